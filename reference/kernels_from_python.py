@@ -1,9 +1,9 @@
 """One layer and its gradient by the project's kernels, launched from Python.
 
     pip install numpy 'cuda-bindings==12.9.*'
-    scripts/emulate python3 reference/kernels_from_python.py
+    crates/emulated-gpu/emulate python3 reference/kernels_from_python.py
 
-Without `scripts/emulate` it runs on the NVIDIA GPU of this machine. Exits 77 where the bindings are
+Without `crates/emulated-gpu/emulate` it runs on the NVIDIA GPU of this machine. Exits 77 where the bindings are
 not installed.
 """
 

@@ -1,7 +1,7 @@
 """The network through nvmath-python: cuBLASLt's products with fused epilogues, called from Python.
 
 It is level 3's fused network, written with NVIDIA's own bindings and CuPy; it runs on a card, or on
-the emulated GPU by `scripts/emulate`. `dump` runs training steps and writes every tensor that there
+the emulated GPU by `crates/emulated-gpu/emulate`. `dump` runs training steps and writes every tensor that there
 is; `train` trains on MNIST.
 """
 
@@ -24,7 +24,7 @@ try:
     from nvmath.bindings.cublasLt import cuBLASLtError
     from nvmath.linalg.advanced import Matmul, MatmulEpilog
 except ImportError as missing:
-    sys.exit(f"error: {missing}: scripts/clients lists what to install, and runs this by itself")
+    sys.exit(f"error: {missing}: crates/emulated-gpu/clients/clients.py lists what to install, and runs this by itself")
 
 Array = cupy.ndarray
 
@@ -161,7 +161,7 @@ def device() -> str:
         return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise Failure(
-            f"no GPU: {error}; `scripts/emulate` runs this on the emulated one"
+            f"no GPU: {error}; `crates/emulated-gpu/emulate` runs this on the emulated one"
         ) from error
 
 

@@ -1,4 +1,4 @@
-// The editor, from CodeMirror: what `scripts/book` has esbuild make `codemirror.js` of.
+// The editor, from CodeMirror: what `scripts/book.sh` has esbuild make `codemirror.js` of.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, setDiagnostics } from "@codemirror/lint";

@@ -1,6 +1,6 @@
 // How fast a page's emulator is beside the program, both on one core and in turns: the naive product of
 // matrices, in thread instructions a second. `node book/page/tests/speed.mjs MODULE PROGRAM`, as
-// `scripts/measure-page` calls it. The page is one of Chromium where PLAYWRIGHT names the folder of
+// `scripts/measure-page.sh` calls it. The page is one of Chromium where PLAYWRIGHT names the folder of
 // playwright-core, as for the tests in a browser, and Node where not.
 //
 // Each figure is the best of many short launches: other work on the machine makes some of them slower,

@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use autograd::{Result, Tensor, graph, no_grad};
+use host::file::write_atomically;
 use host::println;
 use neuron::{Neuron, neuron};
-use tensor::file::write_atomically;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Neuron { w, b, x, z, loss } = neuron();

@@ -4,10 +4,11 @@
 use std::io;
 use std::path::Path;
 
+use host::file::{read_file, write_atomically};
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
 use serde::{Deserialize, Serialize};
-use tensor::file::{is_enough_of_safetensors, read_file, write_atomically};
+use tensor::is_enough_of_safetensors;
 
 use crate::{Array, Element, Error, ErrorKind, Module, Result};
 

@@ -2,7 +2,7 @@
 //! `/proc/cpuinfo` is the file that `ANOTHER_MACHINE_CPUINFO` names, and that has as many processors
 //! as `ANOTHER_MACHINE_CORES` says.
 //!
-//! Tests and `scripts/test-machines` run the programs of the workspace on it. It is a library, and
+//! Tests and `scripts/test-machines.sh` run the programs of the workspace on it. It is a library, and
 //! an example only because cargo builds those along with the tests. Linux and glibc alone.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #![expect(unsafe_code, reason = "it stands in for functions of the C library")]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tensor::file;
+use host::file;
 
 use crate::{Problem, files, read};
 

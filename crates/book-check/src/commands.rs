@@ -21,9 +21,10 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
     for session in Session::all(repository)? {
         known.extend(session.commands().map(str::to_owned));
     }
-    let mut scripts = files(&repository.join("scripts"), &["sh"]);
-    let entries = std::fs::read_dir(repository.join("scripts")).into_iter().flatten().flatten();
-    scripts.extend(entries.map(|entry| entry.path()).filter(|path| path.is_file()));
+    let mut scripts = Vec::new();
+    for folder in ["scripts", "crates/emulated-gpu/scripts", "crates/emulated-gpu/clients"] {
+        scripts.extend(files(&repository.join(folder), &["sh", "py"]));
+    }
     let ci = repository.join(".ci/run");
     if ci.is_file() {
         scripts.push(ci);

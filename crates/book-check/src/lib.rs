@@ -3,7 +3,7 @@
 //! mdBook renders an include of an anchor that is gone as an empty block and still succeeds, and
 //! it knows nothing of what the commands in its pages print. So the agreement of the book with
 //! the code is checked here, by tests that run with all others, and, for the pages as they are
-//! built, by `scripts/check-book`.
+//! built, by `scripts/check-book.sh`.
 //!
 //! Every check is a function that returns what it found wrong; no problem means that all is well.
 

@@ -12,7 +12,7 @@ use book_check::{
     Problem, columns, commands, html, include, output, paths, read, readme, repository, runs,
     share, targets, terms,
 };
-use tensor::file;
+use host::file;
 
 const USAGE: &str = "\
 Usage: book-check pages           check what needs no program of the workspace: the includes, links, commands

@@ -20,7 +20,7 @@ pub enum Needs {
     /// `NAME.torch.txt`: a `python3` that has PyTorch. Tests run it where there is one.
     Torch,
     /// `NAME.slow.txt`: a quiet machine, much time, or both, such as a measurement of speed. Only
-    /// `scripts/book-outputs` runs it.
+    /// `scripts/book-outputs.sh` runs it.
     Time,
 }
 

@@ -22,8 +22,8 @@ pub fn with_figures(repository: &Path, readme: &str) -> Result<String, Problem> 
     let outputs = repository.join("book/outputs");
     let mut lines: Vec<String> = readme.lines().map(str::to_owned).collect();
     for (name, head, end) in [
-        ("speed.md", "| preset | level 1 | PyTorch | level 1 is |", "`scripts/compare-speed`."),
-        ("accuracy.md", "| preset | level 1 | PyTorch | largest", "`scripts/compare-accuracy`."),
+        ("speed.md", "| preset | level 1 | PyTorch | level 1 is |", "`scripts/compare-speed.py`."),
+        ("accuracy.md", "| preset | level 1 | PyTorch | largest", "`scripts/compare-accuracy.py`."),
     ] {
         let table = read(&outputs.join(name))?;
         let first = lines.iter().position(|line| line.starts_with(head));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use tensor::file;
+use host::file;
 
 use crate::output::Session;
 use crate::page::{Page, PieceKind};

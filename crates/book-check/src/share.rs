@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use host::file;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use tensor::file;
 
 use crate::page::Page;
 use crate::{Problem, read};

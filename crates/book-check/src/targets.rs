@@ -95,15 +95,15 @@ mod tests {
         assert!(packages.len() > 20, "{packages:?}");
         for (command, expected) in [
             ("cargo run -p ptx-emulator -- run x.ptx --example none", None),
-            ("cargo bench -p ptx-emulator-library --bench matmul", None),
+            ("cargo bench -p ptx-emulator --bench matmul", None),
             ("cargo run --target-dir target/native -p level1-cpu --example products", None),
             ("cargo new crates/own-level", None),
             ("cargo add -p own-level clap", None),
             ("cargo test --workspace", None),
             ("ls", None),
             (
-                "cargo bench -p ptx-emulator --bench matmul",
-                Some("ptx-emulator has no --bench matmul"),
+                "cargo bench -p ptx-emulator --bench product",
+                Some("ptx-emulator has no --bench product"),
             ),
             ("cargo run -p level5", Some("no package level5")),
             ("X=1 cargo run -p book-check --example lek -- forget", Some("no --example lek")),

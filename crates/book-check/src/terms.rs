@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tensor::file;
+use host::file;
 
 use crate::{Problem, files, read};
 

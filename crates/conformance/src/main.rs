@@ -61,7 +61,7 @@ fn main() -> ExitCode {
 
 fn check(arguments: &Arguments) -> Result<bool> {
     if let Some(path) = &arguments.json {
-        tensor::file::check_writable(path)
+        host::file::check_writable(path)
             .map_err(|source| Error::Write { path: path.clone(), source })?;
     }
     let mut pages = arguments.html.as_deref().map(Pages::new).transpose()?;

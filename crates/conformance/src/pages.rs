@@ -4,9 +4,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use host::file;
 use page::Page;
 use serde::Serialize;
-use tensor::{Dump, file};
+use tensor::Dump;
 use tensor_diff::{Candidate, compare_levels, write_page};
 use training::{Error, Result};
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use data::{Counts, Images, Source};
-use tensor::file::write_atomically;
+use host::file::write_atomically;
 
 fn main() -> ExitCode {
     host::main(run)

@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host::file::write_atomically;
 use indicatif::{ProgressBar, ProgressStyle};
-use tensor::file::write_atomically;
 use ureq::{Agent, Body, Proxy, ProxyProtocol, http::Response};
 
 use crate::idx;

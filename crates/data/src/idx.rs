@@ -9,7 +9,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use host::Foreign;
-use tensor::file;
+use host::file;
 use thiserror::Error;
 
 use crate::{CLASSES, HEIGHT, PIXELS, WIDTH};

@@ -7,7 +7,7 @@ use clap::Parser;
 
 use crate::files;
 
-#[path = "../../emulated-gpu/command/src/main.rs"]
+#[path = "../../emulated-gpu/ptx-emulator/src/main.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the program's own `main` is not called")]
 mod program;
 

@@ -1,4 +1,4 @@
-//! The committed corpora of the fuzzers, in `fuzz/corpus`, and cases near them: each of them run as the
+//! The committed corpora of the fuzzers, in `crates/emulated-gpu/fuzz/corpus`, and cases near them: each of them run as the
 //! fuzzer runs it, without its guidance and without AddressSanitizer.
 //!
 //! `FUZZ_SECONDS=60 cargo test -p fuzz-targets` goes on for so long with each target.
@@ -48,7 +48,8 @@ fn alone(test: &str, run: fn()) {
 
 /// Runs a target on its corpus, then on cases that are made of it.
 fn replay(target: &str, longest: usize, run: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulated-gpu/fuzz/corpus").join(target);
     let mut paths: Vec<_> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -72,7 +73,7 @@ fn check(target: &str, case: &[u8], run: fn(&[u8])) {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{target}-finding"));
         fs::write(&path, case).unwrap();
         eprintln!(
-            "again, with all that is said of it: scripts/fuzz case {target} {}",
+            "again, with all that is said of it: crates/emulated-gpu/scripts/fuzz.sh case {target} {}",
             path.display()
         );
         std::panic::resume_unwind(panic);

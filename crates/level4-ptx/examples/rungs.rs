@@ -8,9 +8,9 @@ use std::path::Path;
 use data::{Batch, Dataset, Epoch};
 use gpu::roofline::{self, Outside, Point};
 use gpu::{Card, Choice, Counts, Gpu, Profile, Profiler};
+use host::file::write_atomically;
 use host::println;
 use level4_ptx::{Level4, Rung};
-use tensor::file::write_atomically;
 use tensor::{Loss, Network};
 use training::{Error, Initialisation, Level, Parameters, Result};
 

@@ -11,7 +11,7 @@
 //! device, all at once: [`Plan`] says how it is cut.
 //!
 //! With the cargo feature `cust`, `--host cust` runs the same through the crate cust, whose build
-//! script wants a CUDA installation; `scripts/test-cust` gives it the emulated driver.
+//! script wants a CUDA installation; `scripts/test-cust.sh` gives it the emulated driver.
 
 mod auto;
 mod backward;

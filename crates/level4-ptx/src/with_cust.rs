@@ -83,7 +83,7 @@ pub fn device(choice: Choice) -> Result<String> {
         )),
         Choice::Emulated if !emulated => Err(Error::Usage(format!(
             "cust computes on the driver that the loader found, which is that of {name}: run it by \
-             scripts/emulate, or choose --host cudarc"
+             crates/emulated-gpu/emulate, or choose --host cudarc"
         ))),
         _ if emulated => Ok(name.replacen(EMULATED, "emulated", 1)),
         _ => {

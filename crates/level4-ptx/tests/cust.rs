@@ -1,4 +1,4 @@
-//! The level through cust, on the emulated driver that the loader finds: `scripts/test-cust` builds
+//! The level through cust, on the emulated driver that the loader finds: `scripts/test-cust.sh` builds
 //! and runs it.
 #![cfg(feature = "cust")]
 

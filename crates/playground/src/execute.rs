@@ -1,8 +1,8 @@
 //! A command line, carried out: the text that a terminal shows, and the same as data.
 
-use commands::argument::Element;
-use commands::launch::{Left, Prepared};
-use commands::{Command, Failure, Told, launch, profile, run};
+use ptx_emulator::commands::argument::Element;
+use ptx_emulator::commands::launch::{Left, Prepared};
+use ptx_emulator::commands::{Command, Failure, Told, launch, profile, run};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::{Options, Statistics};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
 /// Launches, and lets the command say what came of it.
 fn launched(
     arguments: &launch::Arguments,
-    setting: &commands::Setting<'_>,
+    setting: &ptx_emulator::commands::Setting<'_>,
     options: &Options,
     show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut Told) -> Result<u8, Failure>,
 ) -> Value {

@@ -1,6 +1,6 @@
 //! A launch step by step, for a page that looks into its warps.
 
-use commands::{Command, Told, launch};
+use ptx_emulator::commands::{Command, Told, launch};
 use ptx_emulator::record::{AccessKind, RecordedStep, Waits};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use commands::{Failure, Setting};
+use ptx_emulator::commands::{Failure, Setting};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Diagnostic, Options, Output};

@@ -3,8 +3,8 @@
 
 use std::str::FromStr;
 
-use commands::launch::{self, Index};
-use commands::{Command, check, profile, run, trace};
+use ptx_emulator::commands::launch::{self, Index};
+use ptx_emulator::commands::{Command, check, profile, run, trace};
 
 /// How many elements of a buffer `run` shows unless it is told.
 const SHOWN: usize = 8;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueHint};
-use tensor::{Dump, DumpError, file};
+use host::file;
+use tensor::{Dump, DumpError};
 use thiserror::Error;
 
 use crate::found::{Found, Incomparable};

@@ -6,9 +6,9 @@
 //! Nothing here computes: this crate sits at the bottom of the house, and has few dependencies.
 
 mod dump;
-pub mod file;
 mod name;
 mod network;
+mod plausible;
 mod ranks;
 mod run;
 mod tensor;
@@ -16,5 +16,6 @@ mod tensor;
 pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header};
 pub use name::{ParseNameError, TensorName};
 pub use network::{Loss, Network};
+pub use plausible::is_enough_of_safetensors;
 pub use ranks::{Assembled, RankDifference};
 pub use tensor::{ShapeError, Tensor};

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
-use tensor::file::write_atomically;
+use host::file::write_atomically;
 
 /// What the process that writes is told: the file, how it ends, and after how many pieces.
 const FILE: &str = "TENSOR_TEST_FILE";

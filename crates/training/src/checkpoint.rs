@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use host::Foreign;
+use host::file;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
-use tensor::{Loss, Network, Tensor, TensorName, file};
+use tensor::{Loss, Network, Tensor, TensorName};
 
 use crate::{Error, Parameters, Preset, Result};
 
@@ -77,7 +78,7 @@ impl Saved {
     /// # Errors
     /// When it can't be read, or is larger than that of any network that can be asked for.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = file::read_file(path, MOST_BYTES, file::is_enough_of_safetensors);
+        let bytes = file::read_file(path, MOST_BYTES, tensor::is_enough_of_safetensors);
         let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
         Ok(Self { path: path.into(), bytes })
     }

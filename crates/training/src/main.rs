@@ -43,7 +43,7 @@ fn write(arguments: &Arguments) -> Result<()> {
     let Arguments { reports, html, svg } = arguments;
     for (option, out) in [("--html", html), ("--svg", svg)] {
         let Some(out) = out else { continue };
-        if reports.iter().any(|report| tensor::file::is_same(report, out)) {
+        if reports.iter().any(|report| host::file::is_same(report, out)) {
             return Err(Error::Usage(format!(
                 "{option} would overwrite the report {}: name another file",
                 host::shown(out)
@@ -51,7 +51,7 @@ fn write(arguments: &Arguments) -> Result<()> {
         }
     }
     if let (Some(html), Some(svg)) = (html, svg)
-        && (html == svg || tensor::file::is_same(html, svg))
+        && (html == svg || host::file::is_same(html, svg))
     {
         return Err(Error::Usage("--html and --svg name the same file".into()));
     }

@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 
 use data::Images;
+use host::file;
 use plotters::prelude::*;
-use tensor::file;
 
 use crate::report::Report;
 use crate::{Error, Result, picture};

@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use data::Digits;
+use host::file;
 use serde::Serialize;
-use tensor::file;
 
 use crate::train::{Accuracy, AccuracyAt, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt};
 use crate::{Error, Initialisation, Preset, Result};

@@ -171,7 +171,7 @@ fn the_kernels_are_compiled() {
         let read = |end: &str| fs::read_to_string(folder.join(format!("{name}.{end}"))).unwrap();
         assert!(
             gpu::source::is_fresh(&read("cu"), &read("ptx")),
-            "kernels/autograd/{name}.cu was edited: run scripts/compile-kernels"
+            "kernels/autograd/{name}.cu was edited: run scripts/compile-kernels.sh"
         );
     }
 }

@@ -96,7 +96,7 @@ fn the_readme_repeats_what_the_book_shows() {
             let differs = readme.lines().zip(with_figures.lines()).find(|(is, shown)| is != shown);
             if let Some((is, shown)) = differs {
                 let what = format!(
-                    "it says\n  {is}\nwhere the book says\n  {shown}\nrun scripts/book-outputs"
+                    "it says\n  {is}\nwhere the book says\n  {shown}\nrun scripts/book-outputs.sh"
                 );
                 problems.push(Problem::new("README.md", what));
             }
@@ -174,7 +174,7 @@ fn every_output_is_shown() {
     );
 }
 
-const TIME: &str = "only scripts/book-outputs measures";
+const TIME: &str = "only scripts/book-outputs.sh measures";
 const MNIST: &str = "MNIST_DIR does not say where MNIST is";
 const TORCH: &str = "python3 has no NumPy or no PyTorch";
 
@@ -231,7 +231,8 @@ fn apart(sessions: Vec<Session>) -> Vec<Vec<Session>> {
         let names = words.filter_map(|word| {
             let (folder, rest) = word.split_once('/')?;
             let name = rest.split('/').next().filter(|_| folder == "target");
-            name.or((folder == "scripts").then_some(folder)).map(str::to_owned)
+            let is_script = folder == "scripts" || word.starts_with("crates/emulated-gpu/");
+            name.or(is_script.then_some("scripts")).map(str::to_owned)
         });
         names.collect()
     };
@@ -256,7 +257,7 @@ fn apart(sessions: Vec<Session>) -> Vec<Vec<Session>> {
     lists.into_iter().map(|(_, list)| list).collect()
 }
 
-/// Runs again what this machine has the means for; the rest is for `scripts/book-outputs`. The
+/// Runs again what this machine has the means for; the rest is for `scripts/book-outputs.sh`. The
 /// programs believe in another machine than this one, and than the one that made the outputs.
 #[test]
 fn every_output_is_what_the_command_prints_on_another_machine() {
@@ -319,7 +320,7 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
         let shown = format!("book/src/pictures/{shown}.svg");
         let same = drawn.unwrap_or_default();
         if !is_drawn_alike(&same, &read(&repository().join(&shown)).unwrap_or_default()) {
-            let what = "it is not the picture that a session draws: run scripts/book-outputs";
+            let what = "it is not the picture that a session draws: run scripts/book-outputs.sh";
             problems.push(Problem::new(shown, what));
         }
     }
@@ -352,7 +353,7 @@ fn every_variable_of_the_emulated_gpu_is_explained() {
             .map(str::to_owned)
             .collect()
     };
-    let read_by_the_program = named("crates/emulated-gpu/emulated-cuda/src/settings.rs");
+    let read_by_the_program = named("crates/emulated-gpu/cuda/src/settings.rs");
     assert!(!read_by_the_program.is_empty());
     assert_eq!(named("book/src/gpu/driver.md"), read_by_the_program);
 }

@@ -3,6 +3,8 @@
 pub mod arithmetic;
 mod check;
 mod checks;
+#[cfg(feature = "commands")]
+pub mod commands;
 pub mod conditions;
 mod diagnostic;
 mod emulator;

@@ -1,4 +1,4 @@
-//! Compiles `kernels/*.cu` to the PTX that is kept beside each; `scripts/compile-kernels` runs it.
+//! Compiles `kernels/*.cu` to the PTX that is kept beside each; `scripts/compile-kernels.sh` runs it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use gpu::{Compiler, compile, source};
-use tensor::file::write_atomically;
+use host::file::write_atomically;
 
 /// Compiles the kernels to PTX.
 ///
 /// Needs NVRTC 12.x (`pip install nvidia-cuda-nvrtc-cu12`) or nvcc of CUDA 12, and no GPU; for what
 /// includes headers also `nvidia-cuda-runtime-cu12` and `nvidia-cuda-nvcc-cu12`, where they come from.
 #[derive(Parser)]
-#[command(name = "scripts/compile-kernels")]
+#[command(name = "scripts/compile-kernels.sh")]
 struct Arguments {
     /// Also those whose PTX is of their source as it is.
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tensor::file::{check_writable, write_atomically};
+use host::file::{check_writable, write_atomically};
 
 use super::Profiler;
 use crate::{Card, Gpu, GpuError, Result, roofline};

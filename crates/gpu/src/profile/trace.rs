@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use host::file::write_atomically;
 use serde_json::json;
-use tensor::file::write_atomically;
 
 use super::totals::{ActivityKind, Span};
 use crate::{GpuError, Result};

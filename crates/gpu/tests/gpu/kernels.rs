@@ -37,7 +37,7 @@ fn no_ptx_is_stale() {
         let ptx = fs::read_to_string(path.with_extension("ptx")).unwrap_or_default();
         assert!(
             source::is_fresh(&text, &ptx),
-            "{name} was edited since its PTX was compiled: run scripts/compile-kernels"
+            "{name} was edited since its PTX was compiled: run scripts/compile-kernels.sh"
         );
         assert!(!source::is_fresh(&format!("{text} "), &ptx), "{name}: any edit is noticed");
     }

@@ -22,7 +22,7 @@ pub(crate) fn expect(name: &str, found: &str) {
     let found = format!("{}\n", found.trim_end());
     let path = root().join("ptx/gallery").join(format!("{name}.txt"));
     if std::env::var_os("REFRESH").is_some() {
-        tensor::file::write_atomically(&path, |out| out.write_all(found.as_bytes())).unwrap();
+        host::file::write_atomically(&path, |out| out.write_all(found.as_bytes())).unwrap();
         return;
     }
     let written = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");

@@ -1,4 +1,4 @@
-//! NVIDIA's own assembler has the last word on PTX, where it is installed (`scripts/assemble-ptx`
+//! NVIDIA's own assembler has the last word on PTX, where it is installed (`scripts/assemble-ptx.sh`
 //! says how): every rung assembles without a warning for architectures old and new, the faults of
 //! the gallery are refused in the words that lie beside them as `<fault>.ptxas.txt`, and their
 //! twins are not.
@@ -100,7 +100,7 @@ fn the_assembler_refuses_what_is_said_to_be_refused() {
         refused += 1;
         assert!(!file.ends_with("_fixed.ptx"), "{file}: {said}");
         if refresh && same_words {
-            tensor::file::write_atomically(&words, |out| out.write_all(said.as_bytes())).unwrap();
+            host::file::write_atomically(&words, |out| out.write_all(said.as_bytes())).unwrap();
         }
         let written = fs::read_to_string(&words).unwrap_or_default().replace("\r\n", "\n");
         assert!(!written.is_empty(), "{} is missing", words.display());

@@ -4,9 +4,9 @@ use book_check::output::{Session, difference};
 use book_check::repository;
 use book_check::runs::{Kernels, kernels};
 use clap::Parser;
-use commands::Command;
 use playground::frame::Frame;
 use playground::{Playground, parse};
+use ptx_emulator::commands::Command;
 use serde_json::{Value, json};
 
 const EMULATOR: &str = "cargo run -p ptx-emulator -- ";

@@ -6,17 +6,18 @@ use std::path::Path;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 use super::{Dump, DumpError};
-use crate::file;
+use crate::plausible::is_enough_of_dumps;
+use host::file;
 
 /// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let is_enough = |bytes: &[u8]| !is_packed(bytes) && file::is_enough_of_dumps(bytes);
+    let is_enough = |bytes: &[u8]| !is_packed(bytes) && is_enough_of_dumps(bytes);
     let bytes = file::read_file(path, most, is_enough)?;
     if !is_packed(&bytes) {
         return Ok(bytes);
     }
     let unpacked = MultiGzDecoder::new(&bytes[..]);
-    file::read_until(unpacked, most, file::is_enough_of_dumps).map_err(|error| match error.kind() {
+    file::read_until(unpacked, most, is_enough_of_dumps).map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => {
             io::Error::new(io::ErrorKind::FileTooLarge, format!("unpacked, {error}"))
         }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tensor::file;
+use host::file;
 
 use crate::ranks::Rank;
 use crate::{Error, Result, plot};

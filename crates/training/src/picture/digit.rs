@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use host::Foreign;
-use tensor::file;
+use host::file;
 
 use super::ink::{Ink, Picture};
 use crate::{Error, Result};

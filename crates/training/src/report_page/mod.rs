@@ -8,9 +8,9 @@ use std::path::Path;
 
 use data::Images;
 use host::Foreign;
+use host::file;
 use page::Page;
 use serde::Serialize;
-use tensor::file;
 
 pub use curve::Curve;
 

@@ -1,7 +1,7 @@
 //! Texts that nobody wrote: the parser says yes or no to them, with sound diagnostics, and whatever
 //! it says yes to runs to its end, or faults, without harm to the host and alike on either path.
 //!
-//! The same cases each time. `FUZZ_SECONDS=600` goes on with others for as long (`scripts/fuzz-emulator`).
+//! The same cases each time. `FUZZ_SECONDS=600` goes on with others for as long (`crates/emulated-gpu/scripts/fuzz-emulator.sh`).
 
 mod kernels;
 mod sound;

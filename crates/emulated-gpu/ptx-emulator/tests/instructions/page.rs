@@ -94,7 +94,9 @@ fn every_row_has_the_same_bits_by_relaxed_simd() {
 /// What the module answers to all rows, a line each, behind whether the instruction is used.
 fn ask(options: &[&str], which: &str) -> Option<Vec<String>> {
     let Some(module) = std::env::var_os("PLAYGROUND_MODULE") else {
-        skipped::skip("PLAYGROUND_MODULE does not name the module that scripts/wasm-module makes");
+        skipped::skip(
+            "PLAYGROUND_MODULE does not name the module that scripts/wasm-module.sh makes",
+        );
         return None;
     };
     let node = Command::new("node")

@@ -7,7 +7,7 @@ Needs no GPU; the wheels nvidia-cuda-nvrtc-cu12, nvidia-cuda-runtime-cu12 and nv
     python3 compile.py wheels [folder [architecture ...]]
 
 With a folder, all programs for these architectures, or all that are named below, with each of the
-options, go there; scripts/test-nvrtc-programs runs them.
+options, go there; crates/emulated-gpu/scripts/test-nvrtc-programs.sh runs them.
 """
 
 import ctypes

@@ -1,0 +1,895 @@
+#!/usr/bin/env python3
+"""Runs what others wrote on the emulated GPU: the examples of the book's page about it, numba-cuda's tests,
+tinygrad's and NVIDIA Warp's, as published on PyPI, the network through nvmath-python and CuPy, and in burn, and
+the tests of cust, as published on crates.io.
+
+    crates/emulated-gpu/clients/clients.py                     all of it: three hours or more
+    crates/emulated-gpu/clients/clients.py --short             what takes minutes
+    crates/emulated-gpu/clients/clients.py CLIENT …            one of them: examples, nvmath, tinygrad, tinygrad-older, numba-cuda, burn,
+                                        warp, cust, and what CLIENT_SOURCES has: see below
+    crates/emulated-gpu/clients/clients.py numba-cuda --only test_sync    … of its modules, those whose names contain this
+    crates/emulated-gpu/clients/clients.py --table FILE        writes the table of what passed, as Markdown: for each client, of the last
+                                        run of all its tests, whether now or some days ago
+
+A test that fails has to stand in crates/emulated-gpu/clients/clients.reasons with its reason, and one that stands there has
+to fail; otherwise the exit code is 1. What is installed and printed lies in target/clients. Linux on x86-64;
+needs Python 3.10 or later with venv, and PyPI; for burn crates.io. PROFILE is the profile of the libraries,
+release where it isn't set. CLIENTS_LIMIT is how many seconds a module of tests may take, 1800 where it isn't set: a
+busy machine may want more.
+
+tinygrad, cuda.core, cuda.bindings and nvmath-python have their tests in their repositories, and PyPI has none of
+them but one file of tinygrad's. Where CLIENT_SOURCES is a folder with clones (tinygrad, cuda-python,
+nvmath-python), at the versions that REPOSITORIES names below, the clients `tinygrad-tests`, `cuda-bindings`,
+`cuda-core` and `nvmath-tests` run those; without it nothing is said of them. `tinygrad-older` is the last version
+of tinygrad that has nearly all its tests on PyPI. What fails on tinygrad's own CPU backend too, which wants clang,
+is not counted against the GPU; of what passes on both the table says how many seconds it took on either.
+
+Of Warp's, those that name a GPU are run, of modules about arrays, kernels, atomics, sorting, sparse matrices,
+streams and graphs; its package is large, and the short form is without it.
+
+`nvmath` is reference/nvmath_mlp.py: each fixture's dump beside PyTorch's, twenty steps beside level 3's, and with
+MNIST_DIR a training beside level 3's, whose losses stand in target/clients/nvmath.md afterwards.
+
+`burn` is reference/burn, the network in the Rust framework burn, whose CUDA backend writes its kernels itself, has
+NVRTC compile them, and tries for each product which way is the fastest: on a card that has no TF32, where
+each fixture has to agree with PyTorch's dump in single precision, and on one that has it, where burn takes
+it; and twenty steps beside level 3's. Each kernel that it tries counts as a test, too: it has to be one that can be
+launched. The short form is without it: burn takes minutes to build.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+GPU = Path(__file__).resolve().parents[1]
+ROOT = GPU.parents[1]
+REASONS = Path(__file__).with_name("clients.reasons")
+FOLDER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "clients"
+TINYGRAD = "tinygrad==0.14.0"
+# NVIDIA's nvJitLink isn't among them: it makes machine code, and the emulated one is found where there is none.
+WHEELS = [
+    TINYGRAD,
+    "numba-cuda==0.30.4",
+    "cuda-core==1.2.2",
+    # Of later ones, 12.9.9 and 12.9.10, handles for other processes lack the field that numba-cuda reads.
+    "cuda-bindings==12.9.6",
+    "nvidia-cuda-nvrtc-cu12==12.9.*",
+    "nvidia-cuda-runtime-cu12==12.9.*",
+    "nvidia-cuda-nvcc-cu12==12.9.*",
+    "nvidia-cuda-cccl-cu12==12.9.*",
+    "numpy==2.4.*",
+    "pytest==9.2.*",
+    # What the tests of tinygrad and of numba-cuda import.
+    "hypothesis==6.*",
+    "cffi==2.*",
+    "filecheck==1.*",
+    "ml-dtypes==0.6.*",
+    "psutil==7.*",
+]
+# Its tests compare with PyTorch.
+TINYGRAD_OLDER = ["tinygrad==0.12.0", "torch==2.9.*", "numpy==2.2.*", "hypothesis==6.*", "pytest==9.2.*"]
+# The same random cases of tinygrad's tests each time.
+ALIKE = {"DERANDOMIZE_CI": "1"}
+# In an environment of its own: 150 MB.
+WARP = ["warp-lang==1.19.0", "numpy==2.4.*"]
+NVMATH = [
+    "nvmath-python==1.0.0",
+    "cuda-core==1.2.2",
+    "cuda-bindings==12.9.10",
+    "cupy-cuda12x==14.2.0",
+    "nvidia-cuda-nvrtc-cu12==12.9.*",
+    "nvidia-cuda-runtime-cu12==12.9.*",
+    "numpy==2.4.*",
+]
+# NVIDIA's own bindings, of the newest CUDA.
+CUDA_13 = [
+    "cuda-core==1.2.2",
+    "cuda-bindings==13.2.0",
+    "nvidia-cuda-nvrtc==13.5.*",
+    "nvidia-cuda-runtime==13.5.*",
+    "numpy==2.4.*",
+    "pytest==9.2.*",
+    "cffi==2.*",
+    "ml-dtypes==0.6.*",
+    "psutil==7.*",
+]
+# Of Warp's modules, those that take minutes at most. They are about the GPU, or have tests that are.
+WARP_MODULES = [
+    "cuda.test_array_fill_capture",
+    "cuda.test_conditional_captures",
+    "cuda.test_cuda_max_registers",
+    "cuda.test_kernel_attributes",
+    "cuda.test_mempool",
+    "cuda.test_occupancy",
+    "cuda.test_pinned",
+    "cuda.test_sync_errors",
+    "cuda.test_unified_memory",
+    "geometry.test_bvh",
+    "geometry.test_hash_grid",
+    "geometry.test_mesh",
+    "geometry.test_volume",
+    "interop.test_dlpack",
+    "matrix.test_mat_lite",
+    "test_adam",
+    "test_arithmetic",
+    "test_array",
+    "test_atomic",
+    "test_atomic_cas",
+    "test_bool",
+    "test_codegen",
+    "test_dense",
+    "test_devices",
+    "test_fixedarray",
+    "test_fp16",
+    "test_grad",
+    "test_indexedarray",
+    "test_iter",
+    "test_launch",
+    "test_math",
+    "test_noise",
+    "test_options",
+    "test_print",
+    "test_quat",
+    "test_rand",
+    "test_runlength_encode",
+    "test_sgd",
+    "test_sparse",
+    "test_spatial",
+    "test_struct",
+    "test_tape",
+    "test_utils",
+    "test_vec_lite",
+    "tile.test_tile",
+    "tile.test_tile_reduce",
+    "tile.test_tile_sort",
+]
+# What publishes its tests in its repository alone, by the client's name: where its tests are in CLIENT_SOURCES,
+# which files they are, what they want from PyPI, the variables of the GPU, and those of a backend without one
+# that judges tests that fail. The clones have to be of the versions that are installed.
+REPOSITORIES = {
+    "tinygrad-tests": (
+        "tinygrad",
+        [f"test/**/test_{name}.py" for name in ("ops", "jit", "schedule", "dtype", "dtype_alu", "uops")]
+        + [f"test/**/test_{name}.py" for name in ("linearizer", "tensor_cores", "multitensor", "tensor")]
+        + [f"test/**/test_{name}.py" for name in ("assign", "custom_kernel", "edgecases", "randomness")]
+        + [f"test/**/test_{name}.py" for name in ("setitem", "softmax_fusion", "symbolic_jit", "transcendental")],
+        [TINYGRAD, "torch==2.9.*", "numpy==2.2.*", "hypothesis==6.*", "pytest==9.2.*", "nvidia-cuda-nvrtc-cu12==12.9.*"],
+        {"DEV": "CUDA:PTX", "EMULATED_GPU_DEVICES": "6"} | ALIKE,
+        {"DEV": "CPU"} | ALIKE,
+    ),
+    "cuda-bindings": (
+        "cuda-python/cuda_bindings/tests",
+        ["test_*.py"],
+        CUDA_13,
+        {},
+        None,
+    ),
+    "cuda-core": (
+        "cuda-python/cuda_core/tests",
+        ["test_*.py", "graph/test_*.py", "memory/test_*.py"],
+        CUDA_13,
+        {},
+        None,
+    ),
+    "nvmath-tests": (
+        "nvmath-python/tests",
+        ["nvmath_tests/linalg/advanced/matmul/test_*.py", "nvmath_tests/linalg/generic/matmul/test_*.py"],
+        [*NVMATH, "pytest==9.2.*", "hypothesis==6.*", "nvidia-curand-cu12==10.3.2.106"],
+        {"CUPY_ACCELERATORS": ""},
+        None,
+    ),
+}
+# What a test module may take, in seconds.
+LIMIT = os.environ.get("CLIENTS_LIMIT") or "1800"
+if not LIMIT.isdecimal() or int(LIMIT) == 0:
+    sys.exit(f"clients: CLIENTS_LIMIT: `{LIMIT}` is no number of seconds, such as 1800")
+LIMIT = int(LIMIT)
+# What `--short` runs of numba-cuda: arrays, shared memory, warps, atomics, printing, streams.
+SHORT = [
+    "cudapy.test_array",
+    "cudapy.test_array_args",
+    "cudapy.test_matmul",
+    "cudapy.test_sm",
+    "cudapy.test_warp_ops",
+    "cudapy.test_print",
+    "cudapy.test_sync",
+    "cudadrv.test_streams",
+]
+
+
+def environment(name="venv", wheels=WHEELS):
+    """The Python that has the clients, which is installed where it isn't yet."""
+    folder = FOLDER / name
+    python = folder / "bin" / "python"
+    listed = folder / "wheels"
+    if not listed.is_file() or listed.read_text() != "\n".join(wheels):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, *wheels], check=True)
+        listed.write_text("\n".join(wheels))
+    return python
+
+
+# What a module's process ends with when it has to be followed by another for the rest of its tests.
+BROKEN = 75
+
+
+def synchronize():
+    """Waits for the GPU, by whichever client this process has."""
+    if "warp" in sys.modules:
+        sys.modules["warp"].synchronize()
+    else:
+        from numba import cuda
+
+        cuda.synchronize()
+
+
+class Outcomes(unittest.TestResult):
+    """Writes a line of JSON for each test to a file, whatever else is printed."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.file = Path(path).open("a")
+        self.is_broken = False
+
+    def say(self, test, outcome, why=""):
+        print(json.dumps([test.id(), outcome, str(why)]), file=self.file, flush=True)
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.say(test, "failed", "the process ended")
+
+    def addSuccess(self, test):
+        self.say(test, "passed")
+
+    def addError(self, test, err):
+        # pytest's importorskip.
+        if err[0].__name__ == "Skipped":
+            self.say(test, "skipped", err[1])
+            return
+        self.say(test, "failed", self._exc_info_to_string(err, test))
+        # An address that is wrong ends the context, as on hardware, and with it every test behind.
+        try:
+            synchronize()
+        except Exception:
+            self.is_broken = True
+            self.stop()
+
+    addFailure = addError
+
+    def addSkip(self, test, reason):
+        self.say(test, "skipped", reason)
+
+    def addExpectedFailure(self, test, err):
+        self.say(test, "passed", "expected to fail")
+
+    def addUnexpectedSuccess(self, test):
+        self.say(test, "failed", "expected to fail, and did not")
+
+    def addSubTest(self, test, subtest, err):
+        # A test with parts that failed isn't added itself.
+        if err is not None:
+            self.say(test, "failed", self._exc_info_to_string(err, subtest))
+
+
+def each(suite):
+    """The tests of a suite, in order."""
+    for test in suite:
+        yield from each(test) if isinstance(test, unittest.TestSuite) else [test]
+
+
+def prepare_warp():
+    """Has Warp's tests made for the GPU alone, and its kernels kept beside the logs."""
+    import warp
+    import warp.tests.unittest_utils as tests
+
+    warp.config.quiet = True
+    warp.config.kernel_cache_dir = str(FOLDER / "warp-kernels")
+    every = tests.get_test_devices
+    tests.get_test_devices = lambda mode=None: [device for device in every(mode) if device.is_cuda]
+    tests.get_cpu_test_devices = lambda: []
+
+
+def run_module(name, path):
+    """In a process of its own: the tests of a module that no process before has begun."""
+    begun = {json.loads(line)[0] for line in Path(path).read_text().splitlines()}
+    if name.startswith("warp."):
+        prepare_warp()
+    tests = each(unittest.defaultTestLoader.loadTestsFromName(name))
+    if name.startswith("warp."):
+        # The others run on the CPU, by Warp's own compiler.
+        tests = (test for test in tests if test.id().endswith("_cuda_0"))
+    outcomes = Outcomes(path)
+    unittest.TestSuite(test for test in tests if test.id() not in begun).run(outcomes)
+    sys.exit(BROKEN if outcomes.is_broken else 0)
+
+
+def run(command, log, variables=None, work=FOLDER / "work", limit=LIMIT, gpu=True):
+    """Runs a command in a folder, on the emulated GPU or without one: its exit status, which is negative for a
+    signal, and None where it took longer than so many seconds."""
+    # A user's own settings are no part of it; nor is a folder that Python would import from.
+    settings = ("NUMBA_", "CUBECL_", "BURN_")
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith(settings)}
+    # tinygrad has another meaning for the last one.
+    for name in ("PYTHONPATH", "PROFILE"):
+        inherited.pop(name, None)
+    work.mkdir(exist_ok=True)
+    with open(log, "ab") as output:
+        process = subprocess.Popen(
+            [FOLDER / "gpu" / "emulate", *command] if gpu else command,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            cwd=work,
+            env=inherited | (variables or {}),
+            start_new_session=True,
+        )
+        try:
+            return process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
+def of_unittest(python, module):
+    """A module of unittest's: a list of tests with their outcomes."""
+    lines, log = FOLDER / "logs" / f"{module}.json", FOLDER / "logs" / f"{module}.log"
+    lines.write_text("")
+    log.write_text("")
+    while True:
+        before = lines.stat().st_size
+        status = run([python, Path(__file__).resolve(), "--module", module, lines], log)
+        # Whichever way a process ended: as long as there are others, the next one does the rest.
+        if status == 0 or status is None or lines.stat().st_size == before:
+            break
+    tests = {}
+    for name, outcome, why in map(json.loads, lines.read_text().splitlines()):
+        # What a module says that can't be imported.
+        name = name.replace("unittest.loader._FailedTest", f"{module} can't be imported:")
+        # The outcome follows the beginning; of a test's parts the worst counts.
+        if tests.get(name, ("", "the process ended"))[1] == "the process ended" or outcome == "failed":
+            tests[name] = (outcome, why)
+    # One that ends by itself before its first test, as pytest has a module skip itself.
+    if not tests and "Skipped: " in log.read_text(errors="replace"):
+        tests[module] = ("skipped", last_line(log.read_text(errors="replace")))
+    elif status not in (0, BROKEN):
+        why = "took too long" if status is None else f"ended with status {status}"
+        tests[f"{module}: the process"] = ("failed", f"{why}; {log} is what it printed")
+    return tests
+
+
+def of_pytest(python, path, variables, name=None, **how):
+    """A file or a folder of pytest's: a list of tests with their outcomes, and the seconds that each took."""
+    import xml.etree.ElementTree
+
+    name = name or Path(path).stem
+    report, log = FOLDER / "logs" / f"{name}.xml", FOLDER / "logs" / f"{name}.log"
+    report.unlink(missing_ok=True)
+    log.write_text("")
+    command = [python, "-m", "pytest", "-p", "no:cacheprovider", "--junit-xml", report, path]
+    status = run(command, log, variables, **how)
+    tests = {}
+    if report.exists():
+        for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+            of = {child.tag: child for child in case}
+            bad = of.get("failure", of.get("error"))
+            if bad is not None:
+                outcome = ("failed", bad.text or bad.get("message"))
+            elif "skipped" in of:
+                outcome = ("skipped", of["skipped"].get("message"))
+            else:
+                outcome = ("passed", "")
+            seconds = float(case.get("time") or 0)
+            tests[f"{case.get('classname')}.{case.get('name')}"] = (*outcome, seconds)
+    # 1 says that tests failed, and which is known.
+    if status not in (0, 1) or not tests:
+        why = "took too long" if status is None else f"ended with status {status}"
+        tests[f"{name}: the process"] = ("failed", f"{why}; {log} is what it printed")
+    return tests
+
+
+def nvrtc(python):
+    """NVIDIA's compiler, where this Python has it."""
+    site = "lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1?"
+    [file] = Path(python).parent.parent.glob(site)
+    return str(file)
+
+
+def toolkit(python):
+    """A folder as CUDA's toolkit installs it, with the headers of this Python's wheels."""
+    [packages] = Path(python).parent.parent.glob("lib/python3*/site-packages/nvidia")
+    include = FOLDER / "cuda" / "include"
+    shutil.rmtree(include, ignore_errors=True)
+    include.mkdir(parents=True)
+    for package in ("cuda_runtime", "cuda_nvcc"):
+        for header in (packages / package / "include").iterdir():
+            if not header.name.startswith("__"):
+                (include / header.name).symlink_to(header)
+    (include / "cccl").symlink_to(packages / "cuda_cccl" / "include")
+    return include.parent
+
+
+def judged(client, name, *steps):
+    """The outcome of steps, each a function of the log's path that returns a status: the first that fails."""
+    log = FOLDER / "logs" / f"{client} {name}.log"
+    log.write_text("")
+    status = next((status for step in steps if (status := step(log)) != 0), 0)
+    why = "took too long" if status is None else last_line(log.read_text(errors="replace"))
+    return ("passed", "") if status == 0 else ("failed", f"{why}; {log} is what it printed")
+
+
+def here(program, *arguments):
+    """A step of `judged`: one of the workspace's own programs, which was built."""
+
+    def done(log):
+        with open(log, "ab") as output:
+            command = [FOLDER.parent / "debug" / program, *arguments]
+            return subprocess.run(command, stdout=output, stderr=output, cwd=FOLDER / "work").returncode
+
+    return done
+
+
+def nvmath(python, short, only):
+    packages = ["--package", "tensor-diff", "--package", "level3-cublas"]
+    subprocess.run([GPU / "scripts" / "build.sh", *packages], check=True, cwd=ROOT)
+    own = environment("venv-nvmath", NVMATH)
+    # CuPy's own reductions: those of CUB are in its package, as machine code.
+    variables = {"EMULATED_GPU_NVRTC": nvrtc(own), "CUPY_ACCELERATORS": ""}
+    work = FOLDER / "work"
+    work.mkdir(exist_ok=True)
+    tests = {}
+
+    def through_nvmath(*arguments):
+        command = [own, ROOT / "reference" / "nvmath_mlp.py", *arguments]
+        return lambda log: run(command, log, variables)
+
+    dumps = ROOT / "reference" / "dumps"
+    fixtures = sorted({file.name.split(".")[0] for file in dumps.iterdir()})
+    for fixture in fixtures if not short else ["softmax", "bce-steps", "three-layer"]:
+        if only in fixture:
+            theirs, ours = dumps / f"{fixture}.json", work / f"nvmath-{fixture}.json"
+            dump = through_nvmath("dump", "--inputs", theirs, "--out", ours)
+            tests[fixture] = judged("nvmath", fixture, dump, here("tensor-diff", theirs, ours))
+    if only:
+        return tests
+    theirs, ours = work / "level3.json", work / "nvmath.json"
+    preset = ["--preset", "nvmath", "--device", "emulated", "--gemm", "cublaslt"]
+    name = "twenty steps beside level 3's"
+    tests[name] = judged(
+        "nvmath",
+        name,
+        here("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs),
+        through_nvmath("dump", "--inputs", theirs, "--out", ours),
+        here("tensor-diff", theirs, ours),
+    )
+    if not short and os.environ.get("MNIST_DIR"):
+        reports = {"level 3": work / "level3-report.json", "nvmath-python": work / "nvmath-report.json"}
+        level3, theirs = reports.values()
+        inputs = work / "inputs.json"
+        name = "a training beside level 3's"
+        tests[name] = judged(
+            "nvmath",
+            name,
+            here("level3-cublas", "dump", *preset, "--inputs-only", "--out", inputs),
+            here("level3-cublas", *preset, "--json", level3),
+            through_nvmath("train", "--preset", "nvmath", "--inputs", inputs, "--json", theirs),
+            lambda log: beside(reports, log),
+        )
+    return tests
+
+
+def beside(reports, log):
+    """Writes the losses of two reports as a table: 0 where they agree."""
+    both = [json.loads(file.read_text()) for file in reports.values()]
+    lines = [f"| batch | {' | '.join(reports)} |", "|---:|---:|---:|"]
+    agree = both[0]["tested"] == both[1]["tested"]
+    for one, other in zip(both[0]["losses"], both[1]["losses"], strict=True):
+        # Sums in another order: some units of the last place, through a few hundred steps.
+        agree &= one["batch"] == other["batch"] and abs(one["loss"] - other["loss"]) < 2e-5
+        lines.append(f"| {one['batch']} | {one['loss']:.6f} | {other['loss']:.6f} |")
+    correct = [report["tested"]["correct"] for report in both]
+    lines.append(f"| of {both[0]['tested']['total']} digits right | {correct[0]} | {correct[1]} |")
+    (FOLDER / "nvmath.md").write_text("\n".join(lines) + "\n")
+    with open(log, "a") as output:
+        print(*lines, "" if agree else "the losses differ", sep="\n", file=output)
+    return 0 if agree else 1
+
+
+def examples(python, short, only):
+    variables = {"DEV": "CUDA:PTX", "EMULATED_GPU_NVRTC": nvrtc(python)}
+    tests = of_pytest(python, ROOT / "book" / "clients", variables)
+    package = ["--package", "book-check", "--example", "own_program"]
+    subprocess.run([GPU / "scripts" / "build.sh", *package], check=True, cwd=ROOT)
+    log = FOLDER / "logs" / "saxpy.rs.log"
+    log.write_text("")
+    status = run([FOLDER.parent / "debug" / "examples" / "own_program"], log)
+    why = "took too long" if status is None else f"ended with status {status}"
+    tests["saxpy.rs"] = ("passed", "") if status == 0 else ("failed", f"{why}; {log} is what it printed")
+    return tests
+
+
+def of_tinygrad(python, name, wheel):
+    """The folder of this name with the tests that a version of tinygrad has on PyPI."""
+    folder = FOLDER / name
+    if not folder.is_dir():
+        download = [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+        subprocess.run(
+            [*download, "--no-deps", "--no-binary", "tinygrad", "--dest", FOLDER, wheel],
+            check=True,
+        )
+        part = FOLDER / f"{name}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        with tarfile.open(FOLDER / f"{wheel.replace('==', '-')}.tar.gz") as archive:
+            for member in archive.getmembers():
+                path = Path(member.name)
+                if path.parent.name == "test" and path.suffix == ".py":
+                    (part / path.name).write_bytes(archive.extractfile(member).read())
+        part.rename(folder)
+    return folder
+
+
+def tinygrad(python, short, only):
+    return of_pytest(python, of_tinygrad(python, "tinygrad", TINYGRAD), {"DEV": "CUDA:PTX"})
+
+
+def tinygrad_older(python, short, only):
+    """The last version that has its tests on PyPI, but for those that ask for files which aren't there."""
+    if short:
+        return {}
+    own = environment("venv-tinygrad-older", TINYGRAD_OLDER)
+    folder = of_tinygrad(own, "tinygrad-older", TINYGRAD_OLDER[0])
+    beyond = re.compile(r"^\s*from (test|extra|examples)\b", re.M)
+    files = [file for file in sorted(folder.glob("test_*.py")) if only in file.stem]
+    files = [file for file in files if not beyond.search(file.read_text())]
+    # It looks for the driver where systems have theirs, and at this path.
+    driver = {"CUDA_PATH": str(FOLDER / "gpu" / "lib" / "libcuda.so.1")}
+    of_cuda = {"CUDA": "1", "CUDA_PTX": "1", "EMULATED_GPU_DEVICES": "6"} | driver | ALIKE
+    return of_files("tinygrad-older", own, folder, files, of_cuda, {"CPU": "1"} | ALIKE)
+
+
+def numba_cuda(python, short, only):
+    tests = "numba.cuda.tests"
+    where = "import numba_cuda; print(numba_cuda.__path__[0])"
+    folder = Path(subprocess.check_output([python, "-c", where], text=True).strip(), "numba/cuda/tests")
+    # Those of `nocuda` and `core` want no GPU; `nrt` is numba's own memory, and `cudasim` a simulator.
+    groups = ["cudapy", "cudadrv", "doc_examples", "nrt"]
+    modules = [
+        f"{group}.{file.stem}" for group in groups for file in sorted((folder / group).glob("test_*.py"))
+    ]
+    modules = [name for name in modules if (name in SHORT or not short) and only in name]
+    if not modules:
+        raise SystemExit(f"clients: no module of numba-cuda's tests has a name with {only!r} in it")
+    result = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(lambda name: of_unittest(python, f"{tests}.{name}"), modules):
+            result |= {name.removeprefix(f"{tests}."): outcome for name, outcome in found.items()}
+    return result
+
+
+def burn(python, short, only):
+    if short:
+        return {}
+    packages = ["--package", "tensor-diff", "--package", "level3-cublas"]
+    subprocess.run([GPU / "scripts" / "build.sh", *packages], check=True, cwd=ROOT)
+    built = FOLDER / "burn"
+    build = ["cargo", "build", "--quiet", "--locked", "--target-dir", built]
+    manifest = ["--manifest-path", ROOT / "reference" / "burn" / "Cargo.toml"]
+    # Nobody edits or debugs it.
+    small = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "0"}
+    subprocess.run([*build, *manifest], check=True, cwd=ROOT, env=os.environ | small)
+    variables = {"EMULATED_GPU_NVRTC": nvrtc(python), "CUDA_PATH": str(toolkit(python))}
+    tests = {}
+
+    def compared(name, capability, theirs, *before):
+        work = FOLDER / "work" / f"burn-{capability}"
+        ours = work / f"{Path(theirs).stem}.json"
+        command = [built / "debug" / "network-in-burn", "cuda", theirs, ours]
+        card = variables | {"EMULATED_GPU_CAPABILITY": capability}
+        dump = lambda log: run(command, log, card, work)
+        tests[name] = judged("burn", name, *before, dump, here("tensor-diff", theirs, ours))
+
+    dumps = ROOT / "reference" / "dumps"
+    fixtures = sorted({file.name.split(".")[0] for file in dumps.iterdir()})
+    # Turing has no TF32, Hopper has.
+    for capability, arithmetic in [("7.5", "f32"), ("9.0", "TF32")]:
+        work = FOLDER / "work" / f"burn-{capability}"
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True)
+        # What burn found out to be the fastest holds for this card, and for this emulator.
+        log = 'logger = { level = "full", file = "autotune.log" }'
+        (work / "cubecl.toml").write_text(f'[autotune]\ncache = "local"\n{log}\n')
+        for fixture in fixtures:
+            if only in fixture:
+                compared(f"{fixture} in {arithmetic}", capability, dumps / f"{fixture}.json")
+        if not only:
+            theirs = FOLDER / "work" / "level3.json"
+            # The gradient of this loss is one that burn computes as the levels do, so that every tensor is judged.
+            preset = ["--preset", "nvmath", "--loss", "cross-entropy", "--device", "emulated"]
+            made = here("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs)
+            compared(f"twenty steps beside level 3's, in {arithmetic}", capability, theirs, made)
+        for name, outcome in tried(work / "autotune.log").items():
+            tests[f"{name} in {arithmetic}"] = outcome
+    return tests
+
+
+def tried(log):
+    """The kernels that burn tried to find the fastest, by the names of its log: whether each could be launched."""
+    text = log.read_text(errors="replace") if log.exists() else ""
+    kernels = {name: ("passed", "") for name in re.findall(r"^Autotune\[\d+\] name (\w+) =>", text, re.M)}
+    # Where burn itself finds that a kernel is none for some shapes, that is no launch.
+    for name, why in re.findall(r'^Unknown \{ name: "(\w+)", err: "(.*)" \}$', text, re.M):
+        kernels[name] = ("failed", " ".join(why.split(r"\nBacktrace")[0].split(r"\n")))
+    return kernels
+
+
+def warp(python, short, only):
+    modules = [name for name in WARP_MODULES if only in name and not short]
+    if only and not modules:
+        raise SystemExit(f"clients: no module of Warp's tests has a name with {only!r} in it")
+    if not modules:
+        return {}
+    own = environment("venv-warp", WARP)
+    result = {}
+    # One after the other: they share a cache of kernels.
+    for module in modules:
+        found = of_unittest(own, f"warp.tests.{module}")
+        result |= {name.removeprefix("warp.tests."): outcome for name, outcome in found.items()}
+    return result
+
+
+def cust(python, short, only):
+    """The unit tests of the version that Cargo.lock names, in a workspace of its own."""
+    if short:
+        return {}
+    subprocess.run(["cargo", "fetch", "--quiet", "--locked"], check=True, cwd=ROOT)
+    version = re.search(r'^name = "cust"\nversion = "(.+)"$', (ROOT / "Cargo.lock").read_text(), re.M)[1]
+    cargo = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
+    folder, log = FOLDER / "cust", FOLDER / "logs" / "cust.log"
+    folder.mkdir(exist_ok=True)
+    with tarfile.open(next(cargo.glob(f"registry/cache/*/cust-{version}.crate"))) as archive:
+        archive.extractall(folder, filter="data")
+    (folder / "Cargo.toml").write_text(f'[workspace]\nresolver = "2"\nmembers = ["cust-{version}"]\n')
+    # It is linked against libcuda.so, which its build script looks for in the folder lib64 of this one.
+    (folder / "cuda").mkdir(exist_ok=True)
+    (folder / "cuda" / "lib64").unlink(missing_ok=True)
+    (folder / "cuda" / "lib64").symlink_to(FOLDER / "gpu" / "lib")
+    variables = {"CUDA_LIBRARY_PATH": str(folder / "cuda"), "CARGO_PROFILE_DEV_DEBUG": "0"}
+    build = ["cargo", "test", "--quiet", "--package", "cust", "--lib", "--no-run", "--target-dir", "target"]
+    with open(log, "wb") as output:
+        built = subprocess.run(
+            [*build, "--message-format", "json"],
+            stdout=subprocess.PIPE,
+            stderr=output,
+            cwd=folder,
+            env=os.environ | variables,
+        )
+    if built.returncode != 0:
+        return {"the build": ("failed", f"{log} is what cargo printed")}
+    messages = map(json.loads, built.stdout.decode().splitlines())
+    program = next(found for message in messages if (found := message.get("executable")))
+    printed = log.with_suffix(".tests.log")
+    printed.write_text("")
+    status = run([program, only], printed)
+    listed = subprocess.check_output(
+        [FOLDER / "gpu" / "emulate", program, only, "--list", "--format", "terse"], text=True
+    )
+    said = r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)"
+    ended = dict(re.findall(said, printed.read_text(), re.M))
+    outcomes = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
+    why = "took too long" if status is None else f"ended with status {status}; {printed} is what it printed"
+    return {
+        name: (outcomes.get(ended.get(name), "failed"), why)
+        for name in re.findall(r"^(\S+): test$", listed, re.M)
+    }
+
+
+def of_repository(client):
+    """The client that runs the tests of a repository in CLIENT_SOURCES."""
+    where, groups, wheels, variables, judge = REPOSITORIES[client]
+
+    def tests_of(python, short, only):
+        folder = Path(os.environ.get("CLIENT_SOURCES", ""), where).resolve()
+        if short or "CLIENT_SOURCES" not in os.environ or not folder.is_dir():
+            return {}
+        files = [file for group in groups for file in sorted(folder.glob(group)) if only in file.stem]
+        if not files:
+            raise SystemExit(f"clients: {folder} has no tests with {only!r} in their names")
+        own = environment(f"venv-{client}", wheels)
+        of_cuda = {"EMULATED_GPU_NVRTC": nvrtc(own)} | variables
+        return of_files(client, own, folder, files, of_cuda, judge)
+
+    return tests_of
+
+
+# The table of times: for each client with a judge, rows of a file, how many of its tests pass on both, and the
+# seconds that these take on the emulated GPU and on the judge.
+TIMES = {}
+
+
+def kept(client, is_whole=True):
+    """The file with the outcomes of the last run: of all tests of a client, or of some."""
+    return FOLDER / f"{client}{'' if is_whole else '.some'}.json"
+
+
+def of_files(client, python, folder, files, variables, judge):
+    """The tests of files of pytest's in a folder, on the emulated GPU; and with a judge, the variables of a backend
+    that needs none, on that too. What fails on both counts as skipped."""
+    how = {"work": folder, "limit": 4 * LIMIT}
+    result = {}
+
+    def outcomes(file, variables, name, **more):
+        # Each time tinygrad compiles everything, whichever runs there were before.
+        with tempfile.TemporaryDirectory() as cache:
+            where = {"PYTHONPATH": str(folder), "CACHEDB": f"{cache}/cache.db"}
+            return of_pytest(python, file, where | variables, name, **how, **more)
+
+    for file in files:
+        name = f"{client} {'.'.join(file.relative_to(folder).with_suffix('').parts)}"
+        tests = outcomes(file, variables, name)
+        if judge:
+            theirs = outcomes(file, judge, f"{name} judged", gpu=False)
+            pairs = {test: (tests[test], theirs[test]) for test in tests if test in theirs}
+            both = [pair for pair in pairs.values() if pair[0][0] == pair[1][0] == "passed"]
+            if both:
+                seconds = [sum(pair[of][2] for pair in both) for of in (0, 1)]
+                TIMES.setdefault(client, []).append((file.stem, len(both), *seconds))
+            for test, (ours, other) in pairs.items():
+                if ours[0] == other[0] == "failed":
+                    tests[test] = ("skipped", f"fails with {judge}, too: {other[1]}")
+        result |= tests
+    return result
+
+
+CLIENTS = {
+    "examples": examples,
+    "nvmath": nvmath,
+    "tinygrad": tinygrad,
+    "tinygrad-older": tinygrad_older,
+    "numba-cuda": numba_cuda,
+    "burn": burn,
+    "warp": warp,
+    "cust": cust,
+} | {client: of_repository(client) for client in REPOSITORIES}
+
+
+def reasons():
+    """Pairs of a client with a pattern for names of its tests, and why they fail; and which of these pass on
+    machines that have more, whose clients have a question mark."""
+    listed, may_pass, why = {}, set(), None
+    for number, line in enumerate(REASONS.read_text().splitlines(), 1):
+        if line.startswith("# ") and not line.startswith("# -"):
+            why = line[2:] if why is None else f"{why} {line[2:]}"
+        elif not line:
+            why = None
+        else:
+            client, _, pattern = line.partition(" ")
+            if client.endswith("?"):
+                client = client[:-1]
+                may_pass.add((client, pattern))
+            if client not in CLIENTS or not pattern or why is None:
+                raise SystemExit(f"{REASONS}:{number}: neither `# reason` nor `client pattern` below one")
+            listed[client, pattern] = why
+    return listed, may_pass
+
+
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
+
+
+def judge_outcomes(client, tests, known, may_pass):
+    """A row with the numbers of a client's tests, the names of those that fail by their reason, and what no reason
+    stands for or no failure."""
+    of = lambda outcome: [name for name, found in tests.items() if found[0] == outcome]
+    matched, wrong = {}, []
+    for name in of("failed"):
+        pattern = next((key for key in known if key[0] == client and re.fullmatch(key[1], name)), None)
+        if pattern is None:
+            wrong.append(f"{client} {name}: {last_line(tests[name][1])}")
+        else:
+            matched.setdefault(known[pattern], []).append(name)
+    for (of_client, pattern), why in known.items():
+        passed = [name for name in of("passed") if re.fullmatch(pattern, name)]
+        if of_client == client and passed and (client, pattern) not in may_pass:
+            wrong.append(f"{client} {passed[0]}: passes, and stands in {REASONS.name}: {why}")
+    return (client, *(len(of(outcome)) for outcome in ("passed", "failed", "skipped"))), matched, wrong
+
+
+def table(known, may_pass):
+    """Of each client the last run of all its tests, as Markdown."""
+    outcomes = ["| client | day | tests that pass | fail | skip themselves |", "|---|---|---:|---:|---:|"]
+    because = ["", "| of | fail | because |", "|---|---:|---|"]
+    took = ["", "| of | tests that pass on both | seconds on the emulated GPU | on its CPU backend |"]
+    took.append("|---|---:|---:|---:|")
+    for client in CLIENTS:
+        if not kept(client).is_file():
+            continue
+        found = json.loads(kept(client).read_text())
+        (_, *counts), matched, wrong = judge_outcomes(client, found["tests"], known, may_pass)
+        outcomes.append(f"| {client} | {found['day']} | {' | '.join(map(str, counts))} |")
+        because += [f"| {client} | {len(names)} | {why} |" for why, names in matched.items()]
+        for line in wrong:
+            what = line.removeprefix(client).strip().replace("|", "\\|")
+            because.append(f"| {client} | 1 | without a reason: {what} |")
+        # What takes a few seconds on both is Python's start.
+        took += [
+            f"| {client} {name} | {both} | {ours:.0f} | {theirs:.0f} |"
+            for name, both, ours, theirs in found["times"]
+            if max(ours, theirs) >= 5
+        ]
+    return "\n".join([*outcomes, *because, *(took if len(took) > 3 else [])]) + "\n"
+
+
+def write(file, text):
+    """A file whole or not at all."""
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text)
+    part.rename(file)
+
+
+def main():
+    if sys.argv[1:2] == ["--module"]:
+        return run_module(*sys.argv[2:])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("clients", nargs="*", metavar="CLIENT")
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--table", type=Path)
+    arguments = parser.parse_args()
+    for name in arguments.clients:
+        if name not in CLIENTS:
+            parser.error(f"{name} is no client: choose from {', '.join(CLIENTS)}")
+        if name in REPOSITORIES and not Path(os.environ.get("CLIENT_SOURCES", ""), REPOSITORIES[name][0]).is_dir():
+            parser.error(f"{name} wants {REPOSITORIES[name][0]} in the folder that CLIENT_SOURCES names")
+    sources = os.environ.get("CLIENT_SOURCES")
+    if sources is not None and not Path(sources).is_dir():
+        parser.error(f"CLIENT_SOURCES: {sources} is no folder")
+
+    known, may_pass = reasons()
+    (FOLDER / "logs").mkdir(parents=True, exist_ok=True)
+    subprocess.run([GPU / "emulate", "--install", FOLDER / "gpu"], check=True)
+    python = environment()
+    rows, wrong = [], []
+    for client in arguments.clients or CLIENTS:
+        tests = CLIENTS[client](python, arguments.short, arguments.only)
+        times = TIMES.get(client, [])
+        row, matched, surprises = judge_outcomes(client, tests, known, may_pass)
+        rows.append(row)
+        wrong += surprises
+        if tests:
+            found = {"day": datetime.date.today().isoformat(), "tests": tests, "times": times}
+            write(kept(client, not (arguments.short or arguments.only)), json.dumps(found, indent=1))
+        print("{}: {} passed, {} failed, {} skipped".format(*row), flush=True)
+        for why, names in matched.items():
+            print(f"  {len(names)} fail: {why}")
+        for name, both, ours, theirs in times:
+            print(f"  {name}: {both} tests in {ours:.1f} seconds, and in {theirs:.1f} on its CPU backend")
+    if arguments.table:
+        write(arguments.table, table(known, may_pass))
+    if arguments.only and not any(sum(counted) for _, *counted in rows):
+        wrong.append(f"no test of these clients has a name with {arguments.only!r} in it")
+    for line in wrong:
+        print(f"clients: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,9 +1,0 @@
-//! The commands of `ptx-emulator`.
-
-mod arguments;
-mod commands;
-mod cuda_c;
-mod fidelity;
-mod puzzle;
-mod trace;
-mod volatile;

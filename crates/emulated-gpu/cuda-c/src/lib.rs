@@ -1,0 +1,218 @@
+//! A compiler from the CUDA C of kernels to PTX.
+//!
+//! It needs neither CUDA nor a GPU, reads no files but through a [`Resolver`], and starts no threads,
+//! so that it also runs in a browser. [`compile`] is all of it:
+//!
+//! ```
+//! let source = "__global__ void twice(float *x, unsigned n) {
+//!     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+//!     if (i < n) x[i] *= 2.0f;
+//! }";
+//! let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
+//! assert!(ptx.text.contains(".visible .entry _Z5twicePfj("));
+//! ```
+//!
+//! The stages lie side by side, each in a folder: `lex` (text to tokens), `preprocess` (directives and
+//! macros), `parse` (tokens to the tree in `syntax`), `lower` (names and `types`, to the
+//! intermediate form in `ir`), `optimise`, and `ptx` (to text). `library` is CUDA C itself: the
+//! functions of `math.h`.
+//!
+//! # What is built
+//!
+//! - *Language*: `__global__` and `__device__` functions, overloads, default arguments, references,
+//!   templates of functions, kernels and structs over types and integers, with special ones for some
+//!   arguments, namespaces, `extern "C"` and C++'s names, `__launch_bounds__`;
+//!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
+//!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), `__half2`, `__nv_bfloat16`, enums, structs
+//!   with constructors, functions, operators, conversions, members without a name, and types and constants that are named in them, unions, arrays, pointers, vector types with `make_*`, `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
+//!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
+//! - *Built in* (a source may add overloads of the same names): indices, barriers and their variants, fences, shuffles, votes, `__match_*_sync`,
+//!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
+//!   on the halves and bytes of words, arithmetic with a rounding of its own, conversions, the hardware's
+//!   approximations.
+//! - *Groups*: `cooperative_groups` of blocks, tiles, active lanes and grids, with `reduce` and scans;
+//!   `nvcuda::wmma` fragments of halves, bfloat16, bytes and tf32.
+//! - *Halves*: what cuda_fp16.h and cuda_bf16.h do with `__half`, `__nv_bfloat16` and pairs of them, the
+//!   functions without an exact result among it, which are computed in float.
+//! - *Bytes that are floats*: what cuda_fp8.h has for C++, E4M3 and E5M2, alone, in pairs and fours.
+//! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
+//!   inverses, error functions with theirs, gamma, Bessel functions, roots, lengths, remainders, rounding. What is no instruction is
+//!   computed in double and rounded once, which is exact to half a unit in the last place but for rare
+//!   ties, and slow where a GPU has few units for double. Of double the same, within the errors that the
+//!   CUDA guide states. `crates/emulated-gpu/scripts/measure-mathematics.sh` measures all.
+//! - *Optimised*: variables in registers, constants, common subexpressions, loop invariants, loops
+//!   unrolled (written out, or four iterations at once), addresses that move by additions, short
+//!   branches as selections, `fma` as nvcc makes it, vectors read and written at once.
+//!
+//! Bits differ from NVRTC's where it contracts a product that this compiler sees in another block, and
+//! where a mathematical function is in a kernel; `fmad: false` leaves only the latter.
+//!
+//! # What is refused
+//!
+//! Each by name, with what to write instead: host code and launches, classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
+//! parameters, lambdas, exceptions, `new`, the C++ library, pointers to functions, bit fields, static
+//! variables in functions, variables in conditions, range-based `for`, structured bindings, textures.
+//!
+//! A call is written out where it stands; of a function that comes to call itself, and of a `__noinline__`
+//! one, it is a call in PTX, too.
+
+mod diagnostic;
+mod ir;
+mod lex;
+mod library;
+mod lower;
+mod optimise;
+mod parse;
+mod preprocess;
+mod ptx;
+mod returns;
+mod source;
+#[allow(missing_docs, reason = "the names of operators say what they are")]
+mod syntax;
+mod teach;
+#[allow(missing_docs, reason = "the names of types say what they are")]
+mod types;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use preprocess::{Folders, Resolver};
+
+use diagnostic::Problems;
+use source::Sources;
+
+/// How to compile.
+#[derive(Clone)]
+pub struct Options<'a> {
+    /// What messages and `.file` call the source.
+    pub name: &'a str,
+    /// The architecture, as 80 for `sm_80`: one of [`ARCHITECTURES`].
+    pub arch: u32,
+    /// Whether a product that is added becomes `fma`, which rounds once.
+    pub fmad: bool,
+    /// Whether the PTX says by `.loc` which line each instruction comes of.
+    pub lines: bool,
+    /// Macros that are defined before the first line, and their values.
+    pub defines: Vec<(String, String)>,
+    /// Where `#include` finds files; nothing if there are none.
+    pub resolver: Option<&'a dyn Resolver>,
+    /// Names of kernels and of variables as the host knows them, `copy<float, 4>`: templates become
+    /// kernels by that, and [`Ptx::names`] says what each is called in PTX.
+    pub names: Vec<String>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            name: "kernel.cu",
+            arch: 80,
+            fmad: true,
+            lines: true,
+            defines: Vec::new(),
+            resolver: None,
+            names: Vec::new(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Options<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("name", &self.name)
+            .field("arch", &self.arch)
+            .field("fmad", &self.fmad)
+            .field("lines", &self.lines)
+            .field("defines", &self.defines)
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a source became.
+#[derive(Clone, Debug)]
+pub struct Ptx {
+    /// The PTX.
+    pub text: String,
+    /// What compiles, and is likely to be meant otherwise.
+    pub warnings: Vec<Diagnostic>,
+    /// The names of the kernels, as the PTX has them.
+    pub kernels: Vec<String>,
+    /// What [`Options::names`] are called in the PTX.
+    pub names: Vec<String>,
+}
+
+/// The name that a kernel has in its source: of `_Z5saxpyjfPKfPf`, as C++'s rules make it for the
+/// PTX, `saxpy`; any other name is what it was.
+#[must_use]
+pub fn written(kernel: &str) -> &str {
+    let plain = || {
+        let rest = kernel.strip_prefix("_Z")?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        rest[digits..].get(..rest[..digits].parse().ok()?)
+    };
+    plain().filter(|name| !name.is_empty()).unwrap_or(kernel)
+}
+
+/// The architectures that kernels can be compiled for, as NVRTC 12.0 lists them: 80 is `sm_80`.
+pub const ARCHITECTURES: [u32; 14] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90];
+
+/// Compiles CUDA C to PTX.
+///
+/// # Errors
+///
+/// What is wrong with the source, in the order of its text, with warnings behind the errors. An architecture that
+/// isn't one of [`ARCHITECTURES`] is an error at the beginning of the text.
+pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnostic>> {
+    let mut problems = Problems::default();
+    let mut sources = Sources::default();
+    let file = sources.add(options.name, source);
+    if !ARCHITECTURES.contains(&options.arch) {
+        let message = format!("there is no architecture sm_{}", options.arch);
+        let known = ARCHITECTURES.map(|arch| arch.to_string()).join(", ");
+        let start = source::Span { file, ..source::Span::default() };
+        problems.push(
+            diagnostic::Problem::new(start, message).help(format!("compile for one of {known}")),
+        );
+        return Err(problems.into_diagnostics(&sources));
+    }
+    let macros = library::macros(&mut sources, &mut problems);
+    let mut defines = vec![
+        ("__CUDACC__".to_owned(), "1".to_owned()),
+        ("__NVCC__".to_owned(), "1".to_owned()),
+        ("__cplusplus".to_owned(), "201703L".to_owned()),
+        ("__CUDA_ARCH__".to_owned(), format!("{}", options.arch * 10)),
+    ];
+    defines.extend(options.defines.iter().cloned());
+    let own = preprocess::preprocess(
+        file,
+        macros.clone(),
+        &defines,
+        options.resolver,
+        &mut sources,
+        &mut problems,
+    );
+    // What a macro or a file that is missing leaves behind would only be misunderstood.
+    if problems.has_errors() {
+        return Err(problems.into_diagnostics(&sources));
+    }
+    let (library, mut tokens) =
+        library::tokens(&own, macros, options.arch, &mut sources, &mut problems);
+    tokens.extend(own);
+    let names = options.names.iter().enumerate().map(|(number, name)| {
+        let file = sources.add(&format!("name expression {}", number + 1), name);
+        lex::lex(name, file, &mut problems)
+    });
+    let names: Vec<_> = names.collect();
+    if problems.has_errors() {
+        return Err(problems.into_diagnostics(&sources));
+    }
+    let items = parse::parse(tokens, names, &mut problems);
+    returns::check(&items, library, &mut problems);
+    let (mut module, names) = lower::lower(items, library, options, &mut problems);
+    if problems.has_errors() {
+        return Err(problems.into_diagnostics(&sources));
+    }
+    optimise::optimise(&mut module, options);
+    let text = ptx::write(&mut module, &sources, library, options);
+    let kernels = module.functions.iter().filter(|function| function.is_kernel);
+    let kernels = kernels.map(|function| function.name.clone()).collect();
+    Ok(Ptx { text, warnings: problems.into_diagnostics(&sources), kernels, names })
+}

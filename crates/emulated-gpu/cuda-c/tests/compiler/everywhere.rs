@@ -1,0 +1,276 @@
+//! Every kernel in CUDA C that is anywhere here, and those of cudarc's tests and examples: compiled, read
+//! by the emulator, and run beside what NVRTC makes of the same text.
+
+use std::path::{Path, PathBuf};
+
+use crate::against::{both, nvrtc, theirs};
+use crate::common::{
+    Argument, as_floats, compile, drawn, float, floats, load, run_with, size, word, words,
+};
+
+type Shape = ([u32; 3], [u32; 3], u32);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The book's kernels, with the arguments that they are launched with.
+#[test]
+fn of_the_book() {
+    let line: Shape = ([2, 1, 1], [64, 1, 1], 0);
+    let one: Shape = ([1, 1, 1], [256, 1, 1], 0);
+    let (x, y) = (floats(&drawn(256, 1)), floats(&drawn(256, 2)));
+    let list: Vec<(&str, &str, Shape, Vec<Argument>)> = vec![
+        ("branch", "branch", ([1, 1, 1], [64, 1, 1], 0), vec![word(2), words(&[0; 64])]),
+        ("saxpy", "saxpy", line, vec![word(100), float(2.5), x.clone(), y.clone()]),
+        ("spaces", "spaces", ([2, 1, 1], [32, 1, 1], 0), vec![words(&[0; 128])]),
+        ("stride", "stride", line, vec![word(100), word(3), word(2), x.clone(), y.clone()]),
+        ("sum-shared", "sum", one, vec![x.clone(), floats(&[0.0])]),
+        ("sum-shuffle", "sum", ([1, 1, 1], [32, 1, 1], 0), vec![x.clone(), floats(&[0.0])]),
+    ];
+    for (file, kernel, shape, arguments) in &list {
+        both(&text(&format!("book/kernels/{file}.cu")), kernel, *shape, arguments);
+    }
+    // None is left out: the others are wrong in a way that the book speaks of, and compile all the same.
+    let mut found = Vec::new();
+    files(&root().join("book/kernels"), &mut found);
+    for path in found {
+        let source = std::fs::read_to_string(&path).unwrap();
+        let name = path.strip_prefix(root().join("book/kernels")).unwrap().with_extension("");
+        let name = name.to_string_lossy().replace('\\', "/");
+        if !list.iter().any(|one| one.0 == name) {
+            let known = ["faults/", "mistakes/", "planted/"];
+            assert!(known.iter().any(|folder| name.starts_with(folder)), "{name} isn't run");
+            if cuda_c::compile(&source, &cuda_c::Options::default()).is_err() {
+                assert!(name.starts_with("mistakes/"), "{name} doesn't compile");
+            }
+        }
+    }
+}
+
+/// All `.cu` below a folder.
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files(&path, found);
+        } else if path.extension().is_some_and(|end| end == "cu") {
+            found.push(path);
+        }
+    }
+}
+
+/// Level 2's and autograd's: `kernels` runs each beside NVRTC's PTX. Here, that none is left out.
+#[test]
+fn of_the_levels() {
+    let mut found = Vec::new();
+    files(&root().join("kernels"), &mut found);
+    assert!(found.len() >= 21, "{found:?}");
+    let tests = include_str!("kernels.rs");
+    for path in found {
+        let source = std::fs::read_to_string(&path).unwrap();
+        let made = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap();
+        for kernel in made.kernels {
+            let name = cuda_c::written(&kernel);
+            assert!(tests.contains(&format!("\"{name}\"")), "{name} isn't run");
+        }
+        if let Ok(one) = path.strip_prefix(root().join("kernels/products")) {
+            let name = format!("\"products/{}\"", one.with_extension("").display());
+            assert!(tests.contains(&name), "{name} isn't run");
+        }
+    }
+}
+
+/// The puzzles' solutions and frames compile for all architectures, and the emulator reads them.
+#[test]
+fn of_the_puzzles() {
+    let mut found = Vec::new();
+    files(&root().join("crates/puzzles"), &mut found);
+    assert!(found.len() > 100, "{}", found.len());
+    let emulator = ptx_emulator::Emulator::new(ptx_emulator::Options::default());
+    for path in found {
+        let own = compile(&std::fs::read_to_string(&path).unwrap());
+        load(&emulator, &path.display().to_string(), &own);
+    }
+}
+
+/// cudarc's source, as cargo has unpacked it.
+fn cudarc() -> Option<PathBuf> {
+    let lock = text("Cargo.lock");
+    let entry = lock.split("name = \"cudarc\"\nversion = \"").nth(1)?;
+    let name = format!("cudarc-{}", entry.split('"').next()?);
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))?;
+    let sources = std::fs::read_dir(home.join("registry/src")).ok()?.flatten();
+    sources.map(|source| source.path().join(&name)).find(|path| path.is_dir())
+}
+
+/// The texts in a file of Rust that hold a kernel.
+fn literals(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = source;
+    while let Some(at) = rest.find('"') {
+        rest = &rest[at + 1..];
+        let mut text = String::new();
+        let mut characters = rest.char_indices();
+        while let Some((at, character)) = characters.next() {
+            match character {
+                '"' => {
+                    rest = &rest[at + 1..];
+                    break;
+                }
+                '\\' => match characters.next() {
+                    Some((_, 'n')) => text.push('\n'),
+                    Some((_, other)) => text.push(other),
+                    None => break,
+                },
+                other => text.push(other),
+            }
+        }
+        if text.contains("__global__") {
+            found.push(text);
+        }
+    }
+    found
+}
+
+/// How kernels of cudarc are launched, by their names; what they assert is checked by that.
+fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
+    let line: Shape = ([4, 1, 1], [32, 1, 1], 0);
+    let (out, x) = (floats(&[0.0; 128]), floats(&drawn(128, 3)));
+    let counting: Vec<f32> = (0..128u8).map(f32::from).collect();
+    let value = |bytes: &[u8]| Argument::Value(bytes.to_vec());
+    Some(match kernel {
+        "sin_kernel" => (line, vec![out, x, size(100)]),
+        "polynomial_kernel" => (line, vec![out, x, word(100)]),
+        "matmul" => (([2, 2, 1], [4, 4, 1], 0), vec![x.clone(), x, out, word(8)]),
+        "int_8bit" => (
+            ([1, 1, 1], [1, 1, 1], 0),
+            vec![value(&[128]), value(&[127]), value(&[0]), value(&[255])],
+        ),
+        "int_16bit" => (
+            ([1, 1, 1], [1, 1, 1], 0),
+            vec![
+                value(&i16::MIN.to_le_bytes()),
+                value(&i16::MAX.to_le_bytes()),
+                value(&[0, 0]),
+                value(&[255, 255]),
+            ],
+        ),
+        "int_32bit" => (
+            ([1, 1, 1], [1, 1, 1], 0),
+            vec![word(0x8000_0000), word(0x7fff_ffff), word(0), word(u32::MAX)],
+        ),
+        "int_64bit" => (
+            ([1, 1, 1], [1, 1, 1], 0),
+            vec![size(1 << 63), size(u64::MAX >> 1), size(0), size(u64::MAX)],
+        ),
+        "floating" => (
+            ([1, 1, 1], [1, 1, 1], 0),
+            vec![float(1.234_567_8), value(&(-10.123_456_789_876_543_f64).to_le_bytes())],
+        ),
+        "halfs" => (([1, 1, 1], [1, 1, 1], 0), vec![value(&[0xf0, 0x3c])]),
+        "kernel" => (([1, 1, 1], [128, 1, 1], 0), vec![floats(&counting)]),
+        "slow_worker" => (([1, 1, 1], [1, 1, 1], 0), vec![x, size(7), out]),
+        "my_custom_kernel" => {
+            let mut bytes = 1.0f32.to_le_bytes().to_vec();
+            bytes.extend([0; 4]);
+            bytes.extend(2.34f64.to_le_bytes());
+            bytes.extend(57u64.to_le_bytes());
+            bytes.extend(420u64.to_le_bytes());
+            (([1, 1, 1], [1, 1, 1], 0), vec![value(&bytes)])
+        }
+        // Three dimensions; what shapes and strides say is their number.
+        "meta" => {
+            let numbers = std::iter::once(3).chain(0..128).chain(0..128u64);
+            let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
+            (([1, 1, 1], [1, 1, 1], 0), vec![value(&bytes)])
+        }
+        "hello_world" => (([1, 1, 1], [1, 1, 1], 0), vec![word(3)]),
+        _ => return None,
+    })
+}
+
+#[test]
+fn of_cudarc() {
+    let Some(folder) = cudarc() else {
+        return skipped::skip("cudarc's source is not in cargo's registry (CARGO_HOME names it)");
+    };
+    let mut sources = Vec::new();
+    for file in [
+        "src/driver/safe/unified_memory.rs",
+        "src/driver/safe/launch.rs",
+        "src/nvrtc/safe.rs",
+        "src/nvrtc/result.rs",
+        "examples/nvrtc-compile.rs",
+        "examples/matmul-kernel.rs",
+        "examples/05-device-repr.rs",
+        "examples/06-threading.rs",
+    ] {
+        let text = std::fs::read_to_string(folder.join(file))
+            .unwrap_or_else(|error| panic!("{file}: {error}"));
+        sources.extend(literals(&text));
+    }
+    for file in ["examples/sin.cu", "examples/constant_memory.cu"] {
+        sources.push(std::fs::read_to_string(folder.join(file)).unwrap());
+    }
+    let (mut ran, mut compiled) = (0, 0);
+    for source in sources {
+        // One of them is a text that must not compile.
+        if source.trim_end().ends_with('(') {
+            assert!(cuda_c::compile(&source, &cuda_c::Options::default()).is_err());
+            continue;
+        }
+        let own = compile(&source);
+        let emulator = ptx_emulator::Emulator::new(ptx_emulator::Options::default());
+        compiled += load(&emulator, "kernel", &own).kernels().len();
+        for kernel in source.split("__global__ void ").skip(1) {
+            let name = kernel.split('(').next().unwrap().trim();
+            let of_struct = kernel.contains("meta");
+            let known = launch(if of_struct { "meta" } else { name });
+            let Some((shape, arguments)) = known else { continue };
+            // The loop of a million rounds is one of a thousand here.
+            let source = source.replace("1000000", "1000");
+            let own = compile(&source);
+            let fails = kernel.contains("assert(0)");
+            if fails || kernel.trim_end().ends_with("{ }") || kernel.contains("{}") {
+                continue;
+            }
+            let (found, _) = run_with(&own, name, shape, &arguments);
+            ran += 1;
+            let Some(nvrtc) = nvrtc() else { continue };
+            let (expected, _) = run_with(&theirs(nvrtc, &source), name, shape, &arguments);
+            for (found, expected) in found.iter().zip(&expected) {
+                for (a, b) in as_floats(found).iter().zip(as_floats(expected)) {
+                    // The sine is not to the bit.
+                    let near = (a - b).abs() <= 3e-7 || a.to_bits() == b.to_bits();
+                    assert!(near, "{name}: {a} and {b}\n{own}");
+                }
+            }
+        }
+    }
+    assert!(compiled >= 20 && ran >= 12, "{compiled} kernels, of which {ran} ran");
+    println!("{compiled} kernels of cudarc, {ran} launches beside NVRTC's");
+}
+
+/// A library's caller may ask for anything; the command line asks before.
+#[test]
+fn an_architecture_that_is_none_is_an_error() {
+    for arch in [0, 20, 49, 79, 91, 429_496_730, u32::MAX] {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let refused = cuda_c::compile("__global__ void nothing() {}", &options).unwrap_err();
+        assert_eq!(refused[0].message, format!("there is no architecture sm_{arch}"));
+        assert!(refused[0].to_string().contains("compile for one of 50, 52, "), "{}", refused[0]);
+    }
+    for arch in cuda_c::ARCHITECTURES {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let made = cuda_c::compile("__global__ void nothing() {}", &options).unwrap();
+        assert!(made.text.contains(&format!(".target sm_{arch}\n")), "{}", made.text);
+    }
+}

@@ -1,0 +1,298 @@
+//! Writing and reading, with faults at each place where one can happen.
+
+use std::path::PathBuf;
+
+use super::*;
+
+/// What is left in the folder, sorted.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_atomically(path, |writer| writer.write_all(bytes))
+}
+
+/// Runs a test in a folder that has a file `old` with the content `old`.
+fn with_old(test: impl FnOnce(&Path, PathBuf)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old");
+    fs::write(&path, b"old").unwrap();
+    test(folder.path(), path);
+}
+
+/// A disk that is full after this many bytes: a writer that fails there, whatever the size of the
+/// pieces in which it is written to.
+#[test]
+fn a_fault_at_any_byte_leaves_the_old_file_and_no_other() {
+    let new: Vec<u8> = (0..200).collect();
+    with_old(|folder, path| {
+        for full_after in 0..new.len() {
+            for piece in [1, 7, 64, new.len()] {
+                let failed = write_atomically::<io::Error>(&path, |writer| {
+                    let mut written = 0;
+                    for part in new.chunks(piece) {
+                        let fits = part.len().min(full_after - written);
+                        writer.write_all(&part[..fits])?;
+                        written += fits;
+                        if fits < part.len() {
+                            return Err(io::ErrorKind::StorageFull.into());
+                        }
+                    }
+                    unreachable!("the disk is full before the end");
+                });
+                assert_eq!(failed.unwrap_err().kind(), io::ErrorKind::StorageFull);
+                assert_eq!(fs::read(&path).unwrap(), b"old", "full after {full_after}");
+                assert_eq!(names_in(folder), ["old"]);
+            }
+        }
+        write_bytes(&path, &new).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), new);
+        assert_eq!(names_in(folder), ["old"]);
+    });
+}
+
+#[test]
+fn a_panic_of_the_writer_leaves_the_old_file_and_no_other() {
+    with_old(|folder, path| {
+        let outcome = std::panic::catch_unwind(|| {
+            write_atomically::<io::Error>(&path, |writer| {
+                writer.write_all(b"half of the new")?;
+                panic!("while it is written");
+            })
+        });
+        assert!(outcome.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names_in(folder), ["old"]);
+    });
+}
+
+#[test]
+fn whether_a_file_can_be_written_is_known_beforehand() {
+    let folder = tempfile::tempdir().unwrap();
+    check_writable(&folder.path().join("new.json")).unwrap();
+    assert!(names_in(folder.path()).is_empty());
+    let said = |path: &Path| {
+        let checked = check_writable(path).unwrap_err().to_string();
+        assert_eq!(write_bytes(path, b"x").unwrap_err().to_string(), checked);
+        assert!(!checked.contains(".part"), "{checked}");
+        checked
+    };
+    let absent = folder.path().join("absent");
+    let expected = format!("the folder {} does not exist", absent.display());
+    assert_eq!(said(&absent.join("new.json")), expected);
+    assert_eq!(said(&folder.path().join("new/")), "it is the name of a folder");
+    assert_eq!(said(folder.path()), "it is a folder");
+    assert_eq!(said(Path::new("")), "its name is empty");
+    let file = folder.path().join("file");
+    fs::write(&file, b"old").unwrap();
+    let error = check_writable(&file.join("new.json")).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
+    assert!(check_writable(&folder.path().join("n".repeat(300))).is_err());
+    assert!(check_writable(Path::new("nul\0in the name")).is_err());
+}
+
+#[test]
+fn a_file_that_is_marked_as_read_only_is_not_replaced_whoever_asks() {
+    with_old(|folder, path| {
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        let error = write_bytes(&path, b"new").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("read-only"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names_in(folder), ["old"]);
+    });
+}
+
+#[cfg(unix)]
+mod on_unix {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+    use std::process::Command;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn permissions_stay_as_they_are() {
+        with_old(|folder, path| {
+            for kept in [0o600, 0o640, 0o664, 0o755] {
+                fs::set_permissions(&path, fs::Permissions::from_mode(kept)).unwrap();
+                write_bytes(&path, b"new").unwrap();
+                assert_eq!(mode(&path), kept, "{kept:o}");
+            }
+            // A new file has those that the shell would give one.
+            let usual = folder.join("usual");
+            fs::write(&usual, b"").unwrap();
+            let new = folder.join("new");
+            write_bytes(&new, b"new").unwrap();
+            assert_eq!(mode(&new), mode(&usual));
+        });
+    }
+
+    /// Only root can give a file away, so that for others this shows nothing but that the group
+    /// stays.
+    #[test]
+    fn the_owner_stays_as_it_is() {
+        with_old(|_, path| {
+            let foreign = std::os::unix::fs::chown(&path, Some(12_345), Some(12_345));
+            if foreign.is_err() {
+                eprintln!("not shown here, for it takes root: that a foreign owner stays");
+            }
+            let owner = |path: &Path| fs::metadata(path).map(|m| (m.uid(), m.gid())).unwrap();
+            let before = owner(&path);
+            write_bytes(&path, b"new").unwrap();
+            assert_eq!(owner(&path), before);
+        });
+    }
+
+    #[test]
+    fn behind_a_symbolic_link_its_target_is_replaced() {
+        with_old(|folder, path| {
+            let (near, far) = (folder.join("near"), folder.join("far"));
+            symlink("old", &near).unwrap();
+            symlink(&near, &far).unwrap();
+            write_bytes(&far, b"new").unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"new");
+            assert!(fs::symlink_metadata(&path).unwrap().is_file());
+            assert!(fs::symlink_metadata(&near).unwrap().is_symlink());
+            assert!(fs::symlink_metadata(&far).unwrap().is_symlink());
+
+            // A link whose target isn't there yet makes it.
+            let early = folder.join("early");
+            symlink("later", &early).unwrap();
+            write_bytes(&early, b"late").unwrap();
+            assert_eq!(fs::read(folder.join("later")).unwrap(), b"late");
+            assert!(fs::symlink_metadata(&early).unwrap().is_symlink());
+
+            let circle = folder.join("circle");
+            symlink("circle", &circle).unwrap();
+            let error = write_bytes(&circle, b"x").unwrap_err();
+            assert!(error.to_string().contains("circle"), "{error}");
+            assert_eq!(names_in(folder), ["circle", "early", "far", "later", "near", "old"]);
+        });
+    }
+
+    #[test]
+    fn two_spellings_of_one_file_are_the_same() {
+        with_old(|folder, path| {
+            let link = folder.join("link");
+            symlink("old", &link).unwrap();
+            fs::hard_link(&path, folder.join("hard")).unwrap();
+            fs::create_dir(folder.join("sub")).unwrap();
+            for other in ["old", "link", "hard", "./old", "sub/../old"] {
+                assert!(is_same(&path, &folder.join(other)), "{other}");
+            }
+            assert!(is_same(&folder.join("new"), &folder.join("sub/../new")));
+            assert!(!is_same(&path, &folder.join("new")));
+            assert!(!is_same(&folder.join("new"), &folder.join("newer")));
+            assert!(!is_same(Path::new("/dev/null"), Path::new("/dev/null")));
+        });
+    }
+
+    #[test]
+    fn a_device_is_written_and_stays_one() {
+        write_bytes(Path::new("/dev/null"), b"x").unwrap();
+        check_writable(Path::new("/dev/null")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        if Path::new("/dev/full").exists() {
+            let error = write_bytes(Path::new("/dev/full"), b"x").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_written_and_stays_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        write_bytes(&pipe, b"through the pipe").unwrap();
+        assert_eq!(reader.join().unwrap(), b"through the pipe");
+        assert_eq!(names_in(folder.path()), ["pipe"]);
+    }
+
+    /// Runs where permissions bind, and says where they don't.
+    #[test]
+    fn what_this_user_may_not_write_is_not_replaced() {
+        with_old(|folder, path| {
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o555)).unwrap();
+            if fs::write(folder.join("probe"), b"").is_ok() {
+                eprintln!("not shown here, for nothing binds root: a folder without permission");
+                let _ = fs::remove_file(folder.join("probe"));
+            } else {
+                for path in [&path, &folder.join("new")] {
+                    let error = write_bytes(path, b"new").unwrap_err();
+                    assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+                    assert!(!error.to_string().contains(".part"), "{error}");
+                }
+            }
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"old");
+            assert_eq!(names_in(folder), ["old"]);
+        });
+    }
+
+    #[test]
+    fn another_users_link_in_a_sticky_folder_is_not_followed() {
+        const STICKY: u32 = 0o41777;
+        assert!(target::is_trap(7, (STICKY, 0), 8));
+        assert!(target::is_trap(7, (STICKY, 8), 8), "root's own folder, too");
+        assert!(!target::is_trap(8, (STICKY, 0), 8), "one's own link");
+        assert!(!target::is_trap(7, (STICKY, 7), 8), "that of the folder's owner");
+        assert!(!target::is_trap(7, (0o40777, 0), 8) && !target::is_trap(7, (0o41755, 0), 8));
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("out"));
+        fs::write(&victim, b"old").unwrap();
+        symlink(&victim, &link).unwrap();
+        write_bytes(&link, b"by one's own link").unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"by one's own link");
+        let other = crate::user() + 1;
+        if std::os::unix::fs::lchown(&link, Some(other), None).is_err() {
+            eprintln!("not shown here, for only root gives links away: that of another user");
+            return;
+        }
+        assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+        std::os::unix::fs::chown(folder.path().join("pipe"), Some(other), None).unwrap();
+        for (name, what) in [("out", "symbolic link"), ("pipe", "pipe")] {
+            let path = folder.path().join(name);
+            let error = check_writable(&path).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(write_bytes(&path, b"new").unwrap_err().to_string(), error.to_string());
+        }
+        assert_eq!(fs::read(&victim).unwrap(), b"by one's own link");
+    }
+
+    #[test]
+    fn what_has_no_end_is_read_up_to_the_limit() {
+        let zeros = open(Path::new("/dev/zero")).unwrap();
+        let error = read(zeros, 1 << 20).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+}
+
+#[test]
+fn a_file_is_read_whole_up_to_the_limit() {
+    let content: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
+    let most = content.len() as u64;
+    assert_eq!(read(&content[..], most).unwrap(), content);
+    assert_eq!(read(&content[..], most + 1).unwrap(), content);
+    let error = read(&content[..], most - 1).unwrap_err();
+    assert_eq!(error.to_string(), "it has more than 299999 bytes, which is as much as is read");
+    assert_eq!(read(&[][..], 0).unwrap(), [0; 0]);
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(open(folder.path()).unwrap_err().to_string(), "it is a folder, not a file");
+}

@@ -1,0 +1,203 @@
+//! The types of arguments and of the elements of buffers.
+
+use std::fmt::Write;
+use std::str::FromStr;
+
+use crate::arithmetic::convert;
+use crate::arithmetic::convert::{bf16_to_f32, f16_to_f32};
+use crate::program::{FloatMode, Rounding, Type};
+
+/// The type of an argument or of the elements of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    /// `.u8`
+    U8,
+    /// `.u16`
+    U16,
+    /// `.u32`
+    U32,
+    /// `.u64`
+    U64,
+    /// `.s8`
+    S8,
+    /// `.s16`
+    S16,
+    /// `.s32`
+    S32,
+    /// `.s64`
+    S64,
+    /// `.f16`
+    F16,
+    /// `.bf16`
+    Bf16,
+    /// `.f32`
+    F32,
+    /// `.f64`
+    F64,
+}
+
+impl Element {
+    pub(super) const ALL: [(&'static str, Self); 12] = [
+        ("u8", Self::U8),
+        ("u16", Self::U16),
+        ("u32", Self::U32),
+        ("u64", Self::U64),
+        ("s8", Self::S8),
+        ("s16", Self::S16),
+        ("s32", Self::S32),
+        ("s64", Self::S64),
+        ("f16", Self::F16),
+        ("bf16", Self::Bf16),
+        ("f32", Self::F32),
+        ("f64", Self::F64),
+    ];
+
+    /// Its size.
+    #[must_use]
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::U8 | Self::S8 => 1,
+            Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
+            Self::U32 | Self::S32 | Self::F32 => 4,
+            Self::U64 | Self::S64 | Self::F64 => 8,
+        }
+    }
+
+    /// The name, as in PTX without the dot.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, element)| *element == self).map_or("", |(name, _)| name)
+    }
+
+    /// The type of PTX.
+    fn ty(self) -> Type {
+        match self {
+            Self::U8 => Type::U8,
+            Self::U16 => Type::U16,
+            Self::U32 => Type::U32,
+            Self::U64 => Type::U64,
+            Self::S8 => Type::S8,
+            Self::S16 => Type::S16,
+            Self::S32 => Type::S32,
+            Self::S64 => Type::S64,
+            Self::F16 => Type::F16,
+            Self::Bf16 => Type::Bf16,
+            Self::F32 => Type::F32,
+            Self::F64 => Type::F64,
+        }
+    }
+
+    /// Why a number of this type, or without one an address, is not what a parameter of a type takes. Words
+    /// without a sign or a kind, `.b32`, take all; in PTX that somebody wrote integers take floating-point
+    /// numbers, too, for `ld.param` may read them as such; `strict` says that a compiler made it.
+    pub(super) fn mismatch(given: Option<Self>, ty: Type, strict: bool) -> Option<String> {
+        let is_float = |ty: Type| matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
+        let is_integer = matches!(
+            ty,
+            Type::U8
+                | Type::U16
+                | Type::U32
+                | Type::U64
+                | Type::S8
+                | Type::S16
+                | Type::S32
+                | Type::S64
+        );
+        let name = given.map_or("an address", Self::name);
+        if is_float(ty) && given.map(Self::ty) != Some(ty) {
+            let known = Self::ALL.iter().find(|(_, element)| element.ty() == ty);
+            let wanted = known.map_or("a floating-point number", |(name, _)| name);
+            return Some(format!("is {name}, and the parameter is {wanted}"));
+        }
+        if strict && is_integer && given.is_some_and(|given| is_float(given.ty())) {
+            return Some(format!("is {name}, and the parameter is an integer or an address"));
+        }
+        None
+    }
+
+    /// A number in this type's format, to nearest. The type is one of floating point.
+    fn rounded(self, number: f64) -> Vec<u8> {
+        let mode = FloatMode {
+            rounding: Rounding::NearestEven,
+            flush: false,
+            saturate: false,
+            relu: false,
+        };
+        let (ty, bits) = (self.ty(), number.to_bits());
+        let bits = convert(ty, Type::F64, Some(mode.rounding), false, mode, bits, None);
+        bits.to_le_bytes()[..self.bytes()].to_vec()
+    }
+
+    /// The bytes of a number that is written out.
+    pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
+        fn number<T: FromStr>(text: &str) -> Result<T, String> {
+            text.trim().parse().map_err(|_| format!("`{}` is not such a number", text.trim()))
+        }
+        Ok(match self {
+            Self::U8 => number::<u8>(text)?.to_le_bytes().to_vec(),
+            Self::U16 => number::<u16>(text)?.to_le_bytes().to_vec(),
+            Self::U32 => number::<u32>(text)?.to_le_bytes().to_vec(),
+            Self::U64 => number::<u64>(text)?.to_le_bytes().to_vec(),
+            Self::S8 => number::<i8>(text)?.to_le_bytes().to_vec(),
+            Self::S16 => number::<i16>(text)?.to_le_bytes().to_vec(),
+            Self::S32 => number::<i32>(text)?.to_le_bytes().to_vec(),
+            Self::S64 => number::<i64>(text)?.to_le_bytes().to_vec(),
+            Self::F16 | Self::Bf16 => self.rounded(number::<f64>(text)?),
+            Self::F32 => number::<f32>(text)?.to_le_bytes().to_vec(),
+            Self::F64 => number::<f64>(text)?.to_le_bytes().to_vec(),
+        })
+    }
+
+    /// The bytes of a whole number; of its low bits where the type is narrow.
+    pub(super) fn whole(self, number: u64) -> Vec<u8> {
+        match self {
+            Self::F16 | Self::Bf16 => self.rounded(number as f64),
+            Self::F32 => (number as f32).to_le_bytes().to_vec(),
+            Self::F64 => (number as f64).to_le_bytes().to_vec(),
+            _ => number.to_le_bytes()[..self.bytes()].to_vec(),
+        }
+    }
+
+    /// A number from −1 to 1, or any integer, from 32 random bits.
+    pub(super) fn random(self, bits: u32) -> Vec<u8> {
+        // 24 bits, so that the f32 is exact.
+        let unit = f64::from(bits >> 8) / f64::from(1 << 23) - 1.0;
+        match self {
+            Self::F16 | Self::Bf16 => self.rounded(unit),
+            Self::F32 => (unit as f32).to_le_bytes().to_vec(),
+            Self::F64 => unit.to_le_bytes().to_vec(),
+            _ => self.whole(u64::from(bits)),
+        }
+    }
+
+    /// One element, in decimal.
+    fn show(self, bytes: &[u8]) -> String {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(wide);
+        match self {
+            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits.to_string(),
+            Self::S8 => (bits as u8 as i8).to_string(),
+            Self::S16 => (bits as u16 as i16).to_string(),
+            Self::S32 => (bits as u32 as i32).to_string(),
+            Self::S64 => (bits as i64).to_string(),
+            Self::F16 => format!("{:?}", f16_to_f32(bits as u16)),
+            Self::Bf16 => format!("{:?}", bf16_to_f32(bits as u16)),
+            Self::F32 => format!("{:?}", f32::from_bits(bits as u32)),
+            Self::F64 => format!("{:?}", f64::from_bits(bits)),
+        }
+    }
+
+    /// The first elements of a buffer, in decimal.
+    #[must_use]
+    pub fn list(self, bytes: &[u8], most: usize) -> String {
+        let mut text = String::new();
+        for element in bytes.chunks_exact(self.bytes()).take(most) {
+            let _ = write!(text, " {}", self.show(element));
+        }
+        if bytes.len() / self.bytes() > most {
+            text.push_str(" …");
+        }
+        text
+    }
+}

@@ -1,0 +1,45 @@
+//! The list of all puzzles, with what has been done of each.
+
+use std::fmt::Write;
+
+use puzzles::{Language, Puzzle, puzzles};
+
+use super::progress::Progress;
+use crate::Folder;
+
+/// A line for each puzzle: its state in each language, its name, its idea.
+pub(crate) fn list(progress: &Progress, folder: &Folder<'_>) -> String {
+    let mut text = String::from("    CUDA C  PTX     name             what is new\n");
+    for (index, puzzle) in puzzles().iter().enumerate() {
+        let state = |language| match () {
+            () if puzzle.source(language).is_none() => "",
+            () if progress.has(puzzle, language) => "solved",
+            () if folder.file(puzzle, language).exists() => "begun",
+            () => "-",
+        };
+        let [cuda, ptx] = Language::ALL.map(state);
+        let (number, name, idea) = (index + 1, puzzle.name, puzzle.idea);
+        let _ = writeln!(text, "{number:>2}  {cuda:<7} {ptx:<7} {name:<16} {idea}");
+    }
+    let solved = puzzles().iter().filter(|puzzle| progress.has_any(puzzle)).count();
+    let _ = writeln!(text, "{solved} of {} solved", puzzles().len());
+    text
+}
+
+/// What comes after a puzzle that has been solved.
+pub(crate) fn next(progress: &Progress, solved: &Puzzle) -> String {
+    let left = solved.sources.iter().find(|source| !progress.has(solved, source.language));
+    let behind = puzzles().iter().skip_while(|puzzle| puzzle.name != solved.name);
+    let others = behind.chain(puzzles()).find(|puzzle| !progress.has_any(puzzle));
+    let mut text = String::new();
+    if let Some(source) = left {
+        let flag = if source.language == Language::Ptx { " --ptx" } else { "" };
+        let (name, language) = (solved.name, source.language.name());
+        let _ = writeln!(text, "\nThe same in {language}: cargo run -p puzzles -- {name}{flag}");
+    }
+    let _ = match others {
+        Some(next) => writeln!(text, "Next: cargo run -p puzzles -- {} ({})", next.name, next.idea),
+        None => writeln!(text, "All {} are solved.", puzzles().len()),
+    };
+    text
+}

@@ -1,0 +1,61 @@
+//! Which puzzles the reader has solved, kept in a file beside the attempts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use puzzles::{Language, Puzzle};
+use serde::{Deserialize, Serialize};
+
+use super::failure::Failure;
+use crate::{Folder, read};
+
+/// The format of the file.
+const FORMAT: &str = "four-levels-puzzles";
+
+/// What has been solved.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Progress {
+    format: String,
+    solved: BTreeMap<String, BTreeSet<Language>>,
+}
+
+impl Progress {
+    /// What the file of a folder says; nothing, where there is none.
+    pub(crate) fn read(folder: &Folder<'_>) -> Result<Self, Failure> {
+        let path = folder.progress();
+        if !path.exists() {
+            return Ok(Self { format: FORMAT.to_owned(), solved: BTreeMap::new() });
+        }
+        let parsed: Result<Self, _> = serde_json::from_str(&read(&path)?);
+        let reason = match parsed {
+            Ok(progress) if progress.format == FORMAT => return Ok(progress),
+            Ok(other) => format!("its format is `{}`", other.format),
+            Err(error) => error.to_string(),
+        };
+        let shown = host::shown(&path);
+        Err(Failure::Usage(format!(
+            "{shown} does not say which puzzles are solved ({reason}): remove it to begin anew, or \
+             name another folder with --dir"
+        )))
+    }
+
+    pub(crate) fn write(&self, folder: &Folder<'_>) -> Result<(), Failure> {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        folder.write(&folder.progress(), &text)
+    }
+
+    /// A puzzle has been solved.
+    pub(crate) fn solved(&mut self, puzzle: &Puzzle, language: Language) {
+        self.solved.entry(puzzle.name.to_owned()).or_default().insert(language);
+    }
+
+    /// Whether it has been.
+    pub(crate) fn has(&self, puzzle: &Puzzle, language: Language) -> bool {
+        self.solved.get(puzzle.name).is_some_and(|languages| languages.contains(&language))
+    }
+
+    /// Whether it has been in some language.
+    pub(crate) fn has_any(&self, puzzle: &Puzzle) -> bool {
+        Language::ALL.iter().any(|&language| self.has(puzzle, language))
+    }
+}

@@ -1,0 +1,426 @@
+#!/usr/bin/env python3
+"""Checks, trains and measures every level on this machine's NVIDIA GPU.
+
+    ./run [--device cuda|emulated] [--quick] [--data-dir MNIST] [--python PYTHON] [--out results]
+
+Part of a folder that scripts/gpu-bundle.py made. Needs Python 3.8, an NVIDIA driver of CUDA 12.0 or
+later, and for level 3 cuBLAS and cuBLASLt, of a CUDA toolkit or of Python wheels (PyTorch brings
+them). It goes on when something fails. Writes results.json, results.md and a log for each command.
+Exits with 0 when everything went well, with 1 when something failed, with 2 for a wrong option.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import shutil
+import site
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BIN = HERE / "bin"
+PRESETS = ["nvmath", "manning", "mnist-cuda", "ptx-mnist", "ptx-3layer"]
+# Level by level, the options that are measured; the first are those that it trains with.
+PRODUCTS = ["coalesced", "shared-tile", "register-tile", "vectorised", "wmma"]
+TRANSFERS = ["explicit", "pinned", "unified", "double-buffered", "resident"]
+VARIANTS = {
+    "level1-cpu": ["--form fast", "--form textbook"],
+    "level2-cuda-naive": [f"--kernels per-operation --transfer {how}" for how in TRANSFERS]
+    + [f"--products {how} --transfer resident" for how in PRODUCTS]
+    + ["--kernels per-sample --transfer resident"],
+    "level3-cublas": ["--gemm cublaslt", "--gemm cublaslt --graph", "--gemm cublaslt --tf32"]
+    + ["--gemm cublas"],
+    "level4-ptx": [f"--kernels {rung}" for rung in ["one-launch", "whole-epoch", "register-tiles", "tiled", "thread-per-sample"]]
+    + [f"--kernels {rung}" for rung in ["tensor-cores", "bf16", "three-tf32"]],
+}
+LIBRARIES = ["cublas", "cublasLt", "nvrtc"]
+
+
+class Items:
+    """What was run, and what came of it."""
+
+    def __init__(self, out, environment, limit):
+        self.out = out
+        self.environment = environment
+        self.limit = limit
+        self.items = []
+
+    def run(self, group, level, options, what, command, result=None, environment=None):
+        """Runs a command; its item. `result` is the JSON file that it writes."""
+        item = {"group": group, "level": level, "options": options, "what": what}
+        name = re.sub(r"[^a-z0-9]+", "-", f"{group} {level} {options} {what}".lower())
+        command = [str(word) for word in command]
+        clock = time.monotonic()
+        said, status = "", "ok"
+        try:
+            done = subprocess.run(
+                command,
+                env=environment or self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=self.limit,
+            )
+            said = done.stdout.decode(errors="replace")
+            if done.returncode != 0:
+                status = f"failed with exit code {done.returncode}: {last_line(said)}"
+        except subprocess.TimeoutExpired as error:
+            said = (error.stdout or b"").decode(errors="replace")
+            status = f"failed: not done after {self.limit} s"
+        except OSError as error:
+            status = f"failed: {error}"
+        item["seconds"] = round(time.monotonic() - clock, 3)
+        if result and result.exists():
+            try:
+                item["result"] = json.loads(result.read_text())
+            except ValueError as error:
+                status = status if status != "ok" else f"failed: {result.name}: {error}"
+        elif result and status == "ok":
+            status = f"failed: {result.name} was not written"
+        item["status"] = status
+        log = self.out / "logs" / f"{name}.txt"
+        log.write_text("$ " + " ".join(command) + "\n" + said)
+        self.items.append(item)
+        print(f"{'ok  ' if status == 'ok' else 'FAIL'} {group}: {level} {options} {what}", flush=True)
+        if status != "ok":
+            print(f"     {status}", flush=True)
+        return item
+
+    def skip(self, group, level, why):
+        """Notes what was not run, and why."""
+        self.items.append(
+            {"group": group, "level": level, "options": "", "what": "", "status": f"skipped: {why}"}
+        )
+        print(f"skip {group}: {level}: {why}", flush=True)
+
+    def failed(self):
+        """The items that failed."""
+        return [item for item in self.items if item["status"].startswith("failed")]
+
+
+def main():
+    """Runs everything."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", choices=["cuda", "emulated"], default="cuda")
+    parser.add_argument("--quick", action="store_true", help="a few steps of everything")
+    parser.add_argument("--data-dir", type=Path, help="MNIST's folder (default: ./mnist)")
+    parser.add_argument("--python", default=sys.executable, help="a Python with PyTorch")
+    parser.add_argument("--preset", action="append", choices=PRESETS, help="default: all")
+    parser.add_argument("--level", action="append", choices=list(VARIANTS), help="default: all")
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--limit", type=int, default=900, help="seconds that a command may take")
+    arguments = parser.parse_args()
+
+    out = arguments.out.resolve()
+    try:
+        shutil.rmtree(out / "logs", ignore_errors=True)
+        (out / "logs").mkdir(parents=True)
+    except OSError as error:
+        print(f"error: can't write to {out}: {error}", file=sys.stderr)
+        return 2
+    plain = dict(os.environ)
+    environment = dict(plain, FOUR_LEVELS_KERNELS=str(HERE / "kernels"))
+    libraries = {}
+    if arguments.device == "cuda":
+        libraries = link_libraries(out / "libraries", arguments.python, environment)
+    items = Items(out, environment, arguments.limit)
+    mnist = arguments.data_dir or (HERE / "mnist" if (HERE / "mnist").is_dir() else None)
+    data = ["--data", "mnist", "--data-dir", mnist] if mnist else ["--data", "digits"]
+    presets = arguments.preset or (["nvmath"] if arguments.quick else PRESETS)
+    levels = {
+        level: options
+        for level, options in VARIANTS.items()
+        if (BIN / level).exists() and level in (arguments.level or VARIANTS)
+    }
+    device = ["--device", arguments.device]
+
+    check(items, levels, device, arguments.quick)
+    train(items, levels, device, presets, data, arguments.quick)
+    bench(items, levels, device, presets, data, arguments.quick)
+    profile(items, levels, device, data, arguments.quick)
+    pytorch(items, arguments, presets, mnist, plain)
+
+    report = {
+        "format": "four-levels-gpu-bundle",
+        "version": 1,
+        "date": datetime.date.today().isoformat(),
+        "device": device_of(items.items),
+        "driver": nvidia_smi() if arguments.device == "cuda" else None,
+        "host": platform.platform(),
+        "cores": os.cpu_count(),
+        "quick": arguments.quick,
+        "libraries": libraries,
+        "failed": len(items.failed()),
+        "items": items.items,
+    }
+    (out / "results.json").write_text(json.dumps(report, indent=2) + "\n")
+    (out / "results.md").write_text(markdown(report))
+    print(f"\n{markdown(report)}\nwritten to {out}")
+    return 1 if items.failed() else 0
+
+
+def check(items, levels, device, quick):
+    """The suite for all levels, and each program's own dumps against PyTorch's."""
+    dumps = HERE / "reference/dumps"
+    for level in levels:
+        name = items.out / f"conformance-{level}.json"
+        name.unlink(missing_ok=True)
+        command = [BIN / "conformance", *device, "--level", level, "--dumps", dumps]
+        if quick:
+            command += ["--check", "references"]
+        items.run("check", level, "", "suite", [*command, "--json", name], name)
+        variants = levels[level][:1] if quick else levels[level]
+        for options in variants:
+            for path in sorted(dumps.glob("*.json.gz")):
+                fixture = path.name.split(".")[0]
+                if quick and fixture not in ["softmax", "single"]:
+                    continue
+                one = items.out / "dump.json"
+                one.unlink(missing_ok=True)
+                command = [BIN / level, "dump", "--inputs", path, "--out", one, "--fused"]
+                command += ["--steps", "3"] if fixture.endswith("-steps") else []
+                command += [*of_level(level, device), *options.split()]
+                if items.run("dump", level, options, fixture, command)["status"] == "ok":
+                    diff = [BIN / "tensor-diff", path, one]
+                    items.run("diff", level, options, fixture, diff)
+                one.unlink(missing_ok=True)
+
+
+def train(items, levels, device, presets, data, quick):
+    """Each preset with each level's first options."""
+    for level, variants in levels.items():
+        for preset in presets:
+            report = items.out / f"train-{level}-{preset}.json"
+            report.unlink(missing_ok=True)
+            command = [BIN / level, "train", "--preset", preset, *data, "--json", report]
+            command += [*of_level(level, device), *variants[0].split()]
+            if quick:
+                command += ["--samples", "512", "--max-batches", "2"]
+            items.run("train", level, variants[0], preset, command, report)
+
+
+def bench(items, levels, device, presets, data, quick):
+    """Each preset with all options of each level."""
+    for level, variants in levels.items():
+        for options in variants:
+            for preset in presets:
+                report = items.out / "bench.json"
+                report.unlink(missing_ok=True)
+                command = [BIN / level, "bench", "--preset", preset, *data, "--json", report]
+                command += [*of_level(level, device), *options.split()]
+                if quick:
+                    command += ["--samples", "512", "--runs", "1", "--steps", "2"]
+                items.run("bench", level, options, preset, command, report)
+                report.unlink(missing_ok=True)
+
+
+def profile(items, levels, device, data, quick):
+    """Where the time of the default preset's steps goes: a table in the log, and a trace."""
+    for level, variants in levels.items():
+        if level == "level1-cpu":
+            continue
+        for options in variants[:1] if quick else variants:
+            if "--graph" in options:
+                continue
+            name = re.sub(r"[^a-z0-9]+", "-", f"{level} {options}")
+            trace = items.out / f"trace-{name}.json"
+            command = [BIN / level, "bench", *data, "--runs", "1", "--steps", "2" if quick else "100"]
+            command += [*of_level(level, device), *options.split(), "--profile", trace]
+            if quick:
+                command += ["--samples", "512"]
+            items.run("profile", level, options, "nvmath", command)
+
+
+def pytorch(items, arguments, presets, mnist, environment):
+    """PyTorch on the same GPU, where there is one: eager, compiled, as CUDA graphs."""
+    level = "reference-pytorch"
+    if arguments.device != "cuda":
+        return items.skip("pytorch", level, "it computes on no emulated GPU")
+    if mnist is None:
+        return items.skip("pytorch", level, "it needs MNIST: name its folder with --data-dir")
+    question = "import torch, sys; sys.exit(not torch.cuda.is_available())"
+    try:
+        asked = subprocess.run([arguments.python, "-c", question], capture_output=True, timeout=300)
+        there = asked.returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        there = False
+    if not there:
+        return items.skip("pytorch", level, f"{arguments.python} has no PyTorch with CUDA")
+    for preset in presets:
+        report = items.out / "pytorch.json"
+        report.unlink(missing_ok=True)
+        command = [arguments.python, HERE / "reference/bench_pytorch.py", "--device", "cuda"]
+        command += ["--compile", "--preset", preset, "--data-dir", mnist, "--json", report]
+        if arguments.quick:
+            command += ["--runs", "1", "--steps", "2"]
+        items.run("pytorch", level, "", preset, command, report, environment)
+        report.unlink(missing_ok=True)
+    return None
+
+
+def of_level(level, device):
+    """Level 1 has no choice of a device."""
+    return [] if level == "level1-cpu" else device
+
+
+def link_libraries(folder, python, environment):
+    """Makes a folder of links without versions to CUDA's libraries, and puts it on their path."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    found = {}
+    places = library_folders(python)
+    for library in LIBRARIES:
+        best = newest(places, library)
+        if best is not None:
+            (folder / f"lib{library}.so").symlink_to(best)
+            found[library] = str(best)
+    # Besides the links, the folders themselves: the libraries load each other by versioned names.
+    folders = [str(folder)]
+    folders += sorted({str(Path(path).parent) for path in found.values()})
+    before = environment.get("LD_LIBRARY_PATH")
+    environment["LD_LIBRARY_PATH"] = ":".join(folders + ([before] if before else []))
+    return found
+
+
+def newest(places, library):
+    """The library of the highest version in the first place that has one; None where none has."""
+    name = re.compile(rf"lib{library}\.so((?:\.\d+)*)")
+    for place in places:
+        files = [(name.fullmatch(path.name), path) for path in place.glob(f"lib{library}.so*")]
+        numbered = [
+            ([int(part) for part in match.group(1).split(".")[1:]], path)
+            for match, path in files
+            if match and path.exists()
+        ]
+        if numbered:
+            return max(numbered)[1].resolve()
+    return None
+
+
+def library_folders(python):
+    """Folders that may hold CUDA's libraries: the loader's, a toolkit's, those of Python wheels."""
+    places = [Path(part) for part in os.environ.get("LD_LIBRARY_PATH", "").split(":") if part]
+    names = ["CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CUDA_TOOLKIT_ROOT_DIR", "CONDA_PREFIX"]
+    toolkits = [Path(os.environ[name]) for name in names if os.environ.get(name)]
+    toolkits += [Path("/usr/local/cuda"), *sorted(Path("/usr/local").glob("cuda-*"), reverse=True)]
+    toolkits += [Path("/opt/cuda")]
+    for toolkit in toolkits:
+        places += [toolkit / "lib64", toolkit / "lib", toolkit / "targets/x86_64-linux/lib"]
+    places += [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64")]
+    packages = [Path(path) for path in [*site.getsitepackages(), site.getusersitepackages()]]
+    question = "import json, sys; print(json.dumps(sys.path))"
+    try:
+        said = subprocess.run([python, "-c", question], capture_output=True, timeout=60).stdout
+        packages += [Path(path) for path in json.loads(said) if path]
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        pass
+    for package in packages:
+        places += sorted(package.glob("nvidia/*/lib"))
+    return places
+
+
+def nvidia_smi():
+    """What nvidia-smi says of the card and its driver; None where it says nothing."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(query, capture_output=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    lines = done.stdout.decode(errors="replace").strip().splitlines()
+    return lines[0] if done.returncode == 0 and lines else None
+
+
+def device_of(items):
+    """The GPU as the levels name it; None where none of them got as far."""
+    for item in items:
+        device = (item.get("result") or {}).get("device")
+        if device and device != "cpu":
+            return device
+    return None
+
+
+def last_line(text):
+    """The line that most likely says what is wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("error", "FAIL"))]
+    return (errors or lines or ["it said nothing"])[-1][:500]
+
+
+def markdown(report):
+    """The tables."""
+    device = report["device"] or "no GPU could be used"
+    lines = [f"# Four levels on {device}", ""]
+    lines.append(f"{report['date']}; {report['host']}, {report['cores']} cores.")
+    if report["driver"]:
+        lines.append(f"nvidia-smi: {report['driver']}.")
+    if device.startswith("emulated"):
+        lines.append("The GPU is emulated: its speeds say nothing of hardware.")
+    if report["quick"]:
+        lines.append("A quick run of a few steps: its speeds and accuracies mean nothing.")
+    for library, path in report["libraries"].items():
+        lines.append(f"{library}: `{path}`.")
+    items = report["items"]
+    lines += ["", "## Checks", "", "| level | options | passed | failed |", "|---|---|---:|---:|"]
+    rows = {}
+    for item in items:
+        if item["group"] in ["check", "dump", "diff"]:
+            row = rows.setdefault((item["level"], item["options"] or "the suite"), [0, 0])
+            counts = item.get("result") or {}
+            if "passed" in counts:
+                row[0] += counts["passed"]
+                row[1] += counts["failed"]
+            # A suite that ended early has no counts, and failed.
+            elif item["status"] != "ok":
+                row[1] += 1
+            elif item["group"] != "dump":
+                row[0] += 1
+    lines += [f"| {level} | {options} | {p} | {f} |" for (level, options), (p, f) in rows.items()]
+    lines += ["", "## Training", ""]
+    lines += ["| level | preset | data | batches | test accuracy | seconds |"]
+    lines += ["|---|---|---|---:|---:|---:|"]
+    for item in items:
+        if item["group"] == "train":
+            result = item.get("result")
+            cells = "FAILED | | | |" if not result else (
+                f"{result['data']} | {result['batches']} | {100 * result['test_accuracy']:.2f} % "
+                f"| {result['seconds']:.3f} |"
+            )
+            lines.append(f"| {item['level']} | {item['what']} | {cells}")
+    lines += ["", "## Speed of training steps, samples per second", ""]
+    speeds, presets = {}, []
+    for item in items:
+        if item["group"] not in ["bench", "pytorch"] or item["status"].startswith("skipped"):
+            continue
+        if item["what"] not in presets:
+            presets.append(item["what"])
+        result = item.get("result") or {}
+        several = result.get("results", [result])
+        for one in several:
+            options = item["options"] or one.get("variant", "")
+            row = (one.get("level", item["level"]), options if item["group"] == "bench" else "")
+            rate = one.get("samples_per_second")
+            text = "FAILED" if rate is None or item["status"] != "ok" else f"{rate:,.0f}"
+            speeds.setdefault(row, {})[item["what"]] = text
+    lines += ["| level | options | " + " | ".join(presets) + " |"]
+    lines += ["|---|---|" + "---:|" * len(presets)]
+    for (level, options), rates in speeds.items():
+        cells = " | ".join(rates.get(preset, "") for preset in presets)
+        lines.append(f"| {level} | {options} | {cells} |")
+    others = [item for item in items if item["status"] != "ok"]
+    if others:
+        lines += ["", "## Failed and skipped", ""]
+        for item in others:
+            words = [item["group"], item["level"], item["options"], item["what"]]
+            lines.append(f"- {' '.join(word for word in words if word)}: {item['status']}")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

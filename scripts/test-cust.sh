@@ -1,0 +1,19 @@
+#!/bin/sh
+# Builds level 4 with its other host, the crate cust, and tests it on the emulated GPU.
+#
+# cust is linked against libcuda.so when it is built, and its build script panics where there is
+# none: CUDA_LIBRARY_PATH names a folder whose lib64 is the emulated driver.
+set -eu
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-$PWD/target}
+case $target in /*) ;; *) target=$PWD/$target ;; esac
+crates/emulated-gpu/scripts/build.sh --target-dir "$target" --package emulated-cuda
+folder=$target/cust
+mkdir -p "$folder/lib64"
+for name in libcuda.so libcuda.so.1; do
+    ln -sfn "$target/debug/libemulated_cuda.so" "$folder/lib64/$name"
+done
+export CUDA_LIBRARY_PATH="$folder"
+export LD_LIBRARY_PATH="$folder/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# All packages, since they are built with their features; one of them has a test of this name.
+exec cargo test --target-dir "$target" --workspace --features level4-ptx/cust "$@" --test cust
