@@ -1,5 +1,6 @@
-"""What PyTorch does between a line of Python and the functions that compute: of one training step, the graph
-that autograd wrote down, the operators that were called, and where the dispatcher sends an operator.
+"""What PyTorch does between a line of Python and the functions that compute: of one training step,
+the graph that autograd recorded, the operators that were called, and where the dispatcher sends an
+operator.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pytorch_mlp
 
 # ANCHOR: trace
 class Trace(TorchDispatchMode):
-    """Prints each operator that reaches a device, below autograd, with the shapes of its operands."""
+    """Prints each operator that reaches a device, below autograd, and its operands' shapes."""
 
     def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
         """Called by the dispatcher in place of the device's own function; calls that function."""

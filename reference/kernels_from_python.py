@@ -3,8 +3,8 @@
     pip install numpy 'cuda-bindings==12.9.*'
     crates/emulated-gpu/emulate python3 reference/kernels_from_python.py
 
-Without `crates/emulated-gpu/emulate` it runs on the NVIDIA GPU of this machine. Exits 77 where the bindings are
-not installed.
+Without `crates/emulated-gpu/emulate` it runs on the NVIDIA GPU of this machine. If the bindings are
+not installed, it exits with 77.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The network through nvmath-python: cuBLASLt's products with fused epilogues, called from Python.
 
 It is level 3's fused network, written with NVIDIA's own bindings and CuPy; it runs on a card, or on
-the emulated GPU by `crates/emulated-gpu/emulate`. `dump` runs training steps and writes every tensor that there
-is; `train` trains on MNIST.
+the emulated GPU by `crates/emulated-gpu/emulate`. `dump` runs training steps and writes every
+tensor; `train` trains on MNIST.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ try:
     from nvmath.bindings.cublasLt import cuBLASLtError
     from nvmath.linalg.advanced import Matmul, MatmulEpilog
 except ImportError as missing:
-    sys.exit(f"error: {missing}: crates/emulated-gpu/clients/clients.py lists what to install, and runs this by itself")
+    clients = "crates/emulated-gpu/clients/clients.py"
+    sys.exit(f"error: {missing}: {clients} lists what to install, and runs this by itself")
 
 Array = cupy.ndarray
 

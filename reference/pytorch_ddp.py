@@ -136,12 +136,12 @@ def step(case: Case, rank: int, group: dist.ProcessGroup) -> Tensors:
     every: list[Tensors | None] = [None] * case.ranks
     dist.all_gather_object(every, mine, group=group)
     found = {}
-    for name in mine:
+    for name, values in mine.items():
         if name in rows:
             found[name] = np.concatenate([part[name] for part in every])
         else:
-            found[name] = mine[name]
-            if any(part[name].tobytes() != mine[name].tobytes() for part in every):
+            found[name] = values
+            if any(part[name].tobytes() != values.tobytes() for part in every):
                 raise Failure(f"the ranks differ in {name}")
     return found
 

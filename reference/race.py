@@ -1,5 +1,5 @@
-"""The race to 60 %: how many batches the preset `ptx-mnist` takes from either of two initialisations,
-with either of two losses. Each corner is run with several seeds.
+"""The race to 60 %: how many batches the preset `ptx-mnist` takes from either of two
+initialisations, with either of two losses. Each corner is run with several seeds.
 """
 
 from __future__ import annotations

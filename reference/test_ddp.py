@@ -1,4 +1,4 @@
-"""DistributedDataParallel: on any number of ranks, the step of one process; and the fixtures again."""
+"""DistributedDataParallel: on any number of ranks, the step of one process; and the fixtures."""
 
 from __future__ import annotations
 

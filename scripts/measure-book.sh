@@ -6,5 +6,9 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${MNIST_DIR:?name the folder of MNIST}"
 scripts/compare-speed.py --table book/outputs/speed.md
-# Their names end in `slow`, but for the one training that is over in no time.
-scripts/book-outputs.sh train-nvmath. $(cd book/outputs && ls ./*.slow.txt | sed 's|^\./||; s|\.txt$||')
+# Their names end in `slow`, but for one short training.
+set -- train-nvmath.
+for output in book/outputs/*.slow.txt; do
+    set -- "$@" "$(basename "$output" .txt)"
+done
+scripts/book-outputs.sh "$@"

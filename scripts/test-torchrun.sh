@@ -61,6 +61,7 @@ done
 ours() {
     pgrep -f "$level3 --distributed .*$folder/never" || true
 }
+# shellcheck disable=SC2016 # expanded by that shell
 rank=$(ours | xargs -r -n 1 sh -c 'tr "\0" "\n" <"/proc/$0/environ" | grep -qx RANK=2 && echo "$0"' || true)
 [ -n "$rank" ] || fail "rank 2 is not found"
 kill -9 "$rank"

@@ -25,7 +25,7 @@ for package in "$folder"/cache/*.deb; do
     dpkg -x "$package" "$folder/root"
 done
 root=$folder/root/usr
-loader=$(echo "$root"/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2)
+loader=$root/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2
 llvm=$(echo "$root"/lib/llvm-*/bin/lld)
 libraries=$root/lib/x86_64-linux-gnu:${llvm%/bin/lld}/lib
 cat >"$folder/bin/rustc" <<END

@@ -39,6 +39,7 @@ launched. The short form is without it: burn takes minutes to build.
 
 import argparse
 import concurrent.futures
+import contextlib
 import datetime
 import json
 import os
@@ -240,7 +241,7 @@ class Outcomes(unittest.TestResult):
 
     def __init__(self, path):
         super().__init__()
-        self.file = Path(path).open("a")
+        self.file = Path(path).open("a")  # noqa: SIM115, open for as long as tests run
         self.is_broken = False
 
     def say(self, test, outcome, why=""):
@@ -298,7 +299,7 @@ def prepare_warp():
     warp.config.kernel_cache_dir = str(FOLDER / "warp-kernels")
     every = tests.get_test_devices
     tests.get_test_devices = lambda mode=None: [device for device in every(mode) if device.is_cuda]
-    tests.get_cpu_test_devices = lambda: []
+    tests.get_cpu_test_devices = list
 
 
 def run_module(name, path):
@@ -340,10 +341,8 @@ def run(command, log, variables=None, work=FOLDER / "work", limit=LIMIT, gpu=Tru
         except subprocess.TimeoutExpired:
             return None
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 def of_unittest(python, module):
@@ -631,7 +630,7 @@ def burn(python, short, only):
 def tried(log):
     """The kernels that burn tried to find the fastest, by the names of its log: whether each could be launched."""
     text = log.read_text(errors="replace") if log.exists() else ""
-    kernels = {name: ("passed", "") for name in re.findall(r"^Autotune\[\d+\] name (\w+) =>", text, re.M)}
+    kernels = dict.fromkeys(re.findall(r"^Autotune\[\d+\] name (\w+) =>", text, re.M), ("passed", ""))
     # Where burn itself finds that a kernel is none for some shapes, that is no launch.
     for name, why in re.findall(r'^Unknown \{ name: "(\w+)", err: "(.*)" \}$', text, re.M):
         kernels[name] = ("failed", " ".join(why.split(r"\nBacktrace")[0].split(r"\n")))

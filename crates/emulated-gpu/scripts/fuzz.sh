@@ -103,7 +103,7 @@ export RUSTC_BOOTSTRAP=1 CARGO_TERM_PROGRESS_WHEN=never
 export ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=0:detect_odr_violation=0"
 binaries=$folder/x86_64-unknown-linux-gnu/release
 
-cargo fuzz build --fuzz-dir fuzz --target-dir "$folder"
+cargo fuzz build --fuzz-dir crates/emulated-gpu/fuzz --target-dir "$folder"
 
 fuzz() {
     echo "== $1: $seconds seconds"

@@ -68,7 +68,7 @@ def rank_main(rank: int, data: bytes, failures: multiprocessing.Queue) -> None:
     """One process."""
     try:
         run(rank, data)
-    except BaseException as error:  # noqa: BLE001, whatever it is, the parent has to hear of it
+    except BaseException as error:  # whatever it is, the parent reports it
         failures.put(f"rank {rank}: {type(error).__name__}: {error}")
         raise
 

@@ -66,7 +66,10 @@ for each in ${crate:-$every}; do
         check "$each" "$@"
     elif [ "$each" = ptx-emulator ]; then
         # The instruction set's forms are one thread's work, and most of an hour of ThreadSanitizer's.
-        check "$each" --lib --test engine --test fuzz $([ "$kind" = thread ] || echo '--test isa')
+        set -- --lib --test engine --test fuzz
+        [ "$kind" = thread ] || set -- "$@" --test isa
+        check "$each" "$@"
+        set --
     elif [ "$each" = fuzz-targets ]; then
         check "$each" --test corpora sequences_of_c_functions -- --show-output
     else

@@ -43,7 +43,8 @@ if [ -z "${NVCC:-}" ]; then
     NVCC=$cuda/bin/nvcc
     ln -sfn "$cuda/lib/libcudart.so.13" "$work/lib/libcudart.so"
 fi
-# Builds the libraries, and says where they are.
+# Builds the libraries, and prints where they are.
+# shellcheck disable=SC2016 # expanded by that shell
 links=$("$root/crates/emulated-gpu/emulate" sh -c 'echo "${LD_LIBRARY_PATH%%:*}"')
 
 compile() {

@@ -287,10 +287,8 @@ def bfe(ty, a, b, c):
     msb = width - 1
     position, length = b & 0xFF, c & 0xFF
     bits = a & mask(width)
-    if ty[0] == "u" or length == 0:
-        sign = 0
-    else:
-        sign = bits >> min(position + length - 1, msb) & 1
+    unsigned = ty[0] == "u" or length == 0
+    sign = 0 if unsigned else bits >> min(position + length - 1, msb) & 1
     out = 0
     for i in range(msb + 1):
         inside = i < length and position + i <= msb
@@ -727,7 +725,7 @@ def float_rows(text, ty, arity, function, count=12):
         sets = [bits for bits in sets if function(*bits) is not None]
         for low, high in zip(sets, sets[1:] + sets[:1]):
             outs = [function(*low), function(*high)]
-            operands = [show(h << 16 | l, 32) for l, h in zip(low, high)]
+            operands = [show(b << 16 | a, 32) for a, b in zip(low, high)]
             parts = "/".join(text_of(f, out) for out in reversed(outs))
             rows.append((operands, [parts]))
     registers = ", ".join([reg(ty, 5)] + [reg(ty, i + 1) for i in range(arity)])
@@ -1247,7 +1245,7 @@ def converted(source, to, how, bits, ftz=False, sat=False, relu=False, integral=
 def between_floats():
     order = {"f16": 0, "bf16": 0, "f32": 1, "f64": 2}
     for to, source in itertools.product(["f16", "bf16", "f32", "f64"], repeat=2):
-        f, g = FORMAT[source], FORMAT[to]
+        g = FORMAT[to]
         flushes = [False, True] if "f32" in (to, source) and "bf16" not in (to, source) else [False]
         if to == source:
             if to == "bf16":
@@ -1541,7 +1539,7 @@ def atomics():
                     plain = [x for x, in some(f"atom {ty}", f, 12, 1) if not f.is_nan(x)]
                     triples = [(a << 16 | b, c << 16 | d, 0) for a, b, c, d in zip(plain, plain[1:], plain[2:], plain[3:])]
                 else:
-                    triples = [t for t in tuples(f"atom {op} {ty}", [width] * 3, 6)]
+                    triples = list(tuples(f"atom {op} {ty}", [width] * 3, 6))
                     triples += [(a, a, c) for a, _, c in triples[:3]] + [(5, 7, 9), (7, 5, 9)]
                 rows, reduced = [], []
                 for old, b, c in triples:
