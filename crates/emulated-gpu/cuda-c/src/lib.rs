@@ -1,7 +1,8 @@
 //! A compiler from the CUDA C of kernels to PTX.
 //!
-//! It needs neither CUDA nor a GPU, reads no files but through a [`Resolver`], and starts no threads,
-//! so that it also runs in a browser. [`compile`] is all of it:
+//! It needs neither CUDA nor a GPU, reads files only through a [`Resolver`], and starts no threads,
+//! so it also runs in a browser. [`compile`] is the whole interface: CUDA C goes in, PTX or
+//! [`Diagnostic`]s come out.
 //!
 //! ```
 //! let source = "__global__ void twice(float *x, unsigned n) {
@@ -10,12 +11,16 @@
 //! }";
 //! let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
 //! assert!(ptx.text.contains(".visible .entry _Z5twicePfj("));
+//! assert_eq!(ptx.kernels, ["_Z5twicePfj"]);
+//!
+//! let problems = cuda_c::compile("__global__ void oops() { retrun; }", &cuda_c::Options::default());
+//! assert_eq!(problems.unwrap_err()[0].line, 1);
 //! ```
 //!
-//! The stages lie side by side, each in a folder: `lex` (text to tokens), `preprocess` (directives and
-//! macros), `parse` (tokens to the tree in `syntax`), `lower` (names and `types`, to the
-//! intermediate form in `ir`), `optimise`, and `ptx` (to text). `library` is CUDA C itself: the
-//! functions of `math.h`.
+//! Each stage is a module: `lex` (text to tokens), `preprocess` (directives and macros), `parse`
+//! (tokens to the tree in `syntax`), `lower` (resolves names and `types`, and makes the intermediate
+//! representation in `ir`), `optimise`, and `ptx` (to text). `library` holds the functions of
+//! `math.h`, written in CUDA C.
 //!
 //! # What is built
 //!
