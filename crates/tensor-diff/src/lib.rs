@@ -1,15 +1,42 @@
 //! Compares two dumps of the same training step and names the first tensor that differs; and judges
 //! a dump, or each step of a run, by itself.
 //!
-//! "Isolate and conquer": a dump lists its tensors in the order of computation, so the first one
-//! that is wrong is made, from tensors that agree, by the operation that has the bug. How far a
-//! tensor may be off is never chosen but derived, from the values themselves and the rounding of
-//! every operation on the way to them.
+//! Two dumps go in, a verdict comes out:
 //!
-//! The two instruments are independent. A comparison holds a candidate against a reference, so that
-//! errors add up along the chain. A judgement does each operation again on the candidate's own
-//! inputs to it, so that nothing adds up, no reference is needed, and a fault is seen behind an
-//! earlier one. What differs from the reference and is right by itself has inherited its difference.
+//! ```
+//! use std::path::Path;
+//!
+//! use tensor::{Dump, TensorName};
+//!
+//! let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+//! let reference = Dump::read(&dumps.join("softmax.json"))?;
+//! let mut candidate = reference.clone();
+//! assert!(tensor_diff::compare(&reference, &candidate, 1.0).agrees());
+//!
+//! // The mistake: a backward pass that forgot ReLU's mask, so that dz1 is da1.
+//! let da1 = reference.get(TensorName::Da(1)).unwrap().data.clone();
+//! let wrong = candidate.tensors.iter_mut().find(|tensor| tensor.name == TensorName::Dz(1));
+//! wrong.unwrap().data = da1;
+//!
+//! let comparison = tensor_diff::compare(&reference, &candidate, 1.0);
+//! let first = comparison.first_divergence.unwrap();
+//! assert_eq!(first.tensor, TensorName::Dz(1));
+//! assert_eq!(first.operation.unwrap(), "dz1 = relu_backward(da1, z1)");
+//! assert!(first.pattern.unwrap().text.contains("the mask [z1 > 0] was not applied"));
+//! # Ok::<(), tensor::DumpError>(())
+//! ```
+//!
+//! "Isolate and conquer": a dump lists its tensors in the order of computation, so the first one
+//! that is wrong was made, from tensors that agree, by the operation that has the bug. Tolerances are
+//! never chosen but derived, from the values themselves and the rounding of every operation on the
+//! way to them.
+//!
+//! The two instruments are independent. [`compare`] holds a candidate against a reference, so
+//! errors add up along the chain. [`judge`] does each operation again on the candidate's own inputs,
+//! so nothing adds up, no reference is needed, and an earlier fault hides no later one. A tensor that
+//! differs from the reference and is right by itself has inherited its difference.
+//!
+//! # From dumps to a verdict
 //!
 //! ```text
 //! rounding    what one operation may err by          chain     the reference's values
