@@ -53,6 +53,20 @@ pub fn repository() -> PathBuf {
     crate_folder.ancestors().nth(2).unwrap_or(crate_folder).to_owned()
 }
 
+/// The documents that are not the book's: README, ARCHITECTURE and the like of the repository, of the
+/// emulated GPU and of its crates. A changelog names what is gone, so it isn't among them.
+///
+/// # Errors
+/// When one of them can't be read.
+pub fn documents(repository: &Path) -> Result<Vec<page::Page>, Problem> {
+    let all = files(repository, &["md"]).into_iter().filter_map(|path| {
+        let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
+        let is_document = !name.contains('/') || name.starts_with("crates/emulated-gpu/");
+        (is_document && !name.ends_with("CHANGELOG.md")).then_some((name, path))
+    });
+    all.map(|(name, path)| Ok(page::Page { text: read(&path)?, name, path })).collect()
+}
+
 /// Reads a text file; what goes wrong is a problem at that file.
 ///
 /// # Errors

@@ -14,12 +14,13 @@ const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
 /// Checks that each path in backticks of a page exists in the repository.
 ///
 /// What counts as a path: text of letters, digits and `_ - . / * { } ,` that has a slash, or that
-/// ends in a file's extension known here. It is looked for from the root; one that begins with
-/// `src/` or `tests/` may also lie in any crate, and a file's bare name anywhere. `*` stands for any one name, and `{a,b}` for each
-/// of its alternatives. What commands write, `target/…` and `book/html`, may be absent.
+/// ends in a file's extension known here. It is looked for from the root and from the page's folder;
+/// one that begins with `src/` or `tests/` may also be in any crate, and a file's bare name anywhere.
+/// `*` stands for any one name, and `{a,b}` for each of its alternatives. What commands write, `target/…` and `book/html`, may be absent.
 #[must_use]
 pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let folder = page.path.parent().unwrap_or(repository);
     for piece in page.pieces().into_iter().filter(|piece| piece.kind == PieceKind::Code) {
         if !looks_like_a_path(&piece.text) {
             continue;
@@ -28,6 +29,7 @@ pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
             let anywhere = path.starts_with("src/") || path.starts_with("tests/");
             let bare = !path.contains('/');
             let there = exists(repository, &path)
+                || exists(folder, &path)
                 || (bare
                     && files(repository, &EXTENSIONS).iter().any(|file| file.ends_with(&path)))
                 || (anywhere
@@ -89,6 +91,18 @@ fn exists(root: &Path, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_may_begin_in_the_folder_of_its_page() {
+        let repository = crate::repository();
+        let path = repository.join("crates/emulated-gpu/README.md");
+        let page = Page { path, name: "README.md".into(), text: "`cuda/src` `cuda/gone`\n".into() };
+        let problems = check(&repository, &page);
+        assert_eq!(
+            problems,
+            [Problem::new("README.md:1", "there is no cuda/gone in the repository")]
+        );
+    }
 
     #[test]
     fn a_path_that_is_gone_is_found() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::output::Session;
 use crate::page::{Page, PieceKind};
-use crate::{Problem, files, read};
+use crate::{Problem, documents, files, read};
 
 /// The folders of packages, by their names.
 type Packages = BTreeMap<String, PathBuf>;
@@ -15,8 +15,8 @@ type Packages = BTreeMap<String, PathBuf>;
 const NAMED: [(&str, &str); 3] =
     [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
 
-/// Checks the commands of all outputs, and those on pages, in the README and where reliability is
-/// promised, in blocks of `sh` and within lines.
+/// Checks the commands of all outputs, and those on pages and in the [documents], in blocks of `sh` and
+/// within lines.
 ///
 /// # Errors
 /// When a file of the repository can't be read.
@@ -31,12 +31,7 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
             look(session.path.display().to_string(), command);
         }
     }
-    let mut others = Vec::new();
-    for name in ["README.md", "RELIABILITY.md"] {
-        let path = repository.join(name);
-        others.push(Page { text: read(&path)?, name: name.into(), path });
-    }
-    for page in pages.iter().chain(&others) {
+    for page in pages.iter().chain(&documents(repository)?) {
         for piece in page.pieces() {
             let shown = match &piece.kind {
                 PieceKind::Block(language) => language == "sh",

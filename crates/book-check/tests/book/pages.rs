@@ -9,7 +9,9 @@ use std::sync::Mutex;
 
 use book_check::output::{Needs, Session, difference};
 use book_check::page::{Page, PieceKind, unlisted};
-use book_check::{Problem, commands, include, output, paths, read, readme, repository, targets};
+use book_check::{
+    Problem, commands, documents, include, output, paths, read, readme, repository, targets,
+};
 
 fn pages() -> Vec<Page> {
     Page::all(&repository()).unwrap()
@@ -68,20 +70,19 @@ fn every_path_named_in_the_book_exists() {
 }
 
 #[test]
-fn every_path_named_in_the_readme_and_the_map_exists() {
+fn every_path_and_link_in_the_documents_leads_somewhere() {
     let repository = repository();
-    let mut problems = Vec::new();
-    for name in ["README.md", "ARCHITECTURE.md", "RELIABILITY.md"] {
-        let path = repository.join(name);
-        match read(&path) {
-            Ok(text) => {
-                let page = Page { path, name: name.into(), text };
-                problems.extend(paths::check(&repository, &page));
-            }
-            Err(problem) => problems.push(problem),
+    let documents = documents(&repository).unwrap();
+    for name in ["README.md", "ARCHITECTURE.md", "RELIABILITY.md", "CONTRIBUTING.md"] {
+        for folder in ["", "crates/emulated-gpu/"] {
+            let name = format!("{folder}{name}");
+            assert!(documents.iter().any(|page| page.name == name), "{name}");
         }
     }
-    none(problems);
+    let problems = documents
+        .iter()
+        .flat_map(|page| paths::check(&repository, page).into_iter().chain(page.broken_links()));
+    none(problems.collect());
 }
 
 /// The README can't include anything, so it repeats: the tables that scripts make, what each level's
