@@ -1,4 +1,4 @@
-//! What a level is: the contract between the training loop and the four implementations.
+//! The trait [`Level`]: the contract between the training loop and the four levels.
 
 use data::{Batch, Dataset};
 use tensor::{Tensor, TensorName};
@@ -12,60 +12,60 @@ use crate::{Parameters, Result};
 /// levels are about. The training loop calls [`set_parameters`](Self::set_parameters) once, and
 /// then, for each batch, [`load`](Self::load) and [`step`](Self::step).
 pub trait Level {
-    /// Tells the level the whole training set once, before training; it may keep it on the device.
-    /// A batch that was loaded before may be gone then.
+    /// Passes the whole training set once, before training, so that a level can keep it on its device.
+    /// A batch that was loaded earlier may be lost.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn dataset(&mut self, set: &Dataset) -> Result<()>;
 
-    /// Brings a batch to where this level computes. It is told the one after it too, so that
-    /// copies can overlap compute. The batch may be of any size, and of another set than
-    /// [`dataset`](Self::dataset) told, as when testing.
+    /// Loads a batch onto the device. `next` is the following batch, so that its copy can overlap
+    /// compute. A batch may have any size, and may come from a set other than that of
+    /// [`dataset`](Self::dataset), as in testing.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()>;
 
     /// Computes `z1 a1 … zL p` of the loaded batch.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn forward(&mut self) -> Result<()>;
 
     /// Computes `dzL dwL dbL … dz1 dw1 db1` after [`forward`](Self::forward).
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn backward(&mut self) -> Result<()>;
 
     /// Updates the parameters, `w − lr·dw` and `b − lr·db`, after [`backward`](Self::backward).
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn update(&mut self, learning_rate: f32) -> Result<()>;
 
     /// A whole training step: forward, backward, update. Levels that fuse phases override it.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn step(&mut self, learning_rate: f32) -> Result<()> {
         self.forward()?;
         self.backward()?;
         self.update(learning_rate)
     }
 
-    /// How many batches the level would take at once, at most, by [`steps`](Self::steps). Where it
-    /// is 1, that is never called.
+    /// The most batches that one call of [`steps`](Self::steps) should get. If it is 1, `steps` is
+    /// never called.
     fn at_once(&self) -> usize {
         1
     }
 
-    /// A training step on each of these batches, one after the other, as by [`load`](Self::load) and
-    /// [`step`](Self::step). Afterwards the last of them is the one that is loaded.
+    /// Trains on each of these batches in turn, as by [`load`](Self::load) and [`step`](Self::step).
+    /// Afterwards the last batch is the loaded one.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
         for (k, batch) in batches.iter().enumerate() {
             self.load(batch, batches.get(k + 1))?;
@@ -74,54 +74,54 @@ pub trait Level {
         Ok(())
     }
 
-    /// The loss of the last forward pass, as the preset prints it. Waits for the device; the
-    /// training loop asks only when it reports.
+    /// The loss of the last forward pass, as the preset prints it. Waits for the device, so the
+    /// training loop only calls it when it reports.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn loss(&mut self) -> Result<f32>;
 
     /// Replaces all parameters.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()>;
 
-    /// The tensor of that name, row-major, or `None` where this level never materialises it.
-    /// `w` and `b` are the parameters as they now stand; the `_next` names are never asked for.
+    /// The tensor of that name, row-major, or `None` if this level never materialises it.
+    /// `w` and `b` are the current parameters. The `_next` names are never requested.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
 
-    /// Which of several ranks this is, that train together: it is then given its share of every
-    /// batch, and gradients and the loss are those of the whole batch.
+    /// Which of several ranks this is. A rank gets its share of every batch; gradients and the loss
+    /// are those of the whole batch.
     fn place(&self) -> Rank {
         Rank::ALONE
     }
 
-    /// Sees that all ranks were started alike: `terms` has a line for each thing that has to be the
-    /// same. To be called by all of them, before anything else that they do together.
+    /// Checks that all ranks were started alike (collective: every rank calls it, before any other
+    /// collective). `terms` has a line for each thing that has to be the same.
     ///
     /// # Errors
-    /// What differs and on which rank; what the device says.
+    /// If a term differs, naming it and the rank; if the device reports an error.
     fn agree(&mut self, _terms: &[String]) -> Result<()> {
         Ok(())
     }
 
-    /// Whether something holds on any rank. To be called by all of them.
+    /// Logical OR over all ranks (collective: every rank must call it).
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn any(&mut self, here: bool) -> Result<bool> {
         Ok(here)
     }
 
-    /// What the level has to say at the end of a command, a line each, such as a profile that one
-    /// of its own options asked for.
+    /// Lines to print at the end of a command, such as a profile that one of the level's own options
+    /// requested.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device reports an error.
     fn report(&mut self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

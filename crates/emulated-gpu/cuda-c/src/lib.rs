@@ -13,8 +13,8 @@
 //! assert!(ptx.text.contains(".visible .entry _Z5twicePfj("));
 //! assert_eq!(ptx.kernels, ["_Z5twicePfj"]);
 //!
-//! let problems = cuda_c::compile("__global__ void oops() { retrun; }", &cuda_c::Options::default());
-//! assert_eq!(problems.unwrap_err()[0].line, 1);
+//! let problems = cuda_c::compile("__global__ void k() { x = 1; }", &cuda_c::Options::default());
+//! assert!(problems.unwrap_err()[0].message.contains("`x`"));
 //! ```
 //!
 //! Each stage is a module: `lex` (text to tokens), `preprocess` (directives and macros), `parse`
@@ -22,44 +22,47 @@
 //! representation in `ir`), `optimise`, and `ptx` (to text). `library` holds the functions of
 //! `math.h`, written in CUDA C.
 //!
-//! # What is built
+//! # Supported
 //!
 //! - *Language*: `__global__` and `__device__` functions, overloads, default arguments, references,
-//!   templates of functions, kernels and structs over types and integers, with special ones for some
-//!   arguments, namespaces, `extern "C"` and C++'s names, `__launch_bounds__`;
-//!   `__shared__` (static and dynamic), `__constant__` and `__device__` variables with initial values;
-//!   all integer types, `bool`, `float`, `double`, `__half` (one operation at a time), `__half2`, `__nv_bfloat16`, enums, structs
-//!   with constructors, functions, operators, conversions, members without a name, and types and constants that are named in them, unions, arrays, pointers, vector types with `make_*`, `const`, `constexpr`, `auto`, `decltype`, `sizeof`, `static_assert`,
-//!   `if constexpr`; all statements, `goto` too; `#define`, `#if`, `#include`, `#pragma unroll`; `asm`.
-//! - *Built in* (a source may add overloads of the same names): indices, barriers and their variants, fences, shuffles, votes, `__match_*_sync`,
-//!   `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, operations on bits,
-//!   on the halves and bytes of words, arithmetic with a rounding of its own, conversions, the hardware's
-//!   approximations.
-//! - *Groups*: `cooperative_groups` of blocks, tiles, active lanes and grids, with `reduce` and scans;
-//!   `nvcuda::wmma` fragments of halves, bfloat16, bytes and tf32.
-//! - *Halves*: what cuda_fp16.h and cuda_bf16.h do with `__half`, `__nv_bfloat16` and pairs of them, the
-//!   functions without an exact result among it, which are computed in float.
-//! - *Bytes that are floats*: what cuda_fp8.h has for C++, E4M3 and E5M2, alone, in pairs and fours.
-//! - *Mathematics* of float: exponentials, logarithms, powers, angles and hyperbolic functions with their
-//!   inverses, error functions with theirs, gamma, Bessel functions, roots, lengths, remainders, rounding. What is no instruction is
-//!   computed in double and rounded once, which is exact to half a unit in the last place but for rare
-//!   ties, and slow where a GPU has few units for double. Of double the same, within the errors that the
-//!   CUDA guide states. `crates/emulated-gpu/scripts/measure-mathematics.sh` measures all.
-//! - *Optimised*: variables in registers, constants, common subexpressions, loop invariants, loops
-//!   unrolled (written out, or four iterations at once), addresses that move by additions, short
-//!   branches as selections, `fma` as nvcc makes it, vectors read and written at once.
+//!   templates of functions, kernels and structs over types and integers, with specialisations,
+//!   namespaces, `extern "C"` and C++'s mangled names, `__launch_bounds__`; `__shared__` (static and
+//!   dynamic), `__constant__` and `__device__` variables with initial values; all integer types, `bool`,
+//!   `float`, `double`, `__half`, `__half2`, `__nv_bfloat16`, enums, unions, arrays, pointers, vector
+//!   types with `make_*`; structs with constructors, member functions, operators, conversions, anonymous
+//!   members and member types and constants; `const`, `constexpr`, `auto`, `decltype`, `sizeof`,
+//!   `static_assert`, `if constexpr`; all statements, including `goto`; `#define`, `#if`, `#include`,
+//!   `#pragma unroll`; `asm`.
+//! - *Built-in functions*, which a source may overload: indices, barriers, fences, shuffles, votes,
+//!   `__match_*_sync`, `__reduce_*_sync`, atomics, `__ldg`, clocks, `printf`, `assert`, `__trap`, bit
+//!   operations, operations on the halves and bytes of words, arithmetic with a rounding mode,
+//!   conversions, and the hardware's approximations.
+//! - *Cooperative groups* of blocks, tiles, active lanes and grids, with `reduce` and scans;
+//!   `nvcuda::wmma` fragments of half, bfloat16, bytes and TF32.
+//! - *Half precision*: the functions of cuda_fp16.h and cuda_bf16.h for `__half`, `__nv_bfloat16` and
+//!   pairs of them. Functions without an exact result are computed in `float`.
+//! - *FP8*: the C++ types of cuda_fp8.h, E4M3 and E5M2, single, in pairs and in fours.
+//! - *Mathematics* of `float`: exponentials, logarithms, powers, trigonometric, hyperbolic and error
+//!   functions and their inverses, gamma and Bessel functions, roots, lengths, remainders, rounding. A
+//!   function that is no instruction is computed in `double` and rounded once. That is exact to half a
+//!   unit in the last place but for rare ties, and slow on a GPU with few units for `double`. Functions
+//!   of `double` are within the errors that the CUDA guide states.
+//!   `crates/emulated-gpu/scripts/measure-mathematics.sh` measures all of them.
+//! - *Optimisation*: variables in registers, constant folding, common subexpressions, loop invariants,
+//!   unrolling (fully, or four iterations at once), strength reduction of addresses, if-conversion of
+//!   short branches, contraction to `fma` as by nvcc, and vector loads and stores.
 //!
-//! Bits differ from NVRTC's where it contracts a product that this compiler sees in another block, and
-//! where a mathematical function is in a kernel; `fmad: false` leaves only the latter.
+//! Results differ in bits from NVRTC's if it contracts a product that this compiler sees in another basic
+//! block, and if a kernel calls a function of `math.h`. With `fmad: false`, only the latter remains.
 //!
-//! # What is refused
+//! # Refused
 //!
-//! Each by name, with what to write instead: host code and launches, classes, destructors, inheritance, virtual functions, templates of aliases and of any number of
-//! parameters, lambdas, exceptions, `new`, the C++ library, pointers to functions, bit fields, static
-//! variables in functions, variables in conditions, range-based `for`, structured bindings, textures.
+//! Each of these is an error that names the construct and says what to write instead: host code and
+//! launches, classes, destructors, inheritance, virtual functions, alias templates, variadic templates,
+//! lambdas, exceptions, `new`, the C++ library, function pointers, bit fields, static variables in
+//! functions, declarations in conditions, range-based `for`, structured bindings, textures.
 //!
-//! A call is written out where it stands; of a function that comes to call itself, and of a `__noinline__`
-//! one, it is a call in PTX, too.
+//! Calls are inlined. A recursive function and a `__noinline__` one stay a call in the PTX.
 
 mod diagnostic;
 mod ir;
