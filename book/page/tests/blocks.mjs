@@ -32,7 +32,7 @@ export default {
     const known = [...outputs(repository).values()];
     const seen = new Set();
     const page = await open("introduction.html");
-    for (const path of pages()) {
+    for (const path of pages(EMULATOR)) {
       await visit(page, path);
       const count = await page.locator(".fl-block").count();
       for (let at = 0; at < count; at++) {
@@ -67,7 +67,7 @@ export default {
   async "every kernel that the book shows has its commands"({ expect, open, visit, pages, panel, done, click }) {
     let count = 0;
     const page = await open("introduction.html");
-    for (const path of pages()) {
+    for (const path of pages("data-file=", "language-ptx")) {
       await visit(page, path);
       const total = await page.locator("main code[data-file]").count();
       const unmarked = await page.locator("main code.language-ptx:not([data-file], [data-puzzle])").count();

@@ -8,7 +8,7 @@
 
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const require = createRequire(import.meta.url);
@@ -73,13 +73,11 @@ async function type(page, panel, change) {
   await page.keyboard.insertText(change);
 }
 
-/** All pages of the book, by their paths in it. */
-function pages(folder = book) {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) return pages(path);
-    return entry.name.endsWith(".html") && !/^(404|toc|print)\.html$/.test(entry.name) ? [relative(book, path)] : [];
-  });
+/** The pages of the book, by their paths in it, sorted: all of them, or those whose source contains one of these texts. */
+function pages(...texts) {
+  const files = readdirSync(book, { recursive: true }).filter((path) => path.endsWith(".html") && !/(^|\/)(404|toc|print)\.html$/.test(path));
+  const contains = (path) => texts.some((text) => readFileSync(join(book, path), "utf8").includes(text));
+  return files.filter((path) => !texts.length || contains(path)).sort();
 }
 
 /** Nothing is cut off, and nothing keeps somebody out: of the whole page, mdBook's frame too. */

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# What takes hours, and so isn't in `.ci/run`: others' programs on the emulated GPU, other machines, fuzzing,
+# sanitizers, mutation testing, the oldest Rust that is promised. Each step replaces its row in NIGHTLY.md, which is
+# committed.
+#
+#     scripts/nightly.sh              all steps: most of a day on two cores
+#     scripts/nightly.sh NAME …       only the steps whose names contain one of these
+#
+# HOURS is how long each fuzzer runs, 1 by default. Needs what `.ci/run` needs; installs cargo-fuzz, cargo-mutants and
+# the toolchains by itself.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+names=("$@")
+logs=target/nightly-logs
+. .ci/steps
+seconds=$((${HOURS:-1} * 3600))
+# Other cases, and another hundredth of the mutants, each night.
+seed=$(date +%Y%m%d)
+day=$((10#$(date +%j)))
+
+chosen() {
+    [ ${#names[@]} != 0 ] || return 0
+    local name
+    for name in "${names[@]}"; do
+        case $1 in *"$name"*) return 0 ;; esac
+    done
+    return 1
+}
+# record NAME COMMAND RESULT: a row of the table, in place of the row of that name.
+record() {
+    ROW="| $1 | \`$2\` | $3 | $(date +%F) |" awk -v name="| $1 |" '
+        index($0, name) == 1 { print ENVIRON["ROW"]; found = 1; next }
+        { print }
+        END { if (!found) print ENVIRON["ROW"] }' NIGHTLY.md >target/NIGHTLY.md
+    cp target/NIGHTLY.md NIGHTLY.md
+}
+# What a step's log says in the end: how many tests passed and failed, or else its last line.
+result() {
+    awk '/^test result: / { passed += $4; failed += $6; tests = 1 }
+        NF { last = $0 }
+        END {
+            gsub(/\|/, "/", last)
+            if (tests) print passed " tests passed, " failed " failed"; else print last
+        }' "$log"
+}
+# night NAME COMMAND …
+night() {
+    local name=$1 outcome=passed
+    shift
+    chosen "$name" || return 0
+    if ! step "$@"; then
+        outcome=FAILED
+        failed+=("$name: $*")
+    fi
+    record "$name" "$*" "$outcome: $(result)"
+}
+cargo_tool() { # CRATE VERSION
+    cargo install --list | grep -q "^$1 v$2" || step cargo install --quiet --locked "$1@$2"
+}
+miri_toolchain() {
+    cargo +nightly miri --version >/dev/null 2>&1 ||
+        step rustup toolchain install nightly --profile minimal --component miri --component rust-src
+}
+
+night "oldest Rust" scripts/msrv.sh
+night "advisories" cargo deny check advisories
+night "every kernel through ptxas" scripts/check-cuda-c.sh
+night "programs of NVRTC" crates/emulated-gpu/scripts/test-nvrtc-programs.sh
+if chosen "every page in every setting"; then
+    book_tools
+    step scripts/book.sh
+fi
+night "every page in every setting" env EVERY_SETTING=1 node book/page/tests/browser.mjs
+night "other machines" scripts/test-machines.sh --all
+clients=(examples nvmath tinygrad tinygrad-older numba-cuda burn warp cust)
+# Their tests are in their repositories only.
+[ -z "${CLIENT_SOURCES:-}" ] || clients+=(tinygrad-tests cuda-bindings cuda-core nvmath-tests)
+for client in "${clients[@]}"; do
+    night "clients: $client" crates/emulated-gpu/clients/clients.py "$client"
+done
+
+! chosen "fuzzing" || cargo_tool cargo-fuzz 0.13.2
+for target in readers ptx c_api; do
+    night "fuzzing: $target" crates/emulated-gpu/scripts/fuzz.sh "$seconds" "$target"
+done
+night "fuzzing: cases near the corpora" env "FUZZ_SECONDS=$seconds" cargo test --locked -p fuzz-targets
+night "fuzzing: PTX with and without AVX2" crates/emulated-gpu/scripts/fuzz-emulator.sh "$seconds"
+night "fuzzing: CUDA C by cuda-c and by NVRTC" crates/emulated-gpu/scripts/fuzz-cuda-c.sh --seed "$seed" --seconds "$seconds"
+night "fuzzing: texts that are nearly CUDA C" crates/emulated-gpu/scripts/fuzz-cuda-c.sh --texts --seed "$seed" --seconds "$seconds"
+
+night "AddressSanitizer" crates/emulated-gpu/scripts/sanitize-emulator.sh address
+night "ThreadSanitizer" crates/emulated-gpu/scripts/sanitize-emulator.sh thread
+! chosen "Miri" || miri_toolchain
+night "Miri" crates/emulated-gpu/scripts/miri.sh
+! chosen "mutants" || cargo_tool cargo-mutants 27.1.0
+for crate in tensor-diff training ptx-emulator; do
+    night "mutants: $crate" scripts/mutants.sh "$crate" "$((day % 100))/100"
+done
+finish
