@@ -108,7 +108,7 @@ macro_rules! driver_functions {
     ) => {
         $(
             #[allow(non_snake_case, reason = "the driver's name")]
-            pub(crate) fn $name($($argument: $type),*) -> Result<(), $error> {
+            pub(crate) fn $name($($argument: $type),*) -> std::result::Result<(), $error> {
                 $crate::driver_functions!(@body $error, $name($($argument: $type),*))
             }
         )*
@@ -116,7 +116,7 @@ macro_rules! driver_functions {
             /// # Safety
             /// As NVIDIA's documentation of the function has it.
             #[allow(non_snake_case, reason = "the driver's name")]
-            pub(crate) unsafe fn $other($($parameter: $kind),*) -> Result<(), $error> {
+            pub(crate) unsafe fn $other($($parameter: $kind),*) -> std::result::Result<(), $error> {
                 $crate::driver_functions!(@body $error, $other($($parameter: $kind),*))
             }
         )*

@@ -74,7 +74,7 @@ macro_rules! library_file {
         ///
         /// # Errors
         /// When it is not beside the program.
-        pub fn library_path() -> Result<std::path::PathBuf, NotFound> {
+        pub fn library_path() -> std::result::Result<std::path::PathBuf, NotFound> {
             $crate::beside_program(FILE)
         }
 

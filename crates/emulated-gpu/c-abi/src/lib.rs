@@ -21,9 +21,9 @@ mod status;
 
 pub use driver::{DriverError, Function, driver_library};
 pub use export::{guard, say};
-/// Of [`library_file!`].
-#[doc(hidden)]
 pub use host::library::{NotFound, beside_program};
+#[doc(hidden)]
+pub use libloading::os::unix::Library;
 pub use nvidia::{Object, Part, load_named};
 pub use pointer::{In, Out, Text};
 pub use registry::Registry;

@@ -44,13 +44,13 @@ macro_rules! nvidia_functions {
             $(pub(crate) $field: unsafe extern "C" fn($($type),*) -> std::ffi::c_int,)*
             $(pub(crate) $other: Option<unsafe extern "C" fn($($other_type),*) -> std::ffi::c_int>,)*
             /// The functions are its own.
-            _library: libloading::os::unix::Library,
+            _library: $crate::Library,
         }
 
         impl $name {
             /// # Errors
             /// Which function is missing.
-            fn find(library: libloading::os::unix::Library) -> Result<Self, String> {
+            fn find(library: $crate::Library) -> std::result::Result<Self, String> {
                 let missing = |name: &str| format!("it has no {name}");
                 Ok(Self {
                     // SAFETY: the types are those of NVIDIA's header.

@@ -131,6 +131,24 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         }
     }
 
+    /// Writes a list.
+    ///
+    /// # Safety
+    /// Unless the pointer is null, there is room for as many.
+    ///
+    /// # Errors
+    /// [`Fault::Null`]
+    pub unsafe fn set_list(self, values: &[T]) -> Result<(), E>
+    where
+        T: Copy,
+    {
+        self.required()?;
+        let (from, to) = (values.as_ptr().cast::<u8>(), self.0.cast::<u8>());
+        // SAFETY: the caller's promise; bytes are aligned anywhere.
+        unsafe { to.copy_from_nonoverlapping(from, size_of_val(values)) };
+        Ok(())
+    }
+
     /// What the caller has written there.
     ///
     /// # Safety
@@ -318,8 +336,8 @@ mod tests {
         // SAFETY: three numbers are inside of the array from its second byte on.
         unsafe {
             let place = Number::new(bytes.as_mut_ptr().add(1).cast());
-            place.set_all([1, 2]);
-            place.offset(2).set(3).unwrap();
+            place.set_all([1]);
+            place.offset(1).set_list(&[2, 3]).unwrap();
             assert_eq!(place.read_only().elements(3).unwrap().collect::<Vec<_>>(), [1, 2, 3]);
             assert_eq!(place.offset(1).get(), Ok(2));
         }

@@ -2,126 +2,49 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
+use c_abi::export;
 use cuda_c::ARCHITECTURES;
 
+use crate::ffi::{In, Out, Result, Status, Text, name, say};
 use crate::nvidia;
 use crate::program::{self, Flow, Outcome, Program};
-use crate::status::{Status, guard, name};
 
 /// `nvrtcProgram`: a number that is no address.
-type Handle = *mut c_void;
+type Handle = usize;
 
 /// The version of NVRTC whose functions, options and architectures these are.
 const VERSION: (c_int, c_int) = (12, 0);
 
-/// Declares exported functions that return a status.
-macro_rules! export {
-    ($(
-        $(#[$meta:meta])*
-        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
-    )*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// As NVIDIA's documentation of the function has it: pointers lead to what they are said to
-        /// lead to, or are null.
-        #[unsafe(no_mangle)]
-        #[allow(unused_unsafe, reason = "not every function has pointers")]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            guard(move || {
-                // SAFETY: the caller of the C function vouches for its arguments, as its documentation has it.
-                unsafe { $body }
-            })
-        }
-    )*};
-}
-
-/// Writes to where the caller wants a result, at any address.
+/// As many C strings of the caller.
 ///
 /// # Safety
-/// A place that is not null is writable.
-unsafe fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
-    if to.is_null() {
-        return Err(Status::InvalidInput);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { to.write_unaligned(value) };
-    Ok(())
-}
-
-/// A C string of the caller.
-///
-/// # Safety
-/// A pointer that is not null leads to a text that ends in a zero.
-unsafe fn string(from: *const c_char) -> Result<CString, Status> {
-    if from.is_null() {
-        return Err(Status::InvalidInput);
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { CStr::from_ptr(from) }.to_owned())
-}
-
-/// As many C strings of the caller, from an array at any address.
-///
-/// # Safety
-/// An array that is not null has as many pointers, each as of [`string`].
-unsafe fn strings(from: *const *const c_char, count: c_int) -> Result<Vec<CString>, Status> {
+/// An array that is not null has as many.
+unsafe fn strings(from: In<'_, Text<'_>>, count: c_int) -> Result<Vec<CString>> {
     let count = usize::try_from(count).map_err(|_| Status::InvalidInput)?;
-    if count > 0 && from.is_null() {
-        return Err(Status::InvalidInput);
-    }
     // SAFETY: the caller's promise.
-    (0..count).map(|index| unsafe { string(from.add(index).read_unaligned()) }).collect()
-}
-
-/// Copies a text with its zero to where the caller has room for it.
-///
-/// # Safety
-/// A place that is not null has room for as many bytes as the function for the size says.
-unsafe fn copy(text: &CStr, to: *mut c_char) -> Result<(), Status> {
-    if to.is_null() {
-        return Err(Status::InvalidInput);
-    }
-    let bytes = text.to_bytes_with_nul();
-    // SAFETY: the caller's promise.
-    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
-    Ok(())
+    unsafe { from.elements(count)? }.map(|text| text.c_str().map(CStr::to_owned)).collect()
 }
 
 /// Copies bytes to where the caller has room for them.
 ///
 /// # Safety
-/// As of [`copy`].
-unsafe fn copy_bytes(
-    handle: Handle,
-    to: *mut c_char,
-    part: fn(&Outcome) -> &Vec<u8>,
-) -> Result<(), Status> {
-    program::with(handle as usize, |program| match program.part(part)? {
+/// A place that is not null has room for as many bytes as the function for the size says.
+unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec<u8>) -> Result {
+    program::with(handle, |program| match program.part(part)? {
         [] => Err(Status::InvalidProgram),
-        _ if to.is_null() => Err(Status::InvalidInput),
-        bytes => {
-            // SAFETY: the caller's promise.
-            unsafe { to.copy_from_nonoverlapping(bytes.as_ptr().cast(), bytes.len()) };
-            Ok(())
-        }
+        // SAFETY: the caller's promise.
+        bytes => unsafe { to.set_list(bytes) },
     })
 }
 
 /// The bytes of a part that only NVIDIA's compiler makes. Without it says so on standard error, and refuses.
-fn theirs(
-    handle: Handle,
-    what: &str,
-    work: impl FnOnce(&Program) -> Result<(), Status>,
-) -> Result<(), Status> {
+fn theirs(handle: Handle, what: &str, work: impl FnOnce(&Program) -> Result) -> Result {
     let is_theirs = nvidia::library()?.is_some();
-    program::with(handle as usize, |program| if is_theirs { work(program) } else { Ok(()) })?;
+    program::with(handle, |program| if is_theirs { work(program) } else { Ok(()) })?;
     if is_theirs {
         return Ok(());
     }
-    let said = format!("emulated NVRTC: there is no {what}, only PTX: use nvrtcGetPTX\n");
-    // Where standard error is full or closed, there is nobody to tell.
-    let _ = std::io::Write::write_all(&mut std::io::stderr().lock(), said.as_bytes());
+    say(&format!("there is no {what}, only PTX: use nvrtcGetPTX"));
     Err(Status::InvalidProgram)
 }
 
@@ -145,77 +68,72 @@ pub(crate) extern "C" fn emulatedNvrtc() -> *const c_char {
 
 export! {
     /// The version.
-    fn nvrtcVersion(major: *mut c_int, minor: *mut c_int) {
-        if major.is_null() || minor.is_null() {
-            return Err(Status::InvalidInput);
-        }
+    fn nvrtcVersion(major: Out<'_, c_int>, minor: Out<'_, c_int>) {
+        major.required()?;
+        minor.required()?;
+        let mut version = VERSION;
         if let Some(nvidia) = nvidia::library()? {
-            return Status::check((nvidia.version)(major, minor));
+            // SAFETY: both places live for the call.
+            Status::check(unsafe { (nvidia.version)(&raw mut version.0, &raw mut version.1) })?;
         }
-        put(major, VERSION.0)?;
-        put(minor, VERSION.1)
+        major.set(version.0)?;
+        minor.set(version.1)
     }
 
     /// How many architectures there are.
-    fn nvrtcGetNumSupportedArchs(count: *mut c_int) {
-        match nvidia::library()? {
-            _ if count.is_null() => Err(Status::InvalidInput),
-            Some(nvidia) => Status::check((nvidia.architecture_count)(count)),
-            None => put(count, ARCHITECTURES.len() as c_int),
+    fn nvrtcGetNumSupportedArchs(count: Out<'_, c_int>) {
+        let mut number = ARCHITECTURES.len() as c_int;
+        if let Some(nvidia) = nvidia::library()? {
+            // SAFETY: the place lives for the call.
+            Status::check(unsafe { (nvidia.architecture_count)(&raw mut number) })?;
         }
+        count.set(number)
     }
 
     /// The architectures, ascending.
-    fn nvrtcGetSupportedArchs(list: *mut c_int) {
-        if list.is_null() {
-            return Err(Status::InvalidInput);
-        }
+    fn nvrtcGetSupportedArchs(list: Out<'_, c_int>) {
+        list.required()?;
         if let Some(nvidia) = nvidia::library()? {
-            return Status::check((nvidia.architectures)(list));
+            // SAFETY: the caller has room for as many as the function before said.
+            return Status::check(unsafe { (nvidia.architectures)(list.address() as *mut c_int) });
         }
-        for (index, architecture) in ARCHITECTURES.iter().enumerate() {
-            list.add(index).write_unaligned(*architecture as c_int);
-        }
+        // SAFETY: as above.
+        unsafe { list.set_all(ARCHITECTURES.iter().map(|&number| number as c_int)) };
         Ok(())
     }
 
     /// Makes a program of a source, with headers by their names.
     fn nvrtcCreateProgram(
-        handle: *mut Handle,
-        source: *const c_char,
-        name: *const c_char,
+        handle: Out<'_, Handle>,
+        source: Text<'_>,
+        name: Text<'_>,
         header_count: c_int,
-        headers: *const *const c_char,
-        include_names: *const *const c_char,
+        headers: In<'_, Text<'_>>,
+        include_names: In<'_, Text<'_>>,
     ) {
-        if handle.is_null() {
-            return Err(Status::InvalidInput);
-        }
-        let source = string(source)?;
-        let name = match string(name) {
-            Ok(name) if !name.is_empty() => name,
-            _ => c"default_program".to_owned(),
-        };
-        let headers = strings(headers, header_count)?;
-        let names = strings(include_names, header_count)?;
+        handle.required()?;
+        let source = source.c_str()?.to_owned();
+        let name = name.c_str().ok().filter(|name| !name.is_empty());
+        let name = name.unwrap_or(c"default_program").to_owned();
+        // SAFETY: the caller vouches for as many.
+        let (headers, names) =
+            unsafe { (strings(headers, header_count)?, strings(include_names, header_count)?) };
         let headers = names.into_iter().zip(headers).collect();
         let program = Program { source, name, headers, ..Program::default() };
-        put(handle, program::keep(program) as Handle)
+        handle.set(program::keep(program))
     }
 
     /// Ends a program.
-    fn nvrtcDestroyProgram(handle: *mut Handle) {
-        if handle.is_null() {
-            return Err(Status::InvalidProgram);
-        }
-        program::forget(handle.read_unaligned() as usize)?;
-        put(handle, std::ptr::null_mut())
+    fn nvrtcDestroyProgram(handle: Out<'_, Handle>) {
+        // SAFETY: the caller has a handle there.
+        program::forget(unsafe { handle.get() }.map_err(|_| Status::InvalidProgram)?)?;
+        handle.set(0)
     }
 
     /// Asks for a kernel or a variable by its name in C++.
-    fn nvrtcAddNameExpression(handle: Handle, expression: *const c_char) {
-        program::with(handle as usize, |program| {
-            let expression = string(expression)?;
+    fn nvrtcAddNameExpression(handle: Handle, expression: Text<'_>) {
+        program::with(handle, |program| {
+            let expression = expression.c_str()?.to_owned();
             if program.outcome.is_some() {
                 return Err(Status::NoNameExpressionsAfterCompilation);
             }
@@ -227,75 +145,80 @@ export! {
     }
 
     /// Compiles.
-    fn nvrtcCompileProgram(handle: Handle, count: c_int, options: *const *const c_char) {
-        program::with(handle as usize, |program| program.compile(&strings(options, count)?))
+    fn nvrtcCompileProgram(handle: Handle, count: c_int, options: In<'_, Text<'_>>) {
+        // SAFETY: the caller vouches for as many.
+        program::with(handle, |program| program.compile(&unsafe { strings(options, count)? }))
     }
 
     /// Bytes of the PTX, its zero among them.
-    fn nvrtcGetPTXSize(handle: Handle, size: *mut usize) {
-        program::with(handle as usize, |program| put(size, program.ptx()?.count_bytes() + 1))
+    fn nvrtcGetPTXSize(handle: Handle, size: Out<'_, usize>) {
+        program::with(handle, |program| size.set(program.ptx()?.count_bytes() + 1))
     }
 
     /// The PTX.
-    fn nvrtcGetPTX(handle: Handle, ptx: *mut c_char) {
-        program::with(handle as usize, |program| copy(program.ptx()?, ptx))
+    fn nvrtcGetPTX(handle: Handle, ptx: Out<'_, u8>) {
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        program::with(handle, |program| unsafe { ptx.set_list(program.ptx()?.to_bytes_with_nul()) })
     }
 
     /// Bytes of the log, its zero among them.
-    fn nvrtcGetProgramLogSize(handle: Handle, size: *mut usize) {
-        program::with(handle as usize, |program| {
-            put(size, program.outcome.as_ref().map_or(0, |one| one.log.count_bytes()) + 1)
+    fn nvrtcGetProgramLogSize(handle: Handle, size: Out<'_, usize>) {
+        program::with(handle, |program| {
+            size.set(program.outcome.as_ref().map_or(0, |one| one.log.count_bytes()) + 1)
         })
     }
 
     /// The log.
-    fn nvrtcGetProgramLog(handle: Handle, log: *mut c_char) {
-        program::with(handle as usize, |program| {
-            copy(program.outcome.as_ref().map_or(c"", |one| &one.log), log)
+    fn nvrtcGetProgramLog(handle: Handle, log: Out<'_, u8>) {
+        program::with(handle, |program| {
+            let text = program.outcome.as_ref().map_or(c"", |one| &one.log);
+            // SAFETY: the caller has room for as many bytes as the function before says.
+            unsafe { log.set_list(text.to_bytes_with_nul()) }
         })
     }
 
     /// What a name expression is called in the PTX. The name lives as long as the program.
     fn nvrtcGetLoweredName(
         handle: Handle,
-        expression: *const c_char,
-        lowered: *mut *const c_char,
+        expression: Text<'_>,
+        lowered: Out<'_, *const c_char>,
     ) {
-        program::with(handle as usize, |program| {
-            put(lowered, program.lowered(&string(expression)?)?.as_ptr())
-        })
+        program::with(handle, |program| lowered.set(program.lowered(expression.c_str()?)?.as_ptr()))
     }
 
     /// Bytes of the image; 0 where it was compiled for no card.
-    fn nvrtcGetCUBINSize(handle: Handle, size: *mut usize) {
-        program::with(handle as usize, |program| put(size, program.part(|made| &made.image)?.len()))
+    fn nvrtcGetCUBINSize(handle: Handle, size: Out<'_, usize>) {
+        program::with(handle, |program| size.set(program.part(|made| &made.image)?.len()))
     }
 
     /// The image: a fatbin with the PTX.
-    fn nvrtcGetCUBIN(handle: Handle, image: *mut c_char) {
-        copy_bytes(handle, image, |made| &made.image)
+    fn nvrtcGetCUBIN(handle: Handle, image: Out<'_, u8>) {
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        unsafe { copy_bytes(handle, image, |made| &made.image) }
     }
 
     /// Bytes of what is linked later, of NVIDIA's compiler alone.
-    fn nvrtcGetLTOIRSize(handle: Handle, size: *mut usize) {
-        theirs(handle, "LTO IR", |program| put(size, program.part(|made| &made.lto)?.len()))
+    fn nvrtcGetLTOIRSize(handle: Handle, size: Out<'_, usize>) {
+        theirs(handle, "LTO IR", |program| size.set(program.part(|made| &made.lto)?.len()))
     }
 
     /// What is linked later.
-    fn nvrtcGetLTOIR(handle: Handle, ir: *mut c_char) {
+    fn nvrtcGetLTOIR(handle: Handle, ir: Out<'_, u8>) {
         theirs(handle, "LTO IR", |_| Ok(()))?;
-        copy_bytes(handle, ir, |made| &made.lto)
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        unsafe { copy_bytes(handle, ir, |made| &made.lto) }
     }
 
     /// Bytes of what OptiX takes, of NVIDIA's compiler alone.
-    fn nvrtcGetOptiXIRSize(handle: Handle, size: *mut usize) {
-        theirs(handle, "OptiX IR", |program| put(size, program.part(|made| &made.optix)?.len()))
+    fn nvrtcGetOptiXIRSize(handle: Handle, size: Out<'_, usize>) {
+        theirs(handle, "OptiX IR", |program| size.set(program.part(|made| &made.optix)?.len()))
     }
 
     /// What OptiX takes.
-    fn nvrtcGetOptiXIR(handle: Handle, ir: *mut c_char) {
+    fn nvrtcGetOptiXIR(handle: Handle, ir: Out<'_, u8>) {
         theirs(handle, "OptiX IR", |_| Ok(()))?;
-        copy_bytes(handle, ir, |made| &made.optix)
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        unsafe { copy_bytes(handle, ir, |made| &made.optix) }
     }
 
     /// A function that is asked now and then whether the compilation is to end.
@@ -305,7 +228,7 @@ export! {
         data: *mut c_void,
     ) {
         let function = function.ok_or(Status::InvalidInput)?;
-        program::with(handle as usize, |program| {
+        program::with(handle, |program| {
             program.flow = Some(Flow { function, data: data as usize });
             Ok(())
         })
@@ -313,34 +236,36 @@ export! {
 
     /// How making a precompiled header went.
     fn nvrtcGetPCHCreateStatus(handle: Handle) {
-        program::with(handle as usize, |program| {
+        program::with(handle, |program| {
             let outcome = program.outcome.as_ref().ok_or(Status::NoPchCreateAttempted)?;
             Status::check(outcome.pch_status)
         })
     }
 
     /// Bytes of heap that the precompiled header wants.
-    fn nvrtcGetPCHHeapSizeRequired(handle: Handle, size: *mut usize) {
-        program::with(handle as usize, |program| {
+    fn nvrtcGetPCHHeapSizeRequired(handle: Handle, size: Out<'_, usize>) {
+        program::with(handle, |program| {
             let outcome = program.outcome.as_ref().ok_or(Status::InvalidProgram)?;
             Status::check(outcome.pch_status)?;
-            put(size, outcome.pch_heap)
+            size.set(outcome.pch_heap)
         })
     }
 
     /// Bytes of the heap for precompiled headers, of which only NVIDIA's compiler has one.
-    fn nvrtcGetPCHHeapSize(size: *mut usize) {
-        match nvidia::library()?.and_then(|nvidia| nvidia.pch_heap_size) {
-            _ if size.is_null() => Err(Status::InvalidInput),
-            Some(get) => Status::check(get(size)),
-            None => put(size, 0),
+    fn nvrtcGetPCHHeapSize(size: Out<'_, usize>) {
+        let mut bytes = 0;
+        if let Some(get) = nvidia::library()?.and_then(|nvidia| nvidia.pch_heap_size) {
+            // SAFETY: the place lives for the call.
+            Status::check(unsafe { get(&raw mut bytes) })?;
         }
+        size.set(bytes)
     }
 
     /// Has another heap for precompiled headers.
     fn nvrtcSetPCHHeapSize(size: usize) {
         match nvidia::library()?.and_then(|nvidia| nvidia.set_pch_heap_size) {
-            Some(set) => Status::check(set(size)),
+            // SAFETY: a number.
+            Some(set) => Status::check(unsafe { set(size) }),
             None if size == 0 => Ok(()),
             None => Err(Status::OutOfMemory),
         }
@@ -360,19 +285,21 @@ mod tests {
         let (source, name) = (c"__global__ void nothing() {}", c"nothing.cu");
         // SAFETY: a pointer, or a number, is inside of the array from its second byte on.
         unsafe {
-            let place: *mut Handle = odd.cast();
-            let none = std::ptr::null();
-            assert_eq!(nvrtcCreateProgram(place, source.as_ptr(), name.as_ptr(), 0, none, none), 0);
-            let handle = place.read_unaligned();
+            let place = Out::new(odd.cast::<Handle>());
+            let (source, name) = (Text::new(source.as_ptr()), Text::new(name.as_ptr()));
+            let none = In::null();
+            assert_eq!(nvrtcCreateProgram(place, source, name, 0, none, none), 0);
+            let handle = place.get().unwrap();
             odd.cast::<*const c_char>().write_unaligned(option.as_ptr());
-            assert_eq!(nvrtcCompileProgram(handle, 1, odd.cast()), 0);
-            assert_eq!(nvrtcGetPTXSize(handle, odd.cast()), 0);
-            assert!(odd.cast::<usize>().read_unaligned() > 1);
-            place.write_unaligned(handle);
+            assert_eq!(nvrtcCompileProgram(handle, 1, In::new(odd.cast())), 0);
+            let size = Out::new(odd.cast::<usize>());
+            assert_eq!(nvrtcGetPTXSize(handle, size), 0);
+            assert!(size.get().unwrap() > 1);
+            place.set(handle).unwrap();
             assert_eq!(nvrtcDestroyProgram(place), 0);
-            assert!(place.read_unaligned().is_null());
+            assert_eq!(place.get(), Ok(0));
             let mut list = [0u8; 4 * ARCHITECTURES.len() + 1];
-            assert_eq!(nvrtcGetSupportedArchs(list.as_mut_ptr().add(1).cast()), 0);
+            assert_eq!(nvrtcGetSupportedArchs(Out::new(list.as_mut_ptr().add(1).cast())), 0);
             assert_eq!(list[1..5], 50_i32.to_ne_bytes());
         }
     }

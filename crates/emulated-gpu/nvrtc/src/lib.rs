@@ -14,17 +14,15 @@
 //! C++, its own options, LTO and OptiX; the one thing that is different then is the fatbin in place of machine
 //! code, so that programs that insist on a cubin run on the emulated driver.
 //!
-//! Nothing of this crate is to be used from Rust but [`FILE`]: what else is in it would be linked a
+//! Nothing of this crate is to be used from Rust but [`library_path`]: what else is in it would be linked a
 //! second time.
 
 #![allow(unsafe_code, reason = "the functions are C's")]
 
 mod api;
-mod image;
+mod ffi;
 mod nvidia;
 mod options;
 mod program;
-mod status;
 
-/// The name of the file.
-pub const FILE: &str = "libemulated_nvrtc.so";
+c_abi::library_file!("libemulated_nvrtc.so");

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::{CString, c_int, c_void};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::sync::{Mutex, PoisonError};
 
+use c_abi::Registry;
+use device_image::fatbin;
+
+use crate::ffi::{Result, Status};
+use crate::nvidia;
 use crate::options::Options;
-use crate::status::Status;
-use crate::{image, nvidia};
 
 /// A program: its source, what was asked of it, and what came of it.
 #[derive(Debug, Default)]
@@ -80,7 +83,7 @@ impl cuda_c::Resolver for Headers<'_> {
 
 impl Program {
     /// Compiles. The log says what is wrong.
-    pub(crate) fn compile(&mut self, options: &[CString]) -> Result<(), Status> {
+    pub(crate) fn compile(&mut self, options: &[CString]) -> Result {
         let (outcome, status) = match nvidia::library()? {
             Some(nvidia) => nvidia.compile(self, options),
             None if self.is_to_end() => (Outcome::default(), Err(Status::Cancelled)),
@@ -99,7 +102,7 @@ impl Program {
     }
 
     /// Compiles without NVIDIA.
-    fn compile_here(&self, options: &[CString]) -> (Outcome, Result<(), Status>) {
+    fn compile_here(&self, options: &[CString]) -> (Outcome, Result) {
         let options: Vec<Cow<'_, str>> = options.iter().map(|one| one.to_string_lossy()).collect();
         match Options::read(&options) {
             Ok(options) => self.compile_with(options),
@@ -110,7 +113,7 @@ impl Program {
         }
     }
 
-    fn compile_with(&self, asked: Options) -> (Outcome, Result<(), Status>) {
+    fn compile_with(&self, asked: Options) -> (Outcome, Result) {
         let headers = self.headers.iter();
         let headers = headers.map(|(name, text)| (name.to_string_lossy(), text.to_string_lossy()));
         let resolver =
@@ -141,7 +144,7 @@ impl Program {
                 let names = ptx.names.into_iter().map(text).collect();
                 let ptx = text(ptx.text);
                 let image = if asked.for_card {
-                    image::fatbin(ptx.as_bytes(), asked.arch)
+                    fatbin::of_ptx(ptx.as_bytes(), asked.arch)
                 } else {
                     Vec::new()
                 };
@@ -156,22 +159,22 @@ impl Program {
     }
 
     /// The PTX.
-    pub(crate) fn ptx(&self) -> Result<&CString, Status> {
+    pub(crate) fn ptx(&self) -> Result<&CString> {
         let outcome = self.outcome.as_ref().ok_or(Status::InvalidProgram)?;
         Ok(&outcome.made.as_ref().ok_or(Status::InvalidProgram)?.0)
     }
 
     /// What was made beside the PTX; empty where it was not asked for.
-    pub(crate) fn part(&self, part: impl FnOnce(&Outcome) -> &Vec<u8>) -> Result<&[u8], Status> {
+    pub(crate) fn part(&self, part: impl FnOnce(&Outcome) -> &Vec<u8>) -> Result<&[u8]> {
         self.ptx()?;
         Ok(self.outcome.as_ref().map_or(&[], |outcome| part(outcome)))
     }
 
     /// What a name expression that was added is called in the PTX.
-    pub(crate) fn lowered(&self, expression: &CString) -> Result<&CString, Status> {
+    pub(crate) fn lowered(&self, expression: &CStr) -> Result<&CString> {
         let outcome = self.outcome.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
         let made = outcome.made.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
-        let place = self.expressions.iter().position(|other| other == expression);
+        let place = self.expressions.iter().position(|other| other.as_c_str() == expression);
         place.and_then(|place| made.1.get(place)).ok_or(Status::NameExpressionNotValid)
     }
 }
@@ -181,46 +184,22 @@ fn text(text: String) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
-type Shared = Arc<Mutex<Program>>;
-
-/// The programs that there are, by the numbers that callers have for pointers: what isn't here is no
-/// program, whatever a caller passes.
-#[derive(Debug)]
-struct Registry {
-    programs: Option<HashMap<usize, Shared>>,
-    last: usize,
-}
-
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { programs: None, last: 0 });
-
-fn registry() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The programs that there are; what isn't here is no program, whatever a caller passes.
+static PROGRAMS: Registry<Mutex<Program>> = Registry::new(0);
 
 /// Keeps a program; its handle.
 pub(crate) fn keep(program: Program) -> usize {
-    let mut registry = registry();
-    // As far apart as pointers are, and never null.
-    registry.last += 16;
-    let handle = registry.last;
-    registry.programs.get_or_insert_default().insert(handle, Arc::new(Mutex::new(program)));
-    handle
+    PROGRAMS.insert(Mutex::new(program))
 }
 
-/// Does something with the program of a handle.
-pub(crate) fn with<T>(
-    handle: usize,
-    work: impl FnOnce(&mut Program) -> Result<T, Status>,
-) -> Result<T, Status> {
-    // Other programs can be compiled at the same time.
-    let program = registry().programs.as_ref().and_then(|all| all.get(&handle).cloned());
-    let program = program.ok_or(Status::InvalidProgram)?;
+/// Does something with the program of a handle. Other programs can be compiled at the same time.
+pub(crate) fn with<T>(handle: usize, work: impl FnOnce(&mut Program) -> Result<T>) -> Result<T> {
+    let program = PROGRAMS.get(handle).ok_or(Status::InvalidProgram)?;
     let mut program = program.lock().unwrap_or_else(PoisonError::into_inner);
     work(&mut program)
 }
 
 /// Ends a program.
-pub(crate) fn forget(handle: usize) -> Result<(), Status> {
-    let program = registry().programs.as_mut().and_then(|all| all.remove(&handle));
-    program.map(drop).ok_or(Status::InvalidProgram)
+pub(crate) fn forget(handle: usize) -> Result {
+    PROGRAMS.remove(handle).map(drop).ok_or(Status::InvalidProgram)
 }

@@ -15,7 +15,7 @@ use sys::nvrtcResult as Code;
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
-        let own = emulated_blas::library_beside_program(emulated_nvrtc::FILE).unwrap();
+        let own = emulated_nvrtc::library_path().unwrap();
         // SAFETY: the libraries do nothing when they are loaded.
         [emulated_cuda::library_path().unwrap(), own]
             .map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())

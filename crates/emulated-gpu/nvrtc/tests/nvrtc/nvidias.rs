@@ -101,7 +101,7 @@ fn what_is_not_nvidias_is_refused() {
         assert_eq!(program.compile(&[]).unwrap_err().0, Code::NVRTC_ERROR_INTERNAL_ERROR);
         return;
     }
-    let own = emulated_blas::library_beside_program(emulated_nvrtc::FILE).unwrap();
+    let own = emulated_nvrtc::library_path().unwrap();
     for (file, why) in [
         (OsStr::new("/nowhere/libnvrtc.so.12"), "/nowhere/libnvrtc.so.12: "),
         (own.as_os_str(), "that is this library itself"),
