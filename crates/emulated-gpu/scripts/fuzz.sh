@@ -9,8 +9,6 @@
 #     crates/emulated-gpu/scripts/fuzz.sh case ptx FILE       one case, such as a finding, with all that is said of it
 #     crates/emulated-gpu/scripts/fuzz.sh minimise            makes the committed corpora anew, of all that was found
 #     crates/emulated-gpu/scripts/fuzz.sh minimise c_api      … that of one target
-#     crates/emulated-gpu/scripts/fuzz.sh --short             the short form: all targets side by side, for a minute
-#     crates/emulated-gpu/scripts/fuzz.sh --short 600         … for ten minutes
 #
 # What is done with the bytes is in crates/fuzz-targets, whose tests run the committed corpora and cases near
 # them without libFuzzer, in every test run.
@@ -18,10 +16,6 @@
 # The corpora that are committed, crates/emulated-gpu/fuzz/corpus, are where it begins; what it finds beyond them goes
 # to target/fuzz/corpus. A finding stays in target/fuzz/artifacts, and the exit code is 1.
 # Needs `cargo install --locked cargo-fuzz@0.13.2` and a C++ compiler; any toolchain of Rust will do.
-#
-# The short form is what `.ci/run` has time for. Coverage guides it too, but there is no AddressSanitizer, of
-# what others wrote nothing is counted, and little is optimised: it is built in a fraction of the time, and
-# needs no cargo-fuzz. It begins with the committed corpora alone, whatever was found before.
 set -eu
 cd "$(dirname "$0")/../../.."
 
@@ -55,42 +49,6 @@ finding() {
     echo "$1 found something; again: crates/emulated-gpu/scripts/fuzz.sh case $1 $found" >&2
     status=1
 }
-
-if [ "${1:-}" = --short ]; then
-    seconds=${2:-60}
-    case $seconds in
-    0 | *[!0-9]*)
-        echo "error: $seconds is no number of seconds" >&2
-        exit 2
-        ;;
-    esac
-    RUSTC_WRAPPER=$PWD/crates/emulated-gpu/scripts/fuzz-rustc.sh cargo build --quiet --locked --profile short --bins \
-        --manifest-path crates/emulated-gpu/fuzz/Cargo.toml --target-dir "$folder"
-    binaries=$folder/short
-    # The same numbers are drawn each time: what it finds is what a change brought; luck is for the long form.
-    limits="$limits -seed=1"
-    running=
-    # Where this ends before them, they end with it.
-    trap 'kill $running 2>/dev/null || true' EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    for target in readers ptx c_api; do
-        rm -rf "$folder/short-corpus/$target"
-        libfuzzer "$target" "$folder/short-corpus/$target" &
-        running="$running $!"
-    done
-    # shellcheck disable=SC2086 # the processes are words
-    set -- $running
-    status=0
-    for target in readers ptx c_api; do
-        echo "== $target: $seconds seconds"
-        wait "$1" || finding "$target"
-        shift
-        grep -E 'INITED|^Done|^stat::' "$folder/$target.log" || true
-    done
-    running=
-    exit "$status"
-fi
 
 if ! cargo fuzz --version >/dev/null 2>&1; then
     echo 'error: cargo install --locked cargo-fuzz@0.13.2' >&2
