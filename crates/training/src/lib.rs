@@ -105,7 +105,7 @@
 //! | `cli` | the command line, a file for each command and group of options |
 //! | `ranks` | which of several ranks this process is, and what all ranks have to agree on |
 //! | [`checkpoint`], [`picture`] | parameters as safetensors; pictures for `predict` |
-//! | [`report`], [`report_page`], [`plot`], [`bench`] | results as JSON, as a page, as pictures, as speed |
+//! | [`report`], [`report_page`], [`plot`], [`mod@bench`] | results as JSON, as a page, as pictures, as speed |
 
 pub mod bench;
 pub mod checkpoint;
