@@ -1,4 +1,4 @@
-//! What is checked besides what always is.
+//! The optional checks (sanitizers), in addition to those that are always on.
 
 /// Checks that cost time or that correct programs may fail on hardware's terms. Every access is
 /// checked for bounds, alignment and use after free whatever is chosen here: nothing else keeps a

@@ -1,6 +1,5 @@
-//! Conditions: numbers by which the graphs of a driver decide what runs, and which kernels set by
-//! `cudaGraphSetConditional` (CUDA Runtime API, "Graph Management"). No address leads to one: a kernel
-//! has a handle, which this table is asked for.
+//! Conditions of conditional graph nodes, which kernels set by `cudaGraphSetConditional` (CUDA Runtime API,
+//! "Graph Management"). They have no address: a kernel has a handle, which is looked up in this table.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -30,39 +30,39 @@ use crate::source::Source;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
 
-/// Host threads that blocks run on, at most.
+/// The limit of host threads that run blocks.
 pub const MOST_THREADS: usize = 1024;
 
-/// What a device is to do beyond running kernels.
+/// Options of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Host threads that blocks run on, [`MOST_THREADS`] at most; 0 for as many as the machine has.
+    /// Host threads that run blocks, at most [`MOST_THREADS`]; 0 for the machine's number of threads.
     pub threads: usize,
-    /// Everything on one thread, blocks in order, and a clock that counts instructions: two runs
-    /// are the same.
+    /// Runs everything on one thread, blocks in order, with a clock that counts instructions, so that
+    /// every run is the same.
     pub deterministic: bool,
     /// Shuffles the order in which the warps of a block take turns.
     pub seed: Option<u64>,
-    /// What is checked besides the bounds of every access, which always are.
+    /// Checks in addition to bounds, alignment and use after free, which are always on.
     pub checks: Checks,
-    /// Counts for each instruction.
+    /// Counts the executions of each instruction.
     pub statistics: bool,
-    /// Most instructions that one warp may execute.
+    /// The limit of instructions that one warp may execute.
     pub instruction_limit: Option<u64>,
-    /// Bytes that allocations and variables may take in all, and what a launch keeps of its blocks;
-    /// by default [`machine::memory`](crate::machine::memory).
+    /// The limit of bytes for allocations, variables, and the resident blocks of a launch; by default
+    /// [`machine::memory`](crate::machine::memory).
     pub memory: Option<u64>,
-    /// Device memory and pinned memory lie in a range of addresses that the process has for nothing
-    /// else: an address in it that no allocation holds is never memory of the program's. Takes no
-    /// memory. For callers that get addresses of both kinds in the same places, as CUDA's functions do.
+    /// Reserves a range of addresses for device memory and pinned memory, so that an address in it
+    /// outside all allocations is never the program's memory. It takes no memory. For callers that get
+    /// device and host addresses through the same arguments, as CUDA's functions do.
     pub reserve_addresses: bool,
-    /// Does without AVX2 and FMA where the host has them. The results are the same, which is what
-    /// this is for: to show it.
+    /// Doesn't use AVX2 and FMA even if the host has them. The results are the same; this is how tests
+    /// show it.
     pub portable: bool,
-    /// The compute capability of the card, such as 80 for 8.0: by whose rules the matrix units add. 90 by
-    /// default.
+    /// The compute capability of the card, such as 80 for 8.0, which decides how the matrix units add;
+    /// 90 by default.
     pub capability: Option<u32>,
-    /// Where `printf` of kernels goes; standard output by default.
+    /// The destination of kernels' `printf`; standard output by default.
     pub output: Output,
 }
 
@@ -84,7 +84,7 @@ struct Device {
 }
 
 impl Emulator {
-    /// A device with nothing in its memory.
+    /// A device with empty memory.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let memory = Arc::new(Memory::new(
@@ -98,7 +98,7 @@ impl Emulator {
         Self(Arc::new(Device { options, memory, pool, launches, counting, race_pages, timer }))
     }
 
-    /// Counts for each instruction, or no longer, from the next launch on.
+    /// Turns the counting of instructions on or off, from the next launch on.
     pub fn set_statistics(&self, on: bool) {
         self.0.counting.store(on, Ordering::Relaxed);
     }
@@ -109,16 +109,16 @@ impl Emulator {
         &self.0.memory
     }
 
-    /// Reads, checks and loads a PTX text. Its variables are allocated until the last clone of what
-    /// is returned, and of its kernels, is dropped.
+    /// Parses, checks and loads a PTX text. Its variables are allocated until the last clone of the
+    /// module and of its kernels is dropped.
     ///
     /// # Errors
-    /// What is wrong with the text, or what the emulator can't run.
+    /// If the text is invalid, or the emulator can't run it.
     pub fn load(&self, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
         self.load_at(Home::default(), source)
     }
 
-    /// As [`load`](Self::load), for any device: its variables are there.
+    /// As [`load`](Self::load), on any device, which then has the variables.
     ///
     /// # Errors
     /// As of [`load`](Self::load).
@@ -130,7 +130,7 @@ impl Emulator {
     /// Loads a module that has been parsed from `source` already.
     ///
     /// # Errors
-    /// What the emulator can't run.
+    /// If the emulator can't run it.
     pub fn load_module(&self, module: Module, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
         self.load_parsed(Home::default(), module, source)
     }
@@ -166,7 +166,7 @@ impl Emulator {
     /// Runs a kernel to its end, on the first device.
     ///
     /// # Errors
-    /// The first rule that a thread broke, or what is wrong with the launch.
+    /// If a thread breaks a rule (the first one), or the launch is invalid.
     pub fn launch(&self, kernel: &Kernel, launch: &Launch) -> Result<Statistics, Fault> {
         self.launch_from(Reach::default(), kernel, launch)
     }
@@ -184,11 +184,11 @@ impl Emulator {
         self.run(reach, kernel, launch, None)
     }
 
-    /// Runs a kernel, and records the first `most` instructions that one thread, `thread` of
-    /// `block`, comes to. What stopped the kernel stands beside what the thread did until then.
+    /// Runs a kernel and traces the first `most` instructions of one thread, `thread` of `block`. If
+    /// the kernel is stopped, the fault is returned next to the trace up to that point.
     ///
     /// # Errors
-    /// When the launch has no such thread, or can't be made.
+    /// If the launch has no such thread, or is invalid.
     pub fn trace(
         &self,
         kernel: &Kernel,
@@ -207,11 +207,11 @@ impl Emulator {
         Ok((tracer.take(), outcome))
     }
 
-    /// Runs a kernel, and records the first `most` instructions that the warps of a block execute.
-    /// What stopped the kernel stands beside what they did until then.
+    /// Runs a kernel and records the first `most` instructions of one block's warps. If the kernel is
+    /// stopped, the fault is returned next to the recording up to that point.
     ///
     /// # Errors
-    /// When the launch has no such block, or can't be made.
+    /// If the launch has no such block, or is invalid.
     pub fn record(
         &self,
         kernel: &Kernel,

@@ -1,5 +1,5 @@
-//! What stopped a kernel, told so that a person finds the line: which kernel, where in the PTX and
-//! in the CUDA C, which thread, which address, and what lies near it.
+//! Faults: reports of the rule that a thread broke, with the kernel, the line of PTX and of CUDA C, the
+//! thread, the address, and the nearest allocation.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! How much memory this process can have: of what the machine has left, of what its control group may
-//! still take, and of its address space, where that is limited (`ulimit -v`).
+//! The memory that this process can have: the least of what the machine has free, of what its control
+//! groups have left, and of its address space if that is limited (`ulimit -v`).
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};

@@ -100,19 +100,19 @@ impl Memory {
         }
     }
 
-    /// The textures and surfaces that kernels read and write it by.
+    /// The textures and surfaces that are bound to handles.
     #[must_use]
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
     }
 
-    /// The numbers that kernels set and graphs decide by.
+    /// The conditions of conditional graph nodes.
     #[must_use]
     pub fn conditions(&self) -> &Conditions {
         &self.conditions
     }
 
-    /// How many bytes a device has in all.
+    /// The size of a device's memory in bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.read_table().total()
@@ -125,10 +125,10 @@ impl Memory {
     }
 
     /// Allocates `size` bytes of the first device, zeroed, at an address that is a multiple of `align`
-    /// (a power of two) and of 256, as CUDA's are. A size of 0 is given an address of its own.
+    /// (a power of two) and of 256, as CUDA's are. A size of 0 gets a distinct address.
     ///
     /// # Errors
-    /// When the host has no more memory, or `align` is no power of two.
+    /// If the host is out of memory, or `align` is no power of two.
     pub fn allocate(&self, size: u64, align: u64) -> Result<u64, OutOfMemory> {
         self.allocate_at(Home::default(), size, align)
     }
@@ -141,13 +141,13 @@ impl Memory {
         self.allocate_as(size, align, AllocationKind::Device, None, home)
     }
 
-    /// Where an allocation is that holds an address.
+    /// The device, and the owner, of the allocation that holds an address.
     #[must_use]
     pub fn home(&self, address: u64) -> Option<Home> {
         self.read_table().home(address)
     }
 
-    /// Lets other devices into the allocation that begins at an address, and no more than those.
+    /// Sets which other devices may access the allocation that begins at an address.
     pub fn share(&self, base: u64, with: Devices) {
         self.write_table().share(base, with);
     }
@@ -169,16 +169,16 @@ impl Memory {
     /// beginning of a page. [`free`](Self::free) frees it.
     ///
     /// # Errors
-    /// When the host has no more memory.
+    /// If the host is out of memory.
     pub fn allocate_host(&self, size: u64) -> Result<u64, OutOfMemory> {
         self.allocate_as(size, PAGE, AllocationKind::Host, None, Home::everywhere())
     }
 
-    /// Frees what [`allocate`](Self::allocate) gave. It can't be found any longer; where running
-    /// work has found it before, it stays where it is until that has ended.
+    /// Frees memory from [`allocate`](Self::allocate). New work can't find it any longer; it returns to
+    /// the host when the running work that has found it ends.
     ///
     /// # Errors
-    /// When no allocation begins there.
+    /// If no allocation begins there.
     pub fn free(&self, address: u64) -> Result<(), NotAllocated> {
         let mut table = self.write_table();
         if !table.free(address, || self.leases.next()) {

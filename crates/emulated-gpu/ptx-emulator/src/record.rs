@@ -1,5 +1,5 @@
-//! What the warps of one block did, step by step: enough to show at any moment which lanes run, what is
-//! in their registers, and who waits.
+//! The recording of one block's warps, step by step: which lanes run at any moment, what is in their
+//! registers, and which of them wait.
 
 /// The record of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,5 @@
-//! Memory of the host's whose size somebody outside chooses: a program, a kernel, a command line. It
-//! may not be there, and that is an answer and never the end of the process: what is as large as
-//! somebody asks for is allocated here.
+//! Fallible allocation of host memory whose size is chosen outside: by a program, a kernel, or a command
+//! line. Running out of it is an error and never ends the process.
 
 #![allow(unsafe_code, reason = "asks the system's allocator for memory that may not be there")]
 

@@ -1,4 +1,4 @@
-//! A PTX text, and places in it.
+//! A PTX text, and positions in it.
 
 /// A range of bytes of a source text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! What a launch counted.
+//! Counters of a launch: instructions, divergence, memory sectors, bank conflicts, for each line.
 
 /// Counts of one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What one thread of a launch did, instruction by instruction.
+//! The trace of one thread of a launch, instruction by instruction.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a loaded module holds, and what a launch takes.
+//! Loaded modules, their kernels, and the parameters of a launch.
 
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ impl Loaded {
         found.map(|&(_, address, size)| (address, size))
     }
 
-    /// The handle of the `.texref` or `.surfref` variable of that name, to which something is to be
-    /// [bound](crate::texture::Bindings::bind), and how the text says that it is read.
+    /// The handle of the `.texref` or `.surfref` variable of that name, for
+    /// [`bind`](crate::texture::Bindings::bind), and the sampling that the text gives it.
     #[must_use]
     pub fn opaque(&self, name: &str, kind: Opaque) -> Option<(u64, Sampling)> {
         let mut list = self.variables.opaque.iter();
@@ -62,7 +62,7 @@ pub struct Kernel {
     pub(super) variables: Arc<Variables>,
 }
 
-/// How and with what a kernel is launched.
+/// The shape and the parameters of a launch.
 #[derive(Clone, Debug, Default)]
 pub struct Launch {
     /// Blocks along x, y, z.
@@ -73,7 +73,7 @@ pub struct Launch {
     pub dynamic_shared: u32,
     /// Parameters, packed at the offsets of [`Kernel::parameters`].
     pub parameters: Vec<u8>,
-    /// All blocks are resident at once, so that they may wait for each other.
+    /// Whether all blocks are resident at once, so that they may wait for each other.
     pub cooperative: bool,
     /// The heap that `malloc` allocates from.
     pub heap: Heap,
@@ -86,7 +86,7 @@ impl Kernel {
         self.executable.name()
     }
 
-    /// Where each parameter lies in [`Launch::parameters`].
+    /// The offset and size of each parameter in [`Launch::parameters`].
     #[must_use]
     pub fn parameters(&self) -> &[ParameterLayout] {
         self.executable.parameters()
@@ -98,14 +98,14 @@ impl Kernel {
         self.executable.parameter_bytes()
     }
 
-    /// Bytes of the host's memory that `blocks` resident blocks of a launch take.
+    /// Bytes of host memory that `blocks` resident blocks of a launch take.
     #[must_use]
     pub fn resident_bytes(&self, launch: &Launch, blocks: u64) -> u64 {
         let threads = launch.block.iter().fold(1, |product: u32, &n| product.saturating_mul(n));
         self.executable.block_bytes(threads, launch.dynamic_shared).saturating_mul(blocks)
     }
 
-    /// Bytes of shared memory that a block has without dynamic ones.
+    /// Bytes of static shared memory of a block.
     #[must_use]
     pub fn static_shared(&self) -> u32 {
         self.executable.static_shared()
