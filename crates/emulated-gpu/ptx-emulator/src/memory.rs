@@ -141,7 +141,7 @@ impl Memory {
         self.allocate_as(size, align, AllocationKind::Device, None, home)
     }
 
-    /// The device, and the owner, of the allocation that holds an address.
+    /// The device of the allocation that holds an address, and the devices that may access it.
     #[must_use]
     pub fn home(&self, address: u64) -> Option<Home> {
         self.read_table().home(address)
