@@ -1,4 +1,4 @@
-//! Judges a candidate's tensors against a reference's, one by one, in the order of computation.
+//! Comparison of a candidate's tensors with a reference's, one by one, in the order of computation.
 
 use std::collections::HashSet;
 

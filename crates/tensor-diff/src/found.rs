@@ -1,4 +1,4 @@
-//! What was found of the files that the command line names, and how it is told.
+//! The findings about the files on the command line, and their output as a table, a page or JSON.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! Judges a dump by itself: each operation is done again, in `float64`, on the dump's *own* inputs
-//! to it, and what comes out has to be what the dump holds, but for the rounding of that one
+//! Judgement of a dump by itself: each operation is recomputed in `float64` from the dump's *own*
+//! inputs, and the result has to match the dump's tensor, within the rounding of that one
 //! operation.
 //!
-//! No reference is needed, the step may be any, and a fault is found behind earlier ones: a wrong
-//! input makes the right result wrong in the same way. What can't be found is a fault in what a step
-//! is given, the batch and the parameters, unless the step before says what they should be.
+//! That needs no reference, works for any step, and finds a fault after an earlier one, because a
+//! wrong input makes the right result wrong in the same way. It can't find a fault in the inputs of a
+//! step, the batch and the parameters, unless the previous step shows what they should be.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -1,12 +1,12 @@
-//! Readings by construction: what would an operation make of its own inputs if it were wrong in one
-//! way?
+//! Hypotheses: what an operation would compute from its own inputs if it were wrong in one
+//! way.
 //!
 //! Each family of hypotheses is systematic: every subset of a sum's terms that loops and tiles cut
 //! out, every tensor of the dump in place of an operand, every way to misread it. A hypothesis
-//! predicts the numbers, and is told only where it predicts all the wrong ones to within rounding.
-//! That a number fits by chance is as unlikely as its error is large against its bound, so that a
-//! family of many hypotheses needs more wrong elements to be believed than a family of few. What no
-//! hypothesis explains stays unexplained, and is told by where it is.
+//! predicts numbers, and is reported only if it reproduces all the wrong ones to within rounding.
+//! The larger an error is relative to its bound, the less likely a number fits by chance. So the more
+//! hypotheses a family has, the more wrong elements it must explain to be believed. Anything that no
+//! hypothesis explains is reported as unexplained, with its location.
 
 mod features;
 mod fitted;

@@ -1,5 +1,5 @@
-//! What an element is made of, as a sum of at most three things with factors: functions of the operands,
-//! other tensors, what it should be. The factors are solved for, and have to make all other elements.
+//! Elements as a sum of at most three features with factors: functions of the operands, other tensors,
+//! the right value. A few elements determine the factors, which have to reproduce all others.
 
 mod list;
 

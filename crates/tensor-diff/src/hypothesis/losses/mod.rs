@@ -1,5 +1,5 @@
-//! The loss is one number, which many formulas make by chance; but a run has one in each step. A formula
-//! is told only if it makes those of all the steps from the wrong one on.
+//! Wrong formulas of the loss. It is one number, which many formulas reproduce by chance, but a run has one
+//! for each step. A formula is reported only if it reproduces those of all steps from the wrong one on.
 
 mod things;
 

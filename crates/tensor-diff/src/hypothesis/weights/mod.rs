@@ -1,6 +1,6 @@
-//! With which weight did each term enter a sum? It is solved for, by least squares over the elements that
-//! share it, and then told in words. Where there are more terms than elements, terms that a loop, a tile or
-//! a sign treats alike share a weight.
+//! The weight with which each term entered a sum: solved for by least squares over the elements that share
+//! it, then described in words. If there are more terms than elements, terms that a loop, a tile or a sign
+//! treats alike share a weight.
 
 mod grouped;
 mod operand;
