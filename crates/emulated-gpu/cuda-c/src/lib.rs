@@ -60,7 +60,8 @@
 //! Each of these is an error that names the construct and says what to write instead: host code and
 //! launches, classes, destructors, inheritance, virtual functions, alias templates, variadic templates,
 //! lambdas, exceptions, `new`, the C++ library, function pointers, bit fields, static variables in
-//! functions, declarations in conditions, range-based `for`, structured bindings, textures.
+//! functions, declarations in conditions, range-based `for`, structured bindings, textures and
+//! surfaces, `cuComplex.h`, cuRAND.
 //!
 //! Calls are inlined. A recursive function and a `__noinline__` one stay a call in the PTX.
 
@@ -80,6 +81,7 @@ mod syntax;
 mod teach;
 #[allow(missing_docs, reason = "the names of types say what they are")]
 mod types;
+mod unsupported;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use preprocess::{Folders, Resolver};

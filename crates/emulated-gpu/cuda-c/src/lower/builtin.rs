@@ -96,33 +96,6 @@ fn is_make(name: &str) -> bool {
     name.strip_prefix("make_").is_some_and(|rest| crate::library::TYPES.contains(&rest))
 }
 
-/// What there is in CUDA and not here, and what to write instead.
-pub(super) fn refused(name: &str) -> Option<&'static str> {
-    let host = [
-        "cudaMalloc",
-        "cudaMemcpy",
-        "cudaFree",
-        "cudaDeviceSynchronize",
-        "cudaMemset",
-        "cudaGetLastError",
-    ];
-    Some(match name {
-        _ if host.contains(&name) || name.starts_with("cuda") => {
-            "this is host code: only `__global__` and `__device__` functions are compiled"
-        }
-        "malloc" | "free" | "calloc" => "allocate before the launch, and pass a pointer",
-        "fprintf" | "sprintf" | "puts" | "putchar" => "use printf",
-        "rand" | "srand" | "curand" => "keep a counter in a variable, and hash it",
-        "__shfl" | "__shfl_up" | "__shfl_down" | "__shfl_xor" | "__ballot" | "__any" | "__all" => {
-            "write it with `_sync`, and the mask of the lanes that take part: 0xffffffff for all"
-        }
-        "tex1D" | "tex2D" | "tex3D" | "tex1Dfetch" | "surf2Dread" | "surf2Dwrite" => {
-            "textures aren't there; index an array"
-        }
-        _ => return None,
-    })
-}
-
 /// The operator of a function of halves; it is never contracted into a fused multiply-add.
 fn of_halves(name: &str) -> Option<Option<Binary>> {
     Some(match name {

@@ -85,7 +85,7 @@ impl Lowerer<'_> {
     }
 
     fn unknown_function(&mut self, name: &str, span: Span) -> Lowered<Any> {
-        if let Some(help) = super::builtin::refused(name) {
+        if let Some(help) = crate::unsupported::refused(name) {
             return self.error(span, format!("`{name}` isn't built"), help);
         }
         let own: Vec<Rc<str>> = self.functions.keys().cloned().collect();

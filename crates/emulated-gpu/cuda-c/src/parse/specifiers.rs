@@ -8,6 +8,7 @@ use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{Attributes, Expr, ExprKind, Layout, TypeExpr};
 use crate::types::Scalar;
+use crate::unsupported::refused;
 
 /// What the specifiers of a declaration say.
 #[derive(Debug)]
@@ -274,6 +275,10 @@ impl Parser<'_> {
     fn no_type<T>(&mut self, start: Span) -> Parsed<T> {
         let token = self.peek().clone();
         if token.kind == TokenKind::Word && !is_keyword(&token.text) {
+            if let Some(help) = refused(&token.text) {
+                let problem = Problem::new(token.span, format!("`{}` isn't built", token.text));
+                return self.fail(problem.help(help));
+            }
             let types: Vec<Rc<str>> = self
                 .scopes
                 .iter()

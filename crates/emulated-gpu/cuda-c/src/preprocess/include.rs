@@ -4,6 +4,7 @@ use super::Preprocessor;
 use crate::diagnostic::Problem;
 use crate::lex::{Token, TokenKind};
 use crate::source::Span;
+use crate::unsupported::{COMPLEX, RANDOM, TEXTURES};
 
 /// Includes nest at most as deep.
 const DEEPEST: usize = 32;
@@ -97,16 +98,25 @@ impl Preprocessor<'_> {
             return;
         }
         let problem = Problem::new(place, format!("`{name}` isn't found"));
+        let not_built = |help| Problem::new(place, format!("`{name}` isn't built in")).help(help);
         self.error(match name.split('/').next().unwrap_or_default() {
-            "thrust" | "cub" | "cuda" | "cuda_bf16.h" => {
-                Problem::new(place, format!("`{name}` isn't built in")).help(
-                    "write what is needed of it with __shfl_*_sync, atomics and shared memory",
-                )
+            "thrust" | "cub" | "cuda" | "cute" | "cutlass" | "cuda_pipeline.h"
+            | "cuda_awbarrier.h" => not_built(
+                "write what is needed of it with __shfl_*_sync, atomics and shared memory",
+            ),
+            "cuComplex.h" => not_built(COMPLEX),
+            header if header.starts_with("curand") => not_built(RANDOM),
+            header if header.starts_with("texture_") || header.starts_with("surface_") => {
+                not_built(TEXTURES)
             }
             "iostream" | "vector" | "string" | "algorithm" | "memory" | "map" | "array"
             | "tuple" | "type_traits" | "utility" | "functional" | "stdlib.h" | "cstdlib"
-            | "chrono" => Problem::new(place, format!("the C++ library isn't there: `{name}`"))
-                .help("kernels use arrays, pointers and printf; host code goes into another file"),
+            | "chrono" | "limits" | "numeric" | "random" | "complex" | "atomic"
+            | "initializer_list" => {
+                Problem::new(place, format!("the C++ library isn't there: `{name}`")).help(
+                    "kernels use arrays, pointers and printf; host code goes into another file",
+                )
+            }
             _ => problem.help("give the folder that it is in as an include folder"),
         });
     }

@@ -1,0 +1,40 @@
+//! Functions, types and headers of CUDA that aren't supported: what to write instead.
+
+/// What to write in place of textures and surfaces.
+pub(crate) const TEXTURES: &str = "textures and surfaces aren't supported: index an array";
+/// What to write in place of cuComplex.h.
+pub(crate) const COMPLEX: &str =
+    "complex numbers aren't supported: use `float2` or `double2`, and write their product yourself";
+/// What to write in place of cuRAND.
+pub(crate) const RANDOM: &str =
+    "random number generators aren't supported: keep a counter in a variable, and hash it";
+
+/// A function or a type of CUDA that isn't supported: what to write instead.
+pub(crate) fn refused(name: &str) -> Option<&'static str> {
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    Some(match name {
+        "texture" | "surface" => TEXTURES,
+        _ if begins(&["cudaTexture", "tex1D", "tex2D", "tex3D", "texCubemap"])
+            || begins(&["cudaSurface", "surf1D", "surf2D", "surf3D", "surfCubemap"]) =>
+        {
+            TEXTURES
+        }
+        _ if begins(&["cuFloatComplex", "cuDoubleComplex", "make_cu", "cuConj"])
+            || begins(&["cuComplex", "cuCadd", "cuCsub", "cuCmul", "cuCdiv", "cuCfma"])
+            || begins(&["cuCabs", "cuCreal", "cuCimag"]) =>
+        {
+            COMPLEX
+        }
+        _ if begins(&["curand"]) => RANDOM,
+        _ if begins(&["cuda"]) => {
+            "this is host code: only `__global__` and `__device__` functions are compiled"
+        }
+        "malloc" | "free" | "calloc" => "allocate before the launch, and pass a pointer",
+        "fprintf" | "sprintf" | "puts" | "putchar" => "use printf",
+        "rand" | "srand" => RANDOM,
+        "__shfl" | "__shfl_up" | "__shfl_down" | "__shfl_xor" | "__ballot" | "__any" | "__all" => {
+            "write it with `_sync`, and the mask of the lanes that take part: 0xffffffff for all"
+        }
+        _ => return None,
+    })
+}
