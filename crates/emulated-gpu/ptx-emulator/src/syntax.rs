@@ -156,6 +156,21 @@ pub(crate) struct Operand<'a> {
     pub span: Span,
 }
 
+impl<'a> Operand<'a> {
+    /// The expression, where it is just one.
+    pub(crate) fn node(&self) -> Option<&Node<'a>> {
+        if let OperandKind::Plain(node) = &self.kind { Some(node) } else { None }
+    }
+
+    /// The name, where it is just one.
+    pub(crate) fn name(&self) -> Option<&'a str> {
+        match self.node()?.expression {
+            Expression::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
 /// What an operand looks like.
 #[derive(Debug)]
 pub(crate) enum OperandKind<'a> {

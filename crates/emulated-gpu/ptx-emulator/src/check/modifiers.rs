@@ -50,30 +50,44 @@ impl<'a> Modifiers<'a> {
     /// Takes the first modifier that is one of `options`.
     pub(super) fn pick<T: Copy>(&mut self, options: &[(&'static str, T)]) -> Option<T> {
         self.known.extend(options.iter().map(|(name, _)| *name));
-        let find = |word: &Name| options.iter().position(|(name, _)| *name == word.text);
-        let (at, option) =
-            self.words.iter().enumerate().find_map(|(at, word)| Some((at, find(word)?)))?;
-        let word = self.words.remove(at);
-        self.taken.push(word);
-        Some(options[option].1)
+        let find = |word: &str| options.iter().find(|(name, _)| *name == word);
+        self.take(|word| find(word).map(|(_, value)| *value))
+    }
+
+    /// Takes the first modifier that is one of `a|b|c`.
+    pub(super) fn word(&mut self, words: &'static str) -> Option<&'static str> {
+        self.known.extend(words.split('|'));
+        self.take(|word| words.split('|').find(|name| *name == word))
+    }
+
+    /// Takes the first modifier that something is found for.
+    fn take<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let mut words = self.words.iter().enumerate();
+        let (at, found) = words.find_map(|(at, word)| Some((at, find(word.text)?)))?;
+        self.taken.push(self.words.remove(at));
+        Some(found)
     }
 
     /// Takes one of `options`, which the instruction can't do without.
     pub(super) fn need<T: Copy>(&mut self, what: &str, options: &[(&'static str, T)]) -> Result<T> {
-        if let Some(option) = self.pick(options) {
-            return Ok(option);
-        }
-        let names: Vec<&str> = options.iter().map(|(name, _)| *name).collect();
+        let names = || options.iter().map(|(name, _)| *name).collect();
+        self.pick(options).ok_or_else(|| self.lacks(what, names()))
+    }
+
+    /// Takes one of `a|b|c`, which the instruction can't do without.
+    pub(super) fn need_word(&mut self, what: &str, words: &'static str) -> Result<&'static str> {
+        self.word(words).ok_or_else(|| self.lacks(what, words.split('|').collect()))
+    }
+
+    /// That none of these is there.
+    pub(super) fn lacks(&self, what: &str, names: Vec<&'static str>) -> Problem {
         let opcode = self.opcode.text;
-        let problem = Problem::new(self.span(), format!("`{opcode}` needs {what}"));
         if let Some((word, name)) = self.misspelt(&names) {
-            return Err(Problem::new(
-                word.span,
-                format!("`{opcode}` has no modifier `.{}`", word.text),
-            )
-            .help(format!("did you mean `.{name}`?")));
+            let message = format!("`{opcode}` has no modifier `.{}`", word.text);
+            return Problem::new(word.span, message).help(format!("did you mean `.{name}`?"));
         }
-        Err(problem.help(format!("add one of {}", dotted(&names))))
+        let problem = Problem::new(self.span(), format!("`{opcode}` needs {what}"));
+        problem.help(format!("add one of {}", dotted(&names)))
     }
 
     fn misspelt(&self, names: &[&'static str]) -> Option<(Name<'a>, &'static str)> {
@@ -88,36 +102,31 @@ impl<'a> Modifiers<'a> {
         self.words.iter().find_map(|word| types::named(word.text))
     }
 
-    /// Takes the type, which has to be one of `allowed`.
-    pub(super) fn ty(&mut self, allowed: &[Type]) -> Result<Type> {
-        let found = self.words.iter().position(|word| types::named(word.text).is_some());
-        let names: Vec<&str> = allowed.iter().map(|ty| types::name(*ty)).collect();
+    /// Takes the type, which has to be one of a [list](types::list).
+    pub(super) fn ty(&mut self, allowed: &'static str) -> Result<Type> {
+        let found = self.words.iter().find_map(|word| Some((*word, types::named(word.text)?)));
+        let names = || types::list(allowed);
         let opcode = self.opcode.text;
-        let Some(at) = found else {
-            if let Some(word) =
-                self.words.iter().find(|word| closest(word.text, names.iter().copied()).is_some())
-            {
-                let meant = closest(word.text, names.iter().copied()).unwrap_or_default();
-                return Err(Problem::new(word.span, format!("`.{}` is not a type", word.text))
+        let Some((word, ty)) = found else {
+            let meant =
+                |word: &Name<'a>| Some((word.span, word.text, closest(word.text, names())?));
+            if let Some((span, text, meant)) = self.words.iter().find_map(meant) {
+                return Err(Problem::new(span, format!("`.{text}` is not a type"))
                     .help(format!("did you mean `.{meant}`?")));
             }
             return Err(Problem::new(self.span(), format!("`{opcode}` needs a type"))
-                .help(format!("add one of {}", dotted(&names))));
+                .help(format!("add one of {}", dotted(&names().collect::<Vec<_>>()))));
         };
-        let word = self.words.remove(at);
+        self.words.retain(|other| other.span != word.span);
         self.taken.push(word);
-        let ty = types::named(word.text).unwrap_or(Type::B32);
-        if allowed.contains(&ty) {
+        if names().any(|name| name == word.text) {
             return Ok(ty);
         }
-        let same = allowed.iter().copied().find(|other| {
-            types::class(*other) == types::Class::Bits && types::bits(*other) == types::bits(ty)
-        });
-        let help = match same {
-            Some(same) => {
-                format!("write `.{}`: `{opcode}` treats its operands as bits", types::name(same))
-            }
-            None => format!("its types are {}", dotted(&names)),
+        let untyped = format!("b{}", types::bits(ty));
+        let help = if names().any(|name| name == untyped) {
+            format!("write `.{untyped}`: `{opcode}` treats its operands as bits")
+        } else {
+            format!("its types are {}", dotted(&names().collect::<Vec<_>>()))
         };
         Err(Problem::new(word.span, format!("`{opcode}` has no type `.{}`", word.text)).help(help))
     }

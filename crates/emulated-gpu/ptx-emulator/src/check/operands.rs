@@ -55,6 +55,48 @@ impl<'c, 'a> Check<'c, 'a> {
         self.modifiers.span()
     }
 
+    /// An error in the name of the instruction.
+    pub(super) fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
+        Problem::new(self.name_span(), message).help(help)
+    }
+
+    /// An error in an operand.
+    pub(super) fn wrong_at(
+        &self,
+        index: usize,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Problem {
+        let operand = self.operand(index);
+        operand.map_or_else(|problem| problem, |o| Problem::new(o.span, message).help(help))
+    }
+
+    /// That nothing is wrong with the instruction.
+    pub(super) fn refuse(
+        &self,
+        wrong: bool,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Result<()> {
+        if wrong { Err(self.wrong(message, help)) } else { Ok(()) }
+    }
+
+    /// That nothing is wrong with an operand.
+    pub(super) fn refuse_at(
+        &self,
+        index: usize,
+        wrong: bool,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Result<()> {
+        if wrong { Err(self.wrong_at(index, message, help)) } else { Ok(()) }
+    }
+
+    /// Takes a state space, one of `global|shared`; none means generic.
+    pub(super) fn space(&mut self, names: &'static str) -> Space {
+        self.modifiers.word(names).map_or(Space::Generic, space_named)
+    }
+
     /// That the file's target and version have the instruction.
     pub(super) fn require(&self, target: u32, version: (u32, u32)) -> Result<()> {
         let title = format!("`{}`", self.title());
@@ -69,7 +111,7 @@ impl<'c, 'a> Check<'c, 'a> {
 
     /// That all modifiers were understood, and that the number of operands is right. `shape` names
     /// the operands: `d, a, b`.
-    pub(super) fn shape(&self, shape: &str) -> Result<()> {
+    pub(super) fn shape(&self, shape: &'static str) -> Result<()> {
         let optional = shape.matches('{').count();
         let most = if shape.is_empty() { 0 } else { shape.split(',').count() };
         self.modifiers.finish()?;
@@ -77,7 +119,9 @@ impl<'c, 'a> Check<'c, 'a> {
         if (most - optional..=most).contains(&found) {
             return Ok(());
         }
-        let names = shape.replace(['{', '}'], "");
+        let name = |operand: &'static str| operand.split(':').next().unwrap_or_default();
+        let names: Vec<&str> = shape.split(", ").map(name).collect();
+        let names = names.join(", ").replace(['{', '}'], "");
         let wanted = match (most - optional, most) {
             (0, 0) => "no operands".to_owned(),
             (1, 1) => "1 operand".to_owned(),
@@ -194,11 +238,8 @@ impl<'c, 'a> Check<'c, 'a> {
 
     /// Whether an operand is of the form `d|p`.
     pub(super) fn is_pair(&self, index: usize) -> bool {
-        let operand = self.written.operands.get(index).map(|operand| &operand.kind);
-        matches!(
-            operand,
-            Some(OperandKind::Plain(Node { expression: Expression::Binary(Binary::Or, ..), .. }))
-        )
+        let node = self.written.operands.get(index).and_then(|operand| operand.node());
+        matches!(node, Some(Node { expression: Expression::Binary(Binary::Or, ..), .. }))
     }
 
     /// A source of exactly the instruction's width.
@@ -327,7 +368,18 @@ impl<'c, 'a> Check<'c, 'a> {
 
 /// Whether an operand is `_`.
 pub(super) fn is_sink(operand: &syntax::Operand) -> bool {
-    matches!(&operand.kind, OperandKind::Plain(Node { expression: Expression::Name("_"), .. }))
+    operand.name() == Some("_")
+}
+
+/// What a modifier names; a block is the whole of its cluster.
+pub(super) fn space_named(name: &str) -> Space {
+    match name {
+        "global" => Space::Global,
+        "local" => Space::Local,
+        "const" => Space::Const,
+        "param" | "param::entry" | "param::func" => Space::Param,
+        _ => Space::Shared,
+    }
 }
 
 /// `.global`, `generic`, ….

@@ -1,4 +1,4 @@
-//! What types are: their names, their widths, and which registers may hold them (PTX ISA,
+//! Types: their names, their widths, and which registers may hold them (PTX ISA,
 //! "Type Checking of Operands").
 
 use crate::program::Type;
@@ -32,21 +32,29 @@ const NAMES: [(&str, Type); 25] = [
     ("s16x2", Type::S16x2),
 ];
 
-/// Those of 16, 32 and 64 bits that are no halves and no pairs: what most instructions that move or choose
-/// take.
-pub(crate) const SIZED: [Type; 11] = [
-    Type::B16,
-    Type::B32,
-    Type::B64,
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F32,
-    Type::F64,
+/// Names of lists of types, by which the syntax of instructions calls them.
+const LISTS: [(&str, &str); 7] = [
+    ("int", "u16|u32|u64|s16|s32|s64"),
+    ("packed", "u16|u32|u64|s16|s32|s64|u16x2|s16x2"),
+    ("scalar", "u8|u16|u32|u64|s8|s16|s32|s64|f16|f32|f64|bf16"),
+    // What most instructions that move or choose take.
+    ("sized", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"),
+    ("float", "f32|f64|f16|f16x2|bf16|bf16x2"),
+    ("half", "f16|f16x2|bf16|bf16x2"),
+    // Those whose subnormal numbers `.ftz` makes zeros.
+    ("flushed", "f32|f16|f16x2"),
 ];
+
+/// The names in a list, such as `u32|s32|half`.
+pub(super) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
+    let list = |name: &'static str| match name.ends_with(|last: char| last.is_ascii_digit()) {
+        // A type, as most are.
+        true => name,
+        false => LISTS.iter().find(|(list, _)| *list == name).map_or(name, |(_, names)| *names),
+    };
+    let names = names.split('|').filter(|name| !name.is_empty());
+    names.flat_map(move |name| list(name).split('|'))
+}
 
 impl Type {
     /// Its name in PTX, without the dot.

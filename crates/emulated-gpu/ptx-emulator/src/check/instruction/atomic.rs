@@ -23,101 +23,57 @@ const OPERATIONS: [(&str, Atomic); 10] = [
     ("cas", Atomic::CompareAndSwap),
 ];
 
-/// The types of an operation (PTX ISA, "atom").
-fn types_of(op: Atomic, reduction: bool) -> &'static [Type] {
-    match op {
-        Atomic::Add => &[
-            Type::U32,
-            Type::S32,
-            Type::U64,
-            Type::F32,
-            Type::F64,
-            Type::F16,
-            Type::F16x2,
-            Type::Bf16,
-            Type::Bf16x2,
-        ],
-        Atomic::Min | Atomic::Max => &[Type::U32, Type::S32, Type::U64, Type::S64],
-        Atomic::And | Atomic::Or | Atomic::Xor => &[Type::B32, Type::B64],
-        Atomic::Inc | Atomic::Dec => &[Type::U32],
-        Atomic::Exchange if !reduction => &[Type::B32, Type::B64, Type::B128],
-        _ => &[Type::B16, Type::B32, Type::B64, Type::B128],
-    }
-}
+const ORDERINGS: [(&str, Ordering); 4] = [
+    ("relaxed", Ordering::Relaxed),
+    ("acquire", Ordering::Acquire),
+    ("release", Ordering::Release),
+    ("acq_rel", Ordering::AcquireRelease),
+];
 
-/// The types of the elements of a vector.
-fn vector_types(op: Atomic, lanes: usize) -> &'static [Type] {
-    const HALVES: [Type; 4] = [Type::F16, Type::Bf16, Type::F16x2, Type::Bf16x2];
+/// The types of an operation on this many elements (PTX ISA, "atom").
+fn types_of(op: Atomic, lanes: usize, reduction: bool) -> &'static str {
     match (op, lanes) {
-        (Atomic::Add, 2 | 4) => &[Type::F32, Type::F16, Type::Bf16, Type::F16x2, Type::Bf16x2],
-        (Atomic::Add | Atomic::Min | Atomic::Max, 8) => &[Type::F16, Type::Bf16],
-        (Atomic::Min | Atomic::Max, _) => &HALVES,
-        _ => &[],
+        (Atomic::Add, 1) => "u32|s32|u64|f32|f64|half",
+        (Atomic::Min | Atomic::Max, 1) => "u32|s32|u64|s64",
+        (Atomic::And | Atomic::Or | Atomic::Xor, 1) => "b32|b64",
+        (Atomic::Inc | Atomic::Dec, 1) => "u32",
+        (Atomic::Exchange, 1) if !reduction => "b32|b64|b128",
+        (_, 1) => "b16|b32|b64|b128",
+        (Atomic::Add, 2 | 4) => "f32|f16|bf16|f16x2|bf16x2",
+        (Atomic::Add | Atomic::Min | Atomic::Max, 8) => "f16|bf16",
+        (Atomic::Min | Atomic::Max, _) => "f16|bf16|f16x2|bf16x2",
+        _ => "",
     }
 }
 
-pub(super) fn atom(check: &mut Check<'_, '_>) -> Result<Op> {
-    atomic(check, false)
-}
-
-pub(super) fn red(check: &mut Check<'_, '_>) -> Result<Op> {
-    atomic(check, true)
-}
-
-fn atomic(check: &mut Check<'_, '_>, reduction: bool) -> Result<Op> {
+/// `atom`, and `red`, which gives nothing.
+pub(super) fn atomic(check: &mut Check<'_, '_>) -> Result<Op> {
     if ["async", "bulk"].iter().any(|name| check.modifiers.has(name)) {
         return Err(super::not_emulated(check));
     }
-    let orders = [
-        ("relaxed", Ordering::Relaxed),
-        ("acquire", Ordering::Acquire),
-        ("release", Ordering::Release),
-        ("acq_rel", Ordering::AcquireRelease),
-    ];
-    let ordering = if reduction {
-        check.modifiers.pick(&[orders[0], orders[2]])
-    } else {
-        check.modifiers.pick(&orders)
-    };
-    let scope = check.modifiers.pick(&SCOPES);
-    let spaces = [
-        ("global", Space::Global),
-        ("shared", Space::Shared),
-        ("shared::cta", Space::Shared),
-        ("shared::cluster", Space::Shared),
-    ];
-    let space = check.modifiers.pick(&spaces).unwrap_or(Space::Generic);
+    let reduction = check.opcode() == "red";
+    let orders = if reduction { "{relaxed|release}" } else { "{relaxed|acquire|release|acq_rel}" };
+    let ordering = check.take(orders)?.one(&ORDERINGS).unwrap_or(Ordering::Relaxed);
+    let scope = check.modifiers.pick(&SCOPES).unwrap_or(Scope::Gpu);
+    let space = check.space("global|shared|shared::cta|shared::cluster");
     let operations = if reduction { &OPERATIONS[..8] } else { &OPERATIONS[..] };
     let op = check.modifiers.need("an operation", operations)?;
     let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
-    let list = if lanes == 1 { types_of(op, reduction) } else { vector_types(op, lanes) };
+    let list = types_of(op, lanes, reduction);
     let ty = check.modifiers.ty(list).map_err(|problem| {
-        let names: Vec<&str> = list.iter().map(|ty| types::name(*ty)).collect();
+        let names: Vec<&str> = types::list(list).collect();
         problem.help(format!("this operation exists for {}", dotted(&names)))
     })?;
-    if lanes > 1 && !matches!(space, Space::Global | Space::Generic) {
-        return Err(Problem::new(check.name_span(), "vectors are for global memory only")
-            .help("write one instruction for each element"));
-    }
+    let global = matches!(space, Space::Global | Space::Generic);
+    let help = "write one instruction for each element";
+    check.refuse(lanes > 1 && !global, "vectors are for global memory only", help)?;
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
-    let noftz = half && check.modifiers.flag("noftz");
-    if half && !noftz {
-        return Err(Problem::new(check.name_span(), format!("`{}` needs `.noftz`", check.title()))
-            .help("add .noftz: additions in half precision keep subnormal numbers"));
+    if half && !check.modifiers.flag("noftz") {
+        let help = "add .noftz: additions in half precision keep subnormal numbers";
+        return Err(check.wrong(format!("`{}` needs `.noftz`", check.title()), help));
     }
-    let policy =
-        matches!(space, Space::Global | Space::Generic) && check.modifiers.flag("L2::cache_hint");
-    let modifiers = AtomicModifiers {
-        reduction,
-        op,
-        ty,
-        lanes,
-        policy,
-        space,
-        ordering: ordering.unwrap_or(Ordering::Relaxed),
-        scope: scope.unwrap_or(Scope::Gpu),
-    };
-    operands(check, &modifiers)
+    let policy = global && check.modifiers.flag("L2::cache_hint");
+    operands(check, &AtomicModifiers { reduction, op, ty, lanes, policy, space, ordering, scope })
 }
 
 /// What the modifiers have said.
@@ -161,10 +117,11 @@ fn operands(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op
         .help(help));
     }
     if reduction && is_address(1) {
-        return Err(Problem::new(check.operand(0)?.span, "`red` returns nothing").help(format!(
-            "remove this operand, or write {}",
-            check.title().replacen("red", "atom", 1)
-        )));
+        return Err(check.wrong_at(
+            0,
+            "`red` returns nothing",
+            format!("remove this operand, or write {}", check.title().replacen("red", "atom", 1)),
+        ));
     }
     check.shape(match (reduction, swap, policy) {
         (true, _, false) => "[a], b",

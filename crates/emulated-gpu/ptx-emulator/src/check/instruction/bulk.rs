@@ -1,13 +1,12 @@
 //! `cp.async.bulk` in one dimension (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy").
 
-use crate::diagnostic::Problem;
 use crate::program::{Asynchronous, Op, Operand, Space, Type};
 
 use crate::check::context::Result;
-use crate::check::operands::Check;
+use crate::check::operands::{Check, space_named};
 
 pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.bulk`", &[("bulk", ())])?;
+    check.take("bulk")?;
     if check.modifiers.flag("commit_group") {
         check.shape("")?;
         return Ok(Op::Asynchronous(Box::new(Asynchronous::Commit { bulk: true })));
@@ -24,45 +23,35 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.modifiers.has("multicast::cluster") || check.modifiers.has("cp_mask") {
         return Err(super::not_emulated(check));
     }
-    let spaces = [
-        ("shared::cluster", BulkSpace::Cluster),
-        ("shared::cta", BulkSpace::Block),
-        ("global", BulkSpace::Global),
-    ];
     // They stand in the order of the operands.
-    let (to, from) = (check.modifiers.pick(&spaces), check.modifiers.pick(&spaces));
+    let spaces = "shared::cluster|shared::cta|global";
+    let (to, from) = (check.modifiers.word(spaces), check.modifiers.word(spaces));
     let group = match (to, from) {
-        (Some(BulkSpace::Block | BulkSpace::Cluster), Some(BulkSpace::Global))
-        | (Some(BulkSpace::Cluster), Some(BulkSpace::Block)) => false,
-        (Some(BulkSpace::Global), Some(BulkSpace::Block)) => true,
+        (Some("shared::cta" | "shared::cluster"), Some("global"))
+        | (Some("shared::cluster"), Some("shared::cta")) => false,
+        (Some("global"), Some("shared::cta")) => true,
         _ => {
-            let problem = Problem::new(
-                check.name_span(),
+            return Err(check.wrong(
                 "`cp.async.bulk` needs where it copies to and from",
-            );
-            return Err(problem.help(
                 "write .shared::cta.global, .shared::cluster.global, .shared::cluster.shared::cta or \
                  .global.shared::cta",
             ));
         }
     };
-    let space = |place: Option<BulkSpace>| match place {
-        Some(BulkSpace::Global) => Space::Global,
-        _ => Space::Shared,
-    };
-    let complete = [("mbarrier::complete_tx::bytes", ())];
-    check
-        .modifiers
-        .need("how its end is told", if group { &[("bulk_group", ())] } else { &complete })?;
-    let hinted = (space(to) == Space::Global || space(from) == Space::Global)
-        && check.modifiers.flag("L2::cache_hint");
+    let space = |word: Option<&str>| space_named(word.unwrap_or_default());
+    let (to, from) = (space(to), space(from));
+    check.take(match group {
+        true => "bulk_group = how its end is told",
+        false => "mbarrier::complete_tx::bytes = how its end is told",
+    })?;
+    let hinted =
+        (to == Space::Global || from == Space::Global) && check.modifiers.flag("L2::cache_hint");
     check.shape(match (group, hinted) {
         (true, false) => "[to], [from], size",
         (true, true) => "[to], [from], size, policy",
         (false, false) => "[to], [from], size, [object]",
         (false, true) => "[to], [from], size, [object], policy",
     })?;
-    let (to, from) = (space(to), space(from));
     let (to, from) = ((to, check.address(0, to)?), (from, check.address(1, from)?));
     let bytes = size(check, 2)?;
     let barrier = if group { None } else { Some(check.address(3, Space::Shared)?) };
@@ -72,17 +61,9 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Asynchronous(Box::new(Asynchronous::Bulk { to, from, bytes, barrier })))
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum BulkSpace {
-    Cluster,
-    Block,
-    Global,
-}
-
 /// There are no caches: only what it says is looked at.
 fn prefetch(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.L2`", &[("L2", ())])?;
-    check.modifiers.need("`.global`", &[("global", ())])?;
+    check.take("L2; global")?;
     let hinted = check.modifiers.flag("L2::cache_hint");
     check.shape(if hinted { "[a], size, policy" } else { "[a], size" })?;
     let address = check.address(0, Space::Global)?;
@@ -98,11 +79,8 @@ fn size(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     if let Operand::Immediate(count) = bytes
         && !count.is_multiple_of(16)
     {
-        let problem = Problem::new(
-            check.operand(index)?.span,
-            format!("{count} bytes can't be copied in bulk"),
-        );
-        return Err(problem.help("write a multiple of 16"));
+        let message = format!("{count} bytes can't be copied in bulk");
+        return Err(check.wrong_at(index, message, "write a multiple of 16"));
     }
     Ok(bytes)
 }

@@ -2,9 +2,7 @@
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
-use crate::diagnostic::Problem;
-use crate::program::{Op, Operand, Space, Type};
-use crate::syntax::{Expression, Node, OperandKind};
+use crate::program::{Op, Operand, Type};
 
 /// `prefetch`, `prefetchu`, `applypriority`, `discard`: nothing is moved, but the address has to
 /// be one.
@@ -12,85 +10,44 @@ pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.modifiers.has("tensormap") {
         return Err(super::not_emulated(check));
     }
-    let spaces: &[(&str, Space)] = match check.opcode() {
-        "prefetch" => &[("global", Space::Global), ("local", Space::Local)],
-        "prefetchu" => &[],
-        _ => &[("global", Space::Global)],
+    let (groups, shape) = match check.opcode() {
+        // What is in local memory has no priority.
+        "prefetch" => (
+            "{global|local}; L1|L2 @local = a cache level; \
+             L1|L2|L2::evict_last|L2::evict_normal @!local = a cache level",
+            "[a]",
+        ),
+        "prefetchu" => ("L1 = a cache level", "[a]"),
+        "discard" => ("{global}; L2 = a cache level", "[a], size"),
+        _ => ("{global}; L2::evict_normal = a priority", "[a], size"),
     };
-    let space = check.modifiers.pick(spaces).unwrap_or(Space::Generic);
-    let size = match check.opcode() {
-        "prefetch" => {
-            let levels = [("L1", ()), ("L2", ()), ("L2::evict_last", ()), ("L2::evict_normal", ())];
-            // What is in local memory has no priority.
-            let known = if space == Space::Local { &levels[..2] } else { &levels[..] };
-            check.modifiers.need("a cache level", known)?;
-            None
-        }
-        "prefetchu" => {
-            check.modifiers.need("a cache level", &[("L1", ())])?;
-            None
-        }
-        "discard" => {
-            check.modifiers.need("a cache level", &[("L2", ())])?;
-            Some(())
-        }
-        _ => {
-            check.modifiers.need("a priority", &[("L2::evict_normal", ())])?;
-            Some(())
-        }
-    };
-    check.shape(if size.is_some() { "[a], size" } else { "[a]" })?;
-    if size.is_some() && check.number(1)? != 128 {
-        return Err(
-            Problem::new(check.operand(1)?.span, "the size has to be 128").help("write 128")
-        );
+    let space = check.take(groups)?.space();
+    check.shape(shape)?;
+    if check.count() == 2 && check.number(1)? != 128 {
+        return Err(check.wrong_at(1, "the size has to be 128", "write 128"));
     }
     Ok(Op::Hint { space, address: check.address(0, space)? })
 }
 
-/// What a policy is made of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Policy {
-    Fractional,
-    Range,
-    Convert,
-}
-
 /// `createpolicy`: there are no caches, so any number is a policy.
 pub(super) fn createpolicy(check: &mut Check<'_, '_>) -> Result<Op> {
-    let kinds =
-        [("fractional", Policy::Fractional), ("range", Policy::Range), ("cvt", Policy::Convert)];
-    let kind = check.modifiers.need("`.fractional`, `.range` or `.cvt`", &kinds)?;
-    if kind == Policy::Convert {
-        check.modifiers.need("`.L2`", &[("L2", ())])?;
-    } else {
-        if kind == Policy::Range {
-            check.modifiers.flag("global");
-        }
-        let priorities = [
-            ("L2::evict_first", ()),
-            ("L2::evict_unchanged", ()),
-            ("L2::evict_last", ()),
-            ("L2::evict_normal", ()),
-        ];
-        check.modifiers.need("a priority", &priorities)?;
-        check.modifiers.pick(&priorities[..2]);
-    }
-    let ty = check.modifiers.ty(&[Type::B64])?;
-    check.shape(match kind {
-        Policy::Fractional => "d, {fraction}",
-        Policy::Range => "d, [a], size, total",
-        Policy::Convert => "d, a",
+    let form = check.take(
+        "fractional|range|cvt = `.fractional`, `.range` or `.cvt`; L2 @cvt; {global @range}; \
+         L2::evict_first|L2::evict_unchanged|L2::evict_last|L2::evict_normal @!cvt = a priority; \
+         {L2::evict_first|L2::evict_unchanged @!cvt}; .b64",
+    )?;
+    check.shape(match (form.has("range"), form.has("cvt")) {
+        (true, _) => "d, [a], size, total",
+        (_, true) => "d, a",
+        _ => "d, {fraction}",
     })?;
     let d = check.destination(0, Type::U64)?;
-    for index in 1..check.count() {
-        let operand = &check.written.operands[index];
-        if let OperandKind::Plain(Node { expression: Expression::Name(name), .. }) = &operand.kind {
-            let found = check.body.find(name);
-            if found.is_none() {
-                return Err(check.body.undeclared(check.context, name, operand.span));
-            }
+    for operand in &check.written.operands[1..] {
+        if let Some(name) = operand.name()
+            && check.body.find(name).is_none()
+        {
+            return Err(check.body.undeclared(check.context, name, operand.span));
         }
     }
-    Ok(Op::Mov { ty, d, a: Operand::Immediate(0) })
+    Ok(Op::Mov { ty: form.ty, d, a: Operand::Immediate(0) })
 }

@@ -1,15 +1,14 @@
-//! Comparison and selection (PTX ISA, "Comparison and Selection Instructions" and "Half Precision
+//! Comparison (PTX ISA, "Comparison and Selection Instructions" and "Half Precision
 //! Comparison Instructions").
 
-use crate::diagnostic::Problem;
 use crate::program::{Combine, Comparison, Op, Operand, Type};
 
-use super::HALVES;
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::check::types::{self, Class};
 
-const COMPARISONS: [(&str, Comparison); 18] = [
+/// Those of signed integers, of unsigned ones, and of floating-point numbers only.
+pub(super) const COMPARISONS: [(&str, Comparison); 18] = [
     ("eq", Comparison::Eq),
     ("ne", Comparison::Ne),
     ("lt", Comparison::Lt),
@@ -30,7 +29,7 @@ const COMPARISONS: [(&str, Comparison); 18] = [
     ("nan", Comparison::Nan),
 ];
 
-const COMBINES: [(&str, Combine); 3] =
+pub(super) const COMBINES: [(&str, Combine); 3] =
     [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
 
 /// The operator, the type of what is compared, and `.ftz`.
@@ -43,41 +42,35 @@ struct Compared {
 
 /// Asks for what `setp` and `set` share; the type of a `set`'s result has been taken before.
 fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared> {
-    let names: Vec<&str> = check.written.modifiers.iter().map(|word| word.text).collect();
+    let unsigned_name =
+        check.written.modifiers.iter().any(|word| ["lo", "ls", "hi", "hs"].contains(&word.text));
     let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
     let combine = check.modifiers.pick(&COMBINES);
-    let ty = check.modifiers.ty(&[&types::SIZED[..], &HALVES].concat())?;
+    let ty = check.modifiers.ty("sized|half")?;
     let flushes = matches!(ty, Type::F32 | Type::F16 | Type::F16x2) && result != Some(Type::Bf16);
     let flush = flushes && check.flushes();
     let equality = matches!(comparison, Comparison::Eq | Comparison::Ne);
     let ordered =
         matches!(comparison, Comparison::Lt | Comparison::Le | Comparison::Gt | Comparison::Ge);
-    let unsigned_name = ["lo", "ls", "hi", "hs"].iter().any(|name| names.contains(name));
-    let allowed = match types::class(ty) {
+    let class = types::class(ty);
+    let allowed = match class {
         Class::Bits => equality,
         Class::Unsigned => equality || ordered,
         Class::Signed => (equality || ordered) && !unsigned_name,
         Class::Float => !unsigned_name,
         Class::Predicate => false,
     };
-    if !allowed {
-        let help = match types::class(ty) {
-            Class::Bits => {
-                "untyped values are compared with .eq and .ne only: name a .u or .s type"
-            }
-            Class::Unsigned | Class::Signed if unsigned_name => {
-                "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge"
-            }
-            Class::Float => "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge",
-            _ => "the comparisons ending in u, num and nan are for floating-point types only",
-        };
-        return Err(Problem::new(
-            check.name_span(),
-            format!("`.{}` values can't be compared so", types::name(ty)),
-        )
-        .help(help));
+    if allowed {
+        return Ok(Compared { comparison, combine, ty, flush });
     }
-    Ok(Compared { comparison, combine, ty, flush })
+    let help = match class {
+        Class::Bits => "untyped values are compared with .eq and .ne only: name a .u or .s type",
+        Class::Unsigned | Class::Signed if !unsigned_name => {
+            "the comparisons ending in u, num and nan are for floating-point types only"
+        }
+        _ => "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge",
+    };
+    Err(check.wrong(format!("`.{}` values can't be compared so", types::name(ty)), help))
 }
 
 pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -85,16 +78,13 @@ pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape(if combine.is_some() { "p, a, b, c" } else { "p, a, b" })?;
     // The packed types compare two pairs: p and q are their results, not opposites.
     if matches!(ty, Type::F16 | Type::Bf16) && check.is_pair(0) {
-        return Err(Problem::new(
-            check.operand(0)?.span,
-            "a comparison in half precision has one result",
-        )
-        .help("name one predicate, and negate it where it is used: !p"));
+        let help = "name one predicate, and negate it where it is used: !p";
+        return Err(check.wrong_at(0, "a comparison in half precision has one result", help));
     }
     let (p, q) = check.destination_pair(0, Type::Pred)?;
     if check.is_pair(0) && p.is_none() && q.is_none() {
-        return Err(Problem::new(check.operand(0)?.span, "both results are thrown away")
-            .help("name a predicate for one of them"));
+        let help = "name a predicate for one of them";
+        return Err(check.wrong_at(0, "both results are thrown away", help));
     }
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
     let combine = third(check, combine)?;
@@ -109,21 +99,10 @@ fn third(
 }
 
 pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
-    let results = [
-        Type::U32,
-        Type::S32,
-        Type::F32,
-        Type::F16,
-        Type::F16x2,
-        Type::Bf16,
-        Type::Bf16x2,
-        Type::U16,
-        Type::S16,
-    ];
-    let result = check.modifiers.ty(&results)?;
+    let result = check.modifiers.ty("u32|s32|f32|half|u16|s16")?;
     let Compared { comparison, combine, ty, flush } = compared(check, Some(result))?;
-    let half = HALVES.contains(&ty);
     let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
+    let half = packed || matches!(ty, Type::F16 | Type::Bf16);
     let fits = match result {
         Type::U32 | Type::S32 => true,
         Type::F32 => !half,
@@ -133,33 +112,13 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
         _ => packed && result == ty,
     };
     if !fits {
-        return Err(Problem::new(
-            check.name_span(),
-            format!("a comparison of .{} has no .{} result", types::name(ty), types::name(result)),
-        )
-        .help("write set.….u32 and the type that is compared"));
+        let (ty, result) = (types::name(ty), types::name(result));
+        let message = format!("a comparison of .{ty} has no .{result} result");
+        return Err(check.wrong(message, "write set.….u32 and the type that is compared"));
     }
     check.shape(if combine.is_some() { "d, a, b, c" } else { "d, a, b" })?;
     let d = check.destination(0, result)?;
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
     let combine = third(check, combine)?;
     Ok(Op::Set { comparison, combine, result, ty, flush, d, a, b })
-}
-
-pub(super) fn selp(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&types::SIZED)?;
-    check.shape("d, a, b, c")?;
-    let d = check.destination(0, ty)?;
-    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
-    Ok(Op::Select { ty, d, a, b, c: check.predicate(3)? })
-}
-
-pub(super) fn slct(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&types::SIZED)?;
-    let sign = check.modifiers.ty(&[Type::S32, Type::F32])?;
-    let flush = sign == Type::F32 && check.flushes();
-    check.shape("d, a, b, c")?;
-    let d = check.destination(0, ty)?;
-    let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
-    Ok(Op::SelectBySign { ty, sign, flush, d, a, b, c: check.source(3, sign)? })
 }

@@ -4,7 +4,7 @@
 use crate::diagnostic::Problem;
 use crate::program::{CallArgument, Function, Label, Linkage, Op, Operand, Space, Type};
 use crate::source::Span;
-use crate::syntax::{Expression, Name, Node, OperandKind};
+use crate::syntax::{Name, OperandKind};
 
 use crate::check::context::{Global, Result};
 use crate::check::operands::{Check, Width, is_sink};
@@ -15,13 +15,10 @@ use crate::check::types;
 /// An operand that is just a name.
 fn name<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>> {
     let operand = check.operand(index)?;
-    match &operand.kind {
-        OperandKind::Plain(Node { expression: Expression::Name(text), span }) => {
-            Ok(Name { text, span: *span })
-        }
-        _ => Err(Problem::new(operand.span, format!("`{}` takes {what} here", check.title()))
-            .help(format!("name {what}"))),
-    }
+    operand.name().map(|text| Name { text, span: operand.span }).ok_or_else(|| {
+        let message = format!("`{}` takes {what} here", check.title());
+        check.wrong_at(index, message, format!("name {what}"))
+    })
 }
 
 pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -34,14 +31,15 @@ pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 pub(super) fn brx(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.idx`", &[("idx", ())])?;
+    check.take("idx")?;
     let uniform = check.modifiers.flag("uni");
     check.shape("index, list")?;
     let index = check.source(0, Type::U32)?;
     let list = name(check, 1, "a list of labels")?;
     let Some(Binding::BranchTargets(targets)) = check.body.find(list.text) else {
-        return Err(Problem::new(list.span, format!("there is no list of labels `{}`", list.text))
-            .help(format!("put it above: {}: .branchtargets a, b;", list.text)));
+        let message = format!("there is no list of labels `{}`", list.text);
+        let help = format!("put it above: {}: .branchtargets a, b;", list.text);
+        return Err(check.wrong_at(1, message, help));
     };
     let targets = targets.into_iter().map(|label| Label(label as u32)).collect();
     Ok(Op::BranchIndexed { index, targets, uniform })
@@ -52,10 +50,8 @@ pub(super) fn call(check: &mut Check<'_, '_>) -> Result<Op> {
     check.modifiers.finish()?;
     let written = check.written;
     let is_list = |index: usize| {
-        matches!(
-            written.operands.get(index).map(|operand| &operand.kind),
-            Some(OperandKind::List(_))
-        )
+        let kind = written.operands.get(index).map(|operand| &operand.kind);
+        matches!(kind, Some(OperandKind::List(_)))
     };
     // call {(results),} callee {, (arguments)} {, prototype}
     let at = usize::from(is_list(0));
@@ -66,10 +62,8 @@ pub(super) fn call(check: &mut Check<'_, '_>) -> Result<Op> {
             "write call (results), function, (arguments); results and arguments may be missing",
         ));
     }
-    let prototype = match written.operands.get(prototype_at) {
-        Some(_) => Some(signature(check, prototype_at)?),
-        None => None,
-    };
+    let last = written.operands.get(prototype_at);
+    let prototype = last.map(|_| signature(check, prototype_at)).transpose()?;
     let (callee, signature) = callee(check, at, prototype)?;
     let prototype = match callee {
         Operand::Function(_) => None,
@@ -200,12 +194,7 @@ fn vector_argument<'a>(
     ty: Type,
     lanes: usize,
 ) -> Result<Vec<CallArgument>> {
-    let found = match &operand.kind {
-        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
-            check.body.find(name)
-        }
-        _ => None,
-    };
+    let found = operand.name().and_then(|name| check.body.find(name));
     match found {
         Some(Binding::Vector(registers))
             if registers.len() == lanes
@@ -234,33 +223,26 @@ fn memory_argument<'a>(
         return Err(Problem::new(operand.span, "a parameter in a register").help("pass a register"));
     };
     let what = if results { "result" } else { "argument" };
-    let found = match &operand.kind {
-        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
-            check.body.find(name)
-        }
-        _ => None,
-    };
+    let found = operand.name().and_then(|name| check.body.find(name));
     if let Some(Binding::Variable(id)) = found {
         let variable = &check.body.function.variables[id.0 as usize];
         if variable.space == Space::Param {
             if variable.size == size && variable.align == align {
                 return Ok(CallArgument::Variable(id));
             }
-            if variable.size == size {
-                return Err(Problem::new(
-                    operand.span,
-                    format!(
-                        "`{}` is aligned to {}, the {what} to {align}",
-                        variable.name, variable.align
-                    ),
-                )
-                .help("declare it as the function declares it"));
-            }
-            return Err(Problem::new(
-                operand.span,
-                format!("`{}` has {} bytes, the {what} has {size}", variable.name, variable.size),
-            )
-            .help("declare it as the function declares it"));
+            let message = match variable.size == size {
+                true => format!(
+                    "`{}` is aligned to {}, the {what} to {align}",
+                    variable.name, variable.align
+                ),
+                false => format!(
+                    "`{}` has {} bytes, the {what} has {size}",
+                    variable.name, variable.size
+                ),
+            };
+            return Err(
+                Problem::new(operand.span, message).help("declare it as the function declares it")
+            );
         }
     }
     if let Some(ty) = scalar {
@@ -293,101 +275,46 @@ fn register_argument<'a>(
     check.value(node, ty, Width::Exact).map(CallArgument::Operand)
 }
 
-pub(super) fn ret(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.flag("uni");
-    check.shape("")?;
-    Ok(Op::Return)
-}
-
-pub(super) fn exit(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.shape("")?;
-    Ok(Op::Exit)
-}
-
-pub(super) fn trap(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.shape("")?;
-    Ok(Op::Trap)
-}
-
-pub(super) fn brkpt(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.shape("")?;
-    Ok(Op::Nothing)
-}
-
-pub(super) fn nanosleep(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.ty(&[Type::U32])?;
-    check.shape("t")?;
-    check.source(0, Type::U32)?;
-    Ok(Op::Nothing)
-}
-
 pub(super) fn pmevent(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.flag("mask");
+    check.take("{mask}")?;
     check.shape("a")?;
     check.number(0)?;
     Ok(Op::Nothing)
 }
 
-pub(super) fn griddepcontrol(check: &mut Check<'_, '_>) -> Result<Op> {
-    let actions = [("launch_dependents", ()), ("wait", ())];
-    check.modifiers.need("an action", &actions)?;
-    check.shape("")?;
-    Ok(Op::Nothing)
-}
-
 pub(super) fn setmaxnreg(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("an action", &[("inc", ()), ("dec", ())])?;
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
-    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
-    check.modifiers.ty(&[Type::U32])?;
+    check.take("inc|dec; sync; aligned; .u32")?;
     if !check.context.specific {
-        return Err(Problem::new(
-            check.name_span(),
-            "`setmaxnreg` needs an architecture with its letter",
-        )
-        .help("write .target sm_90a"));
+        let message = "`setmaxnreg` needs an architecture with its letter";
+        return Err(check.wrong(message, "write .target sm_90a"));
     }
     check.shape("count")?;
     let count = check.number(0)?;
     if !(24..=256).contains(&count) || !count.is_multiple_of(8) {
-        return Err(Problem::new(
-            check.operand(0)?.span,
-            format!("{count} is no number of registers"),
-        )
-        .help("write a multiple of 8 from 24 to 256"));
+        let message = format!("{count} is no number of registers");
+        return Err(check.wrong_at(0, message, "write a multiple of 8 from 24 to 256"));
     }
     Ok(Op::Nothing)
 }
 
 pub(super) fn alloca(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
+    let ty = check.modifiers.ty("u32|u64")?;
     check.shape("d, size, {align}")?;
     let d = check.destination(0, ty)?;
     let size = check.source(1, ty)?;
     let align = if check.count() == 3 { check.number(2)? } else { 8 };
     if !align.is_power_of_two() {
-        return Err(Problem::new(
-            check.operand(2)?.span,
-            format!("{align} is not an alignment of the stack"),
-        )
-        .help("write a power of two"));
+        let message = format!("{align} is not an alignment of the stack");
+        return Err(check.wrong_at(2, message, "write a power of two"));
     }
     Ok(Op::StackAllocate { d, size, align })
 }
 
-pub(super) fn stacksave(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
-    check.shape("d")?;
-    Ok(Op::StackSave { d: check.destination(0, ty)? })
-}
-
 pub(super) fn stackrestore(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&[Type::U32, Type::U64])?;
-    check.shape("a")?;
-    let a = check.source(0, ty)?;
+    let a = check.form(".u32|u64", "a")?.a;
     if !matches!(a, Operand::Register(_)) {
-        return Err(Problem::new(check.operand(0)?.span, "`stackrestore` takes a register")
-            .help("name the one that stacksave has written"));
+        let help = "name the one that stacksave has written";
+        return Err(check.wrong_at(0, "`stackrestore` takes a register", help));
     }
     Ok(Op::StackRestore { a })
 }

@@ -1,27 +1,11 @@
 //! `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 
-use crate::diagnostic::Problem;
 use crate::program::{Destination, FloatMode, Op, Operand, Rounding, Type, Video};
 
 use super::moves::special_register;
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::check::types;
-
-const CONVERTED: [Type; 12] = [
-    Type::U8,
-    Type::U16,
-    Type::U32,
-    Type::U64,
-    Type::S8,
-    Type::S16,
-    Type::S32,
-    Type::S64,
-    Type::F16,
-    Type::F32,
-    Type::F64,
-    Type::Bf16,
-];
 
 const TO_INTEGER: [(&str, Rounding); 4] = [
     ("rni", Rounding::NearestEven),
@@ -36,57 +20,32 @@ pub(super) fn cvt(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.modifiers.flag("pack") {
         return pack(check);
     }
-    let mut targets = CONVERTED.to_vec();
-    targets.extend([Type::F16x2, Type::Bf16x2, Type::Tf32, Type::E4m3x2, Type::E5m2x2]);
-    let to = check.modifiers.ty(&targets)?;
+    let to = check.modifiers.ty("scalar|f16x2|bf16x2|tf32|e4m3x2|e5m2x2")?;
     match to {
         Type::F16x2 | Type::Bf16x2 | Type::Tf32 | Type::E4m3x2 | Type::E5m2x2 => packed(check, to),
         _ => scalar(check, to),
     }
 }
 
-/// What a conversion between two scalar types may, or has to, say about rounding.
-#[derive(PartialEq)]
-enum Need {
-    /// Exact: no rounding.
-    Nothing,
-    /// `.rn` and its like.
-    Round,
-    /// `.rni` and its like.
-    ToInteger,
-    /// `.rni` and its like are allowed.
-    MaybeToInteger,
-}
-
-fn need(to: Type, from: Type) -> Need {
+fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
+    let from = check.modifiers.ty("scalar")?;
     let precision = |ty| match ty {
         Type::F16 | Type::Bf16 => 0,
         Type::F32 => 1,
         _ => 2,
     };
-    match (types::is_float(to), types::is_float(from)) {
-        (false, false) => Need::Nothing,
-        (true, false) => Need::Round,
-        (false, true) => Need::ToInteger,
-        (true, true) if to == from => Need::MaybeToInteger,
-        (true, true) if precision(to) > precision(from) => Need::Nothing,
-        (true, true) => Need::Round,
-    }
-}
-
-fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
-    let from = check.modifiers.ty(&CONVERTED)?;
-    let need = need(to, from);
-    let (rounding, integer) = match need {
-        // Widening a bf16 is exact, but may be said to round.
-        Need::Nothing if from == Type::Bf16 => {
-            check.modifiers.rounding();
+    let (rounding, integer) = match (types::is_float(to), types::is_float(from)) {
+        (false, false) => (None, false),
+        (false, true) => (Some(rounding(check, to, from, &TO_INTEGER, &ROUNDED)?), true),
+        (true, true) if to == from => (check.modifiers.pick(&TO_INTEGER), true),
+        (true, true) if precision(to) > precision(from) => {
+            // Widening is exact, but may be said to round a bf16.
+            if from == Type::Bf16 {
+                check.modifiers.rounding();
+            }
             (None, false)
         }
-        Need::Nothing => (None, false),
-        Need::MaybeToInteger => (check.modifiers.pick(&TO_INTEGER), true),
-        Need::Round => (Some(rounding(check, to, from, &ROUNDED, &TO_INTEGER)?), false),
-        Need::ToInteger => (Some(rounding(check, to, from, &TO_INTEGER, &ROUNDED)?), true),
+        _ => (Some(rounding(check, to, from, &ROUNDED, &TO_INTEGER)?), false),
     };
     let single = to == Type::F32 || from == Type::F32;
     // `.relu` and `.satfinite` came for the halves of an f32 that is rounded to nearest or to zero.
@@ -127,17 +86,10 @@ fn satfinite(
     let both = check.body.register("", Type::B32, check.written.span);
     let nearest = rounding.unwrap_or(Rounding::NearestEven);
     let mode = FloatMode { rounding: nearest, flush: false, saturate: true, relu };
-    let zero = Operand::Immediate(0);
-    check.before.push(Op::Convert {
-        to: pair,
-        from: Type::F32,
-        rounding,
-        integer: false,
-        mode,
-        d: Some(both),
-        a: zero,
-        b: Some(a),
-    });
+    let (from, zero) = (Type::F32, Operand::Immediate(0));
+    let (d_both, b) = (Some(both), Some(a));
+    let op = Op::Convert { to: pair, from, rounding, integer: false, mode, d: d_both, a: zero, b };
+    check.before.push(op);
     Op::Unpack { ty: Type::B32, parts: vec![d, None], part: Type::B16, a: Operand::Register(both) }
 }
 
@@ -176,8 +128,7 @@ fn rounding(
         Some((name, _)) => format!("`.{name}` is not a rounding from .{from} to .{to}"),
         None => format!("the conversion from .{from} to .{to} needs a rounding"),
     };
-    Err(Problem::new(check.name_span(), message)
-        .help(format!("write cvt.{first}.{to}.{from} (or {})", rest.join(", "))))
+    Err(check.wrong(message, format!("write cvt.{first}.{to}.{from} (or {})", rest.join(", "))))
 }
 
 fn source(check: &mut Check<'_, '_>, index: usize, from: Type, width: Width) -> Result<Operand> {
@@ -195,12 +146,11 @@ fn source(check: &mut Check<'_, '_>, index: usize, from: Type, width: Width) -> 
 fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let eight = matches!(to, Type::E4m3x2 | Type::E5m2x2);
     let wide = matches!(to, Type::F16x2) && check.modifiers.peek_type() != Some(Type::F32);
-    let from = match to {
-        Type::Tf32 | Type::Bf16x2 => check.modifiers.ty(&[Type::F32])?,
-        Type::F16x2 if wide => check.modifiers.ty(&[Type::F32, Type::E4m3x2, Type::E5m2x2])?,
-        Type::F16x2 => check.modifiers.ty(&[Type::F32])?,
-        _ => check.modifiers.ty(&[Type::F32, Type::F16x2])?,
-    };
+    let from = check.modifiers.ty(match to {
+        Type::F16x2 if wide => "f32|e4m3x2|e5m2x2",
+        Type::Tf32 | Type::Bf16x2 | Type::F16x2 => "f32",
+        _ => "f32|f16x2",
+    })?;
     let names: &[(&str, Rounding)] = match to {
         Type::Tf32 => &[
             ("rna", Rounding::NearestAway),
@@ -236,21 +186,12 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
 
 /// `cvt.pack`: two integers of 32 bits, limited and packed; with narrow ones a third operand fills up.
 fn pack(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.sat`", &[("sat", ())])?;
-    let types = [
-        ("u16", (16, false)),
-        ("s16", (16, true)),
-        ("u8", (8, false)),
-        ("s8", (8, true)),
-        ("u4", (4, false)),
-        ("s4", (4, true)),
-        ("u2", (2, false)),
-        ("s2", (2, true)),
-    ];
-    let (bits, signed) = check.modifiers.need("the type of the parts", &types)?;
-    check.modifiers.need("the type of a and b", &[("s32", ())])?;
+    check.take("sat")?;
+    let ty = check.modifiers.need_word("the type of the parts", "u16|s16|u8|s8|u4|s4|u2|s2")?;
+    let (signed, bits) = (ty.starts_with('s'), ty[1..].parse().unwrap_or(16));
+    check.take("s32 = the type of a and b")?;
     if bits < 16 {
-        check.modifiers.need("the type of c", &[("b32", ())])?;
+        check.take("b32 = the type of c")?;
     }
     check.shape(if bits < 16 { "d, a, b, c" } else { "d, a, b" })?;
     let d = check.destination(0, Type::U32)?;

@@ -1,11 +1,11 @@
 //! `cp.async` (PTX ISA, "Data Movement and Conversion Instructions: Non-bulk copy").
 
-use crate::diagnostic::Problem;
 use crate::program::{Asynchronous, ObjectAction, Op, Space, Type};
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
-use crate::syntax::{Expression, Node, OperandKind};
+use crate::check::scope::Binding;
+use crate::syntax::{Expression, Operand, Unary};
 
 pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     let words = || check.written.modifiers.iter().map(|word| word.text);
@@ -13,7 +13,7 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
         return Err(super::not_emulated(check));
     }
     let bulk = words().any(|word| word == "bulk");
-    check.modifiers.need("`.async`", &[("async", ())])?;
+    check.take("async")?;
     if bulk {
         return super::bulk::bulk(check);
     }
@@ -33,28 +33,23 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
         check.shape("n")?;
         return done(Asynchronous::Wait { pending: Some(pending(check)?) });
     }
-    let all = check.modifiers.need("`.ca` or `.cg`", &[("ca", true), ("cg", false)])?;
-    let shared = [("shared", ()), ("shared::cta", ())];
-    check.modifiers.need("`.shared.global`", &shared)?;
-    check.modifiers.need("`.shared.global`", &[("global", ())])?;
-    check.modifiers.pick(&[("L2::64B", ()), ("L2::128B", ()), ("L2::256B", ())]);
-    let policy = check.modifiers.flag("L2::cache_hint");
-    check.shape(if policy {
-        "[to], [from], size, {source}, policy"
-    } else {
-        "[to], [from], size, {source}"
+    let form = check.take(
+        "ca|cg = `.ca` or `.cg`; shared|shared::cta = `.shared.global`; global = `.shared.global`; \
+         {L2::64B|L2::128B|L2::256B}; {L2::cache_hint}",
+    )?;
+    let policy = form.has("L2::cache_hint");
+    check.shape(match policy {
+        true => "[to], [from], size, {source}, policy",
+        false => "[to], [from], size, {source}",
     })?;
     let to = check.address(0, Space::Shared)?;
     let from = check.address(1, Space::Global)?;
     let copy = check.number(2)?;
-    let sizes: &[u64] = if all { &[4, 8, 16] } else { &[16] };
+    let sizes: &[u64] = if form.has("ca") { &[4, 8, 16] } else { &[16] };
     if !sizes.contains(&copy) {
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        return Err(Problem::new(
-            check.operand(2)?.span,
-            format!("{copy} bytes can't be copied at once"),
-        )
-        .help(format!("copy {} bytes", sizes.join(", "))));
+        let message = format!("{copy} bytes can't be copied at once");
+        return Err(check.wrong_at(2, message, format!("copy {} bytes", sizes.join(", "))));
     }
     let (mut source, mut ignore_source) = (None, None);
     let last = check.count() - usize::from(policy);
@@ -75,38 +70,23 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
 /// How many of the latest groups may still be under way.
 pub(super) fn pending(check: &mut Check<'_, '_>) -> Result<u32> {
     let pending = check.number(0)?;
-    u32::try_from(pending).or_else(|_| {
-        Err(Problem::new(check.operand(0)?.span, "too many groups")
-            .help("name how many of the latest groups may still be on their way"))
-    })
+    let help = "name how many of the latest groups may still be on their way";
+    u32::try_from(pending).map_err(|_| check.wrong_at(0, "too many groups", help))
 }
 
 /// `cp.async.mbarrier.arrive`
 fn arrive(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.arrive`", &[("arrive", ())])?;
-    let counted = check.modifiers.flag("noinc");
-    let space = super::mbarrier::own_space(check)?;
-    check.modifiers.ty(&[Type::B64])?;
-    check.shape("[object]")?;
-    let address = check.address(0, space)?;
-    Ok(super::mbarrier::object(ObjectAction::CopiesArrive { counted }, space, address))
+    let form = check.form("arrive; {noinc}; {shared|shared::cta}; .b64", "[object]")?;
+    Ok(super::mbarrier::object(ObjectAction::CopiesArrive { counted: form.has("noinc") }, &form))
 }
 
 fn is_predicate(check: &mut Check<'_, '_>, index: usize) -> bool {
-    let Some(operand) = check.written.operands.get(index) else { return false };
-    match &operand.kind {
-        OperandKind::Plain(Node {
-            expression: Expression::Unary(crate::syntax::Unary::Not, _),
-            ..
-        }) => true,
-        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
-            match check.body.find(name) {
-                Some(crate::check::scope::Binding::Register(register)) => {
-                    check.register_type(register) == Type::Pred
-                }
-                _ => false,
-            }
-        }
+    match check.written.operands.get(index).and_then(Operand::node).map(|node| &node.expression) {
+        Some(Expression::Unary(Unary::Not, _)) => true,
+        Some(Expression::Name(name)) => match check.body.find(name) {
+            Some(Binding::Register(register)) => check.register_type(register) == Type::Pred,
+            _ => false,
+        },
         _ => false,
     }
 }

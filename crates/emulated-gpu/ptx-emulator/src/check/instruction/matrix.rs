@@ -27,19 +27,19 @@ pub(super) const ELEMENTS: [(&str, Element); 13] = [
 ];
 
 /// The shapes of `mma`.
-const SHAPES: [(&str, (usize, usize, usize)); 11] = [
-    ("m8n8k4", (8, 8, 4)),
-    ("m8n8k16", (8, 8, 16)),
-    ("m8n8k32", (8, 8, 32)),
-    ("m8n8k128", (8, 8, 128)),
-    ("m16n8k4", (16, 8, 4)),
-    ("m16n8k8", (16, 8, 8)),
-    ("m16n8k16", (16, 8, 16)),
-    ("m16n8k32", (16, 8, 32)),
-    ("m16n8k64", (16, 8, 64)),
-    ("m16n8k128", (16, 8, 128)),
-    ("m16n8k256", (16, 8, 256)),
-];
+const SHAPES: &str = "m8n8k4|m8n8k16|m8n8k32|m8n8k128|m16n8k4|m16n8k8|m16n8k16|m16n8k32|m16n8k64|\
+    m16n8k128|m16n8k256";
+
+/// Takes one of these shapes: rows and columns of the result, and the columns of a.
+pub(super) fn shape(
+    check: &mut Check<'_, '_>,
+    shapes: &'static str,
+) -> Result<(usize, usize, usize)> {
+    let word = check.modifiers.need_word("a shape", shapes)?;
+    let mut sizes = word.split(['m', 'n', 'k']).filter_map(|size| size.parse().ok());
+    let mut next = || sizes.next().unwrap_or_default();
+    Ok((next(), next(), next()))
+}
 
 /// For factors of a type and a shape the architecture and the version that have it.
 fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> {
@@ -87,53 +87,55 @@ pub(super) fn by_rows(check: &mut Check<'_, '_>, what: &str) -> Result<bool> {
     check.modifiers.need(what, &[("row", true), ("col", false)])
 }
 
+/// What the modifiers of `mma` have said.
+pub(super) struct Product {
+    pub(super) shape: (usize, usize, usize),
+    pub(super) a_rows: bool,
+    pub(super) b_rows: bool,
+    pub(super) saturate: bool,
+    /// The types of d, a, b and c.
+    pub(super) types: [Element; 4],
+}
+
+/// Takes the modifiers of a product of one of these shapes.
+pub(super) fn product(check: &mut Check<'_, '_>, shapes: &'static str) -> Result<Product> {
+    check.take("sync; aligned")?;
+    let shape = shape(check, shapes)?;
+    let a_rows = by_rows(check, "the layout of a")?;
+    let b_rows = by_rows(check, "the layout of b")?;
+    let saturate = check.modifiers.flag("satfinite");
+    let mut ty = |what| check.modifiers.need(what, &ELEMENTS);
+    let types =
+        [ty("the type of d")?, ty("the type of a")?, ty("the type of b")?, ty("the type of c")?];
+    Ok(Product { shape, a_rows, b_rows, saturate, types })
+}
+
 pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
-    let words = &check.written.modifiers;
-    let newer = words.iter().any(|word| word.text.starts_with("kind::"));
-    if newer {
+    if check.written.modifiers.iter().any(|word| word.text.starts_with("kind::")) {
         return Err(super::not_emulated(check));
     }
     let sparse = check.modifiers.pick(&[("sp", false), ("sp::ordered_metadata", true)]);
     if let Some(ordered) = sparse {
         return super::sparse::mma(check, ordered);
     }
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
-    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
-    let shape = check.modifiers.need("a shape", &SHAPES)?;
-    let a_rows = by_rows(check, "the layout of a")?;
-    let b_rows = by_rows(check, "the layout of b")?;
-    let saturate = check.modifiers.flag("satfinite");
-    let [result, a, b, c] = [
-        check.modifiers.need("the type of d", &ELEMENTS)?,
-        check.modifiers.need("the type of a", &ELEMENTS)?,
-        check.modifiers.need("the type of b", &ELEMENTS)?,
-        check.modifiers.need("the type of c", &ELEMENTS)?,
-    ];
+    let Product { shape, a_rows, b_rows, saturate, types } = product(check, SHAPES)?;
+    let [result, a, b, c] = types;
     let Some((target, version)) = since(a, shape) else {
         return Err(no_such(check, "factors of this type come in other shapes"));
     };
     check.require(target, version)?;
     let halves = a == Element::F16 && shape == (8, 8, 4);
-    if !together(a, b) {
-        return Err(no_such(check, "a and b have to be of the same kind"));
-    }
+    refuse(check, !together(a, b), "a and b have to be of the same kind")?;
     let fits = if halves {
-        sums(a).contains(&c)
-            && sums(a).contains(&result)
-            && (c, result) != (Element::F32, Element::F16)
+        sums(a).contains(&result) && (c, result) != (Element::F32, Element::F16)
     } else {
-        sums(a).contains(&c) && result == c
+        result == c
     };
-    if !fits {
-        return Err(no_such(check, "c and d can't be of these types"));
-    }
-    if !halves && (!a_rows || b_rows) {
-        return Err(no_such(check, "a is .row and b .col here"));
-    }
+    refuse(check, !fits || !sums(a).contains(&c), "c and d can't be of these types")?;
+    refuse(check, !halves && (!a_rows || b_rows), "a is .row and b .col here")?;
     let inner_product = inner_product(check, a)?;
-    if saturate && (c != Element::S32 || a == Element::B1) {
-        return Err(no_such(check, ".satfinite is of sums of integers"));
-    }
+    let sums_integers = c == Element::S32 && a != Element::B1;
+    refuse(check, saturate && !sums_integers, ".satfinite is of sums of integers")?;
     let (m, n, k) = shape;
     let fragment = |role, element, by_rows| Fragment {
         role,
@@ -154,7 +156,7 @@ pub(super) fn inner_product(check: &mut Check<'_, '_>, a: Element) -> Result<Inn
     }
     let operations = [("xor", InnerProduct::Xor), ("and", InnerProduct::And)];
     let inner_product = check.modifiers.need("an operation", &operations)?;
-    check.modifiers.need("`.popc`", &[("popc", ())])?;
+    check.take("popc")?;
     if inner_product == InnerProduct::And {
         check.require(80, (7, 1))?;
     }
@@ -186,21 +188,21 @@ pub(super) fn multiply(
 }
 
 pub(super) fn no_such(check: &Check<'_, '_>, why: &str) -> Problem {
-    Problem::new(check.name_span(), format!("there is no `{}`", check.title())).help(format!(
+    check.wrong(format!("there is no `{}`", check.title()), format!(
         "{why}: see the table of shapes and types in the PTX ISA, \"Warp-level Matrix Instructions\""
     ))
 }
 
+/// That there is such a product, as far as this goes.
+pub(super) fn refuse(check: &Check<'_, '_>, wrong: bool, why: &str) -> Result<()> {
+    if wrong { Err(no_such(check, why)) } else { Ok(()) }
+}
+
 /// That a vector has this many registers.
 fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> Result<()> {
-    if found == wanted {
-        return Ok(());
-    }
-    let problem = Problem::new(
-        check.operand(index)?.span,
-        format!("{found} registers, `{}` takes {wanted} here", check.title()),
-    );
-    Err(problem.help(format!("write a vector of {wanted}, in braces")))
+    let message = || format!("{found} registers, `{}` takes {wanted} here", check.title());
+    let help = || format!("write a vector of {wanted}, in braces");
+    if found == wanted { Ok(()) } else { Err(check.wrong_at(index, message(), help())) }
 }
 
 /// A matrix that is written.
@@ -221,7 +223,7 @@ fn registers_written(
 ) -> Result<Vec<Destination>> {
     let parts = check.parts(index)?;
     counted(check, index, parts.len(), wanted)?;
-    parts.iter().map(|part| check.part_destination(part, ty, Width::Exact)).collect()
+    check.part_destinations(&parts, ty, Width::Exact)
 }
 
 /// A matrix that is read.
@@ -242,25 +244,20 @@ fn registers_read(
 ) -> Result<Vec<Operand>> {
     let parts = check.parts(index)?;
     counted(check, index, parts.len(), wanted)?;
-    parts.iter().map(|part| check.part_source(part, ty, Width::Exact)).collect()
+    check.part_sources(&parts, ty, Width::Exact)
 }
 
 /// What `ldmatrix` and `stmatrix` have in common: how many matrices, whether transposed, where.
 fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
-    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+    check.take("sync; aligned")?;
     let newer = ["m8n16", "m16n16", "m16n8", "b8", "b8x16.b6x16_p32", "b8x16"];
     if newer.iter().any(|word| check.modifiers.has(word)) {
         // Came with sm_100a.
         return Err(super::not_emulated(check));
     }
-    check.modifiers.need("a shape", &[("m8n8", ())])?;
-    let count = check.modifiers.need("a number", &[("x1", 1), ("x2", 2), ("x4", 4)])?;
-    let transposed = check.modifiers.flag("trans");
-    let spaces = [("shared", Space::Shared), ("shared::cta", Space::Shared)];
-    let space = check.modifiers.pick(&spaces).unwrap_or(Space::Generic);
-    check.modifiers.ty(&[Type::B16])?;
-    Ok((count, transposed, space))
+    let form = check.take("m8n8; x1|x2|x4 = a number; {trans}; {shared|shared::cta}; .b16")?;
+    let count = form.one(&[("x2", 2), ("x4", 4)]).unwrap_or(1);
+    Ok((count, form.has("trans"), form.space()))
 }
 
 pub(super) fn ldmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -277,15 +274,4 @@ pub(super) fn stmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
     let address = check.address(0, space)?;
     let a = registers_read(check, 1, count, Type::B32)?;
     Ok(Op::Matrix(Matrix::Store { transposed, space, address, a }))
-}
-
-pub(super) fn movmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
-    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
-    check.modifiers.need("a shape", &[("m8n8", ())])?;
-    check.modifiers.need("`.trans`", &[("trans", ())])?;
-    check.modifiers.ty(&[Type::B16])?;
-    check.shape("d, a")?;
-    let d = check.destination(0, Type::B32)?;
-    Ok(Op::Matrix(Matrix::Transpose { d, a: check.source(1, Type::B32)? }))
 }

@@ -1,7 +1,7 @@
 //! `mbarrier` (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier").
 
-use crate::diagnostic::Problem;
-use crate::program::{Asynchronous, ObjectAction, Op, Operand, Space, Type};
+use super::form::Form;
+use crate::program::{Asynchronous, ObjectAction, Op, Operand, Type};
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
@@ -9,82 +9,43 @@ use crate::check::operands::{Check, Width};
 /// Arrivals of a phase at most: 2²⁰ − 1.
 const MOST: u64 = (1 << 20) - 1;
 
-#[derive(Clone, Copy)]
-enum MbarrierOperation {
-    Initialise,
-    Invalidate,
-    Arrive,
-    Drop,
-    Test,
-    Try,
-    PendingCount,
-    /// `.expect_tx` and `.complete_tx` by themselves.
-    Transactions,
-}
-
 pub(super) fn mbarrier(check: &mut Check<'_, '_>) -> Result<Op> {
-    let operations = [
-        ("init", MbarrierOperation::Initialise),
-        ("inval", MbarrierOperation::Invalidate),
-        ("arrive", MbarrierOperation::Arrive),
-        ("arrive_drop", MbarrierOperation::Drop),
-        ("test_wait", MbarrierOperation::Test),
-        ("try_wait", MbarrierOperation::Try),
-        ("pending_count", MbarrierOperation::PendingCount),
-    ];
-    let operation = check.modifiers.pick(&operations).unwrap_or(MbarrierOperation::Transactions);
-    match operation {
-        MbarrierOperation::Initialise => {
-            let space = own_space(check)?;
-            finish(check, "[object], count")?;
-            let address = check.address(0, space)?;
-            let count = check.source(1, Type::U32)?;
-            limited(check, 1, count)?;
-            Ok(object(ObjectAction::Initialise { count }, space, address))
+    let operations = "init|inval|arrive|arrive_drop|test_wait|try_wait|pending_count";
+    match check.modifiers.word(operations).unwrap_or_default() {
+        "init" => {
+            let form = check.form("{shared|shared::cta}; .b64", "[object], count:u32")?;
+            limited(check, 1, form.a)?;
+            Ok(object(ObjectAction::Initialise { count: form.a }, &form))
         }
-        MbarrierOperation::Invalidate => {
-            let space = own_space(check)?;
-            finish(check, "[object]")?;
-            let address = check.address(0, space)?;
-            Ok(object(ObjectAction::Invalidate, space, address))
+        "inval" => {
+            let form = check.form("{shared|shared::cta}; .b64", "[object]")?;
+            Ok(object(ObjectAction::Invalidate, &form))
         }
-        MbarrierOperation::Arrive => arrive(check, false),
-        MbarrierOperation::Drop => arrive(check, true),
-        MbarrierOperation::Test => test(check, false),
-        MbarrierOperation::Try => test(check, true),
-        MbarrierOperation::PendingCount => {
-            finish(check, "count, state")?;
-            let d = check.destination(0, Type::U32)?;
-            let a = check.source(1, Type::U64)?;
+        "arrive" => arrive(check, false),
+        "arrive_drop" => arrive(check, true),
+        "test_wait" => test(check, "p:pred, [object], phase:u64", "p:pred, [object], phase:u32"),
+        "try_wait" => test(
+            check,
+            "p:pred, [object], phase:u64, {hint:u32}",
+            "p:pred, [object], phase:u32, {hint:u32}",
+        ),
+        "pending_count" => {
+            check.take(".b64")?;
+            check.shape("count, state")?;
+            let (d, a) = (check.destination(0, Type::U32)?, check.source(1, Type::U64)?);
             Ok(Op::Asynchronous(Box::new(Asynchronous::PendingCount { d, a })))
         }
-        MbarrierOperation::Transactions => transactions(check),
+        _ => transactions(check),
     }
 }
 
-pub(super) fn object(action: ObjectAction, space: Space, address: crate::program::Address) -> Op {
+pub(super) fn object(action: ObjectAction, form: &Form) -> Op {
+    let (space, address) = (form.space(), form.address);
     Op::Asynchronous(Box::new(Asynchronous::Barrier { action, space, address }))
 }
 
-/// `.b64`, and this many operands.
-fn finish(check: &mut Check<'_, '_>, shape: &str) -> Result<()> {
-    check.modifiers.ty(&[Type::B64])?;
-    check.shape(shape)
-}
-
-/// That of the block: `.shared`, `.shared::cta`, or a generic address.
-pub(super) fn own_space(check: &mut Check<'_, '_>) -> Result<Space> {
-    let spaces = [("shared", false), ("shared::cta", true)];
-    Ok(check.modifiers.pick(&spaces).map_or(Space::Generic, |_| Space::Shared))
-}
-
-/// The same, and `.shared::cluster`: the block is the whole of its cluster.
-fn any_space(check: &mut Check<'_, '_>) -> Result<(Space, bool)> {
-    if check.modifiers.flag("shared::cluster") {
-        return Ok((Space::Shared, true));
-    }
-    Ok((own_space(check)?, false))
-}
+/// The state space of the block, or that of a cluster, of which the block is the whole.
+const ANY_SPACE: &str = "{shared::cluster}; {shared|shared::cta @!shared::cluster}";
 
 /// An order, which is given together with a scope; whether it is the strict one, which is the default.
 fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool> {
@@ -92,47 +53,39 @@ fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool
         Some(strict) => check.modifiers.pick(&[(strict, true), ("relaxed", false)]),
         None => check.modifiers.pick(&[("relaxed", false)]),
     };
-    let scope = check.modifiers.pick(&[("cta", false), ("cluster", true)]);
-    match (order, scope) {
-        (None, None) => return Ok(strict.is_some()),
-        (Some(_), Some(_)) => {}
-        _ => {
-            let problem =
-                Problem::new(check.name_span(), "an order and a scope are given together");
-            return Err(problem.help("write both, such as .release.cta, or neither"));
-        }
-    }
-    Ok(order.unwrap_or(true))
+    let scope = check.modifiers.word("cta|cluster");
+    let help = "write both, such as .release.cta, or neither";
+    let both = order.is_some() == scope.is_some();
+    check.refuse(!both, "an order and a scope are given together", help)?;
+    Ok(order.unwrap_or(strict.is_some()))
 }
 
 fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
-    let incomplete = check.modifiers.flag("noComplete");
-    let expects = !incomplete && check.modifiers.flag("expect_tx");
-    let (space, remote) = any_space(check)?;
+    let mut form = check.take("{noComplete}; {expect_tx @!noComplete}")?;
+    let (incomplete, expects) = (form.has("noComplete"), form.has("expect_tx"));
+    check.take_more(&mut form, ANY_SPACE)?;
+    let remote = form.has("shared::cluster");
     let clustered = check.modifiers.has("cluster");
     let releases = order(check, Some("release"))?;
-    if incomplete && (remote || clustered || !releases) {
-        let problem =
-            Problem::new(check.name_span(), "`.noComplete` is of the block, and releases");
-        return Err(problem.help("write .noComplete.release.cta, or leave .noComplete away"));
-    }
-    finish(
-        check,
-        match (incomplete, expects) {
-            (true, _) => "state, [object], count",
-            (_, true) => "state, [object], transactions",
-            _ => "state, [object], {count}",
-        },
+    check.refuse(
+        incomplete && (remote || clustered || !releases),
+        "`.noComplete` is of the block, and releases",
+        "write .noComplete.release.cta, or leave .noComplete away",
     )?;
+    check.take_more(&mut form, ".b64")?;
+    check.shape(match (incomplete, expects) {
+        (true, _) => "state, [object], count",
+        (_, true) => "state, [object], transactions",
+        _ => "state, [object], {count}",
+    })?;
     let written = check.written;
     let d = check.destination_or_sink(&written.operands[0], Type::U64, Width::Exact)?;
     if d.is_none() {
         check.require(80, (7, 1))?;
-    } else if remote {
-        let problem = Problem::new(check.operand(0)?.span, "`.shared::cluster` gives no state");
-        return Err(problem.help("write `_` in its place"));
     }
-    let address = check.address(1, space)?;
+    let message = "`.shared::cluster` gives no state";
+    check.refuse_at(0, d.is_some() && remote, message, "write `_` in its place")?;
+    form.address = check.address(1, form.space())?;
     let number = if check.count() == 3 { Some(check.source(2, Type::U32)?) } else { None };
     if number.is_some() && !incomplete && !expects {
         check.require(90, (7, 8))?;
@@ -142,54 +95,42 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
         limited(check, 2, count)?;
     }
     let action = ObjectAction::Arrive { drop, incomplete, releases, count, expected, d };
-    Ok(object(action, space, address))
+    Ok(object(action, &form))
 }
 
 /// A count that is written as a number: from 1 to 2²⁰ − 1. ptxas does not look at it.
 fn limited(check: &Check<'_, '_>, index: usize, count: Operand) -> Result<()> {
-    match count {
-        Operand::Immediate(count) if count == 0 || count > MOST => {
-            let problem = Problem::new(
-                check.operand(index)?.span,
-                format!("{count} is no number of arrivals"),
-            );
-            Err(problem.help(format!("write one from 1 to {MOST}")))
-        }
-        _ => Ok(()),
-    }
+    let Operand::Immediate(count) = count else { return Ok(()) };
+    let (message, help) =
+        (format!("{count} is no number of arrivals"), format!("write one from 1 to {MOST}"));
+    check.refuse_at(index, count == 0 || count > MOST, message, help)
 }
 
 fn transactions(check: &mut Check<'_, '_>) -> Result<Op> {
-    let completes = check
-        .modifiers
-        .need("to know what it does", &[("expect_tx", false), ("complete_tx", true)])?;
-    let (space, _) = any_space(check)?;
+    let mut form = check.take("expect_tx|complete_tx = to know what it does")?;
+    check.take_more(&mut form, ANY_SPACE)?;
     order(check, None)?;
-    finish(check, "[object], transactions")?;
-    let address = check.address(0, space)?;
-    let transactions = check.source(1, Type::U32)?;
-    let action = if completes {
-        ObjectAction::Complete { transactions }
-    } else {
-        ObjectAction::Expect { transactions }
+    check.take_more(&mut form, ".b64")?;
+    check.operands(&mut form, "[object], transactions:u32")?;
+    let transactions = form.a;
+    let action = match form.has("complete_tx") {
+        true => ObjectAction::Complete { transactions },
+        false => ObjectAction::Expect { transactions },
     };
-    Ok(object(action, space, address))
+    Ok(object(action, &form))
 }
 
-fn test(check: &mut Check<'_, '_>, suspends: bool) -> Result<Op> {
-    let parity = check.modifiers.flag("parity");
-    let space = own_space(check)?;
+/// `test_wait`, and `try_wait` with a hint: how long. The operands with a state, and with a parity.
+fn test(check: &mut Check<'_, '_>, state: &'static str, parity: &'static str) -> Result<Op> {
+    let mut form = check.take("{parity}; {shared|shared::cta}")?;
     let acquires = order(check, Some("acquire"))?;
-    finish(check, if suspends { "p, [object], phase, {hint}" } else { "p, [object], phase" })?;
-    let d = check.destination(0, Type::Pred)?;
-    let address = check.address(1, space)?;
-    let phase = check.source(2, if parity { Type::U32 } else { Type::U64 })?;
-    if let Operand::Immediate(2..) = phase
-        && parity
-    {
-        let problem = Problem::new(check.operand(2)?.span, "a parity is 0 or 1");
-        return Err(problem.help("write 0 for the first phase, 1 for the second, and so on"));
-    }
-    let hint = if check.count() == 4 { Some(check.source(3, Type::U32)?) } else { None };
-    Ok(object(ObjectAction::Test { acquires, parity, phase, hint, d }, space, address))
+    check.take_more(&mut form, ".b64")?;
+    let by_parity = form.has("parity");
+    check.operands(&mut form, if by_parity { parity } else { state })?;
+    let (d, phase) = (form.d, form.a);
+    let far = by_parity && matches!(phase, Operand::Immediate(2..));
+    let help = "write 0 for the first phase, 1 for the second, and so on";
+    check.refuse_at(2, far, "a parity is 0 or 1", help)?;
+    let hint = (check.count() == 4).then_some(form.b);
+    Ok(object(ObjectAction::Test { acquires, parity: by_parity, phase, hint, d }, &form))
 }

@@ -10,10 +10,12 @@ mod control;
 mod convert;
 mod copy;
 mod float;
+mod form;
 mod matrix;
 mod mbarrier;
 mod memory;
 mod moves;
+mod rows;
 mod sparse;
 mod surface;
 mod sync;
@@ -30,8 +32,9 @@ use super::body::function::Body;
 use super::context::{Context, Result};
 use super::modifiers::Modifiers;
 use super::operands::Check;
-use super::since::{self, Version};
-use super::types;
+use super::since;
+
+pub use rows::instructions;
 
 /// Checks one instruction and says what it does; what it takes several steps to do is several.
 pub(super) fn check<'a>(
@@ -45,149 +48,6 @@ pub(super) fn check<'a>(
     let mut ops = check.before;
     ops.push(op);
     Ok(ops)
-}
-
-type Rule = fn(&mut Check<'_, '_>) -> Result<Op>;
-
-/// The video instructions.
-const VIDEO: [&str; 23] = [
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-];
-
-/// The instructions that are emulated, and the first target and version of PTX that have them.
-const RULES: [(&str, Rule, u32, Version); 105] = [
-    ("abs", arithmetic::abs, 10, (1, 0)),
-    ("activemask", warp::activemask, 30, (6, 2)),
-    ("add", arithmetic::add, 10, (1, 0)),
-    ("addc", arithmetic::addc, 10, (1, 2)),
-    ("alloca", control::alloca, 52, (7, 3)),
-    ("and", bits::and, 10, (1, 0)),
-    ("applypriority", cache::hint, 80, (7, 4)),
-    ("atom", atomic::atom, 11, (1, 0)),
-    ("bar", sync::bar, 10, (1, 0)),
-    ("barrier", sync::bar, 30, (6, 0)),
-    ("bfe", bits::bfe, 20, (2, 0)),
-    ("bfi", bits::bfi, 20, (2, 0)),
-    ("bfind", bits::bfind, 20, (2, 0)),
-    ("bmsk", bits::bmsk, 70, (7, 6)),
-    ("bra", control::bra, 10, (1, 0)),
-    ("brev", bits::brev, 20, (2, 0)),
-    ("brkpt", control::brkpt, 11, (1, 0)),
-    ("brx", control::brx, 30, (6, 0)),
-    ("call", control::call, 10, (1, 0)),
-    ("clz", bits::clz, 20, (2, 0)),
-    ("cnot", bits::cnot, 10, (1, 0)),
-    ("copysign", float::copysign, 20, (2, 0)),
-    ("cos", float::cos, 10, (1, 4)),
-    ("cp", copy::cp, 80, (7, 0)),
-    ("createpolicy", cache::createpolicy, 80, (7, 4)),
-    ("cvt", convert::cvt, 10, (1, 0)),
-    ("cvta", moves::cvta, 20, (2, 0)),
-    ("discard", cache::hint, 80, (7, 4)),
-    ("div", arithmetic::div, 10, (1, 0)),
-    ("dp2a", bits::dp2a, 61, (5, 0)),
-    ("dp4a", bits::dp4a, 61, (5, 0)),
-    ("elect", warp::elect, 90, (8, 0)),
-    ("ex2", float::ex2, 10, (1, 4)),
-    ("exit", control::exit, 10, (1, 0)),
-    ("fence", sync::fence, 70, (6, 0)),
-    ("fma", float::fma, 10, (1, 4)),
-    ("fns", bits::fns, 30, (6, 0)),
-    ("griddepcontrol", control::griddepcontrol, 90, (7, 8)),
-    ("isspacep", moves::isspacep, 20, (2, 0)),
-    ("istypep", texture::istypep, 30, (4, 0)),
-    ("ld", memory::ld, 10, (1, 0)),
-    ("ldmatrix", matrix::ldmatrix, 75, (6, 5)),
-    ("ldu", memory::ldu, 20, (2, 0)),
-    ("lg2", float::lg2, 10, (1, 4)),
-    ("lop3", bits::lop3, 50, (4, 3)),
-    ("mad", arithmetic::mad, 10, (1, 0)),
-    ("mad24", arithmetic::mad24, 10, (1, 0)),
-    ("madc", arithmetic::madc, 20, (3, 0)),
-    ("match", warp::matches, 70, (6, 0)),
-    ("max", arithmetic::max, 10, (1, 0)),
-    ("mbarrier", mbarrier::mbarrier, 80, (7, 0)),
-    ("membar", sync::membar, 10, (1, 4)),
-    ("min", arithmetic::min, 10, (1, 0)),
-    ("mma", matrix::mma, 70, (6, 4)),
-    ("mov", moves::mov, 10, (1, 0)),
-    ("movmatrix", matrix::movmatrix, 75, (7, 8)),
-    ("mul", arithmetic::mul, 10, (1, 0)),
-    ("mul24", arithmetic::mul24, 10, (1, 0)),
-    ("nanosleep", control::nanosleep, 70, (6, 2)),
-    ("neg", arithmetic::neg, 10, (1, 0)),
-    ("not", bits::not, 10, (1, 0)),
-    ("or", bits::or, 10, (1, 0)),
-    ("pmevent", control::pmevent, 10, (1, 4)),
-    ("popc", bits::popc, 20, (2, 0)),
-    ("prefetch", cache::hint, 20, (2, 0)),
-    ("prefetchu", cache::hint, 20, (2, 0)),
-    ("prmt", bits::prmt, 20, (2, 0)),
-    ("rcp", float::rcp, 10, (1, 4)),
-    ("red", atomic::red, 11, (1, 2)),
-    ("redux", warp::redux, 80, (7, 0)),
-    ("rem", arithmetic::rem, 10, (1, 0)),
-    ("ret", control::ret, 10, (1, 0)),
-    ("rsqrt", float::rsqrt, 10, (1, 4)),
-    ("sad", arithmetic::sad, 10, (1, 0)),
-    ("selp", compare::selp, 10, (1, 0)),
-    ("set", compare::set, 10, (1, 0)),
-    ("setmaxnreg", control::setmaxnreg, 90, (8, 0)),
-    ("setp", compare::setp, 10, (1, 0)),
-    ("shf", bits::shf, 32, (3, 1)),
-    ("shfl", warp::shfl, 30, (3, 0)),
-    ("shl", bits::shl, 10, (1, 0)),
-    ("shr", bits::shr, 10, (1, 0)),
-    ("sin", float::sin, 10, (1, 4)),
-    ("slct", compare::slct, 10, (1, 0)),
-    ("sqrt", float::sqrt, 10, (1, 0)),
-    ("st", memory::st, 10, (1, 0)),
-    ("stackrestore", control::stackrestore, 52, (7, 3)),
-    ("stacksave", control::stacksave, 52, (7, 3)),
-    ("stmatrix", matrix::stmatrix, 90, (7, 8)),
-    ("sub", arithmetic::sub, 10, (1, 0)),
-    ("subc", arithmetic::subc, 10, (1, 3)),
-    ("suld", surface::suld, 10, (1, 5)),
-    ("suq", texture::suq, 10, (1, 5)),
-    ("sured", surface::sured, 20, (2, 0)),
-    ("sust", surface::sust, 10, (1, 5)),
-    ("szext", bits::szext, 70, (7, 6)),
-    ("tanh", float::tanh, 75, (7, 0)),
-    ("testp", float::testp, 20, (2, 0)),
-    ("tex", texture::tex, 10, (1, 0)),
-    ("tld4", texture::tld4, 20, (2, 2)),
-    ("trap", control::trap, 10, (1, 0)),
-    ("txq", texture::txq, 10, (1, 5)),
-    ("vote", warp::vote, 12, (1, 2)),
-    ("wmma", wmma::wmma, 70, (6, 0)),
-    ("xor", bits::xor, 10, (1, 0)),
-];
-
-/// The names of the instructions that are emulated, without modifiers.
-pub fn instructions() -> impl Iterator<Item = &'static str> {
-    RULES.iter().map(|(name, ..)| *name).chain(VIDEO)
 }
 
 /// Instructions that PTX has and the emulator has not.
@@ -207,27 +67,20 @@ fn operation(check: &mut Check<'_, '_>) -> Result<Op> {
              instruction for each element"
         )));
     }
-    let video = || VIDEO.contains(&opcode).then(|| (video::video as Rule, video::since(opcode)));
-    let rule = RULES.iter().find(|(name, ..)| *name == opcode);
-    let rule = rule.map(|&(_, rule, target, version)| (rule, (target, version))).or_else(video);
-    if let Some((rule, base)) = rule {
-        let op = rule(check)?;
+    if let Some(found) = rows::check(check) {
+        let (op, base) = found?;
         let (target, version) = since::form(&check.context.module, check.written, base);
         check.require(target, version)?;
         return Ok(op);
     }
     if UNSUPPORTED.contains(&opcode) {
-        return unsupported(check);
+        return Err(not_emulated(check));
     }
     Err(unknown(check))
 }
 
 /// An instruction that PTX has, but that is not emulated.
-fn unsupported(check: &mut Check<'_, '_>) -> Result<Op> {
-    Err(not_emulated(check))
-}
-
-pub(super) fn not_emulated(check: &Check<'_, '_>) -> Problem {
+fn not_emulated(check: &Check<'_, '_>) -> Problem {
     let words = || check.written.modifiers.iter().map(|word| word.text);
     let instead = match check.opcode() {
         "wgmma" | "tcgen05" => {
@@ -333,15 +186,8 @@ pub(crate) fn intrinsic(name: &str) -> Option<String> {
     )
 }
 
-/// The types of integer arithmetic.
-pub(super) const INTEGERS: [Type; 6] =
-    [Type::U16, Type::U32, Type::U64, Type::S16, Type::S32, Type::S64];
-
-/// The packed and alternate floating-point types of half precision.
-pub(super) const HALVES: [Type; 4] = [Type::F16, Type::F16x2, Type::Bf16, Type::Bf16x2];
-
 /// An untyped type of that many bits.
-pub(super) fn untyped(bits: u32) -> Type {
+fn untyped(bits: u32) -> Type {
     match bits {
         8 => Type::B8,
         16 => Type::B16,
@@ -349,9 +195,4 @@ pub(super) fn untyped(bits: u32) -> Type {
         128 => Type::B128,
         _ => Type::B64,
     }
-}
-
-/// The type that is still to be taken, for instructions whose rules depend on it.
-pub(super) fn is_float_form(check: &Check<'_, '_>) -> bool {
-    check.modifiers.peek_type().is_some_and(types::is_float)
 }

@@ -1,35 +1,36 @@
 //! `mov`, `cvta`, `isspacep` (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::diagnostic::Problem;
-use crate::program::{Destination, Op, Operand, Space, Symbol, Type};
+use crate::program::{Op, Operand, Space, Symbol, Type};
 use crate::source::Span;
-use crate::syntax::{Expression, Node, OperandKind, Unary};
+use crate::syntax::{Expression, Node, OperandKind};
 
 use super::untyped;
 use crate::check::context::Result;
-use crate::check::operands::{Check, Width, space_name};
+use crate::check::operands::{Check, Width, space_name, space_named};
 use crate::check::scope::Binding;
 use crate::check::special::{self, Reads};
 use crate::check::types;
 
 pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
     let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4)]);
-    let ty = check.modifiers.ty(&[&[Type::Pred], &types::SIZED[..], &[Type::B128]].concat())?;
+    let ty = check.modifiers.ty("pred|sized|b128")?;
     check.shape("d, a")?;
     if let Some(lanes) = lanes {
         return vector(check, ty, lanes);
     }
     let written = check.written;
-    let mut is_vector = |index: usize| match &written.operands[index].kind {
-        OperandKind::Vector(parts) => parts.len() > 1,
-        OperandKind::Plain(Node { expression: Expression::Name(name), .. }) => {
-            matches!(check.body.find(name), Some(Binding::Vector(_)))
-        }
-        _ => false,
+    let mut is_vector = |index: usize| {
+        let operand = &written.operands[index];
+        let named = operand.name().and_then(|name| check.body.find(name));
+        matches!(&operand.kind, OperandKind::Vector(parts) if parts.len() > 1)
+            || matches!(named, Some(Binding::Vector(_)))
     };
     match (is_vector(0), is_vector(1)) {
-        (true, true) => Err(Problem::new(written.operands[1].span, "a vector on both sides")
-            .help("write mov.v2 or mov.v4, or move the elements one by one")),
+        (true, true) => {
+            let help = "write mov.v2 or mov.v4, or move the elements one by one";
+            Err(check.wrong_at(1, "a vector on both sides", help))
+        }
         (true, false) => unpack(check, ty),
         (false, true) => pack(check, ty),
         (false, false) => {
@@ -162,13 +163,10 @@ pub(super) fn special_register<'a>(
 fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let (parts, part) = part_type(check, ty, 0)?;
     check.same_parts(&parts)?;
-    let parts: Vec<Destination> = parts
-        .iter()
-        .map(|operand| check.part_destination(operand, part, Width::Exact))
-        .collect::<Result<_>>()?;
+    let parts = check.part_destinations(&parts, part, Width::Exact)?;
     if parts.iter().all(Option::is_none) {
-        return Err(Problem::new(check.operand(0)?.span, "every part is thrown away")
-            .help("name a register for one of them"));
+        let help = "name a register for one of them";
+        return Err(check.wrong_at(0, "every part is thrown away", help));
     }
     let mut a = source(check, ty)?;
     if !matches!(a, Operand::Register(_) | Operand::Immediate(_)) {
@@ -183,10 +181,7 @@ fn pack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let d = check.destination(0, ty)?;
     let (parts, part) = part_type(check, ty, 1)?;
     check.same_parts(&parts)?;
-    let parts = parts
-        .iter()
-        .map(|operand| check.part_source(operand, part, Width::Exact))
-        .collect::<Result<_>>()?;
+    let parts = check.part_sources(&parts, part, Width::Exact)?;
     Ok(Op::Pack { ty, d, parts, part })
 }
 
@@ -197,21 +192,21 @@ fn part_type<'c, 'a>(
     index: usize,
 ) -> Result<(Vec<crate::check::operands::Part<'c, 'a>>, Type)> {
     let parts = check.parts(index)?;
-    let span = check.operand(index)?.span;
     let bits = types::bits(ty);
     let whole = types::class(ty) == types::Class::Bits;
     if whole && matches!(parts.len(), 2 | 4) && bits / parts.len() as u32 >= 8 {
-        return Ok((parts.into_iter().collect(), untyped(bits / check.parts(index)?.len() as u32)));
+        let part = untyped(bits / parts.len() as u32);
+        return Ok((parts, part));
     }
-    let problem = Problem::new(
-        span,
-        format!("`{}` can't be split into {} parts", check.title(), parts.len()),
-    );
-    Err(if whole {
-        problem.help("two or four registers that are as wide together")
-    } else {
-        problem.help(format!("write mov.b{bits}: only bits are packed and unpacked"))
-    })
+    let message = format!("`{}` can't be split into {} parts", check.title(), parts.len());
+    Err(check.wrong_at(
+        index,
+        message,
+        match whole {
+            true => "two or four registers that are as wide together".into(),
+            false => format!("write mov.b{bits}: only bits are packed and unpacked"),
+        },
+    ))
 }
 
 /// `mov.v2` and `mov.v4`: element by element, from copies, for sources may be destinations too.
@@ -233,10 +228,7 @@ fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
         None => {
             let parts = check.parts(1)?;
             check.same_parts(&parts)?;
-            parts
-                .iter()
-                .map(|part| check.part_source(part, ty, Width::Exact))
-                .collect::<Result<_>>()?
+            check.part_sources(&parts, ty, Width::Exact)?
         }
     };
     let mut copies = Vec::new();
@@ -254,17 +246,18 @@ fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
 /// All components of `%tid` and its like.
 fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
     let written = check.written;
-    let OperandKind::Plain(node) = &written.operands[1].kind else { return Ok(None) };
-    let Expression::Name(name) = node.expression else { return Ok(None) };
+    let operand = &written.operands[1];
+    let Some(name) = operand.name() else { return Ok(None) };
     if !special::is_vector(name) || check.body.find(name).is_some() {
         return Ok(None);
     }
     if types::bits(ty) != 32 || types::is_float(ty) {
-        return Err(Problem::new(node.span, format!("the elements of `{name}` have 32 bits"))
-            .help("write mov.v4.u32, and widen what it gives with cvt"));
+        let message = format!("the elements of `{name}` have 32 bits");
+        let help = "write mov.v4.u32, and widen what it gives with cvt";
+        return Err(check.wrong_at(1, message, help));
     }
     if let Some((_, _, (target, version))) = special::named(name, Some("x")) {
-        check.context.require(node.span, &format!("`{name}`"), target, version)?;
+        check.context.require(operand.span, &format!("`{name}`"), target, version)?;
     }
     let components = ["x", "y", "z", "w"].map(|member| match special::named(name, Some(member)) {
         Some((Reads::As(special), ..)) => Operand::Special(special),
@@ -273,28 +266,19 @@ fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
     Ok(Some(components.to_vec()))
 }
 
-const SPACES: [(&str, Space); 7] = [
-    ("global", Space::Global),
-    ("shared", Space::Shared),
-    ("shared::cta", Space::Shared),
-    ("local", Space::Local),
-    ("const", Space::Const),
-    ("param", Space::Param),
-    ("param::entry", Space::Param),
-];
-
-/// One of them; a block is the whole of its cluster.
+/// A state space; a block is the whole of its cluster.
 fn space(check: &mut Check<'_, '_>) -> Result<Space> {
     if check.modifiers.flag("shared::cluster") {
         return Ok(Space::Shared);
     }
-    check.modifiers.need("a state space", &SPACES)
+    let names = "global|shared|shared::cta|local|const|param|param::entry";
+    check.modifiers.need_word("a state space", names).map(space_named)
 }
 
 pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
     let to_space = check.modifiers.flag("to");
     let space = space(check)?;
-    let ty = check.modifiers.ty(&[Type::U64])?;
+    let ty = check.modifiers.ty("u64")?;
     check.shape("d, a")?;
     let d = check.destination(0, ty)?;
     let written = check.written;
@@ -317,7 +301,6 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
             }
             None => check.source(1, ty)?,
         },
-        Expression::Unary(Unary::Not, _) | Expression::Member(..) => check.source(1, ty)?,
         _ => check.source(1, ty)?,
     };
     Ok(Op::ConvertAddress { space, to_space, ty, d, a })
@@ -325,7 +308,6 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn isspacep(check: &mut Check<'_, '_>) -> Result<Op> {
     let space = space(check)?;
-    check.shape("p, a")?;
-    let d = check.destination(0, Type::Pred)?;
-    Ok(Op::IsSpace { space, d, a: check.source(1, Type::U64)? })
+    let form = check.form("", "p:pred, a:u64")?;
+    Ok(Op::IsSpace { space, d: form.d, a: form.a })
 }

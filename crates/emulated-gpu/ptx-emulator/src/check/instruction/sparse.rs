@@ -1,17 +1,15 @@
 //! `mma.sp` (PTX ISA, "Matrix multiply-accumulate operation using mma.sp instruction with sparse matrix A").
 
-use crate::diagnostic::Problem;
 use crate::program::{
     Element, Fragment, Holding, InnerProduct, Matrix, Metadata, Multiply, Op, Role, Rounding,
     Shape, Type,
 };
 
-use super::matrix::{ELEMENTS, by_rows, destinations, no_such, sources, together};
+use super::matrix::{Product, destinations, no_such, product, refuse, sources, sums, together};
 use crate::check::context::Result;
 use crate::check::operands::Check;
 
-const SHAPES: [(&str, usize); 5] =
-    [("m16n8k8", 8), ("m16n8k16", 16), ("m16n8k32", 32), ("m16n8k64", 64), ("m16n8k128", 128)];
+const SHAPES: &str = "m16n8k8|m16n8k16|m16n8k32|m16n8k64|m16n8k128";
 
 /// For factors of a type and this many columns how many selectors there are: as many times the metadata
 /// fit into four lanes. For `m16n8k32` of 16 bits the ISA has two, each a pair of lanes. `ptxas` takes 2 and 3
@@ -28,18 +26,8 @@ fn selectors(a: Element, k: usize) -> Option<u64> {
 }
 
 pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
-    check.modifiers.need("`.aligned`", &[("aligned", ())])?;
-    let k = check.modifiers.need("a shape", &SHAPES)?;
-    let a_rows = by_rows(check, "the layout of a")?;
-    let b_rows = by_rows(check, "the layout of b")?;
-    let saturate = check.modifiers.flag("satfinite");
-    let [result, a, b, c] = [
-        check.modifiers.need("the type of d", &ELEMENTS)?,
-        check.modifiers.need("the type of a", &ELEMENTS)?,
-        check.modifiers.need("the type of b", &ELEMENTS)?,
-        check.modifiers.need("the type of c", &ELEMENTS)?,
-    ];
+    let Product { shape, a_rows, b_rows, saturate, types } = product(check, SHAPES)?;
+    let (k, [result, a, b, c]) = (shape.2, types);
     let Some(selectors) = selectors(a, k) else {
         return Err(no_such(check, "sparse factors of this type come in other shapes"));
     };
@@ -48,23 +36,14 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
     if ordered {
         check.require(80, (8, 5))?;
     }
-    if !together(a, b) {
-        return Err(no_such(check, "a and b have to be of the same kind"));
-    }
-    let sums: &[Element] = match a {
-        Element::F16 => &[Element::F16, Element::F32],
-        Element::Bf16 | Element::Tf32 | Element::E4m3 | Element::E5m2 => &[Element::F32],
-        _ => &[Element::S32],
-    };
-    if !sums.contains(&c) || result != c {
-        return Err(no_such(check, "c and d can't be of these types"));
-    }
-    if !a_rows || b_rows {
-        return Err(no_such(check, "a is .row and b .col here"));
-    }
-    if saturate && c != Element::S32 {
-        return Err(no_such(check, ".satfinite is of sums of integers"));
-    }
+    refuse(check, !together(a, b), "a and b have to be of the same kind")?;
+    let sums: &[Element] =
+        if matches!(a, Element::E4m3 | Element::E5m2) { &[Element::F32] } else { sums(a) };
+    let fits = sums.contains(&c) && result == c;
+    refuse(check, !fits, "c and d can't be of these types")?;
+    refuse(check, !a_rows || b_rows, "a is .row and b .col here")?;
+    let integers = c == Element::S32;
+    refuse(check, saturate && !integers, ".satfinite is of sums of integers")?;
     check.shape("d, a, b, c, metadata, selector")?;
     let fragment = |role, element, k| Fragment {
         role,
@@ -78,8 +57,6 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
     let metadata = check.source(4, Type::U32)?;
     let selector = check.number(5)?;
     if selector >= selectors {
-        let problem =
-            Problem::new(check.operand(5)?.span, format!("there is no selector {selector} here"));
         let lanes = match 4 / selectors {
             1 => "a lane of four",
             2 => "a pair of lanes of four",
@@ -87,7 +64,7 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
         };
         let help =
             format!("it names {lanes}, which hold the metadata: write a number below {selectors}");
-        return Err(problem.help(help));
+        return Err(check.wrong_at(5, format!("there is no selector {selector} here"), help));
     }
     let [a, b, c] = fragments;
     let multiply = Multiply {

@@ -3,12 +3,8 @@
 use super::texture::{FLAT, done};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
-use crate::diagnostic::Problem;
 use crate::program::{Atomic, Geometry, Op, Outside, SurfaceAddress, TextureOp, Type};
 use crate::texture::Opaque;
-
-/// The types of unformatted loads and stores.
-const BITS: [Type; 4] = [Type::B8, Type::B16, Type::B32, Type::B64];
 
 /// `.trap`, `.clamp`, `.zero`
 fn outside(check: &mut Check<'_, '_>) -> Result<Outside> {
@@ -19,8 +15,7 @@ fn outside(check: &mut Check<'_, '_>) -> Result<Outside> {
 fn vector(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
     let count = check.modifiers.pick(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
     if ty.bytes() * count as u64 > 16 {
-        return Err(Problem::new(check.name_span(), "an access has at most 128 bits")
-            .help("take fewer elements"));
+        return Err(check.wrong("an access has at most 128 bits", "take fewer elements"));
     }
     Ok(count)
 }
@@ -38,29 +33,23 @@ fn address(
 
 /// That a vector has as many elements as the instruction says.
 fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> Result<()> {
-    if found == wanted {
-        return Ok(());
-    }
-    let span = check.operand(index)?.span;
-    Err(Problem::new(span, format!("{found} elements"))
-        .help(format!("`{}` takes {wanted}", check.title())))
+    let (message, help) =
+        (format!("{found} elements"), format!("`{}` takes {wanted}", check.title()));
+    check.refuse_at(index, found != wanted, message, help)
 }
 
 pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.b`", &[("b", ())])?;
+    check.take("b")?;
     let geometry = check.modifiers.need("a geometry", &FLAT)?;
-    check.modifiers.pick(&[("ca", ()), ("cg", ()), ("cs", ()), ("cv", ())]);
-    let ty = check.modifiers.ty(&BITS)?;
+    check.take("{ca|cg|cs|cv}")?;
+    let ty = check.modifiers.ty("b8|b16|b32|b64")?;
     let count = vector(check, ty)?;
     let outside = outside(check)?;
     check.shape("d, a")?;
     let parts = check.parts(0)?;
     counted(check, 0, parts.len(), count)?;
     check.same_parts(&parts)?;
-    let d = parts
-        .iter()
-        .map(|part| check.part_destination(part, ty, Width::Relaxed))
-        .collect::<Result<_>>()?;
+    let d = check.part_destinations(&parts, ty, Width::Relaxed)?;
     let address = address(check, 1, (geometry, outside, false))?;
     done(TextureOp::Load { address, ty, d })
 }
@@ -68,8 +57,8 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     let formatted = check.modifiers.need("`.b` or `.p`", &[("b", false), ("p", true)])?;
     let geometry = check.modifiers.need("a geometry", &FLAT)?;
-    check.modifiers.pick(&[("wb", ()), ("cg", ()), ("cs", ()), ("wt", ())]);
-    let ty = check.modifiers.ty(if formatted { &BITS[2..3] } else { &BITS })?;
+    check.take("{wb|cg|cs|wt}")?;
+    let ty = check.modifiers.ty(if formatted { "b32" } else { "b8|b16|b32|b64" })?;
     let count = vector(check, ty)?;
     let outside = outside(check)?;
     check.shape("a, c")?;
@@ -77,10 +66,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     let parts = check.parts(1)?;
     counted(check, 1, parts.len(), count)?;
     check.same_parts(&parts)?;
-    let a = parts
-        .iter()
-        .map(|part| check.part_source(part, ty, Width::Relaxed))
-        .collect::<Result<_>>()?;
+    let a = check.part_sources(&parts, ty, Width::Relaxed)?;
     done(TextureOp::Store { address, ty, a })
 }
 
@@ -95,13 +81,12 @@ pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     ];
     let op = check.modifiers.need("an operation", &operations)?;
     let geometry = check.modifiers.need("a geometry", &FLAT[..3])?;
-    let types: &[Type] = match (op, formatted) {
-        (Atomic::Min | Atomic::Max, true) => &[Type::B32, Type::B64],
-        (Atomic::And | Atomic::Or, _) | (_, true) => &[Type::B32],
-        (Atomic::Min | Atomic::Max, false) => &[Type::U32, Type::S32, Type::U64, Type::S64],
-        _ => &[Type::U32, Type::U64, Type::S32],
-    };
-    let ty = check.modifiers.ty(types)?;
+    let ty = check.modifiers.ty(match (op, formatted) {
+        (Atomic::Min | Atomic::Max, true) => "b32|b64",
+        (Atomic::And | Atomic::Or, _) | (_, true) => "b32",
+        (Atomic::Min | Atomic::Max, false) => "u32|s32|u64|s64",
+        _ => "u32|u64|s32",
+    })?;
     let outside = outside(check)?;
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;

@@ -27,9 +27,6 @@ const CUBES: [(&str, Geometry); 2] = [
     ("acube", Geometry { axes: 2, layered: true, cube: true }),
 ];
 
-/// Those that are not emulated.
-const OTHERS: [(&str, ()); 2] = [("2dms", ()), ("a2dms", ())];
-
 /// Which level of a mipmap is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mipmap {
@@ -44,12 +41,10 @@ pub(super) fn done(op: TextureOp) -> Result<Op> {
 
 /// Takes the geometry.
 fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
-    if check.modifiers.pick(&OTHERS).is_some() {
-        return Err(Problem::new(
-            check.name_span(),
-            format!("`{}`: textures of several samples are not emulated", check.title()),
-        )
-        .help("textures have one, two or three dimensions, and layers, or are cubes"));
+    if check.modifiers.word("2dms|a2dms").is_some() {
+        let message = format!("`{}`: textures of several samples are not emulated", check.title());
+        let help = "textures have one, two or three dimensions, and layers, or are cubes";
+        return Err(check.wrong(message, help));
     }
     match check.modifiers.pick(&CUBES) {
         Some(cube) => Ok(cube),
@@ -72,7 +67,7 @@ fn destinations(check: &mut Check<'_, '_>, ty: Type, count: usize) -> Result<Vec
         return Err(Problem::new(operand.span, "nothing takes the texel")
             .help("name a register for one channel at least"));
     }
-    parts.iter().map(|part| check.part_destination(part, ty, Width::Exact)).collect()
+    check.part_destinations(&parts, ty, Width::Exact)
 }
 
 /// `|p`
@@ -113,10 +108,7 @@ fn offset(check: &mut Check<'_, '_>, index: usize, geometry: Geometry) -> Result
         return Err(Problem::new(operand.span, format!("an offset of {} numbers", parts.len()))
             .help(format!("`{}` takes {wanted}, in texels", check.title())));
     }
-    let mut list = parts
-        .iter()
-        .map(|part| check.part_source(part, Type::S32, Width::Exact))
-        .collect::<Result<Vec<_>>>()?;
+    let mut list = check.part_sources(&parts, Type::S32, Width::Exact)?;
     list.truncate(axes);
     Ok(list)
 }
@@ -136,53 +128,40 @@ fn level(
             let wanted = if geometry.axes == 3 || geometry.cube { 4 } else { geometry.axes };
             for index in [2, 3] {
                 let parts = check.parts(index)?;
-                let span = check.operand(index)?.span;
                 if parts.len() != wanted {
-                    return Err(Problem::new(
-                        span,
-                        format!("a gradient of {} numbers", parts.len()),
-                    )
-                    .help(format!("`{}` takes {wanted}", check.title())));
+                    let message = format!("a gradient of {} numbers", parts.len());
+                    let help = format!("`{}` takes {wanted}", check.title());
+                    return Err(check.wrong_at(index, message, help));
                 }
-                for part in &parts {
-                    list.push((check.part_source(part, Type::F32, Width::Exact)?, Type::F32));
-                }
+                list.extend(check.part_sources(&parts, Type::F32, Width::Exact)?);
             }
-            Ok(list)
+            Ok(list.into_iter().map(|number| (number, Type::F32)).collect())
         }
     }
 }
 
 pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     let levels = [("base", Mipmap::Base), ("level", Mipmap::Level), ("grad", Mipmap::Gradient)];
-    let mipmap = check.modifiers.pick(&levels);
+    let mipmap = check.modifiers.pick(&levels).unwrap_or(Mipmap::Base);
     let geometry = geometry(check)?;
     let vector = check.modifiers.need("`.v4`", &[("v4", 4), ("v2", 2)])?;
-    let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32, Type::F16, Type::F16x2])?;
-    let directions = if geometry.cube { 1 } else { 0 };
-    let coordinates = check.modifiers.ty(&[Type::S32, Type::F32][directions..])?;
+    let ty = check.modifiers.ty("u32|s32|f32|f16|f16x2")?;
+    let coordinates = check.modifiers.ty(if geometry.cube { "f32" } else { "s32|f32" })?;
     if (vector == 2) != (ty == Type::F16x2) {
-        return Err(Problem::new(
-            check.name_span(),
-            format!("`{}` gives another vector", check.title()),
-        )
-        .help("write .v2.f16x2, or .v4 with another type"));
+        let message = format!("`{}` gives another vector", check.title());
+        return Err(check.wrong(message, "write .v2.f16x2, or .v4 with another type"));
     }
-    let behind = match mipmap {
-        Some(Mipmap::Level) => 3,
-        Some(Mipmap::Gradient) => 4,
-        _ => 2,
+    let (behind, shape) = match mipmap {
+        Mipmap::Base => (2, "d, a, {e}, {f}"),
+        Mipmap::Level => (3, "d, a, lod, {e}, {f}"),
+        Mipmap::Gradient => (4, "d, a, dPdx, dPdy, {e}, {f}"),
     };
-    check.shape(match mipmap {
-        Some(Mipmap::Level) => "d, a, lod, {e}, {f}",
-        Some(Mipmap::Gradient) => "d, a, dPdx, dPdy, {e}, {f}",
-        _ => "d, a, {e}, {f}",
-    })?;
+    check.shape(shape)?;
     let d = destinations(check, ty, vector)?;
     let p = resident(check)?;
     let (texture, more) = check.reference(1, Opaque::Texture)?;
     let at = check.coordinates(more, geometry, coordinates)?;
-    let level = level(check, mipmap.unwrap_or(Mipmap::Base), coordinates, geometry)?;
+    let level = level(check, mipmap, coordinates, geometry)?;
     let offset = offset(check, behind, geometry)?;
     let gather = None;
     done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
@@ -193,12 +172,14 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let gather = Some(check.modifiers.need("a channel", &channels)?);
     let geometry = geometry(check)?;
     if geometry.axes != 2 {
-        return Err(Problem::new(check.name_span(), "tld4 gathers four texels of two dimensions")
-            .help("write .2d, .a2d, .cube or .acube"));
+        return Err(check.wrong(
+            "tld4 gathers four texels of two dimensions",
+            "write .2d, .a2d, .cube or .acube",
+        ));
     }
-    check.modifiers.need("`.v4`", &[("v4", ())])?;
-    let ty = check.modifiers.ty(&[Type::U32, Type::S32, Type::F32])?;
-    let coordinates = check.modifiers.ty(&[Type::F32])?;
+    check.take("v4")?;
+    let ty = check.modifiers.ty("u32|s32|f32")?;
+    let coordinates = check.modifiers.ty("f32")?;
     check.shape("d, a, {e}, {f}")?;
     let d = destinations(check, ty, 4)?;
     let p = resident(check)?;
@@ -209,42 +190,36 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
 }
 
+const QUERIES: [(&str, Query); 14] = [
+    ("width", Query::Width),
+    ("height", Query::Height),
+    ("depth", Query::Depth),
+    ("channel_data_type", Query::ChannelDataType),
+    ("channel_order", Query::ChannelOrder),
+    ("normalized_coords", Query::NormalizedCoords),
+    ("filter_mode", Query::FilterMode),
+    ("addr_mode_0", Query::AddrMode(0)),
+    ("addr_mode_1", Query::AddrMode(1)),
+    ("addr_mode_2", Query::AddrMode(2)),
+    ("array_size", Query::ArraySize),
+    ("num_mipmap_levels", Query::NumMipmapLevels),
+    ("num_samples", Query::NumSamples),
+    ("memory_layout", Query::MemoryLayout),
+];
+
 pub(super) fn txq(check: &mut Check<'_, '_>) -> Result<Op> {
     let level = check.modifiers.flag("level");
-    let sizes = [("width", Query::Width), ("height", Query::Height), ("depth", Query::Depth)];
-    let others = [
-        ("channel_data_type", Query::ChannelDataType),
-        ("channel_order", Query::ChannelOrder),
-        ("normalized_coords", Query::NormalizedCoords),
-        ("filter_mode", Query::FilterMode),
-        ("addr_mode_0", Query::AddrMode(0)),
-        ("addr_mode_1", Query::AddrMode(1)),
-        ("addr_mode_2", Query::AddrMode(2)),
-        ("array_size", Query::ArraySize),
-        ("num_mipmap_levels", Query::NumMipmapLevels),
-        ("num_samples", Query::NumSamples),
-    ];
-    let queries: Vec<_> = sizes.into_iter().chain(others.into_iter().filter(|_| !level)).collect();
-    let query = check.modifiers.need("a query", &queries)?;
-    check.modifiers.ty(&[Type::B32])?;
+    let queries = if level { &QUERIES[..3] } else { &QUERIES[..13] };
+    let query = check.modifiers.need("a query", queries)?;
+    check.take(".b32")?;
     check.shape(if level { "d, a, lod" } else { "d, a" })?;
     self::query(check, Opaque::Texture, query, level)
 }
 
 pub(super) fn suq(check: &mut Check<'_, '_>) -> Result<Op> {
-    let query = check.modifiers.need(
-        "a query",
-        &[
-            ("width", Query::Width),
-            ("height", Query::Height),
-            ("depth", Query::Depth),
-            ("channel_data_type", Query::ChannelDataType),
-            ("channel_order", Query::ChannelOrder),
-            ("array_size", Query::ArraySize),
-            ("memory_layout", Query::MemoryLayout),
-        ],
-    )?;
-    check.modifiers.ty(&[Type::B32])?;
+    let queries = [&QUERIES[..5], &[QUERIES[10], QUERIES[13]]].concat();
+    let query = check.modifiers.need("a query", &queries)?;
+    check.take(".b32")?;
     check.shape("d, a")?;
     self::query(check, Opaque::Surface, query, false)
 }

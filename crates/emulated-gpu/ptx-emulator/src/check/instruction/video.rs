@@ -2,25 +2,16 @@
 
 use crate::diagnostic::Problem;
 use crate::program::{
-    Comparison, Destination, Op, Operand, ScalarVideo, SimdVideo, Type, Video, VideoMad,
-    VideoOperation, VideoPart, VideoSecond,
+    Destination, Op, Operand, ScalarVideo, SimdVideo, Type, Video, VideoMad, VideoOperation,
+    VideoPart, VideoSecond,
 };
 use crate::syntax::{self, Expression, Node, OperandKind, Unary};
 
+use super::compare::COMPARISONS;
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
-use crate::check::since::Version;
 
 const WHOLE: VideoPart = VideoPart { bits: 32, index: 0 };
-
-const COMPARISONS: [(&str, Comparison); 6] = [
-    ("eq", Comparison::Eq),
-    ("ne", Comparison::Ne),
-    ("lt", Comparison::Lt),
-    ("le", Comparison::Le),
-    ("gt", Comparison::Gt),
-    ("ge", Comparison::Ge),
-];
 
 /// Every one of them.
 pub(super) fn video(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -36,26 +27,21 @@ pub(super) fn video(check: &mut Check<'_, '_>) -> Result<Op> {
     }
 }
 
-/// The first target and version of PTX that have an instruction of that name.
-pub(super) fn since(opcode: &str) -> (u32, Version) {
-    if opcode.ends_with(['2', '4']) { (30, (3, 0)) } else { (20, (2, 0)) }
-}
-
 /// `.s32`, not `.u32`.
 fn signed(check: &mut Check<'_, '_>) -> Result<bool> {
-    Ok(check.modifiers.ty(&[Type::U32, Type::S32])? == Type::S32)
+    Ok(check.modifiers.ty("u32|s32")? == Type::S32)
 }
 
 /// The operation, and the types of d, a and b; what is compared gives unsigned numbers.
 fn operation(check: &mut Check<'_, '_>, name: &str) -> Result<(VideoOperation, [bool; 3])> {
     if name == "vset" {
         let types = [false, signed(check)?, signed(check)?];
-        let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
+        let comparison = check.modifiers.need("a comparison", &COMPARISONS[..6])?;
         return Ok((VideoOperation::Compare(comparison), types));
     }
     let types = [signed(check)?, signed(check)?];
     let shift = matches!(name, "vshl" | "vshr");
-    let last = if shift { check.modifiers.ty(&[Type::U32])? == Type::S32 } else { signed(check)? };
+    let last = if shift { check.modifiers.ty("u32")? == Type::S32 } else { signed(check)? };
     let mut wrap =
         || check.modifiers.need("what becomes of far shifts", &[("clamp", false), ("wrap", true)]);
     let operation = match name {
@@ -84,9 +70,11 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
             Some(scalar_part(check, 0, selector)?)
         }
         Some(_) => {
-            let problem =
-                Problem::new(check.operand(0)?.span, "a part of the result is merged with c");
-            return Err(problem.help("give a third source, and no second operation"));
+            return Err(check.wrong_at(
+                0,
+                "a part of the result is merged with c",
+                "give a third source, and no second operation",
+            ));
         }
     };
     let (a, a_part) = source(check, 1)?;
@@ -115,9 +103,10 @@ fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let negate = [a_negated != b_negated, c_negated];
     let any = negate[0] || negate[1];
     if negate == [true, true] || plus_one && (any || a_negated) || parts[2] != WHOLE {
-        let problem =
-            Problem::new(check.name_span(), "`vmad` negates the product or c, and not with .po");
-        return Err(problem.help("negate one of them, and take c whole"));
+        return Err(check.wrong(
+            "`vmad` negates the product or c, and not with .po",
+            "negate one of them, and take c whole",
+        ));
     }
     let d = check.destination(0, Type::U32)?;
     let form = VideoMad { signed, a: parts[0], b: parts[1], negate, plus_one, shift, saturate };
@@ -130,8 +119,7 @@ fn simd(check: &mut Check<'_, '_>, name: &str, bits: u32) -> Result<Op> {
     let saturate = name != "vset" && check.modifiers.flag("sat");
     let accumulate = check.modifiers.flag("add");
     if saturate && accumulate {
-        let problem = Problem::new(check.name_span(), ".sat and .add don't go together");
-        return Err(problem.help("leave one of them away"));
+        return Err(check.wrong(".sat and .add don't go together", "leave one of them away"));
     }
     check.shape("d, a, b, c")?;
     let count = (32 / bits) as u8;
@@ -159,30 +147,20 @@ fn simd(check: &mut Check<'_, '_>, name: &str, bits: u32) -> Result<Op> {
 
 /// A register without the selector behind it, and the selector.
 fn selected<'a>(check: &Check<'_, 'a>, index: usize) -> Result<(Node<'a>, Option<&'a str>)> {
-    let written = check.written;
-    let operand = written.operands.get(index);
-    let node = match operand.map(|operand| &operand.kind) {
-        Some(OperandKind::Plain(node)) => node,
-        _ => check.plain_of(check.operand(index)?)?,
-    };
-    Ok(match node.expression {
+    let node = check.plain_of(check.operand(index)?)?;
+    let (expression, selector) = match node.expression {
         Expression::Member(name, selector) if selector.len() > 1 => {
-            (Node { expression: Expression::Name(name), span: node.span }, Some(selector))
+            (Expression::Name(name), Some(selector))
         }
-        Expression::Member(name, member) => {
-            (Node { expression: Expression::Member(name, member), span: node.span }, None)
-        }
-        Expression::Name(name) => {
-            (Node { expression: Expression::Name(name), span: node.span }, None)
-        }
+        Expression::Member(name, member) => (Expression::Member(name, member), None),
+        Expression::Name(name) => (Expression::Name(name), None),
         _ => {
-            return Err(Problem::new(
-                node.span,
-                format!("`{}` takes a register here", check.title()),
-            )
-            .help("move the value into a register first"));
+            let message = format!("`{}` takes a register here", check.title());
+            let help = "move the value into a register first";
+            return Err(Problem::new(node.span, message).help(help));
         }
-    })
+    };
+    Ok((Node { expression, span: node.span }, selector))
 }
 
 fn destination<'a>(check: &mut Check<'_, 'a>, node: Node<'a>) -> Result<Destination> {
@@ -195,39 +173,28 @@ fn destination<'a>(check: &mut Check<'_, 'a>, node: Node<'a>) -> Result<Destinat
 }
 
 fn no_selector(check: &Check<'_, '_>, index: usize, selector: &str, help: &str) -> Problem {
-    let span = match check.operand(index) {
-        Ok(operand) => operand.span,
-        Err(problem) => return problem,
-    };
-    Problem::new(span, format!("`.{selector}` selects nothing here")).help(help)
+    check.wrong_at(index, format!("`.{selector}` selects nothing here"), help)
 }
 
 /// `.b0` to `.b3`, `.h0`, `.h1`
 fn scalar_part(check: &Check<'_, '_>, index: usize, selector: &str) -> Result<VideoPart> {
-    Ok(match selector {
-        "b0" => VideoPart { bits: 8, index: 0 },
-        "b1" => VideoPart { bits: 8, index: 1 },
-        "b2" => VideoPart { bits: 8, index: 2 },
-        "b3" => VideoPart { bits: 8, index: 3 },
-        "h0" => VideoPart { bits: 16, index: 0 },
-        "h1" => VideoPart { bits: 16, index: 1 },
+    let bits = match selector {
+        "b0" | "b1" | "b2" | "b3" => 8,
+        "h0" | "h1" => 16,
         _ => {
             let help = "write .b0, .b1, .b2, .b3, .h0 or .h1";
             return Err(no_selector(check, index, selector, help));
         }
-    })
+    };
+    Ok(VideoPart { bits, index: u32::from(selector.as_bytes()[1] - b'0') })
 }
 
 /// A source, a part of one, or a constant.
 fn source(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart)> {
-    let written = check.written;
-    let constant = match written.operands.get(index).map(|operand| &operand.kind) {
-        Some(OperandKind::Plain(node)) => {
-            !matches!(node.expression, Expression::Name(_) | Expression::Member(..))
-        }
-        _ => true,
-    };
-    if constant {
+    let node = check.written.operands.get(index).and_then(|operand| operand.node());
+    let register =
+        |node: &Node| matches!(node.expression, Expression::Name(_) | Expression::Member(..));
+    if !node.is_some_and(register) {
         return Ok((check.source(index, Type::U32)?, WHOLE));
     }
     let (node, selector) = selected(check, index)?;
@@ -238,7 +205,7 @@ fn source(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart
 /// The same, and whether it is negated.
 fn negatable(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart, bool)> {
     let written = check.written;
-    if let Some(OperandKind::Plain(node)) = written.operands.get(index).map(|operand| &operand.kind)
+    if let Some(node) = written.operands.get(index).and_then(|operand| operand.node())
         && let Expression::Unary(Unary::Minus, of) = &node.expression
     {
         let (name, selector) = match of.expression {

@@ -1,22 +1,22 @@
-//! What the lanes of a warp do together: shuffles, votes, matches, reductions (PTX ISA, "Parallel
-//! Synchronization and Communication Instructions").
-
-use crate::diagnostic::Problem;
-use crate::program::{Atomic, Op, Shuffle, Type, Vote};
+//! Collective instructions of a warp: shuffles, votes, reductions (PTX ISA, "Parallel Synchronization and
+//! Communication Instructions").
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
+use crate::program::{Atomic, Op, Shuffle, Type, Vote};
 
-/// The forms without `.sync` are gone from sm_70 on.
-fn without_sync(check: &Check<'_, '_>) -> Result<()> {
-    if check.context.module.target >= 70 && check.context.module.version >= (6, 4) {
-        return Err(Problem::new(check.name_span(), format!("`{}` needs `.sync` from sm_70 on", check.title()))
-            .help(format!(
+/// The number of operands. The forms without `.sync` are gone from sm_70 on.
+fn shape(check: &Check<'_, '_>, sync: bool, shapes: [&'static str; 2]) -> Result<()> {
+    if !sync && check.context.module.target >= 70 && check.context.module.version >= (6, 4) {
+        return Err(check.wrong(
+            format!("`{}` needs `.sync` from sm_70 on", check.title()),
+            format!(
                 "write {}.sync and a mask of the lanes that take part as the last operand, such as 0xffffffff",
                 check.opcode()
-            )));
+            ),
+        ));
     }
-    Ok(())
+    check.shape(shapes[usize::from(sync)])
 }
 
 pub(super) fn shfl(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -28,17 +28,12 @@ pub(super) fn shfl(check: &mut Check<'_, '_>) -> Result<Op> {
         ("idx", Shuffle::Index),
     ];
     let mode = check.modifiers.need("a mode", &modes)?;
-    let ty = check.modifiers.ty(&[Type::B32])?;
-    if sync {
-        check.shape("d|p, a, lane, clamp, mask")?;
-    } else {
-        without_sync(check)?;
-        check.shape("d|p, a, lane, clamp")?;
-    }
+    let ty = check.modifiers.ty("b32")?;
+    shape(check, sync, ["d|p, a, lane, clamp", "d|p, a, lane, clamp, mask"])?;
     let (d, p) = check.destination_pair(0, ty)?;
     if d.is_none() {
-        return Err(Problem::new(check.operand(0)?.span, "a shuffle can't throw its result away")
-            .help("name a register; only the predicate may be `_`"));
+        let help = "name a register; only the predicate may be `_`";
+        return Err(check.wrong_at(0, "a shuffle can't throw its result away", help));
     }
     let a = check.source(1, ty)?;
     let (lane, clamp) = (check.source(2, Type::B32)?, check.source(3, Type::B32)?);
@@ -51,41 +46,16 @@ pub(super) fn vote(check: &mut Check<'_, '_>) -> Result<Op> {
     let modes =
         [("all", Vote::All), ("any", Vote::Any), ("uni", Vote::Uniform), ("ballot", Vote::Ballot)];
     let mode = check.modifiers.need("a mode", &modes)?;
-    let ty = if mode == Vote::Ballot { Type::B32 } else { Type::Pred };
-    check.modifiers.ty(&[ty])?;
-    if sync {
-        check.shape("d, a, mask")?;
-    } else {
-        without_sync(check)?;
-        check.shape("d, a")?;
-    }
+    let ty = check.modifiers.ty(if mode == Vote::Ballot { "b32" } else { "pred" })?;
+    shape(check, sync, ["d, a", "d, a, mask"])?;
     let d = check.destination(0, ty)?;
     let a = check.predicate(1)?;
     let mask = if sync { Some(check.source(2, Type::B32)?) } else { None };
     Ok(Op::Vote { mode, d, a, mask })
 }
 
-pub(super) fn matches(check: &mut Check<'_, '_>) -> Result<Op> {
-    let all = check.modifiers.need("a mode", &[("any", false), ("all", true)])?;
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
-    let ty = check.modifiers.ty(&[Type::B32, Type::B64])?;
-    check.shape(if all { "d|p, a, mask" } else { "d, a, mask" })?;
-    let (d, p) = if all {
-        check.destination_pair(0, Type::U32)?
-    } else {
-        (check.destination(0, Type::U32)?, None)
-    };
-    Ok(Op::Match { all, ty, d, p, a: check.source(1, ty)?, mask: check.source(2, Type::B32)? })
-}
-
-pub(super) fn activemask(check: &mut Check<'_, '_>) -> Result<Op> {
-    let ty = check.modifiers.ty(&[Type::B32])?;
-    check.shape("d")?;
-    Ok(Op::ActiveMask { d: check.destination(0, ty)? })
-}
-
 pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.take("sync")?;
     let operations = [
         ("add", Atomic::Add),
         ("min", Atomic::Min),
@@ -102,19 +72,20 @@ pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
         ));
     }
     let bits = matches!(op, Atomic::And | Atomic::Or | Atomic::Xor);
-    let ty = check.modifiers.ty(if bits { &[Type::B32] } else { &[Type::U32, Type::S32] })?;
-    check.shape("d, a, mask")?;
-    let held = if bits { Type::U32 } else { ty };
-    let d = check.destination(0, held)?;
-    Ok(Op::Reduce { op, ty, d, a: check.source(1, held)?, mask: check.source(2, Type::B32)? })
+    let form = if bits {
+        check.form(".b32", "d:u32, a:u32, mask:b32")?
+    } else {
+        check.form(".u32|s32", "d, a, mask:b32")?
+    };
+    Ok(Op::Reduce { op, ty: form.ty, d: form.d, a: form.a, mask: form.b })
 }
 
 pub(super) fn elect(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.take("sync")?;
     check.shape("d|p, mask")?;
     if !check.is_pair(0) {
-        return Err(Problem::new(check.operand(0)?.span, "a predicate is missing")
-            .help("write d|p, or _|p: which lane is elected, and whether it is this one"));
+        let help = "write d|p, or _|p: which lane is elected, and whether it is this one";
+        return Err(check.wrong_at(0, "a predicate is missing", help));
     }
     let (d, p) = check.destination_pair(0, Type::U32)?;
     Ok(Op::Elect { d, p, mask: check.source(1, Type::B32)? })

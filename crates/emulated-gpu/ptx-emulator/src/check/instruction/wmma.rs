@@ -8,18 +8,12 @@ use crate::program::{
 };
 
 use super::matrix::{
-    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, sources, sums, together,
+    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, refuse, sources, sums,
 };
 
-const SHAPES: [(&str, (usize, usize, usize)); 7] = [
-    ("m16n16k16", (16, 16, 16)),
-    ("m8n32k16", (8, 32, 16)),
-    ("m32n8k16", (32, 8, 16)),
-    ("m16n16k8", (16, 16, 8)),
-    ("m8n8k4", (8, 8, 4)),
-    ("m8n8k32", (8, 8, 32)),
-    ("m8n8k128", (8, 8, 128)),
-];
+const SHAPES: &str = "m16n16k16|m8n32k16|m32n8k16|m16n16k8|m8n8k4|m8n8k32|m8n8k128";
+
+const NARROW: &str = "of elements below a byte a is .row and b .col";
 
 /// For factors of a type and a shape the architecture and the version that have it.
 fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> {
@@ -45,39 +39,21 @@ fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
 }
 
 pub(super) fn wmma(check: &mut Check<'_, '_>) -> Result<Op> {
-    let operations = [
-        ("load", WmmaOperation::Load),
-        ("store", WmmaOperation::Store),
-        ("mma", WmmaOperation::Multiply),
-    ];
-    match check.modifiers.need("to know what it does", &operations)? {
-        WmmaOperation::Load => load(check),
-        WmmaOperation::Store => store(check),
-        WmmaOperation::Multiply => product(check),
+    match check.modifiers.need_word("to know what it does", "load|store|mma")? {
+        "load" => load(check),
+        "store" => store(check),
+        _ => product(check),
     }
-}
-
-#[derive(Clone, Copy)]
-enum WmmaOperation {
-    Load,
-    Store,
-    Multiply,
 }
 
 /// `.sync.aligned`
 fn aligned(check: &mut Check<'_, '_>) -> Result<()> {
-    check.modifiers.need("`.sync`", &[("sync", ())])?;
+    check.take("sync")?;
     // Came with PTX 6.3, which can't do without from sm_70 on.
     if !check.modifiers.flag("aligned") && check.context.module.version >= (6, 3) {
-        check.modifiers.need("`.aligned`", &[("aligned", ())])?;
+        check.take("aligned")?;
     }
     Ok(())
-}
-
-fn spaces(check: &mut Check<'_, '_>) -> Space {
-    let spaces =
-        [("global", Space::Global), ("shared", Space::Shared), ("shared::cta", Space::Shared)];
-    check.modifiers.pick(&spaces).unwrap_or(Space::Generic)
 }
 
 fn fragment(
@@ -93,8 +69,8 @@ fn fragment(
 fn moved(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
     aligned(check)?;
     let rows = by_rows(check, "a layout")?;
-    let shape = check.modifiers.need("a shape", &SHAPES)?;
-    let space = spaces(check);
+    let shape = super::matrix::shape(check, SHAPES)?;
+    let space = check.space("global|shared|shared::cta");
     let element = check.modifiers.need("a type", &ELEMENTS)?;
     let of = if role == Role::C { factor_of(element, shape) } else { Some(element) };
     let Some((target, version)) = of.and_then(|of| since(of, shape)) else {
@@ -102,9 +78,7 @@ fn moved(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
     };
     check.require(target, version)?;
     let narrow = matches!(element, Element::S4 | Element::U4 | Element::B1);
-    if narrow && rows != (role == Role::A) {
-        return Err(no_such(check, "of elements below a byte a is .row and b .col"));
-    }
+    refuse(check, narrow && rows != (role == Role::A), NARROW)?;
     Ok((fragment(role, shape, element, rows), space))
 }
 
@@ -127,7 +101,7 @@ fn load(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn store(check: &mut Check<'_, '_>) -> Result<Op> {
-    check.modifiers.need("a matrix", &[("d", ())])?;
+    check.take("d = a matrix")?;
     let (fragment, space) = moved(check, Role::C)?;
     check.shape("[a], b, {stride}")?;
     let address = check.address(0, space)?;
@@ -144,7 +118,7 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     aligned(check)?;
     let a_rows = by_rows(check, "the layout of a")?;
     let b_rows = by_rows(check, "the layout of b")?;
-    let shape = check.modifiers.need("a shape", &SHAPES)?;
+    let shape = super::matrix::shape(check, SHAPES)?;
     let rounding = check.modifiers.rounding();
     let saturate = check.modifiers.flag("satfinite");
     // Of halves only the sums have their types in the name.
@@ -161,27 +135,16 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     let narrow = matches!(a, Element::S4 | Element::U4 | Element::B1);
     let integer = c == Element::S32;
     let mixed = a == Element::F16;
-    if a != b || !together(a, b) || !sums(a).contains(&c) || !sums(a).contains(&result) {
-        return Err(no_such(check, "these types don't go together"));
-    }
-    if !mixed && result != c {
-        return Err(no_such(check, "c and d are of one type"));
-    }
-    if narrow && (!a_rows || b_rows) {
-        return Err(no_such(check, "of elements below a byte a is .row and b .col"));
-    }
-    if bitwise != (a == Element::B1)
-        || rounding.is_some() && a != Element::F64
-        || saturate && (a == Element::B1 || !integer && !mixed)
-    {
-        return Err(no_such(check, "a modifier does not go with these types"));
-    }
-    if saturate && !integer && check.context.module.version >= (6, 5) {
-        return Err(no_such(
-            check,
-            "PTX 6.5 took .satfinite away from sums of floating-point numbers",
-        ));
-    }
+    let fits = a == b && sums(a).contains(&c) && sums(a).contains(&result);
+    refuse(check, !fits, "these types don't go together")?;
+    refuse(check, !mixed && result != c, "c and d are of one type")?;
+    refuse(check, narrow && (!a_rows || b_rows), NARROW)?;
+    let fits = bitwise == (a == Element::B1)
+        && (rounding.is_none() || a == Element::F64)
+        && (!saturate || a != Element::B1 && (integer || mixed));
+    refuse(check, !fits, "a modifier does not go with these types")?;
+    let gone = saturate && !integer && check.context.module.version >= (6, 5);
+    refuse(check, gone, "PTX 6.5 took .satfinite away from sums of floating-point numbers")?;
     let fragments = [
         fragment(Role::A, shape, a, a_rows),
         fragment(Role::B, shape, b, b_rows),

@@ -116,6 +116,26 @@ impl<'c, 'a> Check<'c, 'a> {
         }
     }
 
+    /// All parts, which are written.
+    pub(in crate::check) fn part_destinations(
+        &mut self,
+        parts: &[Part<'_, 'a>],
+        ty: Type,
+        width: Width,
+    ) -> Result<Vec<Destination>> {
+        parts.iter().map(|part| self.part_destination(part, ty, width)).collect()
+    }
+
+    /// All parts, which are read.
+    pub(in crate::check) fn part_sources(
+        &mut self,
+        parts: &[Part<'_, 'a>],
+        ty: Type,
+        width: Width,
+    ) -> Result<Vec<Operand>> {
+        parts.iter().map(|part| self.part_source(part, ty, width)).collect()
+    }
+
     fn part_register(
         &self,
         register: Register,
