@@ -1,4 +1,4 @@
-//! What is wrong with a PTX text, shown as a compiler would: message, place, line, underline, help.
+//! Diagnostics of a PTX text, in the form of a compiler's: message, place, line, underline, help.
 //!
 //! `cuda-c` has the crate annotate-snippets draw its errors. It puts an empty line before the help; this
 //! form has none, the book shows it and programs read it, and twenty lines draw it.

@@ -1,4 +1,4 @@
-//! Splits a PTX text into tokens (PTX ISA, "Syntax").
+//! The lexer: a PTX text becomes tokens (PTX ISA, "Syntax").
 
 use crate::diagnostic::{Problem, Problems};
 use crate::source::Span;

@@ -1,4 +1,4 @@
-//! What the emulated device has at most, and PTX's own bounds: one list.
+//! The limits of the emulated device and of PTX.
 
 /// The compute capability, 9.0, unless another one is chosen.
 pub(crate) const CAPABILITY: u32 = 90;

@@ -1,4 +1,4 @@
-//! Makes one PTX text of several, as `cuLinkComplete` and nvJitLink make one image of them (PTX ISA,
+//! The linker: one PTX text is made of several, as `cuLinkComplete` and nvJitLink make one image of them (PTX ISA,
 //! "Linking Directives"): what one text announces as `.extern`, another one defines; what has no
 //! linkage directive is its text's alone; of several `.weak` or `.common` definitions one is left.
 

@@ -1,4 +1,4 @@
-//! How wide the values of a type are, and how their bits lie in a u64.
+//! Widths of types, and the layout of their values in a u64.
 
 use crate::program::Type;
 

@@ -1,4 +1,4 @@
-//! What is known of a module while it is checked.
+//! The context of a check: the module as far as it has been read.
 
 use std::cell::Cell;
 use std::collections::HashMap;

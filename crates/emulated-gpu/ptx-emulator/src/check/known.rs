@@ -1,4 +1,4 @@
-//! What can be said of addresses before a program runs: a register that one instruction alone writes
+//! Constant propagation of addresses: a register that one instruction alone writes
 //! holds what that instruction gives.
 
 use std::collections::HashMap;

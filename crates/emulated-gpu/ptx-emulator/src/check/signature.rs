@@ -1,4 +1,4 @@
-//! What functions take and return.
+//! Signatures: the parameters and results of functions.
 
 use crate::program::{Function, FunctionId, Parameter, Type, Variable};
 

@@ -1,4 +1,4 @@
-//! Which architectures there are, and since which version of PTX (PTX ISA, "Release History").
+//! The architectures, and the first version of PTX that has each (PTX ISA, "Release History").
 
 use crate::diagnostic::{Problem, closest};
 use crate::syntax::Name;

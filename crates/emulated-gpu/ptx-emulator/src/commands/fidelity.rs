@@ -1,4 +1,4 @@
-//! How near the emulator is to a card, instruction by instruction.
+//! The table of fidelity: how near the emulator is to a card, instruction by instruction.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

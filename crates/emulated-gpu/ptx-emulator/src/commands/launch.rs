@@ -1,4 +1,4 @@
-//! What `run`, `trace` and `profile` share: which kernel to launch, how, and on which arguments.
+//! The launch that `run`, `trace` and `profile` share: its kernel, its options and its arguments.
 
 use std::collections::HashMap;
 use std::fmt::Display;

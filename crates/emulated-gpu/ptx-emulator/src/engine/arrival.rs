@@ -1,4 +1,4 @@
-//! How lanes come to a barrier of the block, and what is wrong with how they do.
+//! The arrival of lanes at a barrier of the block, with synccheck's reports.
 
 use super::barrier::Barriers;
 use super::code::{Barrier, BarrierKind, Step, ends};

@@ -1,4 +1,4 @@
-//! What a kernel is when it runs: a list of steps, each with its operands already found.
+//! Lowered code: a list of steps, each with its operands already found.
 
 use std::ops::Deref;
 use std::sync::Arc;

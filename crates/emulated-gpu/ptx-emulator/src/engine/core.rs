@@ -1,4 +1,4 @@
-//! What a step may touch: the registers of its warp, the memory of its block, the device's memory.
+//! The state that a step may touch: the registers of its warp, the memory of its block, the device's memory.
 
 #![allow(unsafe_code, reason = "memory of blocks and threads is raw memory, viewed as bytes")]
 

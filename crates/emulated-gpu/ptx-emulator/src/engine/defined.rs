@@ -1,4 +1,4 @@
-//! Which registers something has written: initcheck's part that is not memory.
+//! Definedness of registers: initcheck's part that is not memory.
 //!
 //! A copy (`mov`, `selp`) of a register that nothing has written is no fault yet, since compilers
 //! make them where the value does not matter; the copy is as unknown as the original. Every other

@@ -1,4 +1,4 @@
-//! What `printf` of a kernel writes (CUDA C++ Programming Guide, "Formatted Output").
+//! The formatting of `printf` in kernels (CUDA C++ Programming Guide, "Formatted Output").
 
 use super::core::Problem;
 

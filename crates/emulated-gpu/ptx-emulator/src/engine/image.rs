@@ -1,4 +1,4 @@
-//! What is known of a kernel that is ready to run beside its steps: what it takes, where its registers and
+//! The image of a kernel that is ready to run, except for its steps: its parameters, where its registers and
 //! variables are, where each step stands in the text.
 
 use std::collections::HashMap;

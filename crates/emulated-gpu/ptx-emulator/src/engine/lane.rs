@@ -1,4 +1,4 @@
-//! What the rows of registers hold, as Rust sees it.
+//! Lanes' values as Rust types: the elements of rows of registers.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! From a [`Module`] to steps: each register, constant and special register gets a slot, each
+//! Lowering of a [`Module`] to steps: each register, constant and special register gets a slot, each
 //! variable a place, each label a step. Functions have slots of their own, not frames: one that may
 //! come to call itself keeps what it has there on a stack meanwhile.
 

@@ -1,4 +1,4 @@
-//! What the matrix units do for a warp: all 32 lanes together, whose registers hold the matrices.
+//! The matrix units of a warp: all 32 lanes together, whose registers hold the matrices.
 
 mod memory;
 mod number;

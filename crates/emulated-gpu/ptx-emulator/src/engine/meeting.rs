@@ -1,4 +1,4 @@
-//! How the lanes of a warp meet in a collective instruction, wherever in the program each waits.
+//! The convergence of a warp's lanes in a collective instruction, wherever in the program each waits.
 
 use super::code::{Action, Step};
 use super::collective::{Collective, CollectiveKind, Everything};

@@ -1,4 +1,4 @@
-//! Where `printf` of kernels goes.
+//! The output stream of `printf` in kernels.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};

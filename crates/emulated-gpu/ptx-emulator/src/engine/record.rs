@@ -1,4 +1,4 @@
-//! What the warps of one block do, recorded for [`Record`]. A step is seen before it happens; what it
+//! The recorder of one block's warps, for [`Record`]. A step is seen before it happens; what it
 //! wrote is looked up at the warp's next step.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Where an address leads: the look-up of one lane's address, with the report when it leads nowhere.
+//! Address resolution: the look-up of one lane's address, with the report when it leads nowhere.
 
 #![allow(unsafe_code, reason = "pointers into a block's or a thread's memory are computed here")]
 

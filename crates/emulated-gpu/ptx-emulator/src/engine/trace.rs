@@ -1,4 +1,4 @@
-//! What one thread does, recorded for [`Trace`]. A step of the thread is seen before it happens; what
+//! The recorder of one thread, for [`Trace`]. A step of the thread is seen before it happens; what
 //! it wrote is looked up at the thread's next step, since no other thread writes its registers.
 
 pub(super) mod origin;

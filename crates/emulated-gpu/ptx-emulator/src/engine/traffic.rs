@@ -1,4 +1,4 @@
-//! What an access of a warp costs: sectors of global memory, passes through shared memory.
+//! The cost of a warp's access: sectors of global memory, passes through shared memory.
 
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::statistics::LineStatistics;

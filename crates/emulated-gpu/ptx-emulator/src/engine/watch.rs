@@ -1,4 +1,4 @@
-//! Who looks on while a launch runs.
+//! Watchers of a running launch: statistics, trace and record.
 
 use super::core::Core;
 use super::warp::Warp;

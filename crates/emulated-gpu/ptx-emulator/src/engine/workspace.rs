@@ -1,4 +1,4 @@
-//! Where the blocks of a cooperative grid count each other: its size, and a counter. The driver gives it to a
+//! The workspace of a cooperative grid, in which its blocks count each other. The driver gives it to a
 //! launch, and the code of cooperative groups, which is a part of the kernel, finds it in `%envreg1` and 2.
 
 use super::core::{Core, Problem};

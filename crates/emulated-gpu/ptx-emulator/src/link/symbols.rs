@@ -1,4 +1,4 @@
-//! Who defines what, when texts are linked.
+//! The symbols of linked texts: which text defines each.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

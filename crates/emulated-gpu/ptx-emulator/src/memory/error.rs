@@ -1,4 +1,4 @@
-//! What is said of memory that is not to be had.
+//! Errors of allocations and accesses.
 
 /// No allocation begins at that address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What kernels allocate themselves, with `malloc`.
+//! Memory that kernels allocate themselves, with `malloc`.
 
 use super::{Allocation, Heap, Memory, NotAllocated};
 

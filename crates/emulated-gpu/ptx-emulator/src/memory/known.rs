@@ -1,4 +1,4 @@
-//! Which bytes something has written: one byte more for each, 1 where it is known. Accesses are of
+//! A shadow of the bytes that something has written: one byte more for each, 1 where it is known. Accesses are of
 //! words, so eight of these bytes are asked and set at once.
 
 #![allow(unsafe_code, reason = "a range of raw memory is viewed as atomic bytes and words")]

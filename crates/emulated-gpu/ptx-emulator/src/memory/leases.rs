@@ -1,4 +1,4 @@
-//! Who may hold host pointers into device memory. Work takes a lease before it asks the table of
+//! Leases on host pointers into device memory. Work takes a lease before it asks the table of
 //! allocations, and gives it back when it uses no pointer any longer. What leaves the table is given
 //! to the host only when every lease that began before that has ended: a later one can't find it.
 //!

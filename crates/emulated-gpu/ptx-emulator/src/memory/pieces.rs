@@ -1,4 +1,4 @@
-//! What nobody has of a range of addresses: pieces that are taken, given back, and grow together.
+//! Free pieces of a range of addresses: they that are taken, given back, and grow together.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Which devices may access what: memory is on one of them, and others may be let in.
+//! Access rights of devices: memory is on one of them, and others may be let in.
 
 /// Some of a process's devices, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What other processes find memory by: which file of which process, and where in it.
+//! Names by which other processes find memory: which file of which process, and where in it.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! Where allocations lie: in addresses that are reserved for them, or among everything else that the
+//! The placement of allocations: in addresses that are reserved for them, or among everything else that the
 //! process has.
 //!
 //! CUDA's functions take addresses of the device and of the program's own memory in the same places,

@@ -1,4 +1,4 @@
-//! What the host copies from and to device memory, and writes there.
+//! Transfers: the host's copies from and to device memory, and its writes there.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! What stands at module scope (PTX ISA, "PTX Module Directives").
+//! The parser of module scope (PTX ISA, "PTX Module Directives").
 
 use super::{Parser, Result};
 use crate::diagnostic::{Problem, closest};

@@ -1,4 +1,4 @@
-//! Which lane holds which element of a matrix (PTX ISA, "Matrix Fragments for mma…").
+//! Fragments: the lane that holds each element of a matrix (PTX ISA, "Matrix Fragments for mma…").
 //!
 //! Lanes stand in eight *groups* of four (the ISA's `groupID` and `threadID_in_group`). A group has a row of
 //! `a`, a column of `b`, a row of `c`; in it each lane has the elements that fill one register, then those

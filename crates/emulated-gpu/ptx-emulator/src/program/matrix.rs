@@ -1,4 +1,4 @@
-//! What the instructions of the matrix units do.
+//! Operations of the matrix units.
 
 use super::modes::Rounding;
 use super::operand::{Address, Destination, Operand, Read, Written, base};

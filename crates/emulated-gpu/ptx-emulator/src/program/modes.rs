@@ -1,4 +1,4 @@
-//! What instructions of one kind differ in: operations, comparisons, roundings, modes.
+//! Variants of instructions: operations, comparisons, roundings, modes.
 
 use super::operand::{Destination, Operand};
 

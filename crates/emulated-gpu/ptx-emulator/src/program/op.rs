@@ -1,4 +1,4 @@
-//! What one instruction does.
+//! Operations: what one instruction does.
 
 use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;

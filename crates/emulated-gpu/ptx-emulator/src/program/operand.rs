@@ -1,4 +1,4 @@
-//! What instructions take and give: registers, constants, addresses.
+//! Operands: registers, constants, addresses.
 
 use super::types::Type;
 

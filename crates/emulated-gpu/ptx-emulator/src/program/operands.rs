@@ -1,4 +1,4 @@
-//! Which registers an instruction reads and writes, and as what.
+//! The registers that an instruction reads and writes, with their types.
 
 use super::modes::{Atomic, BarrierAction, IntBinary, IntUnary, Vote};
 use super::op::{CallArgument, Op};

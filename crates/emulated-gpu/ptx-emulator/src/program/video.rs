@@ -1,4 +1,4 @@
-//! What the video instructions do (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions").
+//! Operations of the video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions").
 
 use super::modes::Comparison;
 

@@ -1,4 +1,4 @@
-//! How much an instruction calculates with floating-point numbers, and by which unit of the card.
+//! Floating-point operations of an instruction, and the unit of the card that does them.
 
 use super::asynchronous::Asynchronous;
 use super::matrix::{Element, Matrix, Multiply};

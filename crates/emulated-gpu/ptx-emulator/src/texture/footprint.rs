@@ -1,4 +1,4 @@
-//! From coordinates to texels (CUDA C++ Programming Guide, "Texture Fetching").
+//! Footprints: the texels that coordinates lead to (CUDA C++ Programming Guide, "Texture Fetching").
 //!
 //! The weights of linear filtering are fixed-point numbers with 8 bits of fraction, as the guide says, to
 //! which a coordinate's own fraction is rounded (halves up). How the guide's sum of products is rounded it

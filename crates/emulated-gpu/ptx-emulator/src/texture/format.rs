@@ -1,4 +1,4 @@
-//! What a texel means: its bytes as channels, and back.
+//! Formats of texels: their bytes as channels, and back.
 
 use super::{Channel, Format};
 use crate::arithmetic::convert::{f16_to_f32, f32_to_f16};

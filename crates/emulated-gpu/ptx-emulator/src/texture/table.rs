@@ -1,4 +1,4 @@
-//! Which handle stands for what. A handle is a number that was given out, or the address of a variable
+//! The table of texture handles. A handle is a number that was given out, or the address of a variable
 //! of a module, `.texref` or `.surfref`, to which something is bound.
 
 use std::collections::HashMap;

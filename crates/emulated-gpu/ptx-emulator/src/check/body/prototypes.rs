@@ -1,4 +1,4 @@
-//! What functions take and return, and what stands for several of them: prototypes and lists.
+//! Signatures of functions, and what stands for several functions: prototypes and lists.
 
 use super::function::Body;
 use crate::check::context::{Context, Global, Result};

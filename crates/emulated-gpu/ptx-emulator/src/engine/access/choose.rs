@@ -1,4 +1,4 @@
-//! Which function does an access, on this host and with these checks.
+//! The choice of the function that does an access, by host and checks.
 
 use super::element::Element;
 use super::instruction::Access;

@@ -1,4 +1,4 @@
-//! Every access, lane by lane: each width, sign and vector, local memory, what is volatile or atomic,
+//! Accesses lane by lane, the general case: each width, sign and vector, local memory, what is volatile or atomic,
 //! what acquires or releases.
 
 #![allow(

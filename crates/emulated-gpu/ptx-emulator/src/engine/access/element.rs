@@ -1,4 +1,4 @@
-//! What rows of registers hold and memory too.
+//! Elements of rows of registers that memory holds in the same form.
 
 use crate::engine::lane::Stored;
 use crate::memory::words::Word;

@@ -1,4 +1,4 @@
-//! How the addresses of half a warp lie: all the same, or one element behind the other, as nearly
+//! Access patterns of half a warp: all the same, or one element behind the other, as nearly
 //! always. It is found in the register row that holds them, before they are written out: a loop
 //! over 16 words of a width that every host's vectors have.
 //!

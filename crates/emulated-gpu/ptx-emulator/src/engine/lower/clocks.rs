@@ -1,4 +1,4 @@
-//! Which registers depend on what a clock said: those of a loop that tests a barrier object, and looks at the
+//! Registers that depend on a clock: those of a loop that tests a barrier object, and looks at the
 //! time meanwhile, change though nothing else does.
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Where a function's registers and variables go.
+//! The places of a function's registers and variables.
 
 use super::locals::aligned;
 use super::{Lowering, slots};

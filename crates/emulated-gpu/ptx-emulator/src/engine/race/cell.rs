@@ -1,4 +1,4 @@
-//! What is remembered of one word of memory: its last accesses.
+//! The shadow cell of one word of memory: its last accesses.
 //!
 //! Two writes and two reads are kept. The second of each is there because accesses that don't race
 //! with each other (two reads, two atomics) may both race with a third one: of those that nothing

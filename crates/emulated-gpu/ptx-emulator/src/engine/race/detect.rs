@@ -1,4 +1,4 @@
-//! Remembers what the lanes of a warp access, and reports what races.
+//! The race detector: it records the accesses of a warp's lanes, and reports races.
 
 use super::batch::Batch;
 use super::cell::{Conflict, Does};

@@ -1,4 +1,4 @@
-//! Beside each word of memory its cell, in pages that are made when they are first touched.
+//! Shadow memory: a cell for each word, in pages that are made when they are first touched.
 //!
 //! Most memory is only read, by many. A stamp for each word says so, and a read that finds one that
 //! holds for it is done: the cell has two readers already of which any later writer will find one.

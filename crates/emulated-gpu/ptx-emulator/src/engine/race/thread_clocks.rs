@@ -1,4 +1,4 @@
-//! What the threads of a block know of each other and of other blocks: their clocks.
+//! The vector clocks of a block's threads: what they know of each other and of other blocks.
 //!
 //! The block has one clock, since its warps take turns on one thread of the host. It goes on
 //! whenever something is ordered. Most orders are alike for all threads of a block (a barrier) or

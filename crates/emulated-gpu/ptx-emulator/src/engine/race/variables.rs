@@ -1,4 +1,4 @@
-//! What strong writes have published, by the address they wrote to: whoever reads it strongly finds
+//! Release clocks that strong writes have published, by address: whoever reads it strongly finds
 //! what the writer had closed off with a fence or a release. This is for all blocks; what is only for
 //! one's own block is kept with its threads.
 //!

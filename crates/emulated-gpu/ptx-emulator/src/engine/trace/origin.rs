@@ -1,4 +1,4 @@
-//! Which instruction of the text a step of the engine is of.
+//! The source instruction of each step of the engine.
 
 use crate::engine::code::Executable;
 use crate::engine::core::Core;

@@ -1,4 +1,4 @@
-//! Where memory is, in words: the buffer that a parameter names, the variable, and how far into it.
+//! Descriptions of addresses: the buffer that a parameter names, the variable, and how far into it.
 
 use std::collections::HashMap;
 

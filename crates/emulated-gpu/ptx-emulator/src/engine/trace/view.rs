@@ -1,4 +1,4 @@
-//! What a lane sees: its registers and the places in memory, in words.
+//! A lane's view: its registers and the places in memory, described.
 
 use super::origin::slot_of;
 use super::values::{decode, shown_type, special_name};

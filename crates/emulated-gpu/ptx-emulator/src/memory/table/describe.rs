@@ -1,4 +1,4 @@
-//! What reports say of addresses.
+//! Descriptions of addresses, for reports.
 
 use super::{Live, Neighbourhood, Table};
 use crate::memory::allocation::AllocationKind;

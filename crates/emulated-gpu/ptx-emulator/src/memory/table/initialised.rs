@@ -1,4 +1,4 @@
-//! What is known of the bytes of allocations, for initcheck.
+//! Initialisation of the bytes of allocations, for initcheck.
 
 use super::{Live, Table};
 use crate::memory::known::Known;

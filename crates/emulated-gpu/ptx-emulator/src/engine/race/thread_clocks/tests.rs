@@ -1,4 +1,4 @@
-//! What a block's threads know of each other.
+//! Tests of a block's vector clocks.
 
 use super::*;
 
