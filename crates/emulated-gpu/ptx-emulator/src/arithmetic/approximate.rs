@@ -21,21 +21,9 @@
 //! | `rcp`, `rsqrt.approx.ftz.f64` | none stated; 20 bits of fraction | 0.5 ulp of 20 bits |
 
 use super::format::Format;
-use super::host::{canonical_f32, sqrt_f32};
+use super::host::canonical_f32;
 use super::soft::Unpacked;
 use crate::program::{FloatUnary, Rounding};
-
-/// `rcp.approx.f32`
-#[inline(always)]
-pub fn rcp_approx_f32(a: f32) -> f32 {
-    canonical_f32(1.0 / a)
-}
-
-/// `sqrt.approx.f32`
-#[inline(always)]
-pub fn sqrt_approx_f32(a: f32) -> f32 {
-    sqrt_f32(a)
-}
 
 /// `rsqrt.approx.f32`: ±∞ for ±0, NaN for what is less.
 #[inline(always)]

@@ -63,18 +63,6 @@ pub const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
     }
 }
 
-/// The comparison of two f32, for loops over lanes.
-#[inline(always)]
-pub fn compare_f32(comparison: Comparison, a: f32, b: f32) -> bool {
-    holds(comparison, a.partial_cmp(&b))
-}
-
-/// The comparison of two f64, for loops over lanes.
-#[inline(always)]
-pub fn compare_f64(comparison: Comparison, a: f64, b: f64) -> bool {
-    holds(comparison, a.partial_cmp(&b))
-}
-
 /// `.and`, `.or`, `.xor` of a comparison and another predicate.
 #[inline(always)]
 pub const fn combine(combine: Combine, a: bool, b: bool) -> bool {

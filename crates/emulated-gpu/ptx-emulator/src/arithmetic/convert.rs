@@ -311,12 +311,6 @@ pub fn f32_to_s32(a: f32) -> i32 {
     a as i32
 }
 
-/// `cvt.rzi.u32.f32`: clamped, NaN gives 0.
-#[inline(always)]
-pub fn f32_to_u32(a: f32) -> u32 {
-    a as u32
-}
-
 /// `cvt.rn.f32.s32`
 #[inline(always)]
 pub fn s32_to_f32(a: i32) -> f32 {

@@ -123,12 +123,6 @@ pub fn add_ftz_f32(a: f32, b: f32) -> f32 {
     flush_f32(add_f32(flush_f32(a), flush_f32(b)))
 }
 
-/// `sub.rn.ftz.f32`
-#[inline(always)]
-pub fn sub_ftz_f32(a: f32, b: f32) -> f32 {
-    flush_f32(sub_f32(flush_f32(a), flush_f32(b)))
-}
-
 /// `mul.rn.ftz.f32`
 #[inline(always)]
 pub fn mul_ftz_f32(a: f32, b: f32) -> f32 {
@@ -211,22 +205,6 @@ pub fn sqrt_f64(a: f64) -> f64 {
     let infinity = 0x7ff0_0000_0000_0000;
     let nan = if operand & !SIGN > infinity { operand | QUIET } else { DEFAULT_NAN };
     f64::from_bits(if root & !SIGN > infinity { nan } else { root })
-}
-
-/// `min.f64`: of a number and a NaN the number; −0 < +0.
-#[inline(always)]
-pub fn min_f64(a: f64, b: f64) -> f64 {
-    let equal = f64::from_bits(a.to_bits() | b.to_bits());
-    let least = if a < b || b.is_nan() { a } else { b };
-    propagate_f64(if a == b { equal } else { least }, a, b, 0.0)
-}
-
-/// `max.f64`: of a number and a NaN the number; −0 < +0.
-#[inline(always)]
-pub fn max_f64(a: f64, b: f64) -> f64 {
-    let equal = f64::from_bits(a.to_bits() & b.to_bits());
-    let greatest = if a > b || b.is_nan() { a } else { b };
-    propagate_f64(if a == b { equal } else { greatest }, a, b, 0.0)
 }
 
 #[cfg(test)]

@@ -192,18 +192,6 @@ pub const fn mul_hi_s32(a: i32, b: i32) -> i32 {
     ((a as i64 * b as i64) >> 32) as i32
 }
 
-/// `mul.wide.s32`
-#[inline(always)]
-pub const fn mul_wide_s32(a: i32, b: i32) -> i64 {
-    a as i64 * b as i64
-}
-
-/// `mul.wide.u32`
-#[inline(always)]
-pub const fn mul_wide_u32(a: u32, b: u32) -> u64 {
-    a as u64 * b as u64
-}
-
 /// `div.u32`; by zero all ones.
 #[inline(always)]
 pub const fn div_u32(a: u32, b: u32) -> u32 {

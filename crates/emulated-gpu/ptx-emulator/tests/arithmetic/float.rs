@@ -1,10 +1,8 @@
 //! f32 and f64: special values, modifiers, minimum and maximum. Exact rounding is in `rounding.rs`.
 
-use super::oracle::{F32, F64, PLAIN, Random, mode};
-use ptx_emulator::arithmetic::approximate::{rcp_approx_f32, rsqrt_approx_f32};
-use ptx_emulator::arithmetic::host::{
-    self, flush_f32, max_f32, max_f64, min_f32, min_f64, saturate_f32,
-};
+use super::oracle::{F32, PLAIN, Random, mode};
+use ptx_emulator::arithmetic::approximate::rsqrt_approx_f32;
+use ptx_emulator::arithmetic::host::{self, flush_f32, max_f32, min_f32, saturate_f32};
 use ptx_emulator::arithmetic::{float_binary, float_unary, fma};
 use ptx_emulator::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
@@ -286,18 +284,6 @@ fn the_small_functions_agree_with_the_general_ones() {
         assert_eq!(bits(min_f32(x, y)), float_binary(MIN, PLAIN, Type::F32, a, b), "{a:x} {b:x}");
         assert_eq!(bits(max_f32(x, y)), float_binary(MAX, PLAIN, Type::F32, a, b), "{a:x} {b:x}");
         assert_eq!(bits(min_f32(x, -x)), float_binary(MIN, PLAIN, Type::F32, a, a ^ SIGN), "{a:x}");
-        let (a, b) = (random.bits(F64), random.bits(F64));
-        let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-        assert_eq!(
-            min_f64(x, y).to_bits(),
-            float_binary(MIN, PLAIN, Type::F64, a, b),
-            "{a:x} {b:x}"
-        );
-        assert_eq!(
-            max_f64(x, y).to_bits(),
-            float_binary(MAX, PLAIN, Type::F64, a, b),
-            "{a:x} {b:x}"
-        );
     }
 }
 
@@ -339,9 +325,7 @@ fn loops_over_lanes_give_the_same_bits() {
         check!(&a, &b, host::max_f32, run(MAX, PLAIN));
         check!(&a, &b, |x, _| host::sqrt_f32(x), unary(FloatUnary::Sqrt { approximate: false }));
         check!(&a, &b, |x, _| rsqrt_approx_f32(x), unary(FloatUnary::Rsqrt));
-        check!(&a, &b, |x, _| rcp_approx_f32(x), unary(FloatUnary::Rcp { approximate: true }));
         check!(&a, &b, host::add_ftz_f32, run(FloatBinary::Add, FLUSH));
-        check!(&a, &b, host::sub_ftz_f32, run(FloatBinary::Sub, FLUSH));
         check!(&a, &b, host::mul_ftz_f32, run(FloatBinary::Mul, FLUSH));
         check!(&a, &b, |x, y| host::fma_ftz_f32(x, y, x), |x, y| fma(FLUSH, Type::F32, x, y, x));
         // Products near the least normal number.

@@ -340,11 +340,6 @@ proptest! {
         prop_assert_eq!(fast::rem_s32(x as i32, y as i32) as u32, run(IntBinary::Rem, Type::S32));
         prop_assert_eq!(fast::mul_hi_u32(x, y), run(IntBinary::MulHigh, Type::U32));
         prop_assert_eq!(fast::mul_hi_s32(x as i32, y as i32) as u32, run(IntBinary::MulHigh, Type::S32));
-        prop_assert_eq!(
-            fast::mul_wide_u32(x, y), int_binary(IntBinary::MulWide, Type::U32, a, b));
-        prop_assert_eq!(
-            fast::mul_wide_s32(x as i32, y as i32) as u64,
-            int_binary(IntBinary::MulWide, Type::S32, a, b));
         let (left, right) = (IntBinary::ShiftLeft, IntBinary::ShiftRight);
         prop_assert_eq!(u64::from(fast::shl_b32(x, amount)), shift(left, Type::B32, a));
         prop_assert_eq!(fast::shl_b64(a, amount), shift(left, Type::B64, a));
