@@ -1,7 +1,7 @@
 //! Operations on 32 lanes give what the general functions give, lane by lane, and the ISA's values.
 
-use ptx_emulator::arithmetic::{self, convert::convert};
-use ptx_emulator::program::{FloatBinary, FloatMode, IntBinary, Rounding, Type};
+use ptx_emulator::arithmetic;
+use ptx_emulator::program::{FloatBinary, FloatMode, Rounding, Type};
 
 use super::bench::{emulator, kernel, launch, read, words};
 
@@ -84,39 +84,6 @@ fn agrees(instruction: &str, expected: impl Fn(u64, u64, u64) -> u64) {
 }
 
 #[test]
-fn integers() {
-    let cases: &[(&str, IntBinary, Type)] = &[
-        ("add.s32", IntBinary::Add { saturate: false }, Type::S32),
-        ("sub.u32", IntBinary::Sub { saturate: false }, Type::U32),
-        ("mul.lo.s32", IntBinary::MulLow, Type::S32),
-        ("mul.hi.u32", IntBinary::MulHigh, Type::U32),
-        ("mul.hi.s32", IntBinary::MulHigh, Type::S32),
-        ("and.b32", IntBinary::And, Type::B32),
-        ("or.b32", IntBinary::Or, Type::B32),
-        ("xor.b32", IntBinary::Xor, Type::B32),
-        ("shl.b32", IntBinary::ShiftLeft, Type::B32),
-        ("shr.u32", IntBinary::ShiftRight, Type::U32),
-        ("shr.s32", IntBinary::ShiftRight, Type::S32),
-        ("min.u32", IntBinary::Min, Type::U32),
-        ("max.u32", IntBinary::Max, Type::U32),
-        ("min.s32", IntBinary::Min, Type::S32),
-        ("max.s32", IntBinary::Max, Type::S32),
-        ("div.s32", IntBinary::Div, Type::S32),
-        ("rem.u32", IntBinary::Rem, Type::U32),
-    ];
-    for &(name, op, ty) in cases {
-        agrees(&format!("{name} %d, %a, %b;"), |a, b, _| arithmetic::int_binary(op, ty, a, b));
-    }
-    agrees("mad.lo.s32 %d, %a, %b, %c;", |a, b, c| {
-        arithmetic::int_mad(IntBinary::MulLow, false, Type::S32, a, b, c)
-    });
-    agrees("not.b32 %d, %a;", |a, _, _| !a);
-    // Shifts by the width or more: what the ISA says, in numbers.
-    agrees("shl.b32 %d, 1, %b;", |_, b, _| if b < 32 { 1 << b } else { 0 });
-    agrees("shr.s32 %d, -8, %b;", |_, b, _| (-8i64 >> b.min(31)) as u64);
-}
-
-#[test]
 fn single_precision() {
     let min = FloatBinary::Min { nan: false, xorsign_abs: false };
     let max = FloatBinary::Max { nan: false, xorsign_abs: false };
@@ -149,48 +116,6 @@ fn single_precision() {
     agrees("fma.rn.f32 %fd, 0f3F800001, 0f3F800001, 0fBF800002; mov.b32 %d, %fd;", |_, _, _| {
         0x2880_0000
     });
-}
-
-#[test]
-fn comparisons_also_with_nan() {
-    let float = |name: &str, test: fn(f32, f32) -> bool| {
-        agrees(&format!("setp.{name}.f32 %pp, %fa, %fb; selp.u32 %d, 7, 9, %pp;"), |a, b, _| {
-            let [a, b] = [a, b].map(|x| f32::from_bits(x as u32));
-            if test(a, b) { 7 } else { 9 }
-        });
-    };
-    float("eq", |a, b| a == b);
-    float("ne", |a, b| a != b && !a.is_nan() && !b.is_nan());
-    float("lt", |a, b| a < b);
-    float("le", |a, b| a <= b);
-    float("gt", |a, b| a > b);
-    float("ge", |a, b| a >= b);
-    float("equ", |a, b| a == b || a.is_nan() || b.is_nan());
-    float("neu", |a, b| a != b);
-    float("ltu", |a, b| a < b || a.is_nan() || b.is_nan());
-    float("num", |a, b| !a.is_nan() && !b.is_nan());
-    float("nan", |a, b| a.is_nan() || b.is_nan());
-    agrees("setp.lt.s32 %pp, %a, %b; selp.u32 %d, 1, 0, %pp;", |a, b, _| {
-        u64::from((a as i32) < b as i32)
-    });
-    agrees("setp.lt.u32 %pp, %a, %b; selp.u32 %d, 1, 0, %pp;", |a, b, _| u64::from(a < b));
-}
-
-#[test]
-fn conversions_and_wide_products() {
-    agrees("cvt.rzi.s32.f32 %d, %fa;", |a, _, _| {
-        convert(Type::S32, Type::F32, Some(Rounding::TowardsZero), true, NEAREST, a, None)
-    });
-    agrees("cvt.rn.f32.s32 %fd, %a; mov.b32 %d, %fd;", |a, _, _| {
-        u64::from((a as i32 as f32).to_bits())
-    });
-    agrees("mul.wide.s32 %q, %a, %b; shr.u64 %q, %q, 16; cvt.u32.u64 %d, %q;", |a, b, _| {
-        (i64::from(a as i32) * i64::from(b as i32)) as u64 >> 16
-    });
-    agrees("cvt.s64.s32 %q, %a; shr.u64 %q, %q, 16; cvt.u32.u64 %d, %q;", |a, _, _| {
-        i64::from(a as i32) as u64 >> 16
-    });
-    agrees("cvt.s32.s8 %d, %a;", |a, _, _| i64::from(a as i8) as u64);
 }
 
 #[test]
