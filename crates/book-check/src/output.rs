@@ -156,6 +156,14 @@ pub fn build(repository: &Path) -> io::Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--workspace", "--bins", "--examples"]);
+    // Cargo sets these for a test. Build scripts that read them (ring's does) would run again, and nearly every crate
+    // would be compiled again after them: now, and without them after the test.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     if programs().is_some_and(|folder| folder.ends_with("release")) {
         command.arg("--release");
     }
