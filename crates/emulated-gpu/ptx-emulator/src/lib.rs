@@ -58,7 +58,7 @@
 //! 4. Every address passes the table of allocations in [`memory`] before it becomes a pointer. A
 //!    rule that a thread breaks is a [`Fault`].
 //!
-//! [`arithmetic`] has PTX's arithmetic in pure functions. [`Checks`] adds the sanitizers: races,
+//! `arithmetic` has PTX's arithmetic in pure functions. [`Checks`] adds the sanitizers: races,
 //! uninitialised memory, and barriers. [`Emulator::trace`] and [`Emulator::record`] follow a thread
 //! or a block, and [`Statistics`] count for each line. [`link`] makes one text of several.
 //!
