@@ -119,7 +119,7 @@ fn fetch_checked(
     proxy: Option<Proxy>,
 ) -> Result<(Vec<u8>, Content), String> {
     let packed = body(request(url, patience, proxy)?, file.name)?;
-    let bytes = idx::unpacked(packed.clone()).map_err(|error| error.to_string())?;
+    let bytes = idx::unpacked(&packed[..]).map_err(|error| error.to_string())?;
     let content = Content::new(url.into(), bytes);
     if content.digest == file.digest {
         Ok((packed, content))

@@ -4,7 +4,7 @@
 //! elements (8: unsigned byte) and the number of axes, then has the length of each axis as `u32`,
 //! then the elements, last axis fastest.
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -12,7 +12,7 @@ use host::Foreign;
 use host::file;
 use thiserror::Error;
 
-use crate::{CLASSES, HEIGHT, PIXELS, WIDTH};
+use crate::{CLASSES, HEIGHT, WIDTH};
 
 /// Unsigned bytes on three axes: image, row, column.
 const IMAGES_MAGIC: u32 = 0x0000_0803;
@@ -63,12 +63,12 @@ pub enum IdxError {
         found: usize,
     },
     /// The file is longer than its header says.
-    #[error("it has bytes too many: its header promises {expected} bytes, and it has {found}")]
+    #[error(
+        "it has bytes too many: it goes on after the {expected} bytes that its header promises"
+    )]
     Trailing {
         /// The length that the header promises, in bytes.
         expected: u64,
-        /// The length of the file in bytes.
-        found: usize,
     },
     /// A label is no digit.
     #[error("label {index} is {label}, and labels are digits from 0 to 9")]
@@ -80,31 +80,22 @@ pub enum IdxError {
     },
 }
 
-/// Reads a file whole, unpacked when it is gzipped: the content decides, not the file's name.
+/// Reads a file, unpacked when it is gzipped: the content decides, not the file's name. What can't be an IDX
+/// file, or goes on after its end, is not read any further.
 ///
 /// # Errors
 /// When the file can't be read, its gzip is corrupt or cut off, or it unpacks to more than any
 /// file of MNIST.
 pub(crate) fn read_unpacked(path: &Path) -> io::Result<Vec<u8>> {
-    unpacked(file::read(file::open(path)?, MOST_BYTES)?)
+    unpacked(file::open_up_to(path, MOST_BYTES)?)
 }
 
-/// The bytes, unpacked when they are gzipped.
+/// What a reader has, unpacked when it is gzipped.
 ///
 /// # Errors
 /// As [`read_unpacked`].
-pub(crate) fn unpacked(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    if !is_gzipped(&bytes) {
-        return Ok(bytes);
-    }
-    file::read(MultiGzDecoder::new(&bytes[..]), MOST_BYTES).map_err(|error| {
-        let what = match error.kind() {
-            io::ErrorKind::FileTooLarge => "unpacked, ",
-            io::ErrorKind::OutOfMemory => "",
-            _ => "its gzip is bad: ",
-        };
-        io::Error::new(error.kind(), format!("{what}{error}"))
-    })
+pub(crate) fn unpacked(reader: impl Read) -> io::Result<Vec<u8>> {
+    file::read_packed(reader, MOST_BYTES, MultiGzDecoder::new, is_enough)
 }
 
 /// Whether bytes begin as every gzip file does.
@@ -112,16 +103,34 @@ pub(crate) fn is_gzipped(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
+/// Whether these first bytes are enough to refuse a file.
+fn is_enough(bytes: &[u8]) -> bool {
+    let images = || header(bytes, "images", IMAGES_MAGIC).map(images_length);
+    let expected = header(bytes, "labels", LABELS_MAGIC).map(labels_length).or_else(|_| images());
+    expected.map_or(true, |expected| bytes.len() as u64 > expected)
+}
+
+/// The length of a file of images, in bytes.
+fn images_length([count, rows, columns]: [u32; 3]) -> u64 {
+    let pixels = u64::from(rows) * u64::from(columns);
+    pixels.saturating_mul(count.into()).saturating_add(16)
+}
+
+/// The length of a file of labels, in bytes.
+fn labels_length([count]: [u32; 1]) -> u64 {
+    8 + u64::from(count)
+}
+
 /// The pixels in an IDX file of 28 x 28 images, `[N, 28·28]`; the file's bytes are consumed.
 ///
 /// # Errors
 /// When the bytes are not exactly such a file.
 pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
-    let [count, rows, columns] = header(&bytes, "images", IMAGES_MAGIC)?;
+    let lengths @ [_, rows, columns] = header(&bytes, "images", IMAGES_MAGIC)?;
     if (rows as usize, columns as usize) != (HEIGHT, WIDTH) {
         return Err(IdxError::Size { rows, columns });
     }
-    check_length(&bytes, 16 + u64::from(count) * PIXELS as u64)?;
+    check_length(&bytes, images_length(lengths))?;
     bytes.drain(..16);
     Ok(bytes)
 }
@@ -131,8 +140,8 @@ pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
 /// # Errors
 /// When the bytes are not exactly such a file.
 pub(crate) fn labels(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
-    let [count] = header(&bytes, "labels", LABELS_MAGIC)?;
-    check_length(&bytes, 8 + u64::from(count))?;
+    let lengths = header(&bytes, "labels", LABELS_MAGIC)?;
+    check_length(&bytes, labels_length(lengths))?;
     bytes.drain(..8);
     match bytes.iter().position(|&label| usize::from(label) >= CLASSES) {
         Some(index) => Err(IdxError::Label { index, label: bytes[index] }),
@@ -168,7 +177,7 @@ fn check_length(bytes: &[u8], expected: u64) -> Result<(), IdxError> {
     match (found as u64).cmp(&expected) {
         std::cmp::Ordering::Less => Err(IdxError::Truncated { expected, found }),
         std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(IdxError::Trailing { expected, found }),
+        std::cmp::Ordering::Greater => Err(IdxError::Trailing { expected }),
     }
 }
 
@@ -179,6 +188,7 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
 
     use super::*;
+    use crate::PIXELS;
 
     fn file(words: &[u32], content: &[u8]) -> Vec<u8> {
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
@@ -196,7 +206,7 @@ mod tests {
     fn well_formed_files_are_read() {
         let content: Vec<u8> = (0..2 * PIXELS).map(|i| (i % 251) as u8).collect();
         let bytes = file(&[IMAGES_MAGIC, 2, 28, 28], &content);
-        assert_eq!(images(unpacked(gzipped(&bytes)).unwrap()).unwrap(), content);
+        assert_eq!(images(unpacked(&gzipped(&bytes)[..]).unwrap()).unwrap(), content);
         assert_eq!(images(bytes).unwrap(), content);
         assert_eq!(labels(file(&[LABELS_MAGIC, 3], &[9, 0, 5])).unwrap(), [9, 0, 5]);
         assert_eq!(labels(file(&[LABELS_MAGIC, 0], &[])).unwrap(), [0; 0]);
@@ -230,30 +240,43 @@ mod tests {
             image(&[IMAGES_MAGIC, u32::MAX, 28, 28], 784),
             IdxError::Truncated { .. }
         ));
-        assert_eq!(
-            image(&[IMAGES_MAGIC, 1, 28, 28], 785),
-            IdxError::Trailing { expected: 800, found: 801 }
-        );
+        assert_eq!(image(&[IMAGES_MAGIC, 1, 28, 28], 785), IdxError::Trailing { expected: 800 });
         let label = |count, content: &[u8]| labels(file(&[LABELS_MAGIC, count], content));
         assert_eq!(
             label(3, &[1, 10, 2]).unwrap_err().to_string(),
             "label 1 is 10, and labels are digits from 0 to 9"
         );
         assert_eq!(label(2, &[1]), Err(IdxError::Truncated { expected: 10, found: 9 }));
-        assert_eq!(label(0, &[1]), Err(IdxError::Trailing { expected: 8, found: 9 }));
+        assert_eq!(label(0, &[1]), Err(IdxError::Trailing { expected: 8 }));
+    }
+
+    /// A device without an end, and what unpacks to something else or to more than its header says.
+    #[test]
+    fn implausible_files_are_not_read_to_their_end() {
+        let zeros = vec![0; 1 << 22];
+        for (start, read) in [
+            (&[][..], 1 << 16),
+            (&[IMAGES_MAGIC, 100, 28, 28][..], 1 << 17),
+            (&[IMAGES_MAGIC, u32::MAX, u32::MAX, u32::MAX], zeros.len() + 16),
+            (&[LABELS_MAGIC, 100_000], 1 << 17),
+        ] {
+            let bytes = file(start, &zeros);
+            assert_eq!(unpacked(&bytes[..]).unwrap().len(), read, "{start:?}");
+            assert_eq!(unpacked(&gzipped(&bytes)[..]).unwrap().len(), read, "{start:?}");
+        }
     }
 
     #[test]
     fn bad_gzip_is_refused() {
         let whole = gzipped(&(0..5000).map(|i| (i * i % 253) as u8).collect::<Vec<_>>());
-        let cut = unpacked(whole[..whole.len() / 2].to_vec()).unwrap_err();
+        let cut = unpacked(&whole[..whole.len() / 2]).unwrap_err();
         assert!(cut.to_string().starts_with("its gzip is bad"), "{cut}");
         let mut corrupt = whole.clone();
         let checksum = corrupt.len() - 6;
         corrupt[checksum] ^= 1;
-        unpacked(corrupt).unwrap_err();
+        unpacked(&corrupt[..]).unwrap_err();
         let mut followed = whole;
         followed.extend_from_slice(b"and more");
-        unpacked(followed).unwrap_err();
+        unpacked(&followed[..]).unwrap_err();
     }
 }

@@ -16,6 +16,6 @@ mod tensor;
 pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header};
 pub use name::{ParseNameError, TensorName};
 pub use network::{Loss, Network};
-pub use plausible::is_enough_of_safetensors;
+pub use plausible::{is_enough_of_json, is_enough_of_safetensors};
 pub use ranks::{Assembled, RankDifference};
 pub use tensor::{ShapeError, Tensor};

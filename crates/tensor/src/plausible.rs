@@ -35,9 +35,10 @@ pub fn is_enough_of_safetensors(bytes: &[u8]) -> bool {
     tensors.len() as u64 > end.unwrap_or(0)
 }
 
-/// Whether these first bytes of a file are enough for a reader of dumps: they can't become JSON, one object
-/// after another.
-pub(crate) fn is_enough_of_dumps(bytes: &[u8]) -> bool {
+/// Whether these first bytes of a file are enough for a reader of dumps or reports: they can't become JSON, one
+/// object after another.
+#[must_use]
+pub fn is_enough_of_json(bytes: &[u8]) -> bool {
     if bytes.len() > MAX_JSON_BYTES {
         return false;
     }
@@ -87,10 +88,10 @@ mod tests {
         let dumps = b" \n{\"a\": [1, -2.5e3, \"text\"], \"b\": {}}\n{\"a\": null}\n";
         // Up to the first brace there is nothing yet; what is shorter than a file's first piece is whole.
         for length in 3..=dumps.len() {
-            assert!(!is_enough_of_dumps(&dumps[..length]), "{length} bytes");
+            assert!(!is_enough_of_json(&dumps[..length]), "{length} bytes");
         }
         let long = [&b"{\"a\": \""[..], &vec![b'x'; 1 << 20]].concat();
-        assert!(!is_enough_of_dumps(&long));
+        assert!(!is_enough_of_json(&long));
         let others: [&[u8]; 6] = [
             &[b' '; 1 << 16],
             &[0; 1 << 16],
@@ -100,7 +101,7 @@ mod tests {
             b"{\"a\": 1}\n{\"b\": 2} y\n",
         ];
         for other in others {
-            assert!(is_enough_of_dumps(other), "{:?}", &other[..2]);
+            assert!(is_enough_of_json(other), "{:?}", &other[..2]);
         }
     }
 }

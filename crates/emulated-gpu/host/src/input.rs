@@ -1,7 +1,7 @@
 //! Bounded reads of untrusted files.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Chain, Cursor, Read, Take};
 use std::path::Path;
 
 /// Opens a file to be read.
@@ -45,12 +45,45 @@ pub fn read(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As of [`open`] and [`read`].
 pub fn read_file(path: &Path, most: u64, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    read_until(open_up_to(path, most)?, most, is_enough)
+}
+
+/// Opens a file to be read up to a limit; an ordinary file that is larger is refused.
+///
+/// # Errors
+/// As of [`open`], and where it is too large.
+pub fn open_up_to(path: &Path, most: u64) -> io::Result<File> {
     let file = open(path)?;
     let found = file.metadata()?;
-    if found.is_file() && found.len() > most {
-        return Err(too_large(most));
+    if found.is_file() && found.len() > most { Err(too_large(most)) } else { Ok(file) }
+}
+
+/// Reads as [`read_until`] does, through `unpack` if it begins as gzip does, so that no more is read than has
+/// to be unpacked. The limit is that of what is packed and of what it unpacks to.
+///
+/// # Errors
+/// As of [`read`], and where `unpack` fails.
+pub fn read_packed<R: Read, U: Read>(
+    mut reader: R,
+    most: u64,
+    unpack: impl FnOnce(Chain<Cursor<Vec<u8>>, Take<R>>) -> U,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    reader.by_ref().take(2).read_to_end(&mut start)?;
+    let is_packed = start == [0x1f, 0x8b];
+    let whole = Cursor::new(start).chain(reader.take(most.saturating_add(1)));
+    if !is_packed {
+        return read_until(whole, most, is_enough);
     }
-    read_until(file, most, is_enough)
+    read_until(unpack(whole), most, is_enough).map_err(|error| {
+        let what = match error.kind() {
+            io::ErrorKind::FileTooLarge => "unpacked, ",
+            io::ErrorKind::OutOfMemory => "",
+            _ => "its gzip is bad: ",
+        };
+        io::Error::new(error.kind(), format!("{what}{error}"))
+    })
 }
 
 /// Reads as [`read`] does, but no further than makes sense: `is_enough` is asked about what has come so far,
@@ -119,6 +152,30 @@ mod tests {
         assert_eq!(count.get(), 1 << 19);
         let error = read_until(Endless(0, &count), 1 << 17, |_| false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn what_is_packed_is_read_as_far_as_it_is_unpacked() {
+        let count = Cell::new(0);
+        let packed = || (&[0x1f, 0x8b][..]).chain(Endless(b'y', &count));
+        // Bytes for a format that any byte is part of.
+        let read = |most, is_enough: fn(&[u8]) -> bool| {
+            read_packed(packed(), most, |packed| packed, is_enough)
+        };
+        assert_eq!(read(1 << 30, |_| true).unwrap().len(), 1 << 16);
+        assert!(count.get() <= 1 << 16, "{}", count.get());
+        let error = read(1 << 20, |_| false).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().starts_with("unpacked, it has more than"), "{error}");
+        // Packed bytes that unpack to none come to an end too.
+        count.set(0);
+        let nothing = |mut packed: Chain<_, Take<_>>| {
+            io::copy(&mut packed, &mut io::sink()).unwrap();
+            io::empty()
+        };
+        assert!(read_packed(packed(), 1 << 20, nothing, |_| false).unwrap().is_empty());
+        assert!(count.get() <= (1 << 20) + 1, "{}", count.get());
+        assert_eq!(read_packed(&b"plain"[..], 9, |_| io::empty(), |_| false).unwrap(), b"plain");
     }
 
     #[cfg(unix)]

@@ -6,28 +6,12 @@ use std::path::Path;
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 use super::{Dump, DumpError};
-use crate::plausible::is_enough_of_dumps;
+use crate::plausible::is_enough_of_json;
 use host::file;
 
 /// The bytes of a file, unpacked when it is gzipped, up to a limit for either.
 pub(super) fn read_unpacked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let is_enough = |bytes: &[u8]| !is_packed(bytes) && is_enough_of_dumps(bytes);
-    let bytes = file::read_file(path, most, is_enough)?;
-    if !is_packed(&bytes) {
-        return Ok(bytes);
-    }
-    let unpacked = MultiGzDecoder::new(&bytes[..]);
-    file::read_until(unpacked, most, is_enough_of_dumps).map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => {
-            io::Error::new(io::ErrorKind::FileTooLarge, format!("unpacked, {error}"))
-        }
-        _ => error,
-    })
-}
-
-/// Whether bytes begin as every gzip file does.
-fn is_packed(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1f, 0x8b])
+    file::read_packed(file::open_up_to(path, most)?, most, MultiGzDecoder::new, is_enough_of_json)
 }
 
 /// What a file of dumps holds, unpacked; where there is none of that name, of the packed one's.

@@ -118,7 +118,7 @@ fn a_network_that_does_not_answer_is_given_up_on() {
 #[test]
 fn a_file_that_the_server_unpacked_is_kept_without_gz() {
     let collection = Arc::new(Collection::new());
-    let server = mirror(&collection, |file| Reply::Body(idx::unpacked(file).unwrap()));
+    let server = mirror(&collection, |file| Reply::Body(idx::unpacked(&file[..]).unwrap()));
     let cache = tempdir().unwrap();
     let mirrors = [&server.address[..]];
     let places = collection.places(cache.path(), &mirrors);
