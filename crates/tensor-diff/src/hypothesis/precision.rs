@@ -201,17 +201,20 @@ fn result(scene: &Scene<'_>) -> Option<Pattern> {
             ((value / grid).round() * grid - value).abs() <= 1e-6 * value.abs().max(1e-3 * grid)
         };
         let different = all().any(|i| scene.candidate[i] != scene.candidate[0]);
-        let cut = all().all(|i| {
-            scene.candidate[i].abs()
-                <= scene.expected[i].abs() + scene.tolerance(i, scene.expected[i])
-        });
-        (different
-            && all().all(|i| on_it(scene.candidate[i]))
-            && all().all(|i| off(i) <= grid * (1.0 + 1e-6) + scene.tolerance(i, scene.expected[i])))
-        .then(|| {
-            let how = if cut { "cut" } else { "rounded" };
-            told(format!("every element is {how} to a multiple of {grid}"))
-        })?
+        let within = |steps: f64| {
+            all().all(|i| off(i) <= steps * grid + scene.tolerance(i, scene.expected[i]))
+        };
+        let cut = within(1.0 + 1e-6)
+            && all().all(|i| {
+                scene.candidate[i].abs()
+                    <= scene.expected[i].abs() + scene.tolerance(i, scene.expected[i])
+            });
+        // Further than half a step from what it should be, a whole number is no rounded one: a sign is ±1.
+        (different && all().all(|i| on_it(scene.candidate[i])) && (cut || within(0.5 + 1e-6)))
+            .then(|| {
+                let how = if cut { "cut" } else { "rounded" };
+                told(format!("every element is {how} to a multiple of {grid}"))
+            })?
     })
 }
 

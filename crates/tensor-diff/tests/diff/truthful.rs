@@ -122,6 +122,42 @@ fn operands_with_fewer_digits_than_the_header_says() {
     }
 }
 
+/// The sign of a gradient, and a one-hot prediction, are whole numbers that nobody rounded.
+#[test]
+fn numbers_far_from_what_they_should_be_are_not_rounded_ones() {
+    for loss in Loss::ALL {
+        let mut dump = start(loss).candidate();
+        let gradients = values(&dump, Da(1)).into_iter().zip(values(&dump, Z(1)));
+        *data(&mut dump, Dz(1)) =
+            gradients.map(|(da, z)| if z > 0.0 { da.signum() } else { 0.0 }).collect();
+        let (name, _, text) = said(&dump);
+        assert_eq!(name, Dz(1));
+        assert!(!text.contains("multiple"), "{text}");
+
+        let mut dump = start(loss).candidate();
+        let (p, y) = (values(&dump, P), values(&dump, TensorName::Y));
+        let most = |row: &[f64]| row.iter().copied().fold(f64::MIN, f64::max);
+        let rows = p.chunks(10).zip(y.chunks(10));
+        *data(&mut dump, Dz(2)) = rows
+            .flat_map(|(p, y)| {
+                p.iter().zip(y).map(move |(&v, y)| (f64::from(v == most(p)) - y) / 16.0)
+            })
+            .collect();
+        let (name, _, text) = said(&dump);
+        assert_eq!(name, Dz(2));
+        assert!(!text.contains("multiple"), "{text}");
+    }
+    // Those that are rounded, or cut, to so many places still have an explanation.
+    for (how, round) in [("rounded", f64::round as fn(f64) -> f64), ("cut", f64::trunc)] {
+        let mut dump = start(Loss::CrossEntropy).candidate();
+        data(&mut dump, Z(1))
+            .iter_mut()
+            .for_each(|z| *z = f64::from((round(*z * 100.0) / 100.0) as f32));
+        let (_, _, text) = said(&dump);
+        assert!(text.contains(&format!("every element is {how} to a multiple of 0.01")), "{text}");
+    }
+}
+
 /// 1/0.8 is a dropout's, whatever B and C are; 0.9 is no `1 - lr`.
 #[test]
 fn short_decimals_are_not_named_after_sizes() {
