@@ -11,7 +11,7 @@
 //! | `cvt` | [`convert()`] |
 //! | `vadd` and its kin, `cvt.pack` | [`video`] |
 //! | `mma`, `wmma` of integers, bits and doubles | [`inner_product`]; of narrower numbers, the crate [`tensor_core`] |
-//! | `setp`, `set`, `slct`, `selp`, `testp` | [`compare()`], [`compare_both`], [`combine`], [`set_value`], [`select_by_sign`], [`select`], [`test_property`] |
+//! | `setp`, `set`, `slct`, `testp` | [`compare()`], [`compare_both`], [`combine`], [`set_value`], [`select_by_sign`], [`test_property`] |
 //!
 //! For the common ones there are besides small functions on Rust's own types, meant to be inlined
 //! into loops over lanes: f32 and f64 to nearest in [`host`], halves in [`half`], integers of 32 bits in [`integer`], the
@@ -22,27 +22,29 @@
 //! What the ISA leaves open is said where it is decided. No argument panics; a combination that the
 //! checker refuses gives a value that the function names.
 
-pub mod approximate;
-pub mod bit_field;
-pub mod bits;
-pub mod compare;
-pub mod convert;
-pub mod float;
-pub mod format;
-pub mod half;
-pub mod host;
-pub mod inner_product;
-pub mod integer;
-pub mod soft;
+pub(crate) mod approximate;
+pub(crate) mod bit_field;
+pub(crate) mod bits;
+pub(crate) mod compare;
+pub(crate) mod convert;
+pub(crate) mod float;
+pub(crate) mod format;
+pub(crate) mod half;
+pub(crate) mod host;
+pub(crate) mod inner_product;
+pub(crate) mod integer;
+pub(crate) mod soft;
+#[cfg(test)]
+mod tests;
 mod video;
 
-pub use bit_field::{
+pub(crate) use bit_field::{
     bit_extract, bit_insert, dot_product, find_nth_set, funnel_shift, lop3, permute,
 };
-pub use compare::{
-    combine, compare, compare_both, select, select_by_sign, set_value, takes_first, test_property,
+pub(crate) use compare::{
+    combine, compare, compare_both, select_by_sign, set_value, test_property,
 };
-pub use convert::convert;
-pub use float::{float_binary, float_unary, fma};
-pub use integer::{carry, int_binary, int_mad, int_unary, sad};
-pub use video::video;
+pub(crate) use convert::convert;
+pub(crate) use float::{float_binary, float_unary, fma};
+pub(crate) use integer::{carry, int_binary, int_mad, int_unary, sad};
+pub(crate) use video::video;

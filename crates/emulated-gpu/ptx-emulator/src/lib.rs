@@ -67,7 +67,7 @@
 //! - `cli` (default): the program `ptx-emulator`.
 //! - `commands`: its commands as functions, which also take CUDA C and compile it with `cuda-c`.
 
-pub mod arithmetic;
+mod arithmetic;
 mod check;
 mod checks;
 #[cfg(feature = "commands")]

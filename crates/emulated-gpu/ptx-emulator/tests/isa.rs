@@ -1,7 +1,6 @@
-//! What the ISA says of each instruction, beside what the emulator computes: the arithmetic alone,
-//! single instructions, the matrix units, whole programs.
+//! What the ISA says of each instruction, beside what the emulator computes: single instructions, the matrix
+//! units, whole programs.
 
-mod arithmetic;
 mod instructions;
 mod programs;
 #[path = "support/random.rs"]

@@ -27,14 +27,14 @@ use crate::program::{FloatUnary, Rounding};
 
 /// `rsqrt.approx.f32`: ±∞ for ±0, NaN for what is less.
 #[inline(always)]
-pub fn rsqrt_approx_f32(a: f32) -> f32 {
+pub(crate) fn rsqrt_approx_f32(a: f32) -> f32 {
     canonical_f32((1.0 / f64::from(a).sqrt()) as f32)
 }
 
 /// `div.approx.f32`: "For 2^126 < |b| < 2^128, if a is infinity, div.approx.f32 returns NaN,
 /// otherwise it returns a 0."
 #[inline(always)]
-pub fn div_approx_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn div_approx_f32(a: f32, b: f32) -> f32 {
     // 2^126
     let limit = f32::from_bits(0x7e80_0000);
     let b = if b.abs() > limit && b.abs() <= f32::MAX { f32::INFINITY.copysign(b) } else { b };
@@ -43,43 +43,43 @@ pub fn div_approx_f32(a: f32, b: f32) -> f32 {
 
 /// `sin.approx.f32`; NaN for the infinities.
 #[inline]
-pub fn sin_approx_f32(a: f32) -> f32 {
+pub(crate) fn sin_approx_f32(a: f32) -> f32 {
     canonical_f32(libm::sin(f64::from(a)) as f32)
 }
 
 /// `cos.approx.f32`; NaN for the infinities.
 #[inline]
-pub fn cos_approx_f32(a: f32) -> f32 {
+pub(crate) fn cos_approx_f32(a: f32) -> f32 {
     canonical_f32(libm::cos(f64::from(a)) as f32)
 }
 
 /// `lg2.approx.f32`: −∞ for ±0, NaN for what is less.
 #[inline]
-pub fn lg2_approx_f32(a: f32) -> f32 {
+pub(crate) fn lg2_approx_f32(a: f32) -> f32 {
     canonical_f32(libm::log2(f64::from(a)) as f32)
 }
 
 /// `ex2.approx.f32`
 #[inline]
-pub fn ex2_approx_f32(a: f32) -> f32 {
+pub(crate) fn ex2_approx_f32(a: f32) -> f32 {
     canonical_f32(libm::exp2(f64::from(a)) as f32)
 }
 
 /// `tanh.approx.f32`
 #[inline]
-pub fn tanh_approx_f32(a: f32) -> f32 {
+pub(crate) fn tanh_approx_f32(a: f32) -> f32 {
     canonical_f32(libm::tanh(f64::from(a)) as f32)
 }
 
 /// `rcp.approx.ftz.f64`: of the upper 32 bits of the operand, with 20 bits of fraction, subnormals
 /// flushed. NaN becomes 0x7fffffff00000000.
-pub fn rcp_approx_ftz_f64(a: u64) -> u64 {
+pub(crate) fn rcp_approx_ftz_f64(a: u64) -> u64 {
     upper_half(a, |x| Unpacked::integer(1).divide(x))
 }
 
 /// `rsqrt.approx.ftz.f64`: of the upper 32 bits of the operand, with 20 bits of fraction,
 /// subnormals flushed: −∞ for those below 0. NaN becomes 0x7fffffff00000000.
-pub fn rsqrt_approx_ftz_f64(a: u64) -> u64 {
+pub(crate) fn rsqrt_approx_ftz_f64(a: u64) -> u64 {
     upper_half(a, |x| {
         // The root of −0 is −0, and so the result −∞, as the table has it. The sticky bit of the
         // root is far below the 20 bits.

@@ -6,7 +6,7 @@ use crate::program::{Permute, Type};
 
 /// `bfe`: `length` bits of `a` from `position` on, of which only the lowest 8 bits count; with the
 /// sign for signed types. Where the field reaches beyond `a`, the sign is that of `a`.
-pub fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
+pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     if length == 0 {
         return 0;
@@ -25,7 +25,7 @@ pub fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
 
 /// `bfi`: the lowest `length` bits of `a` put into `b` from `position` on; of both amounts only the
 /// lowest 8 bits count.
-pub fn bit_insert(ty: Type, a: u64, b: u64, position: u32, length: u32) -> u64 {
+pub(crate) fn bit_insert(ty: Type, a: u64, b: u64, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     let whole = mask(width(ty));
     let field = mask(length.min(64)).checked_shl(position).unwrap_or(0) & whole;
@@ -36,7 +36,7 @@ pub fn bit_insert(ty: Type, a: u64, b: u64, position: u32, length: u32) -> u64 {
 /// `fns`: the position of the `offset`-th bit set in `mask`, counted from `base`, upwards or (where
 /// `offset` is negative) downwards; 0 asks for the bit at `base` itself. 0xffffffff where there is
 /// none, also where `base` is beyond 31 ("behavior is undefined").
-pub fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
+pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     const NONE: u32 = u32::MAX;
     let Some(from_base) = u32::MAX.checked_shl(base) else { return NONE };
     let (mut rest, upwards) = match offset {
@@ -55,7 +55,7 @@ pub fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
 
 /// `lop3`: for each bit position the bits of `a`, `b` and `c` are an index into the table.
 #[inline(always)]
-pub const fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
+pub(crate) const fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
     let mut result = 0;
     let mut index = 0;
     while index < 8 {
@@ -73,7 +73,7 @@ pub const fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
 /// `shf`: `b` and `a` (the lower half) shifted together by `c`, clamped to 32 or, with `.wrap`,
 /// modulo 32: the upper half of the shift to the left, the lower half of that to the right.
 #[inline(always)]
-pub const fn funnel_shift(right: bool, wrap: bool, a: u32, b: u32, c: u32) -> u32 {
+pub(crate) const fn funnel_shift(right: bool, wrap: bool, a: u32, b: u32, c: u32) -> u32 {
     let amount = if wrap {
         c & 31
     } else if c < 32 {
@@ -86,7 +86,7 @@ pub const fn funnel_shift(right: bool, wrap: bool, a: u32, b: u32, c: u32) -> u3
 }
 
 /// `prmt`: four bytes out of the eight of `a` (0 to 3) and `b` (4 to 7), as `c` says.
-pub const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
+pub(crate) const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
     let n = c & 3;
     // Four selectors of four bits, the lowest byte's first.
     let selectors = match mode {
@@ -126,7 +126,7 @@ pub const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
 /// `dp4a` (`high` is `None`): `c` plus the sum of the products of the four bytes. `dp2a`: `c` plus
 /// the sum of the products of the two 16-bit halves of `a` and the two lower (or, `high`, upper)
 /// bytes of `b`. It wraps.
-pub const fn dot_product(
+pub(crate) const fn dot_product(
     high: Option<bool>,
     (a_signed, b_signed): (bool, bool),
     a: u32,

@@ -5,39 +5,39 @@ use crate::program::Type;
 /// The width of a value of this type in bits. A predicate is 1 wide; `.b128`, on which there is no
 /// arithmetic, counts as the 64 bits that fit.
 #[inline]
-pub const fn width(ty: Type) -> u32 {
+pub(crate) const fn width(ty: Type) -> u32 {
     if ty.bits() < 64 { ty.bits() } else { 64 }
 }
 
 /// Ones in the lowest `width` bits; `width` is at most 64.
 #[inline]
-pub const fn mask(width: u32) -> u64 {
+pub(crate) const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 
 /// Whether the type is a signed integer, or two of them.
 #[inline]
-pub const fn is_signed(ty: Type) -> bool {
+pub(crate) const fn is_signed(ty: Type) -> bool {
     matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
 }
 
 /// The lowest `width` bits, with the uppermost of them repeated up to bit 63; `width` is 1 to 64.
 #[inline]
-pub const fn sign_extend(width: u32, bits: u64) -> i64 {
+pub(crate) const fn sign_extend(width: u32, bits: u64) -> i64 {
     let unused = 64 - width;
     ((bits << unused) as i64) >> unused
 }
 
 /// The value that the bits of an integer type stand for; those above its width don't count.
 #[inline]
-pub const fn integer_value(ty: Type, bits: u64) -> i128 {
+pub(crate) const fn integer_value(ty: Type, bits: u64) -> i128 {
     let width = width(ty);
     if is_signed(ty) { sign_extend(width, bits) as i128 } else { (bits & mask(width)) as i128 }
 }
 
 /// The least and the greatest value of an integer type.
 #[inline]
-pub const fn integer_range(ty: Type) -> (i128, i128) {
+pub(crate) const fn integer_range(ty: Type) -> (i128, i128) {
     let width = width(ty);
     if is_signed(ty) {
         (-(1 << (width - 1)), (1 << (width - 1)) - 1)

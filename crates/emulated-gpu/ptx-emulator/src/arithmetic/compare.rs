@@ -13,7 +13,7 @@ use crate::program::{Combine, Comparison, FloatProperty, Type};
 /// `flush` is `.ftz`: subnormal operands are zero. Of integers, the unordered comparisons are the
 /// ordered ones, `Num` is true and `Nan` false; the checker refuses those.
 #[inline]
-pub fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> bool {
+pub(crate) fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> bool {
     let ordering = match Format::of(ty) {
         Some(format) => {
             let [a, b] = [a, b].map(|x| if flush { format.flush(x) } else { x });
@@ -31,7 +31,13 @@ pub fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) ->
 /// The comparison of both halves of a packed type, the lower first: `setp` puts them into `p` and
 /// `q`. Of a scalar type, its comparison and the opposite of it.
 #[inline]
-pub fn compare_both(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> (bool, bool) {
+pub(crate) fn compare_both(
+    comparison: Comparison,
+    ty: Type,
+    flush: bool,
+    a: u64,
+    b: u64,
+) -> (bool, bool) {
     if is_pair(ty) {
         let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
         (
@@ -46,7 +52,7 @@ pub fn compare_both(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u6
 
 /// Whether a comparison holds, given how the operands are ordered: `None` when one is NaN.
 #[inline(always)]
-pub const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
+pub(crate) const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
     use Comparison::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
     let Some(ordering) = ordering else {
         return matches!(comparison, Equ | Neu | Ltu | Leu | Gtu | Geu | Nan);
@@ -65,7 +71,7 @@ pub const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
 
 /// `.and`, `.or`, `.xor` of a comparison and another predicate.
 #[inline(always)]
-pub const fn combine(combine: Combine, a: bool, b: bool) -> bool {
+pub(crate) const fn combine(combine: Combine, a: bool, b: bool) -> bool {
     match combine {
         Combine::And => a && b,
         Combine::Or => a || b,
@@ -77,7 +83,7 @@ pub const fn combine(combine: Combine, a: bool, b: bool) -> bool {
 /// the type compared: of a packed one both outcomes count, the lower half's first, and each gets
 /// 16 bits of the result; of a scalar one only the first.
 #[inline]
-pub fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
+pub(crate) fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
     let truth = match Format::of(result) {
         Some(format) => format.one(),
         None => mask(width(result)),
@@ -89,28 +95,16 @@ pub fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
     u64::from(outcomes.0) * truth
 }
 
-/// `slct`: whether `a` is taken. That is so where `c ≥ 0`, −0 included; a NaN takes `b`. `flush` is
-/// `.ftz`: a subnormal `c` is a zero. `sign` is `.s32` or `.f32`.
+/// `slct`: `a` where `c ≥ 0`, −0 included, else `b`, as of a NaN. `flush` is `.ftz`: a subnormal `c` is a zero.
+/// `sign` is `.s32` or `.f32`.
 #[inline]
-pub fn takes_first(sign: Type, flush: bool, c: u64) -> bool {
-    compare(Comparison::Ge, sign, flush, c, 0)
-}
-
-/// `slct`: `a` where `c ≥ 0`, else `b`, unchanged.
-#[inline]
-pub fn select_by_sign(sign: Type, flush: bool, a: u64, b: u64, c: u64) -> u64 {
-    if takes_first(sign, flush, c) { a } else { b }
-}
-
-/// `selp`: `a` where the predicate holds, else `b`.
-#[inline(always)]
-pub const fn select(a: u64, b: u64, predicate: bool) -> u64 {
-    if predicate { a } else { b }
+pub(crate) fn select_by_sign(sign: Type, flush: bool, a: u64, b: u64, c: u64) -> u64 {
+    if compare(Comparison::Ge, sign, flush, c, 0) { a } else { b }
 }
 
 /// `testp` (PTX ISA, "Floating-Point Instructions: testp"): "positive and negative zero are
 /// considered normal numbers". Of a type that isn't a floating-point one, false.
-pub fn test_property(property: FloatProperty, ty: Type, a: u64) -> bool {
+pub(crate) fn test_property(property: FloatProperty, ty: Type, a: u64) -> bool {
     let Some(format) = Format::of(ty) else { return false };
     let magnitude = a & format.magnitude();
     let subnormal = magnitude != 0 && magnitude < format.least_normal();

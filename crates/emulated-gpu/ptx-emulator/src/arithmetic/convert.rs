@@ -28,7 +28,7 @@ use crate::program::{FloatMode, Rounding, Type};
 /// destination, to an integer. Without one it is to nearest, and towards zero to an integer; the
 /// checker demands it wherever it matters. `b` is the second f32 of those that are packed.
 /// A conversion that the ISA lacks (of a packed type to another sort of type) gives 0.
-pub fn convert(
+pub(crate) fn convert(
     to: Type,
     from: Type,
     rounding: Option<Rounding>,
@@ -87,7 +87,7 @@ const fn pair(ty: Type) -> Option<u32> {
 /// destination register width for signed integers, and … zero-extended … for unsigned, bit-size, and
 /// floating-point types".
 #[inline]
-pub const fn extend_result(ty: Type, bits: u64) -> u64 {
+pub(crate) const fn extend_result(ty: Type, bits: u64) -> u64 {
     match ty {
         Type::S8 | Type::S16 | Type::S32 => super::bits::sign_extend(width(ty), bits) as u64,
         _ => bits,
@@ -233,7 +233,7 @@ fn double_nan(format: Format, a: u64) -> u64 {
 
 /// `cvt.f32.f16`, exact; NaN becomes 0x7fffffff.
 #[inline(always)]
-pub fn f16_to_f32(a: u16) -> f32 {
+pub(crate) fn f16_to_f32(a: u16) -> f32 {
     let magnitude = u32::from(a & 0x7fff);
     // With exponent and fraction moved into place, what lacks is a factor of 2^(127 − 15); times
     // this subnormal numbers come out right too.
@@ -248,7 +248,7 @@ pub fn f16_to_f32(a: u16) -> f32 {
 
 /// `cvt.rn.f16.f32`; NaN becomes 0x7fff.
 #[inline(always)]
-pub fn f32_to_f16(a: f32) -> u16 {
+pub(crate) fn f32_to_f16(a: f32) -> u16 {
     let magnitude = a.abs();
     let bits = if a.is_nan() {
         return 0x7fff;
@@ -267,13 +267,13 @@ pub fn f32_to_f16(a: f32) -> u16 {
 
 /// `cvt.f32.bf16`, exact; NaN becomes 0x7fffffff.
 #[inline(always)]
-pub fn bf16_to_f32(a: u16) -> f32 {
+pub(crate) fn bf16_to_f32(a: u16) -> f32 {
     super::host::canonical_f32(f32::from_bits(u32::from(a) << 16))
 }
 
 /// `cvt.rn.bf16.f32`; NaN becomes 0x7fff.
 #[inline(always)]
-pub fn f32_to_bf16(a: f32) -> u16 {
+pub(crate) fn f32_to_bf16(a: f32) -> u16 {
     let bits = a.to_bits();
     if a.is_nan() { 0x7fff } else { ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16 }
 }
@@ -286,14 +286,14 @@ fn tf32(a: f32, rounded: u32) -> u32 {
 
 /// `cvt.rna.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
-pub fn f32_to_tf32_away(a: f32) -> u32 {
+pub(crate) fn f32_to_tf32_away(a: f32) -> u32 {
     // Half of the last place kept. What carries over goes into the exponent, up to infinity.
     tf32(a, a.to_bits().wrapping_add(0x1000))
 }
 
 /// `cvt.rn.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
-pub fn f32_to_tf32(a: f32) -> u32 {
+pub(crate) fn f32_to_tf32(a: f32) -> u32 {
     // Half of the last place kept, less one where that is even already.
     let bits = a.to_bits();
     tf32(a, bits.wrapping_add(0xfff + (bits >> 13 & 1)))
@@ -301,31 +301,31 @@ pub fn f32_to_tf32(a: f32) -> u32 {
 
 /// `cvt.rz.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
-pub fn f32_to_tf32_towards_zero(a: f32) -> u32 {
+pub(crate) fn f32_to_tf32_towards_zero(a: f32) -> u32 {
     tf32(a, a.to_bits())
 }
 
 /// `cvt.rzi.s32.f32`: clamped, NaN gives 0.
 #[inline(always)]
-pub fn f32_to_s32(a: f32) -> i32 {
+pub(crate) fn f32_to_s32(a: f32) -> i32 {
     a as i32
 }
 
 /// `cvt.rn.f32.s32`
 #[inline(always)]
-pub fn s32_to_f32(a: i32) -> f32 {
+pub(crate) fn s32_to_f32(a: i32) -> f32 {
     a as f32
 }
 
 /// `cvt.rn.f32.u32`
 #[inline(always)]
-pub fn u32_to_f32(a: u32) -> f32 {
+pub(crate) fn u32_to_f32(a: u32) -> f32 {
     a as f32
 }
 
 /// `cvt.f64.f32`, exact; a NaN keeps its payload and becomes quiet.
 #[inline(always)]
-pub fn f32_to_f64(a: f32) -> f64 {
+pub(crate) fn f32_to_f64(a: f32) -> f64 {
     let bits = u64::from(a.to_bits());
     let nan = (bits & 0x8000_0000) << 32 | 0x7ff8 << 48 | (bits & 0x007f_ffff) << 29;
     if a.is_nan() { f64::from_bits(nan) } else { f64::from(a) }
@@ -333,7 +333,7 @@ pub fn f32_to_f64(a: f32) -> f64 {
 
 /// `cvt.rn.f32.f64`; NaN becomes 0x7fffffff.
 #[inline(always)]
-pub fn f64_to_f32(a: f64) -> f32 {
+pub(crate) fn f64_to_f32(a: f64) -> f32 {
     super::host::canonical_f32(a as f32)
 }
 

@@ -27,7 +27,7 @@ pub(crate) const fn is_pair(ty: Type) -> bool {
 
 /// `add`, `sub`, `mul`, `div`, `min`, `max`, `copysign` of `f16`, `f16x2`, `bf16`, `bf16x2`, `f32`
 /// and `f64`. Values are bits, zero-extended.
-pub fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b: u64) -> u64 {
+pub(crate) fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b: u64) -> u64 {
     let Some(format) = Format::of(ty) else { return 0 };
     if is_pair(ty) {
         let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
@@ -42,7 +42,7 @@ pub fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b: u64) 
 /// `neg`, `abs`, `rcp`, `sqrt` and the approximations.
 ///
 /// `neg` and `abs` give the canonical NaN for a NaN, except for f64, where its payload stays.
-pub fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> u64 {
+pub(crate) fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> u64 {
     let Some(format) = Format::of(ty) else { return 0 };
     if is_pair(ty) {
         let (low, high) = halves(a);
@@ -52,7 +52,7 @@ pub fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> u64 {
 }
 
 /// `fma`, and `mad` of floating-point types: `a · b + c` with one rounding.
-pub fn fma(mode: FloatMode, ty: Type, a: u64, b: u64, c: u64) -> u64 {
+pub(crate) fn fma(mode: FloatMode, ty: Type, a: u64, b: u64, c: u64) -> u64 {
     let Some(format) = Format::of(ty) else { return 0 };
     if is_pair(ty) {
         let ((a_low, a_high), (b_low, b_high), (c_low, c_high)) = (halves(a), halves(b), halves(c));
@@ -151,7 +151,13 @@ fn binary(op: FloatBinary, mode: FloatMode, format: Format, a: u64, b: u64) -> u
 }
 
 /// `add`, `sub`, `mul`, `div` on integers, without modifiers; other operations count as `div`.
-pub fn soft_binary(op: FloatBinary, rounding: Rounding, format: Format, a: u64, b: u64) -> u64 {
+pub(crate) fn soft_binary(
+    op: FloatBinary,
+    rounding: Rounding,
+    format: Format,
+    a: u64,
+    b: u64,
+) -> u64 {
     nan_of(format, &[a, b])
         .unwrap_or_else(|| exact_binary(op, rounding, format, a, b).round(format, rounding))
 }
@@ -167,7 +173,7 @@ fn exact_binary(op: FloatBinary, rounding: Rounding, format: Format, a: u64, b: 
 }
 
 /// `fma` on integers, without modifiers.
-pub fn soft_fma(rounding: Rounding, format: Format, a: u64, b: u64, c: u64) -> u64 {
+pub(crate) fn soft_fma(rounding: Rounding, format: Format, a: u64, b: u64, c: u64) -> u64 {
     nan_of(format, &[a, b, c])
         .unwrap_or_else(|| exact_fma(rounding, format, a, b, c).round(format, rounding))
 }
@@ -189,7 +195,7 @@ fn flush_result(
 }
 
 /// `sqrt` on integers, without modifiers.
-pub fn soft_sqrt(rounding: Rounding, format: Format, a: u64) -> u64 {
+pub(crate) fn soft_sqrt(rounding: Rounding, format: Format, a: u64) -> u64 {
     nan_of(format, &[a])
         .unwrap_or_else(|| Unpacked::new(format, a).square_root().round(format, rounding))
 }

@@ -4,7 +4,7 @@ use crate::program::Type;
 
 /// A binary floating-point format: a sign, an exponent, a fraction, from the top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub(crate) struct Format {
     exponent_bits: u32,
     pub(super) fraction_bits: u32,
     /// Whether the greatest exponent is kept for infinities and NaNs, as in IEEE 754. Without it
@@ -14,21 +14,21 @@ pub struct Format {
 
 impl Format {
     /// IEEE half precision.
-    pub const F16: Self = Self::ieee(5, 10);
+    pub(crate) const F16: Self = Self::ieee(5, 10);
     /// The upper half of [`Format::F32`].
-    pub const BF16: Self = Self::ieee(8, 7);
+    pub(crate) const BF16: Self = Self::ieee(8, 7);
     /// The 19 bits of `.tf32`; in a register they are the upper bits of 32.
-    pub const TF32: Self = Self::ieee(8, 10);
+    pub(crate) const TF32: Self = Self::ieee(8, 10);
     /// IEEE single precision.
-    pub const F32: Self = Self::ieee(8, 23);
+    pub(crate) const F32: Self = Self::ieee(8, 23);
     /// IEEE double precision.
-    pub const F64: Self = Self::ieee(11, 52);
+    pub(crate) const F64: Self = Self::ieee(11, 52);
     /// `.e4m3`: no infinities, NaN is 0x7f, the greatest number 448.
-    pub const E4M3: Self = Self { exponent_bits: 4, fraction_bits: 3, ieee: false };
+    pub(crate) const E4M3: Self = Self { exponent_bits: 4, fraction_bits: 3, ieee: false };
     /// `.e5m2`: the greatest number is 57344.
-    pub const E5M2: Self = Self::ieee(5, 2);
+    pub(crate) const E5M2: Self = Self::ieee(5, 2);
     /// The upper half of a double, in which `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` work.
-    pub const F64_UPPER: Self = Self::ieee(11, 20);
+    pub(crate) const F64_UPPER: Self = Self::ieee(11, 20);
 
     const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Self {
         Self { exponent_bits, fraction_bits, ieee: true }
@@ -37,7 +37,7 @@ impl Format {
     /// The format of a floating-point type, of one element where it is packed; `None` for integers
     /// and bits.
     #[inline]
-    pub const fn of(ty: Type) -> Option<Self> {
+    pub(crate) const fn of(ty: Type) -> Option<Self> {
         match ty {
             Type::F16 | Type::F16x2 => Some(Self::F16),
             Type::Bf16 | Type::Bf16x2 => Some(Self::BF16),
@@ -52,37 +52,37 @@ impl Format {
 
     /// The sign bit.
     #[inline]
-    pub const fn sign(self) -> u64 {
+    pub(crate) const fn sign(self) -> u64 {
         1 << (self.exponent_bits + self.fraction_bits)
     }
 
     /// Everything but the sign.
     #[inline]
-    pub const fn magnitude(self) -> u64 {
+    pub(crate) const fn magnitude(self) -> u64 {
         self.sign() - 1
     }
 
     /// 1.0
     #[inline]
-    pub const fn one(self) -> u64 {
+    pub(crate) const fn one(self) -> u64 {
         (self.bias() as u64) << self.fraction_bits
     }
 
     /// +∞; in `.e4m3`, which has none, NaN.
     #[inline]
-    pub const fn infinity(self) -> u64 {
+    pub(crate) const fn infinity(self) -> u64 {
         if self.ieee { self.magnitude() & !(self.least_normal() - 1) } else { self.magnitude() }
     }
 
     /// The greatest finite number.
     #[inline]
-    pub const fn greatest(self) -> u64 {
+    pub(crate) const fn greatest(self) -> u64 {
         self.infinity() - 1
     }
 
     /// The least normal number above 0.
     #[inline]
-    pub const fn least_normal(self) -> u64 {
+    pub(crate) const fn least_normal(self) -> u64 {
         1 << self.fraction_bits
     }
 
@@ -90,13 +90,13 @@ impl Format {
     /// for f32 ("Single-precision instructions return an unspecified NaN", this one in practice),
     /// 0xfff8000000000000 for f64.
     #[inline]
-    pub const fn nan(self) -> u64 {
+    pub(crate) const fn nan(self) -> u64 {
         if self.fraction_bits == 52 { 0xfff8_0000_0000_0000 } else { self.magnitude() }
     }
 
     /// Whether these bits are a NaN.
     #[inline]
-    pub const fn is_nan(self, bits: u64) -> bool {
+    pub(crate) const fn is_nan(self, bits: u64) -> bool {
         if self.ieee {
             bits & self.magnitude() > self.infinity()
         } else {
@@ -106,13 +106,13 @@ impl Format {
 
     /// Zero with the sign of `bits` where those are subnormal, else `bits`: `.ftz`.
     #[inline]
-    pub const fn flush(self, bits: u64) -> u64 {
+    pub(crate) const fn flush(self, bits: u64) -> u64 {
         if bits & self.magnitude() < self.least_normal() { bits & self.sign() } else { bits }
     }
 
     /// A number that orders as the values do, with −0 and +0 equal. NaNs have none.
     #[inline]
-    pub const fn order(self, bits: u64) -> i64 {
+    pub(crate) const fn order(self, bits: u64) -> i64 {
         let magnitude = (bits & self.magnitude()) as i64;
         if bits & self.sign() != 0 { -magnitude } else { magnitude }
     }

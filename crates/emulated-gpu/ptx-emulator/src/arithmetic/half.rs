@@ -13,37 +13,37 @@ use super::convert::{bf16_to_f32, f16_to_f32};
 
 /// `add.rn.f16`
 #[inline(always)]
-pub fn add_f16(a: u16, b: u16) -> u16 {
+pub(crate) fn add_f16(a: u16, b: u16) -> u16 {
     to_f16(from_f16(a) + from_f16(b))
 }
 
 /// `mul.rn.f16`
 #[inline(always)]
-pub fn mul_f16(a: u16, b: u16) -> u16 {
+pub(crate) fn mul_f16(a: u16, b: u16) -> u16 {
     to_f16(from_f16(a) * from_f16(b))
 }
 
 /// `fma.rn.f16`, with one rounding.
 #[inline(always)]
-pub fn fma_f16(a: u16, b: u16, c: u16) -> u16 {
+pub(crate) fn fma_f16(a: u16, b: u16, c: u16) -> u16 {
     to_f16(add_to_odd(from_f16(a) * from_f16(b), from_f16(c)))
 }
 
 /// `add.rn.bf16`
 #[inline(always)]
-pub fn add_bf16(a: u16, b: u16) -> u16 {
+pub(crate) fn add_bf16(a: u16, b: u16) -> u16 {
     to_bf16(from_bf16(a) + from_bf16(b))
 }
 
 /// `mul.rn.bf16`
 #[inline(always)]
-pub fn mul_bf16(a: u16, b: u16) -> u16 {
+pub(crate) fn mul_bf16(a: u16, b: u16) -> u16 {
     to_bf16(from_bf16(a) * from_bf16(b))
 }
 
 /// `fma.rn.bf16`, with one rounding.
 #[inline(always)]
-pub fn fma_bf16(a: u16, b: u16, c: u16) -> u16 {
+pub(crate) fn fma_bf16(a: u16, b: u16, c: u16) -> u16 {
     to_bf16(add_to_odd(from_bf16(a) * from_bf16(b), from_bf16(c)))
 }
 

@@ -19,44 +19,44 @@ const DEFAULT_NAN: u64 = 0xfff8_0000_0000_0000;
 
 /// A NaN becomes the one NaN of single precision, 0x7fffffff.
 #[inline(always)]
-pub fn canonical_f32(x: f32) -> f32 {
+pub(crate) fn canonical_f32(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { x }
 }
 
 /// `.ftz`: a subnormal number becomes the zero of its sign.
 #[inline(always)]
-pub fn flush_f32(x: f32) -> f32 {
+pub(crate) fn flush_f32(x: f32) -> f32 {
     if x.abs() < f32::MIN_POSITIVE { f32::from_bits(x.to_bits() & 0x8000_0000) } else { x }
 }
 
 /// `.sat`: clamped to \[0, 1\]; NaN and −0 become +0.
 #[inline(always)]
-pub fn saturate_f32(x: f32) -> f32 {
+pub(crate) fn saturate_f32(x: f32) -> f32 {
     // A comparison with NaN is false.
     if x > 0.0 { if x < 1.0 { x } else { 1.0 } } else { 0.0 }
 }
 
 /// `add.rn.f32`
 #[inline(always)]
-pub fn add_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn add_f32(a: f32, b: f32) -> f32 {
     canonical_f32(a + b)
 }
 
 /// `sub.rn.f32`
 #[inline(always)]
-pub fn sub_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn sub_f32(a: f32, b: f32) -> f32 {
     canonical_f32(a - b)
 }
 
 /// `mul.rn.f32`
 #[inline(always)]
-pub fn mul_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn mul_f32(a: f32, b: f32) -> f32 {
     canonical_f32(a * b)
 }
 
 /// `fma.rn.f32`, with one rounding.
 #[inline(always)]
-pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+pub(crate) fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
     canonical_f32(mul_add(a, b, c))
 }
 
@@ -72,7 +72,7 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
 /// the same `f32` as the exact sum, since it has more than two digits to spare (Boldo and Melquiond,
 /// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
 #[inline(always)]
-pub fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
+pub(crate) fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
     // What rounding took from it, exactly (Knuth's two-sum); NaN where the sum is no number.
@@ -87,13 +87,13 @@ pub fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
 
 /// `div.rn.f32`
 #[inline(always)]
-pub fn div_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn div_f32(a: f32, b: f32) -> f32 {
     canonical_f32(a / b)
 }
 
 /// `sqrt.rn.f32`
 #[inline(always)]
-pub fn sqrt_f32(a: f32) -> f32 {
+pub(crate) fn sqrt_f32(a: f32) -> f32 {
     // LLVM takes "NaN where the operand is less than 0, else the root" for the root alone, because
     // that is a NaN there too, if another one. It doesn't where the bits are asked.
     let root = a.sqrt().to_bits();
@@ -102,7 +102,7 @@ pub fn sqrt_f32(a: f32) -> f32 {
 
 /// `min.f32`: of a number and a NaN the number; −0 < +0.
 #[inline(always)]
-pub fn min_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn min_f32(a: f32, b: f32) -> f32 {
     // Equal values differ at most in the sign of a zero.
     let equal = f32::from_bits(a.to_bits() | b.to_bits());
     let least = if a < b || b.is_nan() { a } else { b };
@@ -111,7 +111,7 @@ pub fn min_f32(a: f32, b: f32) -> f32 {
 
 /// `max.f32`: of a number and a NaN the number; −0 < +0.
 #[inline(always)]
-pub fn max_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn max_f32(a: f32, b: f32) -> f32 {
     let equal = f32::from_bits(a.to_bits() & b.to_bits());
     let greatest = if a > b || b.is_nan() { a } else { b };
     canonical_f32(if a == b { equal } else { greatest })
@@ -119,20 +119,20 @@ pub fn max_f32(a: f32, b: f32) -> f32 {
 
 /// `add.rn.ftz.f32`. What is subnormal in a sum of normal numbers is exact.
 #[inline(always)]
-pub fn add_ftz_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn add_ftz_f32(a: f32, b: f32) -> f32 {
     flush_f32(add_f32(flush_f32(a), flush_f32(b)))
 }
 
 /// `mul.rn.ftz.f32`
 #[inline(always)]
-pub fn mul_ftz_f32(a: f32, b: f32) -> f32 {
+pub(crate) fn mul_ftz_f32(a: f32, b: f32) -> f32 {
     let (a, b) = (flush_f32(a), flush_f32(b));
     flush_result(mul_f32(a, b), (a + a) * b)
 }
 
 /// `fma.rn.ftz.f32`
 #[inline(always)]
-pub fn fma_ftz_f32(a: f32, b: f32, c: f32) -> f32 {
+pub(crate) fn fma_ftz_f32(a: f32, b: f32, c: f32) -> f32 {
     let (a, b, c) = (flush_f32(a), flush_f32(b), flush_f32(c));
     flush_result(fma_f32(a, b, c), mul_add(a + a, b, c + c))
 }
@@ -153,7 +153,7 @@ fn flush_result(result: f32, double: f32) -> f32 {
 /// The result of a double-precision operation on `a`, `b` and `c`, its NaN as the ISA wants it; an
 /// operand that the operation lacks is given as 0.
 #[inline(always)]
-pub fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
+pub(crate) fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
     let quiet = |x: f64| f64::from_bits(x.to_bits() | QUIET);
     let nan = if a.is_nan() {
         quiet(a)
@@ -169,37 +169,37 @@ pub fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
 
 /// `add.rn.f64`
 #[inline(always)]
-pub fn add_f64(a: f64, b: f64) -> f64 {
+pub(crate) fn add_f64(a: f64, b: f64) -> f64 {
     propagate_f64(a + b, a, b, 0.0)
 }
 
 /// `sub.rn.f64`
 #[inline(always)]
-pub fn sub_f64(a: f64, b: f64) -> f64 {
+pub(crate) fn sub_f64(a: f64, b: f64) -> f64 {
     propagate_f64(a - b, a, b, 0.0)
 }
 
 /// `mul.rn.f64`
 #[inline(always)]
-pub fn mul_f64(a: f64, b: f64) -> f64 {
+pub(crate) fn mul_f64(a: f64, b: f64) -> f64 {
     propagate_f64(a * b, a, b, 0.0)
 }
 
 /// `fma.rn.f64`, with one rounding.
 #[inline(always)]
-pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     propagate_f64(a.mul_add(b, c), a, b, c)
 }
 
 /// `div.rn.f64`
 #[inline(always)]
-pub fn div_f64(a: f64, b: f64) -> f64 {
+pub(crate) fn div_f64(a: f64, b: f64) -> f64 {
     propagate_f64(a / b, a, b, 0.0)
 }
 
 /// `sqrt.rn.f64`
 #[inline(always)]
-pub fn sqrt_f64(a: f64) -> f64 {
+pub(crate) fn sqrt_f64(a: f64) -> f64 {
     // By the bits, for the reason that `sqrt_f32` gives.
     let (operand, root) = (a.to_bits(), a.sqrt().to_bits());
     let infinity = 0x7ff0_0000_0000_0000;

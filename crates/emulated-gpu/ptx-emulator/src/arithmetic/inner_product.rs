@@ -9,7 +9,7 @@ use crate::program::{FloatMode, Type};
 /// `c[n] + Σ a[k]·b[k][n]` of factors of up to 9 bits, 256 at most. With `saturate` the sum is limited to
 /// what 32 bits hold, else its low bits stay; the products themselves always fit.
 #[inline(always)]
-pub fn integers(a: &[i32], b: &[[i32; COLUMNS]], c: &mut [i32; COLUMNS], saturate: bool) {
+pub(crate) fn integers(a: &[i32], b: &[[i32; COLUMNS]], c: &mut [i32; COLUMNS], saturate: bool) {
     let mut sums = [0_i32; COLUMNS];
     for (a, b) in a.iter().zip(b) {
         for n in 0..COLUMNS {
@@ -23,7 +23,7 @@ pub fn integers(a: &[i32], b: &[[i32; COLUMNS]], c: &mut [i32; COLUMNS], saturat
 
 /// `c[n]` and how many bits are left of words after `xor`, or after `and`.
 #[inline(always)]
-pub fn bits(a: &[u32], b: &[[u32; COLUMNS]], c: &mut [i32; COLUMNS], xor: bool) {
+pub(crate) fn bits(a: &[u32], b: &[[u32; COLUMNS]], c: &mut [i32; COLUMNS], xor: bool) {
     for (a, b) in a.iter().zip(b) {
         for n in 0..COLUMNS {
             let left = if xor { a ^ b[n] } else { a & b[n] };
@@ -34,7 +34,7 @@ pub fn bits(a: &[u32], b: &[[u32; COLUMNS]], c: &mut [i32; COLUMNS], xor: bool) 
 
 /// `c[n] + Σ a[k]·b[k][n]` in double precision: one fused multiply-add after another, from the first
 /// factors on, as it was measured on a 9.0 (the ISA leaves the order open).
-pub fn doubles(a: &[u64], b: &[[u64; COLUMNS]], c: &mut [u64; COLUMNS], mode: FloatMode) {
+pub(crate) fn doubles(a: &[u64], b: &[[u64; COLUMNS]], c: &mut [u64; COLUMNS], mode: FloatMode) {
     for (&a, b) in a.iter().zip(b) {
         for n in 0..COLUMNS {
             c[n] = fma(mode, Type::F64, a, b[n], c[n]);

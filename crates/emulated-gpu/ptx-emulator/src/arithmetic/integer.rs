@@ -19,7 +19,7 @@ use crate::program::{IntBinary, IntUnary, Type};
 ///   width N are clamped to N."
 /// - `mul24` and its like take the lowest 24 bits of each operand, with the sign for `.s32`.
 /// - The result of `mul.wide` is twice as wide as `ty`.
-pub fn int_binary(op: IntBinary, ty: Type, a: u64, b: u64) -> u64 {
+pub(crate) fn int_binary(op: IntBinary, ty: Type, a: u64, b: u64) -> u64 {
     let half = match ty {
         Type::U16x2 => Type::U16,
         Type::S16x2 => Type::S16,
@@ -76,7 +76,7 @@ fn wrap_or_clamp(ty: Type, saturate: bool, value: i128) -> u64 {
 
 /// A unary operation on integers or bits. `popc`, `clz` and `bfind` give a u32; of the least number
 /// `neg` and `abs` give itself.
-pub fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
+pub(crate) fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
     let width = width(ty);
     let a = a & mask(width);
     match op {
@@ -102,7 +102,7 @@ pub fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
 
 /// `mad.lo`, `mad.hi`, `mad.wide`, `mad24.lo`, `mad24.hi`: the product as [`int_binary`] has it, plus
 /// `c`, which with `mad.wide` is twice as wide as `ty`. `saturate` clamps the sum (`.hi.sat.s32`).
-pub fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c: u64) -> u64 {
+pub(crate) fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c: u64) -> u64 {
     let product = int_binary(op, ty, a, b);
     if op == IntBinary::MulWide {
         return product.wrapping_add(c) & mask(2 * width(ty));
@@ -121,7 +121,7 @@ pub fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c: u64) 
 /// `addc` and `madc` what additions wrote. Where they are mixed, what decides is the machine code
 /// that ptxas makes, which has one flag for both (`IADD3.X R, ~R, P`); NVIDIA's own division of 128
 /// bits relies on it: it reads a comparison by `subc.cc` with `addc`.
-pub fn carry(
+pub(crate) fn carry(
     subtract: bool,
     product: Option<IntBinary>,
     ty: Type,
@@ -139,62 +139,62 @@ pub fn carry(
 }
 
 /// `sad`: `c + |a − b|`.
-pub fn sad(ty: Type, a: u64, b: u64, c: u64) -> u64 {
+pub(crate) fn sad(ty: Type, a: u64, b: u64, c: u64) -> u64 {
     let distance = integer_value(ty, a).abs_diff(integer_value(ty, b));
     (distance as u64).wrapping_add(c) & mask(width(ty))
 }
 
 /// `shl.b32` by any amount.
 #[inline(always)]
-pub const fn shl_b32(a: u32, amount: u32) -> u32 {
+pub(crate) const fn shl_b32(a: u32, amount: u32) -> u32 {
     if amount < 32 { a << amount } else { 0 }
 }
 
 /// `shl.b64` by any amount.
 #[inline(always)]
-pub const fn shl_b64(a: u64, amount: u32) -> u64 {
+pub(crate) const fn shl_b64(a: u64, amount: u32) -> u64 {
     if amount < 64 { a << amount } else { 0 }
 }
 
 /// `shr.u32` and `shr.b32` by any amount.
 #[inline(always)]
-pub const fn shr_u32(a: u32, amount: u32) -> u32 {
+pub(crate) const fn shr_u32(a: u32, amount: u32) -> u32 {
     if amount < 32 { a >> amount } else { 0 }
 }
 
 /// `shr.u64` and `shr.b64` by any amount.
 #[inline(always)]
-pub const fn shr_u64(a: u64, amount: u32) -> u64 {
+pub(crate) const fn shr_u64(a: u64, amount: u32) -> u64 {
     if amount < 64 { a >> amount } else { 0 }
 }
 
 /// `shr.s32` by any amount: beyond the width all bits are the sign.
 #[inline(always)]
-pub const fn shr_s32(a: i32, amount: u32) -> i32 {
+pub(crate) const fn shr_s32(a: i32, amount: u32) -> i32 {
     a >> if amount < 32 { amount } else { 31 }
 }
 
 /// `shr.s64` by any amount.
 #[inline(always)]
-pub const fn shr_s64(a: i64, amount: u32) -> i64 {
+pub(crate) const fn shr_s64(a: i64, amount: u32) -> i64 {
     a >> if amount < 64 { amount } else { 63 }
 }
 
 /// `mul.hi.u32`
 #[inline(always)]
-pub const fn mul_hi_u32(a: u32, b: u32) -> u32 {
+pub(crate) const fn mul_hi_u32(a: u32, b: u32) -> u32 {
     ((a as u64 * b as u64) >> 32) as u32
 }
 
 /// `mul.hi.s32`
 #[inline(always)]
-pub const fn mul_hi_s32(a: i32, b: i32) -> i32 {
+pub(crate) const fn mul_hi_s32(a: i32, b: i32) -> i32 {
     ((a as i64 * b as i64) >> 32) as i32
 }
 
 /// `div.u32`; by zero all ones.
 #[inline(always)]
-pub const fn div_u32(a: u32, b: u32) -> u32 {
+pub(crate) const fn div_u32(a: u32, b: u32) -> u32 {
     match a.checked_div(b) {
         Some(quotient) => quotient,
         None => u32::MAX,
@@ -203,7 +203,7 @@ pub const fn div_u32(a: u32, b: u32) -> u32 {
 
 /// `rem.u32`; by zero all ones.
 #[inline(always)]
-pub const fn rem_u32(a: u32, b: u32) -> u32 {
+pub(crate) const fn rem_u32(a: u32, b: u32) -> u32 {
     match a.checked_rem(b) {
         Some(remainder) => remainder,
         None => u32::MAX,
@@ -212,12 +212,12 @@ pub const fn rem_u32(a: u32, b: u32) -> u32 {
 
 /// `div.s32`; by zero −1.
 #[inline(always)]
-pub const fn div_s32(a: i32, b: i32) -> i32 {
+pub(crate) const fn div_s32(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { a.wrapping_div(b) }
 }
 
 /// `rem.s32`; by zero −1.
 #[inline(always)]
-pub const fn rem_s32(a: i32, b: i32) -> i32 {
+pub(crate) const fn rem_s32(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { a.wrapping_rem(b) }
 }

@@ -12,7 +12,7 @@ use crate::program::Rounding;
 
 /// What is left of a number when its format is taken away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Magnitude {
+pub(crate) enum Magnitude {
     /// Not a number.
     Nan,
     /// An infinity.
@@ -30,18 +30,18 @@ pub enum Magnitude {
 
 /// A sign and a [`Magnitude`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unpacked {
+pub(crate) struct Unpacked {
     /// Whether the sign is set.
-    pub negative: bool,
+    pub(crate) negative: bool,
     /// The rest.
-    pub magnitude: Magnitude,
+    pub(crate) magnitude: Magnitude,
 }
 
 impl Unpacked {
     const NAN: Self = Self { negative: false, magnitude: Magnitude::Nan };
 
     /// Takes the bits of a format apart.
-    pub fn new(format: Format, bits: u64) -> Self {
+    pub(crate) fn new(format: Format, bits: u64) -> Self {
         let negative = bits & format.sign() != 0;
         let field = ((bits & format.magnitude()) >> format.fraction_bits) as i32;
         let fraction = bits & (format.least_normal() - 1);
@@ -66,7 +66,7 @@ impl Unpacked {
     }
 
     /// An integer.
-    pub fn integer(value: i128) -> Self {
+    pub(crate) fn integer(value: i128) -> Self {
         let magnitude = match value.unsigned_abs() {
             0 => Magnitude::Zero,
             significand => Magnitude::Finite { exponent: 0, significand },
@@ -77,7 +77,7 @@ impl Unpacked {
     /// The nearest number of the format, by this rounding, as its bits. What is too great becomes
     /// an infinity or the greatest finite number, as IEEE 754 says for the rounding; in a format
     /// without infinities always the latter.
-    pub fn round(self, format: Format, rounding: Rounding) -> u64 {
+    pub(crate) fn round(self, format: Format, rounding: Rounding) -> u64 {
         let sign = if self.negative { format.sign() } else { 0 };
         let (exponent, significand) = match self.magnitude {
             Magnitude::Nan => return format.nan(),
@@ -110,7 +110,7 @@ impl Unpacked {
     /// "tininess after rounding"). Some of what [`Unpacked::round`] rounds up to the least normal
     /// number is, because subnormal numbers have fewer digits. The ISA doesn't say; this is how
     /// ptxas folds constants.
-    pub fn is_tiny(self, format: Format, rounding: Rounding) -> bool {
+    pub(crate) fn is_tiny(self, format: Format, rounding: Rounding) -> bool {
         let Magnitude::Finite { exponent, significand } = self.magnitude else { return false };
         let top = exponent + significand.ilog2() as i32;
         let fraction_bits = format.fraction_bits as i32;
@@ -123,7 +123,7 @@ impl Unpacked {
     }
 
     /// The nearest integer, by this rounding; a zero keeps the sign.
-    pub fn round_to_integer(self, rounding: Rounding) -> Self {
+    pub(crate) fn round_to_integer(self, rounding: Rounding) -> Self {
         let Magnitude::Finite { exponent, significand } = self.magnitude else { return self };
         if exponent >= 0 {
             return self;
@@ -137,7 +137,7 @@ impl Unpacked {
 
     /// `self · other`, exactly. Both significands have to be at most 64 bits long, as those of all
     /// formats are.
-    pub fn multiply(self, other: Self) -> Self {
+    pub(crate) fn multiply(self, other: Self) -> Self {
         use Magnitude::{Finite, Infinite, Nan, Zero};
         let magnitude = match (self.magnitude, other.magnitude) {
             (Nan, _) | (_, Nan) | (Zero, Infinite) | (Infinite, Zero) => return Self::NAN,
@@ -152,7 +152,7 @@ impl Unpacked {
 
     /// `self + other`. The rounding decides the sign of an exact zero. Operands may be products of
     /// two doubles: 106 bits.
-    pub fn add(self, other: Self, rounding: Rounding) -> Self {
+    pub(crate) fn add(self, other: Self, rounding: Rounding) -> Self {
         use Magnitude::{Finite, Infinite, Nan, Zero};
         let exact_zero = Self { negative: rounding == Rounding::Down, magnitude: Zero };
         match (self.magnitude, other.magnitude) {
@@ -186,7 +186,7 @@ impl Unpacked {
     }
 
     /// `self / other`. Both significands have to be at most 63 bits long.
-    pub fn divide(self, other: Self) -> Self {
+    pub(crate) fn divide(self, other: Self) -> Self {
         use Magnitude::{Finite, Infinite, Nan, Zero};
         let magnitude = match (self.magnitude, other.magnitude) {
             (Nan, _) | (_, Nan) | (Zero, Zero) | (Infinite, Infinite) => return Self::NAN,
@@ -203,7 +203,7 @@ impl Unpacked {
     }
 
     /// The square root; of −0 it is −0, of what is less NaN.
-    pub fn square_root(self) -> Self {
+    pub(crate) fn square_root(self) -> Self {
         use Magnitude::{Finite, Nan, Zero};
         let (exponent, significand) = match self.magnitude {
             Nan => return Self::NAN,

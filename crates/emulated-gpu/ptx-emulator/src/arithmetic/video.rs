@@ -11,7 +11,7 @@ use crate::program::{
 
 /// The result of one, on the bits of its operands.
 #[must_use]
-pub fn video(form: &Video, a: u32, b: u32, c: u32) -> u32 {
+pub(crate) fn video(form: &Video, a: u32, b: u32, c: u32) -> u32 {
     match form {
         Video::Scalar(scalar) => one(scalar, a, b, c),
         Video::Mad(mad) => multiply(mad, a, b, c),

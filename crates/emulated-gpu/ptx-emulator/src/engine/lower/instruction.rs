@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Lowering;
 use super::slots::signed;
-use crate::arithmetic;
+use crate::arithmetic::{self, convert::extend_result};
 use crate::engine::code::{Action, Barrier, BarrierKind};
 use crate::engine::collective::{Collective, CollectiveKind};
 use crate::engine::registers::{SINK_PREDICATE, Slot, Width, lanes};
@@ -195,13 +195,11 @@ impl Lowering<'_> {
                         .filter(|_| !integer || is_integer(to));
                     let expected = [(d, super::slots::width(to)), (a, super::slots::width(from))];
                     if !self.fast(compute, &expected) {
-                        let unused = 64 - to.bits().min(64);
                         let extend = signed(to) && d.width != super::slots::width(to);
                         self.lanes1(d, a, move |a| {
                             let value =
                                 arithmetic::convert(to, from, rounding, integer, mode, a, None);
-                            let extended = ((value << unused) as i64 >> unused) as u64;
-                            if extend { extended } else { value }
+                            if extend { extend_result(to, value) } else { value }
                         });
                     }
                     return;

@@ -2,11 +2,11 @@
 //! from outside on what `oracle` says too, infinities and NaNs included. It has no square root.
 
 use super::oracle::{BF16, F16, F32, F64, ROUNDINGS, Shape, bits, config};
+use crate::arithmetic::float::{soft_binary, soft_fma};
+use crate::arithmetic::format::Format;
+use crate::arithmetic::soft::Unpacked;
+use crate::program::{Approximate, FloatBinary, Rounding};
 use proptest::prelude::*;
-use ptx_emulator::arithmetic::float::{soft_binary, soft_fma};
-use ptx_emulator::arithmetic::format::Format;
-use ptx_emulator::arithmetic::soft::Unpacked;
-use ptx_emulator::program::{Approximate, FloatBinary, Rounding};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 

@@ -1,10 +1,10 @@
 //! Integers: values written down, and Rust's own integer types as the second opinion.
 
 use super::oracle::config;
+use crate::arithmetic::integer as fast;
+use crate::arithmetic::{carry, int_binary, int_mad, int_unary, sad};
+use crate::program::{IntBinary, IntUnary, Type};
 use proptest::prelude::*;
-use ptx_emulator::arithmetic::integer as fast;
-use ptx_emulator::arithmetic::{carry, int_binary, int_mad, int_unary, sad};
-use ptx_emulator::program::{IntBinary, IntUnary, Type};
 
 const ADD: IntBinary = IntBinary::Add { saturate: false };
 const SUB: IntBinary = IntBinary::Sub { saturate: false };

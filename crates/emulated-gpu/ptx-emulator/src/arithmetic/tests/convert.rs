@@ -2,10 +2,10 @@
 //! rounding in `rounding.rs`.
 
 use super::oracle::{F32, F64, PLAIN, Random, config};
+use crate::arithmetic::convert as fast;
+use crate::arithmetic::convert;
+use crate::program::{FloatMode, Rounding, Type};
 use proptest::prelude::*;
-use ptx_emulator::arithmetic::convert as fast;
-use ptx_emulator::arithmetic::convert;
-use ptx_emulator::program::{FloatMode, Rounding, Type};
 
 pub(super) const NEAREST: Option<Rounding> = Some(Rounding::NearestEven);
 pub(super) const ZERO: Option<Rounding> = Some(Rounding::TowardsZero);
@@ -300,8 +300,8 @@ proptest! {
             for from in TYPES {
                 for rounding in [None, NEAREST, DOWN, Some(Rounding::NearestAway)] {
                     let result = convert(to, from, rounding, all & 8 != 0, mode, a, b);
-                    prop_assert_eq!(result & !ptx_emulator::arithmetic::bits::mask(
-                        ptx_emulator::arithmetic::bits::width(to)), 0, "{:?} {:?}", to, from);
+                    prop_assert_eq!(result & !crate::arithmetic::bits::mask(
+                        crate::arithmetic::bits::width(to)), 0, "{:?} {:?}", to, from);
                 }
             }
         }

@@ -1,9 +1,7 @@
 //! `setp`, `set`, `slct`, `selp`, `testp`.
 
-use ptx_emulator::arithmetic::{
-    combine, compare, compare_both, select, select_by_sign, set_value, test_property,
-};
-use ptx_emulator::program::{Combine, Comparison, FloatProperty, Type};
+use crate::arithmetic::{combine, compare, compare_both, select_by_sign, set_value, test_property};
+use crate::program::{Combine, Comparison, FloatProperty, Type};
 
 const ALL: [Comparison; 14] = [
     Comparison::Eq,
@@ -158,8 +156,6 @@ fn set_writes_all_ones_or_one() {
 
 #[test]
 fn selection() {
-    assert_eq!(select(1, 2, true), 1);
-    assert_eq!(select(1, 2, false), 2);
     let pick = |ty, flush, c| select_by_sign(ty, flush, 1, 2, c);
     assert_eq!(pick(Type::S32, false, 0), 1);
     assert_eq!(pick(Type::S32, false, 0xffff_ffff), 2);

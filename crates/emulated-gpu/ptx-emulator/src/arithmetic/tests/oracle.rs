@@ -2,12 +2,12 @@
 //! search for the neighbours among all numbers of a format. Nothing here shifts or sticks bits as
 //! the code under test does, and as APFloat does, which `apfloat` asks too.
 
+use crate::program::{FloatMode, Rounding};
 use num_bigint::BigUint;
 use proptest::prelude::*;
-use ptx_emulator::program::{FloatMode, Rounding};
 use std::cmp::Ordering;
 
-pub(crate) use crate::random::Random;
+pub(crate) use super::random::Random;
 
 /// A format: the widths of exponent and fraction.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 
 use super::convert::{NAN, NEAREST, RELU, SATURATE, ZERO, bits, plain};
 use super::oracle::{F16, PLAIN};
-use ptx_emulator::arithmetic::convert as fast;
-use ptx_emulator::arithmetic::convert;
-use ptx_emulator::program::{Rounding, Type};
+use crate::arithmetic::convert as fast;
+use crate::arithmetic::convert;
+use crate::program::{Rounding, Type};
 
 #[test]
 fn nans_and_clamps_between_floats() {

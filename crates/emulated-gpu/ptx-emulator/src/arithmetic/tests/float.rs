@@ -1,10 +1,10 @@
 //! f32 and f64: special values, modifiers, minimum and maximum. Exact rounding is in `rounding.rs`.
 
 use super::oracle::{F32, PLAIN, Random, mode};
-use ptx_emulator::arithmetic::approximate::rsqrt_approx_f32;
-use ptx_emulator::arithmetic::host::{self, flush_f32, max_f32, min_f32, saturate_f32};
-use ptx_emulator::arithmetic::{float_binary, float_unary, fma};
-use ptx_emulator::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
+use crate::arithmetic::approximate::rsqrt_approx_f32;
+use crate::arithmetic::host::{self, flush_f32, max_f32, min_f32, saturate_f32};
+use crate::arithmetic::{float_binary, float_unary, fma};
+use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
 const NAN: u64 = 0x7fff_ffff;
 const INF: u64 = 0x7f80_0000;

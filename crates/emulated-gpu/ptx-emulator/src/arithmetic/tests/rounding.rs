@@ -3,11 +3,11 @@
 use super::oracle::{
     BF16, E5M2, Exact, F16, F32, F64, ROUNDINGS, Random, Shape, TF32, bits, config, mode, rounding,
 };
+use crate::arithmetic::float::{soft_binary, soft_fma, soft_sqrt};
+use crate::arithmetic::format::Format;
+use crate::arithmetic::{convert, float_binary, float_unary, fma};
+use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 use proptest::prelude::*;
-use ptx_emulator::arithmetic::float::{soft_binary, soft_fma, soft_sqrt};
-use ptx_emulator::arithmetic::format::Format;
-use ptx_emulator::arithmetic::{convert, float_binary, float_unary, fma};
-use ptx_emulator::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
 const DIV: FloatBinary = FloatBinary::Div { approximate: Approximate::No };
 

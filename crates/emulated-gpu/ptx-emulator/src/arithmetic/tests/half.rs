@@ -1,8 +1,8 @@
 //! f16, f16x2, bf16, bf16x2: modifiers and special values. Exact rounding is in `rounding.rs`.
 
 use super::oracle::{PLAIN, mode};
-use ptx_emulator::arithmetic::{float_binary, float_unary, fma};
-use ptx_emulator::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
+use crate::arithmetic::{float_binary, float_unary, fma};
+use crate::program::{FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
 const MIN: FloatBinary = FloatBinary::Min { nan: false, xorsign_abs: false };
 const MAX: FloatBinary = FloatBinary::Max { nan: false, xorsign_abs: false };

@@ -1,8 +1,8 @@
 //! The approximations: special values as in the ISA's tables, recorded values, measured errors.
 
 use super::oracle::PLAIN;
-use ptx_emulator::arithmetic::{approximate as fast, float_binary, float_unary};
-use ptx_emulator::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Type};
+use crate::arithmetic::{approximate as fast, float_binary, float_unary};
+use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Type};
 
 const NAN: u64 = 0x7fff_ffff;
 const INF: u64 = 0x7f80_0000;

@@ -1,11 +1,11 @@
 //! Bit fields, bytes and dot products: values written down, and the loops of the ISA.
 
 use super::oracle::config;
-use proptest::prelude::*;
-use ptx_emulator::arithmetic::{
+use crate::arithmetic::{
     bit_extract, bit_insert, dot_product, find_nth_set, funnel_shift, lop3, permute,
 };
-use ptx_emulator::program::{Permute, Type};
+use crate::program::{Permute, Type};
+use proptest::prelude::*;
 
 const NONE: u64 = 0xffff_ffff;
 
