@@ -20,8 +20,7 @@ pub struct Source {
 
 impl Source {
     /// The line (from 1), the column in characters (from 1) of a byte, and the text of its line.
-    #[must_use]
-    pub fn line_of(&self, byte: u32) -> (usize, usize, &str) {
+    pub(crate) fn line_of(&self, byte: u32) -> (usize, usize, &str) {
         let byte = self.text.floor_char_boundary(byte as usize);
         let before = &self.text[..byte];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -274,8 +274,7 @@ pub fn of_module(module: &Module, source: &Source) -> String {
 }
 
 /// What can't be run of a module that is refused, by the texts of its lines that errors are in.
-#[must_use]
-pub fn of_errors<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn of_errors<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let (mut text, mut refused) = (String::new(), 0);
     for line in lines {
         refused += 1;

@@ -31,8 +31,7 @@ pub struct ParameterLayout {
 
 impl ParameterLayout {
     /// Whether it is one element, not an array, which PTX passes structures as.
-    #[must_use]
-    pub fn is_scalar(&self) -> bool {
+    pub(crate) fn is_scalar(&self) -> bool {
         u64::from(self.size) == self.element.bytes()
     }
 }

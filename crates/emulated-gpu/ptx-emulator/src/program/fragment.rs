@@ -38,8 +38,7 @@ impl Fragment {
     }
 
     /// Whether it is of the instruction that multiplies four pairs of matrices.
-    #[must_use]
-    pub fn is_fourfold(&self) -> bool {
+    pub(crate) fn is_fourfold(&self) -> bool {
         let factor = self.role == Role::C || self.element == Element::F16;
         factor
             && self.holding == Holding::Drawn
