@@ -1,32 +1,12 @@
 //! Faults, planted one at a time: both instruments name the tensor and the step of every one, and most
 //! are explained. Some readings were written with some of them in sight, and none with the blind ones.
 
-#[path = "../examples/planted/blind.rs"]
-mod blind;
-#[path = "../examples/planted/blind_more.rs"]
-mod blind_more;
-#[path = "../examples/planted/cuda_c.rs"]
-mod cuda_c;
-#[path = "../examples/planted/cuda_c_more.rs"]
-mod cuda_c_more;
-#[path = "../examples/planted/faults.rs"]
+#[path = "../examples/planted/faults/mod.rs"]
 mod faults;
-#[path = "../examples/planted/in_rust.rs"]
-mod in_rust;
-#[path = "../examples/planted/last.rs"]
-mod last;
-#[path = "../examples/planted/network.rs"]
-mod network;
-#[path = "../examples/planted/one_launch.rs"]
-mod one_launch;
-#[path = "../examples/planted/plant.rs"]
-mod plant;
-#[path = "../examples/planted/tiled.rs"]
-mod tiled;
 
 use std::path::Path;
 
-use faults::Fault;
+use faults::{Fault, Table, plant};
 use gpu::Gpu;
 use serde_json::{Value, json};
 
@@ -67,9 +47,9 @@ fn tried(fault: &Fault, gpu: &Gpu, path: &Path) -> Tried {
 
 #[test]
 fn every_planted_fault_is_found_and_most_are_explained() {
-    let mut faults = faults::faults();
+    let Table { seen: mut faults, blind } = Table::read().unwrap();
     let in_sight = faults.len();
-    faults.extend(blind::faults());
+    faults.extend(blind);
     assert!(in_sight >= 100 && faults.len() >= in_sight + 40, "{in_sight} of {}", faults.len());
     let folder = tempfile::tempdir().unwrap();
     // No fault knows of another: half of them on a thread of its own.
@@ -112,14 +92,11 @@ fn in_browser(folder: &Path, pages: &[&Value]) {
 /// The same with nothing planted: no fault is found.
 #[test]
 fn without_a_fault_nothing_is_found() {
-    let fault = Fault {
-        what: "nothing",
-        says: "",
-        planted: faults::Planted::Between(|_| {}),
-        on: "softmax-steps",
-        step: 0,
-        tensor: tensor::TensorName::W(1),
-    };
-    let said = plant::plant(&fault, &plant::device().unwrap()).unwrap();
+    let nothing = r#"
+        blind = []
+        seen = [{what = "nothing", between = "nothing", run = "softmax-steps", tensor = "w1", reading = ""}]
+    "#;
+    let fault = &Table::parse(nothing).unwrap().seen[0];
+    let said = plant::plant(fault, &plant::device().unwrap()).unwrap();
     assert_eq!((said.alone, said.compared), (None, None));
 }

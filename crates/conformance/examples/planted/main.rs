@@ -1,4 +1,5 @@
-//! Plants faults, one at a time, and writes what tensor-diff says of each as a table in Markdown:
+//! Plants the faults of `faults.toml`, one at a time, and prints tensor-diff's verdicts as a table in
+//! Markdown:
 //!
 //!     cargo run -p conformance --example planted
 //!
@@ -8,17 +9,7 @@
 //! What a faulty kernel reads may be what another block has not written yet. With
 //! `EMULATED_GPU_DETERMINISTIC=1` the table is the same on every machine.
 
-mod blind;
-mod blind_more;
-mod cuda_c;
-mod cuda_c_more;
 mod faults;
-mod in_rust;
-mod last;
-mod network;
-mod one_launch;
-mod plant;
-mod tiled;
 
 use std::path::PathBuf;
 
@@ -26,6 +17,8 @@ use clap::Parser;
 use host::println;
 use tensor::TensorName;
 use training::{Error, Result};
+
+use faults::{Table, plant};
 
 /// Which faults, and where their pages go.
 #[derive(Parser)]
@@ -51,12 +44,18 @@ fn main() -> Result<()> {
     println!("| planted in | fault | wrong tensor | found alone | against PyTorch | reading |");
     println!("|---|---|---|---|---|---|");
     let (mut found, mut read, mut told, mut all) = (0, 0, 0, 0);
-    for fault in if options.blind { blind::faults() } else { faults::faults() } {
+    let table = Table::read()?;
+    for fault in if options.blind { table.blind } else { table.seen } {
         let said = plant::plant(&fault, &gpu)?;
         let tick = |by: Option<(u64, TensorName)>| match by {
             Some(by) if by == (fault.step, fault.tensor) => "yes".into(),
             Some((step, tensor)) => format!("no: `{tensor}`, step {step}"),
             None => "no".to_owned(),
+        };
+        let reading = match &said.reading {
+            Some(reading) if said.is_read(&fault) => reading.clone(),
+            Some(reading) => format!("not the cause: {reading}"),
+            None => "unexplained".into(),
         };
         println!(
             "| {} | {} | `{}`, step {} | {} | {} | {} |",
@@ -66,7 +65,7 @@ fn main() -> Result<()> {
             fault.step,
             tick(said.alone),
             tick(said.compared),
-            said.told(&fault)
+            reading
         );
         if let Some(folder) = &pages {
             let path = folder.join(format!("{all:03}.html"));

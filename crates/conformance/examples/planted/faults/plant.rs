@@ -1,4 +1,4 @@
-//! Runs a level with a fault, and what the two instruments say of it.
+//! Runs a level with a fault, and collects what the two instruments report.
 #![allow(
     unsafe_code,
     reason = "a planted fault is a promise that isn't kept; the emulated GPU looks first"
@@ -11,9 +11,9 @@ use gpu::transfer::Strategy;
 use gpu::{Choice, Compiler, Gpu, KERNELS, Profile};
 use level2_cuda_naive::{Level2, PerSample};
 use level3_cublas::{Gemm, Level3, Setup};
-use level4_ptx::Level4;
+use level4_ptx::{Level4, Rung};
 use tempfile::TempDir;
-use tensor::{Dump, TensorName};
+use tensor::{Dump, Network, TensorName};
 use tensor_diff::{
     Candidate, Deviation, Divergence, PatternKind, RunComparison, compare_runs, judge_run,
     write_page,
@@ -21,8 +21,8 @@ use tensor_diff::{
 use training::dump::{Inputs, Steps, header, run};
 use training::{Error, Level, Preset, Result};
 
-use crate::faults::{Fault, Planted};
-use crate::network::Wrong;
+use super::network::{Change, Wrong};
+use super::{Fault, Planted, code};
 
 /// What was said of a fault.
 pub(crate) struct Said {
@@ -48,17 +48,7 @@ impl Said {
 
     /// Whether the reading says what was planted.
     pub(crate) fn is_read(&self, fault: &Fault) -> bool {
-        self.reading.as_ref().is_some_and(|reading| reading.contains(fault.says))
-    }
-
-    /// What a table has in its last column.
-    #[allow(dead_code, reason = "the test prints no table")]
-    pub(crate) fn told(&self, fault: &Fault) -> String {
-        match &self.reading {
-            Some(reading) if self.is_read(fault) => reading.clone(),
-            Some(reading) => format!("not the cause: {reading}"),
-            None => "unexplained".into(),
-        }
+        self.reading.as_ref().is_some_and(|reading| reading.contains(&fault.reading))
     }
 
     /// The page of the comparison, and the worst element of the tensor that it names first.
@@ -86,47 +76,14 @@ impl Said {
 /// keeps them from step to step.
 ///
 /// # Errors
-/// When the fault can't be planted any more, and what the level says.
+/// If the fault can't be planted any more, or the level fails.
 pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
-    let reference = Dump::read_run(&folder.join(format!("{}.json", fault.on)))?;
+    let reference = Dump::read_run(&folder.join(format!("{}.json", fault.run)))?;
     let mut preset = Preset::find(&reference[0].header.preset)
-        .ok_or_else(|| Error::Usage(format!("{} is of no preset", fault.on)))?;
+        .ok_or_else(|| Error::Usage(format!("{} is of no preset", fault.run)))?;
     let inputs = Inputs::from_run(&reference, &mut preset)?;
-    let network = &preset.network;
-    let (name, mut level): (String, Box<dyn Level + '_>) = match &fault.planted {
-        Planted::Ptx(rung, texts) => {
-            let ptx = changed(rung, rung.ptx(), texts)?;
-            // SAFETY: on the emulated device, which checks each access.
-            let level = unsafe { Level4::with_ptx(gpu, network, *rung, &ptx) }?;
-            (format!("level 4, {rung}"), Box::new(level))
-        }
-        Planted::CudaC(kernel, texts) => {
-            let folder = kernels(kernel, texts)?;
-            let gpu = gpu.clone().compiling_by(Some(Compiler::BuiltIn));
-            // SAFETY: on the emulated device, which checks each access.
-            let gpu = unsafe { gpu.with_kernels(folder.path().to_owned()) };
-            let per_sample = matches!(*kernel, "train_step" | "update_weights");
-            let (transfer, profile) = (Strategy::default(), Profile::default());
-            let level: Box<dyn Level> = if per_sample {
-                let level = PerSample::new(&gpu, network, transfer, profile);
-                Box::new(level.map_err(Error::level)?)
-            } else {
-                let level = Level2::new(&gpu, network, transfer, profile);
-                Box::new(level.map_err(Error::level)?)
-            };
-            (format!("level 2, {kernel}.cu"), level)
-        }
-        Planted::Cublas(rules) => {
-            let setup = Setup { gemm: Gemm::Cublas, ..Setup::default() };
-            // SAFETY: the emulated library checks what it is told before it reads or writes.
-            let level = unsafe { Level3::with_rules(gpu, network, setup, rules()) };
-            ("level 3, cublas".into(), Box::new(level.map_err(Error::level)?))
-        }
-        planted @ (Planted::Rust(_) | Planted::Between(_)) => {
-            ("level 1".into(), Box::new(Wrong::new(network, planted, fault.tensor)))
-        }
-    };
+    let (name, mut level) = level(fault, gpu, &preset.network)?;
     let header = header("planted", "emulated", &preset, 0);
     let steps = Steps { before: 0, dumped: reference.len(), fused: false };
     let found = run(level.as_mut(), &header, &preset, &inputs, steps)?;
@@ -137,7 +94,6 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
         Some((step.step, step.first_fault()?.tensor))
     };
     let fault = alone.first_faulty().and_then(|step| step.first_fault());
-    drop(level);
     Ok(Said {
         level: name,
         alone: first(&alone),
@@ -149,25 +105,81 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
     })
 }
 
+/// A level with the fault, and what a table calls it.
+fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn Level>)> {
+    let lost = |name: &str| Error::Usage(format!("faults.toml names {name}, which doesn't exist"));
+    let plain = |change| Box::new(Wrong::new(network, change, fault.tensor));
+    Ok(match &fault.planted {
+        Planted::Text { file, replace } => {
+            if let Some(name) = file.strip_prefix("kernels/") {
+                let kernel = KERNELS.iter().find(|kernel| format!("{}.cu", kernel.name) == name);
+                let kernel = kernel.ok_or_else(|| lost(file))?.name;
+                return Ok((format!("level 2, {name}"), level2(kernel, replace, gpu, network)?));
+            }
+            let rung = Rung::ALL.into_iter().find(|rung| rung.file() == file);
+            let rung = rung.ok_or_else(|| lost(file))?;
+            let ptx = changed(rung, rung.ptx(), replace)?;
+            // SAFETY: on the emulated device, which checks each access.
+            let level = unsafe { Level4::with_ptx(gpu, network, rung, &ptx) }?;
+            (format!("level 4, {rung}"), Box::new(level))
+        }
+        Planted::Rules { rules } => {
+            let rules = code::find(code::RULES, rules).ok_or_else(|| lost(rules))?;
+            let setup = Setup { gemm: Gemm::Cublas, ..Setup::default() };
+            // SAFETY: the emulated library checks what it is told before it reads or writes.
+            let level = unsafe { Level3::with_rules(gpu, network, setup, rules()) };
+            ("level 3, cublas".into(), Box::new(level.map_err(Error::level)?))
+        }
+        Planted::Made { made } => {
+            let make = code::find(code::MADE, made).ok_or_else(|| lost(made))?;
+            ("level 1".into(), plain(Change::Made(make)))
+        }
+        Planted::Between { between } => {
+            let change = code::find(code::BETWEEN, between).ok_or_else(|| lost(between))?;
+            ("level 1".into(), plain(Change::Between(change)))
+        }
+    })
+}
+
+/// Level 2 with a changed kernel, which the built-in compiler turns into PTX.
+fn level2(
+    kernel: &str,
+    texts: &[(String, String)],
+    gpu: &Gpu,
+    network: &Network,
+) -> Result<Box<dyn Level>> {
+    let folder = kernels(kernel, texts)?;
+    let gpu = gpu.clone().compiling_by(Some(Compiler::BuiltIn));
+    // SAFETY: on the emulated device, which checks each access.
+    let gpu = unsafe { gpu.with_kernels(folder.path().to_owned()) };
+    let (transfer, profile) = (Strategy::default(), Profile::default());
+    if matches!(kernel, "train_step" | "update_weights") {
+        let level = PerSample::new(&gpu, network, transfer, profile);
+        return Ok(Box::new(level.map_err(Error::level)?));
+    }
+    let level = Level2::new(&gpu, network, transfer, profile);
+    Ok(Box::new(level.map_err(Error::level)?))
+}
+
 fn explanation(fault: &Divergence) -> Option<String> {
     let pattern = fault.pattern.as_ref().filter(|p| p.kind != PatternKind::Unexplained)?;
     Some(pattern.text.clone())
 }
 
 /// A text with some of it replaced; each piece has to be there.
-fn changed(what: impl Display, text: &str, texts: &[(&str, &str)]) -> Result<String> {
+fn changed(what: impl Display, text: &str, texts: &[(String, String)]) -> Result<String> {
     let mut text = text.to_owned();
     for (old, new) in texts {
-        if !text.contains(old) {
+        if !text.contains(old.as_str()) {
             return Err(Error::Usage(format!("{what} has no {old:?} any more")));
         }
-        text = text.replace(old, new);
+        text = text.replace(old.as_str(), new);
     }
     Ok(text)
 }
 
 /// A folder with all kernels of level 2, one of them changed.
-fn kernels(kernel: &str, texts: &[(&str, &str)]) -> Result<TempDir> {
+fn kernels(kernel: &str, texts: &[(String, String)]) -> Result<TempDir> {
     let folder = tempfile::tempdir().map_err(Error::level)?;
     for one in KERNELS {
         let texts = if one.name == kernel { texts } else { &[] };

@@ -11,8 +11,6 @@ use level1_cpu::operations::{
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters, Result};
 
-use crate::faults::Planted;
-
 type Tensors = HashMap<TensorName, Vec<f32>>;
 
 /// What a fault sees while it makes its tensor.
@@ -50,20 +48,32 @@ pub(crate) fn product(
     (0..rows * columns).map(at).collect()
 }
 
-/// Level 1's operations with a fault, as a level.
-pub(crate) struct Wrong<'a> {
+/// Makes a tensor wrongly.
+pub(crate) type Make = fn(&Step<'_>) -> Vec<f32>;
+/// Changes a parameter between two steps.
+pub(crate) type Between = fn(&mut [f32]);
+
+/// When a fault acts on its tensor.
+#[derive(Clone, Copy)]
+pub(crate) enum Change {
+    Made(Make),
+    Between(Between),
+}
+
+/// Level 1's operations with a fault in one tensor, as a level.
+pub(crate) struct Wrong {
     network: Network,
-    fault: &'a Planted,
+    change: Change,
     tensor: TensorName,
     batch: usize,
     now: Tensors,
     before: Option<Tensors>,
 }
 
-impl<'a> Wrong<'a> {
-    pub(crate) fn new(network: &Network, fault: &'a Planted, tensor: TensorName) -> Self {
+impl Wrong {
+    pub(crate) fn new(network: &Network, change: Change, tensor: TensorName) -> Self {
         let now = Tensors::new();
-        Self { network: network.clone(), fault, tensor, batch: 0, now, before: None }
+        Self { network: network.clone(), change, tensor, batch: 0, now, before: None }
     }
 
     fn get(&self, name: TensorName) -> &[f32] {
@@ -72,8 +82,8 @@ impl<'a> Wrong<'a> {
 
     /// Makes a tensor, wrongly if it is the one.
     fn make(&mut self, name: TensorName, right: Vec<f32>) {
-        let made = match self.fault {
-            Planted::Rust(make) if name == self.tensor => make(&Step {
+        let made = match self.change {
+            Change::Made(make) if name == self.tensor => make(&Step {
                 batch: self.batch,
                 right,
                 now: &self.now,
@@ -89,7 +99,7 @@ impl<'a> Wrong<'a> {
     }
 }
 
-impl Level for Wrong<'_> {
+impl Level for Wrong {
     fn dataset(&mut self, _: &Dataset) -> Result<()> {
         Ok(())
     }
@@ -105,7 +115,7 @@ impl Level for Wrong<'_> {
         batch.copy_y(&mut y);
         self.now.insert(TensorName::X, x);
         self.now.insert(TensorName::Y, y);
-        if let (Planted::Between(change), Some(_)) = (self.fault, &self.before) {
+        if let (Change::Between(change), Some(_)) = (self.change, &self.before) {
             change(self.now.get_mut(&self.tensor).expect("the parameters are set first"));
         }
         Ok(())

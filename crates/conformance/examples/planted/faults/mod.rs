@@ -1,0 +1,65 @@
+//! The planted faults: the table `faults.toml`, and what each of them has to be reported as.
+
+pub(crate) mod plant;
+
+mod code;
+mod network;
+
+use serde::Deserialize;
+use tensor::TensorName;
+use training::{Error, Result};
+
+/// The table: 118 faults and 48 of a blind test.
+#[derive(Deserialize)]
+pub(crate) struct Table {
+    /// Those that some readings were written with in sight.
+    pub(crate) seen: Vec<Fault>,
+    /// Those that no reading was written for.
+    pub(crate) blind: Vec<Fault>,
+}
+
+/// A fault, and the verdict that is expected.
+#[derive(Deserialize)]
+pub(crate) struct Fault {
+    /// What is wrong, in a few words.
+    pub(crate) what: String,
+    #[serde(flatten)]
+    planted: Planted,
+    /// The dumps of `reference/dumps` that it is compared with.
+    run: String,
+    /// The tensor that it makes wrong.
+    pub(crate) tensor: TensorName,
+    /// The first step that shows it.
+    #[serde(default)]
+    pub(crate) step: u64,
+    /// Words of a reading that is right.
+    reading: String,
+}
+
+/// How a fault is planted: by text, or by a row of [`code`].
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Planted {
+    Text { file: String, replace: Vec<(String, String)> },
+    Rules { rules: String },
+    Made { made: String },
+    Between { between: String },
+}
+
+impl Table {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// If it is not TOML of this form.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        toml::from_str(text).map_err(Error::level)
+    }
+
+    /// Reads the table of this example.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub(crate) fn read() -> Result<Self> {
+        Self::parse(include_str!("../faults.toml"))
+    }
+}
