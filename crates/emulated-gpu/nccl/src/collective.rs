@@ -4,7 +4,7 @@
 //! meet, and each takes what it needs; for a sum the piece is cut into segments, each rank adds up its
 //! own, and all meet once more. So a rank moves about twice the bytes of its buffer, as along a ring.
 
-use emulated_blas::{Access, Door, Refused};
+use emulated_blas::{Access, Door, Refused, words};
 
 use crate::communicator::Communicator;
 use crate::ffi::{Error, Result, say};
@@ -12,7 +12,6 @@ use crate::meeting::Who;
 use crate::operation::{Agreed, NcclCollective};
 use crate::reduction::{Factor, Reduction, multiply};
 use crate::region::PIECE;
-use crate::words;
 
 /// Bytes that are copied at a time.
 const BLOCK: usize = 1 << 13;
@@ -130,14 +129,16 @@ impl Collective {
     /// # Safety
     /// `from` is readable and `to` writable for as many bytes.
     unsafe fn copy(&self, from: *const u8, to: *mut u8, bytes: usize, factor: Option<[u8; 8]>) {
+        let Some(factor) = factor else {
+            // SAFETY: the caller's promise.
+            return unsafe { words::copy(to, from, bytes) };
+        };
         let mut block = [0; BLOCK];
         for begin in (0..bytes).step_by(BLOCK) {
             let block = &mut block[..BLOCK.min(bytes - begin)];
             // SAFETY: the caller's promise.
             unsafe { words::read(from.add(begin), block) };
-            if let Some(factor) = factor {
-                multiply(self.agreed.data_type, block, factor);
-            }
+            multiply(self.agreed.data_type, block, factor);
             // SAFETY: as above.
             unsafe { words::write(to.add(begin), block) };
         }

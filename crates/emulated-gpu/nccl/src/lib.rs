@@ -40,7 +40,6 @@ mod reduction;
 mod region;
 mod shared_file;
 mod split;
-mod words;
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@
 
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use emulated_blas::{Access, Door};
+use emulated_blas::{Access, Door, words};
 
 use crate::collective::Ends;
 use crate::communicator::Communicator;
@@ -16,7 +16,6 @@ use crate::element::DataType;
 use crate::ffi::{Code, Error};
 use crate::operation::{RECEIVE, SEND};
 use crate::region::{MAILBOX, Mailbox};
-use crate::words;
 
 /// A send or a receive.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +129,7 @@ impl Transfer {
         unsafe {
             let from = (self.address + progress.moved) as *const u8;
             each_part(put, len, |at, begin, len| {
-                copy(from.add(begin), region.letters(rank, peer).add(at), len);
+                words::copy(region.letters(rank, peer).add(at), from.add(begin), len);
             });
         }
         mailbox.put.store(put.wrapping_add(len as u64), Release);
@@ -167,7 +166,7 @@ impl Transfer {
         unsafe {
             let to = (self.address + progress.moved) as *mut u8;
             each_part(taken, len, |at, begin, len| {
-                copy(region.letters(peer, rank).add(at), to.add(begin), len);
+                words::copy(to.add(begin), region.letters(peer, rank).add(at), len);
             });
         }
         mailbox.taken.store(taken.wrapping_add(len as u64), Release);
@@ -195,22 +194,6 @@ impl Progress {
         self.moved += len as u64;
         self.done = self.moved == all;
         len > 0 || self.done
-    }
-}
-
-/// Copies bytes that others may be writing.
-///
-/// # Safety
-/// `from` is readable and `to` writable for as many bytes.
-unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    let mut block = [0; 4096];
-    for begin in (0..len).step_by(block.len()) {
-        let block = &mut block[..(len - begin).min(4096)];
-        // SAFETY: the caller's promise.
-        unsafe {
-            words::read(from.add(begin), block);
-            words::write(to.add(begin), block);
-        }
     }
 }
 

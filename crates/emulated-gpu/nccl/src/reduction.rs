@@ -1,10 +1,10 @@
 //! Reductions: what becomes of the elements that the ranks have in one place.
 
+use emulated_blas::words;
 use half::{bf16, f16};
 
 use crate::element::{Combine, DataType, E4m3, E5m2, Element};
 use crate::ffi::{Error, Result};
-use crate::words;
 
 /// `ncclRedOp_t` numbers from here on are operations that a rank has made.
 pub(crate) const FIRST_OWN: u32 = 5;
