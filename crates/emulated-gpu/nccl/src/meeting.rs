@@ -115,11 +115,20 @@ impl Seat {
         Some(Error::new(code, why))
     }
 
-    /// A rank, and its last call.
+    /// A rank, its last call, and `ncclCommSplit` if it waits there for others to call it.
     fn what_does(&self, rank: usize) -> String {
         let is_rank = rank < self.ranks();
         let call = if is_rank { describe(&self.region.slot(rank).call) } else { None };
-        format!("rank {rank} {}", call.unwrap_or_else(|| "has not called anything".into()))
+        let calls = |rank: usize| self.region.slot(rank).arrived[Who::Call as usize].load(Acquire);
+        // The first meeting of calls is that of `ncclCommInitRank`.
+        let splits =
+            is_rank && calls(rank) > 1 && (0..self.ranks()).any(|other| calls(other) < calls(rank));
+        match call {
+            Some(call) if splits => format!("rank {rank} {call}, and ncclCommSplit"),
+            Some(call) => format!("rank {rank} {call}"),
+            None if splits => format!("rank {rank} calls ncclCommSplit"),
+            None => format!("rank {rank} has begun nothing (its stream may have other work first)"),
+        }
     }
 
     /// The error of waiting for a rank that waits for this one.
@@ -304,7 +313,9 @@ pub(crate) fn rest(rounds: &mut u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::DataType;
     use crate::id::UniqueId;
+    use crate::operation::{Agreed, NcclCollective};
 
     #[test]
     fn the_first_failure_stays() {
@@ -321,6 +332,30 @@ mod tests {
         // Nonsense that another process has written names some rank.
         seat.region.header().failed.store(u64::MAX, Relaxed);
         assert!(seat.failure().unwrap().why.contains("has failed"));
+    }
+
+    #[test]
+    fn a_rank_that_waits_in_a_split_is_described_by_it() {
+        let region = Region::open(&UniqueId::new().unwrap().name().unwrap(), (2, 0)).unwrap();
+        region.unlink();
+        let seat = Seat { region, rank: 1, aborted: AtomicBool::new(false), process: 0 };
+        let [other, own] = [0, 1].map(|rank| &seat.region.slot(rank).arrived[Who::Call as usize]);
+        other.store(1, Relaxed);
+        assert_eq!(
+            seat.what_does(0),
+            "rank 0 has begun nothing (its stream may have other work first)"
+        );
+        own.store(1, Relaxed);
+        other.store(2, Relaxed);
+        assert_eq!(seat.what_does(0), "rank 0 calls ncclCommSplit");
+        let data_type = DataType::Float32;
+        let kind = NcclCollective::AllReduce;
+        let agreed = Agreed { kind, data_type, count: 4, reduction: 0, root: 0 };
+        agreed.show(&seat.region.slot(0).call);
+        let call = "rank 0 calls ncclAllReduce of 4 ncclFloat32";
+        assert_eq!(seat.what_does(0), format!("{call}, and ncclCommSplit"));
+        own.store(2, Relaxed);
+        assert_eq!(seat.what_does(0), call);
     }
 
     #[test]

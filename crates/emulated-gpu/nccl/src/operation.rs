@@ -18,7 +18,17 @@ pub(crate) fn describe(call: &Call) -> Option<String> {
     let (name, to) = match call.kind.load(Relaxed) {
         SEND => ("ncclSend", format!(" to rank {other}")),
         RECEIVE => ("ncclRecv", format!(" from rank {other}")),
-        kind => (NcclCollective::of(kind)?.name(), String::new()),
+        kind => {
+            let kind = NcclCollective::of(kind)?;
+            let rest = match (kind, call.reduction.load(Relaxed)) {
+                (NcclCollective::Broadcast, _) => format!(" from rank {other}"),
+                (NcclCollective::Reduce, 0) => format!(" to rank {other}"),
+                (NcclCollective::Reduce, by) => format!(" to rank {other} by operation {by}"),
+                (NcclCollective::AllGather, _) | (_, 0) => String::new(),
+                (_, by) => format!(" by operation {by}"),
+            };
+            (kind.name(), rest)
+        }
     };
     Some(format!("calls {name} of {count} {data_type}{to}"))
 }

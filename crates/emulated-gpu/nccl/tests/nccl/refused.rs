@@ -12,16 +12,41 @@ use crate::support::{PART, address, command, install, joined, passed, plays, ran
 fn ranks_that_call_for_different_things_are_told() {
     let test = "refused::ranks_that_call_for_different_things_are_told";
     if std::env::var_os(PART).is_none() {
-        for (part, message) in [
-            ("count", "has 3 elements, not 4"),
-            ("type", "has elements of ncclInt32, not of ncclFloat32"),
-            ("operation", "calls ncclAllGather"),
-            ("reduction", "reduces by operation 2, not by 0"),
-            ("root", "has rank 1 for its root, not 0"),
+        // The words of a rank that finds the difference itself, of either side, and of one that is told of it.
+        for (part, found, told) in [
+            (
+                "count",
+                ["has 3 elements, not 4", "has 4 elements, not 3"],
+                ["of 3 ncclFloat32", "of 4 ncclFloat32"],
+            ),
+            (
+                "type",
+                ["has elements of ncclInt32, not of ncclFloat32", "ncclFloat32, not of ncclInt32"],
+                ["of 4 ncclInt32", "of 4 ncclFloat32"],
+            ),
+            (
+                "operation",
+                ["rank 1 calls ncclAllGather", "calls ncclAllReduce"],
+                ["calls ncclAllGather of 4", "calls ncclAllReduce of 4"],
+            ),
+            (
+                "reduction",
+                ["reduces by operation 2, not by 0", "reduces by operation 0, not by 2"],
+                ["ncclFloat32 by operation 2", "calls ncclAllReduce of 4 ncclFloat32"],
+            ),
+            (
+                "root",
+                ["has rank 1 for its root, not 0", "has rank 0 for its root, not 1"],
+                ["of 12 ncclFloat32 from rank 1", "of 12 ncclFloat32 from rank 0"],
+            ),
         ] {
             let output = command(test, part, 3).output().unwrap();
             passed(&output);
-            assert!(said(&output).contains(message), "{part}: {}", said(&output));
+            let said = said(&output);
+            assert!(found.iter().any(|words| said.contains(words)), "{part}: {said}");
+            for line in said.lines().filter(|line| line.contains("call for different things")) {
+                assert!(told.iter().all(|words| line.contains(words)), "{part}: {line}");
+            }
         }
         return;
     }
