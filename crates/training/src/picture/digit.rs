@@ -57,7 +57,8 @@ pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
 /// Decodes a PNG, of any kind of pixels and of any depth.
 fn read_picture(path: &Path) -> Result<Picture, String> {
     let text = |error: &dyn std::fmt::Display| format!("it is no usable PNG: {error}");
-    let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
+    let is_enough = |bytes: &[u8]| !bytes.starts_with(b"\x89PNG\r\n\x1a\n");
+    let bytes = file::read_file(path, MOST_BYTES, is_enough);
     let bytes = bytes.map_err(|error| error.to_string())?;
     if let Some(found) = Foreign::of(&bytes).filter(|found| found.name != PNG) {
         return Err(found.instead_of(PNG, "save it as PNG"));

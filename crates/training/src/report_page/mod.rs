@@ -107,7 +107,7 @@ pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
 /// When it can't be read, or is no such report.
 pub fn read(path: &Path) -> Result<Curve> {
     let failed = |reason: String| Error::Read { path: path.into(), reason };
-    let bytes = file::open(path).and_then(|file| file::read(file, MOST_BYTES));
+    let bytes = file::read_file(path, MOST_BYTES, tensor::is_enough_of_json);
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
     if let Some(found) = Foreign::of(&bytes) {
         return Err(failed(found.instead_of("the report of a training run", "")));

@@ -37,6 +37,9 @@ fn reports_are_laid_beside_each_other() {
     for (arguments, reason) in [
         (&["other.json", "--html", "page.html"][..], "not the report of a training run"),
         (&["none.json", "--html", "page.html"], "can't read none.json"),
+        // A device without an end is found out by its first bytes.
+        #[cfg(unix)]
+        (&["/dev/zero", "--html", "page.html"], "not the report of a training run"),
         (&["level.json", "--html", "./level.json"], "--html would overwrite the report"),
     ] {
         let (code, said) = training(arguments);

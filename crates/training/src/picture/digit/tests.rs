@@ -252,6 +252,9 @@ fn what_shows_no_digit_is_refused() {
         let said = said(&whole[..cut]);
         assert!(said.contains("no usable PNG"), "{said}");
     }
+    // A device without an end is no PNG by its first bytes.
+    #[cfg(unix)]
+    assert!(read_digit(Path::new("/dev/zero")).unwrap_err().to_string().contains("no usable PNG"));
     assert!(grey.read(&[0; 5000], (5000, 1)).unwrap_err().to_string().contains("at most 4096"));
     // A header that promises four thousand million pixels; nothing is allocated for them.
     let header = whole.windows(4).position(|name| name == b"IHDR").unwrap();
