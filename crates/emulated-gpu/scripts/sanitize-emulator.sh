@@ -57,9 +57,10 @@ check() { # CRATE [ARGUMENT …]
     cargo test $build_std --locked -p "$crate" --target "$target" "$@"
 }
 
-# A sanitizer has memory of its own: how much a process has is not to be measured.
-skipped='--skip memory_that_nobody_touches_takes_none'
-every='ptx-emulator emulated-cuda emulated-cublas emulated-cublaslt'
+# A sanitizer has memory of its own: how much a process has is not to be measured. Python has no sanitizer's
+# runtime, without which the library can't be loaded.
+skipped='--skip memory_that_nobody_touches_takes_none --skip python'
+every='ptx-emulator emulated-cuda emulated-cublas emulated-cublaslt emulated-nccl'
 [ "$kind" = address ] || every="$every fuzz-targets"
 for each in ${crate:-$every}; do
     if [ $# -gt 0 ]; then
