@@ -354,7 +354,7 @@ fn every_variable_of_the_emulated_gpu_is_explained() {
             .map(str::to_owned)
             .collect()
     };
-    let read_by_the_program = named("crates/emulated-gpu/cuda/src/settings.rs");
+    let read_by_the_program = named("crates/emulated-gpu/cuda/src/device/settings.rs");
     assert!(!read_by_the_program.is_empty());
     assert_eq!(named("book/src/gpu/driver.md"), read_by_the_program);
 }

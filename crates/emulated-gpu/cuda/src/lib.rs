@@ -11,67 +11,44 @@
 //! clusters, machine code (a cubin, or a fatbin without PTX). Of the tables behind NVIDIA's runtime library
 //! there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not have. The
 //! environment chooses checks and reports; the crate's `README.md` lists the variables.
+//!
+//! The folders are named after the chapters of the CUDA Driver API's manual. They form seven layers, each of which
+//! imports only from those below it:
+//!
+//! | layer | folders |
+//! |---|---|
+//! | 7 | `api`: the exported functions by chapter, and the driver in which they look handles up |
+//! | 6 | `stream`: queues of work, and their capture into graphs |
+//! | 5 | `graph`: graphs, and the operations that graphs and streams run; `module`; `green_context` |
+//! | 4 | `execution`: functions, launches and occupancy; `event`; `texture`: arrays, textures and surfaces |
+//! | 3 | `context`: contexts, and the hardware that they share |
+//! | 2 | `memory`: allocations, copies, pools and mappings; `device`: attributes, limits and settings |
+//! | 1 | `abi`: C's types, errors and handles; `sync`: locks and work queues |
+//!
+//! Two calls on their way down:
+//!
+//! - `cuMemcpyHtoD`: `api/memory/copy.rs` → `memory/copy.rs` (checks) → `stream/mod.rs` (`enqueue`) →
+//!   `sync/queue.rs` → `graph/operation/mod.rs` (`run`, on the stream's thread) → `memory/copy.rs` → the emulator's
+//!   `memory`.
+//! - `cuLaunchKernel`: `api/execution.rs` → `execution/launch.rs` (checks) → `stream/mod.rs` → `sync/queue.rs` →
+//!   `graph/operation/mod.rs` (`launch_kernel`) → the emulator's `emulator` and `engine`.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("CUDA's device pointers have 64 bits, and so must the host's");
 
 mod abi;
-mod access;
-mod allocations;
 mod api;
-mod array;
-mod arrays;
-mod beside;
-mod capture;
-mod card;
-mod condition;
 mod context;
-mod copy;
-mod coredump;
-mod counts;
-mod current;
-mod decision;
 mod device;
-mod driver;
-mod error;
 mod event;
-mod fatbin;
-mod ffi;
-mod function;
+mod execution;
 mod graph;
-mod graph_memory;
-mod green;
-mod hardware;
-mod host;
-mod identity;
-mod image;
-mod jit;
-mod launch;
-mod leaks;
-mod library;
-mod limits;
-mod linker;
-mod md2;
-mod mipmap;
+mod green_context;
+mod memory;
 mod module;
-mod multiprocessors;
-mod occupancy;
-mod operation;
 mod path;
-mod pool;
-mod process;
-mod queue;
-mod registry;
-mod report;
-mod settings;
-mod storage;
 mod stream;
 mod sync;
 mod texture;
-mod texture_reference;
-mod turns;
-mod user_object;
-mod value;
-mod virtual_memory;
 
 pub use path::{FILE, NotFound, library_path};

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::{Handle, Pointer};
+use crate::abi::{Handle, Pointer};
 
 /// What a `CUDA_MEMCPY2D` says of one end: its fields that begin with `src`, or with `dst`.
 #[repr(C)]

@@ -2,7 +2,7 @@
 
 use ptx_emulator::memory::SharedMemory;
 
-use crate::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result};
 
 /// `CUipcMemHandle`, `CUipcEventHandle`: 64 bytes that only the driver understands.
 #[repr(C)]

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use super::{Handle, Pointer};
+use crate::abi::{Handle, Pointer};
 
 /// `CUDA_ARRAY_DESCRIPTOR`
 #[repr(C)]

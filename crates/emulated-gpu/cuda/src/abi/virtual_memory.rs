@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::Location;
+use crate::abi::Location;
 
 /// `CUmemAllocationProp`
 #[repr(C)]

@@ -1,11 +1,11 @@
 //! Devices and their properties.
 
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
 use crate::abi::{Device, Out, Text};
-use crate::device::{attribute, bus, check, count, name, place, uuid};
-use crate::driver::driver;
-use crate::error::{Code, Result};
-use crate::ffi::export;
-use crate::launch::{BLOCK, BLOCK_THREADS, GRID};
+use crate::api::driver::driver;
+use crate::device::limits::{BLOCK, BLOCK_THREADS, GRID};
+use crate::device::{self, bus, name, place, uuid};
 
 /// `CUdevprop`
 #[repr(C)]
@@ -26,6 +26,39 @@ pub(crate) struct Properties {
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`, which are chosen.
 const MAJOR: i32 = 75;
 const MINOR: i32 = 76;
+
+/// How many there are.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn count() -> Result<u32> {
+    Ok(driver()?.hardware.settings.devices)
+}
+
+/// The number of a device, counted from 0.
+///
+/// # Errors
+/// `INVALID_DEVICE`
+pub(crate) fn check(device: i32) -> Result<u32> {
+    let count = count()?;
+    u32::try_from(device).ok().filter(|device| *device < count).ok_or_else(|| {
+        let devices = if count == 1 {
+            "one device, number 0,".to_owned()
+        } else {
+            format!("{count} devices, numbers 0 to {},", count - 1)
+        };
+        let more = "(EMULATED_GPU_DEVICES says how many)";
+        Code::INVALID_DEVICE.because(format!("there is {devices} and no number {device} {more}"))
+    })
+}
+
+/// `CUdevice_attribute` of a device.
+///
+/// # Errors
+/// `INVALID_VALUE` for what is none.
+fn attribute(which: i32, device: Device) -> Result<i32> {
+    device::attribute(which, device, driver()?.hardware.memory())
+}
 
 /// The card's compute capability.
 fn capability() -> Result<(i32, i32)> {

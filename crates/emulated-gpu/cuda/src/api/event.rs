@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::ffi::export;
+use crate::abi::registry::fresh;
 use crate::abi::{Handle, Out};
-use crate::capture;
-use crate::current;
-use crate::driver::driver;
-use crate::error::{Code, Error, Result};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
 use crate::event::{DISABLE_TIMING, Event, FLAGS, INTERPROCESS, Mark, Point, Recorded};
-use crate::ffi::export;
-use crate::operation::Operation;
-use crate::registry::fresh;
+use crate::graph::operation::Operation;
+use crate::stream::capture;
 use crate::stream::{self, Stream};
 
 /// Records an event in a stream.
@@ -45,7 +45,7 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
 }
 
 /// Makes the capture useless that an event was recorded in, by a call that can't be part of it.
-pub(super) fn captured(point: &Point, code: Code) -> Result<Error> {
+pub(crate) fn captured(point: &Point, code: Code) -> Result<Error> {
     let capture = driver()?.captures.get(point.capture);
     Ok(capture.map_or_else(|| code.into(), |capture| capture.invalidate(code)))
 }
@@ -73,7 +73,7 @@ export! {
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
         }
-        let context = current::context()?;
+        let context = calling_thread::context()?;
         let event = Arc::new(Event::new(fresh(), context, flags)?);
         driver()?.events.insert(event.handle, Arc::clone(&event));
         out.set(event.handle)
@@ -88,12 +88,12 @@ export! {
     }
 
     2000 fn cuEventRecord(event: Handle, stream: Handle) also cuEventRecord_ptsz {
-        record(event, &current::stream(stream)?, 0)
+        record(event, &calling_thread::stream(stream)?, 0)
     }
 
     11010 fn cuEventRecordWithFlags(event: Handle, stream: Handle, flags: u32)
     also cuEventRecordWithFlags_ptsz {
-        record(event, &current::stream(stream)?, flags)
+        record(event, &calling_thread::stream(stream)?, flags)
     }
 
     2000 fn cuEventQuery(event: Handle) {

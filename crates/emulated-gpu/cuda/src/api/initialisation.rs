@@ -3,10 +3,10 @@
 use std::ffi::c_char;
 
 use crate::abi::Out;
-use crate::driver::{VERSION, initialise};
-use crate::error::Code;
-use crate::ffi::{export, say};
-use crate::report::at_exit;
+use crate::abi::error::Code;
+use crate::abi::ffi::{export, say};
+use crate::api::driver::{VERSION, initialise};
+use crate::api::exit_report::at_exit;
 
 export! {
     2000 fn cuInit(flags: u32) early {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use ptx_emulator::memory::{Devices, Home, OpenError, ShareError};
 
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::ffi::export;
 use crate::abi::interprocess::{HandleKind, InterprocessHandle};
+use crate::abi::registry::fresh;
 use crate::abi::{Handle, Out, Pointer};
-use crate::allocations::{AllocationKind, Owner};
-use crate::capture;
-use crate::current;
-use crate::driver::driver;
-use crate::error::{Code, Error, Result};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
 use crate::event::interprocess::SharedEvent;
 use crate::event::{DISABLE_TIMING, Event, INTERPROCESS};
-use crate::ffi::export;
-use crate::registry::fresh;
+use crate::memory::allocations::{AllocationKind, Owner};
+use crate::stream::capture;
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
 const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
@@ -48,7 +48,7 @@ export! {
     4010 fn cuIpcGetMemHandle(out: Out<InterprocessHandle>, address: Pointer) {
         out.required()?;
         capture::forbid_unsafe_call(&driver()?.captures)?;
-        current::context()?;
+        calling_thread::context()?;
         let driver = driver()?;
         let found = driver.hardware.allocations.with(address, |one| {
             matches!(one.kind, AllocationKind::Device).then_some(one.device)
@@ -68,10 +68,10 @@ export! {
             )));
         }
         capture::forbid_unsafe_call(&driver()?.captures)?;
-        let context = current::context()?;
+        let context = calling_thread::context()?;
         let (place, device) = handle.read(HandleKind::Memory)?;
         of_another(place.process)?;
-        crate::device::check(device.cast_signed())?;
+        crate::api::device::check(device.cast_signed())?;
         // What the flag asks for: the context's device reaches it, whichever it is on.
         let home = Home {
             shared_with: Devices::default().with(context.device),
@@ -83,8 +83,8 @@ export! {
 
     4010 fn cuIpcCloseMemHandle(address: Pointer) {
         capture::forbid_unsafe_call(&driver()?.captures)?;
-        current::context()?;
-        super::memory::close(address)
+        calling_thread::context()?;
+        crate::api::memory::close(address)
     }
 
     4010 fn cuIpcGetEventHandle(out: Out<InterprocessHandle>, event: Handle) {
@@ -102,7 +102,7 @@ export! {
 
     4010 fn cuIpcOpenEventHandle(out: Out<Handle>, handle: InterprocessHandle) {
         out.required()?;
-        let context = current::context()?;
+        let context = calling_thread::context()?;
         let (place, _) = handle.read(HandleKind::Event)?;
         of_another(place.process)?;
         let shared = SharedEvent::open(place)?;

@@ -2,11 +2,10 @@
 
 use std::ffi::c_void;
 
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::{Entry, export};
 use crate::abi::{Out, Text};
-use crate::error::{Code, Result};
-use crate::ffi::{Entry, export};
-
-use super::graph;
+use crate::api::{self, graph};
 
 /// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`, `…_PER_THREAD_DEFAULT_STREAM`
 const LEGACY: u64 = 1;
@@ -34,40 +33,40 @@ const RENAMED: &[Entry] = &[Entry {
 const ALL: &[&[Entry]] = &[
     ENTRIES,
     RENAMED,
-    super::array::ENTRIES,
-    super::card::ENTRIES,
-    super::context::ENTRIES,
-    super::copy::ENTRIES,
-    super::coredump::ENTRIES,
-    super::device::ENTRIES,
-    super::emulated_gpu::ENTRIES,
-    super::event::ENTRIES,
-    super::export_table::ENTRIES,
-    super::fill::ENTRIES,
-    super::function::ENTRIES,
-    super::graph::ENTRIES,
-    super::graph_any::ENTRIES,
-    super::graph_attributes::ENTRIES,
-    super::graph_child::ENTRIES,
-    super::graph_edges::ENTRIES,
-    super::graph_ids::ENTRIES,
-    super::graph_memory::ENTRIES,
-    super::graph_nodes::ENTRIES,
-    super::green::ENTRIES,
-    super::initialisation::ENTRIES,
-    super::interprocess::ENTRIES,
-    super::link::ENTRIES,
-    super::memory::ENTRIES,
-    super::mipmap::ENTRIES,
-    super::module::ENTRIES,
-    super::pointer::ENTRIES,
-    super::pool::ENTRIES,
-    super::stream::ENTRIES,
-    super::texture::ENTRIES,
-    super::texture_reference::ENTRIES,
-    super::unsupported::ENTRIES,
-    super::user_object::ENTRIES,
-    super::virtual_memory::ENTRIES,
+    api::texture::array::ENTRIES,
+    api::emulated_gpu::card::ENTRIES,
+    api::context::ENTRIES,
+    api::memory::copy::ENTRIES,
+    api::context::coredump::ENTRIES,
+    api::device::ENTRIES,
+    api::emulated_gpu::ENTRIES,
+    api::event::ENTRIES,
+    api::export_table::ENTRIES,
+    api::memory::fill::ENTRIES,
+    api::execution::ENTRIES,
+    api::graph::ENTRIES,
+    api::graph::any_node::ENTRIES,
+    api::graph::kernel_attributes::ENTRIES,
+    api::graph::child::ENTRIES,
+    api::graph::edges::ENTRIES,
+    api::graph::ids::ENTRIES,
+    api::graph::memory::ENTRIES,
+    api::graph::nodes::ENTRIES,
+    api::green_context::ENTRIES,
+    api::initialisation::ENTRIES,
+    api::interprocess::ENTRIES,
+    api::module::linker::ENTRIES,
+    api::memory::ENTRIES,
+    api::texture::mipmap::ENTRIES,
+    api::module::ENTRIES,
+    api::memory::pointer::ENTRIES,
+    api::memory::pool::ENTRIES,
+    api::stream::ENTRIES,
+    api::texture::ENTRIES,
+    api::texture::reference::ENTRIES,
+    api::unsupported::ENTRIES,
+    api::graph::user_object::ENTRIES,
+    api::memory::virtual_memory::ENTRIES,
 ];
 
 /// The name by which it is asked for, without the `_v2` of its symbol.
@@ -132,4 +131,25 @@ export! {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::api::{context, execution, memory};
+
+    #[test]
+    fn the_newest_form_that_is_old_enough_is_found() {
+        let is =
+            |found: Found, function: *const c_void| assert_eq!(found, Found::Function(function));
+        is(look_up("cuMemAlloc", 12_000, 0), memory::cuMemAlloc_v2 as *const c_void);
+        is(look_up("cuCtxCreate", 12_000, 0), context::cuCtxCreate_v3 as *const c_void);
+        is(look_up("cuCtxCreate", 13_000, 0), context::cuCtxCreate_v4 as *const c_void);
+        is(look_up("cuCtxCreate", 11_000, 0), context::cuCtxCreate_v2 as *const c_void);
+        is(
+            look_up("cuLaunchKernel", 12_000, PER_THREAD),
+            execution::cuLaunchKernel_ptsz as *const c_void,
+        );
+        is(look_up("cuMemAlloc", 12_000, PER_THREAD), memory::cuMemAlloc_v2 as *const c_void);
+        assert_eq!(look_up("cuMemAlloc", 2_000, 0), Found::Newer);
+        assert_eq!(look_up("cuMemAlloc_v2", 12_000, 0), Found::Nothing);
+        assert_eq!(look_up("cuNothing", 12_000, 0), Found::Nothing);
+    }
+}

@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
 use crate::abi::{Device, Handle, In, Out, Pointer, StreamCallback};
-use crate::capture::{self, Capture, Mode};
-use crate::copy::check_device;
-use crate::current;
-use crate::driver::driver;
-use crate::error::{Code, Result};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
 use crate::event::Recorded;
-use crate::ffi::export;
 use crate::graph::Graph;
-use crate::operation::Operation;
+use crate::graph::operation::Operation;
+use crate::graph::operation::stream_memory::{Wait, When, Write};
+use crate::memory::copy::check_device;
+use crate::stream::capture::{self, Capture, Mode};
 use crate::stream::{self, NON_BLOCKING, Stream};
-use crate::value::{Wait, When, Write};
 
 fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
     out.required()?;
     if flags & !NON_BLOCKING != 0 {
         return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a stream")));
     }
-    let context = current::context()?;
+    let context = calling_thread::context()?;
     // What is outside of the range counts as its nearest end.
     let stream = driver()?.streams_of(&context)?.create(flags, priority);
-    if let Some(green) = current::green()? {
-        super::green::adopt(&stream, green)?;
+    if let Some(green) = calling_thread::green()? {
+        crate::api::green_context::adopt(&stream, green)?;
     }
     driver()?.streams.insert(stream.handle, Arc::clone(&stream));
     out.set(stream.handle)
@@ -56,7 +56,7 @@ pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Res
 
 /// Begins to capture a stream, into a new graph.
 fn begin(stream: Handle, mode: Mode) -> Result {
-    let (driver, stream) = (driver()?, current::stream(stream)?);
+    let (driver, stream) = (driver()?, calling_thread::stream(stream)?);
     let graph = Arc::new(Graph::new(Arc::clone(&driver.graphs)));
     Capture::begin(&stream, mode, (graph, Vec::new()), &driver.streams, &driver.captures)
 }
@@ -72,7 +72,7 @@ fn info(
     id: Out<u64>,
 ) -> Result<Option<(Arc<Stream>, Arc<Capture>)>> {
     out.required()?;
-    let stream = current::stream(stream)?;
+    let stream = calling_thread::stream(stream)?;
     capture::forbid_legacy(&stream)?;
     let capture = stream.capture();
     out.set(status(capture.as_ref()))?;
@@ -92,7 +92,7 @@ fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, co
 /// # Safety
 /// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
-    let stream = current::stream(stream)?;
+    let stream = calling_thread::stream(stream)?;
     let capture = stream.capture().ok_or(Code::ILLEGAL_STATE)?;
     let mut new = nodes.list(count)?;
     if flags > 1 {
@@ -106,7 +106,7 @@ unsafe fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) ->
 }
 
 fn write(stream: Handle, write: Write) -> Result {
-    let stream = current::stream(stream)?;
+    let stream = calling_thread::stream(stream)?;
     check_device(driver()?.hardware.memory(), write.address, write.size as u64)?;
     if !write.address.is_multiple_of(write.size as u64) {
         return Err(Code::INVALID_VALUE.because("the address is not aligned"));
@@ -115,7 +115,7 @@ fn write(stream: Handle, write: Write) -> Result {
 }
 
 fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -> Result {
-    let stream = current::stream(stream)?;
+    let stream = calling_thread::stream(stream)?;
     let when = When::of(flags)?;
     check_device(driver()?.hardware.memory(), address, size as u64)?;
     if !address.is_multiple_of(size as u64) {
@@ -145,7 +145,7 @@ export! {
     }
 
     2000 fn cuStreamSynchronize(stream: Handle) also cuStreamSynchronize_ptsz {
-        let stream = current::stream(stream)?;
+        let stream = calling_thread::stream(stream)?;
         if let Some(capture) = stream.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
@@ -154,7 +154,7 @@ export! {
     }
 
     2000 fn cuStreamQuery(stream: Handle) also cuStreamQuery_ptsz {
-        let stream = current::stream(stream)?;
+        let stream = calling_thread::stream(stream)?;
         if let Some(capture) = stream.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
@@ -167,7 +167,7 @@ export! {
 
     3020 fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32)
     also cuStreamWaitEvent_ptsz {
-        wait_event(&current::stream(stream)?, event, flags)
+        wait_event(&calling_thread::stream(stream)?, event, flags)
     }
 
     5000 fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
@@ -175,7 +175,7 @@ export! {
         if flags != 0 || function.is_none() {
             return Err(Code::INVALID_VALUE.because("flags must be 0, and the callback not null"));
         }
-        let own = current::stream(stream)?;
+        let own = calling_thread::stream(stream)?;
         if let Some(capture) = own.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
         }
@@ -184,42 +184,42 @@ export! {
 
     5050 fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) also cuStreamGetPriority_ptsz {
         priority.required()?;
-        priority.set(current::stream(stream)?.priority)
+        priority.set(calling_thread::stream(stream)?.priority)
     }
 
     5050 fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) also cuStreamGetFlags_ptsz {
         flags.required()?;
-        flags.set(current::stream(stream)?.flags)
+        flags.set(calling_thread::stream(stream)?.flags)
     }
 
     12000 fn cuStreamGetId(stream: Handle, id: Out<u64>) also cuStreamGetId_ptsz {
         id.required()?;
-        id.set(current::stream(stream)?.id)
+        id.set(calling_thread::stream(stream)?.id)
     }
 
     12080 fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
         device.required()?;
-        device.set(current::stream(stream)?.context.device as Device)
+        device.set(calling_thread::stream(stream)?.context.device as Device)
     }
 
     9020 fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {
         out.required()?;
-        let (stream, green) = super::green::of_stream(stream)?;
+        let (stream, green) = crate::api::green_context::of_stream(stream)?;
         out.set(green.map_or(stream.context.handle, |green| green.context))
     }
 
     12050 fn cuStreamGetCtx_v2(stream: Handle, out: Out<Handle>, green: Out<Handle>)
     also cuStreamGetCtx_v2_ptsz {
         out.required()?;
-        let (stream, of) = super::green::of_stream(stream)?;
+        let (stream, of) = crate::api::green_context::of_stream(stream)?;
         green.set_if_wanted(of.map_or(0, |green| green.handle));
         out.set(stream.context.handle)
     }
 
     11000 fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {
-        current::stream(to)?;
+        calling_thread::stream(to)?;
         // A stream's attributes are hints that have no effect here.
-        current::stream(from).map(|_| ())
+        calling_thread::stream(from).map(|_| ())
     }
 
     10000 fn cuStreamBeginCapture(stream: Handle) also cuStreamBeginCapture_ptsz {
@@ -233,7 +233,7 @@ export! {
     12030 fn cuStreamBeginCaptureToGraph(
         stream: Handle, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize, mode: u32,
     ) also cuStreamBeginCaptureToGraph_ptsz {
-        let stream = current::stream(stream)?;
+        let stream = calling_thread::stream(stream)?;
         let driver = driver()?;
         let graph = driver.graph(graph)?;
         let after = after.list(count)?;
@@ -245,7 +245,7 @@ export! {
 
     10000 fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
         out.set_if_wanted(0);
-        let stream = current::stream(stream)?;
+        let stream = calling_thread::stream(stream)?;
         let capture = stream.capture().ok_or_else(|| {
             Code::ILLEGAL_STATE.because("the stream is not being captured")
         })?;

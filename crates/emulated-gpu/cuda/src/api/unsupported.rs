@@ -5,8 +5,8 @@
 
 use std::ffi::c_void;
 
-use crate::error::Code;
-use crate::ffi::{Entry, early};
+use crate::abi::error::Code;
+use crate::abi::ffi::{Entry, early};
 
 /// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
 /// "The Stack Frame"), so none need be declared. Each with the version by which it is asked for (those of
@@ -24,7 +24,7 @@ macro_rules! refuse {
         )*)*
 
         /// The functions of this file.
-        pub(super) const ENTRIES: &[Entry] = &[$($(Entry {
+        pub(crate) const ENTRIES: &[Entry] = &[$($(Entry {
             symbol: stringify!($symbol),
             since: $since,
             function: $symbol as *const c_void,

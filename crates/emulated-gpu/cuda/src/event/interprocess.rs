@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ptx_emulator::memory::{SharedMemory, SharedNumbers};
 
-use crate::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result};
 
 /// How often another process's work is looked at at least: no process wakes another one's threads.
 const SHORTEST: Duration = Duration::from_micros(20);

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::Graph;
-use super::nested::{DEEPEST, MOST_NODES, too_large};
 use crate::abi::Handle;
-use crate::condition::Condition;
-use crate::decision::{Decision, Kind};
-use crate::error::{Code, Error, Result};
-use crate::operation::Operation;
+use crate::abi::error::{Code, Error, Result};
+use crate::graph::Graph;
+use crate::graph::condition::Condition;
+use crate::graph::nested::{DEEPEST, MOST_NODES, too_large};
+use crate::graph::operation::Operation;
+use crate::graph::operation::decision::{Decision, Kind};
 
 /// A node that decides.
 #[derive(Debug)]

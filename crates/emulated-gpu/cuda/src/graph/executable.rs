@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Graph;
-use super::kept::Kept;
-use super::nested::Flat;
-use super::step::{Difference, Step, work_of};
 use crate::abi::Handle;
-use crate::decision::Decision;
-use crate::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result};
+use crate::context::hardware::Hardware;
 use crate::event::Mark;
-use crate::hardware::Hardware;
-use crate::operation::Operation;
-use crate::turns::Turns;
+use crate::graph::Graph;
+use crate::graph::kept::Kept;
+use crate::graph::launch_order::Turns;
+use crate::graph::nested::Flat;
+use crate::graph::operation::Operation;
+use crate::graph::operation::decision::Decision;
+use crate::graph::step::{Difference, Step, work_of};
 
 /// A graph that can be launched: its nodes in an order that keeps every dependency.
 #[derive(Debug)]

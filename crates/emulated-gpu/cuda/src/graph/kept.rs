@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{Handle, Pointer};
-use crate::hardware::Hardware;
-use crate::user_object::Resource;
+use crate::context::hardware::Hardware;
+use crate::graph::user_object::Resource;
 
 /// Memory that a graph allocated for its nodes.
 #[derive(Debug)]

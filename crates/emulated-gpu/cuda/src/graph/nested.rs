@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::conditional::{Conditional, check_in_body};
-use super::kept::Kept;
-use super::step::Step;
-use super::{Content, Graph, Node};
 use crate::abi::Handle;
-use crate::error::{Code, Error, Result};
-use crate::operation::Operation;
+use crate::abi::error::{Code, Error, Result};
+use crate::graph::conditional::{Conditional, check_in_body};
+use crate::graph::kept::Kept;
+use crate::graph::operation::Operation;
+use crate::graph::step::Step;
+use crate::graph::{Content, Graph, Node};
 
 /// As many nodes may a graph have, with those of the graphs inside it.
 pub(super) const MOST_NODES: usize = 1 << 18;

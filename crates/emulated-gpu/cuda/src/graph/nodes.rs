@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use crate::abi::Handle;
-use crate::error::{Code, Result};
-use crate::registry::fresh;
+use crate::abi::error::{Code, Result};
+use crate::abi::registry::fresh;
 
 /// A node of a graph: `C` is what it does.
 #[derive(Clone, Debug)]
@@ -233,11 +233,11 @@ impl<C: Clone> Nodes<C> {
     }
 }
 
-fn gone() -> crate::error::Error {
+fn gone() -> crate::abi::error::Error {
     Code::INVALID_VALUE.because("the node is gone from its graph")
 }
 
-fn no_edge() -> crate::error::Error {
+fn no_edge() -> crate::abi::error::Error {
     Code::INVALID_VALUE.because("an edge leads from a node of the graph to another")
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::abi::Handle;
-use crate::decision::Decision;
-use crate::hardware::Hardware;
-use crate::operation::Operation;
+use crate::context::hardware::Hardware;
+use crate::graph::operation::Operation;
+use crate::graph::operation::decision::Decision;
 
 /// What keeps an executable graph from taking over the work of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ mod ends;
 mod export_tables;
 mod fatbins;
 mod faults;
+mod folders;
 mod graph_attributes;
 mod graph_edges;
 mod graph_numbers;

@@ -8,7 +8,7 @@ use std::path::Path;
 const CIRCLE: usize = 3;
 
 /// Each file of the library by its module's path, such as `engine::race::cell`, with its text.
-fn modules() -> BTreeMap<String, String> {
+pub(crate) fn modules() -> BTreeMap<String, String> {
     fn walk(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) {
         for entry in std::fs::read_dir(directory).expect("the sources") {
             let path = entry.expect("an entry").path();
@@ -80,7 +80,7 @@ fn module_of(path: &[&str], modules: &BTreeMap<String, String>) -> Option<String
 }
 
 /// Which modules each imports from.
-fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
+pub(crate) fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let of = |name: &String, text: &String| {
         let own: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
         let mut found = BTreeSet::new();

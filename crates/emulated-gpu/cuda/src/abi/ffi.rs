@@ -1,0 +1,149 @@
+//! The foreign function interface between C and Rust: every exported function passes here, so that no panic crosses it,
+//! nothing is done before `cuInit`, and what failed can be read in a log.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::process;
+
+thread_local! {
+    /// Whether this thread runs a host function, which may call nothing of the driver's.
+    static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
+    /// Whether stream 0 means the thread's own: in functions whose names end in `_ptsz` or `_ptds`.
+    static PER_THREAD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs the body of an exported function.
+pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
+    early(name, || {
+        process::check()?;
+        if IN_HOST_FUNCTION.get() {
+            return Err(Code::NOT_PERMITTED.because(
+                "a host function in a stream may not call the driver; return, and call it then",
+            ));
+        }
+        body()
+    })
+}
+
+/// As [`call`], for what may be called before `cuInit` and in host functions.
+pub(crate) fn early(name: &str, body: impl FnOnce() -> Result) -> Code {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(())) => Code::SUCCESS,
+        Ok(Err(error)) => {
+            log(name, &error);
+            error.code
+        }
+        Err(_) => {
+            say(&format!("{name} failed inside the emulated driver; this is a bug of it"));
+            Code::UNKNOWN
+        }
+    }
+}
+
+/// Calls what may call nothing of the driver's.
+pub(crate) fn host_function<T>(body: impl FnOnce() -> T) -> T {
+    let before = IN_HOST_FUNCTION.replace(true);
+    let result = body();
+    IN_HOST_FUNCTION.set(before);
+    result
+}
+
+/// Stream 0 is the thread's own while `body` runs.
+pub(crate) fn per_thread(body: impl FnOnce() -> Code) -> Code {
+    let before = PER_THREAD.replace(true);
+    let code = body();
+    PER_THREAD.set(before);
+    code
+}
+
+/// Whether stream 0 is the thread's own.
+pub(crate) fn is_per_thread() -> bool {
+    PER_THREAD.get()
+}
+
+/// Tells a person something, on standard error.
+pub(crate) fn say(text: &str) {
+    // Where standard error is closed, there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "emulated GPU: {text}");
+}
+
+/// Writes a failed call into the log, if there is to be one.
+fn log(name: &str, error: &Error) {
+    let Some(path) = process::log() else { return };
+    let text = error.code.texts();
+    let (code, text) = text.map_or_else(Default::default, |(code, text)| {
+        (code.to_string_lossy(), text.to_string_lossy())
+    });
+    let why = error.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+    let line = format!("[{name}] {code} ({text}){why}\n");
+    // A log that can't be written must not fail the call that it tells of.
+    let _ = if path == Path::new("stderr") {
+        std::io::stderr().write_all(line.as_bytes())
+    } else if path == Path::new("stdout") {
+        std::io::stdout().write_all(line.as_bytes())
+    } else {
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes()))
+    };
+}
+
+/// A function that is exported, and that can be asked for by `cuGetProcAddress`.
+pub(crate) struct Entry {
+    /// Its symbol: its name, with `_v2` and the like behind it where there are several forms.
+    pub(crate) symbol: &'static str,
+    /// The CUDA version that brought it in this form.
+    pub(crate) since: i32,
+    pub(crate) function: *const c_void,
+    /// The form in which stream 0 is the thread's own.
+    pub(crate) per_thread: *const c_void,
+}
+
+/// Declares exported functions, each behind the CUDA version that brought it in this form (12040 for 12.4; of
+/// `cudaTypedefs.h`), and lists them as `ENTRIES`. One that is `also` another is exported under that name too,
+/// with stream 0 meaning the calling thread's own; `early` ones need no `cuInit`.
+macro_rules! export {
+    (@call) => { $crate::abi::ffi::call };
+    (@call early) => { $crate::abi::ffi::early };
+    (@call also) => { $crate::abi::ffi::call };
+    (@per_thread $name:ident also $alias:ident) => { $alias };
+    (@per_thread $name:ident $(early)?) => { $name };
+    (@alias $name:ident ($($argument:ident: $type:ty),*) also $alias:ident) => {
+        #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the calling thread's own.")]
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $alias($($argument: $type),*) -> $crate::abi::error::Code {
+            // SAFETY: the caller vouches for the same as there.
+            $crate::abi::ffi::per_thread(|| unsafe { $name($($argument),*) })
+        }
+    };
+    (@alias $name:ident $arguments:tt $(early)?) => {};
+    ($(
+        $(#[$meta:meta])* $since:literal fn $name:ident($($argument:ident: $type:ty),* $(,)?)
+        $($how:ident $($alias:ident)?)? $body:block
+    )*) => {
+        $(
+            $(#[$meta])*
+            #[unsafe(no_mangle)]
+            pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::error::Code {
+                unsafe fn body($($argument: $type),*) -> $crate::abi::error::Result $body
+                // SAFETY: the caller vouches for the same here.
+                let body = || unsafe { body($($argument),*) };
+                $crate::abi::ffi::export!(@call $($how)?)(stringify!($name), body)
+            }
+            $crate::abi::ffi::export! { @alias $name ($($argument: $type),*) $($how $($alias)?)? }
+        )*
+
+        /// The functions of this file.
+        pub(crate) const ENTRIES: &[$crate::abi::ffi::Entry] = &[$($crate::abi::ffi::Entry {
+            symbol: stringify!($name),
+            since: $since,
+            function: $name as *const std::ffi::c_void,
+            per_thread: $crate::abi::ffi::export!(@per_thread $name $($how $($alias)?)?) as *const std::ffi::c_void,
+        },)*];
+    };
+}
+pub(crate) use export;

@@ -1,0 +1,58 @@
+//! The process that the driver is of. One that was forked off since `cuInit` has the memory of that one and
+//! none of its threads: locks that those held will never be free. So this is looked at before any lock, and
+//! such a process is told that nothing was initialised, as NVIDIA's driver tells it.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::abi::error::{Code, Error, Result};
+
+/// The process that has called `cuInit`, or 0.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Where calls that fail are told of; it is set when there is a driver.
+static LOG: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+fn forked() -> Error {
+    Code::NOT_INITIALIZED
+        .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
+}
+
+/// This process makes the driver.
+///
+/// # Errors
+/// `NOT_INITIALIZED` in a process that was forked off since another one began to.
+pub(crate) fn begin() -> Result {
+    let own = std::process::id();
+    let first = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
+    if first.is_err_and(|process| process != own) { Err(forked()) } else { Ok(()) }
+}
+
+/// Nothing was made: a process that is forked off may try again.
+pub(crate) fn give_up() {
+    PROCESS.store(0, Ordering::Relaxed);
+}
+
+/// There is a driver.
+pub(crate) fn ready(log: Option<PathBuf>) {
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    LOG.get_or_init(|| log);
+}
+
+/// Fails where nothing may be done.
+///
+/// # Errors
+/// `NOT_INITIALIZED` before `cuInit`, and in a process that was forked off since.
+pub(crate) fn check() -> Result {
+    if LOG.get().is_none() {
+        return Err(Code::NOT_INITIALIZED.because("call cuInit first"));
+    }
+    if PROCESS.load(Ordering::Relaxed) == std::process::id() { Ok(()) } else { Err(forked()) }
+}
+
+/// Where calls that fail are told of.
+pub(crate) fn log() -> Option<PathBuf> {
+    let unset = || std::env::var_os("CUDA_LOG_FILE").map(Into::into);
+    LOG.get().cloned().unwrap_or_else(unset)
+}

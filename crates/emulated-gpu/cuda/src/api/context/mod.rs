@@ -1,0 +1,395 @@
+//! Contexts: the primary one, others, and the stack of each thread.
+
+pub(crate) mod coredump;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
+use crate::abi::registry::fresh;
+use crate::abi::{Device, Handle, In, Out};
+use crate::api::calling_thread;
+use crate::api::device::check;
+use crate::api::driver::{VERSION, driver};
+use crate::context::library_storage::Ended;
+use crate::context::{Context, Primary};
+use crate::stream::capture;
+use crate::stream::{PRIORITIES, Stream};
+
+/// All flags of a context.
+const FLAGS: u32 = 0xff;
+/// The bits of them that say how to wait: one of the values 0, 1, 2, 4.
+const SCHEDULING: u32 = 7;
+
+fn check_flags(flags: u32) -> Result {
+    if flags & !FLAGS != 0 || !matches!(flags & SCHEDULING, 0 | 1 | 2 | 4) {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a context")));
+    }
+    Ok(())
+}
+
+fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
+    out.required()?;
+    check_flags(flags)?;
+    let device = check(device)?;
+    let context = driver()?.create_context(fresh(), flags, device);
+    calling_thread::push(context.handle);
+    out.set(context.handle)
+}
+
+/// A context by its handle; 0 for the calling thread's.
+///
+/// # Errors
+/// `INVALID_CONTEXT`
+pub(crate) fn find(handle: Handle) -> Result<Arc<Context>> {
+    if handle == 0 {
+        return calling_thread::context_of_any_state();
+    }
+    driver()?.contexts.get(handle).ok_or_else(|| {
+        Code::INVALID_CONTEXT.because(format!("there is no context {handle:#x}; was it destroyed?"))
+    })
+}
+
+/// Whether a handle may be made current: that of a context, or of a primary one that isn't there yet,
+/// which NVIDIA's runtime library makes current before it retains it.
+fn check_current(handle: Handle) -> Result {
+    let is = |primary: &std::sync::Mutex<Primary>| {
+        primary.lock().unwrap_or_else(PoisonError::into_inner).has(handle)
+    };
+    if driver()?.primary.iter().any(is) { Ok(()) } else { find(handle).map(|_| ()) }
+}
+
+/// The primary context of a device, locked.
+///
+/// # Errors
+/// `INVALID_DEVICE`, and what the function fails with.
+pub(crate) fn primary<T>(device: Device, f: impl FnOnce(&mut Primary) -> Result<T>) -> Result<T> {
+    let device = check(device)? as usize;
+    let primary = driver()?.primary.get(device).ok_or(Code::INVALID_DEVICE)?;
+    f(&mut primary.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn synchronize(context: &Context) -> Result {
+    let streams = driver()?.streams_of(context)?;
+    capture::forbid_waiting(&streams)?;
+    streams.synchronize();
+    context.tell()
+}
+
+/// The legacy default stream of a context that can be used.
+fn null_stream(context: Handle) -> Result<Arc<Stream>> {
+    let context = find(context)?;
+    context.check()?;
+    Ok(driver()?.streams_of(&context)?.null())
+}
+
+/// Retains the primary context of a device.
+///
+/// # Errors
+/// `INVALID_DEVICE`
+pub(crate) fn retain(device: Device) -> Result<Arc<Context>> {
+    let driver = driver()?;
+    let make = |handle, flags, device| driver.create_context(handle, flags, device);
+    primary(device, |primary| Ok(primary.retain(make)))
+}
+
+/// Ends the primary context of a device, where a function has it end.
+fn end(device: Device, f: impl FnOnce(&mut Primary) -> Result<Option<Arc<Context>>>) -> Result {
+    // The lock is held: another one has the same handle.
+    let ended = primary(device, |primary| match f(primary)? {
+        Some(context) => driver()?.destroy_context(&context),
+        None => Ok(Ended::default()),
+    })?;
+    ended.tell();
+    Ok(())
+}
+
+/// Gives the primary context of a device back, once.
+///
+/// # Errors
+/// `INVALID_DEVICE`, `INVALID_CONTEXT` where it is not retained.
+pub(crate) fn release(device: Device) -> Result {
+    end(device, Primary::release)
+}
+
+/// Ends it, however often it was retained.
+fn reset(device: Device) -> Result {
+    end(device, |primary| Ok(primary.context.take()))
+}
+
+fn set_flags(device: Device, flags: u32) -> Result {
+    check_flags(flags)?;
+    primary(device, |primary| {
+        primary.flags = flags;
+        if let Some(context) = &primary.context {
+            context.flags.store(flags, Ordering::Relaxed);
+        }
+        Ok(())
+    })
+}
+
+export! {
+    7000 fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
+        out.required()?;
+        out.set(retain(device)?.handle)
+    }
+
+    7000 fn cuDevicePrimaryCtxRelease(device: Device) {
+        release(device)
+    }
+
+    11000 fn cuDevicePrimaryCtxRelease_v2(device: Device) {
+        release(device)
+    }
+
+    7000 fn cuDevicePrimaryCtxReset(device: Device) {
+        reset(device)
+    }
+
+    11000 fn cuDevicePrimaryCtxReset_v2(device: Device) {
+        reset(device)
+    }
+
+    7000 fn cuDevicePrimaryCtxSetFlags(device: Device, flags: u32) {
+        set_flags(device, flags)
+    }
+
+    11000 fn cuDevicePrimaryCtxSetFlags_v2(device: Device, flags: u32) {
+        set_flags(device, flags)
+    }
+
+    7000 fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
+        primary(device, |primary| {
+            flags.set(primary.flags)?;
+            active.set(i32::from(primary.context.is_some()))
+        })
+    }
+
+    3020 fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: Device) {
+        create(out, flags, device)
+    }
+
+    11040 fn cuCtxCreate_v3(
+        out: Out<Handle>, _affinity: In<u8>, count: i32, flags: u32, device: Device,
+    ) {
+        if count != 0 {
+            return Err(Code::UNSUPPORTED_EXEC_AFFINITY.into());
+        }
+        create(out, flags, device)
+    }
+
+    12050 fn cuCtxCreate_v4(
+        out: Out<Handle>, parameters: In<[usize; 3]>, flags: u32, device: Device,
+    ) {
+        if !parameters.is_null() && parameters.get()?.iter().any(|word| *word != 0) {
+            return Err(Code::NOT_SUPPORTED
+                .because("affinity and graphics contexts are not emulated; pass null"));
+        }
+        create(out, flags, device)
+    }
+
+    4000 fn cuCtxDestroy_v2(context: Handle) {
+        let context = if context == 0 {
+            return Err(Code::INVALID_CONTEXT.because("the context is null"));
+        } else {
+            find(context)?
+        };
+        if primary(context.device as Device, |primary| Ok(primary.context.as_ref().is_some_and(|own| own.handle == context.handle)))? {
+            return Err(Code::INVALID_CONTEXT
+                .because("this is the primary context; give it back with cuDevicePrimaryCtxRelease"));
+        }
+        if calling_thread::handle() == context.handle {
+            calling_thread::pop();
+        }
+        driver()?.destroy_context(&context)?.tell();
+        Ok(())
+    }
+
+    4000 fn cuCtxPushCurrent_v2(context: Handle) {
+        if context == 0 {
+            return Err(Code::INVALID_CONTEXT.because("the context is null"));
+        }
+        // Of several handles of a context, green ones among them, the one that was pushed is current.
+        find(context)?;
+        calling_thread::push(context);
+        Ok(())
+    }
+
+    4000 fn cuCtxPopCurrent_v2(out: Out<Handle>) {
+        let handle = calling_thread::pop().ok_or(Code::INVALID_CONTEXT)?;
+        out.set_if_wanted(handle);
+        Ok(())
+    }
+
+    4000 fn cuCtxSetCurrent(context: Handle) {
+        if context != 0 {
+            check_current(context)?;
+        }
+        calling_thread::set(context);
+        Ok(())
+    }
+
+    4000 fn cuCtxGetCurrent(out: Out<Handle>) {
+        out.set(calling_thread::handle())
+    }
+
+    2000 fn cuCtxGetDevice(device: Out<Device>) {
+        device.required()?;
+        device.set(calling_thread::context_of_any_state()?.device as Device)
+    }
+
+    13000 fn cuCtxGetDevice_v2(device: Out<Device>, context: Handle) {
+        device.required()?;
+        device.set(find(context)?.device as Device)
+    }
+
+    7000 fn cuCtxGetFlags(flags: Out<u32>) {
+        flags.required()?;
+        flags.set(calling_thread::context()?.flags.load(Ordering::Relaxed))
+    }
+
+    12010 fn cuCtxSetFlags(flags: u32) {
+        check_flags(flags)?;
+        calling_thread::context()?.flags.store(flags, Ordering::Relaxed);
+        Ok(())
+    }
+
+    12000 fn cuCtxGetId(context: Handle, id: Out<u64>) {
+        id.required()?;
+        id.set(find(context)?.id)
+    }
+
+    3020 fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
+        version.required()?;
+        find(context)?;
+        version.set(VERSION as u32)
+    }
+
+    2000 fn cuCtxSynchronize() {
+        synchronize(&*calling_thread::context()?)
+    }
+
+    13000 fn cuCtxSynchronize_v2(context: Handle) {
+        let context = find(context)?;
+        context.check()?;
+        synchronize(&context)
+    }
+
+    3010 fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
+        value.required()?;
+        value.set(calling_thread::context()?.limit(limit)? as usize)
+    }
+
+    3010 fn cuCtxSetLimit(limit: u32, value: usize) {
+        calling_thread::context()?.set_limit(limit, value as u64)
+    }
+
+    3020 fn cuCtxGetCacheConfig(config: Out<u32>) {
+        config.required()?;
+        config.set(calling_thread::context()?.cache.load(Ordering::Relaxed))
+    }
+
+    3020 fn cuCtxSetCacheConfig(config: u32) {
+        if config > 3 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
+        }
+        calling_thread::context()?.cache.store(config, Ordering::Relaxed);
+        Ok(())
+    }
+
+    4020 fn cuCtxGetSharedMemConfig(config: Out<u32>) {
+        config.required()?;
+        config.set(calling_thread::context()?.shared_banks.load(Ordering::Relaxed))
+    }
+
+    4020 fn cuCtxSetSharedMemConfig(config: u32) {
+        if config > 2 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
+        }
+        // Banks have 4 bytes on all cards since compute capability 5.0; the wish has no effect.
+        calling_thread::context()?;
+        Ok(())
+    }
+
+    5050 fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        calling_thread::context()?;
+        least.set_if_wanted(PRIORITIES.0);
+        greatest.set_if_wanted(PRIORITIES.1);
+        Ok(())
+    }
+
+    11000 fn cuCtxResetPersistingL2Cache() {
+        calling_thread::context().map(|_| ())
+    }
+
+    11040 fn cuCtxGetExecAffinity(_affinity: Out<u8>, _kind: i32) {
+        Err(Code::UNSUPPORTED_EXEC_AFFINITY.into())
+    }
+
+    4000 fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
+        let own = calling_thread::context()?;
+        let peer = find(peer)?;
+        if flags != 0 || own.handle == peer.handle {
+            return Err(Code::INVALID_VALUE.because("a context is no peer of its own"));
+        }
+        own.set_peer(peer.device, true)
+    }
+
+    4000 fn cuCtxDisablePeerAccess(peer: Handle) {
+        calling_thread::context()?.set_peer(find(peer)?.device, false)
+    }
+
+    2000 fn cuCtxAttach(out: Out<Handle>, _flags: u32) {
+        out.required()?;
+        out.set(calling_thread::context()?.handle)
+    }
+
+    2000 fn cuCtxDetach(context: Handle) {
+        find(context).map(|_| ())
+    }
+
+    12050 fn cuCtxRecordEvent(context: Handle, event: Handle) {
+        crate::api::event::record(event, &null_stream(context)?, 0)
+    }
+
+    12050 fn cuCtxWaitEvent(context: Handle, event: Handle) {
+        crate::api::stream::wait_event(&null_stream(context)?, event, 0)
+    }
+
+    11030 fn cuFlushGPUDirectRDMAWrites(_target: i32, _scope: i32) {
+        Err(Code::NOT_SUPPORTED.because("no other device writes to the emulated GPU"))
+    }
+
+    4000 fn cuProfilerStart() {
+        calling_thread::context().map(|_| ())
+    }
+
+    4000 fn cuProfilerStop() {
+        calling_thread::context().map(|_| ())
+    }
+
+    10010 fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
+        let new = capture::Mode::of(mode.get()?)?;
+        mode.set(capture::exchange_mode(new) as u32)
+    }
+}
+
+/// Waits for the work of all contexts that may use memory of this one's device, before memory goes
+/// back to the host; of all contexts where the owner is not known. Work of other devices may wait for
+/// what the caller does next, as a collective does.
+pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
+    let driver = driver()?;
+    let contexts = &driver.contexts;
+    let device = owner.and_then(|owner| contexts.get(owner)).map(|owner| owner.device);
+    let may_use = |context: &Context| {
+        device.is_none_or(|device| context.device == device || context.has_peer(device))
+    };
+    for context in contexts.all().into_iter().filter(|context| may_use(context)) {
+        // Another thread may have destroyed it meanwhile, and has waited then.
+        if let Ok(streams) = driver.streams_of(&context) {
+            streams.synchronize();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,306 @@
+//! Functions: attributes, occupancy, and launches. A kernel of a library is a function here.
+
+use std::ffi::c_char;
+use std::sync::Arc;
+
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
+use crate::abi::{Handle, HostFunction, In, LaunchConfig, Out, SharedBytesOf};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
+use crate::device::limits::PROCESSORS;
+use crate::execution::function::Function;
+use crate::execution::launch::{Shape, prepare};
+use crate::execution::occupancy;
+use crate::graph::operation::Operation;
+use crate::stream;
+
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`
+const COOPERATIVE: i32 = 2;
+const CLUSTER: i32 = 4;
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn launch(
+    function: Handle,
+    shape: Shape,
+    stream: Handle,
+    parameters: In<usize>,
+    extra: In<usize>,
+) -> Result {
+    let function = driver()?.function(function)?;
+    let stream = calling_thread::stream(stream)?;
+    // A kernel of a library belongs to no context and runs in any.
+    if function.context != 0 && stream.context.handle != function.context {
+        return Err(Code::INVALID_HANDLE
+            .because("the function and the stream belong to different contexts"));
+    }
+    let current = calling_thread::context_of_any_state;
+    let launch = prepare(&function, shape, parameters, extra, current)?;
+    stream::enqueue(&stream, Operation::Launch { function, launch })
+}
+
+/// A function that is asked for its name, for which null is no handle.
+fn named(function: Handle) -> Result<Arc<Function>> {
+    if function == 0 {
+        return Err(Code::INVALID_VALUE.because("the function is null"));
+    }
+    driver()?.function(function)
+}
+
+/// The best block size, with dynamic shared memory that may depend on it.
+fn potential(
+    grid: Out<i32>,
+    block: Out<i32>,
+    function: Handle,
+    of_size: SharedBytesOf,
+    shared: usize,
+    limit: i32,
+) -> Result {
+    grid.required()?;
+    block.required()?;
+    let function = driver()?.function(function)?;
+    let shared = |size: i32| match of_size {
+        // SAFETY: the program gave the function for this.
+        Some(of_size) => unsafe { of_size(size) as u64 },
+        None => shared as u64,
+    };
+    let (size, fit) = occupancy::best(&function, limit, shared);
+    if fit == 0 {
+        return Err(Code::INVALID_VALUE.because("no block of this kernel fits on a multiprocessor"));
+    }
+    grid.set(fit * PROCESSORS)?;
+    block.set(size)
+}
+
+fn fitting(count: Out<i32>, function: Handle, threads: i32, shared: usize, flags: u32) -> Result {
+    count.required()?;
+    if threads <= 0 || flags > 1 {
+        return Err(Code::INVALID_VALUE.because(format!("{threads} threads, flags {flags:#x}")));
+    }
+    let function: Arc<Function> = driver()?.function(function)?;
+    count.set(occupancy::blocks(&function, threads, shared as u64))
+}
+
+export! {
+    2020 fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
+        value.required()?;
+        value.set(driver()?.function(function)?.attribute(attribute)?)
+    }
+
+    9000 fn cuFuncSetAttribute(function: Handle, attribute: u32, value: i32) {
+        driver()?.function(function)?.set_attribute(attribute, value)
+    }
+
+    3000 fn cuFuncSetCacheConfig(function: Handle, config: u32) {
+        driver()?.function(function)?;
+        if config > 3 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
+        }
+        Ok(())
+    }
+
+    4020 fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
+        driver()?.function(function)?;
+        if config > 2 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
+        }
+        Ok(())
+    }
+
+    11000 fn cuFuncGetModule(out: Out<Handle>, function: Handle) {
+        out.required()?;
+        out.set(driver()?.function(function)?.module)
+    }
+
+    12030 fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
+        name.required()?;
+        name.set(named(function)?.name.as_ptr())
+    }
+
+    12040 fn cuFuncGetParamInfo(
+        function: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+    ) {
+        offset.required()?;
+        let function = driver()?.function(function)?;
+        let layout = function.kernel.parameters().get(index).ok_or_else(|| {
+            Code::INVALID_VALUE.because(format!("{} has no parameter {index}", function.kernel.name()))
+        })?;
+        size.set_if_wanted(layout.size as usize);
+        offset.set(layout.offset as usize)
+    }
+
+    13020 fn cuFuncGetParamCount(function: Handle, count: Out<usize>) {
+        count.required()?;
+        count.set(driver()?.function(function)?.kernel.parameters().len())
+    }
+
+    13020 fn cuKernelGetParamCount(kernel: Handle, count: Out<usize>) {
+        count.required()?;
+        count.set(driver()?.function(kernel)?.kernel.parameters().len())
+    }
+
+    12040 fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
+        state.required()?;
+        driver()?.function(function)?;
+        state.set(1)
+    }
+
+    12040 fn cuFuncLoad(function: Handle) {
+        driver()?.function(function).map(|_| ())
+    }
+
+    12000 fn cuKernelGetFunction(out: Out<Handle>, kernel: Handle) {
+        out.required()?;
+        out.set(driver()?.function(kernel)?.handle)
+    }
+
+    12050 fn cuKernelGetLibrary(out: Out<Handle>, kernel: Handle) {
+        out.required()?;
+        out.set(driver()?.function(kernel)?.module)
+    }
+
+    12000 fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
+        value.required()?;
+        crate::api::device::check(device)?;
+        value.set(driver()?.function(kernel)?.attribute(attribute)?)
+    }
+
+    12000 fn cuKernelSetAttribute(attribute: u32, value: i32, kernel: Handle, device: i32) {
+        crate::api::device::check(device)?;
+        driver()?.function(kernel)?.set_attribute(attribute, value)
+    }
+
+    12000 fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, device: i32) {
+        crate::api::device::check(device)?;
+        driver()?.function(kernel).map(|_| ())
+    }
+
+    12030 fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
+        name.required()?;
+        name.set(named(kernel)?.name.as_ptr())
+    }
+
+    12040 fn cuKernelGetParamInfo(
+        kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+    ) {
+        offset.required()?;
+        // A kernel of a library is loaded for the thread's context before it can be asked.
+        calling_thread::context()?;
+        let function = driver()?.function(kernel)?;
+        let layout = function.kernel.parameters().get(index).ok_or(Code::INVALID_VALUE)?;
+        size.set_if_wanted(layout.size as usize);
+        offset.set(layout.offset as usize)
+    }
+
+    4000 fn cuLaunchKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32,
+        block_z: u32, shared: u32, stream: Handle, parameters: In<usize>, extra: In<usize>,
+    ) also cuLaunchKernel_ptsz {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        launch(function, Shape { grid, block, shared, cooperative: false }, stream, parameters, extra)
+    }
+
+    9000 fn cuLaunchCooperativeKernel(
+        function: Handle, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32,
+        block_z: u32, shared: u32, stream: Handle, parameters: In<usize>,
+    ) also cuLaunchCooperativeKernel_ptsz {
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let shape = Shape { grid, block, shared, cooperative: true };
+        launch(function, shape, stream, parameters, In::null())
+    }
+
+    11060 fn cuLaunchKernelEx(
+        config: In<LaunchConfig>, function: Handle, parameters: In<usize>, extra: In<usize>,
+    ) also cuLaunchKernelEx_ptsz {
+        let LaunchConfig { grid, block, shared, stream, attributes, attribute_count } = config.get()?;
+        let mut cooperative = false;
+        for attribute in attributes.list(attribute_count as usize)? {
+            match attribute.id {
+                COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
+                CLUSTER => {
+                    let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
+                    if x > 1 || y > 1 || attribute.value[1] as u32 > 1 {
+                        return Err(Code::NOT_SUPPORTED
+                            .because("clusters of more than one block are not emulated"));
+                    }
+                }
+                // The others are hints, and about what the emulator does not have.
+                _ => {}
+            }
+        }
+        launch(function, Shape { grid, block, shared, cooperative }, stream, parameters, extra)
+    }
+
+    10000 fn cuLaunchHostFunc(stream: Handle, function: HostFunction, data: Out<u8>)
+    also cuLaunchHostFunc_ptsz {
+        if function.is_none() {
+            return Err(Code::INVALID_VALUE.because("the host function is null"));
+        }
+        let stream = calling_thread::stream(stream)?;
+        stream::enqueue(&stream, Operation::Host { function, data: data.address() })
+    }
+
+    6050 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        count: Out<i32>, function: Handle, threads: i32, shared: usize,
+    ) {
+        fitting(count, function, threads, shared, 0)
+    }
+
+    7000 fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        count: Out<i32>, function: Handle, threads: i32, shared: usize, flags: u32,
+    ) {
+        fitting(count, function, threads, shared, flags)
+    }
+
+    6050 fn cuOccupancyMaxPotentialBlockSize(
+        grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
+        limit: i32,
+    ) {
+        potential(grid, block, function, of_size, shared, limit)
+    }
+
+    7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+        grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
+        limit: i32, flags: u32,
+    ) {
+        if flags > 1 {
+            return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
+        }
+        potential(grid, block, function, of_size, shared, limit)
+    }
+
+    10020 fn cuOccupancyAvailableDynamicSMemPerBlock(
+        bytes: Out<usize>, function: Handle, blocks: i32, threads: i32,
+    ) {
+        bytes.required()?;
+        let function = driver()?.function(function)?;
+        if blocks <= 0 || threads <= 0 || occupancy::blocks(&function, threads, 0) < blocks {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "{blocks} blocks of {threads} threads do not fit on a multiprocessor"
+            )));
+        }
+        bytes.set(occupancy::dynamic_shared(&function, blocks) as usize)
+    }
+
+    11070 fn cuOccupancyMaxPotentialClusterSize(
+        size: Out<i32>, function: Handle, _config: In<LaunchConfig>,
+    ) {
+        size.required()?;
+        driver()?.function(function)?;
+        // A cluster of one block.
+        size.set(1)
+    }
+
+    11070 fn cuOccupancyMaxActiveClusters(
+        count: Out<i32>, function: Handle, config: In<LaunchConfig>,
+    ) {
+        count.required()?;
+        calling_thread::context()?;
+        let function = driver()?.function(function)?;
+        let config = config.get()?;
+        let threads = config.block.iter().try_fold(1u32, |all, &axis| all.checked_mul(axis));
+        let threads = threads.and_then(|threads| i32::try_from(threads).ok()).ok_or(Code::INVALID_VALUE)?;
+        count.set(occupancy::blocks(&function, threads, u64::from(config.shared)) * PROCESSORS)
+    }
+}

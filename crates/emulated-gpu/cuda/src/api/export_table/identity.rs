@@ -1,0 +1,110 @@
+//! Who the driver is, as NVIDIA's runtime library asks it: a keyed digest of the driver's version, the
+//! process, the thread, the time, where some tables lie and which cards there are, which the caller
+//! computes as well. The project ZLUDA found out what goes into it and published it (its `dark_api`);
+//! the digest itself is RFC 1319's and RFC 2104's. It is told the truth: the cards' identifiers are those
+//! that say that they are emulated.
+
+#![allow(unsafe_code, reason = "asks C for the calling thread")]
+
+use crate::abi::error::Result;
+use crate::api::device::count;
+use crate::api::driver::VERSION;
+use crate::api::export_table::md2::keyed;
+use crate::device;
+
+/// The key of the digest.
+const KEY: [u8; 16] = 0x146a_ddae_53a9_a752_aa08_4136_0bf5_5a9f_u128.to_be_bytes();
+/// The answers to the first two questions, which no input goes into.
+const FIXED: [[u64; 2]; 2] = [
+    [0x3341_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
+    [0x1841_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
+];
+
+/// Addresses that the caller knows from `cuGetExportTable`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    /// Of the table that the runtime library has for itself.
+    pub(crate) runtime: usize,
+    /// Of the table that has the function which asks.
+    pub(crate) identity: usize,
+    /// Of that function.
+    pub(crate) function: usize,
+}
+
+/// The answer to the question that is the last digit of `version`: two words.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn answer(version: u32, seconds: u64, places: &Places) -> Result<[u64; 2]> {
+    if let Some(fixed) = FIXED.get((version % 10) as usize) {
+        return Ok(*fixed);
+    }
+    // SAFETY: it takes nothing, and gives a number.
+    let thread = unsafe { libc::pthread_self() } as u32;
+    let cards = 0..count()? as i32;
+    let cards: Vec<_> = cards.map(|card| (device::uuid(card), device::place(card))).collect();
+    Ok(words(keyed(KEY, &message(version, seconds, (std::process::id(), thread), places, &cards))))
+}
+
+/// What goes into the digest, as C lays it out.
+fn message(
+    version: u32,
+    seconds: u64,
+    (process, thread): (u32, u32),
+    places: &Places,
+    cards: &[([u8; 16], [i32; 3])],
+) -> Vec<u8> {
+    let mut message = Vec::new();
+    for number in [VERSION as u32, version, process, thread] {
+        message.extend(number.to_ne_bytes());
+    }
+    for address in [places.runtime, places.identity, places.function] {
+        message.extend(address.to_ne_bytes());
+    }
+    message.extend(seconds.to_ne_bytes());
+    for (uuid, place) in cards {
+        message.extend(uuid);
+        place.iter().for_each(|number| message.extend(number.to_ne_bytes()));
+    }
+    message
+}
+
+fn words(digest: [u8; 16]) -> [u64; 2] {
+    let word = |at: usize| {
+        let bytes = digest.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+        u64::from_ne_bytes(bytes.unwrap_or_default())
+    };
+    [word(0), word(8)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_goes_into_the_message() {
+        let places = Places { runtime: 1, identity: 2, function: 3 };
+        let cards = [([9; 16], [4, 5, 6])];
+        let message = message(12_092, 7, (10, 11), &places, &cards);
+        // Four words, three addresses, the time, and 28 bytes a card.
+        assert_eq!(message.len(), 16 + 24 + 8 + 28);
+        assert_eq!(message[..8], [VERSION as u32, 12_092].map(u32::to_ne_bytes).concat()[..]);
+        assert_eq!(message[16..24], 1usize.to_ne_bytes());
+        assert_eq!(message[40..48], 7u64.to_ne_bytes());
+        assert_eq!(message[48..64], [9; 16]);
+        assert_eq!(message[72..], 6i32.to_ne_bytes());
+    }
+
+    #[test]
+    fn a_digest_is_two_words() {
+        let mut digest = [0; 16];
+        (digest[0], digest[8]) = (1, 2);
+        assert_eq!(
+            words(digest),
+            [
+                u64::from_ne_bytes([1, 0, 0, 0, 0, 0, 0, 0]),
+                u64::from_ne_bytes([2, 0, 0, 0, 0, 0, 0, 0])
+            ]
+        );
+    }
+}

@@ -1,0 +1,325 @@
+//! Nodes of graphs by one structure for all types, and those that decide what runs, which are made in no
+//! other way.
+
+use std::sync::Arc;
+
+use crate::abi::copy::Copy3d;
+use crate::abi::error::{Code, Error, Result};
+use crate::abi::ffi::export;
+use crate::abi::{
+    AllocationNode, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, Pointer, SetNode,
+};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
+use crate::api::graph::child::{set_child, set_child_in};
+use crate::api::graph::memory::{add_allocation, add_free};
+use crate::api::graph::nodes::{
+    add, add_child, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
+    parameters_of, set, set_in,
+};
+use crate::graph::operation::decision::Kind;
+use crate::graph::operation::{GraphMemory, Operation};
+use crate::graph::{Conditional, Content};
+
+/// `CU_GRAPH_COND_ASSIGN_DEFAULT`
+const ASSIGN_DEFAULT: u32 = 1;
+
+/// `CUgraphNodeParams`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct AnyNode {
+    node_type: u32,
+    reserved: [i32; 3],
+    /// A union of 232 bytes.
+    of_type: [u64; 29],
+    reserved_behind: u64,
+}
+
+/// `CUDA_MEMCPY_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct CopyNode {
+    flags: i32,
+    reserved: i32,
+    context: Handle,
+    copy: Copy3d,
+}
+
+/// `CUDA_CHILD_GRAPH_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ChildNode {
+    graph: Handle,
+    ownership: i32,
+}
+
+/// `CUDA_CONDITIONAL_NODE_PARAMS`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct ConditionalNode<'a> {
+    condition: u64,
+    kind: u32,
+    size: u32,
+    graphs: In<'a, Handle>,
+    context: Handle,
+}
+
+fn refuse(node_type: u32) -> Error {
+    match node_type {
+        0..=13 => Code::NOT_SUPPORTED.because(format!(
+            "nodes of type {node_type} (semaphores of graphics libraries, waits for numbers in memory) are not \
+             made by cuGraphAddNode here, and parameters of memory and conditions don't change"
+        )),
+        _ => Code::INVALID_VALUE.because(format!("there is no type {node_type} of nodes")),
+    }
+}
+
+impl<'a> Out<'a, AnyNode> {
+    /// The type.
+    ///
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` where what has to be 0 isn't.
+    unsafe fn node_type(self) -> Result<u32> {
+        let AnyNode { node_type, reserved, reserved_behind, .. } = self.get()?;
+        if reserved != [0; 3] || reserved_behind != 0 {
+            return Err(
+                Code::INVALID_VALUE.because("reserved fields of CUgraphNodeParams are not 0")
+            );
+        }
+        Ok(node_type)
+    }
+
+    /// The member of the union for the type.
+    ///
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn of_type<T>(self) -> Out<'a, T> {
+        self.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
+    }
+
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn read<T>(self) -> In<'a, T> {
+        self.of_type().read_only()
+    }
+
+    /// The graph for a node that has one inside.
+    ///
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn child(self) -> Result<Option<Handle>> {
+        if self.node_type()? != 4 {
+            return Ok(None);
+        }
+        let ChildNode { graph, ownership } = self.read::<ChildNode>().get()?;
+        if ownership != 0 {
+            return Err(Code::NOT_SUPPORTED
+                .because("a graph is copied into a child node, and not moved there"));
+        }
+        Ok(Some(graph))
+    }
+}
+
+/// The work of a node whose parameters may change.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
+    let event = || driver()?.event(node.read::<Handle>().get()?);
+    Ok(match node.node_type()? {
+        0 => kernel_v2(&node.read::<KernelNode>().get()?)?,
+        1 => {
+            let CopyNode { flags, reserved, .. } = node.read::<CopyNode>().get()?;
+            if (flags, reserved) != (0, 0) {
+                return Err(Code::INVALID_VALUE.because("a copy in a graph has no flags"));
+            }
+            let inside = std::mem::offset_of!(CopyNode, copy);
+            copy(node.of_type::<u8>().offset(inside).cast::<Copy3d>().read_only())?
+        }
+        2 => fill(node.read::<SetNode>())?,
+        3 => host(node.read::<HostNode>())?,
+        6 => Operation::WaitForEvent(event()?),
+        7 => Operation::Record(event()?),
+        other => return Err(refuse(other)),
+    })
+}
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn add_any(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    node: Out<AnyNode>,
+) -> Result {
+    if let Some(child) = node.child()? {
+        return add_child(out, graph, after, count, child);
+    }
+    match node.node_type()? {
+        5 => add(out, graph, after, count, Operation::Nothing),
+        10 => add_allocation(out, graph, after, count, node.of_type::<AllocationNode>()),
+        11 => add_free(out, graph, after, count, node.read::<Pointer>().get()?),
+        13 => add_conditional(out, graph, after, count, node.of_type()),
+        _ => add(out, graph, after, count, operation(node)?),
+    }
+}
+
+/// The context of a handle; the current one of none.
+fn context_of(handle: Handle) -> Result<Handle> {
+    if handle == 0 {
+        return Ok(calling_thread::context()?.handle);
+    }
+    let missing = || Code::INVALID_CONTEXT.because(format!("there is no context {handle:#x}"));
+    driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
+}
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn add_conditional(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    parameters: Out<ConditionalNode>,
+) -> Result {
+    out.required()?;
+    let given = parameters.get()?;
+    let (graph, after) = (driver()?.graph(graph)?, after.list(count)?);
+    let missing = || {
+        let handle = given.condition;
+        Code::INVALID_VALUE.because(format!("{handle:#x} is no condition, or its graph is gone"))
+    };
+    let known = usize::try_from(given.condition).ok();
+    let condition = known.and_then(|handle| driver().ok()?.graphs.conditions.get(handle));
+    let condition = condition.ok_or_else(missing)?;
+    let kind = Kind::of(given.kind, given.size)?;
+    if context_of(given.context)? != condition.context {
+        return Err(Code::INVALID_VALUE
+            .because("the condition was made for another context than the node's"));
+    }
+    let node = Arc::new(Conditional::new(&graph, condition, kind, given.size)?);
+    let added = graph.add(Content::Conditional(Arc::clone(&node)), &after);
+    let added = added.inspect_err(|_| {
+        // Nobody has its handles.
+        node.forget();
+    })?;
+    parameters.set(ConditionalNode { graphs: In::of(node.handles()), ..given })?;
+    out.set(added)
+}
+
+/// Says what a node is, and its parameters, by pointers that are good as long as the node is.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
+    let graph = graph_of(handle)?;
+    let content = graph.with(handle, |node| Ok(node.content.clone()))?;
+    let node_type = content.node_type();
+    out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_behind: 0 })?;
+    let operation = match content {
+        Content::Work(operation) => operation,
+        Content::Child(_) => {
+            let inside = graph.with(handle, |node| match &mut node.content {
+                Content::Child(child) => child.give_out(&graph),
+                _ => Err(Code::INVALID_VALUE.because("another thread has changed the node")),
+            })?;
+            // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: it is the node's.
+            return out.of_type().set(ChildNode { graph: inside, ownership: -1 });
+        }
+        Content::Conditional(node) => {
+            return out.of_type().set(ConditionalNode {
+                condition: node.condition.handle,
+                kind: node.kind as u32,
+                size: node.bodies.len() as u32,
+                graphs: In::of(node.handles()),
+                context: node.condition.context,
+            });
+        }
+    };
+    match operation {
+        Operation::Launch { .. } => {
+            let KernelNodeV1 { function, grid, block, shared, parameters, extra } =
+                parameters_of(handle)?;
+            let context = driver()?.function(function).map_or(0, |function| function.context);
+            let kernel = 0;
+            out.of_type().set(KernelNode {
+                function,
+                grid,
+                block,
+                shared,
+                parameters,
+                extra,
+                kernel,
+                context,
+            })
+        }
+        Operation::Copy(transfer) => {
+            let copy = description_of(&transfer);
+            out.of_type().set(CopyNode { flags: 0, reserved: 0, context: 0, copy })
+        }
+        Operation::Fill(fill) => out.of_type().set(description_of_fill(&fill)),
+        Operation::Host { function, data } => out.of_type().set(HostNode { function, data }),
+        Operation::WaitForEvent(event) | Operation::Record(event) => {
+            out.of_type().set(event.handle)
+        }
+        Operation::Memory(GraphMemory::Allocate { address, size, device }) => {
+            out.of_type().set(AllocationNode::of(address, size, device))
+        }
+        Operation::Memory(GraphMemory::Free(address)) => out.of_type().set(address),
+        Operation::Nothing => Ok(()),
+        _ => {
+            Err(Code::NOT_SUPPORTED
+                .because("the node is work of a library, which has no parameters"))
+        }
+    }
+}
+
+export! {
+    12020 fn cuGraphAddNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, node: Out<AnyNode>,
+    ) {
+        add_any(out, graph, after, count, node)
+    }
+
+    12030 fn cuGraphAddNode_v2(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize,
+        node: Out<AnyNode>,
+    ) {
+        add_any(out, graph, after, count, node)
+    }
+
+    12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
+        match parameters.child()? {
+            Some(child) => set_child(node, child),
+            None => set(node, operation(parameters)?),
+        }
+    }
+
+    13020 fn cuGraphNodeGetParams(node: Handle, parameters: Out<AnyNode>) {
+        parameters.required()?;
+        describe(node, parameters)
+    }
+
+    12020 fn cuGraphExecNodeSetParams(graph: Handle, node: Handle, parameters: Out<AnyNode>) {
+        match parameters.child()? {
+            Some(child) => set_child_in(graph, node, child),
+            None => set_in(graph, node, operation(parameters)?),
+        }
+    }
+
+    12030 fn cuGraphConditionalHandleCreate(
+        out: Out<u64>, graph: Handle, context: Handle, default: u32, flags: u32,
+    ) {
+        out.required()?;
+        if flags & !ASSIGN_DEFAULT != 0 {
+            return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of a condition")));
+        }
+        let graph = driver()?.graph(graph)?;
+        let default = (flags & ASSIGN_DEFAULT != 0).then_some(default);
+        out.set(graph.condition(context_of(context)?, default))
+    }
+}

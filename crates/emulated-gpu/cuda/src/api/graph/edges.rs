@@ -1,0 +1,167 @@
+//! The shape of graphs: which nodes there are, and which come before which.
+
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
+use crate::abi::{Handle, In, Out};
+use crate::api::driver::driver;
+use crate::api::graph::nodes::graph_of;
+
+/// Writes as many as there is space for, and says how many there are when nobody asks for them.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
+    if out.is_null() {
+        return count.set(all.len());
+    }
+    let space = count.get()?;
+    // What is left over is null, and the number is that of those that were written.
+    out.set_all((0..space).map(|index| all.get(index).copied().unwrap_or(0)));
+    count.set(all.len().min(space))
+}
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
+    let graph = driver()?.graph(graph)?;
+    let nodes = graph.nodes();
+    let all =
+        nodes.iter().flat_map(|node| node.after().iter().map(|before| (*before, node.handle)));
+    let (before, behind): (Vec<Handle>, Vec<Handle>) = all.unzip();
+    drop(nodes);
+    if from.is_null() != to.is_null() {
+        return Err(Code::INVALID_VALUE.because("one of the two lists is null"));
+    }
+    if from.is_null() {
+        return count.set(before.len());
+    }
+    let space = count.get()?;
+    list(&before, from, count)?;
+    count.set(space)?;
+    list(&behind, to, count)
+}
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
+    let after = graph_of(node)?.with(node, |node| Ok(node.after().to_vec()))?;
+    list(&after, out, count)
+}
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
+    let behind: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.dependents().collect()))?;
+    list(&behind, out, count)
+}
+
+/// Adds or removes edges: all of them, or none where one can't be.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn change(
+    graph: Handle,
+    from: In<Handle>,
+    to: In<Handle>,
+    count: usize,
+    add: bool,
+) -> Result {
+    let graph = driver()?.graph(graph)?;
+    let edges: Vec<_> = from.list(count)?.into_iter().zip(to.list(count)?).collect();
+    let mut nodes = graph.nodes();
+    let mut set = |(before, behind), is_there| match is_there {
+        true => nodes.connect(before, behind),
+        false => nodes.disconnect(before, behind),
+    };
+    for (done, edge) in edges.iter().enumerate() {
+        if let Err(error) = set(*edge, add) {
+            // What was just done can be undone.
+            edges.iter().take(done).rev().try_for_each(|edge| set(*edge, !add))?;
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+export! {
+    10000 fn cuGraphGetNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
+        let graph = driver()?.graph(graph)?;
+        let all: Vec<Handle> = graph.nodes().iter().map(|node| node.handle).collect();
+        list(&all, out, count)
+    }
+
+    10000 fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
+        let graph = driver()?.graph(graph)?;
+        let nodes = graph.nodes();
+        let roots = nodes.iter().filter(|node| node.after().is_empty());
+        let roots: Vec<Handle> = roots.map(|node| node.handle).collect();
+        drop(nodes);
+        list(&roots, out, count)
+    }
+
+    10000 fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) {
+        edges(graph, from, to, count)
+    }
+
+    12030 fn cuGraphGetEdges_v2(
+        graph: Handle, from: Out<Handle>, to: Out<Handle>, data: Out<u64>, count: Out<usize>,
+    ) {
+        edges(graph, from, to, count)?;
+        clear(from, data, count)
+    }
+
+    10000 fn cuGraphNodeGetDependencies(node: Handle, out: Out<Handle>, count: Out<usize>) {
+        dependencies(node, out, count)
+    }
+
+    12030 fn cuGraphNodeGetDependencies_v2(
+        node: Handle, out: Out<Handle>, data: Out<u64>, count: Out<usize>,
+    ) {
+        dependencies(node, out, count)?;
+        clear(out, data, count)
+    }
+
+    10000 fn cuGraphNodeGetDependentNodes(node: Handle, out: Out<Handle>, count: Out<usize>) {
+        dependents(node, out, count)
+    }
+
+    12030 fn cuGraphNodeGetDependentNodes_v2(
+        node: Handle, out: Out<Handle>, data: Out<u64>, count: Out<usize>,
+    ) {
+        dependents(node, out, count)?;
+        clear(out, data, count)
+    }
+
+    10000 fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
+        change(graph, from, to, count, true)
+    }
+
+    12030 fn cuGraphAddDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
+    ) {
+        change(graph, from, to, count, true)
+    }
+
+    10000 fn cuGraphRemoveDependencies(
+        graph: Handle, from: In<Handle>, to: In<Handle>, count: usize,
+    ) {
+        change(graph, from, to, count, false)
+    }
+
+    12030 fn cuGraphRemoveDependencies_v2(
+        graph: Handle, from: In<Handle>, to: In<Handle>, _data: In<u64>, count: usize,
+    ) {
+        change(graph, from, to, count, false)
+    }
+}
+
+/// All edges are plain ones: their data (`CUgraphEdgeData`, 8 bytes) is 0.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
+    if !asked.is_null() && !data.is_null() {
+        data.set_all((0..count.get()?).map(|_| 0));
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! The nodes of graphs that allocate memory and free it. It is there as long as the graph is, and its
+//! address is known when the node is made.
+
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
+use crate::abi::{AllocationNode, Device, Handle, In, Out, Pointer};
+use crate::api::calling_thread;
+use crate::api::device::check;
+use crate::api::driver::driver;
+use crate::api::graph::nodes::{add, graph_of};
+use crate::api::memory::pool::reserve;
+use crate::graph::operation::{GraphMemory, Operation};
+
+/// What a node does with memory.
+fn of(node: Handle) -> Result<GraphMemory> {
+    graph_of(node)?.with(node, |node| match node.operation() {
+        Some(Operation::Memory(memory)) => Ok(*memory),
+        _ => Err(Code::INVALID_VALUE.because("the node neither allocates memory nor frees any")),
+    })
+}
+
+/// Adds a node that allocates memory, and says where.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
+/// # Errors
+/// `INVALID_VALUE`, `OUT_OF_MEMORY`, `NOT_SUPPORTED` of memory for other processes.
+pub(crate) unsafe fn add_allocation(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    parameters: Out<AllocationNode>,
+) -> Result {
+    out.required()?;
+    let mut wanted = parameters.get()?;
+    if wanted.pool.location.kind != 1 || wanted.pool.handle_types != 0 {
+        return Err(Code::NOT_SUPPORTED
+            .because("a graph allocates memory on a device, for this process alone"));
+    }
+    let context = calling_thread::context()?.handle;
+    let driver = driver()?;
+    let owner = driver.graph(graph)?;
+    let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
+    let memory = reserve(&owner, wanted.size, &pool, context)?;
+    add(out, graph, after, count, Operation::Memory(memory))?;
+    wanted.address = memory.address();
+    parameters.set(wanted)
+}
+
+/// Adds a node that frees what a graph allocated.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(crate) unsafe fn add_free(
+    out: Out<Handle>,
+    graph: Handle,
+    after: In<Handle>,
+    count: usize,
+    address: Pointer,
+) -> Result {
+    let is_reserved =
+        driver()?.hardware.allocations.with(address, |one| one.address == address && one.reserved);
+    if is_reserved != Some(true) {
+        return Err(Code::INVALID_VALUE
+            .because(format!("a graph frees what a graph allocated, and {address:#x} isn't")));
+    }
+    add(out, graph, after, count, Operation::Memory(GraphMemory::Free(address)))
+}
+
+export! {
+    11040 fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
+        value.required()?;
+        value.set(driver()?.hardware.graph_memory.attribute(check(device)?, attribute)?)
+    }
+
+    11040 fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
+        if value.get()? != 0 {
+            return Err(Code::INVALID_VALUE.because("the most that there was can be set to 0 alone"));
+        }
+        driver()?.hardware.graph_memory.reset(check(device)?, attribute)
+    }
+
+    11040 fn cuGraphAddMemAllocNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
+        parameters: Out<AllocationNode>,
+    ) {
+        add_allocation(out, graph, after, count, parameters)
+    }
+
+    11040 fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocationNode>) {
+        parameters.required()?;
+        let GraphMemory::Allocate { address, size, device } = of(node)? else {
+            return Err(Code::INVALID_VALUE.because("the node frees memory"));
+        };
+        parameters.set(AllocationNode::of(address, size, device))
+    }
+
+    11040 fn cuGraphAddMemFreeNode(
+        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: Pointer,
+    ) {
+        add_free(out, graph, after, count, address)
+    }
+
+    11040 fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<Pointer>) {
+        address.required()?;
+        let GraphMemory::Free(freed) = of(node)? else {
+            return Err(Code::INVALID_VALUE.because("the node allocates memory"));
+        };
+        address.set(freed)
+    }
+}

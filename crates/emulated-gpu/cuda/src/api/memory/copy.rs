@@ -1,0 +1,334 @@
+//! Copies. Those that are not `Async` stand in the default stream, and the caller waits unless both
+//! ends are the device's (CUDA Driver API, "API synchronization behavior").
+
+use std::sync::Arc;
+
+use crate::abi::copy::{Copy2d, Copy3d, Side3d};
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::{export, is_per_thread};
+use crate::abi::{Handle, In, Out, Pointer};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
+use crate::api::legacy_streams;
+use crate::context::Context;
+use crate::graph::operation::Operation;
+use crate::memory::allocations::Allocation;
+use crate::memory::copy::{CopyMemory, End, Transfer};
+use crate::stream;
+use crate::stream::capture;
+
+/// Whether the caller waits for the end of the copy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waits {
+    /// Until it is done, unless it moves only what is the device's.
+    Unless,
+    /// Only where the driver has to.
+    No,
+}
+
+/// Puts a copy into a stream.
+pub(crate) fn copy(mut transfer: Transfer, stream: Handle, waits: Waits) -> Result {
+    let stream = calling_thread::stream(stream)?;
+    if waits == Waits::Unless {
+        capture::forbid_legacy(&stream)?;
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+    }
+    transfer.check(driver()?.hardware.memory())?;
+    if transfer.is_empty() {
+        return Ok(());
+    }
+    let host = |place: &CopyMemory| matches!(place, CopyMemory::Host(_));
+    let pageable = (host(&transfer.from.place), host(&transfer.to.place));
+    if stream.capture().is_some() {
+        if waits == Waits::Unless {
+            return stream::enqueue_and_wait(&stream, Operation::Nothing);
+        }
+        // A graph reads what is there when it is launched.
+        return stream::enqueue(&stream, Operation::Copy(Arc::new(transfer)));
+    }
+    // Memory that is not pinned is read before the call returns, and written before it returns.
+    let wait = pageable.1 || waits == Waits::Unless && touches_host(&transfer)?;
+    if pageable.0 && !wait {
+        transfer.stage()?;
+    }
+    // Between two devices it waits for both of them (CUDA C++ Programming Guide, "Peer-to-Peer Memory Copy").
+    let owners = owners(&transfer, stream.context.device)?;
+    let operation = Operation::Copy(Arc::new(transfer));
+    legacy_streams::in_all(&stream, owners, || {
+        if wait {
+            stream::enqueue_and_wait(&stream, operation)
+        } else {
+            stream::enqueue(&stream, operation)
+        }
+    })
+}
+
+/// The contexts of other devices in which the memory of either end was allocated.
+fn owners(transfer: &Transfer, device: u32) -> Result<Vec<Arc<Context>>> {
+    let driver = driver()?;
+    let owner = |end: &End| {
+        let CopyMemory::Device(address) = end.place else { return None };
+        let owner =
+            |one: &mut Allocation| (one.device != device && !one.is_host()).then_some(one.context);
+        driver.contexts.get(driver.hardware.allocations.with(address, owner)??)
+    };
+    Ok([&transfer.from, &transfer.to].into_iter().filter_map(owner).collect())
+}
+
+/// Memory of either kind.
+///
+/// # Errors
+/// Before `cuInit`.
+pub(crate) fn place_of(address: Pointer) -> Result<CopyMemory> {
+    Ok(CopyMemory::of(driver()?.hardware.memory(), address))
+}
+
+/// Whether one end is the host's.
+fn touches_host(transfer: &Transfer) -> Result<bool> {
+    for end in [&transfer.from, &transfer.to] {
+        match end.place {
+            CopyMemory::Host(_) | CopyMemory::Staged(_) => return Ok(true),
+            CopyMemory::Device(address) => {
+                if driver()?.hardware.allocations.with(address, |one| one.is_host()) == Some(true) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
+fn line(to: CopyMemory, from: CopyMemory, size: usize, stream: Handle, waits: Waits) -> Result {
+    if size == 0 {
+        return calling_thread::stream(stream).map(|_| ());
+    }
+    copy(Transfer::line(from, to, size), stream, waits)
+}
+
+/// `CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`
+const DURING_CALL: i32 = 2;
+
+/// `cuMemcpyBatchAsync`: copies of which each has an attribute (six numbers, the first of which is when
+/// its source is read).
+struct Batch<'a> {
+    to: In<'a, Pointer>,
+    from: In<'a, Pointer>,
+    sizes: In<'a, usize>,
+    count: usize,
+    attributes: In<'a, [i32; 6]>,
+    firsts: In<'a, usize>,
+    attribute_count: usize,
+}
+
+impl Batch<'_> {
+    /// Has them done in their order, which is one of those that they may be done in.
+    ///
+    /// # Safety
+    /// There are as many elements of each list as the counts say.
+    unsafe fn run(self, stream: Handle) -> Result {
+        let invalid = |why: &str| Err(Code::INVALID_VALUE.because(why));
+        if stream == 0 && !is_per_thread() {
+            return invalid("batches of copies are not for the legacy default stream");
+        }
+        if self.count == 0 || !(1..=self.count).contains(&self.attribute_count) {
+            return invalid(
+                "a batch has copies, and attributes, of which there are no more than copies",
+            );
+        }
+        let firsts = self.firsts.list(self.attribute_count)?;
+        let is_sorted = firsts.windows(2).all(|pair| pair[0] < pair[1]);
+        if firsts.first() != Some(&0) || !is_sorted || firsts.last() >= Some(&self.count) {
+            return invalid(
+                "the first attribute begins at copy 0, each further one at a later copy",
+            );
+        }
+        let attributes = self.attributes.list(self.attribute_count)?;
+        if attributes.iter().any(|attribute| !(1..=3).contains(&attribute[0])) {
+            return invalid(
+                "when a source is read is 1 (in the stream), 2 (in the call) or 3 (whenever)",
+            );
+        }
+        let to = self.to.list(self.count)?;
+        let from = self.from.list(self.count)?;
+        for ((to, from), size) in to.into_iter().zip(from).zip(self.sizes.list(self.count)?) {
+            line(place_of(to)?, place_of(from)?, size, stream, Waits::No)?;
+        }
+        if attributes.iter().any(|attribute| attribute[0] == DURING_CALL) {
+            return calling_thread::stream(stream)?.synchronize();
+        }
+        Ok(())
+    }
+}
+
+/// `CUmemorytype`
+fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
+    match kind {
+        1 => place_of(host as u64),
+        2 => Ok(CopyMemory::Device(device)),
+        4 => place_of(device),
+        _ => Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of memory"))),
+    }
+}
+
+fn shift(place: CopyMemory, by: usize) -> CopyMemory {
+    match place {
+        CopyMemory::Device(address) => CopyMemory::Device(address.wrapping_add(by as u64)),
+        CopyMemory::Host(address) => CopyMemory::Host(address.wrapping_add(by)),
+        staged @ CopyMemory::Staged(_) => staged,
+    }
+}
+
+/// `CU_MEMORYTYPE_ARRAY`
+const ARRAY: i32 = 3;
+
+/// The end of a copy of this many bytes, rows and slices.
+fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
+    if side.level != 0 {
+        return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
+    }
+    let Side3d { x, y, z, .. } = *side;
+    if side.kind == ARRAY {
+        let array = driver()?.arrays.array(side.array)?;
+        return array.part([x, y, z], [width, height, depth]);
+    }
+    // A pitch of 0 is that of rows one behind another.
+    let pitch = if side.pitch == 0 { width } else { side.pitch };
+    let rows = if side.height == 0 { height } else { side.height };
+    // A single slice that begins at the first one says nothing of how far the next would be.
+    let slice = if depth <= 1 && z == 0 { Some(0) } else { pitch.checked_mul(rows) };
+    let place_in =
+        |slice: usize| x.checked_add(y.checked_mul(pitch)?)?.checked_add(z.checked_mul(slice)?);
+    let too_large = || Code::INVALID_VALUE.because("a copy is too large");
+    let slice = slice.ok_or_else(too_large)?;
+    let begin = place_in(slice).ok_or_else(too_large)?;
+    if x.checked_add(width).is_none_or(|end| end > pitch) && (height > 1 || depth > 1) {
+        return Err(Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch"));
+    }
+    let place = shift(place(side.kind, side.host, side.device)?, begin);
+    Ok(End { place, pitch, slice, array: None })
+}
+
+/// The transfer that a three-dimensional copy describes.
+///
+/// # Errors
+/// `INVALID_VALUE`, `INVALID_HANDLE` for an array that there is not.
+pub(crate) fn transfer_of(copy: &Copy3d) -> Result<Transfer> {
+    let Copy3d { width, height, depth, .. } = *copy;
+    let size = [width, height, depth];
+    let (from, to) = (end(&copy.from, size)?, end(&copy.to, size)?);
+    Ok(Transfer { from, to, width, height, depth, given: Some(*copy) })
+}
+
+fn check_contexts(contexts: [Handle; 2]) -> Result {
+    for context in contexts {
+        if driver()?.contexts.get(context).is_none() {
+            return Err(Code::INVALID_CONTEXT.because(format!("there is no context {context:#x}")));
+        }
+    }
+    Ok(())
+}
+
+export! {
+    4000 fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
+        line(place_of(to)?, place_of(from)?, size, 0, Waits::Unless)
+    }
+
+    4000 fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle)
+    also cuMemcpyAsync_ptsz {
+        line(place_of(to)?, place_of(from)?, size, stream, Waits::No)
+    }
+
+    12080 fn cuMemcpyBatchAsync(
+        to: In<Pointer>, from: In<Pointer>, sizes: In<usize>, count: usize,
+        attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, failed: Out<usize>,
+        stream: Handle,
+    ) also cuMemcpyBatchAsync_ptsz {
+        // Which one failed isn't told: SIZE_MAX, as for what is wrong with all.
+        failed.set_if_wanted(usize::MAX);
+        Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
+    }
+
+    13000 fn cuMemcpyBatchAsync_v2(
+        to: In<Pointer>, from: In<Pointer>, sizes: In<usize>, count: usize,
+        attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, stream: Handle,
+    ) also cuMemcpyBatchAsync_v2_ptsz {
+        Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
+    }
+
+    3020 fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
+        line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, 0, Waits::Unless)
+    }
+
+    3020 fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
+    also cuMemcpyHtoDAsync_v2_ptsz {
+        line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, stream, Waits::No)
+    }
+
+    3020 fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
+        line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, 0, Waits::Unless)
+    }
+
+    3020 fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
+    also cuMemcpyDtoHAsync_v2_ptsz {
+        line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, stream, Waits::No)
+    }
+
+    3020 fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
+    }
+
+    3020 fn cuMemcpyDtoDAsync_v2(to: Pointer, from: Pointer, size: usize, stream: Handle)
+    also cuMemcpyDtoDAsync_v2_ptsz {
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
+    }
+
+    4000 fn cuMemcpyPeer(
+        to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
+    ) also cuMemcpyPeer_ptds {
+        check_contexts([to_context, from_context])?;
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
+    }
+
+    4000 fn cuMemcpyPeerAsync(
+        to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
+        stream: Handle,
+    ) also cuMemcpyPeerAsync_ptsz {
+        check_contexts([to_context, from_context])?;
+        line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
+    }
+
+    3020 fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {
+        copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
+    }
+
+    3020 fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
+        copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
+    }
+
+    3020 fn cuMemcpy2DAsync_v2(description: In<Copy2d>, stream: Handle)
+    also cuMemcpy2DAsync_v2_ptsz {
+        copy(transfer_of(&description.get()?.into())?, stream, Waits::No)
+    }
+
+    3020 fn cuMemcpy3D_v2(description: In<Copy3d>) also cuMemcpy3D_v2_ptds {
+        copy(transfer_of(&description.get()?)?, 0, Waits::Unless)
+    }
+
+    3020 fn cuMemcpy3DAsync_v2(description: In<Copy3d>, stream: Handle)
+    also cuMemcpy3DAsync_v2_ptsz {
+        copy(transfer_of(&description.get()?)?, stream, Waits::No)
+    }
+
+    4000 fn cuMemcpy3DPeer(description: In<Copy3d>) also cuMemcpy3DPeer_ptds {
+        let description = description.get()?;
+        check_contexts([description.from.context, description.to.context])?;
+        copy(transfer_of(&description)?, 0, Waits::Unless)
+    }
+
+    4000 fn cuMemcpy3DPeerAsync(description: In<Copy3d>, stream: Handle)
+    also cuMemcpy3DPeerAsync_ptsz {
+        let description = description.get()?;
+        check_contexts([description.from.context, description.to.context])?;
+        copy(transfer_of(&description)?, stream, Waits::No)
+    }
+}

@@ -1,0 +1,296 @@
+//! Memory: the device's, the host's, and what both use.
+
+pub(crate) mod copy;
+pub(crate) mod fill;
+pub(crate) mod pointer;
+pub(crate) mod pool;
+pub(crate) mod virtual_memory;
+
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
+use crate::abi::{Handle, In, Location, Out, Pointer};
+use crate::api::calling_thread;
+use crate::api::context::synchronize_users;
+use crate::api::driver::driver;
+use crate::api::memory::pointer::device_of;
+use crate::memory::allocations::AllocationKind;
+use crate::memory::copy::check_device;
+use crate::stream;
+use crate::stream::capture;
+
+/// Rows of pitched memory begin at multiples of this, in bytes.
+const PITCH: usize = 512;
+/// All flags of `cuMemHostAlloc` and of `cuMemHostRegister`.
+const HOST_FLAGS: u32 = 0x1f;
+/// `CU_MEMHOSTREGISTER_READ_ONLY`
+const READ_ONLY: u32 = 8;
+/// `CU_MEMHOSTALLOC_DEVICEMAP`
+const MAPPED: u32 = 2;
+
+fn allocate(size: usize) -> Result<Pointer> {
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let context = calling_thread::context()?;
+    driver()?.hardware.allocations.device(size as u64, AllocationKind::Device, context.owner())
+}
+
+fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
+    out.required()?;
+    if flags & !HOST_FLAGS != 0 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of host memory")));
+    }
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let context = calling_thread::context()?;
+    // All of it is mapped, as with unified addressing.
+    let address =
+        driver()?.hardware.allocations.pinned(size as u64, flags | MAPPED, context.owner())?;
+    out.set(address as usize)
+}
+
+/// Waits for the work that stands in streams, which may use it, then frees memory. What other
+/// threads put into streams meanwhile, and uses it all the same, meets a fault.
+///
+/// A thread without a context may free too: an address says which memory is meant.
+fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Result {
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let allocations = &driver()?.hardware.allocations;
+    let owner = allocations.with(address, |one| one.context);
+    let context = match calling_thread::handle() {
+        0 => owner.and_then(|owner| driver().ok()?.contexts.get(owner)),
+        _ => Some(calling_thread::context()?),
+    };
+    synchronize_users(owner)?;
+    if let Some(context) = context {
+        context.tell()?;
+    }
+    if allocations.free(address, which)? {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE.because(format!("{call}: no such allocation begins at {address:#x}")))
+}
+
+/// Closes memory of another process, the last time as [`free`] frees.
+///
+/// # Errors
+/// `INVALID_VALUE` when none begins there.
+pub(crate) fn close(address: Pointer) -> Result {
+    match driver()?.hardware.allocations.close(address) {
+        Some(false) => Ok(()),
+        _ => free(address, |kind| matches!(kind, AllocationKind::Other(_)), "cuIpcCloseMemHandle"),
+    }
+}
+
+fn managed(address: Pointer, size: usize) -> Result {
+    check_device(driver()?.hardware.memory(), address, size as u64)?;
+    let kind = driver()?
+        .hardware
+        .allocations
+        .with(address, |one| matches!(one.kind, AllocationKind::Managed));
+    if kind == Some(true) {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE
+        .because(format!("{address:#x} is not managed memory (cuMemAllocManaged)")))
+}
+
+/// `CU_MEM_LOCATION_TYPE_DEVICE` to `…_HOST_NUMA_CURRENT`.
+fn check_location(location: Location) -> Result {
+    match (location.kind, location.id) {
+        (1, device) => crate::api::device::check(device).map(|_| ()),
+        (2..=4, _) => Ok(()),
+        (kind, _) => {
+            Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of locations")))
+        }
+    }
+}
+
+/// As `cuMemAdvise` and `cuMemPrefetchAsync` name a device: -1 is the host.
+fn location_of(device: i32) -> Result<Location> {
+    if device == -1 {
+        return Ok(Location { kind: 2, id: 0 });
+    }
+    crate::api::device::check(device)?;
+    Ok(Location { kind: 1, id: device })
+}
+
+fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Result {
+    calling_thread::context()?;
+    if !(1..=6).contains(&advice) || size == 0 {
+        return Err(Code::INVALID_VALUE.because(format!("advice {advice} for {size} bytes")));
+    }
+    // The location does not matter where something is said of all (read mostly), or unsaid.
+    if matches!(advice, 3 | 5 | 6) {
+        check_location(location)?;
+    }
+    managed(address, size)?;
+    driver()?.hardware.allocations.with(address, |one| match advice {
+        1 | 2 => one.advice.read_mostly = advice == 1,
+        3 => one.advice.preferred = Some(location),
+        4 => one.advice.preferred = None,
+        _ => one.advice.set_accessed_by(device_of(Some(location)), advice == 5),
+    });
+    Ok(())
+}
+
+fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -> Result {
+    check_location(location)?;
+    let stream = calling_thread::stream(stream)?;
+    if size == 0 {
+        return Err(Code::INVALID_VALUE.because("0 bytes can't be moved"));
+    }
+    managed(address, size)?;
+    driver()?.hardware.allocations.with(address, |one| one.advice.prefetched = Some(location));
+    // Host and device have the same memory: it is there already, once the stream has come this far.
+    stream::enqueue(&stream, crate::graph::operation::Operation::Nothing)
+}
+
+export! {
+    3020 fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
+        let device = calling_thread::context()?.device;
+        let allocations = &driver()?.hardware.allocations;
+        free.set_if_wanted(allocations.free_bytes(device) as usize);
+        total.set_if_wanted(allocations.total() as usize);
+        Ok(())
+    }
+
+    3020 fn cuMemAlloc_v2(out: Out<Pointer>, size: usize) {
+        out.required()?;
+        out.set(allocate(size)?)
+    }
+
+    3020 fn cuMemAllocPitch_v2(
+        out: Out<Pointer>, pitch: Out<usize>, width: usize, height: usize, element: u32,
+    ) {
+        out.required()?;
+        pitch.required()?;
+        if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 {
+            return Err(Code::INVALID_VALUE
+                .because(format!("{height} rows of {width} bytes in elements of {element}: 4, 8 or 16")));
+        }
+        let row = width.checked_next_multiple_of(PITCH).ok_or(Code::INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(Code::OUT_OF_MEMORY)?;
+        out.set(allocate(size)?)?;
+        pitch.set(row)
+    }
+
+    3020 fn cuMemFree_v2(address: Pointer) {
+        let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Device | AllocationKind::Pooled(_) | AllocationKind::Managed);
+        // Nothing, freed, is no error, as in C.
+        if address == 0 { Ok(()) } else { free(address, which, "cuMemFree") }
+    }
+
+    3020 fn cuMemAllocHost_v2(out: Out<usize>, size: usize) {
+        allocate_host(out, size, 0)
+    }
+
+    2020 fn cuMemHostAlloc(out: Out<usize>, size: usize, flags: u32) {
+        allocate_host(out, size, flags)
+    }
+
+    2000 fn cuMemFreeHost(address: In<u8>) {
+        if address.is_null() {
+            return Ok(());
+        }
+        free(address.address() as u64, |kind| matches!(kind, AllocationKind::Pinned), "cuMemFreeHost")
+    }
+
+    6050 fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
+        if address.is_null() || flags & !HOST_FLAGS != 0 {
+            return Err(Code::INVALID_VALUE.because("null, or unknown flags, can't be registered"));
+        }
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let context = calling_thread::context()?;
+        let (allocations, writable) = (&driver()?.hardware.allocations, flags & READ_ONLY == 0);
+        allocations.register(address.address(), size as u64, writable, flags | MAPPED, context.owner())
+    }
+
+    4000 fn cuMemHostUnregister(address: In<u8>) {
+        if address.is_null() {
+            return Err(Code::INVALID_VALUE.because("null was never registered"));
+        }
+        let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
+        let at = address.address() as u64;
+        // Inside of what is registered it is only the wrong address.
+        let is_inside = driver()?.hardware.allocations.with(at, |one| which(&one.kind)) == Some(true);
+        free(at, which, "cuMemHostUnregister").map_err(|error| {
+            let missing = error.code == Code::INVALID_VALUE && !is_inside;
+            if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
+        })
+    }
+
+    3020 fn cuMemHostGetDevicePointer_v2(out: Out<Pointer>, address: In<u8>, flags: u32) {
+        out.required()?;
+        calling_thread::context()?;
+        let at = address.address() as u64;
+        let host = driver()?.hardware.allocations.with(at, |one| one.is_shared());
+        if flags != 0 || host != Some(true) {
+            return Err(Code::INVALID_VALUE.because(format!("{at:#x} is not pinned or registered memory")));
+        }
+        out.set(at)
+    }
+
+    2030 fn cuMemHostGetFlags(flags: Out<u32>, address: In<u8>) {
+        flags.required()?;
+        let at = address.address() as u64;
+        let own = driver()?.hardware.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
+        flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
+    }
+
+    6000 fn cuMemAllocManaged(out: Out<Pointer>, size: usize, flags: u32) {
+        out.required()?;
+        // CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST
+        if !matches!(flags, 1 | 2) {
+            return Err(Code::INVALID_VALUE.because(format!("{flags:#x} is neither global nor host")));
+        }
+        capture::forbid_unsafe_call(&driver()?.captures)?;
+        let context = calling_thread::context()?;
+        out.set(driver()?.hardware.allocations.managed(size as u64, flags, context.owner())?)
+    }
+
+    6000 fn cuStreamAttachMemAsync(stream: Handle, address: Pointer, size: usize, flags: u32)
+    also cuStreamAttachMemAsync_ptsz {
+        let stream = calling_thread::stream(stream)?;
+        // CU_MEM_ATTACH_GLOBAL, …_HOST, …_SINGLE
+        if !matches!(flags, 1 | 2 | 4) {
+            return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
+        }
+        if flags == 4 && stream.kind == crate::stream::StreamKind::Null {
+            return Err(Code::INVALID_VALUE.because("memory can't belong to the default stream alone"));
+        }
+        managed(address, size.max(1))?;
+        stream::enqueue(&stream, crate::graph::operation::Operation::Nothing)
+    }
+
+    3020 fn cuMemGetAddressRange_v2(base: Out<Pointer>, size: Out<usize>, address: Pointer) {
+        calling_thread::context()?;
+        let range = driver()?.hardware.memory().range_of(address);
+        let (at, len) = range.filter(|(at, len)| address < at + len).ok_or_else(|| {
+            Code::NOT_FOUND.because(format!("{address:#x} is inside no allocation"))
+        })?;
+        base.set_if_wanted(at);
+        size.set_if_wanted(len as usize);
+        Ok(())
+    }
+
+    8000 fn cuMemAdvise(address: Pointer, size: usize, advice: u32, device: i32) {
+        let location = if matches!(advice, 3 | 5 | 6) { location_of(device)? } else { Location::default() };
+        advise(address, size, advice, location)
+    }
+
+    12020 fn cuMemAdvise_v2(address: Pointer, size: usize, advice: u32, location: Location) {
+        advise(address, size, advice, location)
+    }
+
+    8000 fn cuMemPrefetchAsync(address: Pointer, size: usize, device: i32, stream: Handle)
+    also cuMemPrefetchAsync_ptsz {
+        prefetch(address, size, location_of(device)?, stream)
+    }
+
+    12020 fn cuMemPrefetchAsync_v2(
+        address: Pointer, size: usize, location: Location, flags: u32, stream: Handle,
+    ) also cuMemPrefetchAsync_v2_ptsz {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE.because("flags must be 0"));
+        }
+        prefetch(address, size, location, stream)
+    }
+}

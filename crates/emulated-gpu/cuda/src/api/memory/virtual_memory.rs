@@ -1,0 +1,293 @@
+//! Virtual memory management: addresses without memory, memory without addresses, and putting them
+//! together.
+
+use std::os::fd::{IntoRawFd, OwnedFd};
+
+use ptx_emulator::memory::GRANULARITY;
+
+use crate::abi::error::{Code, Result};
+use crate::abi::ffi::export;
+use crate::abi::{AccessDescription, AllocationProperties, Handle, In, Location, Out, Pointer};
+use crate::api::calling_thread;
+use crate::api::device;
+use crate::api::driver::driver;
+use crate::memory::virtual_memory::{DESCRIPTOR, required};
+
+/// The alignment of addresses that a program may ask for at most: more than any page has.
+const MOST_ALIGNMENT: usize = 1 << 40;
+/// The host's pages, bytes.
+const PAGE: usize = 4096;
+
+/// The device that memory with these properties is on.
+fn check_properties(properties: &AllocationProperties) -> Result<u32> {
+    let &AllocationProperties { allocation_type, handle_types, location, .. } = properties;
+    match allocation_type {
+        // CU_MEM_ALLOCATION_TYPE_PINNED, …_MANAGED
+        1 => {}
+        2 => return Err(Code::NOT_SUPPORTED.because("managed memory can't be mapped: pinned can")),
+        other => {
+            return Err(Code::INVALID_VALUE
+                .because(format!("{other} is no type of allocations: 1 is pinned memory")));
+        }
+    }
+    let device = match location.kind {
+        1 => device::check(location.id)?,
+        2 | 3 => {
+            return Err(Code::NOT_SUPPORTED
+                .because("the host's memory can't be mapped like that: a device's can"));
+        }
+        other => {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "memory can't be created at a location of kind {other}: 1 is a device"
+            )));
+        }
+    };
+    match handle_types {
+        0 | DESCRIPTOR => {}
+        // Those of Windows, and fabric handles.
+        2..=15 => {
+            return Err(Code::NOT_SUPPORTED.because(format!(
+                "memory can't be exported as handles of types {handle_types:#x}: as POSIX file descriptors (1)"
+            )));
+        }
+        other => {
+            return Err(
+                Code::INVALID_VALUE.because(format!("unknown types of handles: {other:#x}"))
+            );
+        }
+    }
+    if properties.security != 0 {
+        return Err(Code::INVALID_VALUE.because("attributes of Windows' objects have to be null"));
+    }
+    if properties.rdma != 0 || properties.usage != 0 {
+        return Err(Code::NOT_SUPPORTED.because(
+            "memory for network cards, for sparse arrays or for hardware that decompresses is not emulated",
+        ));
+    }
+    Ok(device)
+}
+
+fn no_flags(flags: u64) -> Result {
+    if flags == 0 { Ok(()) } else { Err(Code::INVALID_VALUE.because("flags must be 0")) }
+}
+
+/// Checks one description of access: the device, whether it may read, and whether it may write.
+fn access(description: AccessDescription) -> Result<(u32, bool, bool)> {
+    let AccessDescription { location, flags } = description;
+    let device = match location.kind {
+        1 => device::check(location.id)?,
+        2..=4 => {
+            return Err(Code::NOT_SUPPORTED
+                .because("the host's access to a device's memory can't be set: a device's can"));
+        }
+        other => {
+            return Err(
+                Code::INVALID_VALUE.because(format!("there is no kind {other} of locations"))
+            );
+        }
+    };
+    // CU_MEM_ACCESS_FLAGS_PROT_NONE, …_READ, …_READWRITE
+    match flags {
+        0 => Ok((device, false, false)),
+        1 => Ok((device, true, false)),
+        3 => Ok((device, true, true)),
+        other => Err(Code::INVALID_VALUE.because(format!("unknown access flags {other:#x}"))),
+    }
+}
+
+fn exported_as(kind: i32) -> Result {
+    match kind {
+        DESCRIPTOR => Ok(()),
+        2 | 4 | 8 => Err(Code::NOT_SUPPORTED.because(format!(
+            "handles of type {kind} are not emulated: POSIX file descriptors (1) are"
+        ))),
+        _ => Err(Code::INVALID_VALUE.because(format!("there is no type {kind} of handles"))),
+    }
+}
+
+export! {
+    10020 fn cuMemGetAllocationGranularity(
+        granularity: Out<usize>, properties: In<AllocationProperties>, option: u32,
+    ) {
+        granularity.required()?;
+        required(driver()?.hardware.memory())?;
+        check_properties(&properties.get()?)?;
+        // CU_MEM_ALLOC_GRANULARITY_MINIMUM, …_RECOMMENDED
+        if option > 1 {
+            return Err(Code::INVALID_VALUE.because(format!("there is no granularity {option}")));
+        }
+        granularity.set(GRANULARITY as usize)
+    }
+
+    10020 fn cuMemAddressReserve(
+        out: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
+    ) {
+        out.required()?;
+        required(driver()?.hardware.memory())?;
+        no_flags(flags)?;
+        if size == 0 || !size.is_multiple_of(PAGE) || !hint.is_multiple_of(PAGE as u64) {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "{size} addresses from {hint:#x} on can't be reserved: both are multiples of the host's \
+                 pages, of {PAGE} bytes"
+            )));
+        }
+        if alignment != 0 && !alignment.is_power_of_two() || alignment > MOST_ALIGNMENT {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "an alignment of {alignment}: it is a power of two of at most {MOST_ALIGNMENT}, or 0"
+            )));
+        }
+        let memory = driver()?.hardware.memory();
+        out.set(memory.reserve_addresses(size as u64, alignment as u64, hint)?)
+    }
+
+    10020 fn cuMemAddressFree(address: Pointer, size: usize) {
+        required(driver()?.hardware.memory())?;
+        Ok(driver()?.hardware.memory().release_addresses(address, size as u64)?)
+    }
+
+    10020 fn cuMemCreate(
+        out: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
+    ) {
+        out.required()?;
+        required(driver()?.hardware.memory())?;
+        no_flags(flags)?;
+        let properties = properties.get()?;
+        let device = check_properties(&properties)?;
+        let size = size as u64;
+        if size == 0 || !size.is_multiple_of(GRANULARITY) {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "{size} bytes: memory comes in multiples of {GRANULARITY} (cuMemGetAllocationGranularity)"
+            )));
+        }
+        let driver = driver()?;
+        let exported = properties.handle_types != 0;
+        let made = driver.hardware.allocations.physical(size, device, exported)?;
+        out.set(driver.hardware.handles.insert(made, properties.handle_types))
+    }
+
+    10020 fn cuMemRelease(handle: Handle) {
+        required(driver()?.hardware.memory())?;
+        driver()?.hardware.handles.release(handle)
+    }
+
+    11000 fn cuMemRetainAllocationHandle(out: Out<Handle>, address: In<u8>) {
+        out.required()?;
+        required(driver()?.hardware.memory())?;
+        let (driver, at) = (driver()?, address.address() as u64);
+        let mapping = driver.hardware.memory().mapping(at);
+        let known = mapping.and_then(|mapping| driver.hardware.handles.of(&mapping.physical));
+        let known = known.ok_or_else(|| {
+            Code::INVALID_VALUE.because(format!("no memory is mapped at {at:#x} (cuMemMap)"))
+        })?;
+        driver.hardware.handles.retain(&known);
+        out.set(known.handle)
+    }
+
+    10020 fn cuMemMap(address: Pointer, size: usize, offset: usize, handle: Handle, flags: u64) {
+        required(driver()?.hardware.memory())?;
+        no_flags(flags)?;
+        if offset != 0 {
+            return Err(Code::INVALID_VALUE
+                .because("memory is mapped from its beginning on: the offset must be 0"));
+        }
+        let driver = driver()?;
+        let known = driver.hardware.handles.get(handle)?;
+        driver.hardware.allocations.map(address, size as u64, &known)
+    }
+
+    10020 fn cuMemUnmap(address: Pointer, size: usize) {
+        required(driver()?.hardware.memory())?;
+        driver()?.hardware.allocations.unmap(address, size as u64)
+    }
+
+    10020 fn cuMemSetAccess(
+        address: Pointer, size: usize, descriptions: In<AccessDescription>, count: usize,
+    ) {
+        required(driver()?.hardware.memory())?;
+        let list = descriptions.list(count)?.into_iter().map(access).collect::<Result<Vec<_>>>()?;
+        if list.is_empty() {
+            return Err(Code::INVALID_VALUE.because("no description of access"));
+        }
+        let memory = driver()?.hardware.memory();
+        for (device, read, write) in list {
+            memory.set_access((address, size as u64), device, read, write)?;
+        }
+        Ok(())
+    }
+
+    10020 fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: Pointer) {
+        flags.required()?;
+        required(driver()?.hardware.memory())?;
+        let location = location.get()?;
+        let (device, ..) = access(AccessDescription { location, flags: 0 })?;
+        let mapping = driver()?.hardware.memory().mapping(address).ok_or_else(|| {
+            Code::INVALID_VALUE.because(format!("no memory is mapped at {address:#x} (cuMemMap)"))
+        })?;
+        flags.set(u64::from(access_of(&mapping, device)))
+    }
+
+    10020 fn cuMemGetAllocationPropertiesFromHandle(
+        out: Out<AllocationProperties>, handle: Handle,
+    ) {
+        out.required()?;
+        required(driver()?.hardware.memory())?;
+        let known = driver()?.hardware.handles.get(handle)?;
+        out.set(AllocationProperties::of(known.memory.device(), known.types))
+    }
+
+    10020 fn cuMemExportToShareableHandle(out: Out<i32>, handle: Handle, kind: i32, flags: u64) {
+        out.required()?;
+        required(driver()?.hardware.memory())?;
+        no_flags(flags)?;
+        exported_as(kind)?;
+        let known = driver()?.hardware.handles.get(handle)?;
+        if known.types & kind == 0 {
+            return Err(Code::INVALID_VALUE.because(
+                "this memory stays in the process: ask for the type of handle when it is created",
+            ));
+        }
+        let file = known.memory.export().ok_or_else(|| {
+            Code::OPERATING_SYSTEM.because("no more files can be open in this process")
+        })?;
+        out.set(OwnedFd::from(file).into_raw_fd())
+    }
+
+    10020 fn cuMemImportFromShareableHandle(out: Out<Handle>, descriptor: usize, kind: i32) {
+        out.required()?;
+        required(driver()?.hardware.memory())?;
+        exported_as(kind)?;
+        let (driver, wrong) = (driver()?, |why: &str| {
+            Code::INVALID_VALUE.because(format!("the file descriptor {descriptor}: {why}"))
+        });
+        let number = i32::try_from(descriptor).map_err(|_| wrong("it can't be one"))?;
+        let memory = driver.hardware.memory().import_physical(number);
+        let memory = memory.ok_or_else(|| {
+            wrong("it is not open, or no memory that an emulated driver has exported")
+        })?;
+        device::check(memory.device() as i32)?;
+        let handle = match driver.hardware.handles.same_as(&memory) {
+            Some(known) => {
+                driver.hardware.handles.retain(&known);
+                known.handle
+            }
+            None => driver.hardware.handles.insert(memory, DESCRIPTOR),
+        };
+        out.set(handle)
+    }
+}
+
+/// `CUmemAccess_flags` of a device at a mapping.
+pub(crate) fn access_of(mapping: &ptx_emulator::memory::Mapping, device: u32) -> u32 {
+    match (mapping.readable.contains(device), mapping.writable.contains(device)) {
+        (_, true) => 3,
+        (true, false) => 1,
+        (false, false) => 0,
+    }
+}
+
+/// What a device may do with a mapping: that of the current context, or the memory's own.
+pub(crate) fn own_access_of(mapping: &ptx_emulator::memory::Mapping) -> u32 {
+    let device =
+        calling_thread::context().map_or(mapping.physical.device(), |context| context.device);
+    access_of(mapping, device)
+}

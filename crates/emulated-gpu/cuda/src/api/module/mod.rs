@@ -1,0 +1,254 @@
+//! Modules, and libraries, which are modules that belong to no context.
+
+pub(crate) mod linker;
+
+use std::io;
+use std::sync::Arc;
+
+use device_image::fatbin::ptx_of;
+use device_image::linked::max_registers_of;
+use host::file::{MOST_TEXT_BYTES, open, read};
+
+use crate::abi::error::{Code, Error, Refusal, Result};
+use crate::abi::ffi::{export, say};
+use crate::abi::{Handle, In, JitValue, Out, Text};
+use crate::api::calling_thread;
+use crate::api::driver::driver;
+use crate::context::Context;
+use crate::module::fatbin;
+use crate::module::jit_options::JitOptions;
+use crate::module::{Module, text_of};
+use crate::stream::capture;
+
+/// Loads a text, and tells whoever wants to know what is wrong with it. A library belongs to no context,
+/// may be loaded without one, and stays when contexts go.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn load(
+    text: impl FnOnce(u32) -> std::result::Result<String, Refusal>,
+    name: Option<String>,
+    logs: JitOptions,
+    context: Option<&Arc<Context>>,
+) -> Result<Handle> {
+    let driver = driver()?;
+    let hardware = &driver.hardware;
+    let loaded = text(hardware.settings.capability).and_then(|text| {
+        // What a linker made has the linker's options.
+        let most = logs.max_registers().or_else(|| max_registers_of(&text));
+        Module::load(text, name, context, most, hardware)
+    });
+    match loaded {
+        Ok(module) => {
+            logs.write("", "");
+            let handle = module.handle;
+            driver.modules.insert(handle, Arc::new(module));
+            Ok(handle)
+        }
+        Err(Refusal { code, log }) => {
+            logs.write("", &log);
+            // CUDA's code says only that something is wrong. Whoever passed no buffer for the log
+            // wants to know as well.
+            if !logs.has_error_log() {
+                say(&log);
+            }
+            Err(Error { code, why: Some(log) })
+        }
+    }
+}
+
+/// Loads a text in memory.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn load_image(
+    image: In<u8>,
+    options: JitOptions,
+    context: Option<&Arc<Context>>,
+) -> Result<Handle> {
+    load(|card| text_of(image.address(), card), None, options, context)
+}
+
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn load_file(
+    path: Text,
+    logs: JitOptions,
+    context: Option<&Arc<Context>>,
+) -> Result<Handle> {
+    let path = path.get()?;
+    let mut image = read_file(&path)?;
+    if image.first_chunk().is_some_and(|magic| fatbin::is_fatbin(*magic)) {
+        return load(|card| Ok(ptx_of(&image, card)?), Some(path), logs, context);
+    }
+    // It ends in NUL, as it would in memory; at least four bytes are looked at.
+    image.extend([0; 4]);
+    load(|card| text_of(image.as_ptr() as usize, card), Some(path), logs, context)
+}
+
+/// The bytes of a file of PTX: not those of a device that has no end, or of a disk's image.
+pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
+    let bytes = open(path.as_ref()).and_then(|file| read(file, MOST_TEXT_BYTES));
+    bytes.map_err(|error| {
+        match error.kind() {
+            io::ErrorKind::OutOfMemory => Code::OUT_OF_MEMORY,
+            io::ErrorKind::FileTooLarge => Code::INVALID_IMAGE,
+            _ => Code::FILE_NOT_FOUND,
+        }
+        .because(format!("{path}: {error}"))
+    })
+}
+
+/// Loads a fatbin, or whatever else an image is, for the calling thread's context; gives the module.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
+/// # Errors
+/// As `cuModuleLoadData`.
+pub(crate) unsafe fn load_from_memory(image: In<u8>) -> Result<Handle> {
+    load_image(image, JitOptions::default(), Some(&calling_thread::context()?))
+}
+
+/// Unloads a module. Work that stands in streams has its kernels, which keep the variables.
+///
+/// # Errors
+/// `INVALID_HANDLE`, and what capturing forbids.
+pub(crate) fn unload(module: Handle) -> Result {
+    capture::forbid_unsafe_call(&driver()?.captures)?;
+    let driver = driver()?;
+    driver.unload(&*driver.module(module)?);
+    Ok(())
+}
+
+fn library(handle: Handle) -> Result<Arc<Module>> {
+    driver()?.module(handle)
+}
+
+fn library_variable(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) -> Result {
+    let name = name.get()?;
+    // Without a context, as on the first device.
+    let device = calling_thread::context().map_or(0, |context| context.device);
+    let (at, size) = library(handle)?.variable(&name, device)?;
+    address.set_if_wanted(at);
+    bytes.set_if_wanted(size as usize);
+    Ok(())
+}
+
+export! {
+    2000 fn cuModuleLoad(out: Out<Handle>, path: Text) {
+        out.required()?;
+        out.set(load_file(path, JitOptions::default(), Some(&calling_thread::context()?))?)
+    }
+
+    2000 fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
+        out.required()?;
+        out.set(load_from_memory(image)?)
+    }
+
+    2010 fn cuModuleLoadDataEx(
+        out: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: Out<JitValue>,
+    ) {
+        out.required()?;
+        let context = calling_thread::context()?;
+        let logs = JitOptions::of(count, options, values)?;
+        out.set(load_image(image, logs, Some(&context))?)
+    }
+
+    2000 fn cuModuleLoadFatBinary(out: Out<Handle>, image: In<u8>) {
+        out.required()?;
+        out.set(load_from_memory(image)?)
+    }
+
+    2000 fn cuModuleUnload(module: Handle) {
+        unload(module)
+    }
+
+    11070 fn cuModuleGetLoadingMode(mode: Out<u32>) {
+        // CU_MODULE_EAGER_LOADING, CU_MODULE_LAZY_LOADING. By the latter, code that this card can't run
+        // is no error until it is used.
+        mode.set(if driver()?.hardware.settings.eager { 1 } else { 2 })
+    }
+
+    2000 fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
+        out.required()?;
+        calling_thread::context()?;
+        let name = name.get()?;
+        out.set(driver()?.module(module)?.function(&name, &driver()?.functions)?.handle)
+    }
+
+    12040 fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
+        count.required()?;
+        count.set(driver()?.module(module)?.all(&driver()?.functions)?.len() as u32)
+    }
+
+    12040 fn cuModuleEnumerateFunctions(out: Out<Handle>, most: u32, module: Handle) {
+        out.required()?;
+        let all = driver()?.module(module)?.all(&driver()?.functions)?;
+        out.set_all(all.iter().take(most as usize).map(|function| function.handle));
+        Ok(())
+    }
+
+    3020 fn cuModuleGetGlobal_v2(address: Out<u64>, bytes: Out<usize>, module: Handle, name: Text) {
+        let device = calling_thread::context()?.device;
+        let name = name.get()?;
+        let (at, size) = driver()?.module(module)?.variable(&name, device)?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(size as usize);
+        Ok(())
+    }
+
+    12000 fn cuLibraryLoadData(
+        out: Out<Handle>, image: In<u8>, options: In<u32>, values: Out<JitValue>, count: u32,
+        _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
+    ) {
+        out.required()?;
+        let logs = JitOptions::of(count, options, values)?;
+        out.set(load_image(image, logs, None)?)
+    }
+
+    12000 fn cuLibraryLoadFromFile(
+        out: Out<Handle>, path: Text, options: In<u32>, values: Out<JitValue>, count: u32,
+        _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
+    ) {
+        out.required()?;
+        let logs = JitOptions::of(count, options, values)?;
+        out.set(load_file(path, logs, None)?)
+    }
+
+    12000 fn cuLibraryUnload(handle: Handle) {
+        driver()?.unload(&*library(handle)?);
+        Ok(())
+    }
+
+    12000 fn cuLibraryGetModule(out: Out<Handle>, handle: Handle) {
+        out.required()?;
+        out.set(library(handle)?.handle)
+    }
+
+    12000 fn cuLibraryGetKernel(out: Out<Handle>, handle: Handle, name: Text) {
+        out.required()?;
+        let name = name.get()?;
+        out.set(library(handle)?.function(&name, &driver()?.functions)?.handle)
+    }
+
+    12040 fn cuLibraryGetKernelCount(count: Out<u32>, handle: Handle) {
+        count.required()?;
+        count.set(library(handle)?.all(&driver()?.functions)?.len() as u32)
+    }
+
+    12040 fn cuLibraryEnumerateKernels(out: Out<Handle>, most: u32, handle: Handle) {
+        out.required()?;
+        let all = library(handle)?.all(&driver()?.functions)?;
+        out.set_all(all.iter().take(most as usize).map(|function| function.handle));
+        Ok(())
+    }
+
+    12000 fn cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
+        library_variable(address, bytes, handle, name)
+    }
+
+    12000 fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) {
+        library_variable(address, bytes, handle, name)
+    }
+}

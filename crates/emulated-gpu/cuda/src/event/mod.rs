@@ -1,0 +1,188 @@
+//! Events: marks in the order of a stream.
+
+pub(crate) mod interprocess;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::abi::Handle;
+use crate::abi::error::{Code, Result};
+use crate::context::Context;
+use crate::sync::{Condvar, Mutex, PoisonError};
+use interprocess::SharedEvent;
+
+/// `CU_EVENT_DISABLE_TIMING`
+pub(crate) const DISABLE_TIMING: u32 = 2;
+/// `CU_EVENT_INTERPROCESS`
+pub(crate) const INTERPROCESS: u32 = 4;
+/// All flags of an event.
+pub(crate) const FLAGS: u32 = 7;
+
+/// A point of a stream that work comes by, once.
+#[derive(Debug, Default)]
+pub(crate) struct Mark {
+    passed: Mutex<Option<Instant>>,
+    condition: Condvar,
+    /// Where other processes see it, and as which record of the event.
+    shared: Option<(Arc<SharedEvent>, u32)>,
+}
+
+impl Mark {
+    /// Work has come by.
+    pub(crate) fn pass(&self) {
+        if let Some((event, ticket)) = &self.shared {
+            event.pass(*ticket);
+        }
+        *self.passed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.condition.notify_all();
+    }
+
+    /// When it did. That of an event which other processes have has no time, and may be theirs.
+    pub(crate) fn passed(&self) -> Option<Instant> {
+        if let Some((event, ticket)) = &self.shared {
+            return event.has_passed(*ticket).then(Instant::now);
+        }
+        *self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it did.
+    ///
+    /// # Errors
+    /// As of [`wait`](Self::wait).
+    pub(crate) fn is_passed(&self) -> Result<bool> {
+        match &self.shared {
+            Some((event, ticket)) => event.check(*ticket),
+            None => Ok(self.passed().is_some()),
+        }
+    }
+
+    /// Waits until it does.
+    ///
+    /// # Errors
+    /// `LAUNCH_FAILED` when that was up to another process, which has ended.
+    pub(crate) fn wait(&self) -> Result {
+        if let Some((event, ticket)) = &self.shared {
+            return event.wait(*ticket);
+        }
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        while passed.is_none() {
+            passed = self.condition.wait(passed).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(())
+    }
+}
+
+/// A point in a stream that is captured, as an event remembers it.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// The capture's handle.
+    pub(crate) capture: Handle,
+    /// The nodes that come before it.
+    pub(crate) nodes: Vec<Handle>,
+}
+
+/// What an event was recorded in last.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Recorded {
+    #[default]
+    Never,
+    /// In a stream.
+    Stream(Arc<Mark>),
+    /// In a stream that was being captured.
+    Capture(Point),
+}
+
+/// An event.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) handle: Handle,
+    pub(crate) context: Arc<Context>,
+    pub(crate) flags: u32,
+    recorded: Mutex<Recorded>,
+    /// What other processes know of it, if it was made for them.
+    pub(crate) shared: Option<Arc<SharedEvent>>,
+}
+
+impl Event {
+    /// A new one.
+    ///
+    /// # Errors
+    /// As of [`SharedEvent::new`], where it is for other processes too.
+    pub(crate) fn new(handle: Handle, context: Arc<Context>, flags: u32) -> Result<Self> {
+        let is_shared = flags & INTERPROCESS != 0;
+        let shared = is_shared.then(|| SharedEvent::new().map(Arc::new)).transpose()?;
+        Ok(Self { handle, context, flags, recorded: Mutex::default(), shared })
+    }
+
+    /// One that another process has made.
+    pub(crate) fn shared(
+        handle: Handle,
+        context: Arc<Context>,
+        flags: u32,
+        shared: SharedEvent,
+    ) -> Self {
+        Self { handle, context, flags, recorded: Mutex::default(), shared: Some(Arc::new(shared)) }
+    }
+
+    /// A mark for the next record of it.
+    pub(crate) fn mark(&self) -> Arc<Mark> {
+        let shared = self.shared.as_ref().map(|event| (Arc::clone(event), event.draw()));
+        Arc::new(Mark { shared, ..Mark::default() })
+    }
+
+    pub(crate) fn record(&self, recorded: Recorded) {
+        if let Recorded::Stream(mark) = &recorded
+            && let Some((event, ticket)) = &mark.shared
+        {
+            event.record(*ticket);
+        }
+        *self.recorded.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
+    }
+
+    /// What it was recorded in last: of one that other processes have, by whichever.
+    pub(crate) fn recorded(&self) -> Recorded {
+        let own = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match (&self.shared, own) {
+            (Some(event), Recorded::Never | Recorded::Stream(_)) => match event.recorded() {
+                Some(ticket) => {
+                    let shared = Some((Arc::clone(event), ticket));
+                    Recorded::Stream(Arc::new(Mark { shared, ..Mark::default() }))
+                }
+                None => Recorded::Never,
+            },
+            (_, own) => own,
+        }
+    }
+
+    fn time(&self) -> Result<Instant> {
+        if self.flags & DISABLE_TIMING != 0 {
+            return Err(Code::INVALID_HANDLE
+                .because("an event made with CU_EVENT_DISABLE_TIMING has no time"));
+        }
+        match self.recorded() {
+            Recorded::Never => Err(Code::INVALID_HANDLE.because("an event was never recorded")),
+            Recorded::Capture(_) => Err(Code::CAPTURED_EVENT.into()),
+            Recorded::Stream(mark) => mark.passed().ok_or_else(|| Code::NOT_READY.into()),
+        }
+    }
+
+    /// Milliseconds from one event to another.
+    ///
+    /// # Errors
+    /// `INVALID_HANDLE` without times, `NOT_READY` before both have been passed.
+    pub(crate) fn elapsed(start: &Self, end: &Self) -> Result<f32> {
+        // What is wrong with either comes before what is not ready yet.
+        let (start, end) = match (start.time(), end.time()) {
+            (Ok(start), Ok(end)) => (start, end),
+            (Err(error), other) | (other, Err(error)) => {
+                let worse = other.err().filter(|other| other.code != Code::NOT_READY);
+                return Err(worse.unwrap_or(error));
+            }
+        };
+        let seconds = match end.checked_duration_since(start) {
+            Some(after) => after.as_secs_f64(),
+            None => -start.duration_since(end).as_secs_f64(),
+        };
+        Ok((seconds * 1e3) as f32)
+    }
+}

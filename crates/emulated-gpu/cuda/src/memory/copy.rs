@@ -1,0 +1,295 @@
+//! Copies and fills: what is moved, and moving it.
+
+#![allow(unsafe_code, reason = "reads and writes the memory that the program passed")]
+
+use std::sync::Arc;
+
+use ptx_emulator::Memory;
+use ptx_emulator::memory::AccessError;
+use ptx_emulator::room::vector;
+
+use crate::abi::copy::Copy3d;
+use crate::abi::error::{Code, Result};
+use crate::abi::host_memory;
+use crate::abi::{Handle, Pointer};
+
+/// The memory at one end of a copy.
+#[derive(Clone, Debug)]
+pub(crate) enum CopyMemory {
+    /// Memory that kernels can access.
+    Device(Pointer),
+    /// Memory of the program's own.
+    Host(usize),
+    /// What was in the program's memory when it asked for the copy.
+    Staged(Arc<Vec<u8>>),
+}
+
+impl CopyMemory {
+    /// Memory of either kind, by what the table of allocations says.
+    pub(crate) fn of(memory: &Memory, address: Pointer) -> Self {
+        let known = memory.range_of(address).is_some();
+        if known { Self::Device(address) } else { Self::Host(address as usize) }
+    }
+}
+
+/// One end, and how far its rows and its slices lie apart, in bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) place: CopyMemory,
+    pub(crate) pitch: usize,
+    pub(crate) slice: usize,
+    /// The array that the memory is of, and where in it the copy begins: byte, row, slice.
+    pub(crate) array: Option<(Handle, [usize; 3])>,
+}
+
+/// A copy of `depth` slices of `height` rows of `width` bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) from: End,
+    pub(crate) to: End,
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+    /// As a program described it, if it did.
+    pub(crate) given: Option<Copy3d>,
+}
+
+impl Transfer {
+    /// A copy of bytes that lie one behind another.
+    pub(crate) fn line(from: CopyMemory, to: CopyMemory, width: usize) -> Self {
+        let end = |place| End { place, pitch: width, slice: width, array: None };
+        Self { from: end(from), to: end(to), width, height: 1, depth: 1, given: None }
+    }
+
+    /// How far an end reaches, in bytes.
+    fn reach(&self, end: &End) -> Option<usize> {
+        let rows = (self.height - 1).checked_mul(end.pitch)?;
+        let slices = (self.depth - 1).checked_mul(end.slice)?;
+        rows.checked_add(slices)?.checked_add(self.width)
+    }
+
+    /// Whether there is nothing to copy.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.width == 0 || self.height == 0 || self.depth == 0
+    }
+
+    /// Whether a device does it without the host: no array, and no memory that only the host reaches.
+    pub(crate) fn is_by_device_alone(&self) -> bool {
+        let device = |end: &End| end.array.is_none() && matches!(end.place, CopyMemory::Device(_));
+        device(&self.from) && device(&self.to)
+    }
+
+    /// Checks, as the driver does when it is asked, that both ends are there.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn check(&self, memory: &Memory) -> Result {
+        if self.is_empty() {
+            return Ok(());
+        }
+        for (end, write) in [(&self.from, false), (&self.to, true)] {
+            let reach = self
+                .reach(end)
+                .ok_or_else(|| Code::INVALID_VALUE.because("a copy is too large"))?;
+            let rows = self.height > 1 && end.pitch < self.width;
+            let slice = end.pitch.saturating_mul(self.height).max(self.width);
+            if rows || self.depth > 1 && end.slice < slice {
+                return Err(
+                    Code::INVALID_VALUE.because("the pitch of a copy is less than its width")
+                );
+            }
+            match end.place {
+                CopyMemory::Device(address) => check_access(memory, address, reach as u64, write)?,
+                CopyMemory::Host(address) => {
+                    host_memory::check(address, reach)?;
+                    check_own(memory, address, reach as u64)?;
+                }
+                CopyMemory::Staged(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the program's bytes now, as the driver does with memory that is not pinned, so that the
+    /// program may change them after the call.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY` when the host has not the room for them.
+    pub(crate) fn stage(&mut self) -> Result {
+        let CopyMemory::Host(address) = self.from.place else { return Ok(()) };
+        let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
+            return Ok(());
+        };
+        let mut bytes = vector(reach)?;
+        // SAFETY: the program vouches for the range during the call, and there is room for as many bytes, all
+        // of which are written before they count.
+        unsafe {
+            Memory::copy_of_host(bytes.as_mut_ptr(), address as *const u8, reach);
+            bytes.set_len(reach);
+        }
+        self.from.place = CopyMemory::Staged(Arc::new(bytes));
+        Ok(())
+    }
+
+    /// Copies.
+    ///
+    /// # Errors
+    /// When an end is not inside one allocation any longer.
+    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        if self.depth == 1 && (self.height == 1 || self.is_contiguous()) {
+            return self.row(memory, 0, 0, self.width * self.height);
+        }
+        for z in 0..self.depth {
+            for y in 0..self.height {
+                let from = z * self.from.slice + y * self.from.pitch;
+                let to = z * self.to.slice + y * self.to.pitch;
+                self.row(memory, from, to, self.width)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_contiguous(&self) -> bool {
+        self.from.pitch == self.width && self.to.pitch == self.width
+    }
+
+    fn row(
+        &self,
+        memory: &Memory,
+        from: usize,
+        to: usize,
+        len: usize,
+    ) -> std::result::Result<(), AccessError> {
+        match (&self.from.place, &self.to.place) {
+            (CopyMemory::Device(source), CopyMemory::Device(target)) => {
+                memory.copy(target + to as u64, source + from as u64, len as u64)
+            }
+            // Other threads may use the program's ranges meanwhile, so there is never a slice of them.
+            (CopyMemory::Device(source), CopyMemory::Host(target)) => {
+                // SAFETY: the program vouches for the range until the copy is done.
+                unsafe { memory.read_to(source + from as u64, (target + to) as *mut u8, len) }
+            }
+            (CopyMemory::Host(source), CopyMemory::Device(target)) => {
+                // SAFETY: as above.
+                unsafe { memory.write_from(target + to as u64, (source + from) as *const u8, len) }
+            }
+            (CopyMemory::Staged(bytes), CopyMemory::Device(target)) => {
+                memory.write(target + to as u64, bytes.get(from..from + len).unwrap_or_default())
+            }
+            (CopyMemory::Host(source), CopyMemory::Host(target)) => {
+                let (source, target) = ((source + from) as *const u8, (target + to) as *mut u8);
+                // SAFETY: as above, for both.
+                unsafe { Memory::copy_of_host(target, source, len) };
+                Ok(())
+            }
+            (CopyMemory::Staged(bytes), CopyMemory::Host(target)) => {
+                let bytes = bytes.get(from..from + len).unwrap_or_default();
+                let target = (target + to) as *mut u8;
+                // SAFETY: as above, and the other range is the driver's own.
+                unsafe { Memory::copy_of_host(target, bytes.as_ptr(), bytes.len()) };
+                Ok(())
+            }
+            // Nothing is ever copied into what was taken from the program.
+            (_, CopyMemory::Staged(_)) => Ok(()),
+        }
+    }
+}
+
+/// A range of the program's own memory can't touch the device's.
+fn check_own(memory: &Memory, address: usize, len: u64) -> Result {
+    if !memory.is_astray(address as u64, len) {
+        return Ok(());
+    }
+    if memory.reservation(address as u64).is_some() {
+        let error = memory.check(address as u64, len, false).err();
+        let why = error.map(|error| error.to_string()).unwrap_or_default();
+        return Err(Code::INVALID_VALUE.because(why));
+    }
+    Err(Code::INVALID_VALUE.because(format!(
+        "{len} bytes at {address:#x} are no memory of the program's: they lie beside an allocation, or \
+         in one that has been freed"
+    )))
+}
+
+/// A range has to be inside one allocation, or go through mappings that follow each other.
+pub(crate) fn check_device(memory: &Memory, address: Pointer, len: u64) -> Result {
+    if memory.holds(address, len) {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE
+        .because(format!("{len} bytes at {address:#x} are not inside one allocation")))
+}
+
+/// The same, where it is read or written.
+fn check_access(memory: &Memory, address: Pointer, len: u64, write: bool) -> Result {
+    check_device(memory, address, len)?;
+    let is_mapped = memory.mapping(address).is_some();
+    let closed = if is_mapped { memory.check(address, len, write).err() } else { None };
+    closed.map_or(Ok(()), |error| Err(Code::INVALID_VALUE.because(error.to_string())))
+}
+
+/// A fill of `height` rows of `width` elements.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill {
+    pub(crate) address: Pointer,
+    pub(crate) pitch: u64,
+    /// The element; its first `size` bytes.
+    pub(crate) value: u32,
+    /// 1, 2 or 4.
+    pub(crate) size: u64,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+}
+
+impl Fill {
+    /// Checks that the range is there.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn check(&self, memory: &Memory) -> Result {
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let row = self.width.checked_mul(self.size);
+        let reach = row.and_then(|row| (self.height - 1).checked_mul(self.pitch)?.checked_add(row));
+        let reach = reach.ok_or_else(|| Code::INVALID_VALUE.because("a fill is too large"))?;
+        if !matches!(self.size, 1 | 2 | 4) {
+            return Err(Code::INVALID_VALUE.because("an element has 1, 2 or 4 bytes"));
+        }
+        if !self.address.is_multiple_of(self.size)
+            || self.height > 1 && !self.pitch.is_multiple_of(self.size)
+        {
+            return Err(Code::INVALID_VALUE.because("a fill is not aligned to its element"));
+        }
+        if self.height > 1 && Some(self.pitch) < row {
+            return Err(Code::INVALID_VALUE.because("the pitch of a fill is less than its width"));
+        }
+        check_access(memory, self.address, reach, true)
+    }
+
+    /// Fills.
+    ///
+    /// # Errors
+    /// When it is not inside one allocation any longer.
+    pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let bytes = self.value.to_le_bytes();
+        let element = bytes.get(..self.size as usize).unwrap_or(&bytes);
+        // One byte is filled faster than two or four.
+        let same = element.iter().all(|byte| *byte == element[0]);
+        for row in 0..self.height {
+            let at = self.address + row * self.pitch;
+            if same {
+                memory.fill(at, &element[..1], self.width * self.size)?;
+            } else {
+                memory.fill(at, element, self.width)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! How much memory of a device is with graphs, and the most that ever was (CUDA Driver API, `CUgraphMem_attribute`).
+//! A graph takes it when it is launched. It stays with graphs when they are done and when they are gone, for
+//! those that are launched next, until what none of them uses is given back (`cuDeviceGraphMemTrim`).
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::abi::error::{Code, Result};
+
+/// Of each device the bytes that are with graphs, and the most that were since somebody asked to forget.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(Mutex<HashMap<u32, Bytes>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Bytes {
+    now: u64,
+    /// The most, as each of the two attributes tells it.
+    most_used: u64,
+    most_reserved: u64,
+}
+
+impl Taken {
+    fn devices(&self) -> MutexGuard<'_, HashMap<u32, Bytes>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Graphs use this much at once.
+    pub(crate) fn note(&self, device: u32, used: u64) {
+        let mut devices = self.devices();
+        let bytes = devices.entry(device).or_default();
+        bytes.now = bytes.now.max(used);
+        bytes.most_used = bytes.most_used.max(bytes.now);
+        bytes.most_reserved = bytes.most_reserved.max(bytes.now);
+    }
+
+    /// Gives back what no graph uses, beside this much.
+    pub(crate) fn trim(&self, device: u32, used: u64) {
+        self.devices().entry(device).or_default().now = used;
+    }
+
+    /// An attribute of a device's memory of graphs, in bytes.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn attribute(&self, device: u32, attribute: u32) -> Result<u64> {
+        let bytes = self.devices().get(&device).copied().unwrap_or_default();
+        Ok(match attribute {
+            // What graphs take is theirs as a whole.
+            0 | 2 => bytes.now,
+            1 => bytes.most_used,
+            3 => bytes.most_reserved,
+            _ => return Err(unknown(attribute)),
+        })
+    }
+
+    /// Forgets one of the two that are the most: from now on it is what there is now.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) fn reset(&self, device: u32, attribute: u32) -> Result {
+        let mut devices = self.devices();
+        let bytes = devices.entry(device).or_default();
+        match attribute {
+            1 => bytes.most_used = bytes.now,
+            3 => bytes.most_reserved = bytes.now,
+            _ => return Err(unknown(attribute)),
+        }
+        Ok(())
+    }
+}
+
+fn unknown(attribute: u32) -> crate::abi::error::Error {
+    Code::INVALID_VALUE
+        .because(format!("memory of graphs has no attribute {attribute}, or none to set"))
+}

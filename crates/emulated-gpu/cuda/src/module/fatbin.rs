@@ -1,0 +1,92 @@
+//! Fatbins in the program's memory, and what is wrong with one as CUDA's codes. What is in them is read by
+//! `device_image::fatbin`.
+
+#![allow(unsafe_code, reason = "reads what a program has in its memory")]
+
+use device_image::fatbin::{self, HEADER, Wrong};
+use ptx_emulator::room::filled;
+
+use crate::abi::error::{Code, Refusal};
+use crate::abi::host_memory;
+
+/// What the structure begins with that a host compiler puts around it: two numbers, and its address.
+const WRAPPER: [u8; 4] = 0x4662_43b1u32.to_le_bytes();
+
+impl From<Wrong> for Refusal {
+    fn from(wrong: Wrong) -> Self {
+        let code = match wrong {
+            Wrong::Damaged(_) => Code::INVALID_IMAGE,
+            Wrong::NoPtx(_) => Code::NO_BINARY_FOR_GPU,
+            Wrong::OutOfMemory(_) => Code::OUT_OF_MEMORY,
+        };
+        Self { code, log: wrong.to_string() }
+    }
+}
+
+fn broken(what: &str) -> Refusal {
+    Wrong::Damaged(what.to_owned()).into()
+}
+
+/// Whether bytes begin as a fatbin does, or as the structure around one.
+pub(crate) fn is_fatbin(magic: [u8; 4]) -> bool {
+    fatbin::is_fatbin(&magic) || magic == WRAPPER
+}
+
+/// The bytes of a fatbin in the program's memory, or of the one that a structure there names.
+///
+/// # Safety
+/// Where the system can't tell that it is not there, it is.
+///
+/// # Errors
+/// When it can't be read, or says that it is longer than any text that is loaded.
+pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
+    // SAFETY: the caller's promise.
+    let gather = |at, len, bytes: &mut [u8]| unsafe { host_memory::gather(&[(at, len)], bytes) };
+    let mut magic = [0; 4];
+    let mut address = address;
+    if gather(address, 4, &mut magic) && magic == WRAPPER {
+        // SAFETY: the caller's promise.
+        let inner = address.checked_add(8).and_then(|at| unsafe { host_memory::words(at, 1) }.ok());
+        address = inner.ok_or_else(|| broken("the structure around it can't be read"))?[0];
+    }
+    let mut header = [0; HEADER];
+    if !gather(address, HEADER, &mut header) || !fatbin::is_fatbin(&header) {
+        return Err(broken("there is none at the address that the structure around it names"));
+    }
+    let whole = fatbin::length(&header)?;
+    let mut bytes =
+        filled(0, whole).map_err(|_| Refusal::from(Wrong::OutOfMemory(whole as u64)))?;
+    if !gather(address, whole, &mut bytes) {
+        return Err(broken(&format!("it says that it has {whole} bytes, which can't be read")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_structure_around_it_leads_to_it() {
+        let whole = fatbin::of_ptx(b".version 8.0", 80);
+        let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
+        let around = [magic, whole.as_ptr() as u64, 0];
+        // SAFETY: both are there.
+        assert_eq!(unsafe { read(around.as_ptr() as usize) }.unwrap(), whole);
+        for nowhere in [0, 8, 0xdead_0000_0000, u64::MAX] {
+            let around = [magic, nowhere, 0];
+            // SAFETY: the system tells that the inner one is not there.
+            let refusal = unsafe { read(around.as_ptr() as usize) }.unwrap_err();
+            assert_eq!(refusal.code, Code::INVALID_IMAGE);
+        }
+    }
+
+    #[test]
+    fn one_that_says_it_is_huge_takes_no_memory() {
+        let mut header = fatbin::of_ptx(b".version 8.0", 80);
+        header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
+        // SAFETY: its header is there, and no more of it is asked for.
+        let refusal = unsafe { read(header.as_ptr() as usize) }.unwrap_err();
+        assert!(refusal.log.contains("at most"), "{}", refusal.log);
+    }
+}

@@ -1,0 +1,241 @@
+//! CUDA arrays: texels that only copies, textures and surfaces reach. Where NVIDIA's are laid out in ways
+//! of its own, ours are row behind row.
+
+use std::sync::Arc;
+
+use ptx_emulator::texture::{Channel, Format, Texels};
+
+use crate::abi::Handle;
+use crate::abi::error::{Code, Result};
+use crate::abi::registry::fresh;
+use crate::abi::texture::Array3dDescription;
+use crate::context::Context;
+use crate::context::hardware::Hardware;
+use crate::device::texture_limits::{PITCH, limits};
+use crate::memory::allocations::AllocationKind;
+use crate::memory::copy::{CopyMemory, End};
+
+/// `CUDA_ARRAY3D_…`
+const LAYERED: u32 = 1;
+pub(crate) const SURFACE: u32 = 2;
+const CUBE_MAP: u32 = 4;
+const GATHER: u32 = 8;
+const DEPTH: u32 = 0x10;
+const COLOUR_ATTACHMENT: u32 = 0x20;
+const SPARSE: u32 = 0x40;
+const DEFERRED: u32 = 0x80;
+
+/// Whether the depth of an array with these flags is a number of layers, or of the sides of cubes.
+pub(crate) fn is_layered(flags: u32) -> bool {
+    flags & (LAYERED | CUBE_MAP) != 0
+}
+
+/// `CUarray_format`, those that textures filter and surfaces store.
+const FORMATS: [(u32, Channel); 8] = [
+    (0x01, Channel::U8),
+    (0x02, Channel::U16),
+    (0x03, Channel::U32),
+    (0x08, Channel::S8),
+    (0x09, Channel::S16),
+    (0x0a, Channel::S32),
+    (0x10, Channel::F16),
+    (0x20, Channel::F32),
+];
+
+/// An array.
+#[derive(Debug)]
+pub(crate) struct Array {
+    pub(crate) handle: Handle,
+    pub(crate) context: Handle,
+    /// As it was asked for.
+    pub(crate) description: Array3dDescription,
+    pub(crate) texels: Texels,
+    hardware: Arc<Hardware>,
+}
+
+/// The format that a program names.
+///
+/// # Errors
+/// `INVALID_VALUE`, `NOT_SUPPORTED` for one that exists and is not emulated.
+pub(crate) fn format(number: u32, channels: u32) -> Result<Format> {
+    let known = FORMATS.iter().find(|(own, _)| *own == number);
+    let Some(&(_, channel)) = known else {
+        // Planes of video, normalised formats, blocks of compressed texels.
+        let exists = matches!(number, 0x50 | 0x60..=0x7f | 0x90..=0xdf);
+        let code = if exists { Code::NOT_SUPPORTED } else { Code::INVALID_VALUE };
+        return Err(code.because(format!(
+            "the format {number:#x} of texels is not emulated: take integers of 8, 16 or 32 bits, half \
+             or float"
+        )));
+    };
+    if !matches!(channels, 1 | 2 | 4) {
+        return Err(Code::INVALID_VALUE
+            .because(format!("a texel of {channels} channels: there are 1, 2 or 4")));
+    }
+    Ok(Format { channel, channels })
+}
+
+impl Array {
+    /// Makes one, on the context's device.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for what no array is, `NOT_SUPPORTED` for what is not emulated, `OUT_OF_MEMORY`.
+    pub(crate) fn new(context: &Context, description: Array3dDescription) -> Result<Self> {
+        let texels = layout(&description)?;
+        let hardware = Arc::clone(&context.hardware);
+        let size = texels.reach().ok_or_else(too_large)?;
+        let base = hardware.allocations.device(size, AllocationKind::Array, context.owner())?;
+        let (handle, texels) = (fresh(), Texels { base, ..texels });
+        Ok(Self { handle, context: context.handle, description, texels, hardware })
+    }
+
+    /// Gives its memory back. Work that has found it keeps it.
+    ///
+    /// # Errors
+    /// As of [`Allocations::free`](crate::memory::allocations::Allocations::free).
+    pub(crate) fn destroy(&self) -> Result {
+        let is_array = |kind: &AllocationKind| matches!(kind, AllocationKind::Array);
+        self.hardware.allocations.free(self.texels.base, is_array).map(|_| ())
+    }
+
+    /// Bytes of a row, rows, and slices or layers: at least one of each.
+    pub(crate) fn extent(&self) -> [u64; 3] {
+        let [width, height, depth] = self.texels.lengths();
+        [width * self.texels.format.bytes(), height, depth * self.texels.layers.max(1)]
+    }
+
+    /// A part of it as an end of a copy: this many bytes of this many rows of this many slices.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` for what is not inside.
+    pub(crate) fn part(&self, at: [usize; 3], size: [usize; 3]) -> Result<End> {
+        let extent = self.extent();
+        let outside = at.iter().zip(size).zip(extent).any(|((&at, size), length)| {
+            at.checked_add(size).is_none_or(|end| end as u64 > length)
+        });
+        if outside {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "{size:?} bytes, rows and slices from {at:?} of an array that has {extent:?}"
+            )));
+        }
+        let texels = &self.texels;
+        let size = texels.format.bytes();
+        if !at.first().is_some_and(|&x| (x as u64).is_multiple_of(size)) {
+            return Err(Code::INVALID_VALUE
+                .because(format!("a copy begins at a texel of an array, of {size} bytes each")));
+        }
+        let [x, y, z] = at.map(|index| index as u64);
+        let address = texels.base + x + y * texels.pitch + z * texels.slice;
+        let (pitch, slice) = (texels.pitch as usize, texels.slice as usize);
+        let array = Some((self.handle, at));
+        Ok(End { place: CopyMemory::Device(address), pitch, slice, array })
+    }
+}
+
+fn too_large() -> crate::abi::error::Error {
+    Code::INVALID_VALUE.because("the array is larger than any memory")
+}
+
+/// Where the texels of an array lie, from 0 on.
+fn layout(description: &Array3dDescription) -> Result<Texels> {
+    let Array3dDescription { width, height, depth, format: number, channels, flags } = *description;
+    let format = format(number, channels)?;
+    let refused = [
+        (DEPTH, "depth textures"),
+        (SPARSE, "sparse arrays"),
+        (DEFERRED, "arrays whose memory is mapped later"),
+    ];
+    if let Some((_, what)) = refused.iter().find(|(flag, _)| flags & flag != 0) {
+        return Err(Code::NOT_SUPPORTED.because(format!("{what} are not emulated")));
+    }
+    if flags & !(LAYERED | SURFACE | CUBE_MAP | GATHER | COLOUR_ATTACHMENT) != 0 {
+        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of an array")));
+    }
+    // The sides of a cube, or of several, are layers.
+    let cube = flags & CUBE_MAP != 0;
+    let layered = is_layered(flags);
+    let sides = if flags & LAYERED == 0 { depth == 6 } else { depth.is_multiple_of(6) };
+    if cube && (width != height || !sides) {
+        return Err(Code::INVALID_VALUE.because(format!(
+            "{depth} sides of {width} × {height}: a cube has six squares, and several have a multiple of six"
+        )));
+    }
+    let layers = if layered { depth } else { 0 };
+    let most = limits(width, height, depth, layered, flags & SURFACE != 0);
+    let shape = [width, height, depth].map(|length| length as u64);
+    let impossible = width == 0
+        || height == 0 && depth > 0 && !layered
+        || layered && depth == 0
+        || shape.iter().zip(most).any(|(length, most)| *length > most);
+    if impossible {
+        return Err(Code::INVALID_VALUE.because(format!(
+            "an array of {width} × {height} × {depth}{}: at most {most:?}, the width not 0, and no depth \
+             without a height",
+            if layered { " layers" } else { "" }
+        )));
+    }
+    let row = (width as u64).checked_mul(format.bytes()).ok_or_else(too_large)?;
+    let pitch = row.checked_next_multiple_of(PITCH).ok_or_else(too_large)?;
+    let slice = pitch.checked_mul(height.max(1) as u64).ok_or_else(too_large)?;
+    let texels = Texels {
+        base: 0,
+        format,
+        width: width as u64,
+        height: height as u64,
+        depth: if layered { 0 } else { depth as u64 },
+        layers: layers as u64,
+        pitch,
+        slice,
+        linear: false,
+        cube,
+    };
+    texels.reach().ok_or_else(too_large)?;
+    Ok(texels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(width: usize, height: usize, depth: usize, flags: u32) -> Result<Texels> {
+        layout(&Array3dDescription { width, height, depth, format: 0x20, channels: 2, flags })
+    }
+
+    #[test]
+    fn rows_are_padded_and_slices_follow_each_other() {
+        let flat = of(5, 3, 0, 0).unwrap();
+        assert_eq!((flat.pitch, flat.slice, flat.reach()), (64, 192, Some(2 * 64 + 40)));
+        let layered = of(5, 0, 7, LAYERED).unwrap();
+        assert_eq!((layered.depth, layered.layers, layered.slice), (0, 7, 64));
+        let deep = of(2, 2, 2, SURFACE).unwrap();
+        assert_eq!((deep.depth, deep.layers, deep.reach()), (2, 0, Some(32 + 64 + 16)));
+    }
+
+    #[test]
+    fn what_is_no_array_is_refused() {
+        let code = |found: Result<Texels>| found.unwrap_err().code;
+        for (width, height, depth, flags) in [
+            (0, 0, 0, 0),
+            (4, 0, 4, 0),
+            (4, 4, 0, LAYERED),
+            (131_073, 0, 0, 0),
+            (4, 4, 2049, LAYERED),
+            (usize::MAX, usize::MAX, usize::MAX, 0),
+            (4, 4, 0, 0x100),
+        ] {
+            let found = code(of(width, height, depth, flags));
+            assert_eq!(found, Code::INVALID_VALUE, "{width} {height} {depth} {flags}");
+        }
+        assert_eq!(of(4, 4, 6, CUBE_MAP).unwrap().layers, 6);
+        assert_eq!(of(4, 4, 24, LAYERED | CUBE_MAP).unwrap().layers, 24);
+        for (height, depth, flags) in
+            [(4, 5, CUBE_MAP), (4, 12, CUBE_MAP), (3, 6, CUBE_MAP), (4, 9, 5)]
+        {
+            assert_eq!(code(of(4, height, depth, flags)), Code::INVALID_VALUE);
+        }
+        assert_eq!(code(of(4, 4, 0, SPARSE)), Code::NOT_SUPPORTED);
+        assert_eq!(format(3, 3).unwrap_err().code, Code::INVALID_VALUE);
+        assert_eq!(format(4, 1).unwrap_err().code, Code::INVALID_VALUE);
+        assert_eq!(format(0xb0, 1).unwrap_err().code, Code::NOT_SUPPORTED);
+    }
+}

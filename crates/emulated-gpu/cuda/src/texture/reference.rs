@@ -1,0 +1,146 @@
+//! Texture and surface references: variables of modules, to which the host binds arrays and memory.
+//! NVIDIA calls them deprecated; drivers of CUDA 12 and 13 have them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ptx_emulator::texture::{AddressMode, Filter, Opaque, Resource, Sampling};
+
+use crate::abi::Handle;
+use crate::abi::error::{Code, Result};
+use crate::abi::registry::fresh;
+use crate::abi::texture::{LinearResource, PitchedResource, TextureDescription};
+use crate::context::hardware::Hardware;
+use crate::texture::arrays::Arrays;
+use crate::texture::{self, NORMALISED, READ_AS_INTEGER, sampling, surface_of};
+
+/// A reference.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    pub(crate) handle: Handle,
+    /// The module whose variable it is; 0 of one that a program made by itself.
+    pub(crate) module: Handle,
+    pub(crate) kind: Opaque,
+    /// The variable.
+    variable: Option<u64>,
+    state: Mutex<State>,
+    hardware: Arc<Hardware>,
+}
+
+/// What was set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    pub(crate) source: Source,
+    /// `CUarray_format`, and how many channels, for memory.
+    pub(crate) format: (u32, u32),
+    pub(crate) texture: TextureDescription,
+}
+
+/// What is bound.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    Nothing,
+    Array(Handle),
+    /// An address and bytes.
+    Memory(u64, usize),
+    /// An address, texels of a row, rows, and bytes from one to the next.
+    Rows(u64, [usize; 3]),
+}
+
+impl Reference {
+    /// Of a variable of a module, which is read at first as its text says.
+    pub(crate) fn new(
+        module: Handle,
+        kind: Opaque,
+        variable: Option<(u64, Sampling)>,
+        hardware: Arc<Hardware>,
+    ) -> Self {
+        let read = variable.map(|(_, sampling)| sampling).unwrap_or_default();
+        let mode = |mode| match mode {
+            AddressMode::Wrap => 0,
+            AddressMode::Clamp => 1,
+            AddressMode::Mirror => 2,
+            AddressMode::Border => 3,
+        };
+        let texture = TextureDescription {
+            address: read.address.map(mode),
+            filter: u32::from(read.filter == Filter::Linear),
+            flags: if read.normalised { NORMALISED } else { 0 },
+            ..TextureDescription::default()
+        };
+        let state = State { source: Source::Nothing, format: (0, 0), texture };
+        Self {
+            handle: fresh(),
+            module,
+            kind,
+            variable: variable.map(|(address, _)| address),
+            state: Mutex::new(state),
+            hardware,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was set.
+    pub(crate) fn get(&self) -> State {
+        *self.state()
+    }
+
+    /// The address of its variable.
+    pub(crate) fn variable(&self) -> Option<u64> {
+        self.variable
+    }
+
+    /// Changes what is set, if that can be at all, and binds what comes of it. What does not fit together
+    /// yet is not bound: a program sets one thing after the other.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, `NOT_SUPPORTED`
+    pub(crate) fn set(&self, arrays: &Arrays, change: impl FnOnce(&mut State)) -> Result {
+        let mut state = self.state();
+        let mut new = *state;
+        change(&mut new);
+        if self.kind == Opaque::Texture {
+            sampling(&new.texture)?;
+        }
+        let resource = self.resource(&new, arrays)?;
+        *state = new;
+        let Some(variable) = self.variable else { return Ok(()) };
+        let bindings = self.hardware.memory().bindings();
+        let bound = bindings.bind(variable, self.kind, resource);
+        bound.map_err(|error| Code::INVALID_HANDLE.because(error.to_string()))
+    }
+
+    fn resource(&self, state: &State, arrays: &Arrays) -> Result<Option<Resource>> {
+        let memory = self.hardware.memory();
+        let (format, channels) = state.format;
+        let texels = match state.source {
+            Source::Nothing => return Ok(None),
+            Source::Array(handle) if self.kind == Opaque::Surface => {
+                return surface_of(handle, arrays).map(Some);
+            }
+            Source::Array(handle) => arrays.array(handle)?.texels,
+            Source::Memory(..) if channels == 0 => return Ok(None),
+            Source::Memory(address, bytes) => {
+                texture::linear(memory, LinearResource { address, format, channels, bytes })?
+            }
+            Source::Rows(address, [width, height, pitch]) => {
+                let rows = PitchedResource { address, format, channels, width, height, pitch };
+                texture::pitched(memory, rows)?
+            }
+        };
+        Ok(texture::texture(texels, sampling(&state.texture)?).ok())
+    }
+}
+
+/// Flags that a reference takes.
+///
+/// # Errors
+/// `INVALID_VALUE`
+pub(crate) fn check_flags(flags: u32) -> Result {
+    if flags & !(READ_AS_INTEGER | NORMALISED | 0x10 | 0x20) == 0 {
+        return Ok(());
+    }
+    Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a texture")))
+}

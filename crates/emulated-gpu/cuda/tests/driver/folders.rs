@@ -1,0 +1,46 @@
+//! The layers of the driver's folders, by the imports of the files in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::layers::{imports, modules};
+
+/// The limit on folders above one another.
+const LAYERS: usize = 7;
+
+/// The folder of a module's file: the first part of its path.
+fn folder(module: &str) -> &str {
+    module.split("::").next().unwrap_or_default()
+}
+
+/// The folders that a file names in paths from the crate's root, but for those in its unit tests.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let paths = code.flat_map(|line| line.split("crate::").skip(1));
+    paths.filter_map(|path| path.split(|c: char| c != '_' && !c.is_ascii_alphanumeric()).next())
+}
+
+#[test]
+fn folders_are_in_seven_layers_without_a_cycle() {
+    let modules = modules();
+    let mut left: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let imports = imports(&modules);
+    for (module, text) in modules.iter().filter(|(module, _)| !module.is_empty()) {
+        let imported = imports[module].iter().map(|target| folder(target));
+        let own = folder(module);
+        let others = imported.chain(named(text)).filter(|other| *other != own);
+        left.entry(own).or_default().extend(others);
+    }
+    assert!(left.len() > 10, "{left:#?}");
+    let mut layers = Vec::new();
+    while !left.is_empty() {
+        let imports_none_left =
+            |others: &BTreeSet<&str>| others.iter().all(|other| !left.contains_key(other));
+        let bottom = left.iter().filter(|(_, others)| imports_none_left(others));
+        let bottom: Vec<&str> = bottom.map(|(folder, _)| *folder).collect();
+        assert!(!bottom.is_empty(), "folders that import each other in a cycle: {left:#?}");
+        left.retain(|folder, _| !bottom.contains(folder));
+        layers.push(bottom);
+    }
+    assert!(layers.len() <= LAYERS, "{layers:#?}");
+}
