@@ -5,8 +5,6 @@
 
 mod expressions;
 mod generate;
-#[path = "../../tests/compiler/nvrtc.rs"]
-mod nvrtc;
 mod program;
 mod random;
 mod statements;
@@ -19,12 +17,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use emulated_gpu_test_support::nvrtc::Nvrtc;
 use host::println;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded};
 
 use crate::generate::Generator;
-use crate::nvrtc::Nvrtc;
 use crate::program::Program;
 use crate::random::Random;
 

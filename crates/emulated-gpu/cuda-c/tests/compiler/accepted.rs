@@ -1,7 +1,7 @@
 //! What NVRTC accepts: small kernels that have to give its results, and the values that these are.
 
-use crate::against::{both, nvrtc};
-use crate::common::{Argument, as_words, compile_with, run, words};
+use crate::kernel::{Argument, as_words, compile_with, run, words};
+use crate::reference::{both, nvrtc};
 
 /// What is in `x[0..]` after `k(unsigned *x)` has run in one block. It begins with 10, 20, …, 80, and zeros.
 fn check(source: &str, threads: u32, expected: &[u32]) {
@@ -354,7 +354,7 @@ fn constants_of_mathematics() {
             x[0] = (unsigned)(M_LOG2E * 1e6); x[1] = (unsigned)(M_2_SQRTPI * 1e6 + M_1_PI * 1e6); x[2] = (unsigned)M_LN10;
             x[3] = __float_as_uint(CUDART_SQRT_TWO_F); x[4] = __double2hiint(CUDART_LN2_HI); x[5] = __float_as_uint(CUDART_NEG_ZERO_F);
             x[6] = (unsigned)(UINT64_C(5) + INT8_MAX + FLT_DIG); bool b = x[0] > 1 and not (x[1] > 1u << 30) or false; x[7] = b; }";
-    let text = crate::common::compile(source);
+    let text = crate::kernel::compile(source);
     let (found, _) = run(&text, "k", ([1; 3], [1; 3]), &[words(&[0; 8])]);
     let expected = [1_442_695, 1_446_689, 7, 0x3fb5_04f3, 0x3fe6_2e42, 0x8000_0000, 138, 1];
     assert_eq!(as_words(&found[0]), expected);

@@ -1,6 +1,6 @@
 //! Bessel functions, and lengths, against the same in double on the host.
 
-use crate::common::{Argument, as_floats, compile, floats, run};
+use crate::kernel::{Argument, as_floats, compile, floats, run};
 
 /// What `call` of the double `x` is, for each of these.
 fn doubles(call: &str, x: &[f64]) -> Vec<f64> {

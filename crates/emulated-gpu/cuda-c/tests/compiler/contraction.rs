@@ -1,6 +1,6 @@
 //! Which product of a sum becomes part of an `fma`: what NVRTC made of the same texts.
 
-use crate::common::compile;
+use crate::kernel::compile;
 
 /// The arithmetic of a kernel that reads `a`, `b`, `c`, `d`, with the names of what was read.
 fn arithmetic(body: &str) -> Vec<String> {

@@ -22,10 +22,10 @@ use std::process::{Command, Stdio};
 use half::{bf16, f16};
 
 use cuda_c::Options;
+use emulated_gpu_test_support::nvrtc::Nvrtc;
 
-use crate::against::nvrtc;
-use crate::common::{Argument, compile, compile_with, drawn, load, run_with};
-use crate::nvrtc::Nvrtc;
+use crate::kernel::{Argument, compile, compile_with, drawn, load, run_with};
+use crate::reference::nvrtc;
 
 /// A launch, as a comment has it.
 #[derive(Debug)]

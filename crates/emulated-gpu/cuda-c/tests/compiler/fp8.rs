@@ -1,7 +1,7 @@
 //! cuda_fp8.h: bytes that are floats, to the bits of NVRTC's, and each the nearest there is.
 
-use crate::against::both;
-use crate::common::{as_words, compile_with, run_with, words};
+use crate::kernel::{as_words, compile_with, run_with, words};
+use crate::reference::both;
 
 /// What both kinds' names are in: how many bits the fraction has, what the exponent is counted from, and the
 /// greatest number's byte.

@@ -1,8 +1,8 @@
 //! Fragments of matrices, run: the product that plain Rust computes of small whole numbers, which every
 //! type holds exactly, and NVRTC's bits for any others.
 
-use crate::against::both;
-use crate::common::Argument;
+use crate::kernel::Argument;
+use crate::reference::both;
 
 /// A type of elements: its bytes, and the whole number `value` in it.
 #[derive(Clone, Copy, Debug)]
@@ -197,7 +197,7 @@ fn a_product_tile_by_tile() {
         bytes(FLOAT, &vec![0; 48 * 48]),
     ];
     let memory = both(&source, "k", ([3, 3, 1], [32, 1, 1], 0), &arguments);
-    for (index, found) in crate::common::as_floats(&memory[2]).into_iter().enumerate() {
+    for (index, found) in crate::kernel::as_floats(&memory[2]).into_iter().enumerate() {
         let (i, j) = (index / 48, index % 48);
         let expected = (1 + (0..48).map(|l| a(i, l) * b(l, j)).sum::<i32>()) as f32 * 0.5;
         assert_eq!(found, expected, "{i}, {j}");
@@ -210,7 +210,7 @@ fn a_product_beside_double() {
     let source = by_tiles(64, "0.0f", ("row_major", "k * n + column"), "");
     // Eleven digits below 2, which is what a half holds of numbers from 1.
     let numbers = |seed: u32| {
-        let all = crate::common::drawn(64 * 64, seed).into_iter();
+        let all = crate::kernel::drawn(64 * 64, seed).into_iter();
         all.map(|x| (f64::from(x) * 1024.0).round() / 1024.0).collect::<Vec<f64>>()
     };
     let halves = |numbers: &[f64]| {
@@ -228,7 +228,7 @@ fn a_product_beside_double() {
     assert!(a.iter().chain(&b).all(|x| x.abs() <= 2.0));
     let arguments = [halves(&a), halves(&b), Argument::Bytes(vec![0; 4 * 64 * 64])];
     let memory = both(&source, "k", ([4, 4, 1], [32, 1, 1], 0), &arguments);
-    for (index, found) in crate::common::as_floats(&memory[2]).into_iter().enumerate() {
+    for (index, found) in crate::kernel::as_floats(&memory[2]).into_iter().enumerate() {
         let (i, j) = (index / 64, index % 64);
         let products = (0..64).map(|l| a[i * 64 + l] * b[l * 64 + j]);
         let (sum, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));

@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Emulator, Launch};
 
-use crate::common::{as_words, compile, load, run, words};
+use crate::kernel::{as_words, compile, load, run, words};
 
 const INCLUDES: &str = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
     namespace cg = cooperative_groups;\n";

@@ -1,7 +1,7 @@
 //! Halves and bfloat16s, to the bits of NVRTC's but for functions that have no exact result.
 
-use crate::against::both;
-use crate::common::{as_words, words};
+use crate::kernel::{as_words, words};
+use crate::reference::both;
 
 /// Each expression, of `a`, `b`, `c` or of the pairs `p`, `q`, `r`, in each of 256 threads.
 fn same(bfloat: bool, expressions: &[String]) {
@@ -218,6 +218,6 @@ fn constants_as_operands() {
         }";
     for arch in [80, 90] {
         let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
-        crate::common::compile_with(zeros, &options);
+        crate::kernel::compile_with(zeros, &options);
     }
 }

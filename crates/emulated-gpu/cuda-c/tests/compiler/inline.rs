@@ -1,7 +1,7 @@
 //! Inline PTX runs where the program runs it, and nowhere else: to the same bits as NVRTC's.
 
-use crate::against::both;
-use crate::common::{Argument, as_words, floats, size, word, words};
+use crate::kernel::{Argument, as_words, floats, size, word, words};
+use crate::reference::both;
 
 const SOURCE: &str = include_str!("asm_in_branches.cu");
 const WARP: ([u32; 3], [u32; 3], u32) = ([1, 1, 1], [32, 1, 1], 0);
@@ -99,8 +99,8 @@ fn loops_of_lanes_that_line_up_keep_together() {
                  y[t] = s;
              }}"
         );
-        let text = crate::common::compile(&source);
-        let (memory, _) = crate::common::run(&text, "k", ([1; 3], [32, 1, 1]), &[zeros(32)]);
+        let text = crate::kernel::compile(&source);
+        let (memory, _) = crate::kernel::run(&text, "k", ([1; 3], [32, 1, 1]), &[zeros(32)]);
         let active = |j: u32| (0..32).filter(|t| t % 7 > j).fold(0u32, |mask, t| mask | 1 << t);
         let expected = (0..32u32)
             .map(|t| (0..t % 7).fold(0u32, |s, j| s.wrapping_mul(3).wrapping_add(active(j))));
@@ -114,7 +114,7 @@ fn unused_inline_ptx_is_dropped() {
     let source = "extern \"C\" __global__ void k(unsigned *y) {
         unsigned a; asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(a)); y[0] = 1;
     }";
-    assert!(!crate::common::compile(source).contains("laneid"));
+    assert!(!crate::kernel::compile(source).contains("laneid"));
     let source = source.replace("asm(", "asm volatile(");
-    assert!(crate::common::compile(&source).contains("laneid"));
+    assert!(crate::kernel::compile(&source).contains("laneid"));
 }

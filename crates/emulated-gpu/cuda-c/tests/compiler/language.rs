@@ -1,6 +1,6 @@
 //! The language, piece by piece: small kernels whose results are known.
 
-use crate::common::{Argument, as_floats, as_words, compile, run, run_with, words};
+use crate::kernel::{Argument, as_floats, as_words, compile, run, run_with, words};
 
 /// Runs a kernel `k(int *out, …)` with one block of threads, and gives what is in `out`.
 fn results(body: &str, threads: u32, count: usize) -> Vec<i32> {
@@ -17,7 +17,7 @@ fn values(before: &str, expressions: &[(&str, i32)]) {
     }
     source.push('}');
     let text = compile(&source);
-    let arguments = [words(&vec![0; expressions.len()]), crate::common::word(0)];
+    let arguments = [words(&vec![0; expressions.len()]), crate::kernel::word(0)];
     let (memory, _) = run(&text, "k", ([1, 1, 1], [1, 1, 1]), &arguments);
     for ((expression, expected), found) in expressions.iter().zip(as_words(&memory[0])) {
         assert_eq!(found as i32, *expected, "{expression}\n{text}");
@@ -285,9 +285,9 @@ fn a_tile_of_registers_is_held_in_registers() {
         }";
     let text = compile(source);
     assert!(!text.contains(".local"), "{text}");
-    let (a, b) = (crate::common::drawn(256, 1), crate::common::drawn(256, 2));
+    let (a, b) = (crate::kernel::drawn(256, 1), crate::kernel::drawn(256, 2));
     let arguments: Vec<Argument> =
-        [&vec![0.0; 16], &a, &b].map(|values| crate::common::floats(values)).to_vec();
+        [&vec![0.0; 16], &a, &b].map(|values| crate::kernel::floats(values)).to_vec();
     let (memory, _) = run(&text, "k", ([1, 1, 1], [1, 1, 1]), &arguments);
     let expected: Vec<f32> = (0..16)
         .map(|at| (0..64).fold(0.0f32, |sum, k| a[k * 4 + at / 4].mul_add(b[k * 4 + at % 4], sum)))
@@ -300,7 +300,7 @@ fn vectors_are_read_at_once() {
     let source = "extern \"C\" __global__ void k(float4 *x) { float4 v = x[threadIdx.x]; v.x += v.w; x[threadIdx.x] = v; }";
     let text = compile(source);
     assert!(text.contains("ld.global.v4.f32") && text.contains("st.global.v4.f32"), "{text}");
-    let arguments = [crate::common::floats(&[1.0, 2.0, 3.0, 4.0])];
+    let arguments = [crate::kernel::floats(&[1.0, 2.0, 3.0, 4.0])];
     let (memory, _) = run(&text, "k", ([1, 1, 1], [1, 1, 1]), &arguments);
     assert_eq!(as_floats(&memory[0]), [5.0, 2.0, 3.0, 4.0]);
 }
@@ -310,7 +310,7 @@ fn contraction_can_be_switched_off() {
     let source = "extern \"C\" __global__ void k(float *x) { x[0] = x[0] * x[1] + x[2]; }";
     assert!(compile(source).contains("fma.rn.f32"));
     let options = cuda_c::Options { fmad: false, ..cuda_c::Options::default() };
-    let text = crate::common::compile_with(source, &options);
+    let text = crate::kernel::compile_with(source, &options);
     assert!(text.contains("mul.rn.f32") && text.contains("add.rn.f32"), "{text}");
 }
 
@@ -356,7 +356,7 @@ fn kernels_are_made_of_templates() {
     assert!(ptx.kernels.contains(&"_Z4copyI6float4EvPT_S2_".to_owned()), "{:?}", ptx.kernels);
     assert!(ptx.warnings.is_empty());
     let arguments =
-        [crate::common::floats(&[0.0; 4]), crate::common::floats(&[1.0, 2.0, 3.0, 4.0])];
+        [crate::kernel::floats(&[0.0; 4]), crate::kernel::floats(&[1.0, 2.0, 3.0, 4.0])];
     let (memory, _) = run(&ptx.text, "_Z4copyIfEvPT_S1_", ([1, 1, 1], [4, 1, 1]), &arguments);
     assert_eq!(as_floats(&memory[0]), [1.0, 2.0, 3.0, 4.0]);
     assert_eq!(cuda_c::written("_Z4tileIfLi4EEvPKT_PS0_iS0_"), "tile");
@@ -385,7 +385,7 @@ fn pairs_of_halves_and_bfloat16() {
     // 1.00390625 lies between two of bfloat16, and the even one is 1.
     let x = [1.5, -2.25, 4.0, 0.0, 0.0, 3.2, 1.2345, 0.0, 0.0, 1.0 + 1.0 / 256.0];
     let arguments =
-        [crate::common::floats(&x), crate::common::words(&[0]), crate::common::words(&[0])];
+        [crate::kernel::floats(&x), crate::kernel::words(&[0]), crate::kernel::words(&[0])];
     let (memory, _) = run(&compile(source), "k", ([1, 1, 1], [1, 1, 1]), &arguments);
     let found = as_floats(&memory[0]);
     // 1.5·4 + 1.5 − 4 and −2.25·4 − 2.25 − 4; then 3.203125·1.234375 and the sum, rounded to 8 bits.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use cuda_c::{Options, Resolver};
 
-use crate::common::{as_words, compile, run, words};
+use crate::kernel::{as_words, compile, run, words};
 
 /// The first error of a source that doesn't compile.
 fn refused(source: &str) -> String {
@@ -105,7 +105,7 @@ fn sizes_do_not_overflow() {
     assert_eq!(refused(&source), "`S16` is larger than any memory with this member");
     let source = structs(15) + &kernel("x[0] = sizeof(S15) >> 20;");
     let (memory, _) =
-        run(&compile(&source), "k", ([1; 3], [1; 3]), &[words(&[0]), crate::common::word(0)]);
+        run(&compile(&source), "k", ([1; 3], [1; 3]), &[words(&[0]), crate::kernel::word(0)]);
     assert_eq!(as_words(&memory[0]), [1 << 20]);
     let copied = structs(15) + "__global__ void k(S15 *p) { p[0] = p[1]; }";
     let many = "has more than 100000 elements, too many to be read or written at once";
@@ -137,7 +137,7 @@ fn thousands_of_cases_and_conditions() {
         repeated(COUNT, one)
     ));
     let asked: Vec<u32> = (0..64).map(|t| t * 79).collect();
-    let arguments = [words(&asked), crate::common::word(3)];
+    let arguments = [words(&asked), crate::kernel::word(3)];
     let (memory, _) = run(&compile(&cases), "k", ([1; 3], [64, 1, 1]), &arguments);
     let expected = asked.iter().map(|&v| if v < 5000 { v * 7 % 1013 + 3 } else { u32::MAX });
     assert_eq!(as_words(&memory[0]), expected.collect::<Vec<_>>());

@@ -1,6 +1,6 @@
 //! What is moved out of loops, and what isn't.
 
-use crate::common::{as_words, compile, run, words};
+use crate::kernel::{as_words, compile, run, words};
 
 /// What a loop reads behind a place where it may be left isn't read before.
 #[test]
@@ -15,8 +15,8 @@ fn nothing_is_read_that_the_source_does_not_read() {
              out[threadIdx.x] = s + 7;
          }",
     );
-    let nowhere = crate::common::size(0);
-    let arguments = [words(&[0]), nowhere, crate::common::word(3), crate::common::word(0)];
+    let nowhere = crate::kernel::size(0);
+    let arguments = [words(&[0]), nowhere, crate::kernel::word(3), crate::kernel::word(0)];
     let (memory, _) = run(&text, "k", ([1, 1, 1], [1, 1, 1]), &arguments);
     assert_eq!(as_words(&memory[0]), [7]);
 }

@@ -1,18 +1,15 @@
-//! The compiler from outside: what it makes of the project's kernels, of the language, of errors.
+//! The compiler from outside: what it makes of the language, of cudarc's kernels, of errors.
 
 mod accepted;
-mod against;
 mod bessel;
-mod common;
 mod contraction;
 mod corpus;
-mod everywhere;
+mod cudarc;
 mod fp8;
 mod fragments;
 mod groups;
 mod halves;
 mod inline;
-mod kernels;
 mod language;
 mod limits;
 mod loops;
@@ -21,8 +18,9 @@ mod messages;
 mod mistakes;
 mod names;
 mod numbers;
-mod nvrtc;
 mod odd;
 mod recursion;
 mod refused;
 mod templates;
+
+use emulated_gpu_test_support::{kernel, reference};

@@ -1,6 +1,6 @@
 //! The functions of `math.h`, against the same in double on the host.
 
-use crate::common::{as_floats, compile, floats, run};
+use crate::kernel::{as_floats, compile, floats, run};
 
 /// Arguments of all sizes, of both signs.
 fn arguments() -> Vec<f32> {
@@ -149,7 +149,7 @@ fn check_double(call: &str, from: f64, to: f64, most: u64, exact: impl Fn(f64) -
         });
     }
     let bytes = |values: &[f64]| {
-        crate::common::Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
+        crate::kernel::Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
     };
     let memory = [bytes(&x), bytes(&vec![0.0; 2048])];
     let (memory, _) = run(&text, "k", ([8, 1, 1], [256, 1, 1]), &memory);

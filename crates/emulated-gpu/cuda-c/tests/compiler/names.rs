@@ -1,7 +1,7 @@
 //! Names in PTX: those of NVRTC, and only such as PTX has.
 
-use crate::against::{nvrtc, theirs};
-use crate::common::{compile, run, word, words};
+use crate::kernel::{compile, run, word, words};
+use crate::reference::{nvrtc, theirs};
 
 /// The kernels of a text.
 fn entries(text: &str) -> Vec<&str> {
@@ -107,5 +107,5 @@ fn local_memory_hides_no_variable() {
         }";
     let arguments = [words(&[1, 2, 3, 4]), word(2)];
     let (memory, _) = run(&compile(source), "k", ([1; 3], [1; 3]), &arguments);
-    assert_eq!(crate::common::as_words(&memory[0])[0], 305);
+    assert_eq!(crate::kernel::as_words(&memory[0])[0], 305);
 }

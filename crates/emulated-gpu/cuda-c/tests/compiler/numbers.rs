@@ -1,7 +1,7 @@
 //! What gives the same bits everywhere, in each thread for other arguments: as NVRTC's.
 
-use crate::against::both;
-use crate::common::{Argument, as_words, words};
+use crate::kernel::{Argument, as_words, words};
+use crate::reference::both;
 
 /// Words of which some are special, as numbers and as the bits of floats.
 fn drawn() -> Vec<u32> {
@@ -124,9 +124,9 @@ fn differences_of_parts() {
                  }}"
             );
             let values = drawn();
-            let text = crate::common::compile(&source);
+            let text = crate::kernel::compile(&source);
             let arguments = [words(&[0; 512]), words(&values)];
-            let (memory, _) = crate::common::run(&text, "k", ([1, 1, 1], [512, 1, 1]), &arguments);
+            let (memory, _) = crate::kernel::run(&text, "k", ([1, 1, 1], [512, 1, 1]), &arguments);
             let mask = (1u32 << bits) - 1;
             for (t, found) in as_words(&memory[0]).into_iter().enumerate() {
                 let (a, b) = (values[t], values[(t * 5 + 3) % 512]);

@@ -1,7 +1,7 @@
 //! Programs as readers write them, odd ones among them: beside NVRTC, to the same bits.
 
-use crate::against::both;
-use crate::common::{Argument, as_words, drawn, floats, word, words};
+use crate::kernel::{Argument, as_words, drawn, floats, word, words};
+use crate::reference::both;
 
 fn numbers(count: u32) -> Argument {
     words(&(0..count).map(|i| i.wrapping_mul(2_654_435_769).rotate_left(7)).collect::<Vec<_>>())
@@ -183,10 +183,10 @@ fn the_library_where_it_is_called() {
             out[j0] = GROWN(0.0f) + root((float)y1);
         }";
     let options = cuda_c::Options { resolver: Some(&Header), ..cuda_c::Options::default() };
-    let own = crate::common::compile_with(source, &options);
+    let own = crate::kernel::compile_with(source, &options);
     let one = ([1, 1, 1], [1, 1, 1]);
-    let (memory, _) = crate::common::run(&own, "k", one, &[floats(&[0.0])]);
-    assert_eq!(crate::common::as_floats(&memory[0]), [3.0]);
+    let (memory, _) = crate::kernel::run(&own, "k", one, &[floats(&[0.0])]);
+    assert_eq!(crate::kernel::as_floats(&memory[0]), [3.0]);
 }
 
 /// A constant expression that never ends, or that would need all memory, is none.

@@ -1,7 +1,7 @@
 //! Functions that come to call themselves, and `__noinline__` ones.
 
-use crate::against::both;
-use crate::common::{as_words, floats, word, words};
+use crate::kernel::{as_words, floats, word, words};
+use crate::reference::both;
 
 /// What `expression` of the thread's number `t` is in each of 16 threads.
 fn each(before: &str, expression: &str, expected: impl Fn(u32) -> u32) {
@@ -112,7 +112,7 @@ fn templates_methods_and_functions_that_stay_functions() {
     let source = format!(
         "{apart}\nextern \"C\" __global__ void k(unsigned *out) {{ out[0] = f(out[1], make_float4(1, 2, 3, 4)); }}"
     );
-    let text = crate::common::compile(&source);
+    let text = crate::kernel::compile(&source);
     assert!(text.contains("call (retval0), _Z1fj6float4, (param0, param1);"), "{text}");
 }
 

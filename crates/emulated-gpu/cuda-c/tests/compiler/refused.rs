@@ -82,7 +82,7 @@ fn each_feature_is_refused_by_its_name() {
 /// Those that are wrong for NVRTC as well.
 #[test]
 fn what_is_wrong_is_wrong_for_nvrtc() {
-    let Some(nvrtc) = crate::against::nvrtc() else { return };
+    let Some(nvrtc) = crate::reference::nvrtc() else { return };
     for part in
         ["where it was declared before", "has to be known", "isn't for `short`", "no kernel `k`"]
     {
@@ -92,5 +92,21 @@ fn what_is_wrong_is_wrong_for_nvrtc() {
                 nvrtc.compile(source, &["--gpu-architecture=compute_80", "--std=c++17", "-w"]);
             assert!(found.is_err(), "{source}");
         }
+    }
+}
+
+/// A library's caller may ask for anything; the command line asks before.
+#[test]
+fn an_architecture_that_is_none_is_an_error() {
+    for arch in [0, 20, 49, 79, 91, 429_496_730, u32::MAX] {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let refused = cuda_c::compile("__global__ void nothing() {}", &options).unwrap_err();
+        assert_eq!(refused[0].message, format!("there is no architecture sm_{arch}"));
+        assert!(refused[0].to_string().contains("compile for one of 50, 52, "), "{}", refused[0]);
+    }
+    for arch in cuda_c::ARCHITECTURES {
+        let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
+        let made = cuda_c::compile("__global__ void nothing() {}", &options).unwrap();
+        assert!(made.text.contains(&format!(".target sm_{arch}\n")), "{}", made.text);
     }
 }

@@ -2,7 +2,7 @@
 
 use cuda_c::{Options, Severity, compile};
 
-use crate::common::{as_words, compile as text_of, run, word, words};
+use crate::kernel::{as_words, compile as text_of, run, word, words};
 
 /// What a kernel `k(int *out, int zero)` of one thread writes.
 fn written(before: &str, expressions: &[(&str, i32)]) {

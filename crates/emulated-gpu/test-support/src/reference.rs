@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::common::{Argument, compile, run_with};
+use crate::kernel::{Argument, compile, run_with};
 use crate::nvrtc::Nvrtc;
 
 /// NVRTC, or a note that it isn't here.
-pub(crate) fn nvrtc() -> Option<&'static Nvrtc> {
+pub fn nvrtc() -> Option<&'static Nvrtc> {
     static FOUND: OnceLock<Option<Nvrtc>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
         let packages = std::env::var_os("CUDA_WHEELS")?;
@@ -22,13 +22,13 @@ pub(crate) fn nvrtc() -> Option<&'static Nvrtc> {
 }
 
 /// What NVRTC makes of a source for sm_80.
-pub(crate) fn theirs(nvrtc: &Nvrtc, source: &str) -> String {
+pub fn theirs(nvrtc: &Nvrtc, source: &str) -> String {
     let options = ["--gpu-architecture=compute_80", "--std=c++17", "-w"];
     nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
 }
 
 /// Runs a kernel as compiled here; where NVRTC is, as that compiles it, too: to the same bits.
-pub(crate) fn both(
+pub fn both(
     source: &str,
     kernel: &str,
     shape: ([u32; 3], [u32; 3], u32),

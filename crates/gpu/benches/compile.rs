@@ -1,4 +1,4 @@
-//! How long the project's kernels take to compile: `cargo bench -p cuda-c`.
+//! How long the project's kernels take to compile: `cargo bench -p gpu`.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ fn files() -> Vec<String> {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../kernels")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
 }
 
 #[divan::bench(args = files())]

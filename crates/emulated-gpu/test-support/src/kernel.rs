@@ -6,39 +6,45 @@ use ptx_emulator::{Emulator, Launch, Loaded, Statistics};
 
 /// An argument of a kernel.
 #[derive(Clone, Debug)]
-pub(crate) enum Argument {
+pub enum Argument {
     /// Memory with these bytes, which is read back.
     Bytes(Vec<u8>),
     /// A number, as its bytes.
     Value(Vec<u8>),
 }
 
-pub(crate) fn floats(values: &[f32]) -> Argument {
+/// Memory that holds these numbers.
+pub fn floats(values: &[f32]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-pub(crate) fn words(values: &[u32]) -> Argument {
+/// Memory that holds these words.
+pub fn words(values: &[u32]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-pub(crate) fn longs(values: &[u64]) -> Argument {
+/// Memory that holds these words of 64 bits.
+pub fn longs(values: &[u64]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-pub(crate) fn size(value: u64) -> Argument {
+/// An argument of 64 bits.
+pub fn size(value: u64) -> Argument {
     Argument::Value(value.to_le_bytes().to_vec())
 }
 
-pub(crate) fn word(value: u32) -> Argument {
+/// An argument of 32 bits.
+pub fn word(value: u32) -> Argument {
     Argument::Value(value.to_le_bytes().to_vec())
 }
 
-pub(crate) fn float(value: f32) -> Argument {
+/// An argument of type `float`.
+pub fn float(value: f32) -> Argument {
     Argument::Value(value.to_le_bytes().to_vec())
 }
 
 /// Numbers between -2 and 2, the same each time.
-pub(crate) fn drawn(count: usize, seed: u32) -> Vec<f32> {
+pub fn drawn(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_769).wrapping_add(12345);
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -47,12 +53,13 @@ pub(crate) fn drawn(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-pub(crate) fn compile(source: &str) -> String {
+/// [`compile_with`] the default options.
+pub fn compile(source: &str) -> String {
     compile_with(source, &Options::default())
 }
 
 /// What a source becomes, which the emulator accepts.
-pub(crate) fn compile_with(source: &str, options: &Options<'_>) -> String {
+pub fn compile_with(source: &str, options: &Options<'_>) -> String {
     match cuda_c::compile(source, options) {
         Ok(ptx) => {
             let made = Source { name: "made.ptx".into(), text: ptx.text.as_str().into() };
@@ -69,7 +76,8 @@ pub(crate) fn compile_with(source: &str, options: &Options<'_>) -> String {
     }
 }
 
-pub(crate) fn load(emulator: &Emulator, name: &str, text: &str) -> Loaded {
+/// A text that the emulator must load.
+pub fn load(emulator: &Emulator, name: &str, text: &str) -> Loaded {
     let source = Source { name: name.into(), text: text.into() };
     emulator.load(source).unwrap_or_else(|errors| {
         let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -78,7 +86,7 @@ pub(crate) fn load(emulator: &Emulator, name: &str, text: &str) -> Loaded {
 }
 
 /// Launches a kernel; what is in its memory then, and what it counted.
-pub(crate) fn run(
+pub fn run(
     text: &str,
     kernel: &str,
     (grid, block): ([u32; 3], [u32; 3]),
@@ -87,7 +95,8 @@ pub(crate) fn run(
     run_with(text, kernel, (grid, block, 0), arguments)
 }
 
-pub(crate) fn run_with(
+/// As [`run`], with dynamic shared memory.
+pub fn run_with(
     text: &str,
     kernel: &str,
     (grid, block, dynamic_shared): ([u32; 3], [u32; 3], u32),
@@ -130,10 +139,12 @@ pub(crate) fn run_with(
     (memory.into_iter().map(read).collect(), statistics)
 }
 
-pub(crate) fn as_words(bytes: &[u8]) -> Vec<u32> {
+/// The words in these bytes.
+pub fn as_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-pub(crate) fn as_floats(bytes: &[u8]) -> Vec<f32> {
+/// The numbers in these bytes.
+pub fn as_floats(bytes: &[u8]) -> Vec<f32> {
     as_words(bytes).into_iter().map(f32::from_bits).collect()
 }

@@ -18,7 +18,7 @@ type Copy = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
 /// NVRTC, loaded.
 #[derive(Debug)]
-pub(crate) struct Nvrtc {
+pub struct Nvrtc {
     library: Library,
     /// Options that say where its headers are.
     includes: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Nvrtc {
 
 impl Nvrtc {
     /// Of a `site-packages` in which NVIDIA's wheels are; nothing if they aren't.
-    pub(crate) fn of_wheels(packages: &Path) -> Option<Self> {
+    pub fn of_wheels(packages: &Path) -> Option<Self> {
         let library = packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
         let folders = ["cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include"];
         let includes: Vec<PathBuf> =
@@ -34,7 +34,8 @@ impl Nvrtc {
         Self::load(library.as_os_str(), &includes)
     }
 
-    pub(crate) fn load(library: &OsStr, includes: &[PathBuf]) -> Option<Self> {
+    /// Of this file, with folders of headers.
+    pub fn load(library: &OsStr, includes: &[PathBuf]) -> Option<Self> {
         // SAFETY: NVRTC's initialisers are made to run in any process.
         let library = unsafe { Library::new(library) }.ok()?;
         let includes = includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
@@ -42,7 +43,7 @@ impl Nvrtc {
     }
 
     /// Compiles to PTX, or says what is wrong.
-    pub(crate) fn compile(&self, source: &str, options: &[&str]) -> Result<String, String> {
+    pub fn compile(&self, source: &str, options: &[&str]) -> Result<String, String> {
         let source = CString::new(source).map_err(|error| error.to_string())?;
         let all = self.includes.iter().map(String::as_str).chain(options.iter().copied());
         let all: Vec<CString> = all.filter_map(|option| CString::new(option).ok()).collect();

@@ -1,17 +1,14 @@
-//! Every kernel of the project, compiled here and by NVRTC, run on the emulator with the same inputs:
+//! Every kernel of the levels and of autograd, compiled by cuda-c and by NVRTC, run on the emulator with the same inputs:
 //! the same bits where no transcendental function is in it, two units in the last place elsewhere.
 
-use std::path::Path;
-
-use crate::common::{Argument, as_floats, drawn, float, floats, longs, run, size, word};
 use cuda_c::Options;
+use emulated_gpu_test_support::kernel::{
+    Argument, as_floats, compile_with, drawn, float, floats, longs, run, size, word,
+};
+
+use crate::text;
 
 type Grid = ([u32; 3], [u32; 3]);
-
-fn text(path: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    std::fs::read_to_string(root.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
 
 /// Runs both; `loose` is by how much results may differ, relative to what they are.
 fn compare(file: &str, kernel: &str, grid: Grid, arguments: &[Argument], loose: f32) {
@@ -20,7 +17,7 @@ fn compare(file: &str, kernel: &str, grid: Grid, arguments: &[Argument], loose: 
     let theirs = text(&format!("kernels/{file}.ptx"));
     let arch = if theirs.contains(".target sm_80") { 80 } else { 50 };
     let options = Options { name: &name, arch, ..Options::default() };
-    let own = crate::common::compile_with(&source, &options);
+    let own = compile_with(&source, &options);
     let (mine, counted) = run(&own, kernel, grid, arguments);
     let (expected, usual) = run(&theirs, kernel, grid, arguments);
     for (index, (a, b)) in mine.iter().zip(&expected).enumerate() {
