@@ -61,7 +61,7 @@ check() { # CRATE [ARGUMENT …]
 # runtime, without which the library can't be loaded.
 skipped='--skip memory_that_nobody_touches_takes_none --skip python'
 every='ptx-emulator emulated-cuda emulated-cublas emulated-cublaslt emulated-nccl'
-[ "$kind" = address ] || every="$every fuzz-targets"
+[ "$kind" = address ] || every="$every emulated-gpu-fuzz-targets"
 for each in ${crate:-$every}; do
     if [ $# -gt 0 ]; then
         check "$each" "$@"
@@ -71,7 +71,7 @@ for each in ${crate:-$every}; do
         [ "$kind" = thread ] || set -- "$@" --test isa
         check "$each" "$@"
         set --
-    elif [ "$each" = fuzz-targets ]; then
+    elif [ "$each" = emulated-gpu-fuzz-targets ]; then
         check "$each" --test corpora sequences_of_c_functions -- --show-output
     else
         # shellcheck disable=SC2086 # words

@@ -1,14 +1,13 @@
-//! Every reader of files that people pass, and the emulator's command line.
+//! Every reader of files that people pass.
 
 use std::path::Path;
 
 use autograd::{Activation, Device, Mlp};
 use data::{Counts, Generator, Purpose, Source};
+use emulated_gpu_test_support::files;
 use tensor::{Dump, DumpedTensor};
 use training::dump::Inputs;
 use training::{Preset, checkpoint, picture};
-
-use crate::{command_line, files};
 
 /// The first byte chooses the reader.
 pub fn run(bytes: &[u8]) {
@@ -20,7 +19,6 @@ pub fn run(bytes: &[u8]) {
         b'j' => autograd_file("parameters.json", bytes),
         b't' => autograd_file("parameters.safetensors", bytes),
         b'p' => png(bytes),
-        b'c' => command_line::run(bytes),
         _ => {}
     }
 }

@@ -1,10 +1,10 @@
-//! PTX, changed a word at a time as often as a byte at a time; see `ptx.rs` of crates/fuzz-targets.
+//! PTX, changed a word at a time as often as a byte at a time; see `ptx.rs` of `fuzz-targets`.
 #![no_main]
 
-use fuzz_targets::words;
+use emulated_gpu_fuzz_targets::words;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-fuzz_target!(|bytes: &[u8]| fuzz_targets::ptx::run(bytes));
+fuzz_target!(|bytes: &[u8]| emulated_gpu_fuzz_targets::ptx::run(bytes));
 
 fuzz_mutator!(|bytes: &mut [u8], size: usize, most: usize, seed: u32| {
     if seed.is_multiple_of(2)

@@ -3,6 +3,6 @@
 
 mod instructions;
 mod programs;
-#[path = "support/random.rs"]
-mod random;
 mod tensor_cores;
+
+use emulated_gpu_test_support::random;

@@ -1,5 +1,10 @@
-//! Helpers for tests of the compiler and the emulator.
+//! Helpers for the tests and fuzz targets of the emulated GPU, and of what uses its libraries.
 
+pub mod corpus;
+pub mod files;
 pub mod kernel;
 pub mod nvrtc;
+pub mod random;
 pub mod reference;
+pub mod sound;
+pub mod words;

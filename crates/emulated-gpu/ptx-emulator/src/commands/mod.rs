@@ -9,6 +9,8 @@ mod entry;
 pub mod fidelity;
 pub mod launch;
 pub mod profile;
+#[cfg(feature = "cli")]
+pub mod program;
 pub mod run;
 mod source;
 pub mod table;

@@ -1,12 +1,8 @@
 //! Programs that make no sense: whatever a text says, it is refused, faults, or runs to its end.
 
+use emulated_gpu_test_support::random::Random;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Launch, Options};
-
-#[path = "../support/random.rs"]
-mod random;
-
-use random::Random;
 
 const PTX: &str = include_str!("../../benches/kernels/matmul.ptx");
 

@@ -4,19 +4,15 @@
 //! The same cases each time. `FUZZ_SECONDS=600` goes on with others for as long (`crates/emulated-gpu/scripts/fuzz-emulator.sh`).
 
 mod kernels;
-mod sound;
 mod texts;
 
 #[path = "../instructions/table.rs"]
 #[allow(dead_code, reason = "of the rows only the instructions are used here")]
 mod table;
 
-#[path = "../support/random.rs"]
-mod random;
-
 use std::time::{Duration, Instant};
 
-pub(crate) use random::Random;
+pub(crate) use emulated_gpu_test_support::random::Random;
 
 /// Runs cases 0, 1, 2, …: this many, or for as long as `FUZZ_SECONDS` says. A case that fails names its
 /// number.

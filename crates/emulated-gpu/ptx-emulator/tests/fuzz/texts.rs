@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use emulated_gpu_test_support::sound::{check, words};
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 
-use crate::sound::{check, words};
 use crate::{Random, cases};
 
 /// Every `.ptx` file below a folder.

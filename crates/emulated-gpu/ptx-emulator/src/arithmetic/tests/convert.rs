@@ -227,7 +227,7 @@ fn the_small_functions_agree_with_the_general_ones() {
     // A mode that changes nothing here and keeps off the shortcut.
     let slow = |to, from, rounding, a| convert(to, from, rounding, false, FLUSH, a, None);
     for _ in 0..500_000 {
-        let a = random.bits(F32);
+        let a = F32.draw(&mut random);
         let x = f32::from_bits(a as u32);
         if x == 0.0 || x.is_normal() || x.is_nan() || x.is_infinite() {
             assert_eq!(
@@ -256,7 +256,7 @@ fn the_small_functions_agree_with_the_general_ones() {
             bits(fast::s32_to_f32(small as i32)),
             slow(Type::F32, Type::S32, NEAREST, u64::from(small))
         );
-        let a = random.bits(F64);
+        let a = F64.draw(&mut random);
         let direct = convert(Type::F32, Type::F64, NEAREST, false, PLAIN, a, None);
         assert_eq!(bits(fast::f64_to_f32(f64::from_bits(a))), direct, "{a:x}");
     }

@@ -279,7 +279,7 @@ fn copysign_takes_the_sign_of_the_first() {
 fn the_small_functions_agree_with_the_general_ones() {
     let mut random = Random(2);
     for _ in 0..200_000 {
-        let (a, b) = (random.bits(F32), random.bits(F32));
+        let (a, b) = (F32.draw(&mut random), F32.draw(&mut random));
         let (x, y) = (f32::from_bits(a as u32), f32::from_bits(b as u32));
         assert_eq!(bits(min_f32(x, y)), float_binary(MIN, PLAIN, Type::F32, a, b), "{a:x} {b:x}");
         assert_eq!(bits(max_f32(x, y)), float_binary(MAX, PLAIN, Type::F32, a, b), "{a:x} {b:x}");
@@ -313,8 +313,8 @@ fn loops_over_lanes_give_the_same_bits() {
     }
     let mut random = Random(4);
     for _ in 0..5000 {
-        let a: Lanes = std::array::from_fn(|_| random.bits(F32) as u32);
-        let b: Lanes = std::array::from_fn(|_| random.bits(F32) as u32);
+        let a: Lanes = std::array::from_fn(|_| F32.draw(&mut random) as u32);
+        let b: Lanes = std::array::from_fn(|_| F32.draw(&mut random) as u32);
         let run = |op, mode| move |x, y| float_binary(op, mode, Type::F32, x, y);
         let unary = |op| move |x, _| float_unary(op, PLAIN, Type::F32, x);
         check!(&a, &b, host::add_f32, run(FloatBinary::Add, PLAIN));

@@ -236,18 +236,18 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-impl Random {
+impl Shape {
     /// Bits of a format, one in eight of them extreme.
-    pub(crate) fn bits(&mut self, shape: Shape) -> u64 {
-        let bits = self.next();
-        let width = 1 + shape.exponent + shape.fraction;
+    pub(crate) fn draw(self, random: &mut Random) -> u64 {
+        let bits = random.next();
+        let width = 1 + self.exponent + self.fraction;
         let extreme = match bits >> 61 {
-            0 => bits & (shape.sign() | 7),
-            1 => (bits & shape.sign()) | (shape.infinity() - 3 + (bits & 7)),
+            0 => bits & (self.sign() | 7),
+            1 => (bits & self.sign()) | (self.infinity() - 3 + (bits & 7)),
             // Near 1: exponents that meet.
             2 | 3 => {
-                let one = shape.infinity() >> 1 & !((1 << shape.fraction) - 1);
-                (bits & shape.sign()) | (one + (bits & ((2 << shape.fraction) - 1)))
+                let one = self.infinity() >> 1 & !((1 << self.fraction) - 1);
+                (bits & self.sign()) | (one + (bits & ((2 << self.fraction) - 1)))
             }
             _ => bits,
         };

@@ -1,12 +1,11 @@
 //! Numbers without a pattern, the same everywhere and each time.
 
-#![allow(dead_code, reason = "each file of tests uses a part")]
-
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators").
-pub(crate) struct Random(pub(crate) u64);
+pub struct Random(pub u64);
 
 impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -14,20 +13,22 @@ impl Random {
     }
 
     /// A number below `n`, which is not 0.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 
-    pub(crate) fn between(&mut self, (least, most): (i64, i64)) -> i64 {
+    /// A number of a range, both ends included.
+    pub fn between(&mut self, (least, most): (i64, i64)) -> i64 {
         least + (self.next() % (most - least + 1) as u64) as i64
     }
 
-    pub(crate) fn one<T: Clone>(&mut self, list: &[T]) -> T {
+    /// An element of a list.
+    pub fn one<T: Clone>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())].clone()
     }
 
     /// Once in `n` times.
-    pub(crate) fn chance(&mut self, n: usize) -> bool {
+    pub fn chance(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 }

@@ -4,12 +4,8 @@
 use std::ffi::OsString;
 
 use clap::Parser;
-
-use crate::files;
-
-#[path = "../../emulated-gpu/ptx-emulator/src/main.rs"]
-#[allow(dead_code, unreachable_pub, reason = "the program's own `main` is not called")]
-mod program;
+use emulated_gpu_test_support::files;
+use ptx_emulator::commands::program::Arguments;
 
 /// The most that a launch may take here: what a person asks for may take for ever.
 const MOST_BLOCKS: u64 = 64;
@@ -17,14 +13,13 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_INSTRUCTIONS: u64 = 20_000;
 
 /// Runs the command.
-pub(crate) fn run(bytes: &[u8]) {
+pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Some((arguments, file)) = text.split_once("\n\n") else { return };
     let path = files::file("command.ptx", file.as_bytes());
     let mut words: Vec<String> = arguments.lines().map(ToOwned::to_owned).collect();
     // Other files and devices of this machine are not to be read.
-    // Nor are puzzles to be written to it.
-    if words.iter().any(|word| word.contains('/') || word == "puzzle") || !is_small(&mut words) {
+    if words.iter().any(|word| word.contains('/')) || !is_small(&mut words) {
         return;
     }
     let words = words.iter().map(|word| match word.as_str() {
@@ -32,8 +27,8 @@ pub(crate) fn run(bytes: &[u8]) {
         word => OsString::from(word.replace("@FILE", &format!("@{}", path.display()))),
     });
     let program = OsString::from("ptx-emulator");
-    match program::Arguments::try_parse_from(std::iter::once(program).chain(words)) {
-        Ok(arguments) => assert!(program::execute(&arguments) <= 2),
+    match Arguments::try_parse_from(std::iter::once(program).chain(words)) {
+        Ok(arguments) => assert!(arguments.execute() <= 2),
         Err(error) => assert!(!error.render().ansi().to_string().is_empty()),
     }
 }

@@ -12,7 +12,7 @@ use super::functions::SUBJECTS;
 use super::objects::{ObjectKind, Objects};
 use super::structures::ALLOCATED;
 use super::withheld::Withheld;
-use crate::files;
+use emulated_gpu_test_support::files;
 
 /// On x86-64, arguments are words in registers and on the stack, and the caller takes them away:
 /// a function that has fewer does not see the rest.

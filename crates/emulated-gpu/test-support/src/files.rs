@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// The folder.
-pub(crate) fn folder() -> &'static Path {
+pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let make = || {
         let memory = Path::new("/dev/shm");
@@ -18,7 +18,7 @@ pub(crate) fn folder() -> &'static Path {
 }
 
 /// A file in it with these bytes.
-pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
+pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     fs::write(&path, bytes).expect("the folder can be written to");
     path

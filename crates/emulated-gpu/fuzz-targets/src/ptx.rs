@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
+use emulated_gpu_test_support::sound::check;
 use ptx_emulator::program::Module;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Launch, Options, Output};
-
-use crate::sound::check;
 
 /// Bytes of each buffer whose address a kernel is given.
 const BUFFER: u64 = 4096;

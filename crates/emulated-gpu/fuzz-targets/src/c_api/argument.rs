@@ -4,7 +4,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use super::objects::{ObjectKind, Objects};
 use super::structures;
-use crate::files;
+use emulated_gpu_test_support::files;
 
 /// Bytes that choose; what is missing follows from what is there.
 pub(super) struct Bytes<'a> {

@@ -3,7 +3,7 @@
 use ptx_emulator::Diagnostic;
 
 /// Where the words of a text are: names, numbers, directives, and single marks.
-pub(crate) fn words(text: &str) -> Vec<std::ops::Range<usize>> {
+pub fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn words(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// That a diagnostic points into the text, shows the line that it names, and says what to do.
-pub(crate) fn check(diagnostic: &Diagnostic, text: &str) {
+pub fn check(diagnostic: &Diagnostic, text: &str) {
     let lines: Vec<&str> = text.split('\n').collect();
     assert!((1..=lines.len()).contains(&diagnostic.line), "{diagnostic:?}");
     let line = lines[diagnostic.line - 1].trim_end_matches('\r');
