@@ -1,5 +1,6 @@
 //! The book is true.
 
+mod dependencies;
 mod examples;
 mod pages;
 mod pictures;
