@@ -9,4 +9,4 @@
 # CUDA 12 does for all. FOUR_LEVELS_NVRTC names the library where it is not found.
 set -eu
 cd "$(dirname "$0")/.."
-exec cargo run -q -p gpu --bin compile-kernels -- "$@"
+exec cargo run -q -p gpu --example compile-kernels -- "$@"

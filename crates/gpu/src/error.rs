@@ -103,23 +103,6 @@ pub enum GpuError {
         /// What the operating system says.
         reason: String,
     },
-    /// A file can't be written.
-    #[error("can't write {}: {reason}", host::shown(path))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system says.
-        reason: String,
-    },
-    /// A real GPU was asked for what only the emulated one counts.
-    #[error("{device} counts nothing: --roofline needs --device emulated")]
-    NoCounts {
-        /// The device.
-        device: String,
-    },
-    /// A picture can't be drawn.
-    #[error("can't draw the roofline: {0}")]
-    Drawing(String),
     /// There is nothing to compute on.
     #[error("{operation}: no batch is loaded; load one first, or a smaller one where that failed")]
     NoBatch {

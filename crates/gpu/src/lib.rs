@@ -18,11 +18,10 @@
 //!    |
 //! compiler ── compile ── nvrtc, ptx_version, library      else what a compiler makes of it
 //!
-//! profile ── timing, work, counts, nvtx       where the time goes
-//! roofline ── card                            what a card could do with what was counted
-//!
 //! layer ── memory          what a level computes on
 //! launcher ── launch       how kernels get into a stream, and with how many threads
+//!    |
+//! profiler ── timing, work, nvtx      passes them to whatever records them, such as the crate `profile`
 //!    |
 //! transfer                 how batches get to the device
 //! ```
@@ -40,11 +39,9 @@
 //! | `CUDA_VISIBLE_DEVICES` | the driver's own: which cards it shows; the first of them is used |
 
 mod arguments;
-mod card;
 mod choice;
 pub mod compile;
 mod compiler;
-mod counts;
 mod error;
 mod gpu;
 mod install;
@@ -58,27 +55,24 @@ pub mod memory;
 mod nvrtc;
 mod nvtx;
 mod probe;
-mod profile;
+mod profiler;
 pub mod ptx_version;
-pub mod roofline;
 pub mod source;
 mod timing;
 pub mod transfer;
 mod work;
 
-pub use arguments::{DeviceArgs, ProfileArgs};
-pub use card::{Card, Speeds};
+pub use arguments::DeviceArgs;
 pub use choice::Choice;
 pub use compiler::{Compiler, CompilerArgs};
-pub use counts::Counts;
 pub use error::{GpuError, Result};
 pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel, PRODUCTS};
 pub use launcher::Launcher;
 pub use layer::Layer;
 pub use memory::{Buffer, View};
-pub use nvtx::Range;
+pub use nvtx::{Nvtx, Range};
 pub use probe::{Found, Unusable};
-pub use profile::{ActivityKind, Profile, Profiler, Total};
+pub use profiler::{ActivityKind, Profiler, Recorder};
 pub use timing::Stretch;
 pub use work::{Size, Work, size};

@@ -10,11 +10,12 @@ use cudarc::nvtx::{result, sys};
 use crate::install;
 
 /// The NVTX library, which is there; a profiler brings the rest.
-pub(crate) struct Nvtx(());
+pub struct Nvtx(());
 
 impl Nvtx {
     /// Loads it where it is. cudarc would panic where it, or one of the two functions, is missing.
-    pub(crate) fn load() -> Option<Self> {
+    #[must_use]
+    pub fn load() -> Option<Self> {
         install::nvidia("nvToolsExt").ok()?;
         let has = |name: &str| {
             // SAFETY: the library was loaded above, and the function is looked for, not called.
@@ -24,7 +25,8 @@ impl Nvtx {
     }
 
     /// Begins a range.
-    pub(crate) fn push(&self, name: &str) -> Range {
+    #[must_use]
+    pub fn push(&self, name: &str) -> Range {
         // In C a text ends where a NUL is; cudarc would panic.
         result::range_push(name.split('\0').next().unwrap_or_default());
         Range(PhantomData)

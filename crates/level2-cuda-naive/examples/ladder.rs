@@ -3,10 +3,11 @@
 //!
 //!     cargo run -p level2-cuda-naive --example ladder
 
-use gpu::{Choice, Counts, Gpu, Profiler};
+use gpu::{Choice, Gpu};
 use host::println;
 use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations;
+use profile::{Counts, Recording};
 use training::{Error, Result};
 
 /// Rows and columns of all three matrices.
@@ -33,12 +34,12 @@ fn main() -> Result<()> {
 }
 
 fn count(gpu: &Gpu, products: Products) -> gpu::Result<Counts> {
-    let profiler = Profiler::on(gpu);
-    let on = Operations::with_products(gpu, &profiler, products)?;
+    let recording = Recording::start(gpu);
+    let on = Operations::with_products(gpu, &recording.profiler(), products)?;
     let numbers: Vec<f32> = (0..N * N).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
     let a = on.stream().clone_htod(&numbers)?;
     let mut c = on.stream().alloc_zeros(N * N)?;
     on.matmul_a_bt(&a.as_view(), &a, &mut c, N, N, N)?;
     on.stream().synchronize()?;
-    Ok(profiler.counts("matmul_a_bt").unwrap_or_default())
+    Ok(recording.counts("matmul_a_bt").unwrap_or_default())
 }

@@ -19,7 +19,8 @@ pub mod state;
 mod update;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, Profile, transfer};
+use gpu::{Gpu, transfer};
+use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 

@@ -12,7 +12,8 @@ use data::{Batch, Dataset};
 use gpu::launch::line;
 use gpu::memory::{buffer, grow, zeros};
 use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Gpu, GpuError, Profile, View, Work, size};
+use gpu::{Buffer, Gpu, GpuError, View, Work, size};
+use profile::Profile;
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 

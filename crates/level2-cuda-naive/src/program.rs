@@ -5,7 +5,8 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use gpu::transfer::Strategy;
-use gpu::{CompilerArgs, DeviceArgs, ProfileArgs};
+use gpu::{CompilerArgs, DeviceArgs};
+use profile::ProfileArgs;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Result};
 

@@ -5,9 +5,10 @@
 //! All factors are TF32 numbers, so that nothing is lost before the sums. `EMULATED_GPU_CAPABILITY` is the
 //! card that the emulated GPU adds as; on a machine with a GPU that one computes.
 
-use gpu::{Choice, Gpu, Profile};
+use gpu::{Choice, Gpu};
 use host::println;
 use level3_cublas::{Gemm, Level3, Setup};
+use profile::Profile;
 use tensor::TensorName;
 use training::Preset;
 use training::dump::{Inputs, dump, header};

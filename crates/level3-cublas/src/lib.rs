@@ -29,7 +29,8 @@ mod update;
 use std::sync::Arc;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, Profile, transfer};
+use gpu::{Gpu, transfer};
+use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters, Rank};
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 use gpu::transfer::Strategy;
-use gpu::{CompilerArgs, DeviceArgs, Gpu, Profile};
+use gpu::{CompilerArgs, DeviceArgs, Gpu};
+use profile::Profile;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Rank, Result};
 

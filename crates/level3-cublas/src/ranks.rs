@@ -276,7 +276,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use data::Epoch;
-    use gpu::{Choice, Gpu, Profile};
+    use gpu::{Choice, Gpu};
+    use profile::Profile;
     use training::dump::Inputs;
     use training::{Level, Preset};
 

@@ -5,8 +5,9 @@
 //! the least that it has to read and write. A kernel that reads an element twice moves more.
 
 use data::{Dataset, Epoch};
-use gpu::{ActivityKind, Gpu, Profile, Profiler};
+use gpu::{ActivityKind, Gpu};
 use level2_cuda_naive::Level2;
+use profile::Recording;
 use tensor::Network;
 use training::{Error, Initialisation, Level, Parameters, Result};
 
@@ -51,21 +52,15 @@ impl Step {
 /// # Errors
 /// What the levels say.
 pub fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
-    let with = |gpu: &Gpu| {
-        let mut profile = Profile::default();
-        profile.profiler = Profiler::on(gpu);
-        let profiler = profile.profiler.clone();
-        (profile, profiler)
-    };
-    let (profile, profiler) = with(gpu);
+    let recording = Recording::start(gpu);
     let how = gpu::transfer::Strategy::default();
-    let level2 = Level2::new(gpu, network, how, profile).map_err(Error::level)?;
-    let mut steps = vec![step("level 2", level2, &profiler, network, batch)?];
+    let level2 = Level2::new(gpu, network, how, recording.profile()).map_err(Error::level)?;
+    let mut steps = vec![step("level 2", level2, &recording, network, batch)?];
     for (of, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {
-        let (profile, profiler) = with(gpu);
+        let recording = Recording::start(gpu);
         let setup = Setup { gemm, ..Setup::default() };
-        let level3 = Level3::new(gpu, network, setup, profile).map_err(Error::level)?;
-        steps.push(step(of, level3, &profiler, network, batch)?);
+        let level3 = Level3::new(gpu, network, setup, recording.profile()).map_err(Error::level)?;
+        steps.push(step(of, level3, &recording, network, batch)?);
     }
     Ok(steps)
 }
@@ -73,7 +68,7 @@ pub fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
 fn step(
     of: &'static str,
     mut level: impl Level,
-    profiler: &Profiler,
+    recording: &Recording,
     network: &Network,
     batch: usize,
 ) -> Result<Step> {
@@ -82,7 +77,7 @@ fn step(
     level.set_parameters(&Parameters::new(network, Initialisation::UniformFanIn, 1))?;
     level.load(&Epoch::in_order(batch, batch, false).batch(&set, 0), None)?;
     level.step(0.1)?;
-    let totals = profiler.totals().map_err(Error::level)?;
+    let totals = recording.totals().map_err(Error::level)?;
     // Every level is brought its batch and its parameters alike.
     let counted = totals
         .into_iter()

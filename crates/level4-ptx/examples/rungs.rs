@@ -6,11 +6,12 @@
 use std::path::Path;
 
 use data::{Batch, Dataset, Epoch};
-use gpu::roofline::{self, Outside, Point};
-use gpu::{Card, Choice, Counts, Gpu, Profile, Profiler};
+use gpu::{Choice, Gpu};
 use host::file::write_atomically;
 use host::println;
 use level4_ptx::{Level4, Rung};
+use profile::roofline::{self, Outside, Point};
+use profile::{Card, Counts, Recording};
 use tensor::{Loss, Network};
 use training::{Error, Initialisation, Level, Parameters, Result};
 
@@ -81,16 +82,14 @@ fn count(gpu: &Gpu, rung: Rung) -> Result<(usize, u64, Counts)> {
     let x = (0..samples * SIZES[0]).map(|i| (i * 7 % 255) as f32 / 255.0).collect();
     let labels = (0..samples).map(|sample| (sample % 10) as u8).collect();
     let set = Dataset::from_rows(x, labels, SIZES[0], SIZES[2])?;
-    let mut profile = Profile::default();
-    profile.profiler = Profiler::on(gpu);
-    let profiler = profile.profiler.clone();
-    let mut level = Level4::new(gpu, &network, rung, profile)?;
+    let recording = Recording::start(gpu);
+    let mut level = Level4::new(gpu, &network, rung, recording.profile())?;
     level.dataset(&set)?;
     level.set_parameters(&Parameters::new(&network, Initialisation::UniformFanIn, 1))?;
     let epoch = Epoch::in_order(samples, BATCH, false);
     let batches: Vec<Batch<'_>> = (0..STEPS).map(|k| epoch.batch(&set, k)).collect();
     level.steps(&batches, 0.01)?;
-    let counted = profiler.counted().map_err(Error::level)?;
+    let counted = recording.counted().map_err(Error::level)?;
     let launches = counted.iter().map(|(total, _)| total.launches).sum();
     let least = counted.iter().map(|(total, _)| total.bytes as u64).sum();
     Ok((launches, least, counted.into_iter().map(|(_, counts)| counts).sum()))

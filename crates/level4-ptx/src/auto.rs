@@ -1,7 +1,8 @@
 //! `--kernels auto`: a level that becomes that of a rung when it sees its first batch.
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, GpuError, Profile};
+use gpu::{Gpu, GpuError};
+use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 

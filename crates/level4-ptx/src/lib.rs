@@ -35,7 +35,8 @@ mod whole_epoch;
 pub mod with_cust;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, Launcher, Profile};
+use gpu::{Gpu, Launcher};
+use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 

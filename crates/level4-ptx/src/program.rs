@@ -5,7 +5,8 @@ use std::path::Path;
 use clap::Args;
 #[cfg(feature = "cust")]
 use clap::ValueEnum;
-use gpu::{DeviceArgs, ProfileArgs};
+use gpu::DeviceArgs;
+use profile::ProfileArgs;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Preset, Result};
 

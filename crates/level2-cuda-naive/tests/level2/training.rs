@@ -2,9 +2,9 @@
 //! late or too early would show in the losses. In order and shuffled, with a last batch that is
 //! smaller, and with tests of another set in between.
 
-use gpu::Profile;
 use gpu::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample};
+use profile::Profile;
 use training::train::Outcome;
 
 use crate::short_run::{preset, run};

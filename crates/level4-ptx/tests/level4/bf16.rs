@@ -2,9 +2,10 @@
 //! access to shared memory takes more passes than its bytes do.
 
 use data::{Dataset, Epoch};
-use gpu::{Choice, Gpu, Profile, Profiler};
+use gpu::{Choice, Gpu};
 use half::bf16;
 use level4_ptx::{Level4, Rung};
+use profile::{Profile, Recording};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Initialisation, Level, Parameters};
 
@@ -94,10 +95,8 @@ fn products_are_those_of_rounded_factors() {
 fn shared_memory_is_used_without_conflicts() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let network = Network { sizes: vec![784, 32, 32], loss: Loss::CrossEntropy };
-    let mut profile = Profile::default();
-    profile.profiler = Profiler::on(&gpu);
-    let profiler = profile.profiler.clone();
-    drop(stepped(&network, 32, profile, &gpu));
+    let recording = Recording::start(&gpu);
+    drop(stepped(&network, 32, recording.profile(), &gpu));
     let (store, load, warps) = (2, 4, 8);
     let tiles = |stores: u64| warps * stores * store;
     // 25 tiles of 32 inputs, and one: of both factors, and all warps multiply.
@@ -106,7 +105,7 @@ fn shared_memory_is_used_without_conflicts() {
     let sums = |warps: u64| warps * 2 * 2 * load;
     let gradient = 14 * tiles(3) + 12 * sums(8) + sums(2) + sums(4);
     let backward = tiles(3) + sums(4);
-    let counted = profiler.counted().unwrap();
+    let counted = recording.counted().unwrap();
     for (kernel, passes) in
         [("forward_layer", forward), ("gradient", gradient), ("backward_layer", backward)]
     {

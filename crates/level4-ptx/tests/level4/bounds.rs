@@ -2,8 +2,9 @@
 //! is too large for a rung.
 
 use data::{Dataset, Epoch};
-use gpu::{Choice, Gpu, Profile};
+use gpu::{Choice, Gpu};
 use level4_ptx::{Level4, Rung};
+use profile::Profile;
 use tensor::{Loss, Network};
 use training::{Initialisation, Level, Parameters};
 

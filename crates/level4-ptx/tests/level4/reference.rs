@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use gpu::{DeviceArgs, Gpu, Profile};
+use gpu::{DeviceArgs, Gpu};
 use level4_ptx::{Level4, Rung};
+use profile::Profile;
 use tensor::{Dump, Loss, Network};
 use training::dump::{Inputs, dump, header};
 use training::{Preset, PresetKind};

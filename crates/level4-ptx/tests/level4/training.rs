@@ -1,8 +1,9 @@
 //! Training: the same bits each time where nothing is atomic, and close to them where something is;
 //! in order and shuffled, with a last batch that is smaller, and with tests in between.
 
-use gpu::{Choice, Gpu, Profile};
+use gpu::{Choice, Gpu};
 use level4_ptx::{Level4, Rung};
+use profile::Profile;
 use tensor::{Loss, Network};
 use training::Preset;
 use training::train::Outcome;

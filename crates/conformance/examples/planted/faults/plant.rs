@@ -8,10 +8,11 @@ use std::fmt::Display;
 use std::path::Path;
 
 use gpu::transfer::Strategy;
-use gpu::{Choice, Compiler, Gpu, KERNELS, Profile};
+use gpu::{Choice, Compiler, Gpu, KERNELS};
 use level2_cuda_naive::{Level2, PerSample};
 use level3_cublas::{Gemm, Level3, Setup};
 use level4_ptx::{Level4, Rung};
+use profile::Profile;
 use tempfile::TempDir;
 use tensor::{Dump, Network, TensorName};
 use tensor_diff::{

@@ -2,9 +2,10 @@
 
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
-use gpu::{Gpu, Profile};
+use gpu::Gpu;
 use level1_cpu::{Form, Level1};
 use level3_cublas::{Gemm, Level3, Setup};
+use profile::Profile;
 use tensor::{Dtype, Dump};
 use training::dump::{Inputs, dump, header};
 use training::{Level, Preset};

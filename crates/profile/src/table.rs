@@ -2,11 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use super::totals::{ActivityKind, Total, Totals};
+use gpu::ActivityKind;
+
 use crate::counts::Counts;
+use crate::totals::{Total, Totals};
 
 /// Rates from times: what a real GPU did.
-pub(super) fn timed(device: &str, totals: &Totals) -> Vec<String> {
+pub(crate) fn timed(device: &str, totals: &Totals) -> Vec<String> {
     let whole: f64 = totals.iter().map(|total| total.time.as_secs_f64()).sum();
     let mut rows = vec![
         ["", "launches", "ms", "share", "us each", "GB/s", "GFLOP/s"].map(String::from).to_vec(),
@@ -32,7 +34,7 @@ pub(super) fn timed(device: &str, totals: &Totals) -> Vec<String> {
 }
 
 /// Counts: what the emulated GPU did. Its times would say nothing about a GPU.
-pub(super) fn counted(
+pub(crate) fn counted(
     device: &str,
     totals: &Totals,
     counts: impl Fn(&str) -> Counts,
@@ -135,8 +137,9 @@ fn aligned(rows: &[Vec<String>]) -> Vec<String> {
 mod tests {
     use std::time::Duration;
 
+    use gpu::Work;
+
     use super::*;
-    use crate::Work;
 
     fn totals() -> Totals {
         let mut totals = Totals::default();

@@ -2,18 +2,27 @@
 
 use std::path::{Path, PathBuf};
 
+use gpu::{Gpu, Profiler};
 use host::file::{check_writable, write_atomically};
 
-use super::Profiler;
-use crate::{Card, Gpu, GpuError, Result, roofline};
+use crate::{Card, ProfileError, Recording, Result, roofline};
 
 /// A profiler, and the files that are written at the end.
 #[derive(Clone, Default)]
 pub struct Profile {
     /// What writes down.
     pub profiler: Profiler,
+    recording: Option<Recording>,
     trace: Option<PathBuf>,
     roofline: Option<(PathBuf, Card)>,
+}
+
+impl Recording {
+    /// A profile that records here and writes no files.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        Profile { profiler: self.profiler(), ..Profile::default() }
+    }
 }
 
 impl Profile {
@@ -35,7 +44,7 @@ impl Profile {
         roofline: Option<(&Path, Card)>,
     ) -> Result<Self> {
         if roofline.is_some() && !gpu.is_emulated() {
-            return Err(GpuError::NoCounts { device: gpu.device().to_owned() });
+            return Err(ProfileError::NoCounts { device: gpu.device().to_owned() });
         }
         for path in trace.into_iter().chain(roofline.map(|(path, _)| path)) {
             check_writable(path).map_err(|error| unwritten(path, &error))?;
@@ -43,8 +52,10 @@ impl Profile {
         if trace.is_none() && roofline.is_none() {
             return Ok(Self::default());
         }
+        let recording = Recording::start(gpu);
         Ok(Self {
-            profiler: Profiler::on(gpu),
+            profiler: recording.profiler(),
+            recording: Some(recording),
             trace: trace.map(Into::into),
             roofline: roofline.map(|(path, card)| (path.into(), card)),
         })
@@ -55,17 +66,15 @@ impl Profile {
     /// # Errors
     /// What the driver or the operating system says.
     pub fn report(&self) -> Result<Vec<String>> {
-        if self.trace.is_none() && self.roofline.is_none() {
-            return Ok(Vec::new());
-        }
-        let mut lines = self.profiler.table()?;
+        let Some(recording) = &self.recording else { return Ok(Vec::new()) };
+        let mut lines = recording.table()?;
         if let Some(path) = &self.trace {
-            self.profiler.write_trace(path)?;
+            recording.write_trace(path)?;
             lines.push(format!("trace written to {}", host::shown(path)));
         }
         if let Some((path, card)) = &self.roofline {
             let mut points = Vec::new();
-            for (total, counts) in self.profiler.counted()? {
+            for (total, counts) in recording.counted()? {
                 match roofline::Point::new(total.name, &counts, total.bytes as u64) {
                     Ok(point) => points.push(point),
                     Err(outside) => {
@@ -77,7 +86,7 @@ impl Profile {
                     }
                 }
             }
-            let svg = roofline::svg(*card, &points).map_err(GpuError::Drawing)?;
+            let svg = roofline::svg(*card, &points).map_err(ProfileError::Drawing)?;
             write_atomically(path, |file| file.write_all(svg.as_bytes()))
                 .map_err(|error: std::io::Error| unwritten(path, &error))?;
             lines.push(format!("roofline of an {} written to {}", card.name(), host::shown(path)));
@@ -86,6 +95,6 @@ impl Profile {
     }
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> GpuError {
-    GpuError::Write { path: path.into(), reason: error.to_string() }
+fn unwritten(path: &Path, error: &std::io::Error) -> ProfileError {
+    ProfileError::Write { path: path.into(), reason: error.to_string() }
 }

@@ -4,14 +4,13 @@ use std::ops::RangeInclusive;
 
 use cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
 use cudarc::driver::{CudaContext, CudaFunction, LaunchConfig};
-
-use crate::Result;
+use gpu::Result;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
 
 /// The shapes in which operations were launched, and what the driver says of each.
-pub(super) struct Occupancy {
+pub(crate) struct Occupancy {
     /// Warps that a multiprocessor has places for.
     places: u32,
     /// An operation, the threads of a block, the bytes of dynamic shared memory; the share.
@@ -19,13 +18,13 @@ pub(super) struct Occupancy {
 }
 
 impl Occupancy {
-    pub(super) fn new(context: &CudaContext) -> Result<Self> {
+    pub(crate) fn new(context: &CudaContext) -> Result<Self> {
         let threads = context.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Self { places: threads.unsigned_abs() / WARP, launched: Vec::new() })
     }
 
     /// A kernel is launched in this shape.
-    pub(super) fn launched(
+    pub(crate) fn launched(
         &mut self,
         operation: &'static str,
         function: &CudaFunction,
@@ -44,7 +43,7 @@ impl Occupancy {
     }
 
     /// The least and the largest share of an operation's launches.
-    pub(super) fn of(&self, operation: &str) -> Option<RangeInclusive<f64>> {
+    pub(crate) fn of(&self, operation: &str) -> Option<RangeInclusive<f64>> {
         let shares = self.launched.iter().filter(|((name, ..), _)| *name == operation);
         let shares = shares.map(|(_, share)| *share..=*share);
         shares.reduce(|a, b| a.start().min(*b.start())..=a.end().max(*b.end()))

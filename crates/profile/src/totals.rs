@@ -2,32 +2,15 @@
 
 use std::time::Duration;
 
-use crate::Work;
-
-/// What something is that was put into a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ActivityKind {
-    /// A kernel, or what a library computes.
-    Kernel,
-    /// A copy.
-    Copy,
-    /// What several GPUs do together.
-    Collective,
-}
-
-impl ActivityKind {
-    /// The track of a trace that it is on, and its name.
-    pub(super) const ALL: [(Self, &'static str); 3] =
-        [(Self::Kernel, "kernels"), (Self::Copy, "copies"), (Self::Collective, "collectives")];
-}
+use gpu::{ActivityKind, Work};
 
 /// One launch, copy or collective.
-pub(super) struct Span {
-    pub(super) work: Work,
-    pub(super) kind: ActivityKind,
+pub(crate) struct Span {
+    pub(crate) work: Work,
+    pub(crate) kind: ActivityKind,
     /// Since the first.
-    pub(super) start: Duration,
-    pub(super) time: Duration,
+    pub(crate) start: Duration,
+    pub(crate) time: Duration,
 }
 
 /// What was done for one operation, or one kind of copy.
@@ -49,10 +32,10 @@ pub struct Total {
 
 /// All of them, in the order in which they first came.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Totals(Vec<Total>);
+pub(crate) struct Totals(Vec<Total>);
 
 impl Totals {
-    pub(super) fn add(&mut self, work: Work, kind: ActivityKind, time: Duration) {
+    pub(crate) fn add(&mut self, work: Work, kind: ActivityKind, time: Duration) {
         let Work { operation: name, bytes, flops } = work;
         match self.0.iter_mut().find(|total| total.name == name && total.kind == kind) {
             Some(total) => {
@@ -65,12 +48,12 @@ impl Totals {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Total> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Total> {
         self.0.iter()
     }
 
     /// The largest first.
-    pub(super) fn sorted_by(&self, key: impl Fn(&Total) -> u128) -> Vec<&Total> {
+    pub(crate) fn sorted_by(&self, key: impl Fn(&Total) -> u128) -> Vec<&Total> {
         let mut list: Vec<&Total> = self.0.iter().collect();
         list.sort_by_key(|total| std::cmp::Reverse(key(total)));
         list

@@ -3,22 +3,27 @@
 use std::io;
 use std::path::Path;
 
+use gpu::ActivityKind;
 use host::file::write_atomically;
 use serde_json::json;
 
-use super::totals::{ActivityKind, Span};
-use crate::{GpuError, Result};
+use crate::totals::Span;
+use crate::{ProfileError, Result};
+
+const TRACKS: [(ActivityKind, &str); 3] = [
+    (ActivityKind::Kernel, "kernels"),
+    (ActivityKind::Copy, "copies"),
+    (ActivityKind::Collective, "collectives"),
+];
 
 /// Writes the trace: kernels on one track, copies on another, what several GPUs do together on a
 /// third.
 ///
 /// # Errors
 /// What the operating system says.
-pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -> Result<()> {
+pub(crate) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -> Result<()> {
     let used = |kind| spans.iter().any(|span| span.kind == kind);
-    let tracks = ActivityKind::ALL
-        .iter()
-        .filter(|(kind, _)| *kind != ActivityKind::Collective || used(*kind));
+    let tracks = TRACKS.iter().filter(|(kind, _)| *kind != ActivityKind::Collective || used(*kind));
     let tracks = tracks.map(|(kind, name)| {
         let track = track(*kind);
         json!({"ph": "M", "name": "thread_name", "pid": 1, "tid": track, "args": {"name": name}})
@@ -55,10 +60,10 @@ pub(super) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -
         serde_json::to_writer(&mut *file, &trace)?;
         file.write_all(b"\n")
     })
-    .map_err(|error| GpuError::Write { path: path.into(), reason: error.to_string() })
+    .map_err(|error| ProfileError::Write { path: path.into(), reason: error.to_string() })
 }
 
 /// The number of a track, from 1.
 fn track(kind: ActivityKind) -> usize {
-    1 + ActivityKind::ALL.iter().position(|(other, _)| *other == kind).unwrap_or(0)
+    1 + TRACKS.iter().position(|(other, _)| *other == kind).unwrap_or(0)
 }

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use super::totals::{ActivityKind, Span};
+use gpu::ActivityKind;
+
+use crate::totals::Span;
 
 /// A line about it, where there was anything of the kind.
 ///
 /// A kernel has its turn among others on the processor of the emulated GPU, too; what runs beside
 /// it there would have had the time to on hardware, and no more is said.
-pub(super) fn line(spans: &[Span]) -> Option<String> {
+pub(crate) fn line(spans: &[Span]) -> Option<String> {
     let of = |kind| spans.iter().filter(move |span| span.kind == kind);
     let stretch = |span: &Span| (span.start, span.start + span.time);
     let mut kernels: Vec<_> = of(ActivityKind::Kernel).map(stretch).collect();
@@ -39,8 +41,9 @@ fn covered((from, to): (Duration, Duration), others: &[(Duration, Duration)]) ->
 
 #[cfg(test)]
 mod tests {
+    use gpu::Work;
+
     use super::*;
-    use crate::Work;
 
     const fn ms(n: u64) -> Duration {
         Duration::from_millis(n)

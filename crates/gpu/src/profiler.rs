@@ -1,0 +1,171 @@
+//! Where launches and copies are recorded, if anything records them.
+
+#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+
+use std::rc::Rc;
+
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{CudaEvent, CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
+
+use crate::{Range, Result, Stretch, Work};
+
+/// What something is that was put into a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActivityKind {
+    /// A kernel, or what a library computes.
+    Kernel,
+    /// A copy.
+    Copy,
+    /// What several GPUs do together.
+    Collective,
+}
+
+/// Records launches and copies: the crate `profile` implements it.
+pub trait Recorder {
+    /// A kernel was loaded for an operation.
+    fn watch(&self, operation: &'static str, function: &CudaFunction);
+
+    /// An operation is launched in this shape.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn shape(&self, operation: &'static str, shape: LaunchConfig) -> Result<()>;
+
+    /// Names what the host does until the range is dropped, for NVIDIA's own profilers; nothing
+    /// happens where the NVTX library is missing.
+    fn range(&self, name: &str) -> Option<Range>;
+
+    /// Work was put into a stream between two events.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn record(&self, work: Work, kind: ActivityKind, stretch: Stretch) -> Result<()>;
+}
+
+/// Passes launches and copies to a recorder, if there is one. Clones share it.
+#[derive(Clone, Default)]
+pub struct Profiler(Option<Rc<dyn Recorder>>);
+
+impl Profiler {
+    /// A profiler that records nothing.
+    #[must_use]
+    pub const fn off() -> Self {
+        Self(None)
+    }
+
+    /// A profiler that passes everything to this recorder.
+    #[must_use]
+    pub fn to(recorder: Rc<dyn Recorder>) -> Self {
+        Self(Some(recorder))
+    }
+
+    /// Whether anything is recorded: then launches have to be recorded between two events.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Passes on that a kernel was loaded for an operation.
+    pub fn watch(&self, operation: &'static str, function: &CudaFunction) {
+        if let Some(recorder) = &self.0 {
+            recorder.watch(operation, function);
+        }
+    }
+
+    /// See [`Recorder::range`].
+    #[must_use]
+    pub fn range(&self, name: &str) -> Option<Range> {
+        self.0.as_ref()?.range(name)
+    }
+
+    /// Records a launch, given the events before and after it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn launched(&self, work: Work, events: Option<(CudaEvent, CudaEvent)>) -> Result<()> {
+        match (&self.0, events) {
+            (Some(recorder), Some((start, end))) => {
+                recorder.record(work, ActivityKind::Kernel, Stretch::between(start, end))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Records a collective, given the events before and after it.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn sent(&self, work: Work, (start, end): (CudaEvent, CudaEvent)) -> Result<()> {
+        let Some(recorder) = &self.0 else { return Ok(()) };
+        recorder.record(work, ActivityKind::Collective, Stretch::between(start, end))
+    }
+
+    /// Makes a copy in a stream, and records it.
+    ///
+    /// # Errors
+    /// What the copy says, or the driver.
+    pub fn copy(
+        &self,
+        name: &'static str,
+        stream: &CudaStream,
+        bytes: usize,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(recorder) = &self.0 else { return copy() };
+        let _range = recorder.range(name);
+        let stretch = Stretch::record(stream, copy)?;
+        recorder.record(Work { operation: name, bytes, flops: 0 }, ActivityKind::Copy, stretch)
+    }
+
+    /// A launch that is about to be made: its time is measured while the range lives.
+    fn prepared(
+        &self,
+        launch: &mut LaunchArgs<'_>,
+        shape: LaunchConfig,
+        operation: &'static str,
+    ) -> Result<Option<Range>> {
+        if let Some(recorder) = &self.0 {
+            recorder.shape(operation, shape)?;
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        Ok(self.range(operation))
+    }
+
+    /// Launches a kernel, and records it. The host does not wait.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// The arguments are those that the kernel takes, and it stays within their buffers.
+    pub unsafe fn launch(
+        &self,
+        mut launch: LaunchArgs<'_>,
+        shape: LaunchConfig,
+        work: Work,
+    ) -> Result<()> {
+        let _range = self.prepared(&mut launch, shape, work.operation)?;
+        // SAFETY: as the caller promises.
+        let events = unsafe { launch.launch(shape) }?;
+        self.launched(work, events)
+    }
+
+    /// The same, with all blocks on the device at once, so that they can wait for each other.
+    ///
+    /// # Errors
+    /// What the driver says.
+    ///
+    /// # Safety
+    /// As of [`launch`](Self::launch).
+    pub unsafe fn launch_cooperative(
+        &self,
+        mut launch: LaunchArgs<'_>,
+        shape: LaunchConfig,
+        work: Work,
+    ) -> Result<()> {
+        let _range = self.prepared(&mut launch, shape, work.operation)?;
+        // SAFETY: as the caller promises.
+        let events = unsafe { launch.launch_cooperative(shape) }?;
+        self.launched(work, events)
+    }
+}

@@ -1,0 +1,34 @@
+//! Records what the levels launch and copy, and shows where the time goes.
+//!
+//! A [`Recording`] writes down what goes through its [`Profiler`](gpu::Profiler): times on a real GPU, counts on
+//! the emulated one. A [`Profile`] is `--profile` and `--roofline`: a table, a trace for Perfetto, and
+//! the kernels under the roof of a card.
+//!
+//! ```text
+//! arguments ── report ── recording ── counts, occupancy, totals
+//!                 |          |
+//!             roofline    table, overlap, trace
+//!                 |
+//!               card
+//! ```
+
+mod arguments;
+mod card;
+mod counts;
+mod error;
+mod occupancy;
+mod overlap;
+mod recording;
+mod report;
+pub mod roofline;
+mod table;
+mod totals;
+mod trace;
+
+pub use arguments::ProfileArgs;
+pub use card::{Card, Speeds};
+pub use counts::Counts;
+pub use error::{ProfileError, Result};
+pub use recording::Recording;
+pub use report::Profile;
+pub use totals::Total;

@@ -1,0 +1,188 @@
+//! What was launched and copied: which kernels and copies, how often, how long, how fast.
+//!
+//! On a real GPU, CUDA events before and after each of them measure the time. The emulated GPU's times say
+//! nothing about a GPU, so there the table shows its counts: instructions, bytes, multiply-adds, occupancy.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+use cudarc::driver::{CudaFunction, LaunchConfig};
+use gpu::{ActivityKind, Gpu, Nvtx, Profiler, Range, Recorder, Result, Stretch, Work};
+
+use crate::counts::{Counter, Counts};
+use crate::occupancy::Occupancy;
+use crate::totals::{Span, Total, Totals};
+use crate::{overlap, table, trace};
+
+/// Spans that are kept for the trace: more than a viewer shows well.
+const SPANS: usize = 20_000;
+/// Pairs of events that are kept before they are asked for their times.
+const PENDING: usize = 4_096;
+
+/// Records everything that is launched and copied through its [`profiler`](Self::profiler). Clones share
+/// the records.
+#[derive(Clone)]
+pub struct Recording(Rc<RefCell<Records>>);
+
+struct Records {
+    device: String,
+    /// Counts instructions, on the emulated GPU.
+    counter: Option<Counter>,
+    nvtx: Option<Nvtx>,
+    functions: Vec<(&'static str, CudaFunction)>,
+    /// Of launches that are counted.
+    occupancy: Option<Occupancy>,
+    /// The first event: time 0.
+    origin: Option<Stretch>,
+    pending: Vec<Entry>,
+    totals: Totals,
+    spans: Vec<Span>,
+}
+
+/// Something that was put into a stream.
+struct Entry {
+    work: Work,
+    kind: ActivityKind,
+    stretch: Stretch,
+}
+
+impl Recording {
+    /// Begins to record what is done on this GPU.
+    #[must_use]
+    pub fn start(gpu: &Gpu) -> Self {
+        Self(Rc::new(RefCell::new(Records {
+            device: gpu.device().to_owned(),
+            counter: gpu.is_emulated().then(Counter::start).flatten(),
+            nvtx: Nvtx::load(),
+            functions: Vec::new(),
+            occupancy: gpu.is_emulated().then(|| Occupancy::new(gpu.context()).ok()).flatten(),
+            origin: None,
+            pending: Vec::new(),
+            totals: Totals::default(),
+            spans: Vec::new(),
+        })))
+    }
+
+    /// What a level reports its launches to.
+    #[must_use]
+    pub fn profiler(&self) -> Profiler {
+        Profiler::to(Rc::new(self.clone()))
+    }
+
+    /// The table, a line each; waits for the device.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn table(&self) -> Result<Vec<String>> {
+        let mut records = self.0.borrow_mut();
+        records.fold()?;
+        let records = &*records;
+        let mut lines = match &records.counter {
+            Some(counter) => {
+                let count = |name: &str| records.counted(counter, name);
+                let occupancy = |name: &str| records.occupancy.as_ref()?.of(name);
+                table::counted(&records.device, &records.totals, count, occupancy)
+            }
+            None => table::timed(&records.device, &records.totals),
+        };
+        lines.extend(overlap::line(&records.spans));
+        Ok(lines)
+    }
+
+    /// What the emulated GPU counted of an operation's kernels until now; `None` on a real GPU.
+    /// The stream has to be waited for before.
+    #[must_use]
+    pub fn counts(&self, operation: &str) -> Option<Counts> {
+        let records = self.0.borrow();
+        records.counter.as_ref().map(|counter| records.counted(counter, operation))
+    }
+
+    /// The sums over all launches of each operation, in the order in which they first came; waits
+    /// for the device.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn totals(&self) -> Result<Vec<Total>> {
+        let mut records = self.0.borrow_mut();
+        records.fold()?;
+        Ok(records.totals.iter().cloned().collect())
+    }
+
+    /// The kernels that were counted, those of one name together, and what was counted of them; waits for
+    /// the device. Empty on a real GPU.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn counted(&self) -> Result<Vec<(Total, Counts)>> {
+        let totals = self.totals()?;
+        let counts = |total: Total| {
+            let counts = self.counts(total.name).filter(|counts| counts.warp_instructions > 0)?;
+            Some((total, counts))
+        };
+        Ok(totals
+            .into_iter()
+            .filter(|total| total.kind == ActivityKind::Kernel)
+            .filter_map(counts)
+            .collect())
+    }
+
+    /// Writes a trace that Perfetto (<https://ui.perfetto.dev>) and Chrome (`chrome://tracing`)
+    /// show; waits for the device.
+    ///
+    /// # Errors
+    /// What the driver or the operating system says.
+    pub fn write_trace(&self, path: &Path) -> crate::Result<()> {
+        let mut records = self.0.borrow_mut();
+        records.fold()?;
+        trace::write(path, &records.device, records.counter.is_some(), &records.spans)
+    }
+}
+
+impl Recorder for Recording {
+    fn watch(&self, operation: &'static str, function: &CudaFunction) {
+        self.0.borrow_mut().functions.push((operation, function.clone()));
+    }
+
+    fn shape(&self, operation: &'static str, shape: LaunchConfig) -> Result<()> {
+        let Records { functions, occupancy, .. } = &mut *self.0.borrow_mut();
+        let Some(occupancy) = occupancy else { return Ok(()) };
+        for (_, function) in functions.iter().filter(|(name, _)| *name == operation) {
+            occupancy.launched(operation, function, shape)?;
+        }
+        Ok(())
+    }
+
+    fn range(&self, name: &str) -> Option<Range> {
+        self.0.borrow().nvtx.as_ref().map(|nvtx| nvtx.push(name))
+    }
+
+    fn record(&self, work: Work, kind: ActivityKind, stretch: Stretch) -> Result<()> {
+        let mut records = self.0.borrow_mut();
+        records.pending.push(Entry { work, kind, stretch });
+        if records.pending.len() < PENDING { Ok(()) } else { records.fold() }
+    }
+}
+
+impl Records {
+    /// All that was counted of the kernels of an operation.
+    fn counted(&self, counter: &Counter, operation: &str) -> Counts {
+        let functions = self.functions.iter().filter(|(other, _)| *other == operation);
+        functions.map(|(_, function)| counter.of(function)).sum()
+    }
+
+    /// Asks the events for their times, and adds these up.
+    fn fold(&mut self) -> Result<()> {
+        for entry in self.pending.drain(..) {
+            let origin = self.origin.as_ref().unwrap_or(&entry.stretch);
+            let (start, time) = (entry.stretch.since(origin)?, entry.stretch.elapsed()?);
+            let Entry { work, kind, .. } = entry;
+            self.totals.add(work, kind, time);
+            if self.spans.len() < SPANS {
+                self.spans.push(Span { work, kind, start, time });
+            }
+            self.origin.get_or_insert(entry.stretch);
+        }
+        Ok(())
+    }
+}
