@@ -78,6 +78,11 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         self.0 as usize
     }
 
+    /// The pointer itself, for functions of C's.
+    pub const fn as_ptr(self) -> *mut T {
+        self.0
+    }
+
     /// Checks the pointer, before anything is done that would need undoing.
     ///
     /// # Errors
@@ -280,6 +285,14 @@ impl<'a, E: From<Fault>> Text<'a, E> {
     /// It is null, or ends in NUL, while `'a` lasts.
     pub const unsafe fn new(text: *const c_char) -> Self {
         Self(In(text, PhantomData))
+    }
+
+    /// Checks that the argument of that name is there.
+    ///
+    /// # Errors
+    /// [`Fault::Null`]
+    pub fn required_as(self, name: &'static str) -> Result<(), E> {
+        self.0.required_as(name)
     }
 
     /// The text.

@@ -4,7 +4,7 @@ use std::ffi::c_ulong;
 use std::fs;
 use std::io::ErrorKind;
 
-use crate::status::{Result, Status};
+use crate::ffi::{Result, Status};
 
 /// Bits of a word of a set.
 const WORD: usize = c_ulong::BITS as usize;

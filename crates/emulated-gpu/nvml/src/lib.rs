@@ -9,7 +9,7 @@
 //! What the emulated card has not (sensors, clocks, power, links, settings) is `NVML_ERROR_NOT_SUPPORTED`,
 //! as of a card without them. Functions about parts of a card and about virtual cards are not there.
 //!
-//! Nothing of this crate is to be used from Rust but [`FILE`]: what else is in it would be linked a
+//! Nothing of this crate is to be used from Rust but [`library_path`]: what else is in it would be linked a
 //! second time.
 
 #![allow(unsafe_code, reason = "the functions are C's")]
@@ -17,10 +17,9 @@
 mod api;
 mod card;
 mod driver;
+mod ffi;
 mod host;
 mod out;
 mod session;
-mod status;
 
-/// The name of the file.
-pub const FILE: &str = "libemulated_nvml.so";
+c_abi::library_file!("libemulated_nvml.so");

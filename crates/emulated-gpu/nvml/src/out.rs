@@ -2,70 +2,9 @@
 //!
 //! The values are arguments of C functions, whose caller vouches for what they lead to.
 
-use std::ffi::{CStr, c_char, c_uint};
-use std::marker::PhantomData;
+use std::ffi::c_uint;
 
-use crate::status::{Result, Status};
-
-/// Where a result is written to, at any address: null, or readable and writable.
-#[repr(transparent)]
-pub(crate) struct Out<'call, T>(*mut T, PhantomData<&'call mut T>);
-
-impl<T> Clone for Out<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Out<'_, T> {}
-
-impl<T> Out<'_, T> {
-    /// A place at an address.
-    ///
-    /// # Safety
-    /// It is null, or readable and writable for as long as the value is used.
-    unsafe fn new(to: *mut T) -> Self {
-        Self(to, PhantomData)
-    }
-
-    /// A null pointer is an error; to be asked before anything is written.
-    pub(crate) fn required(self) -> Result {
-        if self.0.is_null() { Err(Status::InvalidArgument) } else { Ok(()) }
-    }
-
-    /// Writes the result.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) fn set(self, value: T) -> Result {
-        self.required()?;
-        // SAFETY: it is not null.
-        unsafe { self.0.write_unaligned(value) };
-        Ok(())
-    }
-
-    /// What stands there.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) fn get(self) -> Result<T>
-    where
-        T: Copy,
-    {
-        self.required()?;
-        // SAFETY: as above.
-        Ok(unsafe { self.0.read_unaligned() })
-    }
-
-    /// One of several that follow each other.
-    ///
-    /// # Safety
-    /// It is null, or there are more than `index`: the caller of the C function has said how many.
-    pub(crate) unsafe fn at(self, index: usize) -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { Self::new(self.0.wrapping_add(index)) }
-    }
-}
+use crate::ffi::{Out, Result, Status};
 
 /// A structure that begins with its version, which the caller writes there.
 pub(crate) trait Versioned: Copy {
@@ -77,15 +16,19 @@ pub(crate) trait Versioned: Copy {
 
 /// What stands in a versioned structure, whose size is part of its version.
 ///
+/// # Safety
+/// The caller of the C function has written such a structure there, of some version.
+///
 /// # Errors
 /// `INVALID_ARGUMENT` for a null pointer, `ARGUMENT_VERSION_MISMATCH` for another version.
-pub(crate) fn versioned<T: Versioned>(out: Out<'_, T>) -> Result<T> {
+pub(crate) unsafe fn versioned<T: Versioned>(out: Out<'_, T>) -> Result<T> {
     // SAFETY: only the first field may be read before it is known what this is; all such structures have it.
-    let version = unsafe { Out::new(out.0.cast::<c_uint>()) }.get()?;
+    let version = unsafe { out.cast::<c_uint>().get()? };
     if version != size_of::<T>() as c_uint | T::VERSION << 24 {
         return Err(Status::ArgumentVersionMismatch);
     }
-    let read = out.get()?;
+    // SAFETY: the caller's promise, and it is of this version.
+    let read = unsafe { out.get()? };
     debug_assert_eq!(read.version(), version);
     Ok(read)
 }
@@ -116,7 +59,7 @@ impl<'call> TextOut<'call> {
         if (self.len as usize) <= text.len() {
             return Err(Status::InsufficientSize);
         }
-        self.write(text.bytes())
+        self.write(text.as_bytes())
     }
 
     /// Writes as much of it as there is place for.
@@ -126,33 +69,15 @@ impl<'call> TextOut<'call> {
     pub(crate) fn set_cropped(self, text: &[u8]) -> Result {
         self.to.required()?;
         let most = (self.len as usize).checked_sub(1).ok_or(Status::InvalidArgument)?;
-        self.write(text.iter().copied().take(most))
+        self.write(&text[..text.len().min(most)])
     }
 
-    fn write(self, text: impl Iterator<Item = u8>) -> Result {
-        // SAFETY: both callers have asked whether it has place for all of the text.
-        text.chain([0])
-            .enumerate()
-            .try_for_each(|(index, byte)| unsafe { self.to.at(index) }.set(byte))
-    }
-}
-
-/// A text of the caller's: null, or it ends in NUL.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-pub(crate) struct Text<'call>(*const c_char, PhantomData<&'call c_char>);
-
-impl Text<'_> {
-    /// Its characters.
-    ///
-    /// # Errors
-    /// `INVALID_ARGUMENT` for a null pointer.
-    pub(crate) fn get(&self) -> Result<String> {
-        if self.0.is_null() {
-            return Err(Status::InvalidArgument);
+    fn write(self, text: &[u8]) -> Result {
+        // SAFETY: both callers have asked whether it has place for all of the text, and one more.
+        unsafe {
+            self.to.set_list(text)?;
+            self.to.offset(text.len()).set(0)
         }
-        // SAFETY: it is not null.
-        Ok(unsafe { CStr::from_ptr(self.0) }.to_string_lossy().into_owned())
     }
 }
 

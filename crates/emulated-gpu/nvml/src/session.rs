@@ -4,8 +4,8 @@ use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::card::Card;
-use crate::driver::{Driver, driver};
-use crate::status::{Result, Status};
+use crate::driver;
+use crate::ffi::{Result, Status};
 
 /// How often it was initialised, and not shut down. No lock: a process may be forked at any time.
 static TIMES: AtomicU32 = AtomicU32::new(0);
@@ -20,7 +20,10 @@ static HANDLES: [u8; MOST] = [0; MOST];
 /// # Errors
 /// `DRIVER_NOT_LOADED` without the emulated driver, `UNKNOWN` when that doesn't understand its settings.
 pub(crate) fn initialise() -> Result {
-    driver().map_err(|_| Status::DriverNotLoaded)?.count()?;
+    driver::count().map_err(|status| match status {
+        Status::LibraryNotFound => Status::DriverNotLoaded,
+        other => other,
+    })?;
     let more = |times: u32| times.checked_add(1);
     TIMES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| Status::Unknown)?;
     Ok(())
@@ -38,15 +41,21 @@ pub(crate) fn shut_down() -> Result {
     }
 }
 
-/// The driver, where NVML is initialised.
+/// Checks that NVML is initialised.
 ///
 /// # Errors
 /// `UNINITIALIZED`
-pub(crate) fn initialised() -> Result<&'static Driver> {
-    if TIMES.load(Ordering::Relaxed) == 0 {
-        return Err(Status::Uninitialized);
-    }
-    driver()
+pub(crate) fn initialised() -> Result {
+    if TIMES.load(Ordering::Relaxed) == 0 { Err(Status::Uninitialized) } else { Ok(()) }
+}
+
+/// How many cards there are.
+///
+/// # Errors
+/// `UNINITIALIZED`
+pub(crate) fn count() -> Result<c_uint> {
+    initialised()?;
+    driver::count()
 }
 
 /// `nvmlDevice_t`
@@ -60,7 +69,7 @@ impl Handle {
     /// # Errors
     /// `INVALID_ARGUMENT` where there are not that many, `UNINITIALIZED`.
     pub(crate) fn of(number: c_uint) -> Result<Self> {
-        if number >= initialised()?.count()? {
+        if number >= count()? {
             return Err(Status::InvalidArgument);
         }
         let place = HANDLES.get(number as usize).ok_or(Status::InvalidArgument)?;
@@ -72,7 +81,7 @@ impl Handle {
     /// # Errors
     /// `INVALID_ARGUMENT` for what is no handle, `UNINITIALIZED`.
     pub(crate) fn number(self) -> Result<c_uint> {
-        let count = initialised()?.count()?;
+        let count = count()?;
         let number = self.0.wrapping_sub(HANDLES.as_ptr() as usize);
         let number = c_uint::try_from(number).map_err(|_| Status::InvalidArgument)?;
         if number < count { Ok(number) } else { Err(Status::InvalidArgument) }
@@ -83,7 +92,7 @@ impl Handle {
     /// # Errors
     /// As [`number`](Self::number).
     pub(crate) fn card(self) -> Result<Card> {
-        initialised()?.card(self.number()?)
+        driver::card(self.number()?)
     }
 }
 
@@ -92,9 +101,8 @@ impl Handle {
 /// # Errors
 /// `NOT_FOUND` where it holds of none, `UNINITIALIZED`, and what `holds` fails with.
 pub(crate) fn find(holds: impl Fn(&Card) -> Result<bool>) -> Result<c_uint> {
-    let driver = initialised()?;
-    for number in 0..driver.count()? {
-        if holds(&driver.card(number)?)? {
+    for number in 0..count()? {
+        if holds(&driver::card(number)?)? {
             return Ok(number);
         }
     }

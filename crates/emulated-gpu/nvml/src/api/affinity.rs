@@ -2,10 +2,11 @@
 
 use std::ffi::{c_uint, c_ulong};
 
+use c_abi::export;
+
+use crate::ffi::{Out, Result, Status};
 use crate::host;
-use crate::out::Out;
-use crate::session::{Handle, initialised};
-use crate::status::{Result, Status, export};
+use crate::session::{self, Handle};
 
 /// `NVML_AFFINITY_SCOPE_NODE` and `…_SOCKET`
 const SCOPES: [c_uint; 2] = [0, 1];
@@ -19,11 +20,9 @@ unsafe fn write(set: &[c_ulong], len: c_uint, to: Out<'_, c_ulong>) -> Result {
     if len == 0 {
         return Err(Status::InvalidArgument);
     }
-    let words = set.iter().copied().chain(std::iter::repeat(0)).take(len as usize);
-    words.enumerate().try_for_each(|(index, word)| {
-        // SAFETY: the caller's promise: no more than `len` words are taken.
-        unsafe { to.at(index) }.set(word)
-    })
+    // SAFETY: the caller's promise: no more than `len` words are taken.
+    unsafe { to.set_all(set.iter().copied().chain(std::iter::repeat(0)).take(len as usize)) };
+    Ok(())
 }
 
 fn check(scope: c_uint) -> Result {
@@ -72,8 +71,9 @@ export! {
 
     /// The cards near a processor: all of them, or how many those are where there is no place for any.
     fn nvmlSystemGetTopologyGpuSet(processor: c_uint, count: Out<'_, c_uint>, to: Out<'_, Handle>) {
-        let cards = initialised()?.count()?;
-        let place = count.get()?;
+        let cards = session::count()?;
+        // SAFETY: the caller has written a number there.
+        let place = unsafe { count.get()? };
         let set = host::processors()?;
         let (word, bit) = (processor / c_ulong::BITS, processor % c_ulong::BITS);
         if set.get(word as usize).is_none_or(|word| word >> bit & 1 == 0) {
@@ -85,7 +85,7 @@ export! {
         to.required()?;
         let written = place.min(cards);
         // SAFETY: the caller vouches for `place` of them.
-        let at = |card: c_uint| unsafe { to.at(card as usize) };
+        let at = |card: c_uint| unsafe { to.offset(card as usize) };
         (0..written).try_for_each(|card| at(card).set(Handle::of(card)?))?;
         count.set(written)
     }

@@ -2,9 +2,10 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::out::Out;
+use c_abi::export;
+
+use crate::ffi::{Out, Result, Status};
 use crate::session::Handle;
-use crate::status::{Result, Status, export};
 
 /// `nvmlFieldValue_t`
 #[derive(Clone, Copy)]
@@ -37,8 +38,7 @@ unsafe fn each(
     let count = usize::try_from(count).ok().filter(|count| *count > 0);
     for index in 0..count.ok_or(Status::InvalidArgument)? {
         // SAFETY: the caller's promise.
-        let place = unsafe { fields.at(index) };
-        let asked = place.get()?;
+        let (place, asked) = unsafe { (fields.offset(index), fields.offset(index).get()?) };
         let status = status(asked.which) as c_uint;
         let (time, latency) = (0, 0);
         place.set(Field { time, latency, kind: UNSIGNED, status, value: 0, ..asked })?;

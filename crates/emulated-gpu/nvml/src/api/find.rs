@@ -2,9 +2,11 @@
 
 use std::ffi::c_uint;
 
-use crate::out::{Out, Text, Versioned, versioned};
-use crate::session::{Handle, find, initialised};
-use crate::status::{Status, export};
+use c_abi::export;
+
+use crate::ffi::{Out, Status, Text};
+use crate::out::{Versioned, versioned};
+use crate::session::{Handle, count, find, initialised};
 
 /// `nvmlUUID_v1_t`
 #[derive(Clone, Copy)]
@@ -29,8 +31,7 @@ const BINARY: c_uint = 2;
 export! {
     /// How many cards there are.
     fn nvmlDeviceGetCount / nvmlDeviceGetCount_v2(out: Out<'_, c_uint>) {
-        let count = initialised()?.count()?;
-        out.set(count)
+        out.set(count()?)
     }
 
     /// A card by its number.
@@ -65,7 +66,8 @@ export! {
     fn nvmlDeviceGetHandleByUUIDV(uuid: Out<'_, Uuid>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
-        let uuid = versioned(uuid)?;
+        // SAFETY: the caller has written such a structure there.
+        let uuid = unsafe { versioned(uuid)? };
         let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
         let found = find(|card| match uuid.kind {
             ASCII => Ok(card.is_called(text)),

@@ -2,10 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
+use c_abi::export;
+
 use crate::card::Card;
-use crate::out::{Out, TextOut, Versioned, field, versioned};
+use crate::ffi::{Out, Result};
+use crate::out::{TextOut, Versioned, field, versioned};
 use crate::session::Handle;
-use crate::status::{Result, export};
 
 /// `nvmlPciInfo_t`, of `nvmlDeviceGetPciInfo_v3`.
 #[derive(Clone, Copy)]
@@ -95,7 +97,8 @@ export! {
     /// The same.
     fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<'_, PciInfoExt>) {
         let card = device.card()?;
-        let PciInfoExt { version, .. } = versioned(out)?;
+        // SAFETY: the caller has written such a structure there.
+        let PciInfoExt { version, .. } = unsafe { versioned(out)? };
         out.set(PciInfoExt {
             version,
             place: card.place,

@@ -3,9 +3,11 @@
 
 use std::ffi::c_uint;
 
-use crate::out::{Out, Versioned, versioned};
+use c_abi::export;
+
+use crate::ffi::Out;
+use crate::out::{Versioned, versioned};
 use crate::session::Handle;
-use crate::status::export;
 
 /// `nvmlMemory_t`, bytes.
 #[derive(Clone, Copy)]
@@ -46,7 +48,8 @@ export! {
     /// The same; nothing is reserved.
     fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
         let card = device.card()?;
-        let Memory2 { version, .. } = versioned(out)?;
+        // SAFETY: the caller has written such a structure there.
+        let Memory2 { version, .. } = unsafe { versioned(out)? };
         out.set(Memory2 {
             version,
             gap: 0,

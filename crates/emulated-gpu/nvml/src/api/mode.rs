@@ -2,9 +2,10 @@
 
 use std::ffi::c_uint;
 
-use crate::out::Out;
+use c_abi::export;
+
+use crate::ffi::Out;
 use crate::session::Handle;
-use crate::status::export;
 
 export! {
     /// Any number of contexts: `NVML_COMPUTEMODE_DEFAULT`, as the driver has it.

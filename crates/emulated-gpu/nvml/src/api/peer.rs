@@ -2,9 +2,10 @@
 
 use std::ffi::c_uint;
 
-use crate::out::Out;
+use c_abi::export;
+
+use crate::ffi::{Out, Status};
 use crate::session::Handle;
-use crate::status::{Status, export};
 
 /// `NVML_P2P_CAPS_INDEX_…`
 const READ: c_uint = 0;

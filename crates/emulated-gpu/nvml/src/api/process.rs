@@ -3,9 +3,11 @@
 
 use std::ffi::c_uint;
 
-use crate::out::{Out, Versioned, versioned};
+use c_abi::export;
+
+use crate::ffi::{Out, Result, Status};
+use crate::out::{Versioned, versioned};
 use crate::session::Handle;
-use crate::status::{Result, Status, export};
 
 /// Of what a card has no parts for.
 const NONE: c_uint = c_uint::MAX;
@@ -76,8 +78,12 @@ fn computing(device: Handle) -> Result<Option<Process2>> {
 }
 
 /// Writes a list of one process or none.
-fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
-    let place = count.get()?;
+///
+/// # Safety
+/// The caller has written to `count` for how many there is place.
+unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
+    // SAFETY: the caller's promise.
+    let place = unsafe { count.get()? };
     count.set(c_uint::from(process.is_some()))?;
     match process {
         Some(_) if place == 0 => Err(Status::InsufficientSize),
@@ -93,20 +99,23 @@ fn first_version(process: Process2) -> Process1 {
 export! {
     /// Who computes on a card.
     fn nvmlDeviceGetComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        list(computing(device)?.map(first_version), count, to)
+        // SAFETY: the caller has written there for how many there is place.
+        unsafe { list(computing(device)?.map(first_version), count, to) }
     }
 
     /// The same.
     fn nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
-        list(computing(device)?, count, to)
+        // SAFETY: the caller has written there for how many there is place.
+        unsafe { list(computing(device)?, count, to) }
     }
 
     /// Who draws: nobody.
     fn nvmlDeviceGetGraphicsRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
         device.number()?;
-        list(None, count, to)
+        // SAFETY: the caller has written there for how many there is place.
+        unsafe { list(None, count, to) }
     }
 
     /// The same.
@@ -114,13 +123,15 @@ export! {
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
         device.number()?;
-        list(None, count, to)
+        // SAFETY: the caller has written there for how many there is place.
+        unsafe { list(None, count, to) }
     }
 
     /// Who computes through another process: nobody.
     fn nvmlDeviceGetMPSComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
         device.number()?;
-        list(None, count, to)
+        // SAFETY: the caller has written there for how many there is place.
+        unsafe { list(None, count, to) }
     }
 
     /// The same.
@@ -128,13 +139,15 @@ export! {
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
         device.number()?;
-        list(None, count, to)
+        // SAFETY: the caller has written there for how many there is place.
+        unsafe { list(None, count, to) }
     }
 
     /// Who does what is asked for on a card.
     fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, Details>) {
         device.number()?;
-        let details = versioned(out)?;
+        // SAFETY: the caller has written such a structure there.
+        let details = unsafe { versioned(out)? };
         let process = match details.mode {
             COMPUTE | ALL => computing(device)?,
             GRAPHICS | MPS => None,

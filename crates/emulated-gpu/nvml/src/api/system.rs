@@ -2,11 +2,13 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use crate::driver::driver;
+use c_abi::export;
+
+use crate::driver::{version, version_text};
+use crate::ffi::{Out, Status, text};
 use crate::host;
-use crate::out::{Out, TextOut};
+use crate::out::TextOut;
 use crate::session::{initialise, initialised, shut_down};
-use crate::status::{Status, export, text};
 
 /// `NVML_INIT_FLAG_NO_GPUS`, `…_NO_ATTACH` and `…_FORCE_INIT`
 const FLAGS: c_uint = 7;
@@ -32,24 +34,23 @@ export! {
 
     /// The version of the driver, which has none but CUDA's: "13.5".
     fn nvmlSystemGetDriverVersion(to: Out<'_, u8>, len: c_uint) {
-        let driver = initialised()?;
+        initialised()?;
         // SAFETY: the caller vouches for as many bytes.
-        unsafe { TextOut::new(to, len) }.set(&driver.version_text()?)
+        unsafe { TextOut::new(to, len) }.set(&version_text()?)
     }
 
     /// The version of NVML, which NVIDIA's makes of the first number of CUDA's and of the driver's:
     /// "13.13.5". Needs no beginning.
     fn nvmlSystemGetNVMLVersion(to: Out<'_, u8>, len: c_uint) {
-        let driver = driver()?;
-        let version = format!("{}.{}", driver.version()? / 1000, driver.version_text()?);
+        let version = format!("{}.{}", version()? / 1000, version_text()?);
         // SAFETY: the caller vouches for as many bytes.
         unsafe { TextOut::new(to, len) }.set(&version)
     }
 
     /// CUDA's version, as 13050 for 13.5. Needs no beginning.
-    fn nvmlSystemGetCudaDriverVersion / nvmlSystemGetCudaDriverVersion_v2(version: Out<'_, c_int>) {
-        version.required()?;
-        version.set(driver()?.version()?)
+    fn nvmlSystemGetCudaDriverVersion / nvmlSystemGetCudaDriverVersion_v2(out: Out<'_, c_int>) {
+        out.required()?;
+        out.set(version()?)
     }
 
     /// The name of a process, as much of it as there is place for.

@@ -3,9 +3,11 @@
 
 use std::ffi::c_uint;
 
-use crate::out::{Out, Versioned, versioned};
+use c_abi::export;
+
+use crate::ffi::{Out, Result, Status};
+use crate::out::{Versioned, versioned};
 use crate::session::{Handle, initialised};
-use crate::status::{Result, Status, export};
 
 /// Finds the card, and that it has not what is asked for. The last argument is where the result would be.
 fn answer(device: Handle, arguments: &[usize]) -> Result {
@@ -51,7 +53,8 @@ export! {
     /// The branch of the driver's releases, of which there is none.
     fn nvmlSystemGetDriverBranch(branch: Out<'_, Branch>, _len: c_uint) {
         initialised()?;
-        versioned(branch)?;
+        // SAFETY: the caller has written such a structure there.
+        unsafe { versioned(branch)? };
         Err(Status::NotSupported)
     }
 

@@ -24,8 +24,7 @@ fn open(path: std::path::PathBuf) -> Library {
 /// NVML alone.
 pub(crate) fn nvml() -> &'static Library {
     static NVML: OnceLock<Library> = OnceLock::new();
-    let beside = || emulated_cuda::library_path().unwrap().with_file_name(emulated_nvml::FILE);
-    NVML.get_or_init(|| open(beside()))
+    NVML.get_or_init(|| open(emulated_nvml::library_path().unwrap()))
 }
 
 /// The driver: whoever asks for `libcuda.so` from now on gets it.
