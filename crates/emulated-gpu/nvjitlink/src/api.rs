@@ -3,15 +3,20 @@
 //! The header has a name for each function and version (`__nvJitLinkCreate_12_4`), which it calls in inline
 //! functions under the plain name; NVIDIA's bindings look up the plain ones.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint};
+use std::sync::{Mutex, PoisonError};
+
+use c_abi::Registry;
 
 use crate::link::{Link, Log};
 use crate::nvidia;
-use crate::registry;
-use crate::status::{Header, Status, guard};
+use crate::status::{Header, In, Out, Result, Status, Text, guard};
 
 /// `nvJitLinkHandle`: a number that is no address.
-type Handle = *mut c_void;
+type Handle = usize;
+
+/// The links that there are; what isn't here is no link, whatever a caller passes.
+static LINKS: Registry<Mutex<Link>> = Registry::new(0);
 
 /// The version of nvJitLink that this says it is where NVIDIA's isn't behind it: see `lib.rs`.
 const VERSION: (c_uint, c_uint) = (12, 2);
@@ -44,11 +49,7 @@ macro_rules! export {
         /// # Safety
         /// As NVIDIA's documentation of the function has it: pointers lead to what they are said to lead to, or
         /// are null.
-        #[allow(unused_unsafe, reason = "not every function has pointers")]
-        unsafe fn $body($($argument: $type),*) -> Result<(), Status> {
-            // SAFETY: the caller's promise.
-            unsafe { $work }
-        }
+        unsafe fn $body($($argument: $type),*) -> Result $work
 
         versions!(@one $body, ($($argument: $type,)*), Header::Twelve, stringify!($name));
         export!(@$since $name, $body, ($($argument: $type,)*));
@@ -65,54 +66,28 @@ macro_rules! export {
     (@plain $name:ident, $body:ident, $arguments:tt) => {};
 }
 
-/// Writes to where the caller wants a result, at any address.
-///
-/// # Safety
-/// A place that is not null is writable.
-unsafe fn put<T>(to: *mut T, value: T) -> Result<(), Status> {
-    if to.is_null() {
-        return Err(Status::NullInput);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { to.write_unaligned(value) };
-    Ok(())
+fn missing(handle: Handle) -> Status {
+    if handle == 0 { Status::NullInput } else { Status::InvalidInput }
 }
 
-/// A C string of the caller.
-///
-/// # Safety
-/// A pointer that is not null leads to a text that ends in a zero.
-unsafe fn string(from: *const c_char) -> Result<String, Status> {
-    if from.is_null() {
-        return Err(Status::NullInput);
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned())
+/// Something of a link of a handle. Others can be linked at the same time.
+fn of<T>(handle: Handle, work: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
+    let link = LINKS.get(handle).ok_or_else(|| missing(handle))?;
+    let mut link = link.lock().unwrap_or_else(PoisonError::into_inner);
+    work(&mut link)
 }
 
-/// Copies bytes to where the caller has room for them.
+fn log(handle: Handle, which: fn(&Link) -> &Log) -> Result<Vec<u8>> {
+    of(handle, |link| Ok(which(link).bytes()))
+}
+
+/// Copies bytes to where the caller has room for them; where there are none, it need not have any.
 ///
 /// # Safety
 /// A place that is not null has room for as many bytes as the function for the size says.
-unsafe fn copy(bytes: &[u8], to: *mut u8) -> Result<(), Status> {
-    if bytes.is_empty() {
-        return Ok(());
-    }
-    if to.is_null() {
-        return Err(Status::NullInput);
-    }
+unsafe fn copy(bytes: &[u8], to: Out<'_, u8>) -> Result {
     // SAFETY: the caller's promise.
-    unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    Ok(())
-}
-
-/// Something of a link of a handle.
-fn of<T>(handle: Handle, work: impl FnOnce(&mut Link) -> Result<T, Status>) -> Result<T, Status> {
-    registry::with(handle as usize, work)
-}
-
-fn log(handle: Handle, which: fn(&Link) -> &Log) -> Result<Vec<u8>, Status> {
-    of(handle, |link| Ok(which(link).bytes()))
+    if bytes.is_empty() { Ok(()) } else { unsafe { to.set_list(bytes) } }
 }
 
 /// By this function, which NVIDIA's library doesn't have, it is known for what it is.
@@ -127,39 +102,35 @@ pub(crate) extern "C" fn emulatedNvJitLink() -> *const c_char {
 // Of each, NVIDIA's documentation says what its pointers have to lead to.
 export! {
     /// The version.
-    fn nvJitLinkVersion = version(major: *mut c_uint, minor: *mut c_uint) plain {
-        if major.is_null() || minor.is_null() {
-            return Err(Status::NullInput);
-        }
+    fn nvJitLinkVersion = version(major: Out<'_, c_uint>, minor: Out<'_, c_uint>) plain {
+        major.required()?;
+        minor.required()?;
         let nvidias = nvidia::library().ok().flatten().and_then(nvidia::Nvidia::version);
         let version = nvidias.unwrap_or(VERSION);
-        put(major, version.0)?;
-        put(minor, version.1)
+        major.set(version.0)?;
+        minor.set(version.1)
     }
 
     /// Begins a link. Where the options are wrong, there is a handle all the same, for the log.
     fn nvJitLinkCreate = create(
-        handle: *mut Handle,
+        handle: Out<'_, Handle>,
         count: u32,
-        options: *const *const c_char,
+        options: In<'_, Text<'_>>,
     ) always {
-        if handle.is_null() || (count > 0 && options.is_null()) {
-            return Err(Status::NullInput);
-        }
-        let options =
-            (0..count as usize).map(|index| string(options.add(index).read_unaligned()));
-        let (link, status) = Link::new(&options.collect::<Result<Vec<_>, _>>()?);
-        put(handle, registry::keep(link) as Handle)?;
+        handle.required()?;
+        // SAFETY: the caller vouches for as many.
+        let options = unsafe { options.elements(count as usize)? };
+        let (link, status) = Link::new(&options.map(Text::get).collect::<Result<Vec<_>>>()?);
+        handle.set(LINKS.insert(Mutex::new(link)))?;
         status
     }
 
     /// Ends a link.
-    fn nvJitLinkDestroy = destroy(handle: *mut Handle) always {
-        if handle.is_null() {
-            return Err(Status::NullInput);
-        }
-        registry::forget(handle.read_unaligned() as usize)?;
-        put(handle, std::ptr::null_mut())
+    fn nvJitLinkDestroy = destroy(handle: Out<'_, Handle>) always {
+        // SAFETY: the caller has a handle there.
+        let number = unsafe { handle.get()? };
+        LINKS.remove(number).ok_or_else(|| missing(number))?;
+        handle.set(0)
     }
 
     /// Adds what is in memory. It may have no name.
@@ -168,22 +139,23 @@ export! {
         kind: c_int,
         data: *const u8,
         size: usize,
-        name: *const c_char,
+        name: Text<'_>,
     ) always {
-        let name = string(name).unwrap_or_else(|_| "input".to_owned());
+        let name = name.get().unwrap_or_else(|_| "input".to_owned());
         of(handle, |link| {
             let bytes = if size == 0 || data.is_null() || isize::try_from(size).is_err() {
                 &[]
             } else {
-                std::slice::from_raw_parts(data, size)
+                // SAFETY: the caller vouches for as many bytes.
+                unsafe { std::slice::from_raw_parts(data, size) }
             };
             link.add(kind, bytes, &name)
         })
     }
 
     /// Adds what is in a file.
-    fn nvJitLinkAddFile = add_file(handle: Handle, kind: c_int, path: *const c_char) always {
-        of(handle, |link| link.add_file(kind, &string(path)?))
+    fn nvJitLinkAddFile = add_file(handle: Handle, kind: c_int, path: Text<'_>) always {
+        of(handle, |link| link.add_file(kind, &path.get()?))
     }
 
     /// Links.
@@ -192,53 +164,57 @@ export! {
     }
 
     /// Bytes of the linked image.
-    fn nvJitLinkGetLinkedCubinSize = cubin_size(handle: Handle, size: *mut usize) always {
-        of(handle, |link| put(size, link.image()?.len()))
+    fn nvJitLinkGetLinkedCubinSize = cubin_size(handle: Handle, size: Out<'_, usize>) always {
+        of(handle, |link| size.set(link.image()?.len()))
     }
 
     /// The linked image: a fatbin with PTX.
-    fn nvJitLinkGetLinkedCubin = cubin(handle: Handle, image: *mut u8) always {
-        of(handle, |link| copy(link.image()?, image))
+    fn nvJitLinkGetLinkedCubin = cubin(handle: Handle, image: Out<'_, u8>) always {
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        of(handle, |link| unsafe { copy(link.image()?, image) })
     }
 
     /// Bytes of the linked PTX, its zero among them.
-    fn nvJitLinkGetLinkedPtxSize = ptx_size(handle: Handle, size: *mut usize) always {
-        of(handle, |link| put(size, link.ptx()?.len()))
+    fn nvJitLinkGetLinkedPtxSize = ptx_size(handle: Handle, size: Out<'_, usize>) always {
+        of(handle, |link| size.set(link.ptx()?.len()))
     }
 
     /// The linked PTX.
-    fn nvJitLinkGetLinkedPtx = ptx(handle: Handle, text: *mut u8) always {
-        of(handle, |link| copy(link.ptx()?, text))
+    fn nvJitLinkGetLinkedPtx = ptx(handle: Handle, text: Out<'_, u8>) always {
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        of(handle, |link| unsafe { copy(link.ptx()?, text) })
     }
 
     /// Refused.
-    fn nvJitLinkGetLinkedLTOIRSize = lto_ir_size(handle: Handle, _size: *mut usize) thirteen {
+    fn nvJitLinkGetLinkedLTOIRSize = lto_ir_size(handle: Handle, _size: Out<'_, usize>) thirteen {
         of(handle, |link| Err(link.lto_ir()))
     }
 
     /// Refused.
-    fn nvJitLinkGetLinkedLTOIR = lto_ir(handle: Handle, _image: *mut u8) thirteen {
+    fn nvJitLinkGetLinkedLTOIR = lto_ir(handle: Handle, _image: Out<'_, u8>) thirteen {
         of(handle, |link| Err(link.lto_ir()))
     }
 
     /// Bytes of the log of what went wrong, its zero among them; 0 where nothing was said.
-    fn nvJitLinkGetErrorLogSize = error_log_size(handle: Handle, size: *mut usize) always {
-        put(size, log(handle, Link::errors)?.len())
+    fn nvJitLinkGetErrorLogSize = error_log_size(handle: Handle, size: Out<'_, usize>) always {
+        size.set(log(handle, Link::errors)?.len())
     }
 
     /// What went wrong.
-    fn nvJitLinkGetErrorLog = error_log(handle: Handle, text: *mut u8) always {
-        copy(&log(handle, Link::errors)?, text)
+    fn nvJitLinkGetErrorLog = error_log(handle: Handle, text: Out<'_, u8>) always {
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        unsafe { copy(&log(handle, Link::errors)?, text) }
     }
 
     /// Bytes of the log of what else was said, its zero among them; 0 where nothing was.
-    fn nvJitLinkGetInfoLogSize = info_log_size(handle: Handle, size: *mut usize) always {
-        put(size, log(handle, Link::infos)?.len())
+    fn nvJitLinkGetInfoLogSize = info_log_size(handle: Handle, size: Out<'_, usize>) always {
+        size.set(log(handle, Link::infos)?.len())
     }
 
     /// What else was said.
-    fn nvJitLinkGetInfoLog = info_log(handle: Handle, text: *mut u8) always {
-        copy(&log(handle, Link::infos)?, text)
+    fn nvJitLinkGetInfoLog = info_log(handle: Handle, text: Out<'_, u8>) always {
+        // SAFETY: the caller has room for as many bytes as the function before says.
+        unsafe { copy(&log(handle, Link::infos)?, text) }
     }
 }
 
@@ -252,19 +228,19 @@ mod tests {
         let options = [c"-arch=sm_80".as_ptr(), c"-O3".as_ptr()];
         let (mut list, mut bytes) = ([0u8; 17], [0u8; 9]);
         let (list, odd) = (list.as_mut_ptr().wrapping_add(1), bytes.as_mut_ptr().wrapping_add(1));
-        let place: *mut Handle = odd.cast();
         // SAFETY: two pointers are inside of the list from its second byte on, and a pointer or a number inside
         // of the other array.
         unsafe {
+            let (place, size) = (Out::new(odd.cast::<Handle>()), Out::new(odd.cast::<usize>()));
             list.cast::<[*const c_char; 2]>().write_unaligned(options);
-            create(place, 2, list.cast()).unwrap();
-            let handle = place.read_unaligned();
+            create(place, 2, In::new(list.cast())).unwrap();
+            let handle = place.get().unwrap();
             complete(handle).unwrap();
-            cubin_size(handle, odd.cast()).unwrap();
-            assert!(odd.cast::<usize>().read_unaligned() > 0);
-            place.write_unaligned(handle);
+            cubin_size(handle, size).unwrap();
+            assert!(size.get().unwrap() > 0);
+            place.set(handle).unwrap();
             destroy(place).unwrap();
-            assert!(place.read_unaligned().is_null());
+            assert_eq!(place.get(), Ok(0));
         }
     }
 }

@@ -14,7 +14,7 @@
 //! `EMULATED_GPU_NVJITLINK` names the file of NVIDIA's nvJitLink, LTO-IR becomes PTX by it, and the version is
 //! NVIDIA's.
 //!
-//! Nothing of this crate is to be used from Rust but [`FILE`]: what else is in it would be linked a
+//! Nothing of this crate is to be used from Rust but [`library_path`]: what else is in it would be linked a
 //! second time.
 
 #![allow(unsafe_code, reason = "the functions are C's")]
@@ -24,8 +24,6 @@ mod input;
 mod link;
 mod nvidia;
 mod options;
-mod registry;
 mod status;
 
-/// The name of the file.
-pub const FILE: &str = "libemulated_nvjitlink.so";
+c_abi::library_file!("libemulated_nvjitlink.so");

@@ -256,7 +256,7 @@ impl Link {
         let parts = std::mem::take(&mut self.parts);
         let library = if parts.is_empty() { None } else { nvidia::library().ok().flatten() };
         let Some(library) = library else { return Ok(()) };
-        let text = library.ptx(&options.written, &parts);
+        let text = library.link(&options.written, &parts);
         let text = text.map_err(|log| self.refuse((Status::NvvmCompile, log)))?;
         self.add_text(options, Source { name: "LTO-IR".to_owned(), text })
     }

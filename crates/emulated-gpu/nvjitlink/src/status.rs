@@ -1,7 +1,14 @@
-//! What the functions return, and the border between C and Rust.
+//! What the functions return, and the pointers that they take.
 
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use c_abi::Fault;
+
+/// What a call comes to.
+pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
+pub(crate) type In<'a, T> = c_abi::In<'a, T, Status>;
+pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
+pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
 
 /// `nvJitLinkResult` of version 13; what never happens here isn't listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +57,18 @@ impl Status {
     }
 }
 
-/// Runs the body of an exported function; a panic never crosses into the caller's C.
-pub(crate) fn guard(header: Header, body: impl FnOnce() -> Result<(), Status>) -> c_int {
-    let status = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => Status::Success,
-        Ok(Err(status)) => status,
-        Err(_) => Status::Internal,
-    };
-    status.code(header)
+impl From<Fault> for Status {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Null(_) => Self::NullInput,
+            _ => Self::Internal,
+        }
+    }
+}
+
+/// Runs the body of an exported function.
+pub(crate) fn guard(header: Header, body: impl FnOnce() -> Result) -> c_int {
+    c_abi::guard(body).err().unwrap_or(Status::Success).code(header)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ fn lto_ir_is_refused_with_what_to_ask_for() {
 
 #[test]
 fn a_file_that_is_not_nvidias_library_is_named() {
-    let own = emulated_blas::library_beside_program(emulated_nvjitlink::FILE).unwrap();
+    let own = emulated_nvjitlink::library_path().unwrap();
     for file in [own.as_os_str(), OsStr::new("/there/is no/file")] {
         if !is_child("a_file_that_is_not_nvidias_library_is_named", file) {
             continue;

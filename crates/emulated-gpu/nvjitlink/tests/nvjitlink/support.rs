@@ -32,7 +32,7 @@ pub(crate) type Handle = *mut c_void;
 pub(crate) fn library() -> &'static Library {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
-        let own = emulated_blas::library_beside_program(emulated_nvjitlink::FILE).unwrap();
+        let own = emulated_nvjitlink::library_path().unwrap();
         // SAFETY: the libraries do nothing when they are loaded.
         [emulated_cuda::library_path().unwrap(), own]
             .map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
