@@ -19,16 +19,43 @@ pub(crate) enum CopyMemory {
     /// Memory that kernels can access.
     Device(Pointer),
     /// Memory of the program's own.
-    Host(usize),
+    Host(HostMemory),
     /// What was in the program's memory when it asked for the copy.
     Staged(Arc<Vec<u8>>),
 }
 
+/// The address of memory of the program's own, which the program vouches for until the copy is done. Only `unsafe`
+/// functions make one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostMemory(usize);
+
+impl HostMemory {
+    pub(crate) fn address(self) -> usize {
+        self.0
+    }
+}
+
 impl CopyMemory {
     /// Memory of either kind, by what the table of allocations says.
-    pub(crate) fn of(memory: &Memory, address: Pointer) -> Self {
+    ///
+    /// # Safety
+    /// Unless it is in the table, the program vouches for the memory at the address, as far as it is copied, until
+    /// the copy is done.
+    pub(crate) unsafe fn of(memory: &Memory, address: Pointer) -> Self {
         let known = memory.range_of(address).is_some();
-        if known { Self::Device(address) } else { Self::Host(address as usize) }
+        if known { Self::Device(address) } else { Self::Host(HostMemory(address as usize)) }
+    }
+
+    /// The memory that begins so many bytes later.
+    ///
+    /// # Safety
+    /// As of [`of`](Self::of), for that memory.
+    pub(crate) unsafe fn offset(self, by: usize) -> Self {
+        match self {
+            Self::Device(address) => Self::Device(address.wrapping_add(by as u64)),
+            Self::Host(HostMemory(address)) => Self::Host(HostMemory(address.wrapping_add(by))),
+            staged @ Self::Staged(_) => staged,
+        }
     }
 }
 
@@ -100,7 +127,7 @@ impl Transfer {
             }
             match end.place {
                 CopyMemory::Device(address) => check_access(memory, address, reach as u64, write)?,
-                CopyMemory::Host(address) => {
+                CopyMemory::Host(HostMemory(address)) => {
                     host_memory::check(address, reach)?;
                     check_own(memory, address, reach as u64)?;
                 }
@@ -116,7 +143,7 @@ impl Transfer {
     /// # Errors
     /// `OUT_OF_MEMORY` when the host has not the room for them.
     pub(crate) fn stage(&mut self) -> Result {
-        let CopyMemory::Host(address) = self.from.place else { return Ok(()) };
+        let CopyMemory::Host(HostMemory(address)) = self.from.place else { return Ok(()) };
         let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
             return Ok(());
         };
@@ -168,24 +195,24 @@ impl Transfer {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
             }
             // Other threads may use the program's ranges meanwhile, so there is never a slice of them.
-            (CopyMemory::Device(source), CopyMemory::Host(target)) => {
+            (CopyMemory::Device(source), CopyMemory::Host(HostMemory(target))) => {
                 // SAFETY: the program vouches for the range until the copy is done.
                 unsafe { memory.read_to(source + from as u64, (target + to) as *mut u8, len) }
             }
-            (CopyMemory::Host(source), CopyMemory::Device(target)) => {
+            (CopyMemory::Host(HostMemory(source)), CopyMemory::Device(target)) => {
                 // SAFETY: as above.
                 unsafe { memory.write_from(target + to as u64, (source + from) as *const u8, len) }
             }
             (CopyMemory::Staged(bytes), CopyMemory::Device(target)) => {
                 memory.write(target + to as u64, bytes.get(from..from + len).unwrap_or_default())
             }
-            (CopyMemory::Host(source), CopyMemory::Host(target)) => {
+            (CopyMemory::Host(HostMemory(source)), CopyMemory::Host(HostMemory(target))) => {
                 let (source, target) = ((source + from) as *const u8, (target + to) as *mut u8);
                 // SAFETY: as above, for both.
                 unsafe { Memory::copy_of_host(target, source, len) };
                 Ok(())
             }
-            (CopyMemory::Staged(bytes), CopyMemory::Host(target)) => {
+            (CopyMemory::Staged(bytes), CopyMemory::Host(HostMemory(target))) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 let target = (target + to) as *mut u8;
                 // SAFETY: as above, and the other range is the driver's own.

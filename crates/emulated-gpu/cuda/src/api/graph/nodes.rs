@@ -112,7 +112,9 @@ pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
     })
 }
 
-pub(crate) fn copy(parameters: In<Copy3d>) -> Result<Operation> {
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+pub(crate) unsafe fn copy(parameters: In<Copy3d>) -> Result<Operation> {
     let transfer = transfer_of(&parameters.get()?)?;
     transfer.check(driver()?.hardware.memory())?;
     Ok(Operation::Copy(Arc::new(transfer)))
@@ -124,7 +126,7 @@ pub(crate) fn description_of(transfer: &Transfer) -> Copy3d {
         let (kind, host, device) = match end.place {
             CopyMemory::Device(_) if end.array.is_some() => (3, 0, 0),
             CopyMemory::Device(address) => (2, 0, address),
-            CopyMemory::Host(address) => (1, address, 0),
+            CopyMemory::Host(memory) => (1, memory.address(), 0),
             CopyMemory::Staged(_) => (1, 0, 0),
         };
         let (array, [x, y, z]) = end.array.unwrap_or_default();

@@ -77,9 +77,12 @@ fn owners(transfer: &Transfer, device: u32) -> Result<Vec<Arc<Context>>> {
 
 /// Memory of either kind.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// Before `cuInit`.
-pub(crate) fn place_of(address: Pointer) -> Result<CopyMemory> {
+pub(crate) unsafe fn place_of(address: Pointer) -> Result<CopyMemory> {
     Ok(CopyMemory::of(driver()?.hardware.memory(), address))
 }
 
@@ -160,8 +163,11 @@ impl Batch<'_> {
     }
 }
 
-/// `CUmemorytype`
-fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
+/// The memory of a `CUmemorytype`.
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
     match kind {
         1 => place_of(host as u64),
         2 => Ok(CopyMemory::Device(device)),
@@ -170,19 +176,14 @@ fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
     }
 }
 
-fn shift(place: CopyMemory, by: usize) -> CopyMemory {
-    match place {
-        CopyMemory::Device(address) => CopyMemory::Device(address.wrapping_add(by as u64)),
-        CopyMemory::Host(address) => CopyMemory::Host(address.wrapping_add(by)),
-        staged @ CopyMemory::Staged(_) => staged,
-    }
-}
-
 /// `CU_MEMORYTYPE_ARRAY`
 const ARRAY: i32 = 3;
 
 /// The end of a copy of this many bytes, rows and slices.
-fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
+///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     if side.level != 0 {
         return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
     }
@@ -204,15 +205,18 @@ fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     if x.checked_add(width).is_none_or(|end| end > pitch) && (height > 1 || depth > 1) {
         return Err(Code::INVALID_VALUE.because("the rows of a copy are longer than its pitch"));
     }
-    let place = shift(place(side.kind, side.host, side.device)?, begin);
+    let place = place(side.kind, side.host, side.device)?.offset(begin);
     Ok(End { place, pitch, slice, array: None })
 }
 
 /// The transfer that a three-dimensional copy describes.
 ///
+/// # Safety
+/// The pointers are what the program passed for this, as the documentation of its call has it.
+///
 /// # Errors
 /// `INVALID_VALUE`, `INVALID_HANDLE` for an array that there is not.
-pub(crate) fn transfer_of(copy: &Copy3d) -> Result<Transfer> {
+pub(crate) unsafe fn transfer_of(copy: &Copy3d) -> Result<Transfer> {
     let Copy3d { width, height, depth, .. } = *copy;
     let size = [width, height, depth];
     let (from, to) = (end(&copy.from, size)?, end(&copy.to, size)?);
