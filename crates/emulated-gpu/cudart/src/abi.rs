@@ -135,39 +135,3 @@ pub(crate) fn per_thread(stream: usize) -> usize {
     const PER_THREAD: usize = 2;
     if stream == 0 { PER_THREAD } else { stream }
 }
-
-/// What stands at a pointer of the program's.
-///
-/// # Safety
-/// It is null, or points at a `T`, aligned or not.
-///
-/// # Errors
-/// `cudaErrorInvalidValue` where it is null.
-pub(crate) unsafe fn get<T: Copy>(at: *const T, name: &str) -> crate::ffi::Result<T> {
-    required(at, name)?;
-    Ok(at.read_unaligned())
-}
-
-/// Writes to a pointer of the program's.
-///
-/// # Safety
-/// It is null, or points at room for a `T`, aligned or not.
-///
-/// # Errors
-/// `cudaErrorInvalidValue` where it is null.
-pub(crate) unsafe fn set<T>(at: *mut T, value: T, name: &str) -> crate::ffi::Result {
-    required(at, name)?;
-    at.write_unaligned(value);
-    Ok(())
-}
-
-/// A pointer has to be there.
-///
-/// # Errors
-/// `cudaErrorInvalidValue` where it is null.
-pub(crate) fn required<T>(at: *const T, name: &str) -> crate::ffi::Result {
-    if at.is_null() {
-        return Err(crate::code::Code::INVALID_VALUE.because(format!("{name} is null")));
-    }
-    Ok(())
-}

@@ -3,8 +3,6 @@
 
 use std::ffi::CStr;
 
-use crate::ffi::Result;
-
 /// A `cudaError_t`, as the C ABI returns it.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,11 +38,6 @@ impl Code {
     pub(crate) const UNKNOWN: Self = Self(999);
     /// `cudaErrorCallRequiresNewerDriver`
     pub(crate) const NEWER_DRIVER: Self = Self(36);
-
-    /// What the driver said, as a result.
-    pub(crate) fn checked(self) -> Result {
-        if self == Self::SUCCESS { Ok(()) } else { Err(self.into()) }
-    }
 }
 
 macro_rules! codes {

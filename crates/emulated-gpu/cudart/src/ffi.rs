@@ -1,10 +1,15 @@
 //! The foreign function interface between C and Rust: codes, the last error of each thread, and what is said of an error.
 
 use std::cell::Cell;
-use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use c_abi::{DriverError, Fault};
 
 use crate::code::Code;
+
+/// What C gets.
+pub(crate) use crate::code::Code as ReturnCode;
+pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
+pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
 
 /// Why a call fails.
 #[derive(Clone, Debug)]
@@ -19,6 +24,28 @@ pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 impl From<Code> for Error {
     fn from(code: Code) -> Self {
         Self { code, why: None }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let code = match fault {
+            Fault::Null(_) => Code::INVALID_VALUE,
+            Fault::Panic => Code::UNKNOWN,
+            Fault::NoDriver(_) | Fault::RealDriver => Code::INSUFFICIENT_DRIVER,
+            Fault::MissingFunction(_) => Code::NEWER_DRIVER,
+        };
+        code.because(fault.to_string())
+    }
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::NotCalled(fault) => fault.into(),
+            // The driver's codes are the runtime's too.
+            DriverError::Code(code) => Code(code.unsigned_abs()).into(),
+        }
     }
 }
 
@@ -43,54 +70,24 @@ pub(crate) fn last() -> Code {
     LAST.get()
 }
 
-/// Says something on standard error.
-pub(crate) fn say(line: &str) {
-    // Where that is full or closed, there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "emulated CUDA runtime: {line}");
-}
-
-/// Runs the body of an exported function, remembers what comes of it, and gives its code; a panic
-/// never crosses into the caller's C.
+/// Runs the body of an exported function, remembers what comes of it, and gives its code.
 pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> Code {
-    let error = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => return Code::SUCCESS,
-        Ok(Err(error)) => error,
-        Err(_) => Code::UNKNOWN.because("an internal error, which is a fault of this library"),
-    };
+    let Err(error) = c_abi::guard(body) else { return Code::SUCCESS };
     if let Some(why) = error.why {
-        say(&format!("{function}: {why}"));
+        c_abi::say("emulated CUDA runtime", &format!("{function}: {why}"));
     }
     LAST.set(error.code);
     error.code
 }
 
-/// Declares exported functions that return a code. One with a second name is exported under that too,
-/// for programs in which stream 0 is the calling thread's own.
-macro_rules! export {
-    ($(
-        $(#[$meta:meta])*
-        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block
-    )*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// As NVIDIA's documentation of the function has it.
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::code::Code {
-            unsafe fn body($($argument: $type),*) -> $crate::ffi::Result $body
-            $crate::ffi::guard(stringify!($name), || body($($argument),*))
-        }
-    )*};
-}
-pub(crate) use export;
-
-/// The same for functions on a stream, their last argument: both names.
+/// Declares exported functions on a stream, their last argument: the second name is for programs in which stream 0
+/// is the calling thread's own.
 macro_rules! export_on_stream {
     ($(
         $(#[$meta:meta])*
         fn $name:ident / $own:ident($($argument:ident: $type:ty),* ; $stream:ident) $body:block
     )*) => {$(
-        $crate::ffi::export! {
+        c_abi::export! {
             $(#[$meta])*
             fn $name($($argument: $type,)* $stream: usize) $body
 
@@ -115,17 +112,8 @@ macro_rules! forward {
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::code::Code {
             $crate::ffi::guard(stringify!($name), || {
-                static FUNCTION: $crate::driver::Function =
-                    $crate::driver::Function::new(stringify!($driver));
                 $first()?;
-                // SAFETY: the type is that of the driver's function in NVIDIA's cuda.h.
-                let function = unsafe {
-                    std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> $crate::code::Code>(
-                        FUNCTION.address()?,
-                    )
-                };
-                // SAFETY: the caller's promise.
-                unsafe { function($($argument),*) }.checked()
+                c_abi::driver_functions!(@body $crate::ffi::Error, $driver($($argument: $type),*))
             })
         }
     )*};

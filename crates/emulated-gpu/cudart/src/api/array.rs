@@ -1,12 +1,14 @@
 //! Arrays, and copies of rectangles from and to them.
 
+use c_abi::export;
+
 use crate::abi::texture::{Channels, DriverArray};
-use crate::abi::{DriverCopy3D, DriverSide, Extent, get, required, set};
+use crate::abi::{DriverCopy3D, DriverSide, Extent};
 use crate::channels;
 use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
-use crate::ffi::{Result, export, export_on_stream};
+use crate::ffi::{In, Out, Result, export_on_stream};
 
 use super::copy::{CopyKind, When, run};
 
@@ -32,22 +34,27 @@ pub(super) fn texel(array: usize) -> Result<usize> {
 /// # Safety
 /// The addresses are the program's, as the driver's function wants them.
 unsafe fn described(
-    out: *mut usize,
-    channels: *const Channels,
+    out: Out<'_, usize>,
+    channels: In<'_, Channels>,
     extent: Extent,
     flags: u32,
 ) -> Result<DriverArray> {
     bind()?;
-    required(out, "array")?;
-    let (format, channels) = channels::format(get(channels, "desc")?)?;
+    out.required_as("array")?;
+    let (format, channels) = channels::format(channels.get_as("desc")?)?;
     Ok(DriverArray { extent, format, channels, flags })
 }
 
 /// # Safety
 /// The addresses are the program's, as the driver's function wants them.
-unsafe fn make(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) -> Result {
+unsafe fn make(
+    out: Out<'_, usize>,
+    channels: In<'_, Channels>,
+    extent: Extent,
+    flags: u32,
+) -> Result {
     let description = described(out, channels, extent, flags)?;
-    driver::cuArray3DCreate_v2(out as usize, &raw const description as usize)
+    driver::cuArray3DCreate_v2(out.address(), &raw const description as usize)
 }
 
 /// A side of a copy that is an array, from a byte of a row on.
@@ -118,13 +125,13 @@ unsafe fn out_of_array(
 export! {
     /// An array of one dimension, or of two.
     fn cudaMallocArray(
-        out: *mut usize, channels: *const Channels, width: usize, height: usize, flags: u32
+        out: Out<'_, usize>, channels: In<'_, Channels>, width: usize, height: usize, flags: u32
     ) {
         make(out, channels, Extent { width, height, depth: 0 }, flags)
     }
 
     /// One of three, or of layers.
-    fn cudaMalloc3DArray(out: *mut usize, channels: *const Channels, extent: Extent, flags: u32) {
+    fn cudaMalloc3DArray(out: Out<'_, usize>, channels: In<'_, Channels>, extent: Extent, flags: u32) {
         make(out, channels, extent, flags)
     }
 
@@ -136,17 +143,17 @@ export! {
 
     /// An array for each level, each half as large as the one before.
     fn cudaMallocMipmappedArray(
-        out: *mut usize, channels: *const Channels, extent: Extent, levels: u32, flags: u32
+        out: Out<'_, usize>, channels: In<'_, Channels>, extent: Extent, levels: u32, flags: u32
     ) {
         let description = described(out, channels, extent, flags)?;
-        driver::cuMipmappedArrayCreate(out as usize, &raw const description as usize, levels)
+        driver::cuMipmappedArrayCreate(out.address(), &raw const description as usize, levels)
     }
 
     /// The array of a level.
-    fn cudaGetMipmappedArrayLevel(out: *mut usize, mipmap: usize, level: u32) {
+    fn cudaGetMipmappedArrayLevel(out: Out<'_, usize>, mipmap: usize, level: u32) {
         bind()?;
-        required(out, "levelArray")?;
-        driver::cuMipmappedArrayGetLevel(out as usize, mipmap, level)
+        out.required_as("levelArray")?;
+        driver::cuMipmappedArrayGetLevel(out.address(), mipmap, level)
     }
 
     /// Gives it back, with its levels; null is nothing.
@@ -156,34 +163,31 @@ export! {
     }
 
     /// What an array is.
-    fn cudaArrayGetInfo(channels: *mut Channels, extent: *mut Extent, flags: *mut u32, array: usize) {
+    fn cudaArrayGetInfo(channels: Out<'_, Channels>, extent: Out<'_, Extent>, flags: Out<'_, u32>, array: usize) {
         bind()?;
         let found = describe(array)?;
-        if !channels.is_null() {
-            set(channels, channels::of(found.format, found.channels), "desc")?;
-        }
-        if !extent.is_null() {
-            set(extent, found.extent, "extent")?;
-        }
-        if flags.is_null() { Ok(()) } else { set(flags, found.flags, "flags") }
+        channels.set_if_wanted(channels::of(found.format, found.channels));
+        extent.set_if_wanted(found.extent);
+        flags.set_if_wanted(found.flags);
+        Ok(())
     }
 
     /// What its texels are.
-    fn cudaGetChannelDesc(out: *mut Channels, array: usize) {
+    fn cudaGetChannelDesc(out: Out<'_, Channels>, array: usize) {
         bind()?;
-        required(out, "desc")?;
+        out.required_as("desc")?;
         let found = describe(array)?;
-        set(out, channels::of(found.format, found.channels), "desc")
+        out.set_as(channels::of(found.format, found.channels), "desc")
     }
 
     /// How many texels of memory a texture can have.
     fn cudaDeviceGetTexture1DLinearMaxWidth(
-        out: *mut usize, channels: *const Channels, device: i32
+        out: Out<'_, usize>, channels: In<'_, Channels>, device: i32
     ) {
         bind()?;
-        required(out, "maxWidthInElements")?;
-        let (format, channels) = channels::format(get(channels, "fmtDesc")?)?;
-        driver::cuDeviceGetTexture1DLinearMaxWidth(out as usize, format, channels, device)
+        out.required_as("maxWidthInElements")?;
+        let (format, channels) = channels::format(channels.get_as("fmtDesc")?)?;
+        driver::cuDeviceGetTexture1DLinearMaxWidth(out.address(), format, channels, device)
     }
 
     /// Copies rows into an array.

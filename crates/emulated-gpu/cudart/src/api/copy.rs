@@ -1,10 +1,12 @@
 //! Copies and fills.
 
-use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, get, per_thread};
+use c_abi::export;
+
+use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, per_thread};
 use crate::code::Code;
 use crate::context::{bind, primary};
 use crate::driver;
-use crate::ffi::{Result, export, export_on_stream};
+use crate::ffi::{In, Result, export_on_stream};
 
 use super::array::{ARRAY, texel};
 use super::memory::attribute;
@@ -260,8 +262,8 @@ export! {
     }
 
     /// Copies rows of slices.
-    fn cudaMemcpy3D(what: *const Copy3D) {
-        copy_3d(&get(what, "p")?, When::Now)
+    fn cudaMemcpy3D(what: In<'_, Copy3D>) {
+        copy_3d(&what.get_as("p")?, When::Now)
     }
 
     /// Sets bytes.
@@ -311,8 +313,8 @@ export_on_stream! {
     }
 
     /// Copies rows of slices when their turn has come.
-    fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(what: *const Copy3D; stream) {
-        copy_3d(&get(what, "p")?, When::In(stream))
+    fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(what: In<'_, Copy3D>; stream) {
+        copy_3d(&what.get_as("p")?, When::In(stream))
     }
 
     /// Sets bytes when their turn has come.

@@ -1,18 +1,19 @@
 //! Devices.
 
-use crate::abi::{required, set};
+use c_abi::export;
+
 use crate::code::Code;
 use crate::context::{bind, count, device, primary, reset, set_device, start};
 use crate::driver;
-use crate::ffi::export;
+use crate::ffi::{In, Out};
 
 /// `cudaInitDeviceFlagsAreValid`
 const FLAGS_ARE_VALID: u32 = 1;
 
 export! {
     /// How many devices there are.
-    fn cudaGetDeviceCount(out: *mut i32) {
-        set(out, count()?, "count")
+    fn cudaGetDeviceCount(out: Out<'_, i32>) {
+        out.set_as(count()?, "count")
     }
 
     /// The device of the calling thread.
@@ -21,8 +22,8 @@ export! {
     }
 
     /// Which one that is.
-    fn cudaGetDevice(out: *mut i32) {
-        set(out, device()?, "device")
+    fn cudaGetDevice(out: Out<'_, i32>) {
+        out.set_as(device()?, "device")
     }
 
     /// Has a device ready, without choosing it.
@@ -39,9 +40,9 @@ export! {
     }
 
     /// All emulated devices are alike, so that the first is what any description fits best.
-    fn cudaChooseDevice(out: *mut i32, properties: *const u8) {
-        required(properties, "prop")?;
-        set(out, 0, "device")
+    fn cudaChooseDevice(out: Out<'_, i32>, properties: In<'_, u8>) {
+        properties.required_as("prop")?;
+        out.set_as(0, "device")
     }
 
     /// Ends what the calling thread's device has.
@@ -56,11 +57,11 @@ export! {
     }
 
     /// What that is.
-    fn cudaGetDeviceFlags(out: *mut u32) {
-        required(out, "flags")?;
+    fn cudaGetDeviceFlags(out: Out<'_, u32>) {
+        out.required_as("flags")?;
         let (number, mut flags, mut active) = (device()?, 0, 0);
         driver::cuDevicePrimaryCtxGetState(number, &mut flags, &mut active)?;
-        set(out, flags, "flags")
+        out.set_as(flags, "flags")
     }
 
     /// Lets the calling thread's device use memory of another.

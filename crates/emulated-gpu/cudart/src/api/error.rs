@@ -2,10 +2,11 @@
 
 use std::ffi::c_char;
 
-use crate::abi::set;
+use c_abi::export;
+
 use crate::code::Code;
 use crate::driver;
-use crate::ffi::{self, export};
+use crate::ffi::{self, Out};
 
 /// The last error of the calling thread, which is forgotten then.
 #[unsafe(no_mangle)]
@@ -36,17 +37,17 @@ const VERSION: i32 = 13_000;
 
 export! {
     /// The version of the runtime.
-    fn cudaRuntimeGetVersion(out: *mut i32) {
-        set(out, VERSION, "runtimeVersion")
+    fn cudaRuntimeGetVersion(out: Out<'_, i32>) {
+        out.set_as(VERSION, "runtimeVersion")
     }
 
     /// The newest version that the driver serves; 0 without one.
-    fn cudaDriverGetVersion(out: *mut i32) {
+    fn cudaDriverGetVersion(out: Out<'_, i32>) {
         let mut version = 0;
         if driver::cuDriverGetVersion(&mut version).is_err() {
             version = 0;
         }
-        set(out, version, "driverVersion")
+        out.set_as(version, "driverVersion")
     }
 
     /// A function of the driver's, as of this runtime's version.

@@ -1,11 +1,13 @@
 //! What is known of a kernel, and what may be asked of it.
 
-use crate::abi::{FunctionAttributes, LaunchConfig, get, required, set};
+use c_abi::export;
+
+use crate::abi::{FunctionAttributes, LaunchConfig};
 use crate::api::launch::driver_config;
 use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{In, Out, Result};
 use crate::registry::{is_kernel, kernel};
 
 /// The driver's numbers of attributes, in the order of `cudaFuncAttributes` behind its sizes.
@@ -30,8 +32,8 @@ fn known(done: Result) -> Result {
 
 export! {
     /// What a kernel needs.
-    fn cudaFuncGetAttributes(out: *mut FunctionAttributes, function: usize) {
-        required(out, "attr")?;
+    fn cudaFuncGetAttributes(out: Out<'_, FunctionAttributes>, function: usize) {
+        out.required_as("attr")?;
         let kernel = find(function)?;
         let attribute = |which: i32| {
             let mut value = 0;
@@ -47,7 +49,7 @@ export! {
         for (value, which) in all.numbers.iter_mut().zip(NUMBERS) {
             *value = attribute(which)?;
         }
-        set(out, all, "attr")
+        out.set_as(all, "attr")
     }
 
     /// Asks something of it; the driver's attributes have the same numbers.
@@ -76,8 +78,8 @@ export! {
     }
 
     /// How many parameters there are.
-    fn cudaFuncGetParamCount(function: usize, out: *mut usize) {
-        required(out, "paramCount")?;
+    fn cudaFuncGetParamCount(function: usize, out: Out<'_, usize>) {
+        out.required_as("paramCount")?;
         let kernel = find(function)?;
         let (mut offset, mut count) = (0usize, 0);
         let mut more = |index| {
@@ -91,7 +93,7 @@ export! {
                 Err(error) => return known(Err(error)),
             }
         }
-        set(out, count, "paramCount")
+        out.set_as(count, "paramCount")
     }
 
     /// The driver's function.
@@ -100,12 +102,12 @@ export! {
     }
 
     /// The driver's kernel.
-    fn cudaGetKernel(out: *mut usize, function: usize) {
+    fn cudaGetKernel(out: Out<'_, usize>, function: usize) {
         bind()?;
         if !is_kernel(function) {
             return Err(Code::INVALID_DEVICE_FUNCTION.because("no kernel is registered there"));
         }
-        set(out, kernel(function)?, "kernel")
+        out.set_as(kernel(function)?, "kernel")
     }
 
     /// How many blocks fit on a multiprocessor.
@@ -130,16 +132,16 @@ export! {
     }
 
     /// How large a cluster can be.
-    fn cudaOccupancyMaxPotentialClusterSize(out: usize, function: usize, config: *const LaunchConfig) {
+    fn cudaOccupancyMaxPotentialClusterSize(out: usize, function: usize, config: In<'_, LaunchConfig>) {
         let kernel = find(function)?;
-        let config = driver_config(&get(config, "launchConfig")?)?;
+        let config = driver_config(&config.get_as("launchConfig")?)?;
         known(driver::cuOccupancyMaxPotentialClusterSize(out, kernel, &raw const config as usize))
     }
 
     /// How many clusters fit on the device.
-    fn cudaOccupancyMaxActiveClusters(out: usize, function: usize, config: *const LaunchConfig) {
+    fn cudaOccupancyMaxActiveClusters(out: usize, function: usize, config: In<'_, LaunchConfig>) {
         let kernel = find(function)?;
-        let config = driver_config(&get(config, "launchConfig")?)?;
+        let config = driver_config(&config.get_as("launchConfig")?)?;
         known(driver::cuOccupancyMaxActiveClusters(out, kernel, &raw const config as usize))
     }
 }

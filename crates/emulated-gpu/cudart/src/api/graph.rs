@@ -1,20 +1,22 @@
 //! Nodes of graphs whose parameters the runtime writes otherwise than the driver, and what both make
 //! with fewer arguments.
 
-use crate::abi::{Copy3D, Extent, KernelNode, Pitched, get};
+use c_abi::export;
+
+use crate::abi::{Copy3D, Extent, KernelNode, Pitched};
 use crate::api::copy::driver_copy;
 use crate::context::{bind, current};
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{In, Result};
 use crate::registry::kernel;
 
 /// The parameters, with the driver's kernel.
 ///
 /// # Safety
 /// The addresses are the program's, as the driver's function wants them.
-unsafe fn node(parameters: *const KernelNode) -> Result<KernelNode> {
+unsafe fn node(parameters: In<'_, KernelNode>) -> Result<KernelNode> {
     bind()?;
-    let given = get(parameters, "pNodeParams")?;
+    let given = parameters.get_as("pNodeParams")?;
     Ok(KernelNode { function: kernel(given.function)?, ..given })
 }
 
@@ -47,29 +49,29 @@ export! {
 
     /// A launch.
     fn cudaGraphAddKernelNode(
-        out: usize, graph: usize, before: usize, count: usize, parameters: *const KernelNode
+        out: usize, graph: usize, before: usize, count: usize, parameters: In<'_, KernelNode>
     ) {
         let node = node(parameters)?;
         driver::cuGraphAddKernelNode(out, graph, before, count, &raw const node as usize)
     }
 
     /// Other parameters for a launch.
-    fn cudaGraphKernelNodeSetParams(at: usize, parameters: *const KernelNode) {
+    fn cudaGraphKernelNodeSetParams(at: usize, parameters: In<'_, KernelNode>) {
         let node = node(parameters)?;
         driver::cuGraphKernelNodeSetParams(at, &raw const node as usize)
     }
 
     /// The same, where the graph is ready.
-    fn cudaGraphExecKernelNodeSetParams(exec: usize, at: usize, parameters: *const KernelNode) {
+    fn cudaGraphExecKernelNodeSetParams(exec: usize, at: usize, parameters: In<'_, KernelNode>) {
         let node = node(parameters)?;
         driver::cuGraphExecKernelNodeSetParams(exec, at, &raw const node as usize)
     }
 
     /// A copy.
     fn cudaGraphAddMemcpyNode(
-        out: usize, graph: usize, before: usize, count: usize, copy: *const Copy3D
+        out: usize, graph: usize, before: usize, count: usize, copy: In<'_, Copy3D>
     ) {
-        add_copy(out, graph, before, count, &get(copy, "pCopyParams")?)
+        add_copy(out, graph, before, count, &copy.get_as("pCopyParams")?)
     }
 
     /// A copy of a range.
@@ -81,9 +83,9 @@ export! {
     }
 
     /// Other parameters for a copy.
-    fn cudaGraphMemcpyNodeSetParams(at: usize, copy: *const Copy3D) {
+    fn cudaGraphMemcpyNodeSetParams(at: usize, copy: In<'_, Copy3D>) {
         bind()?;
-        let copy = driver_copy(&get(copy, "pNodeParams")?)?;
+        let copy = driver_copy(&copy.get_as("pNodeParams")?)?;
         driver::cuGraphMemcpyNodeSetParams(at, &raw const copy as usize)
     }
 
@@ -95,8 +97,8 @@ export! {
     }
 
     /// The same, where the graph is ready.
-    fn cudaGraphExecMemcpyNodeSetParams(exec: usize, at: usize, copy: *const Copy3D) {
-        let copy = driver_copy(&get(copy, "pNodeParams")?)?;
+    fn cudaGraphExecMemcpyNodeSetParams(exec: usize, at: usize, copy: In<'_, Copy3D>) {
+        let copy = driver_copy(&copy.get_as("pNodeParams")?)?;
         driver::cuGraphExecMemcpyNodeSetParams(exec, at, &raw const copy as usize, current()?)
     }
 

@@ -1,10 +1,12 @@
 //! Nodes of graphs by one structure for all types, and the conditions by which some of them decide what runs.
 
-use crate::abi::{Copy3D, DriverCopy3D, KernelNode, get};
+use c_abi::export;
+
+use crate::abi::{Copy3D, DriverCopy3D, KernelNode};
 use crate::api::copy::driver_copy;
 use crate::context::current;
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{Out, Result};
 use crate::registry::kernel;
 
 /// Words of the union of a `cudaGraphNodeParams`.
@@ -53,20 +55,24 @@ fn union_of<T: Copy>(value: T) -> [usize; WORDS] {
 ///
 /// # Safety
 /// The addresses are the program's, as the driver's function wants them.
-unsafe fn with_driver_s(parameters: *mut AnyNode, call: impl FnOnce(usize) -> Result) -> Result {
+unsafe fn with_driver_s(
+    parameters: Out<'_, AnyNode>,
+    call: impl FnOnce(usize) -> Result,
+) -> Result {
     let context = current()?;
-    let given = get(parameters, "nodeParams")?;
+    parameters.required_as("nodeParams")?;
+    let given = parameters.get()?;
     let of_type = match given.node_type {
         0 => {
-            let node = get((&raw const given.of_type).cast::<KernelNode>(), "nodeParams")?;
+            let node = given.of_type.as_ptr().cast::<KernelNode>().read_unaligned();
             union_of(KernelNode { function: kernel(node.function)?, ..node })
         }
         1 => {
-            let node = get((&raw const given.of_type).cast::<CopyNode>(), "nodeParams")?;
+            let node = given.of_type.as_ptr().cast::<CopyNode>().read_unaligned();
             let CopyNode { flags, reserved: [reserved, ..], copy } = node;
             union_of(DriverCopyNode { flags, reserved, context, copy: driver_copy(&copy)? })
         }
-        _ => return call(parameters as usize),
+        _ => return call(parameters.address()),
     };
     let node = AnyNode { of_type, ..given };
     call(&raw const node as usize)
@@ -80,7 +86,7 @@ unsafe fn add(
     before: usize,
     edges: usize,
     count: usize,
-    parameters: *mut AnyNode,
+    parameters: Out<'_, AnyNode>,
 ) -> Result {
     with_driver_s(parameters, |node| {
         driver::cuGraphAddNode_v2(out, graph, before, edges, count, node)
@@ -90,25 +96,25 @@ unsafe fn add(
 export! {
     /// A node of any type.
     fn cudaGraphAddNode(
-        out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: *mut AnyNode
+        out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: Out<'_, AnyNode>
     ) {
         add(out, graph, before, edges, count, parameters)
     }
 
     /// The same for programs of CUDA 12.
     fn cudaGraphAddNode_v2(
-        out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: *mut AnyNode
+        out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: Out<'_, AnyNode>
     ) {
         add(out, graph, before, edges, count, parameters)
     }
 
     /// Other parameters for a node.
-    fn cudaGraphNodeSetParams(at: usize, parameters: *mut AnyNode) {
+    fn cudaGraphNodeSetParams(at: usize, parameters: Out<'_, AnyNode>) {
         with_driver_s(parameters, |node| driver::cuGraphNodeSetParams(at, node))
     }
 
     /// The same, where the graph is ready.
-    fn cudaGraphExecNodeSetParams(exec: usize, at: usize, parameters: *mut AnyNode) {
+    fn cudaGraphExecNodeSetParams(exec: usize, at: usize, parameters: Out<'_, AnyNode>) {
         with_driver_s(parameters, |node| driver::cuGraphExecNodeSetParams(exec, at, node))
     }
 

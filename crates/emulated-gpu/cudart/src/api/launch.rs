@@ -1,10 +1,12 @@
 //! Launches.
 
-use crate::abi::{Dim3, DriverLaunchConfig, LaunchConfig, get, per_thread};
+use c_abi::export;
+
+use crate::abi::{Dim3, DriverLaunchConfig, LaunchConfig, per_thread};
 use crate::code::Code;
 use crate::context::{bind, device};
 use crate::driver;
-use crate::ffi::{Result, export, export_on_stream};
+use crate::ffi::{In, Result, export_on_stream};
 use crate::registry::kernel;
 
 /// What there may be of each, as the device's attributes: blocks and threads along each axis, threads.
@@ -113,13 +115,13 @@ export_on_stream! {
 
 export! {
     /// Launches a kernel with attributes.
-    fn cudaLaunchKernelExC(config: *const LaunchConfig, function: usize, arguments: usize) {
-        launch(&get(config, "config")?, function, arguments)
+    fn cudaLaunchKernelExC(config: In<'_, LaunchConfig>, function: usize, arguments: usize) {
+        launch(&config.get_as("config")?, function, arguments)
     }
 
     /// The same, with stream 0 as the calling thread's own.
-    fn cudaLaunchKernelExC_ptsz(config: *const LaunchConfig, function: usize, arguments: usize) {
-        let config = get(config, "config")?;
+    fn cudaLaunchKernelExC_ptsz(config: In<'_, LaunchConfig>, function: usize, arguments: usize) {
+        let config = config.get_as("config")?;
         launch(&LaunchConfig { stream: per_thread(config.stream), ..config }, function, arguments)
     }
 }

@@ -1,10 +1,12 @@
 //! Memory: where the runtime is kinder than the driver to what is empty.
 
-use crate::abi::{Extent, Pitched, PointerAttributes, required, set};
+use c_abi::export;
+
+use crate::abi::{Extent, Pitched, PointerAttributes};
 use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{Out, Result};
 
 /// An element of rows, for which they are aligned.
 const ELEMENT: u32 = 4;
@@ -54,13 +56,13 @@ fn describe(address: usize) -> PointerAttributes {
 
 export! {
     /// Memory of the device's; none is asked for and given.
-    fn cudaMalloc(out: *mut usize, bytes: usize) {
+    fn cudaMalloc(out: Out<'_, usize>, bytes: usize) {
         bind()?;
-        required(out, "devPtr")?;
+        out.required_as("devPtr")?;
         if bytes == 0 {
-            return set(out, 0, "devPtr");
+            return out.set_as(0, "devPtr");
         }
-        driver::cuMemAlloc_v2(out as usize, bytes)
+        driver::cuMemAlloc_v2(out.address(), bytes)
     }
 
     /// Gives it back; null is nothing.
@@ -70,31 +72,31 @@ export! {
     }
 
     /// Rows that begin at good addresses.
-    fn cudaMallocPitch(out: *mut usize, pitch: *mut usize, width: usize, height: usize) {
+    fn cudaMallocPitch(out: Out<'_, usize>, pitch: Out<'_, usize>, width: usize, height: usize) {
         bind()?;
-        required(out, "devPtr")?;
-        required(pitch, "pitch")?;
+        out.required_as("devPtr")?;
+        pitch.required_as("pitch")?;
         let made = pitched(width, height)?;
-        set(out, made.address, "devPtr")?;
-        set(pitch, made.pitch, "pitch")
+        out.set_as(made.address, "devPtr")?;
+        pitch.set_as(made.pitch, "pitch")
     }
 
     /// The same in three dimensions.
-    fn cudaMalloc3D(out: *mut Pitched, extent: Extent) {
+    fn cudaMalloc3D(out: Out<'_, Pitched>, extent: Extent) {
         bind()?;
-        required(out, "pitchedDevPtr")?;
+        out.required_as("pitchedDevPtr")?;
         let rows = extent.height.checked_mul(extent.depth);
         let rows = rows.ok_or_else(|| Code::INVALID_VALUE.because("the extent is too large"))?;
-        set(out, Pitched { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
+        out.set_as(Pitched { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
     }
 
     /// Memory of the host's that the device can read.
-    fn cudaMallocHost(out: *mut usize, bytes: usize) {
+    fn cudaMallocHost(out: Out<'_, usize>, bytes: usize) {
         host_alloc(out, bytes, 0)
     }
 
     /// The same, with flags, which are the driver's.
-    fn cudaHostAlloc(out: *mut usize, bytes: usize, flags: u32) {
+    fn cudaHostAlloc(out: Out<'_, usize>, bytes: usize, flags: u32) {
         host_alloc(out, bytes, flags)
     }
 
@@ -105,19 +107,19 @@ export! {
     }
 
     /// What is known of an address.
-    fn cudaPointerGetAttributes(out: *mut PointerAttributes, address: usize) {
+    fn cudaPointerGetAttributes(out: Out<'_, PointerAttributes>, address: usize) {
         bind()?;
-        set(out, describe(address), "attributes")
+        out.set_as(describe(address), "attributes")
     }
 }
 
 /// # Safety
 /// `out` is null or the program's, to be written.
-unsafe fn host_alloc(out: *mut usize, bytes: usize, flags: u32) -> Result {
+unsafe fn host_alloc(out: Out<'_, usize>, bytes: usize, flags: u32) -> Result {
     bind()?;
-    required(out, "ptr")?;
+    out.required_as("ptr")?;
     if bytes == 0 {
-        return set(out, 0, "ptr");
+        return out.set_as(0, "ptr");
     }
-    driver::cuMemHostAlloc(out as usize, bytes, flags)
+    driver::cuMemHostAlloc(out.address(), bytes, flags)
 }

@@ -1,11 +1,12 @@
 //! `cudaDeviceProp`, in the two layouts that it has had: that of CUDA 12, of which programs ask
 //! `cudaGetDeviceProperties_v2`, and that of CUDA 13.
 
-use crate::abi::required;
+use c_abi::export;
+
 use crate::code::Code;
 use crate::context::count;
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{Out, Result};
 
 /// A run of fields. Numbers are the driver's of its attributes.
 #[derive(Clone, Copy, Debug)]
@@ -122,21 +123,19 @@ fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
 
 /// # Safety
 /// `out` is null, or has room for these fields.
-unsafe fn write(out: *mut u8, fields: &[Fields], device: i32) -> Result {
-    required(out, "prop")?;
-    let bytes = lay_out(fields, device)?;
-    std::ptr::copy_nonoverlapping(bytes.as_ptr(), out, bytes.len());
-    Ok(())
+unsafe fn write(out: Out<'_, u8>, fields: &[Fields], device: i32) -> Result {
+    out.required_as("prop")?;
+    out.set_list(&lay_out(fields, device)?)
 }
 
 export! {
     /// What a device has, as CUDA 13 lays it out.
-    fn cudaGetDeviceProperties(out: *mut u8, device: i32) {
+    fn cudaGetDeviceProperties(out: Out<'_, u8>, device: i32) {
         write(out, OF_13, device)
     }
 
     /// What a device has, as CUDA 12 lays it out.
-    fn cudaGetDeviceProperties_v2(out: *mut u8, device: i32) {
+    fn cudaGetDeviceProperties_v2(out: Out<'_, u8>, device: i32) {
         write(out, OF_12, device)
     }
 }

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 
-use crate::abi::{Dim3, set};
+use c_abi::export;
+
+use crate::abi::Dim3;
 use crate::code::Code;
 use crate::context;
-use crate::ffi::{export, guard};
+use crate::ffi::{Out, guard};
 use crate::registry;
 
 /// Takes in a fatbin, by the structure around it.
@@ -127,25 +129,25 @@ pub(crate) extern "C" fn __cudaPushCallConfiguration(
 export! {
     /// Gives it to the stub.
     fn __cudaPopCallConfiguration(
-        grid: *mut Dim3, block: *mut Dim3, shared: *mut usize, stream: *mut usize
+        grid: Out<'_, Dim3>, block: Out<'_, Dim3>, shared: Out<'_, usize>, stream: Out<'_, usize>
     ) {
         let last = CONFIGURATIONS.with_borrow_mut(Vec::pop);
         let last = last.ok_or_else(|| {
             Code::MISSING_CONFIGURATION.because("a kernel was called without <<<…>>>")
         })?;
-        set(grid, last.grid, "gridDim")?;
-        set(block, last.block, "blockDim")?;
-        set(shared, last.shared, "sharedMem")?;
-        set(stream, last.stream, "stream")
+        grid.set_as(last.grid, "gridDim")?;
+        block.set_as(last.block, "blockDim")?;
+        shared.set_as(last.shared, "sharedMem")?;
+        stream.set_as(last.stream, "stream")
     }
 
     /// The handle of a kernel: the function itself, which stays what it is when a device is reset.
-    fn __cudaGetKernel(out: *mut usize, host: usize) {
+    fn __cudaGetKernel(out: Out<'_, usize>, host: usize) {
         if !registry::is_kernel(host) {
             return Err(Code::INVALID_DEVICE_FUNCTION.because(format!(
                 "no kernel is registered at {host:#x}"
             )));
         }
-        set(out, host, "kernel")
+        out.set_as(host, "kernel")
     }
 }

@@ -1,10 +1,11 @@
 //! Variables of a program's device code, by the host's variable that stands for each.
 
-use crate::abi::set;
+use c_abi::export;
+
 use crate::api::copy::{When, copy};
 use crate::code::Code;
 use crate::context::bind;
-use crate::ffi::{Result, export, export_on_stream};
+use crate::ffi::{Out, Result, export_on_stream};
 use crate::registry::variable;
 
 /// `cudaMemcpyKind`s.
@@ -60,15 +61,15 @@ unsafe fn from_symbol(
 
 export! {
     /// Where a variable is on the calling thread's device.
-    fn cudaGetSymbolAddress(out: *mut usize, symbol: usize) {
+    fn cudaGetSymbolAddress(out: Out<'_, usize>, symbol: usize) {
         bind()?;
-        set(out, variable(symbol)?.0, "devPtr")
+        out.set_as(variable(symbol)?.0, "devPtr")
     }
 
     /// How many bytes it has.
-    fn cudaGetSymbolSize(out: *mut usize, symbol: usize) {
+    fn cudaGetSymbolSize(out: Out<'_, usize>, symbol: usize) {
         bind()?;
-        set(out, variable(symbol)?.1, "size")
+        out.set_as(variable(symbol)?.1, "size")
     }
 
     /// Writes to it.

@@ -2,16 +2,17 @@
 
 use std::ffi::c_int;
 
+use c_abi::export;
+
 use crate::abi::texture::{
     Channels, DriverResource, DriverTexture, DriverView, Linear, PitchedMemory, Resource,
     ResourceUnion, Texture, View,
 };
-use crate::abi::{get, required, set};
 use crate::channels;
 use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
-use crate::ffi::{Result, export};
+use crate::ffi::{In, Out, Result};
 
 /// `cudaResourceType`, and `CUresourcetype`.
 const ARRAY: i32 = 0;
@@ -134,21 +135,21 @@ fn told_texture(found: &DriverTexture) -> Texture {
 export! {
     /// A texture: what is read, and how.
     fn cudaCreateTextureObject(
-        out: *mut u64, given: *const Resource, how: *const Texture, view: *const View
+        out: Out<'_, u64>, given: In<'_, Resource>, how: In<'_, Texture>, view: In<'_, View>
     ) {
         bind()?;
-        required(out, "pTexObject")?;
-        let resource = resource(&get(given, "pResDesc")?)?;
-        let texture = texture(&get(how, "pTexDesc")?)?;
+        out.required_as("pTexObject")?;
+        let resource = resource(&given.get_as("pResDesc")?)?;
+        let texture = texture(&how.get_as("pTexDesc")?)?;
         let mut all = DriverView::default();
         let view = if view.is_null() {
             0
         } else {
-            all.view = get(view, "pResViewDesc")?;
+            all.view = view.get_as("pResViewDesc")?;
             &raw const all as usize
         };
         driver::cuTexObjectCreate(
-            out as usize,
+            out.address(),
             &raw const resource as usize,
             &raw const texture as usize,
             view,
@@ -162,38 +163,38 @@ export! {
     }
 
     /// What it was made of.
-    fn cudaGetTextureObjectResourceDesc(out: *mut Resource, texture: u64) {
+    fn cudaGetTextureObjectResourceDesc(out: Out<'_, Resource>, texture: u64) {
         bind()?;
-        required(out, "pResDesc")?;
+        out.required_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuTexObjectGetResourceDesc(&raw mut found as usize, texture)?;
-        set(out, told(&found), "pResDesc")
+        out.set_as(told(&found), "pResDesc")
     }
 
     /// How it is read.
-    fn cudaGetTextureObjectTextureDesc(out: *mut Texture, texture: u64) {
+    fn cudaGetTextureObjectTextureDesc(out: Out<'_, Texture>, texture: u64) {
         bind()?;
-        required(out, "pTexDesc")?;
+        out.required_as("pTexDesc")?;
         let mut found = DriverTexture::default();
         driver::cuTexObjectGetTextureDesc(&raw mut found as usize, texture)?;
-        set(out, told_texture(&found), "pTexDesc")
+        out.set_as(told_texture(&found), "pTexDesc")
     }
 
     /// The view that it was made with.
-    fn cudaGetTextureObjectResourceViewDesc(out: *mut View, texture: u64) {
+    fn cudaGetTextureObjectResourceViewDesc(out: Out<'_, View>, texture: u64) {
         bind()?;
-        required(out, "pResViewDesc")?;
+        out.required_as("pResViewDesc")?;
         let mut found = DriverView::default();
         driver::cuTexObjectGetResourceViewDesc(&raw mut found as usize, texture)?;
-        set(out, found.view, "pResViewDesc")
+        out.set_as(found.view, "pResViewDesc")
     }
 
     /// A surface: an array that is read and written.
-    fn cudaCreateSurfaceObject(out: *mut u64, given: *const Resource) {
+    fn cudaCreateSurfaceObject(out: Out<'_, u64>, given: In<'_, Resource>) {
         bind()?;
-        required(out, "pSurfObject")?;
-        let resource = resource(&get(given, "pResDesc")?)?;
-        driver::cuSurfObjectCreate(out as usize, &raw const resource as usize)
+        out.required_as("pSurfObject")?;
+        let resource = resource(&given.get_as("pResDesc")?)?;
+        driver::cuSurfObjectCreate(out.address(), &raw const resource as usize)
     }
 
     /// It is not used any longer.
@@ -203,11 +204,11 @@ export! {
     }
 
     /// What it was made of.
-    fn cudaGetSurfaceObjectResourceDesc(out: *mut Resource, surface: u64) {
+    fn cudaGetSurfaceObjectResourceDesc(out: Out<'_, Resource>, surface: u64) {
         bind()?;
-        required(out, "pResDesc")?;
+        out.required_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuSurfObjectGetResourceDesc(&raw mut found as usize, surface)?;
-        set(out, told(&found), "pResDesc")
+        out.set_as(told(&found), "pResDesc")
     }
 }
