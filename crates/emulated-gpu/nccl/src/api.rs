@@ -2,12 +2,14 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::arguments::{Config, check_buffer, check_config, data_type, required, set};
+use c_abi::{Fault, export};
+
+use crate::arguments::{Config, check_buffer, check_config, data_type};
 use crate::collective::Collective;
 use crate::communicator::{Communicator, Handle, check_ranks, find};
-use crate::driver::contexts;
+use crate::driver;
 use crate::element::DataType;
-use crate::ffi::{Code, Error, Result, export};
+use crate::ffi::{Code, Error, In, Out, Result};
 use crate::group::{self, Asked, Creation, Start};
 use crate::id::UniqueId;
 use crate::operation::{Agreed, NcclCollective};
@@ -49,7 +51,7 @@ fn collective(
         let (send, receive) = (send as u64, receive as u64);
         let asked = Collective { agreed, reduction, send, receive };
         let (sends, receives) = asked.counts(own.ranks(), own.rank());
-        contexts()?.within(own.context, || {
+        driver::within(own.context, || {
             check_buffer(send, sends, data_type, "sendbuff")?;
             check_buffer(receive, receives, data_type, "recvbuff")
         })?;
@@ -72,8 +74,7 @@ fn transfer(
         let data_type = data_type(number)?;
         let count = count as u64;
         let peer = rank_of(&own, peer, "peer")?;
-        contexts()?
-            .within(own.context, || check_buffer(address, count, data_type, "the buffer"))?;
+        driver::within(own.context, || check_buffer(address, count, data_type, "the buffer"))?;
         Ok(Asked::Transfer(Transfer { sends, peer, address, count, data_type }))
     })
 }
@@ -81,17 +82,15 @@ fn transfer(
 /// Joins the ranks of an id.
 ///
 /// # Safety
-/// `comm` is null, or writable for a handle until the group ends.
-unsafe fn join(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
-    required(comm, "comm")?;
+/// `comm` is writable until the group ends.
+unsafe fn join(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) -> Result {
+    comm.required_as("comm")?;
     let ranks = check_ranks(ranks, rank)?;
-    let place = contexts()?.current()?;
-    let start = Start { creation: Creation::Join { id, ranks, place }, out: comm };
+    let place = driver::current()?;
+    comm.set_as(0, "comm")?;
+    let start = Start { creation: Creation::Join { id, ranks, place }, out: comm.as_ptr() };
     // SAFETY: the caller's promise.
-    unsafe {
-        set(comm, 0, "comm")?;
-        group::begin(vec![start])
-    }
+    unsafe { group::begin(vec![start]) }
 }
 
 fn forget(comm: Handle, abort: bool) -> Result {
@@ -104,59 +103,55 @@ fn forget(comm: Handle, abort: bool) -> Result {
 
 export! {
     /// The version, coded as `NCCL_VERSION` does.
-    fn ncclGetVersion / pncclGetVersion(version: *mut c_int) {
-        // SAFETY: the caller's promise.
-        unsafe { set(version, VERSION, "version") }
+    fn ncclGetVersion / pncclGetVersion(version: Out<'_, c_int>) {
+        version.set_as(VERSION, "version")
     }
 
     /// A new id.
-    fn ncclGetUniqueId / pncclGetUniqueId(id: *mut UniqueId) {
-        // SAFETY: the caller's promise.
-        unsafe { set(id, UniqueId::new()?, "uniqueId") }
+    fn ncclGetUniqueId / pncclGetUniqueId(id: Out<'_, UniqueId>) {
+        id.set_as(UniqueId::new()?, "uniqueId")
     }
 
     /// Joins the ranks of an id.
-    fn ncclCommInitRank / pncclCommInitRank(comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int) {
+    fn ncclCommInitRank / pncclCommInitRank(comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int) {
         // SAFETY: the caller's promise.
         unsafe { join(comm, ranks, id, rank) }
     }
 
     /// The same, with a configuration.
     fn ncclCommInitRankConfig / pncclCommInitRankConfig(
-        comm: *mut Handle, ranks: c_int, id: UniqueId, rank: c_int, config: *const Config
+        comm: Out<'_, Handle>, ranks: c_int, id: UniqueId, rank: c_int, config: In<'_, Config>
     ) {
+        check_config(config)?;
         // SAFETY: the caller's promise.
-        unsafe {
-            check_config(config)?;
-            join(comm, ranks, id, rank)
-        }
+        unsafe { join(comm, ranks, id, rank) }
     }
 
     /// The same, with several ids, of which the first serves.
     fn ncclCommInitRankScalable / pncclCommInitRankScalable(
-        comm: *mut Handle, ranks: c_int, rank: c_int, count: c_int, ids: *const UniqueId,
-        config: *const Config
+        comm: Out<'_, Handle>, ranks: c_int, rank: c_int, count: c_int, ids: In<'_, UniqueId>,
+        config: In<'_, Config>
     ) {
-        required(ids, "commIds")?;
+        ids.required_as("commIds")?;
         if count < 1 {
             return Err(Error::argument(format!("nId is {count}: there has to be an id")));
         }
-        // SAFETY: the caller's promise; ids are bytes, at any address.
-        unsafe {
-            check_config(config)?;
-            join(comm, ranks, ids.read(), rank)
-        }
+        check_config(config)?;
+        // SAFETY: the caller's promise.
+        unsafe { join(comm, ranks, ids.get()?, rank) }
     }
 
     /// Communicators of all of these devices, in one process.
-    fn ncclCommInitAll / pncclCommInitAll(comms: *mut Handle, count: c_int, devices: *const c_int) {
-        required(comms, "comm")?;
+    fn ncclCommInitAll / pncclCommInitAll(comms: Out<'_, Handle>, count: c_int, devices: In<'_, c_int>) {
+        comms.required_as("comm")?;
         let (ranks, _) = check_ranks(count, 0)?;
-        let contexts = contexts()?;
-        // SAFETY: the caller's promise.
-        let device = |rank: usize| if devices.is_null() { rank as c_int } else { unsafe { devices.add(rank).read_unaligned() } };
-        let list: Vec<c_int> = (0..ranks).map(device).collect();
-        let there = contexts.devices()?;
+        let list: Vec<c_int> = if devices.is_null() {
+            (0..ranks as c_int).collect()
+        } else {
+            // SAFETY: the caller's promise: one for each rank.
+            unsafe { devices.elements(ranks)? }.collect()
+        };
+        let there = driver::devices()?;
         if let Some(wrong) = list.iter().find(|device| !(0..there).contains(*device)) {
             return Err(Error::argument(format!(
                 "there is no device {wrong}: there are {there} (EMULATED_GPU_DEVICES says how many)"
@@ -165,9 +160,9 @@ export! {
         let id = UniqueId::new()?;
         let mut starts = Vec::new();
         for (rank, &device) in list.iter().enumerate() {
-            let place = (contexts.primary(device)?, device);
+            let place = (driver::primary(device)?, device);
             // SAFETY: the caller's promise: there is a place for each.
-            let out = unsafe { comms.add(rank) };
+            let out = unsafe { comms.offset(rank) }.as_ptr();
             starts.push(Start { creation: Creation::Join { id, ranks: (ranks, rank), place }, out });
         }
         // SAFETY: as above.
@@ -176,18 +171,15 @@ export! {
 
     /// A communicator of the ranks that give the same colour.
     fn ncclCommSplit / pncclCommSplit(
-        comm: Handle, color: c_int, key: c_int, out: *mut Handle, config: *const Config
+        comm: Handle, color: c_int, key: c_int, out: Out<'_, Handle>, config: In<'_, Config>
     ) {
-        required(out, "newcomm")?;
-        // SAFETY: the caller's promise.
-        unsafe {
-            check_config(config)?;
-            set(out, 0, "newcomm")?;
-        }
+        out.required_as("newcomm")?;
+        check_config(config)?;
+        out.set_as(0, "newcomm")?;
         let whole = find(comm)?;
         whole.check()?;
         // SAFETY: the caller's promise.
-        unsafe { group::begin(vec![Start { creation: Creation::Split { whole, color, key }, out }]) }
+        unsafe { group::begin(vec![Start { creation: Creation::Split { whole, color, key }, out: out.as_ptr() }]) }
     }
 
     /// No more calls; what stands in streams goes on.
@@ -209,87 +201,78 @@ export! {
     }
 
     /// What has gone wrong since, on whatever rank.
-    fn ncclCommGetAsyncError / pncclCommGetAsyncError(comm: Handle, error: *mut c_int) {
+    fn ncclCommGetAsyncError / pncclCommGetAsyncError(comm: Handle, error: Out<'_, c_int>) {
         let code = find(comm)?.error().map_or(Code::Success, |error| error.code);
-        // SAFETY: the caller's promise.
-        unsafe { set(error, code as c_int, "asyncError") }
+        error.set_as(code as c_int, "asyncError")
     }
 
     /// How many ranks there are.
-    fn ncclCommCount / pncclCommCount(comm: Handle, count: *mut c_int) {
-        // SAFETY: the caller's promise.
-        unsafe { set(count, find(comm)?.ranks() as c_int, "count") }
+    fn ncclCommCount / pncclCommCount(comm: Handle, count: Out<'_, c_int>) {
+        count.set_as(find(comm)?.ranks() as c_int, "count")
     }
 
     /// The device of this rank.
-    fn ncclCommCuDevice / pncclCommCuDevice(comm: Handle, device: *mut c_int) {
-        // SAFETY: the caller's promise.
-        unsafe { set(device, find(comm)?.device, "device") }
+    fn ncclCommCuDevice / pncclCommCuDevice(comm: Handle, device: Out<'_, c_int>) {
+        device.set_as(find(comm)?.device, "device")
     }
 
     /// Which rank this is.
-    fn ncclCommUserRank / pncclCommUserRank(comm: Handle, rank: *mut c_int) {
-        // SAFETY: the caller's promise.
-        unsafe { set(rank, find(comm)?.rank() as c_int, "rank") }
+    fn ncclCommUserRank / pncclCommUserRank(comm: Handle, rank: Out<'_, c_int>) {
+        rank.set_as(find(comm)?.rank() as c_int, "rank")
     }
 
     /// Registers a buffer, which makes nothing faster here.
     fn ncclCommRegister / pncclCommRegister(
-        comm: Handle, buffer: *mut c_void, size: usize, handle: *mut *mut c_void
+        comm: Handle, buffer: *mut c_void, size: usize, handle: Out<'_, *mut c_void>
     ) {
         let own = find(comm)?;
         own.check()?;
-        contexts()?.within(own.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
-        // SAFETY: the caller's promise.
-        unsafe { set(handle, buffer, "handle") }
+        driver::within(own.context, || check_buffer(buffer as u64, size as u64, DataType::Uint8, "buff"))?;
+        handle.set_as(buffer, "handle")
     }
 
     /// Takes that back.
     fn ncclCommDeregister / pncclCommDeregister(comm: Handle, handle: *mut c_void) {
         find(comm)?;
-        required(handle, "handle")
+        if handle.is_null() { Err(Fault::Null("handle").into()) } else { Ok(()) }
     }
 
     /// Device memory.
-    fn ncclMemAlloc / pncclMemAlloc(pointer: *mut *mut c_void, size: usize) {
-        required(pointer, "ptr")?;
-        let contexts = contexts()?;
-        contexts.current()?;
-        // SAFETY: the caller's promise.
-        unsafe { set(pointer, contexts.allocate(size)? as *mut c_void, "ptr") }
+    fn ncclMemAlloc / pncclMemAlloc(pointer: Out<'_, *mut c_void>, size: usize) {
+        pointer.required_as("ptr")?;
+        driver::current()?;
+        pointer.set_as(driver::allocate(size)? as *mut c_void, "ptr")
     }
 
     /// Gives it back.
     fn ncclMemFree / pncclMemFree(pointer: *mut c_void) {
         // SAFETY: the caller's promise.
-        unsafe { contexts()?.free(pointer) }
+        unsafe { driver::free(pointer) }
     }
 
     /// An operation that multiplies by a factor and adds.
     fn ncclRedOpCreatePreMulSum / pncclRedOpCreatePreMulSum(
-        op: *mut u32, scalar: *const c_void, number: c_int, residence: c_int, comm: Handle
+        op: Out<'_, u32>, scalar: In<'_, u8>, number: c_int, residence: c_int, comm: Handle
     ) {
-        required(op, "op")?;
-        required(scalar, "scalar")?;
+        op.required_as("op")?;
+        scalar.required_as("scalar")?;
         let own = find(comm)?;
         let data_type = data_type(number)?;
         let factor = match residence {
             0 => {
-                contexts()?.within(own.context, || check_buffer(scalar as u64, 1, data_type, "scalar"))?;
-                Factor::At(scalar as u64)
+                driver::within(own.context, || check_buffer(scalar.address() as u64, 1, data_type, "scalar"))?;
+                Factor::At(scalar.address() as u64)
             }
             1 => {
                 let mut bytes = [0; 8];
                 // SAFETY: the caller's promise: an element of the type.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(scalar.cast(), bytes.as_mut_ptr(), data_type.size());
-                }
+                let element = unsafe { scalar.elements(data_type.size())? };
+                bytes.iter_mut().zip(element).for_each(|(to, from)| *to = from);
                 Factor::Known(bytes)
             }
             _ => return Err(Error::argument(format!("residence is {residence}: 0 or 1"))),
         };
-        // SAFETY: the caller's promise.
-        unsafe { set(op, own.add_reduction(factor), "op") }
+        op.set_as(own.add_reduction(factor), "op")
     }
 
     /// Takes it back; what stands in streams has it still.

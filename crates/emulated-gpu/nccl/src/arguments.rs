@@ -5,12 +5,13 @@ use std::ffi::c_int;
 use emulated_blas::driver;
 
 use crate::element::DataType;
-use crate::ffi::{Error, Result};
+use crate::ffi::{Error, In, Result};
 
 /// `NCCL_API_MAGIC`
 const MAGIC: u32 = 0xcafe_beef;
 
 /// What `ncclConfig_t` begins with in every version.
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Config {
     size: usize,
@@ -19,44 +20,12 @@ pub(crate) struct Config {
     blocking: c_int,
 }
 
-/// Whether there is a place at all.
-///
-/// # Errors
-/// `ncclInvalidArgument`
-pub(crate) fn required<T>(pointer: *const T, what: &str) -> Result {
-    if pointer.is_null() {
-        return Err(Error::argument(format!("{what} is null")));
-    }
-    Ok(())
-}
-
-/// Writes a value where a program wants it, at whatever address.
-///
-/// # Errors
-/// `ncclInvalidArgument` if the pointer is null.
-///
-/// # Safety
-/// The pointer is null, or writable for a value.
-pub(crate) unsafe fn set<T>(pointer: *mut T, value: T, what: &str) -> Result {
-    required(pointer, what)?;
-    // SAFETY: the caller's promise.
-    unsafe { pointer.write_unaligned(value) };
-    Ok(())
-}
-
 /// Checks a configuration, where there is one.
 ///
 /// # Errors
 /// `ncclInvalidArgument` if it is not initialised, or `blocking` is no flag.
-///
-/// # Safety
-/// The pointer is null, or readable for a configuration.
-pub(crate) unsafe fn check_config(config: *const Config) -> Result {
-    if config.is_null() {
-        return Ok(());
-    }
-    // SAFETY: the caller's promise.
-    let Config { magic, blocking, .. } = unsafe { config.read_unaligned() };
+pub(crate) fn check_config(config: In<'_, Config>) -> Result {
+    let Some(Config { magic, blocking, .. }) = config.get_if_given() else { return Ok(()) };
     if magic != MAGIC {
         return Err(Error::argument("config was not initialised with NCCL_CONFIG_INITIALIZER"));
     }

@@ -1,11 +1,15 @@
-//! The foreign function interface between C and Rust: codes, and what is said of an error.
+//! The foreign function interface between C and Rust: codes, pointers, and what is said of an error.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
-use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use c_abi::Fault;
 use emulated_blas::{Rejection, Status};
+
+/// What C gets.
+pub(crate) type ReturnCode = c_int;
+pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
+pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
 
 /// `ncclResult_t`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +76,17 @@ impl From<Rejection> for Error {
     }
 }
 
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let code = match fault {
+            Fault::Null(_) => Code::InvalidArgument,
+            Fault::Panic => Code::Internal,
+            _ => Code::UnhandledCuda,
+        };
+        Self::new(code, fault.to_string())
+    }
+}
+
 thread_local! {
     /// `ncclGetLastError`: a text stays until the next one takes its place.
     static LAST: RefCell<CString> = RefCell::default();
@@ -82,53 +97,16 @@ pub(crate) fn last_error() -> *const c_char {
     LAST.with_borrow(|text| text.as_ptr())
 }
 
-/// Reports something on standard error. It is written in one piece, so that lines of other libraries and
-/// ranks don't cut it.
+/// Reports something on standard error.
 pub(crate) fn say(line: &str) {
-    let line = format!("emulated NCCL: {line}\n");
-    // If that is full or closed, nothing can be done about it.
-    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    c_abi::say("emulated NCCL", line);
 }
 
-/// Runs the body of an exported function, and makes a code of what comes of it; a panic never crosses
-/// into the caller's C.
-pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> c_int {
-    let error = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => return Code::Success as c_int,
-        Ok(Err(error)) => error,
-        Err(_) => Error::new(Code::Internal, "an internal error, which is a fault of this library"),
-    };
+/// Runs the body of an exported function, and makes a code of what comes of it.
+pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> ReturnCode {
+    let Err(error) = c_abi::guard(body) else { return Code::Success as c_int };
     let line = format!("{function}: {}", error.why);
     say(&line);
     LAST.with_borrow_mut(|text| *text = CString::new(line).unwrap_or_default());
     error.code as c_int
 }
-
-/// Declares exported functions that return a code, with the name that NVIDIA gives each for profilers
-/// besides.
-macro_rules! export {
-    ($(
-        $(#[$meta:meta])*
-        fn $name:ident / $profiled:ident ($($argument:ident: $type:ty),* $(,)?) $body:block
-    )*) => {$(
-        $(#[$meta])*
-        ///
-        /// # Safety
-        /// As NVIDIA's documentation of the function has it.
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
-            $crate::ffi::guard(stringify!($name), move || $body)
-        }
-
-        /// The same.
-        ///
-        /// # Safety
-        /// As above.
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $profiled($($argument: $type),*) -> std::ffi::c_int {
-            // SAFETY: the caller's promise.
-            unsafe { $name($($argument),*) }
-        }
-    )*};
-}
-pub(crate) use export;

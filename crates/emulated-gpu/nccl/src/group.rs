@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use emulated_blas::{Run, StreamHandle, Work, driver};
+use emulated_blas::{Run, StreamHandle, Work};
 
 use crate::collective::{Collective, ended};
 use crate::communicator::{Communicator, Handle};
-use crate::driver::{Context, contexts};
+use crate::driver::{self, Context};
 use crate::ffi::{Error, Result};
 use crate::id::UniqueId;
 use crate::meeting::rest;
@@ -184,11 +184,10 @@ impl Piece {
     fn launch(self) -> Result {
         let Self { own, streams, list } = self;
         let Some((&first, others)) = streams.split_first() else { return Ok(()) };
-        let contexts = contexts()?;
-        contexts.within(own.context, || {
-            others.iter().try_for_each(|other| contexts.order(*other, first))?;
+        driver::within(own.context, || {
+            others.iter().try_for_each(|other| driver::order(*other, first))?;
             launch(&own, first, list)?;
-            others.iter().try_for_each(|other| contexts.order(first, *other))
+            others.iter().try_for_each(|other| driver::order(first, *other))
         })
     }
 }
@@ -244,7 +243,7 @@ fn check_own_letters(own: &Communicator, list: &[Asked]) -> Result {
 /// Puts work into a stream of the current context.
 fn launch(own: &Arc<Communicator>, stream: usize, list: Vec<Asked>) -> Result {
     let name = if let [one] = &list[..] { one.name() } else { "ncclGroupEnd" };
-    let driver = driver()?;
+    let driver = emulated_blas::driver()?;
     // A graph's work has no place among the calls: it runs when the graph does.
     let captured = driver.is_capturing(StreamHandle(stream))?;
     let ticket = (!captured).then(|| own.tickets.fetch_add(1, Relaxed));

@@ -41,17 +41,4 @@ mod region;
 mod shared_file;
 mod split;
 
-use std::path::PathBuf;
-
-pub use emulated_blas::NotFound;
-
-/// The name of the file.
-pub const FILE: &str = "libemulated_nccl.so";
-
-/// The absolute path of the shared library that was built with the running program.
-///
-/// # Errors
-/// When it is not beside it.
-pub fn library_path() -> Result<PathBuf, NotFound> {
-    emulated_blas::library_beside_program(FILE)
-}
+c_abi::library_file!("libemulated_nccl.so");
