@@ -8,6 +8,7 @@
 )]
 
 pub(crate) mod copy;
+pub(crate) mod enumeration;
 pub(crate) mod error;
 pub(crate) mod ffi;
 pub(crate) mod green_context;

@@ -1,11 +1,12 @@
 //! Devices and their properties.
 
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
 use crate::abi::{Device, Out, Text};
 use crate::api::driver::driver;
 use crate::device::limits::{BLOCK, BLOCK_THREADS, GRID};
-use crate::device::{self, bus, name, place, uuid};
+use crate::device::{attributes, bus, name, place, uuid};
 
 /// `CUdevprop`
 #[repr(C)]
@@ -22,10 +23,6 @@ pub(crate) struct Properties {
     clock: i32,
     texture: i32,
 }
-
-/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`, which are chosen.
-const MAJOR: i32 = 75;
-const MINOR: i32 = 76;
 
 /// How many there are.
 ///
@@ -57,13 +54,15 @@ pub(crate) fn check(device: i32) -> Result<u32> {
 /// # Errors
 /// `INVALID_VALUE` for what is none.
 fn attribute(which: i32, device: Device) -> Result<i32> {
-    device::attribute(which, device, driver()?.hardware.memory())
+    let hardware = &driver()?.hardware;
+    attributes::attribute(which, device, &hardware.settings, hardware.memory())
 }
 
-/// The card's compute capability.
-fn capability() -> Result<(i32, i32)> {
-    let number = driver()?.hardware.settings.capability as i32;
-    Ok((number / 10, number % 10))
+enumeration! {
+    /// `CUdevice_P2PAttribute`
+    PeerAttribute, "pairs of devices have no attribute {}" {
+        PerformanceRank = 1, AccessSupported = 2, NativeAtomicSupported = 3, CudaArrayAccessSupported = 4,
+    }
 }
 
 /// Writes a text that ends in NUL, cut where there is no more space.
@@ -126,18 +125,13 @@ export! {
     2000 fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {
         value.required()?;
         check(device)?;
-        value.set(match which {
-            MAJOR => capability()?.0,
-            MINOR => capability()?.1,
-            _ => attribute(which, device)?,
-        })
+        value.set(attribute(which, device)?)
     }
 
     2000 fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, device: Device) {
         check(device)?;
-        let (first, second) = capability()?;
-        major.set(first)?;
-        minor.set(second)
+        major.set(attribute(attributes::COMPUTE_CAPABILITY_MAJOR, device)?)?;
+        minor.set(attribute(attributes::COMPUTE_CAPABILITY_MINOR, device)?)
     }
 
     2000 fn cuDeviceGetProperties(properties: Out<Properties>, device: Device) {
@@ -146,13 +140,13 @@ export! {
             threads: BLOCK_THREADS as i32,
             block: BLOCK.map(|axis| axis as i32),
             grid: GRID.map(|axis| axis as i32),
-            shared: attribute(8, device)?,
-            constant: attribute(9, device)?,
-            lanes: attribute(10, device)?,
-            pitch: attribute(11, device)?,
-            registers: attribute(12, device)?,
-            clock: attribute(13, device)?,
-            texture: attribute(14, device)?,
+            shared: attribute(attributes::MAX_SHARED_MEMORY_PER_BLOCK, device)?,
+            constant: attribute(attributes::TOTAL_CONSTANT_MEMORY, device)?,
+            lanes: attribute(attributes::WARP_SIZE, device)?,
+            pitch: attribute(attributes::MAX_PITCH, device)?,
+            registers: attribute(attributes::MAX_REGISTERS_PER_BLOCK, device)?,
+            clock: attribute(attributes::CLOCK_RATE, device)?,
+            texture: attribute(attributes::TEXTURE_ALIGNMENT, device)?,
         })
     }
 
@@ -191,14 +185,12 @@ export! {
         if from == to {
             return Err(Code::INVALID_DEVICE.because("a device is no peer of its own"));
         }
-        match which {
-            // CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK: the best there is.
-            1 => value.set(0),
-            // Access, and atomics.
-            2 | 3 => value.set(1),
+        value.set(match PeerAttribute::of(which.cast_unsigned())? {
+            // The best there is.
+            PeerAttribute::PerformanceRank => 0,
+            PeerAttribute::AccessSupported | PeerAttribute::NativeAtomicSupported => 1,
             // CUDA arrays of one are not made for the other.
-            4 => value.set(0),
-            _ => Err(Code::INVALID_VALUE.because(format!("pairs of devices have no attribute {which}"))),
-        }
+            PeerAttribute::CudaArrayAccessSupported => 0,
+        })
     }
 }

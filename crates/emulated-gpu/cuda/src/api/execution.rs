@@ -10,14 +10,14 @@ use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::device::limits::PROCESSORS;
 use crate::execution::function::Function;
-use crate::execution::launch::{Shape, prepare};
+use crate::execution::launch::{Shape, check_cluster, prepare};
 use crate::execution::occupancy;
 use crate::graph::operation::Operation;
 use crate::stream;
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`
 const COOPERATIVE: i32 = 2;
-const CLUSTER: i32 = 4;
+const CLUSTER_DIMENSION: i32 = 4;
 
 /// # Safety
 /// The pointers are what the program passed for this, as the documentation of its call has it.
@@ -218,13 +218,7 @@ export! {
         for attribute in attributes.list(attribute_count as usize)? {
             match attribute.id {
                 COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
-                CLUSTER => {
-                    let [x, y] = [attribute.value[0] as u32, (attribute.value[0] >> 32) as u32];
-                    if x > 1 || y > 1 || attribute.value[1] as u32 > 1 {
-                        return Err(Code::NOT_SUPPORTED
-                            .because("clusters of more than one block are not emulated"));
-                    }
-                }
+                CLUSTER_DIMENSION => check_cluster(&attribute.value)?,
                 // The others are hints, and about what the emulator does not have.
                 _ => {}
             }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::Handle;
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 
 /// `CU_COREDUMP_LIGHTWEIGHT_FLAGS`, `CU_COREDUMP_SKIP_ABORT`
@@ -16,16 +17,11 @@ const FLAGS: u32 = 0xc000_01ff;
 /// A text has at most this many bytes, with the NUL behind it.
 pub(crate) const TEXT: usize = 1024;
 
-/// An attribute (`CUcoredumpSettings`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attribute {
-    OnException,
-    TriggerHost,
-    Lightweight,
-    UserTrigger,
-    File,
-    Pipe,
-    Flags,
+enumeration! {
+    /// An attribute (`CUcoredumpSettings`).
+    Attribute, "core dumps have no attribute {}" {
+        OnException = 1, TriggerHost = 2, Lightweight = 3, UserTrigger = 4, File = 5, Pipe = 6, Flags = 7,
+    }
 }
 
 /// The value of an attribute.
@@ -54,25 +50,6 @@ pub(crate) struct Coredumps {
 pub(crate) const ALL: Handle = 0;
 
 impl Attribute {
-    /// # Errors
-    /// `INVALID_VALUE`
-    pub(crate) fn of(number: u32) -> Result<Self> {
-        Ok(match number {
-            1 => Self::OnException,
-            2 => Self::TriggerHost,
-            3 => Self::Lightweight,
-            4 => Self::UserTrigger,
-            5 => Self::File,
-            6 => Self::Pipe,
-            7 => Self::Flags,
-            _ => {
-                return Err(
-                    Code::INVALID_VALUE.because(format!("core dumps have no attribute {number}"))
-                );
-            }
-        })
-    }
-
     /// Bytes of its value.
     pub(crate) fn size(self) -> usize {
         match self {

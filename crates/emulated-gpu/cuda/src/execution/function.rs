@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use ptx_emulator::Kernel;
 
 use crate::abi::Handle;
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 use crate::abi::registry::fresh;
 use crate::context::Context;
@@ -21,6 +22,17 @@ const REGISTERS: u32 = 64;
 /// No compiler makes do with fewer, whatever it is told (CUDA Compiler Driver NVCC,
 /// `--maxrregcount`: "the ABI minimum limit").
 const LEAST_REGISTERS: u32 = 16;
+
+enumeration! {
+    /// `CUfunction_attribute`
+    Attribute, "functions have no attribute {} to read or to set" {
+        MaxThreadsPerBlock = 0, SharedSizeBytes = 1, ConstSizeBytes = 2, LocalSizeBytes = 3, NumRegs = 4,
+        PtxVersion = 5, BinaryVersion = 6, CacheModeCa = 7, MaxDynamicSharedSizeBytes = 8,
+        PreferredSharedMemoryCarveout = 9, ClusterSizeMustBeSet = 10, RequiredClusterWidth = 11,
+        RequiredClusterHeight = 12, RequiredClusterDepth = 13, NonPortableClusterSizeAllowed = 14,
+        ClusterSchedulingPolicyPreference = 15, DeviceNodeUpdateSupported = 16, SharedMemoryMode = 17,
+    }
+}
 
 /// A kernel.
 #[derive(Debug)]
@@ -116,49 +128,65 @@ impl Function {
         })
     }
 
-    /// `CUfunction_attribute`
+    /// The value of an attribute.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what is none.
+    /// `INVALID_VALUE` for an unknown attribute.
     pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
         let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
-        Ok(match attribute {
-            0 => number(self.max_threads()),
-            1 => number(self.kernel.static_shared()),
-            2 => number(self.kernel.constant_bytes()),
-            3 => number(self.kernel.local_bytes()),
-            4 => number(self.registers()),
-            // The architecture of its PTX, by which CUB chooses what the host and the kernel have to agree on;
-            // and what it would have been compiled for: this card.
-            5 => number(self.kernel.target()),
-            6 => number(self.hardware().settings.capability),
-            7 => 0,
-            8 => self.dynamic_shared(),
-            9 => self.carveout.load(Ordering::Relaxed),
-            // No cluster is required.
-            10..=13 => 0,
-            14 => self.large_clusters.load(Ordering::Relaxed),
-            15 => self.cluster_policy.load(Ordering::Relaxed),
-            // No kernel changes graphs, and shared memory is of one kind.
-            16 | 17 => 0,
-            _ => return Err(unknown(attribute)),
+        Ok(match Attribute::of(attribute)? {
+            Attribute::MaxThreadsPerBlock => number(self.max_threads()),
+            Attribute::SharedSizeBytes => number(self.kernel.static_shared()),
+            Attribute::ConstSizeBytes => number(self.kernel.constant_bytes()),
+            Attribute::LocalSizeBytes => number(self.kernel.local_bytes()),
+            Attribute::NumRegs => number(self.registers()),
+            // CUB chooses by it what the host and the kernel have to agree on.
+            Attribute::PtxVersion => number(self.kernel.target()),
+            Attribute::BinaryVersion => number(self.hardware().settings.capability),
+            Attribute::MaxDynamicSharedSizeBytes => self.dynamic_shared(),
+            Attribute::PreferredSharedMemoryCarveout => self.carveout.load(Ordering::Relaxed),
+            Attribute::NonPortableClusterSizeAllowed => self.large_clusters.load(Ordering::Relaxed),
+            Attribute::ClusterSchedulingPolicyPreference => {
+                self.cluster_policy.load(Ordering::Relaxed)
+            }
+            // No cluster is required, no kernel changes graphs, and shared memory is of one kind.
+            Attribute::CacheModeCa
+            | Attribute::ClusterSizeMustBeSet
+            | Attribute::RequiredClusterWidth
+            | Attribute::RequiredClusterHeight
+            | Attribute::RequiredClusterDepth
+            | Attribute::DeviceNodeUpdateSupported
+            | Attribute::SharedMemoryMode => 0,
         })
     }
 
-    /// Sets a `CUfunction_attribute`.
+    /// Sets an attribute.
     ///
     /// # Errors
     /// `INVALID_VALUE` for what is none, can't be set, or can't be that.
     pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result {
         let shared = i32::try_from(self.kernel.static_shared()).unwrap_or(SHARED_MOST);
-        let (slot, range) = match attribute {
-            8 => (&self.dynamic_shared, 0..=SHARED_MOST - shared),
-            9 => (&self.carveout, -1..=100),
-            14 => (&self.large_clusters, 0..=1),
-            15 => (&self.cluster_policy, 0..=2),
-            // Cluster shapes: a cluster of one block is what every kernel has.
-            10..=13 | 17 if value == 0 => return Ok(()),
-            _ => return Err(unknown(attribute)),
+        let (slot, range) = match Attribute::of(attribute)? {
+            Attribute::MaxDynamicSharedSizeBytes => {
+                (&self.dynamic_shared, 0..=SHARED_MOST - shared)
+            }
+            Attribute::PreferredSharedMemoryCarveout => (&self.carveout, -1..=100),
+            Attribute::NonPortableClusterSizeAllowed => (&self.large_clusters, 0..=1),
+            Attribute::ClusterSchedulingPolicyPreference => (&self.cluster_policy, 0..=2),
+            // A cluster of one block is what every kernel has.
+            Attribute::ClusterSizeMustBeSet
+            | Attribute::RequiredClusterWidth
+            | Attribute::RequiredClusterHeight
+            | Attribute::RequiredClusterDepth
+            | Attribute::SharedMemoryMode
+                if value == 0 =>
+            {
+                return Ok(());
+            }
+            _ => {
+                return Err(Code::INVALID_VALUE
+                    .because(format!("attribute {attribute} of functions can't be set")));
+            }
         };
         if !range.contains(&value) {
             return Err(Code::INVALID_VALUE.because(format!(
@@ -171,9 +199,4 @@ impl Function {
         slot.store(value, Ordering::Relaxed);
         Ok(())
     }
-}
-
-fn unknown(attribute: u32) -> crate::abi::error::Error {
-    Code::INVALID_VALUE
-        .because(format!("functions have no attribute {attribute} to read or to set"))
 }

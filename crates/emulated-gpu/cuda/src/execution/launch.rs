@@ -29,6 +29,18 @@ pub(crate) struct Shape {
     pub(crate) cooperative: bool,
 }
 
+/// Checks `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`: three numbers of 32 bits.
+///
+/// # Errors
+/// `NOT_SUPPORTED` for clusters of more than one block.
+pub(crate) fn check_cluster(value: &[u64; 8]) -> Result {
+    let [x, y] = [value[0] as u32, (value[0] >> 32) as u32];
+    if x > 1 || y > 1 || value[1] as u32 > 1 {
+        return Err(Code::NOT_SUPPORTED.because("clusters of more than one block are not emulated"));
+    }
+    Ok(())
+}
+
 /// The launch of a kernel. `current` is the context that a library's kernel runs in.
 ///
 /// # Safety

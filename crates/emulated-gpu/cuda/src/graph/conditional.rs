@@ -130,7 +130,7 @@ pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
         }
         Operation::Copy(transfer) if transfer.is_by_device_alone() => Ok(()),
         Operation::Copy(_) => Err(refused("a copy of an array, or of memory that isn't pinned")),
-        other => Err(refused(&format!("a node of type {}", other.node_type()))),
+        other => Err(refused(&format!("a node of type {}", other.node_type() as u32))),
     }
 }
 

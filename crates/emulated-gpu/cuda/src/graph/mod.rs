@@ -24,7 +24,7 @@ use crate::abi::registry::{Registry, fresh};
 use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
 use crate::graph::condition::Condition;
-use crate::graph::operation::Operation;
+use crate::graph::operation::{NodeType, Operation};
 use crate::graph::user_object::Held;
 
 /// What is known of graphs by its handle.
@@ -63,12 +63,12 @@ impl From<Operation> for Content {
 }
 
 impl Content {
-    /// `CUgraphNodeType`
-    pub(crate) fn node_type(&self) -> u32 {
+    /// The type of a node with this content.
+    pub(crate) fn node_type(&self) -> NodeType {
         match self {
             Self::Work(operation) => operation.node_type(),
-            Self::Child(_) => 4,
-            Self::Conditional(_) => 13,
+            Self::Child(_) => NodeType::Graph,
+            Self::Conditional(_) => NodeType::Conditional,
         }
     }
 }

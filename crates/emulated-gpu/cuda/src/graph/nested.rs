@@ -160,10 +160,12 @@ impl Flat {
     /// # Errors
     /// `INVALID_VALUE`
     pub(super) fn check_for_device(&self) -> Result {
-        let other = self.steps.iter().map(|step| step.operation.node_type()).find(|kind| *kind > 2);
+        let mut types = self.steps.iter().map(|step| step.operation.node_type());
+        let other = types.find(|node_type| !node_type.is_by_device());
         let Some(other) = other else { return Ok(()) };
         Err(Code::INVALID_VALUE.because(format!(
-            "a graph for launches by kernels has kernels, copies and fills, and no node of type {other}"
+            "a graph for launches by kernels has kernels, copies and fills, and no node of type {}",
+            other as u32
         )))
     }
 

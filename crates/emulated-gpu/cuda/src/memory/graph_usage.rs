@@ -5,7 +5,15 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
+
+enumeration! {
+    /// `CUgraphMem_attribute`
+    Attribute, "memory of graphs has no attribute {}" {
+        UsedMemCurrent = 0, UsedMemHigh = 1, ReservedMemCurrent = 2, ReservedMemHigh = 3,
+    }
+}
 
 /// Of each device the bytes that are with graphs, and the most that were since somebody asked to forget.
 #[derive(Debug, Default)]
@@ -44,12 +52,11 @@ impl Taken {
     /// `INVALID_VALUE`
     pub(crate) fn attribute(&self, device: u32, attribute: u32) -> Result<u64> {
         let bytes = self.devices().get(&device).copied().unwrap_or_default();
-        Ok(match attribute {
+        Ok(match Attribute::of(attribute)? {
             // What graphs take is theirs as a whole.
-            0 | 2 => bytes.now,
-            1 => bytes.most_used,
-            3 => bytes.most_reserved,
-            _ => return Err(unknown(attribute)),
+            Attribute::UsedMemCurrent | Attribute::ReservedMemCurrent => bytes.now,
+            Attribute::UsedMemHigh => bytes.most_used,
+            Attribute::ReservedMemHigh => bytes.most_reserved,
         })
     }
 
@@ -60,16 +67,14 @@ impl Taken {
     pub(crate) fn reset(&self, device: u32, attribute: u32) -> Result {
         let mut devices = self.devices();
         let bytes = devices.entry(device).or_default();
-        match attribute {
-            1 => bytes.most_used = bytes.now,
-            3 => bytes.most_reserved = bytes.now,
-            _ => return Err(unknown(attribute)),
+        match Attribute::of(attribute)? {
+            Attribute::UsedMemHigh => bytes.most_used = bytes.now,
+            Attribute::ReservedMemHigh => bytes.most_reserved = bytes.now,
+            Attribute::UsedMemCurrent | Attribute::ReservedMemCurrent => {
+                return Err(Code::INVALID_VALUE
+                    .because(format!("attribute {attribute} of memory of graphs can't be set")));
+            }
         }
         Ok(())
     }
-}
-
-fn unknown(attribute: u32) -> crate::abi::error::Error {
-    Code::INVALID_VALUE
-        .because(format!("memory of graphs has no attribute {attribute}, or none to set"))
 }

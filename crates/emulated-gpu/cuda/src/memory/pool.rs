@@ -7,9 +7,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptx_emulator::memory::{Devices, Home};
 
 use crate::abi::Handle;
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 use crate::abi::registry::{Registry, fresh};
 use crate::memory::allocations::Allocations;
+
+enumeration! {
+    /// `CUmemPool_attribute`
+    Attribute, "pools have no attribute {}" {
+        ReuseFollowEventDependencies = 1, ReuseAllowOpportunistic = 2, ReuseAllowInternalDependencies = 3,
+        ReleaseThreshold = 4, ReservedMemCurrent = 5, ReservedMemHigh = 6, UsedMemCurrent = 7, UsedMemHigh = 8,
+    }
+}
+
+impl Attribute {
+    /// Whether the value is an `int`, and not a `cuuint64_t`.
+    pub(crate) fn is_narrow(self) -> bool {
+        self as u32 <= Self::ReuseAllowInternalDependencies as u32
+    }
+}
 
 /// A pool.
 #[derive(Debug)]
@@ -177,43 +193,45 @@ impl Pool {
         self.high.fetch_max(self.used(), Ordering::Relaxed);
     }
 
-    /// `CUmemPool_attribute`: 1 to 3 are 4 bytes wide, the others 8.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` for what is none.
-    pub(crate) fn attribute(&self, attribute: u32) -> Result<u64> {
-        Ok(match attribute {
-            1..=3 => {
+    /// The value of an attribute.
+    pub(crate) fn attribute(&self, attribute: Attribute) -> u64 {
+        match attribute {
+            Attribute::ReuseFollowEventDependencies
+            | Attribute::ReuseAllowOpportunistic
+            | Attribute::ReuseAllowInternalDependencies => {
                 let reuse = self.reuse.lock().unwrap_or_else(PoisonError::into_inner);
                 u64::from(reuse[attribute as usize - 1] != 0)
             }
-            4 => self.threshold.load(Ordering::Relaxed),
+            Attribute::ReleaseThreshold => self.threshold.load(Ordering::Relaxed),
             // What is in use is all that is kept.
-            5 | 7 => self.used(),
-            6 | 8 => self.high.load(Ordering::Relaxed),
-            _ => {
-                return Err(
-                    Code::INVALID_VALUE.because(format!("pools have no attribute {attribute}"))
-                );
+            Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => self.used(),
+            Attribute::ReservedMemHigh | Attribute::UsedMemHigh => {
+                self.high.load(Ordering::Relaxed)
             }
-        })
+        }
     }
 
-    /// Sets one.
+    /// Sets an attribute.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what is none or can't be that.
-    pub(crate) fn set_attribute(&self, attribute: u32, value: u64) -> Result {
+    /// `INVALID_VALUE` for what can't be set, or can't be that.
+    pub(crate) fn set_attribute(&self, attribute: Attribute, value: u64) -> Result {
         match attribute {
-            1..=3 => {
+            Attribute::ReuseFollowEventDependencies
+            | Attribute::ReuseAllowOpportunistic
+            | Attribute::ReuseAllowInternalDependencies => {
                 let mut reuse = self.reuse.lock().unwrap_or_else(PoisonError::into_inner);
                 reuse[attribute as usize - 1] = i32::from(value != 0);
             }
-            4 => self.threshold.store(value, Ordering::Relaxed),
-            6 | 8 if value == 0 => self.high.store(self.used(), Ordering::Relaxed),
+            Attribute::ReleaseThreshold => self.threshold.store(value, Ordering::Relaxed),
+            Attribute::ReservedMemHigh | Attribute::UsedMemHigh if value == 0 => {
+                self.high.store(self.used(), Ordering::Relaxed);
+            }
             _ => {
-                return Err(Code::INVALID_VALUE
-                    .because(format!("attribute {attribute} of a pool can't be set to {value}")));
+                return Err(Code::INVALID_VALUE.because(format!(
+                    "attribute {} of a pool can't be set to {value}",
+                    attribute as u32
+                )));
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use crate::abi::Handle;
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::registry::Registry;
 use crate::event::Point;
@@ -14,29 +15,15 @@ use crate::graph::Graph;
 use crate::graph::operation::Operation;
 use crate::stream::{Stream, StreamKind, Streams};
 
-/// `CUstreamCaptureMode`: whose calls are kept from disturbing a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Everybody's.
-    Global,
-    /// Those of the thread that captures.
-    ThreadLocal,
-    /// Nobody's.
-    Relaxed,
-}
-
-impl Mode {
-    /// The mode of a number.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE`
-    pub(crate) fn of(number: u32) -> Result<Self> {
-        match number {
-            0 => Ok(Self::Global),
-            1 => Ok(Self::ThreadLocal),
-            2 => Ok(Self::Relaxed),
-            _ => Err(Code::INVALID_VALUE.because(format!("there is no capture mode {number}"))),
-        }
+enumeration! {
+    /// `CUstreamCaptureMode`: whose calls are kept from disturbing a capture.
+    Mode, "there is no capture mode {}" {
+        /// Everybody's.
+        Global = 0,
+        /// Those of the thread that captures.
+        ThreadLocal = 1,
+        /// Nobody's.
+        Relaxed = 2,
     }
 }
 

@@ -161,7 +161,7 @@ fn layout(description: &Array3dDescription) -> Result<Texels> {
         )));
     }
     let layers = if layered { depth } else { 0 };
-    let most = limits(width, height, depth, layered, flags & SURFACE != 0);
+    let most = limits(height, depth, layered, flags & SURFACE != 0);
     let shape = [width, height, depth].map(|length| length as u64);
     let impossible = width == 0
         || height == 0 && depth > 0 && !layered

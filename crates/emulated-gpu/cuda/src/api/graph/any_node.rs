@@ -18,7 +18,7 @@ use crate::api::graph::nodes::{
     parameters_of, set, set_in,
 };
 use crate::graph::operation::decision::Kind;
-use crate::graph::operation::{GraphMemory, Operation};
+use crate::graph::operation::{GraphMemory, NodeType, Operation};
 use crate::graph::{Conditional, Content};
 
 /// `CU_GRAPH_COND_ASSIGN_DEFAULT`
@@ -64,14 +64,12 @@ struct ConditionalNode<'a> {
     context: Handle,
 }
 
-fn refuse(node_type: u32) -> Error {
-    match node_type {
-        0..=13 => Code::NOT_SUPPORTED.because(format!(
-            "nodes of type {node_type} (semaphores of graphics libraries, waits for numbers in memory) are not \
-             made by cuGraphAddNode here, and parameters of memory and conditions don't change"
-        )),
-        _ => Code::INVALID_VALUE.because(format!("there is no type {node_type} of nodes")),
-    }
+fn refuse(node_type: NodeType) -> Error {
+    Code::NOT_SUPPORTED.because(format!(
+        "nodes of type {} (semaphores of graphics libraries, waits for numbers in memory) are not made by \
+         cuGraphAddNode here, and parameters of memory and conditions don't change",
+        node_type as u32
+    ))
 }
 
 impl<'a> Out<'a, AnyNode> {
@@ -81,15 +79,15 @@ impl<'a> Out<'a, AnyNode> {
     /// The pointers are what the program passed for this, as the documentation of its call has it.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where what has to be 0 isn't.
-    unsafe fn node_type(self) -> Result<u32> {
+    /// `INVALID_VALUE` for an unknown type, and where what has to be 0 isn't.
+    unsafe fn node_type(self) -> Result<NodeType> {
         let AnyNode { node_type, reserved, reserved_behind, .. } = self.get()?;
         if reserved != [0; 3] || reserved_behind != 0 {
             return Err(
                 Code::INVALID_VALUE.because("reserved fields of CUgraphNodeParams are not 0")
             );
         }
-        Ok(node_type)
+        NodeType::of(node_type)
     }
 
     /// The member of the union for the type.
@@ -111,7 +109,7 @@ impl<'a> Out<'a, AnyNode> {
     /// # Safety
     /// The pointers are what the program passed for this, as the documentation of its call has it.
     unsafe fn child(self) -> Result<Option<Handle>> {
-        if self.node_type()? != 4 {
+        if self.node_type()? != NodeType::Graph {
             return Ok(None);
         }
         let ChildNode { graph, ownership } = self.read::<ChildNode>().get()?;
@@ -130,8 +128,8 @@ impl<'a> Out<'a, AnyNode> {
 unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
     let event = || driver()?.event(node.read::<Handle>().get()?);
     Ok(match node.node_type()? {
-        0 => kernel_v2(&node.read::<KernelNode>().get()?)?,
-        1 => {
+        NodeType::Kernel => kernel_v2(&node.read::<KernelNode>().get()?)?,
+        NodeType::Copy => {
             let CopyNode { flags, reserved, .. } = node.read::<CopyNode>().get()?;
             if (flags, reserved) != (0, 0) {
                 return Err(Code::INVALID_VALUE.because("a copy in a graph has no flags"));
@@ -139,10 +137,10 @@ unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
             let inside = std::mem::offset_of!(CopyNode, copy);
             copy(node.of_type::<u8>().offset(inside).cast::<Copy3d>().read_only())?
         }
-        2 => fill(node.read::<SetNode>())?,
-        3 => host(node.read::<HostNode>())?,
-        6 => Operation::WaitForEvent(event()?),
-        7 => Operation::Record(event()?),
+        NodeType::Fill => fill(node.read::<SetNode>())?,
+        NodeType::Host => host(node.read::<HostNode>())?,
+        NodeType::WaitEvent => Operation::WaitForEvent(event()?),
+        NodeType::RecordEvent => Operation::Record(event()?),
         other => return Err(refuse(other)),
     })
 }
@@ -160,10 +158,12 @@ unsafe fn add_any(
         return add_child(out, graph, after, count, child);
     }
     match node.node_type()? {
-        5 => add(out, graph, after, count, Operation::Nothing),
-        10 => add_allocation(out, graph, after, count, node.of_type::<AllocationNode>()),
-        11 => add_free(out, graph, after, count, node.read::<Pointer>().get()?),
-        13 => add_conditional(out, graph, after, count, node.of_type()),
+        NodeType::Empty => add(out, graph, after, count, Operation::Nothing),
+        NodeType::Allocate => {
+            add_allocation(out, graph, after, count, node.of_type::<AllocationNode>())
+        }
+        NodeType::Free => add_free(out, graph, after, count, node.read::<Pointer>().get()?),
+        NodeType::Conditional => add_conditional(out, graph, after, count, node.of_type()),
         _ => add(out, graph, after, count, operation(node)?),
     }
 }
@@ -196,7 +196,8 @@ unsafe fn add_conditional(
     let known = usize::try_from(given.condition).ok();
     let condition = known.and_then(|handle| driver().ok()?.graphs.conditions.get(handle));
     let condition = condition.ok_or_else(missing)?;
-    let kind = Kind::of(given.kind, given.size)?;
+    let kind = Kind::of(given.kind)?;
+    kind.check_bodies(given.size)?;
     if context_of(given.context)? != condition.context {
         return Err(Code::INVALID_VALUE
             .because("the condition was made for another context than the node's"));
@@ -218,7 +219,7 @@ unsafe fn add_conditional(
 unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
     let graph = graph_of(handle)?;
     let content = graph.with(handle, |node| Ok(node.content.clone()))?;
-    let node_type = content.node_type();
+    let node_type = content.node_type() as u32;
     out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_behind: 0 })?;
     let operation = match content {
         Content::Work(operation) => operation,

@@ -110,7 +110,7 @@ fn label(operation: &Operation) -> String {
         Operation::Declare(declaration) => declaration.operation.clone(),
         Operation::Library(work) => work.operation.clone(),
         Operation::Host { .. } => "host function".to_owned(),
-        other => format!("node of type {}", other.node_type()),
+        other => format!("node of type {}", other.node_type() as u32),
     }
 }
 

@@ -364,13 +364,12 @@ export! {
     }
 
     10000 fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
-        node_type.set(with(node, |node| Ok(node.content.node_type()))?)
+        node_type.set(with(node, |node| Ok(node.content.node_type() as u32))?)
     }
 
     11060 fn cuGraphNodeSetEnabled(graph: Handle, node: Handle, enabled: u32) {
         executable(graph)?.with(node, |step| {
-            // Kernels, copies and fills.
-            if step.operation.node_type() > 2 {
+            if !step.operation.node_type().is_by_device() {
                 return Err(Code::INVALID_VALUE.because("a node of this type can't be switched off"));
             }
             step.enabled = enabled != 0;

@@ -1,5 +1,6 @@
 //! What an address is.
 
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, Location, Out, Pointer};
@@ -9,7 +10,7 @@ use crate::memory::allocations::{Advice, AllocationKind};
 use crate::memory::copy::check_device;
 
 /// What the attributes of a pointer are made of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Known {
     base: Pointer,
     size: u64,
@@ -70,106 +71,137 @@ fn known(address: Pointer) -> Result<Option<Known>> {
     let variable = || {
         let (base, size) = driver.hardware.memory().range_of(address)?;
         let inside = address < base.saturating_add(size);
-        let (context, id, pool) = (crate::api::calling_thread::handle(), base, 0);
+        let context = crate::api::calling_thread::handle();
         let device = driver.hardware.memory().home(address)?.device;
-        inside.then_some(Known {
-            base,
-            size,
-            context,
-            device,
-            id,
-            pool,
-            managed: false,
-            host: false,
-            sync: false,
-            interprocess: false,
-            mapped: None,
-        })
+        inside.then_some(Known { base, size, context, device, id: base, ..Known::default() })
     };
     Ok(found.or_else(variable))
 }
 
-/// Writes an attribute in the width that it has.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
-unsafe fn write(attribute: u32, address: Pointer, known: &Known, data: Out<u8>) -> Result {
-    let (narrow, wide) = (data.cast::<u32>(), data.cast::<u64>());
-    match attribute {
-        1 => wide.set(known.context as u64),
-        // CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE
-        2 => narrow.set(if known.host { 1 } else { 2 }),
-        3 => wide.set(address),
-        4 if known.host || known.managed => wide.set(address),
-        4 => Err(Code::INVALID_VALUE.because("device memory has no address of the host's")),
-        6 => narrow.set(u32::from(known.sync)),
-        20 if let Some(mapped) = known.mapped => wide.set(mapped.memory as u64),
-        7 | 20 => wide.set(known.id),
-        8 => narrow.set(u32::from(known.managed)),
-        9 => narrow.set(known.device),
-        10 => narrow.set(u32::from(known.interprocess)),
-        15 | 21 => narrow.set(0),
-        // No memory belongs to a part of a card.
-        22 => narrow.set(u32::MAX),
-        // Of the reserved addresses, and of what is mapped there.
-        11 => wide.set(known.mapped.map_or(known.base, |mapped| mapped.range.0)),
-        12 => wide.set(known.mapped.map_or(known.size, |mapped| mapped.range.1)),
-        19 => wide.set(known.base),
-        18 => wide.set(known.size),
-        13 => narrow.set(1),
-        14 => wide.set(known.mapped.map_or(0, |mapped| mapped.types.into())),
-        // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-        16 => narrow.set(known.mapped.map_or(3, |mapped| mapped.access)),
-        17 => wide.set(known.pool as u64),
-        5 => Err(Code::NOT_SUPPORTED.because("tokens for other devices are not emulated")),
-        _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
+enumeration! {
+    /// `CUpointer_attribute`
+    Attribute, "pointers have no attribute {}" {
+        Context = 1, MemoryType = 2, DevicePointer = 3, HostPointer = 4, P2pTokens = 5, SyncMemops = 6,
+        BufferId = 7, IsManaged = 8, DeviceOrdinal = 9, IsLegacyCudaIpcCapable = 10, RangeStartAddr = 11,
+        RangeSize = 12, Mapped = 13, AllowedHandleTypes = 14, IsGpuDirectRdmaCapable = 15, AccessFlags = 16,
+        MempoolHandle = 17, MappingSize = 18, MappingBaseAddr = 19, MemoryBlockId = 20,
+        IsHwDecompressCapable = 21, LocalityDomainOrdinal = 22,
     }
 }
 
-/// An attribute of an address that is reserved and where nothing is mapped: where the addresses begin, how
-/// many there are, and that nothing is there.
-fn of_reservation(attribute: u32, address: Pointer) -> Result<Option<u64>> {
-    let Some((start, size)) = driver()?.hardware.memory().reservation(address) else {
-        return Ok(None);
-    };
+/// `CU_MEMORYTYPE_HOST`, `CU_MEMORYTYPE_DEVICE`
+const MEMORYTYPE_HOST: u32 = 1;
+const MEMORYTYPE_DEVICE: u32 = 2;
+/// `CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE`
+const READWRITE: u32 = 3;
+/// `CU_DEVICE_CPU`, `CU_DEVICE_INVALID`
+const DEVICE_CPU: i32 = -1;
+const DEVICE_INVALID: i32 = -2;
+
+/// The value of an attribute, in its width.
+enum Value {
+    Narrow(u32),
+    Wide(u64),
+}
+
+impl Value {
+    /// # Safety
+    /// The pointers are what the program passed for this, as the documentation of its call has it.
+    unsafe fn write(self, data: Out<u8>) -> Result {
+        match self {
+            Self::Narrow(value) => data.cast::<u32>().set(value),
+            Self::Wide(value) => data.cast::<u64>().set(value),
+        }
+    }
+}
+
+/// The value of an attribute of known memory.
+fn value(attribute: Attribute, address: Pointer, known: &Known) -> Result<Value> {
+    use Value::{Narrow, Wide};
+    let mapped = known.mapped;
     Ok(match attribute {
-        11 => Some(start),
-        12 => Some(size),
-        13 => Some(0),
-        _ => None,
+        Attribute::Context => Wide(known.context as u64),
+        Attribute::MemoryType => {
+            Narrow(if known.host { MEMORYTYPE_HOST } else { MEMORYTYPE_DEVICE })
+        }
+        Attribute::DevicePointer => Wide(address),
+        Attribute::HostPointer if known.host || known.managed => Wide(address),
+        Attribute::HostPointer => {
+            return Err(Code::INVALID_VALUE.because("device memory has no address of the host's"));
+        }
+        Attribute::P2pTokens => {
+            return Err(Code::NOT_SUPPORTED.because("tokens for other devices are not emulated"));
+        }
+        Attribute::SyncMemops => Narrow(known.sync.into()),
+        Attribute::BufferId => Wide(known.id),
+        Attribute::IsManaged => Narrow(known.managed.into()),
+        Attribute::DeviceOrdinal => Narrow(known.device),
+        Attribute::IsLegacyCudaIpcCapable => Narrow(known.interprocess.into()),
+        Attribute::RangeStartAddr => Wide(mapped.map_or(known.base, |mapped| mapped.range.0)),
+        Attribute::RangeSize => Wide(mapped.map_or(known.size, |mapped| mapped.range.1)),
+        Attribute::Mapped => Narrow(1),
+        Attribute::AllowedHandleTypes => Wide(mapped.map_or(0, |mapped| mapped.types.into())),
+        Attribute::AccessFlags => Narrow(mapped.map_or(READWRITE, |mapped| mapped.access)),
+        Attribute::MempoolHandle => Wide(known.pool as u64),
+        Attribute::MappingSize => Wide(known.size),
+        Attribute::MappingBaseAddr => Wide(known.base),
+        Attribute::MemoryBlockId => Wide(mapped.map_or(known.id, |mapped| mapped.memory as u64)),
+        Attribute::IsGpuDirectRdmaCapable | Attribute::IsHwDecompressCapable => Narrow(0),
+        // No memory belongs to a part of a card.
+        Attribute::LocalityDomainOrdinal => Narrow(u32::MAX),
     })
 }
 
-/// What is written for an address that nothing is known of: as hardware does it, the address itself
-/// for the host's, since it may be some, and 0 for the others.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
-unsafe fn write_unknown(attribute: u32, address: Pointer, data: Out<u8>) -> Result {
-    if let Some(value) = of_reservation(attribute, address)? {
-        return if attribute == 13 {
-            data.cast::<u32>().set(0)
-        } else {
-            data.cast::<u64>().set(value)
-        };
-    }
-    match attribute {
-        4 => data.cast::<u64>().set(address),
-        // CU_DEVICE_INVALID
-        9 => data.cast::<i32>().set(-2),
-        2 | 6 | 8 | 10 | 13 | 15 | 16 | 21 => data.cast::<u32>().set(0),
-        22 => data.cast::<i32>().set(-1),
-        1..=21 => data.cast::<u64>().set(0),
-        _ => Err(Code::INVALID_VALUE.because(format!("pointers have no attribute {attribute}"))),
-    }
+/// The addresses that were reserved around one where nothing is mapped: the first of them, and their number.
+fn reservation(address: Pointer) -> Result<Option<(Pointer, u64)>> {
+    Ok(driver()?.hardware.memory().reservation(address))
 }
 
-/// `CU_DEVICE_CPU`, `CU_DEVICE_INVALID`
+/// Whether addresses that are only reserved have such an attribute.
+fn is_of_reservation(attribute: Attribute) -> bool {
+    matches!(attribute, Attribute::RangeStartAddr | Attribute::RangeSize | Attribute::Mapped)
+}
+
+/// The value of an attribute of unknown memory. As on hardware, the host's address is the address itself, since
+/// it may be the host's, and the others are 0.
+fn unknown_value(attribute: Attribute, address: Pointer) -> Result<Value> {
+    use Value::{Narrow, Wide};
+    Ok(match (attribute, reservation(address)?) {
+        (Attribute::RangeStartAddr, Some((start, _))) => Wide(start),
+        (Attribute::RangeSize, Some((_, size))) => Wide(size),
+        (Attribute::HostPointer, _) => Wide(address),
+        (Attribute::DeviceOrdinal, _) => Narrow(DEVICE_INVALID.cast_unsigned()),
+        (Attribute::LocalityDomainOrdinal, _) => Narrow(u32::MAX),
+        (
+            Attribute::MemoryType
+            | Attribute::SyncMemops
+            | Attribute::IsManaged
+            | Attribute::IsLegacyCudaIpcCapable
+            | Attribute::Mapped
+            | Attribute::IsGpuDirectRdmaCapable
+            | Attribute::AccessFlags
+            | Attribute::IsHwDecompressCapable,
+            _,
+        ) => Narrow(0),
+        _ => Wide(0),
+    })
+}
+
+/// The ordinal of a device, or `CU_DEVICE_CPU` or `CU_DEVICE_INVALID`.
 pub(crate) fn device_of(location: Option<Location>) -> i32 {
     match location {
         Some(Location { kind: 1, id }) => id,
-        Some(_) => -1,
-        None => -2,
+        Some(_) => DEVICE_CPU,
+        None => DEVICE_INVALID,
+    }
+}
+
+enumeration! {
+    /// `CUmem_range_attribute`
+    RangeAttribute, "ranges have no attribute {}" {
+        ReadMostly = 1, PreferredLocation = 2, AccessedBy = 3, LastPrefetchLocation = 4,
+        PreferredLocationType = 5, PreferredLocationId = 6, LastPrefetchLocationType = 7,
+        LastPrefetchLocationId = 8,
     }
 }
 
@@ -184,21 +216,20 @@ unsafe fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &A
     };
     let kind = |location: Option<Location>| location.map_or(0, |location| location.kind);
     let id = |location: Option<Location>| location.map_or(0, |location| location.id);
-    match attribute {
-        1 => narrow(i32::from(advice.read_mostly)),
-        2 => narrow(device_of(advice.preferred)),
-        3 => {
-            narrow(-2)?;
-            let all = advice.accessed_by.iter().copied().chain(std::iter::repeat(-2));
+    match RangeAttribute::of(attribute)? {
+        RangeAttribute::ReadMostly => narrow(i32::from(advice.read_mostly)),
+        RangeAttribute::PreferredLocation => narrow(device_of(advice.preferred)),
+        RangeAttribute::AccessedBy => {
+            narrow(DEVICE_INVALID)?;
+            let all = advice.accessed_by.iter().copied().chain(std::iter::repeat(DEVICE_INVALID));
             data.cast::<i32>().set_all(all.take(size / 4));
             Ok(())
         }
-        4 => narrow(device_of(advice.prefetched)),
-        5 => narrow(kind(advice.preferred)),
-        6 => narrow(id(advice.preferred)),
-        7 => narrow(kind(advice.prefetched)),
-        8 => narrow(id(advice.prefetched)),
-        _ => Err(Code::INVALID_VALUE.because(format!("ranges have no attribute {attribute}"))),
+        RangeAttribute::LastPrefetchLocation => narrow(device_of(advice.prefetched)),
+        RangeAttribute::PreferredLocationType => narrow(kind(advice.preferred)),
+        RangeAttribute::PreferredLocationId => narrow(id(advice.preferred)),
+        RangeAttribute::LastPrefetchLocationType => narrow(kind(advice.prefetched)),
+        RangeAttribute::LastPrefetchLocationId => narrow(id(advice.prefetched)),
     }
 }
 
@@ -213,10 +244,11 @@ fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
 export! {
     4000 fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: Pointer) {
         data.required()?;
+        let attribute = Attribute::of(attribute)?;
         match known(address)? {
-            Some(known) => write(attribute, address, &known, data),
-            None if of_reservation(attribute, address)?.is_some() => {
-                write_unknown(attribute, address, data)
+            Some(known) => value(attribute, address, &known)?.write(data),
+            None if is_of_reservation(attribute) && reservation(address)?.is_some() => {
+                unknown_value(attribute, address)?.write(data)
             }
             None => Err(Code::INVALID_VALUE
                 .because(format!("{address:#x} is inside no allocation"))),
@@ -229,21 +261,21 @@ export! {
         let known = known(address)?;
         let (attributes, data) = (attributes.list(count as usize)?, data.list(count as usize)?);
         for (attribute, data) in attributes.into_iter().zip(data) {
-            let Some(known) = &known else {
-                write_unknown(attribute, address, data)?;
-                continue;
+            let attribute = Attribute::of(attribute)?;
+            let value = match &known {
+                // What does not apply is 0.
+                Some(known) => {
+                    value(attribute, address, known).or_else(|_| unknown_value(attribute, 0))
+                }
+                None => unknown_value(attribute, address),
             };
-            // What does not apply is 0; what does not exist is an error.
-            if write(attribute, address, known, data).is_err() {
-                write_unknown(attribute, 0, data)?;
-            }
+            value?.write(data)?;
         }
         Ok(())
     }
 
     6000 fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: Pointer) {
-        // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is the only one that can be set.
-        if attribute != 6 {
+        if attribute != Attribute::SyncMemops as u32 {
             return Err(Code::INVALID_VALUE.because(format!("attribute {attribute} can't be set")));
         }
         let on = value.get()? != 0;

@@ -11,13 +11,8 @@ use crate::api::driver::driver;
 use crate::graph::Graph;
 use crate::graph::operation::{GraphMemory, Operation};
 use crate::memory::allocations::{AllocationKind, Owner};
-use crate::memory::pool::Pool;
+use crate::memory::pool::{Attribute, Pool};
 use crate::stream::{self, Stream};
-
-/// Attributes 1 to 3 of a pool are `int`, the others `cuuint64_t`.
-fn is_narrow(attribute: u32) -> bool {
-    (1..=3).contains(&attribute)
-}
 
 /// Gives a program memory of a pool, or of a capture's graph. Nothing at all is null, as `cudaMalloc`
 /// has it: NVIDIA's cuda.core allocates buffers of no bytes so, and its tests hold that it may.
@@ -100,12 +95,14 @@ export! {
 
     11020 fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
         value.required()?;
-        let found = driver()?.pool(pool)?.attribute(attribute)?;
-        if is_narrow(attribute) { value.cast::<i32>().set(found as i32) } else { value.set(found) }
+        let (pool, attribute) = (driver()?.pool(pool)?, Attribute::of(attribute)?);
+        let found = pool.attribute(attribute);
+        if attribute.is_narrow() { value.cast::<i32>().set(found as i32) } else { value.set(found) }
     }
 
     11020 fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
-        let wanted = if is_narrow(attribute) {
+        let attribute = Attribute::of(attribute)?;
+        let wanted = if attribute.is_narrow() {
             u64::from(value.cast::<i32>().get()? != 0)
         } else {
             value.get()?

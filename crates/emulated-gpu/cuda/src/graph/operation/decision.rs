@@ -3,44 +3,37 @@
 
 use std::sync::Arc;
 
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 use crate::context::Context;
 use crate::graph::condition::Condition;
 use crate::graph::operation::Operation;
 
-/// `CUgraphConditionalNodeType`
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// The first body where the condition isn't 0, and else the second, if there is one.
-    If,
-    /// The body, again and again while the condition isn't 0.
-    While,
-    /// The body with the condition's number, if there is one.
-    Switch,
+enumeration! {
+    /// `CUgraphConditionalNodeType`
+    Kind, "there is no conditional node of kind {}" {
+        /// The first body where the condition isn't 0, and else the second, if there is one.
+        If = 0,
+        /// The body, again and again while the condition isn't 0.
+        While = 1,
+        /// The body with the condition's number, if there is one.
+        Switch = 2,
+    }
 }
 
 impl Kind {
-    /// The kind of a number, of a node with this many bodies.
+    /// Checks the number of bodies of a node.
     ///
     /// # Errors
     /// `INVALID_VALUE`
-    pub(crate) fn of(number: u32, bodies: u32) -> Result<Self> {
-        let kind = match number {
-            0 => Self::If,
-            1 => Self::While,
-            2 => Self::Switch,
-            _ => {
-                let why = format!("there is no conditional node of kind {number}");
-                return Err(Code::INVALID_VALUE.because(why));
-            }
-        };
-        let fits = match kind {
+    pub(crate) fn check_bodies(self, bodies: u32) -> Result {
+        let fits = match self {
             Self::If => matches!(bodies, 1 | 2),
             Self::While => bodies == 1,
             Self::Switch => bodies > 0,
         };
         if fits {
-            return Ok(kind);
+            return Ok(());
         }
         Err(Code::INVALID_VALUE.because(format!(
             "{bodies} bodies: a WHILE node has one, an IF node one or two, a SWITCH node at least one"

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use ptx_emulator::{FaultKind, Launch};
 
+use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi;
 use crate::abi::{Handle, HostFunction, Pointer, StreamCallback};
@@ -117,23 +118,40 @@ pub(crate) enum Operation {
     All(Arc<Vec<Operation>>),
 }
 
-impl Operation {
+enumeration! {
     /// `CUgraphNodeType`
-    pub(crate) fn node_type(&self) -> u32 {
+    NodeType, "there is no type {} of nodes" {
+        Kernel = 0, Copy = 1, Fill = 2, Host = 3, Graph = 4, Empty = 5, WaitEvent = 6, RecordEvent = 7,
+        SignalSemaphores = 8, WaitSemaphores = 9, Allocate = 10, Free = 11, BatchMemory = 12, Conditional = 13,
+    }
+}
+
+impl NodeType {
+    /// Whether a launch by a kernel may have such nodes, and whether they can be switched off: kernels, copies and
+    /// fills.
+    pub(crate) fn is_by_device(self) -> bool {
+        matches!(self, Self::Kernel | Self::Copy | Self::Fill)
+    }
+}
+
+impl Operation {
+    /// The type of a node with this work.
+    pub(crate) fn node_type(&self) -> NodeType {
         match self {
-            Self::Launch { .. } => 0,
-            Self::Copy(_) => 1,
-            Self::Fill(_) => 2,
-            Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) | Self::Library(_) => 3,
-            Self::All(_) => 4,
-            Self::Nothing | Self::Keep(_) | Self::Assign(..) => 5,
-            Self::WaitFor(_) | Self::WaitForEvent(_) => 6,
-            Self::Pass(_) | Self::Record(_) => 7,
-            Self::Free(_) => 11,
-            Self::Memory(GraphMemory::Allocate { .. }) => 10,
-            Self::Memory(GraphMemory::Free(_)) => 11,
-            Self::Write(_) | Self::Wait(_) => 12,
-            Self::Decide(_) => 13,
+            Self::Launch { .. } => NodeType::Kernel,
+            Self::Copy(_) => NodeType::Copy,
+            Self::Fill(_) => NodeType::Fill,
+            Self::Host { .. } | Self::Callback { .. } | Self::Declare(_) | Self::Library(_) => {
+                NodeType::Host
+            }
+            Self::All(_) => NodeType::Graph,
+            Self::Nothing | Self::Keep(_) | Self::Assign(..) => NodeType::Empty,
+            Self::WaitFor(_) | Self::WaitForEvent(_) => NodeType::WaitEvent,
+            Self::Pass(_) | Self::Record(_) => NodeType::RecordEvent,
+            Self::Memory(GraphMemory::Allocate { .. }) => NodeType::Allocate,
+            Self::Free(_) | Self::Memory(GraphMemory::Free(_)) => NodeType::Free,
+            Self::Write(_) | Self::Wait(_) => NodeType::BatchMemory,
+            Self::Decide(_) => NodeType::Conditional,
         }
     }
 
