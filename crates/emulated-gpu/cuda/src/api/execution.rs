@@ -19,8 +19,6 @@ use crate::stream;
 const COOPERATIVE: i32 = 2;
 const CLUSTER_DIMENSION: i32 = 4;
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn launch(
     function: Handle,
     shape: Shape,

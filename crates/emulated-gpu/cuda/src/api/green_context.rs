@@ -61,8 +61,6 @@ fn of_context(device: u32, green: Option<&Green>, kind: u32) -> Result<DeviceRes
     }
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn write(result: Out<DeviceResource>, rest: Out<DeviceResource>, (groups, left): Split) {
     if !result.is_null() {
         result.set_all(groups);

@@ -89,8 +89,6 @@ fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, co
     list.set_if_wanted(nodes);
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) -> Result {
     let stream = calling_thread::stream(stream)?;
     let capture = stream.capture().ok_or(Code::ILLEGAL_STATE)?;

@@ -8,9 +8,6 @@ use crate::api::driver::driver;
 use crate::context::coredump::{ALL, Attribute, TEXT, Value};
 
 /// Writes the size that a value needs, where nobody wants the value itself; whether that was so.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn tell_size(attribute: Attribute, value: Out<u8>, size: Out<usize>) -> Result<bool> {
     size.required()?;
     if value.is_null() {
@@ -23,8 +20,6 @@ fn too_small(size: usize, wanted: usize) -> crate::abi::error::Error {
     Code::INVALID_VALUE.because(format!("{size} bytes for a value of {wanted}"))
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn get(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
     let attribute = Attribute::of(attribute)?;
     if tell_size(attribute, value, size)? {
@@ -44,8 +39,6 @@ unsafe fn get(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>)
     Ok(())
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn set(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
     let attribute = Attribute::of(attribute)?;
     if tell_size(attribute, value, size)? {

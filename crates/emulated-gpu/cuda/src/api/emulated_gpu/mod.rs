@@ -17,9 +17,6 @@ use crate::memory::library_access::{Declaration, READ, Range, WRITE};
 use crate::stream;
 
 /// Ranges as they came, each to be read, written, or both.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn ranges(ranges: In<Range>, count: usize) -> Result<Vec<Range>> {
     let ranges = ranges.list(count)?;
     match ranges.iter().position(|range| !(1..=READ | WRITE).contains(&range.access)) {

@@ -75,9 +75,6 @@ fn refuse(node_type: NodeType) -> Error {
 impl<'a> Out<'a, AnyNode> {
     /// The type.
     ///
-    /// # Safety
-    /// The pointers are what the program passed for this, as the documentation of its call has it.
-    ///
     /// # Errors
     /// `INVALID_VALUE` for an unknown type, and where what has to be 0 isn't.
     unsafe fn node_type(self) -> Result<NodeType> {
@@ -91,23 +88,15 @@ impl<'a> Out<'a, AnyNode> {
     }
 
     /// The member of the union for the type.
-    ///
-    /// # Safety
-    /// The pointers are what the program passed for this, as the documentation of its call has it.
     unsafe fn of_type<T>(self) -> Out<'a, T> {
         self.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
     }
 
-    /// # Safety
-    /// The pointers are what the program passed for this, as the documentation of its call has it.
     unsafe fn read<T>(self) -> In<'a, T> {
         self.of_type().read_only()
     }
 
     /// The graph for a node that has one inside.
-    ///
-    /// # Safety
-    /// The pointers are what the program passed for this, as the documentation of its call has it.
     unsafe fn child(self) -> Result<Option<Handle>> {
         if self.node_type()? != NodeType::Graph {
             return Ok(None);
@@ -122,9 +111,6 @@ impl<'a> Out<'a, AnyNode> {
 }
 
 /// The work of a node whose parameters may change.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
     let event = || driver()?.event(node.read::<Handle>().get()?);
     Ok(match node.node_type()? {
@@ -145,8 +131,6 @@ unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
     })
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn add_any(
     out: Out<Handle>,
     graph: Handle,
@@ -177,8 +161,6 @@ fn context_of(handle: Handle) -> Result<Handle> {
     driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn add_conditional(
     out: Out<Handle>,
     graph: Handle,
@@ -213,9 +195,6 @@ unsafe fn add_conditional(
 }
 
 /// Says what a node is, and its parameters, by pointers that are good as long as the node is.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
     let graph = graph_of(handle)?;
     let content = graph.with(handle, |node| Ok(node.content.clone()))?;

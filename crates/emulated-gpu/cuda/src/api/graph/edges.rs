@@ -7,9 +7,6 @@ use crate::api::driver::driver;
 use crate::api::graph::nodes::graph_of;
 
 /// Writes as many as there is space for, and says how many there are when nobody asks for them.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
     if out.is_null() {
         return count.set(all.len());
@@ -20,8 +17,6 @@ unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
     count.set(all.len().min(space))
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
     let graph = driver()?.graph(graph)?;
     let nodes = graph.nodes();
@@ -41,24 +36,17 @@ unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<us
     list(&behind, to, count)
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
     let after = graph_of(node)?.with(node, |node| Ok(node.after().to_vec()))?;
     list(&after, out, count)
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
     let behind: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.dependents().collect()))?;
     list(&behind, out, count)
 }
 
 /// Adds or removes edges: all of them, or none where one can't be.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn change(
     graph: Handle,
     from: In<Handle>,
@@ -156,9 +144,6 @@ export! {
 }
 
 /// All edges are plain ones: their data (`CUgraphEdgeData`, 8 bytes) is 0.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
     if !asked.is_null() && !data.is_null() {
         data.set_all((0..count.get()?).map(|_| 0));

@@ -21,9 +21,6 @@ fn of(node: Handle) -> Result<GraphMemory> {
 
 /// Adds a node that allocates memory, and says where.
 ///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
-///
 /// # Errors
 /// `INVALID_VALUE`, `OUT_OF_MEMORY`, `NOT_SUPPORTED` of memory for other processes.
 pub(crate) unsafe fn add_allocation(
@@ -50,9 +47,6 @@ pub(crate) unsafe fn add_allocation(
 }
 
 /// Adds a node that frees what a graph allocated.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 ///
 /// # Errors
 /// `INVALID_VALUE`

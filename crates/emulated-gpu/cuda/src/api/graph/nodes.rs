@@ -17,9 +17,6 @@ use crate::memory::copy::{CopyMemory, End, Fill, Transfer};
 
 /// Adds a node behind others of a graph.
 ///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
-///
 /// # Errors
 /// `INVALID_VALUE`
 pub(crate) unsafe fn add(
@@ -71,8 +68,6 @@ fn wrong_type() -> crate::abi::error::Error {
     Code::INVALID_VALUE.because("the node is of another type")
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
     let KernelNodeV1 { function, grid, block, shared, parameters, extra } = *parameters;
     let function = driver()?.function(function)?;
@@ -83,9 +78,6 @@ unsafe fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
 }
 
 /// The second form names a function, or a kernel of a library.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 pub(crate) unsafe fn kernel_v2(given: &KernelNode) -> Result<Operation> {
     let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } = *given;
     let function = if function == 0 { other } else { function };
@@ -112,8 +104,6 @@ pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
     })
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 pub(crate) unsafe fn copy(parameters: In<Copy3d>) -> Result<Operation> {
     let transfer = transfer_of(&parameters.get()?)?;
     transfer.check(driver()?.hardware.memory())?;
@@ -172,9 +162,6 @@ pub(crate) fn host(parameters: In<HostNode>) -> Result<Operation> {
 }
 
 /// Adds a node with a copy of a graph.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 ///
 /// # Errors
 /// `INVALID_VALUE`, `OUT_OF_MEMORY`.

@@ -77,9 +77,6 @@ fn owners(transfer: &Transfer, device: u32) -> Result<Vec<Arc<Context>>> {
 
 /// Memory of either kind.
 ///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
-///
 /// # Errors
 /// Before `cuInit`.
 pub(crate) unsafe fn place_of(address: Pointer) -> Result<CopyMemory> {
@@ -164,9 +161,6 @@ impl Batch<'_> {
 }
 
 /// The memory of a `CUmemorytype`.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
     match kind {
         1 => place_of(host as u64),
@@ -180,9 +174,6 @@ unsafe fn place(kind: i32, host: usize, device: Pointer) -> Result<CopyMemory> {
 const ARRAY: i32 = 3;
 
 /// The end of a copy of this many bytes, rows and slices.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
     if side.level != 0 {
         return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
@@ -210,9 +201,6 @@ unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> 
 }
 
 /// The transfer that a three-dimensional copy describes.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 ///
 /// # Errors
 /// `INVALID_VALUE`, `INVALID_HANDLE` for an array that there is not.

@@ -105,8 +105,6 @@ enum Value {
 }
 
 impl Value {
-    /// # Safety
-    /// The pointers are what the program passed for this, as the documentation of its call has it.
     unsafe fn write(self, data: Out<u8>) -> Result {
         match self {
             Self::Narrow(value) => data.cast::<u32>().set(value),
@@ -205,8 +203,6 @@ enumeration! {
     }
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) -> Result {
     let narrow = |value: i32| {
         if size < 4 || !size.is_multiple_of(4) {

@@ -22,9 +22,6 @@ use crate::stream::capture;
 
 /// Loads a text, and tells whoever wants to know what is wrong with it. A library belongs to no context,
 /// may be loaded without one, and stays when contexts go.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn load(
     text: impl FnOnce(u32) -> std::result::Result<String, Refusal>,
     name: Option<String>,
@@ -58,9 +55,6 @@ unsafe fn load(
 }
 
 /// Loads a text in memory.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn load_image(
     image: In<u8>,
     options: JitOptions,
@@ -69,8 +63,6 @@ unsafe fn load_image(
     load(|card| text_of(image.address(), card), None, options, context)
 }
 
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 unsafe fn load_file(
     path: Text,
     logs: JitOptions,
@@ -100,9 +92,6 @@ pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
 }
 
 /// Loads a fatbin, or whatever else an image is, for the calling thread's context; gives the module.
-///
-/// # Safety
-/// The pointers are what the program passed for this, as the documentation of its call has it.
 ///
 /// # Errors
 /// As `cuModuleLoadData`.
