@@ -1,4 +1,4 @@
-//! Where the shared library lies.
+//! The path of the shared library.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What a process hands to another one, by whatever way, so that it finds memory or an event.
+//! Handles that a process passes to another process, which finds memory or an event by them.
 
 use ptx_emulator::memory::SharedMemory;
 

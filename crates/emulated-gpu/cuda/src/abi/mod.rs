@@ -1,5 +1,4 @@
-//! What crosses the C ABI: pointers that a caller vouches for, handles, and C's structures (the
-//! layouts are those of CUDA's `cuda.h`).
+//! Types of the C ABI: pointers that a caller vouches for, handles, and structures of CUDA's `cuda.h`.
 
 #![allow(
     unsafe_code,

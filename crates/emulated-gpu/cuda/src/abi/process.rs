@@ -1,6 +1,6 @@
-//! The process that the driver is of. One that was forked off since `cuInit` has the memory of that one and
-//! none of its threads: locks that those held will never be free. So this is looked at before any lock, and
-//! such a process is told that nothing was initialised, as NVIDIA's driver tells it.
+//! Detection of forked processes. A process that was forked after `cuInit` has its parent's memory and none of its
+//! threads, so locks that those held are never released. It is detected before any lock is taken, and gets
+//! `NOT_INITIALIZED`, as from NVIDIA's driver.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

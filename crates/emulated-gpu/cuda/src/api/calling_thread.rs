@@ -1,4 +1,4 @@
-//! What is the calling thread's: its context, and the streams that it names by numbers.
+//! The calling thread's stack of contexts, and the streams that it names by numbers.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

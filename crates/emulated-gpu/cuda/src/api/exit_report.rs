@@ -1,4 +1,4 @@
-//! What is told at the end of a process: memory that was never freed, and what kernels counted.
+//! Reports at the end of a process: memory leaks, and the kernels' counts.
 
 #![allow(unsafe_code, reason = "asks the C library to call a function at the end")]
 

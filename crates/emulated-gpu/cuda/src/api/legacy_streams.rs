@@ -1,4 +1,4 @@
-//! Work that stands in the legacy default streams of several contexts.
+//! The order of work in the legacy default streams of several contexts.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! What programs and libraries link to and the emulator has not: references to mipmaps, memory of graphics libraries, tensor
-//! maps, checkpoints. To ask for it is an error; that a function is there is none, since whoever looks for all of
-//! them at its start (NVIDIA's runtime library, Warp) complains of those that are missing, and one that looks
-//! at each call (cudarc) ends there.
+//! Exported functions that are not emulated: references to mipmaps, memory of graphics libraries, tensor maps,
+//! checkpoints. Calling one is an error. They are exported because some programs look all functions up when they
+//! start and complain of missing ones (NVIDIA's runtime library, Warp), and others end at the first missing one
+//! (cudarc).
 
 use std::ffi::c_void;
 

@@ -1,6 +1,6 @@
-//! What a program says of core dumps (CUDA Driver API, "Coredump Attributes Control API"). The emulator writes none, a
-//! fault's report says what one would show: what describes a dump is kept and can be asked for, and to have
-//! one written is refused.
+//! Core dump attributes (CUDA Driver API, "Coredump Attributes Control API"). The emulator writes no core dumps,
+//! since a fault's report says what one would show. The attributes are kept and can be read; enabling core dumps is
+//! refused.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

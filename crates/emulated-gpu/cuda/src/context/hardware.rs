@@ -1,5 +1,5 @@
-//! What the driver drives: the devices' memory, the emulator that runs kernels on it, and what is noted of
-//! both. It knows nothing of contexts and what is in them, which hold it.
+//! The emulated hardware: the devices' memory, the emulator that runs kernels on it, and records of both. Contexts
+//! hold it; it refers to no context.
 
 use std::sync::Arc;
 

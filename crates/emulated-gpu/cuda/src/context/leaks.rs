@@ -1,4 +1,4 @@
-//! Memory that was never freed.
+//! The report of memory leaks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

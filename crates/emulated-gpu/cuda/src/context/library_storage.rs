@@ -1,5 +1,5 @@
-//! What host libraries keep beside a context: each a value under a key of its own, and a function to
-//! be told by that the context has ended.
+//! Values that host libraries store with a context, each under a key of its own and with a function that is called
+//! when the context has ended.
 
 #![allow(unsafe_code, reason = "calls functions of C that a host library named")]
 

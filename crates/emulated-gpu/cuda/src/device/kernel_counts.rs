@@ -1,4 +1,4 @@
-//! What kernels counted, kept for each of them.
+//! The execution counts of each kernel.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,4 @@
-//! The cards: what they say they are, all the same. Its numbers are those of an H100 SXM (compute capability 9.0)
-//! where the emulator has no limits of its own, so that a program's choices come out as there.
+//! Names, identifiers and bus addresses of the devices.
 
 pub(crate) mod attributes;
 pub(crate) mod kernel_counts;

@@ -1,4 +1,4 @@
-//! What the environment says: which checks, how many threads, which reports.
+//! Settings from the environment: checks, threads, reports.
 
 use std::path::PathBuf;
 

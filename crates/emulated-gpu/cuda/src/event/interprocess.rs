@@ -1,4 +1,4 @@
-//! What several processes know of an event: how often it was recorded, and how much of that was passed.
+//! State of an event that processes share: the number of its records, and how many of them were passed.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a module was loaded from, and where: the code of a library is there once for each device that uses it.
+//! Images of modules: the source, and its code on each device that uses it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! How many blocks fit on a multiprocessor (CUDA C++ Programming Guide, "Compute Capabilities",
-//! column 9.0).
+//! Occupancy: the number of blocks that fit on a multiprocessor (CUDA C++ Programming Guide, "Compute
+//! Capabilities", column 9.0).
 
 use crate::device::limits::SHARED_MOST;
 use crate::device::limits::multiprocessor::{BLOCKS, REGISTERS, SHARED, SHARED_RESERVED, THREADS};

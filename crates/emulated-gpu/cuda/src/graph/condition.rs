@@ -1,6 +1,5 @@
-//! Conditions: what `cuGraphConditionalHandleCreate` gives, by which a node of a graph decides what runs.
-//! The number itself is in the emulator's table, where kernels set it by its handle; here is what graphs
-//! know of it.
+//! Conditions of conditional nodes (`cuGraphConditionalHandleCreate`). A condition's value is in the emulator's
+//! table, where kernels set it by its handle; its owner and its default are here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

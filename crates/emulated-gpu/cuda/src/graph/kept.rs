@@ -1,4 +1,4 @@
-//! What an executable graph needs: memory, and what the program wants to live as long.
+//! The resources that an executable graph keeps alive: memory and user objects.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Launches that follow each other, in whichever streams they are: an executable graph runs once at a time
-//! (CUDA Driver API, `cuGraphLaunch`), and so does what decides by a condition.
+//! The order of launches in different streams: an executable graph runs once at a time (CUDA Driver API,
+//! `cuGraphLaunch`), and so do the graphs that use one condition.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

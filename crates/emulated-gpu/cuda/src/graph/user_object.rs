@@ -1,5 +1,5 @@
-//! User objects: what a program wants to live as long as the graphs that use it, with a function that ends
-//! it (CUDA Driver API, "Graph Management", `cuUserObjectCreate`).
+//! User objects (CUDA Driver API, "Graph Management", `cuUserObjectCreate`): resources of the program's with a
+//! destructor, which live as long as the graphs that refer to them.
 
 #![allow(unsafe_code, reason = "calls a function of the program's")]
 

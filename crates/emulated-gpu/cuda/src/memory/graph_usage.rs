@@ -1,6 +1,6 @@
-//! How much memory of a device is with graphs, and the most that ever was (CUDA Driver API, `CUgraphMem_attribute`).
-//! A graph takes it when it is launched. It stays with graphs when they are done and when they are gone, for
-//! those that are launched next, until what none of them uses is given back (`cuDeviceGraphMemTrim`).
+//! The memory that graphs use on each device, now and at most (CUDA Driver API, `CUgraphMem_attribute`). A graph
+//! takes it when it is launched. It stays with graphs when they are done and when they are destroyed, for the next
+//! launches, until the part that no graph uses is freed (`cuDeviceGraphMemTrim`).
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

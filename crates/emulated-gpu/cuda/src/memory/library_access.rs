@@ -1,5 +1,5 @@
-//! What a library of the host's reads and writes, declared so that it is checked as a kernel's
-//! accesses are.
+//! The ranges that a host library declares to read or write, and their check, which is the same as for a kernel's
+//! accesses.
 
 use ptx_emulator::Memory;
 use ptx_emulator::memory::Reach;

@@ -1,5 +1,4 @@
-//! Fatbins in the program's memory, and what is wrong with one as CUDA's codes. What is in them is read by
-//! `device_image::fatbin`.
+//! Fatbins in the program's memory, with CUDA's error codes for broken ones. `device_image::fatbin` parses them.
 
 #![allow(unsafe_code, reason = "reads what a program has in its memory")]
 

@@ -1,4 +1,4 @@
-//! What programs say of loading and linking code: `CUjit_option`.
+//! Options for loading and linking code (`CUjit_option`).
 
 #![allow(unsafe_code, reason = "writes to the buffers that a program named")]
 

@@ -1,4 +1,4 @@
-//! What is linked at run time (`cuLinkCreate`).
+//! The run-time linker (`cuLinkCreate`).
 
 #![allow(unsafe_code, reason = "writes to the log that a program named")]
 

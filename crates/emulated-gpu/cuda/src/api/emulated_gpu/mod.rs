@@ -1,5 +1,5 @@
-//! What NVIDIA's driver does not have: functions for host libraries, and for whoever wants to know
-//! what kernels counted. `include/emulated_gpu.h` declares them.
+//! Extensions to CUDA's driver API: functions for host libraries, and the kernels' counts. `include/emulated_gpu.h`
+//! declares them.
 
 pub(crate) mod card;
 

@@ -1,8 +1,7 @@
-//! Who the driver is, as NVIDIA's runtime library asks it: a keyed digest of the driver's version, the
-//! process, the thread, the time, where some tables lie and which cards there are, which the caller
-//! computes as well. The project ZLUDA found out what goes into it and published it (its `dark_api`);
-//! the digest itself is RFC 1319's and RFC 2104's. It is told the truth: the cards' identifiers are those
-//! that say that they are emulated.
+//! The driver's identity, which NVIDIA's runtime library checks: a keyed digest of the driver's version, the
+//! process, the thread, the time, the addresses of some tables and the cards, which the caller computes as well.
+//! The project ZLUDA found out its input and published it (`dark_api`); the digest itself is RFC 1319's and RFC
+//! 2104's. The cards' identifiers in it are the real ones, which say that they are emulated.
 
 #![allow(unsafe_code, reason = "asks C for the calling thread")]
 

@@ -1,4 +1,4 @@
-//! What an address is.
+//! Attributes of pointers, and of ranges of managed memory.
 
 use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};

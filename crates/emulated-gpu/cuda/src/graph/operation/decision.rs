@@ -1,5 +1,4 @@
-//! Decisions: what a launch does at a conditional node of a graph (CUDA Driver API,
-//! `CUDA_CONDITIONAL_NODE_PARAMS`).
+//! The execution of a conditional node (CUDA Driver API, `CUDA_CONDITIONAL_NODE_PARAMS`).
 
 use std::sync::Arc;
 

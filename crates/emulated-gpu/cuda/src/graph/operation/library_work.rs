@@ -1,6 +1,6 @@
-//! Work of a library of the host's, such as cuBLAS: a function of its own, called when its turn in
-//! a stream has come, that asks for every range of device memory before it touches it. What it was
-//! given stays where it is until the function returns, whatever is freed meanwhile.
+//! Work of host libraries, such as cuBLAS: a function that is called when its turn in the stream has come, and that
+//! asks for every range of device memory before it accesses it. These ranges stay where they are until the function
+//! returns, even if they are freed meanwhile.
 
 #![allow(unsafe_code, reason = "calls functions of the library's")]
 

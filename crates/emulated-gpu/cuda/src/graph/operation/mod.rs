@@ -1,4 +1,4 @@
-//! Work: what stands in streams and in graphs, and doing it.
+//! Operations: the work in streams and graphs, and its execution.
 
 #![allow(unsafe_code, reason = "calls functions of the program's")]
 

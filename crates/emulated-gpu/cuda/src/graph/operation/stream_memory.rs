@@ -1,4 +1,4 @@
-//! Numbers that a stream writes, or waits for (`cuStreamWriteValue32` and its kin).
+//! Stream memory operations: writes of a value, and waits for a value (`cuStreamWriteValue32` and the like).
 
 use std::sync::Arc;
 use std::time::Duration;

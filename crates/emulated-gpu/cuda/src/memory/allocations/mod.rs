@@ -1,5 +1,5 @@
-//! Which memory was given out, as what and by whom. The emulator's own table says what a kernel may
-//! access; this one says what it is to the program.
+//! The table of allocations: what the program allocated each range as, and in which context. The emulator's own
+//! table says what a kernel may access.
 
 #![allow(unsafe_code, reason = "makes memory of the host's accessible to kernels")]
 

@@ -1,4 +1,4 @@
-//! What pools and graphs have of a device's memory.
+//! Accounts of the device memory that pools and graphs use.
 
 use ptx_emulator::memory::Devices;
 
