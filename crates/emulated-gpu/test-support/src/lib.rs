@@ -3,6 +3,7 @@
 pub mod corpus;
 pub mod files;
 pub mod kernel;
+pub mod layers;
 pub mod nvrtc;
 pub mod random;
 pub mod reference;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::layers::{imports, modules};
+use emulated_gpu_test_support::layers::{imports, modules};
 
 /// The limit on folders above one another.
 const LAYERS: usize = 7;
@@ -22,7 +22,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn folders_are_in_seven_layers_without_a_cycle() {
-    let modules = modules();
+    let modules = modules(env!("CARGO_MANIFEST_DIR"));
     let mut left: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let imports = imports(&modules);
     for (module, text) in modules.iter().filter(|(module, _)| !module.is_empty()) {

@@ -26,7 +26,6 @@ mod graphs_in_graphs;
 mod green_contexts;
 mod initialisation;
 mod interprocess;
-#[path = "../../../ptx-emulator/tests/front/layers.rs"]
 mod layers;
 mod library_work;
 mod lifetime;

@@ -1,147 +1,12 @@
-//! The files of the crate whose tests take this one in, in layers: what their `use` lines say. No more than
-//! three files import each other in a circle, so that each can be read by itself.
+//! The layers of the crate's files.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
 
-/// This many files may import each other: a parent and its parts.
-const CIRCLE: usize = 3;
-
-/// Each file of the library by its module's path, such as `engine::race::cell`, with its text.
-pub(crate) fn modules() -> BTreeMap<String, String> {
-    fn walk(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) {
-        for entry in std::fs::read_dir(directory).expect("the sources") {
-            let path = entry.expect("an entry").path();
-            let stem = path.file_stem().expect("a name").to_str().expect("ASCII");
-            let child = match (module, stem) {
-                (_, "mod" | "lib") => module.to_owned(),
-                ("", stem) => stem.to_owned(),
-                (module, stem) => format!("{module}::{stem}"),
-            };
-            if path.is_dir() {
-                walk(&path, &child, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.insert(child, std::fs::read_to_string(&path).expect("a source"));
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "", &mut found);
-    found
-}
-
-/// `a::{b, c::{d, e}}` as `a::b`, `a::c::d` and `a::c::e`.
-fn expand(tree: &str) -> Vec<String> {
-    let Some((prefix, rest)) = tree.split_once('{') else {
-        let path = tree.split(" as ").next().unwrap_or_default();
-        return vec![path.trim().to_owned()];
-    };
-    let inner = &rest[..rest.rfind('}').expect("a closed brace")];
-    let (mut depth, mut start, mut parts) = (0, 0, Vec::new());
-    for (at, byte) in inner.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth -= 1,
-            b',' if depth == 0 => {
-                parts.push(&inner[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&inner[start..]);
-    let parts = parts.into_iter().map(str::trim).filter(|part| !part.is_empty());
-    parts.flat_map(|part| expand(&format!("{}{part}", prefix.trim()))).collect()
-}
-
-/// The trees of the `use` items of a file, but for those of its unit tests.
-fn uses(text: &str) -> Vec<String> {
-    let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let mut found = Vec::new();
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let line = line.trim();
-        let item = line.strip_prefix("pub").map_or(line, |rest| {
-            rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |(_, r)| r)
-        });
-        let Some(tree) = item.trim_start().strip_prefix("use ") else { continue };
-        let mut tree = tree.to_owned();
-        while !tree.contains(';') {
-            tree += lines.next().expect("the end of a use").trim();
-        }
-        found.push(tree.split(';').next().unwrap_or_default().to_owned());
-    }
-    found
-}
-
-/// The module that a path names something of: the longest part of it that is a file.
-fn module_of(path: &[&str], modules: &BTreeMap<String, String>) -> Option<String> {
-    (1..=path.len()).rev().map(|len| path[..len].join("::")).find(|name| modules.contains_key(name))
-}
-
-/// Which modules each imports from.
-pub(crate) fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
-    let of = |name: &String, text: &String| {
-        let own: Vec<&str> = name.split("::").filter(|part| !part.is_empty()).collect();
-        let mut found = BTreeSet::new();
-        for path in uses(text).iter().flat_map(|tree| expand(tree)) {
-            let parts: Vec<&str> = path.split("::").map(str::trim).collect();
-            let up = parts.iter().take_while(|part| **part == "super").count();
-            let full: Vec<&str> = match parts[0] {
-                "crate" => parts[1..].to_vec(),
-                "self" => own.iter().chain(&parts[1..]).copied().collect(),
-                "super" => own[..own.len() - up].iter().chain(&parts[up..]).copied().collect(),
-                // A child by its bare name, or another crate.
-                _ => own.iter().chain(&parts).copied().collect(),
-            };
-            let bare = !matches!(parts[0], "crate" | "self" | "super");
-            if let Some(target) = module_of(&full, modules)
-                && target != *name
-                && !(bare && own.starts_with(&target.split("::").collect::<Vec<_>>()))
-            {
-                found.insert(target);
-            }
-        }
-        found
-    };
-    modules.iter().map(|(name, text)| (name.clone(), of(name, text))).collect()
-}
-
-/// Everything that can be reached from a module.
-fn reach<'g>(from: &'g str, graph: &'g BTreeMap<String, BTreeSet<String>>) -> BTreeSet<&'g str> {
-    let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
-    while let Some(name) = left.pop() {
-        for next in graph.get(name).into_iter().flatten() {
-            if seen.insert(next.as_str()) {
-                left.push(next);
-            }
-        }
-    }
-    seen
-}
-
-/// The circles of a graph: modules that reach each other.
-fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&str>> {
-    let reached: BTreeMap<&str, BTreeSet<&str>> =
-        graph.keys().map(|name| (name.as_str(), reach(name, graph))).collect();
-    reached
-        .iter()
-        .map(|(name, others)| {
-            let back = |other: &&&str| reached.get(**other).is_some_and(|own| own.contains(name));
-            others.iter().filter(back).copied().collect::<Vec<_>>()
-        })
-        .filter(|circle| circle.len() > 1)
-        .collect()
-}
+use emulated_gpu_test_support::layers;
 
 #[test]
 fn no_more_than_three_files_import_each_other() {
-    let modules = modules();
-    let graph = imports(&modules);
-    let edges: usize = graph.values().map(BTreeSet::len).sum();
-    assert!(modules.len() > 100 && edges > 400, "{} files, {edges} imports", modules.len());
-    let large: Vec<_> = circles(&graph).into_iter().filter(|one| one.len() > CIRCLE).collect();
-    assert!(large.is_empty(), "files that import each other in a circle: {large:#?}");
+    layers::are_kept(env!("CARGO_MANIFEST_DIR"));
 }
 
 #[test]
@@ -161,12 +26,12 @@ fn a_circle_is_found() {
     ]
     .map(|(name, text)| (name.to_owned(), text))
     .into();
-    let graph = imports(&modules);
+    let graph = layers::imports(&modules);
     let targets = |name: &str| graph[name].iter().map(String::as_str).collect::<Vec<_>>();
     assert_eq!(targets("a"), ["b", "b::d"]);
     assert_eq!(
         (targets("b"), targets("b::d"), targets("c")),
         (vec!["b::d", "c"], vec!["c"], vec!["a"])
     );
-    assert_eq!(circles(&graph), [vec!["a", "b", "b::d", "c"]].into());
+    assert_eq!(layers::circles(&graph), [vec!["a", "b", "b::d", "c"]].into());
 }

@@ -10,6 +10,6 @@ mod half;
 mod integer;
 mod narrow_floats;
 mod oracle;
-#[path = "../../../tests/support/random.rs"]
-mod random;
 mod rounding;
+
+use emulated_gpu_test_support::random;
