@@ -2,22 +2,20 @@
 //! and runs it.
 #![cfg(feature = "cust")]
 
-use std::path::Path;
 use std::process::Command;
 
 use gpu::Choice;
 use level4_ptx::Rung;
 use level4_ptx::with_cust::{WithCust, device};
-use tensor::Dump;
+use test_support::reference;
 use training::Preset;
 use training::dump::{Inputs, dump, header};
 
 #[test]
 fn every_rung_agrees_with_the_references() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     let device = device(Choice::Auto).unwrap();
     for preset in Preset::fixtures() {
-        let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
+        let reference = reference(&preset.name);
         for rung in Rung::ALL.into_iter().filter(|rung| *rung != Rung::WholeEpoch) {
             for fused in [false, true] {
                 let mut level = WithCust::new(&preset.network, rung).unwrap();

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use autograd::{Array, Device, ErrorKind, Module, Tensor, load, save};
 use proptest::prelude::*;
+use test_support::choice;
 
-use crate::device::choice;
 use crate::{operations, original};
 
 fn gpu() -> Device {

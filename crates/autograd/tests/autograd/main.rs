@@ -2,8 +2,6 @@
 //! a minute to build.
 
 mod cuda;
-#[path = "../../../gpu/tests/support/device.rs"]
-mod device;
 mod errors;
 mod files;
 mod gradients;

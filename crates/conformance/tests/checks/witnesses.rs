@@ -2,14 +2,12 @@
 //! level, as `autograd` derives it in double precision, and as central differences measure it; and,
 //! for the fixtures, as PyTorch derives it.
 
-use std::path::Path;
-
 use autograd::level::Autograd;
-use autograd::{Array, Choice, Device, Element};
-use clap::ValueEnum;
+use autograd::{Array, Device, Element};
 use conformance::{Check, variants};
 use data::{Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, DumpedTensor, Loss, Network, TensorName};
+use test_support::{choice, reference};
 use training::dump::{Inputs, dump, header};
 use training::{Level as _, Preset, PresetKind};
 
@@ -64,12 +62,6 @@ fn push<T: Element>(dump: &mut Dump, name: TensorName, array: Option<Array<T>>) 
     dump.tensors.push(DumpedTensor { name, shape: array.shape().to_vec(), data });
 }
 
-/// The GPU that `FOUR_LEVELS_DEVICE` names, or the emulated one.
-fn choice() -> Choice {
-    let device = std::env::var("FOUR_LEVELS_DEVICE").ok();
-    device.map_or(Choice::Emulated, |name| Choice::from_str(&name, true).unwrap())
-}
-
 #[test]
 fn every_level_agrees_with_autograd_within_its_rounding() {
     // Those that differ only in how a batch comes are held to the references alone.
@@ -109,9 +101,8 @@ fn autograd_on_the_gpu_agrees_with_autograd_within_its_rounding() {
 
 #[test]
 fn pytorch_agrees_with_autograd_to_the_digits_that_are_stored() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     for preset in Preset::fixtures() {
-        let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
+        let reference = reference(&preset.name);
         let inputs = Inputs::from_dump(&reference, &mut preset.clone()).unwrap();
         let own = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
         let comparison = tensor_diff::compare(&reference, &own, 1.0);

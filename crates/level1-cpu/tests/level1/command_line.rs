@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-
-use crate::program::{path, program, succeeds, text};
+use test_support::program::{json, path, program, succeeds, text};
 
 /// The program on the built-in digits; `MNIST_DIR` of whoever runs the tests plays no part.
 pub(crate) fn level1(args: &[&str]) -> Output {
@@ -17,7 +16,7 @@ pub(crate) fn level1(args: &[&str]) -> Output {
 /// Runs the program, and expects it to end with that exit code and to complain in these words.
 #[track_caller]
 fn fails(args: &[&str], code: i32, words: &[&str]) {
-    crate::program::fails(&level1(args), code, words);
+    test_support::program::fails(&level1(args), code, words);
 }
 
 #[test]
@@ -34,7 +33,7 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
     assert!(said.contains("batch      0   loss 0."), "{said}");
     assert!(said.contains("(") && said.contains("of 9984, full batches only)"), "{said}");
 
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
+    let report = json(&report);
     assert_eq!(report["level"], "level1-cpu");
     assert_eq!(report["preset_unchanged"], false, "--samples and --sizes were given");
     assert_eq!(report["samples"], 2560);
@@ -209,12 +208,11 @@ fn later_steps_are_dumped_and_started_from() {
 fn a_fixture_is_the_noise_that_the_reference_computed_from() {
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "d.json");
-    let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     for preset in ["softmax", "one-unit", "batch-37"] {
         let output = level1(&["dump", "--preset", preset, "--inputs-only", "--out", &out]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         let own = tensor::Dump::read(Path::new(&out)).unwrap();
-        let reference = tensor::Dump::read(&dumps.join(format!("{preset}.json"))).unwrap();
+        let reference = test_support::reference(preset);
         assert_eq!(own.header.not_materialised, []);
         for tensor in &own.tensors {
             let expected = reference.get(tensor.name).unwrap().to_tensor();

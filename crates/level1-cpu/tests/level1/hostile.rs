@@ -9,9 +9,9 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
+use test_support::program::{path, text};
 
 use crate::command_line::level1;
-use crate::program::{path, text};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_level1-cpu");
 
@@ -29,7 +29,7 @@ pub(crate) fn shell(script: &str, files: &[&str]) -> Output {
 /// Expects an exit code and these words on standard error, in one line.
 #[track_caller]
 pub(crate) fn fails(output: &Output, code: i32, words: &[&str]) {
-    let said = crate::program::fails(output, code, words);
+    let said = test_support::program::fails(output, code, words);
     assert_eq!(said.lines().filter(|line| line.starts_with("error")).count(), 1, "{said}");
 }
 

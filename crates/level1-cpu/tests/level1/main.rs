@@ -6,5 +6,3 @@ mod fast;
 mod hostile;
 mod models;
 mod products;
-#[path = "../../../training/tests/support/program.rs"]
-mod program;

@@ -4,10 +4,10 @@
 use std::fs;
 
 use tempfile::TempDir;
+use test_support::program::{path, text};
 
 use crate::command_line::level1;
 use crate::hostile::{fails, save_model, shell};
-use crate::program::{path, text};
 
 #[test]
 fn the_same_run_saves_the_same_bytes() {

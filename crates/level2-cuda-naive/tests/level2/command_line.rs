@@ -1,14 +1,18 @@
-//! The command line of level 2: which device it says it computes on, what it says to bad input,
-//! what a profile holds. Runs the program itself, without network, MNIST and NVIDIA's GPUs.
+//! The command line of level 2: its options, edited kernels and their compilers, what the sanitizer
+//! reports. Runs the program itself, without network, MNIST and NVIDIA's GPUs.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use test_support::kernels::with_a_fault;
+use test_support::program::{BENCH, EMULATED, SHORT, fails, json, path, text};
+use test_support::sanitizer::{is_caught, is_clean, transfers_are_clean};
 
-use crate::edited::with_a_fault;
-use crate::program::{BENCH, EMULATED, SHORT, fails, path, succeeds, text};
+const PROGRAM: &str = env!("CARGO_BIN_EXE_level2-cuda-naive");
+
+test_support::gpu_options!(PROGRAM);
 
 /// The program on the built-in digits and the emulated GPU, whatever the environment says.
 pub(crate) fn level2(args: &[&str]) -> Output {
@@ -16,62 +20,18 @@ pub(crate) fn level2(args: &[&str]) -> Output {
 }
 
 pub(crate) fn program(args: &[&str]) -> Command {
-    crate::program::program(env!("CARGO_BIN_EXE_level2-cuda-naive"), args)
-}
-
-#[test]
-fn training_names_the_emulated_device_everywhere() {
-    let folder = TempDir::new().unwrap();
-    let report = path(&folder, "report.json");
-    let output = level2(&[&SHORT[..], &EMULATED, &["--json", &report]].concat());
-    let said = succeeds(&output);
-    assert!(said.starts_with("level2-cuda-naive on emulated ("), "{said}");
-    assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
-    let report: serde_json::Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-    assert!(report["device"].as_str().unwrap().starts_with("emulated ("), "{report}");
-
-    let dump = path(&folder, "dump.json");
-    let args = ["dump", "--preset", "softmax", "--out", &dump, "--device", "emulated"];
-    assert!(level2(&args).status.success());
-    let dump: serde_json::Value = serde_json::from_slice(&fs::read(dump).unwrap()).unwrap();
-    assert!(dump["device"].as_str().unwrap().starts_with("emulated ("), "{}", dump["device"]);
-}
-
-/// Where there is a real GPU these say other things, and rightly.
-#[test]
-fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
-    let output = level2(&[&BENCH[..], &SHORT, &["--device", "cuda"]].concat());
-    if output.status.success() {
-        skipped::skip("there is a GPU");
-        return;
-    }
-    let said = fails(&output, 1, &[]);
-    assert!(said.starts_with("error: no NVIDIA GPU can be used: "), "{said}");
-    assert!(said.contains("--device emulated") && !said.contains("panicked"), "{said}");
-    let reason = said["error: no NVIDIA GPU can be used: ".len()..].split(';').next().unwrap();
-
-    let output = level2(&[&BENCH[..], &SHORT].concat());
-    assert!(output.status.success());
-    let note = format!("note: {reason}; computing on the emulated GPU\n");
-    assert_eq!(text(&output.stderr), note);
-    let by_variable = program(&SHORT).env("FOUR_LEVELS_DEVICE", "cuda").output().unwrap();
-    assert_eq!(by_variable.status.code(), Some(1));
+    test_support::program::program(PROGRAM, args)
 }
 
 #[test]
 fn the_options_of_the_level_are_checked() {
     for (args, word) in [
-        (["--device", "tpu"], "emulated"),
         (["--transfer", "mail"], "double-buffered"),
         (["--kernels", "fused"], "per-sample"),
         (["--compiler", "gcc"], "built-in"),
     ] {
-        let output = level2(&args);
-        fails(&output, 2, &[word]);
+        fails(&level2(&args), 2, &[word]);
     }
-    let nowhere = level2(&[&SHORT[..], &EMULATED, &["--profile", "/nowhere/trace.json"]].concat());
-    assert_eq!(nowhere.status.code(), Some(1));
-    assert!(text(&nowhere.stderr).contains("can't write /nowhere/trace.json"));
 }
 
 /// Every kernel at every fixture's shapes, with everything checked that can be: nothing is said.
@@ -82,40 +42,14 @@ fn the_sanitizer_finds_nothing() {
     for preset in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
         for kernels in ["per-operation", "per-sample"] {
             let args = ["dump", "--preset", preset, "--kernels", kernels, "--out", &out];
-            let mut command = program(&[&args[..], &EMULATED].concat());
-            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
-            assert_eq!(text(&output.stderr), "", "{preset}, {kernels}");
-            assert!(output.status.success());
+            is_clean(&mut program(&[&args[..], &EMULATED].concat()));
         }
     }
 }
 
-/// The batches' ways to the device, with everything checked, over shuffled epochs.
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {
-    let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];
-    let steps = ["bench", "--runs", "1", "--steps", "5"];
-    for transfer in ["explicit", "pinned", "unified", "double-buffered", "resident"] {
-        let more = ["--drop-last", "false", "--shuffle", "--transfer", transfer];
-        let mut command = program(&[&steps[..], &few, &more, &EMULATED].concat());
-        let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
-        assert_eq!(text(&output.stderr), "", "{transfer}");
-        assert!(output.status.success());
-    }
-}
-
-/// Runs a dump on these kernels, and expects the sanitizer to say where the fault is.
-fn is_caught(kernels: &TempDir, checks: &str, words: &[&str]) {
-    let out = path(kernels, "dump.json");
-    let args = ["dump", "--preset", "softmax", "--out", &out];
-    let mut command = program(&[&args[..], &EMULATED].concat());
-    command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("EMULATED_GPU_CHECKS", checks);
-    let output = command.output().unwrap();
-    let said = fails(&output, 1, &[]);
-    for word in words.iter().chain(&["the report above names the kernel"]) {
-        assert!(said.contains(word), "{word}: {said}");
-    }
-    assert!(!Path::new(&out).exists(), "no dump of what went wrong");
+    transfers_are_clean(PROGRAM, &[]);
 }
 
 #[test]
@@ -125,7 +59,13 @@ fn an_off_by_one_is_caught_and_named() {
         ["j >= n", "j > n"],
         ["setp.ge.u64 \t%p2, %rd1, %rd", "setp.gt.u64 \t%p2, %rd1, %rd"],
     );
-    is_caught(&kernels, "memory", &["add_bias", "kernels/add_bias.cu:9", "outside of every"]);
+    is_caught(
+        PROGRAM,
+        &[],
+        &kernels,
+        "memory",
+        &["add_bias", "kernels/add_bias.cu:9", "outside of every"],
+    );
 }
 
 #[test]
@@ -135,7 +75,7 @@ fn a_missing_bounds_check_is_caught_and_named() {
         ["if (i >= elements)\n        return;", ""],
         ["@%p1 bra", "// @%p1 bra"],
     );
-    is_caught(&kernels, "memory", &["relu", "kernels/relu.cu:8", "outside of every"]);
+    is_caught(PROGRAM, &[], &kernels, "memory", &["relu", "kernels/relu.cu:8", "outside of every"]);
 }
 
 /// The program where NVIDIA's compiler is nowhere.
@@ -225,7 +165,7 @@ fn dump_of_an_edited_relu(kernels: &TempDir, compiler: &[&str]) -> (Output, Stri
 }
 
 fn is_of_the_edited_relu(dump: &str) {
-    let dump: serde_json::Value = serde_json::from_slice(&fs::read(dump).unwrap()).unwrap();
+    let dump = json(dump);
     let tensors = dump["tensors"].as_array().unwrap();
     let of = |name: &str| tensors.iter().find(|tensor| tensor["name"] == name).unwrap();
     let (z, a) = (of("z1")["data"].as_array().unwrap(), of("a1")["data"].as_array().unwrap());
@@ -323,5 +263,5 @@ fn a_missing_synchronisation_is_caught_and_named() {
         ["db[j] = sum;", "db[0] = sum;"],
         ["add.s64 \t%rd36, %rd34, %rd35;", "mov.u64 \t%rd36, %rd34;"],
     );
-    is_caught(&kernels, "races", &["sum_batch", "kernels/sum_batch.cu:11", "race"]);
+    is_caught(PROGRAM, &[], &kernels, "races", &["sum_batch", "kernels/sum_batch.cu:11", "race"]);
 }

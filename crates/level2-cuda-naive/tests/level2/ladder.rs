@@ -1,11 +1,10 @@
 //! The ladder of products, as a user asks for it.
 
-use std::fs;
-
 use tempfile::TempDir;
+use test_support::program::{EMULATED, fails, json, path, text};
+use test_support::sanitizer::is_clean;
 
 use crate::command_line::program;
-use crate::program::{EMULATED, fails, path, text};
 
 /// The ladder's kernels, too, where tiles reach beyond all three matrices.
 #[test]
@@ -15,10 +14,7 @@ fn the_sanitizer_finds_nothing_on_the_ladder() {
     for products in ["coalesced", "shared-tile", "register-tile", "vectorised", "wmma"] {
         for preset in ["three-layer", "wide", "squared-error"] {
             let args = ["dump", "--preset", preset, "--products", products, "--out", &out];
-            let mut command = program(&[&args[..], &EMULATED].concat());
-            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
-            assert_eq!(text(&output.stderr), "", "{preset}, {products}");
-            assert!(output.status.success());
+            is_clean(&mut program(&[&args[..], &EMULATED].concat()));
         }
     }
 }
@@ -47,9 +43,8 @@ fn a_card_that_is_too_old_for_tensor_cores_is_told_so() {
         let help = "has 7.5: choose --products vectorised";
         assert!(runs || said.contains(words) && said.contains(help), "{said}");
         if runs {
-            let dump: serde_json::Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
             let dtype = if products == "wmma" { "tf32" } else { "f32" };
-            assert_eq!(dump["dtype"], dtype, "tolerances follow from it");
+            assert_eq!(json(&out)["dtype"], dtype, "tolerances follow from it");
         }
     }
 }

@@ -27,7 +27,7 @@ impl Bench {
     }
 
     fn with(products: Products) -> Self {
-        let on = Operations::with_products(&crate::support::gpu(), &Profiler::off(), products);
+        let on = Operations::with_products(&test_support::gpu(), &Profiler::off(), products);
         Self { on: on.unwrap(), dtype: products.dtype(), seed: 1 }
     }
 

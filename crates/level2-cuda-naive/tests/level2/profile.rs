@@ -3,9 +3,9 @@
 use std::fs;
 
 use tempfile::TempDir;
+use test_support::program::{BENCH, EMULATED, SHORT, fails, json, path, succeeds};
 
 use crate::command_line::level2;
-use crate::program::{BENCH, EMULATED, SHORT, path, succeeds, text};
 
 #[test]
 fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
@@ -25,7 +25,7 @@ fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
     let row = said.lines().find(|line| line.starts_with("matmul_a_bt ")).expect("a row");
     assert_eq!(row.split_whitespace().nth(1), Some("8"), "{row}");
 
-    let trace: serde_json::Value = serde_json::from_slice(&fs::read(trace).unwrap()).unwrap();
+    let trace = json(&trace);
     assert!(trace["otherData"]["device"].as_str().unwrap().starts_with("emulated ("));
     assert!(trace["otherData"]["times"].as_str().unwrap().contains("not of a GPU"));
     let events = trace["traceEvents"].as_array().unwrap();
@@ -67,9 +67,7 @@ fn a_profile_counts_multiply_adds_as_the_shapes_say() {
 fn a_roofline_that_can_not_be_drawn_is_refused() {
     let nowhere = ["--roofline", "/nowhere/roofline.svg"];
     let output = level2(&[&SHORT[..], &EMULATED, &nowhere].concat());
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("can't write /nowhere/roofline.svg"));
+    fails(&output, 1, &["can't write /nowhere/roofline.svg"]);
     let output = level2(&[&SHORT[..], &EMULATED, &["--card", "voodoo"]].concat());
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("h100, a100, rtx-4090"), "{}", text(&output.stderr));
+    fails(&output, 2, &["h100, a100, rtx-4090"]);
 }

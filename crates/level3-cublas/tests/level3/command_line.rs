@@ -1,16 +1,17 @@
-//! The command line of level 3: its options, the device it says it computes on, what it says to bad
-//! input, what the sanitizer says. Runs the program itself, without network, MNIST and NVIDIA's
-//! GPUs.
+//! The command line of level 3: its options, and what the sanitizer reports. Runs the program itself,
+//! without network, MNIST and NVIDIA's GPUs.
 
-use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use tensor::Dump;
+use test_support::kernels::with_a_fault;
+use test_support::program::{BENCH, EMULATED, SHORT, fails, json, path, succeeds, text};
+use test_support::sanitizer::{is_caught, is_clean, transfers_are_clean};
 
-use crate::edited::with_a_fault;
-use crate::program::{BENCH, EMULATED, SHORT, fails, path, succeeds, text};
+const PROGRAM: &str = env!("CARGO_BIN_EXE_level3-cublas");
+
+test_support::gpu_options!(PROGRAM);
 
 /// The program on the built-in digits and the emulated GPU, whatever the environment says.
 fn level3(args: &[&str]) -> Output {
@@ -18,11 +19,7 @@ fn level3(args: &[&str]) -> Output {
 }
 
 fn program(args: &[&str]) -> Command {
-    crate::program::program(env!("CARGO_BIN_EXE_level3-cublas"), args)
-}
-
-fn json(path: &str) -> serde_json::Value {
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    test_support::program::program(PROGRAM, args)
 }
 
 #[test]
@@ -31,11 +28,9 @@ fn training_is_the_same_with_every_option() {
     let report = path(&folder, "report.json");
     let losses = |options: &[&str]| {
         let output = level3(&[&SHORT[..], &EMULATED, &["--json", &report], options].concat());
-        let said = succeeds(&output);
-        assert!(said.starts_with("level3-cublas on emulated ("), "{said}");
-        assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
+        succeeds(&output);
+        assert_eq!(text(&output.stderr), "", "{options:?}");
         let report = json(&report);
-        assert!(report["device"].as_str().unwrap().starts_with("emulated ("), "{report}");
         let losses = report["losses"].as_array().unwrap();
         losses.iter().map(|at| at["loss"].as_f64().unwrap()).collect::<Vec<_>>()
     };
@@ -63,7 +58,6 @@ fn dumps_tell_their_arithmetic_and_what_they_do_not_hold() {
     };
     let found = dump(&[]);
     assert_eq!(found["dtype"], "f32");
-    assert!(found["device"].as_str().unwrap().starts_with("emulated ("));
     assert_eq!(found["not_materialised"], serde_json::json!(["z1", "da1"]));
     let found = dump(&["--tf32", "--gemm", "cublas", "--graph"]);
     assert_eq!(found["dtype"], "tf32");
@@ -96,33 +90,15 @@ fn autotune_says_what_it_measured_and_what_it_keeps() {
     assert!(text(&output.stderr).contains("leave out --gemm cublas"));
 }
 
-/// Where there is a real GPU these say other things, and rightly.
-#[test]
-fn a_missing_gpu_is_an_error_or_a_note_with_the_reason() {
-    let output = level3(&[&BENCH[..], &SHORT, &["--device", "cuda"]].concat());
-    if output.status.success() {
-        skipped::skip("there is a GPU");
-        return;
-    }
-    let said = fails(&output, 1, &[]);
-    assert!(said.starts_with("error: no NVIDIA GPU can be used: "), "{said}");
-    assert!(said.contains("--device emulated") && !said.contains("panicked"), "{said}");
-}
-
 #[test]
 fn the_options_of_the_level_are_checked() {
     for (args, word) in [
-        (&["--device", "tpu"][..], "emulated"),
-        (&["--gemm", "mkl"], "cublaslt"),
+        (&["--gemm", "mkl"][..], "cublaslt"),
         (&["--transfer", "mail"], "double-buffered"),
         (&["--graph", "--profile", "trace.json"], "cannot be used with"),
     ] {
-        let output = level3(args);
-        fails(&output, 2, &[word]);
+        fails(&level3(args), 2, &[word]);
     }
-    let nowhere = level3(&[&SHORT[..], &EMULATED, &["--profile", "/nowhere/trace.json"]].concat());
-    assert_eq!(nowhere.status.code(), Some(1));
-    assert!(text(&nowhere.stderr).contains("can't write /nowhere/trace.json"));
 }
 
 /// A library without one of the epilogues, as older ones are: kernels do what it would do, and the network is
@@ -131,8 +107,7 @@ fn the_options_of_the_level_are_checked() {
 fn a_missing_algorithm_is_said_once_and_done_without() {
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "dump.json");
-    let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
-    let reference = Dump::read(&dumps.join("softmax.json")).unwrap();
+    let reference = test_support::reference("softmax");
     for (missing, product) in [
         ("BIAS", "matmul_a_bt+BIAS of [8, 30] and [10, 30]"),
         ("RELU_AUX_BIAS", "matmul_a_bt+RELU_AUX_BIAS of [8, 784] and [30, 784]"),
@@ -185,29 +160,16 @@ fn the_sanitizer_finds_nothing() {
     for preset in ["softmax", "squared-error", "bce", "three-layer", "wide", "single"] {
         for options in [&["--gemm", "cublas"][..], &["--graph", "--fused"], &["--tf32"]] {
             let args = ["dump", "--preset", preset, "--out", &out];
-            let args = [&args[..], &EMULATED, options].concat();
-            let output = program(&args).env("EMULATED_GPU_CHECKS", "all").output().unwrap();
-            assert!(output.status.success(), "{}", text(&output.stderr));
-            assert_eq!(text(&output.stderr), "", "{preset}, {options:?}");
+            is_clean(&mut program(&[&args[..], &EMULATED, options].concat()));
         }
     }
 }
 
-/// The batches' ways to the device, launched and replayed, with everything checked, over shuffled
-/// epochs.
+/// Launched and replayed.
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {
-    let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];
-    let steps = ["bench", "--runs", "1", "--steps", "5"];
-    for transfer in ["explicit", "pinned", "unified", "double-buffered", "resident"] {
-        for graph in [&[][..], &["--graph"]] {
-            let more = ["--drop-last", "false", "--shuffle", "--transfer", transfer];
-            let mut command = program(&[&steps[..], &few, &more, &EMULATED, graph].concat());
-            let output = command.env("EMULATED_GPU_CHECKS", "all").output().unwrap();
-            assert_eq!(text(&output.stderr), "", "{transfer}, {graph:?}");
-            assert!(output.status.success());
-        }
-    }
+    transfers_are_clean(PROGRAM, &[]);
+    transfers_are_clean(PROGRAM, &["--graph"]);
 }
 
 /// A kernel that leaves its buffer ends the program with an error that says where to look, also
@@ -217,16 +179,7 @@ fn a_fault_is_named_and_no_panic() {
     // The update without its check of bounds, as a compiler would have it.
     let source = ["if (i >= elements)\n        return;", ""];
     let folder = with_a_fault("update", source, ["@%p1 bra", "// @%p1 bra"]);
-    let out = path(&folder, "dump.json");
     for options in [&["--gemm", "cublas"][..], &[], &["--graph", "--fused"]] {
-        let args = ["dump", "--preset", "softmax", "--out", &out];
-        let mut command = program(&[&args[..], &EMULATED, options].concat());
-        let output = command.env("FOUR_LEVELS_KERNELS", folder.path()).output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{options:?}: {said}");
-        for word in ["update", "outside of every", "the report above names the kernel"] {
-            assert!(said.contains(word), "{word}: {said}");
-        }
-        assert!(!said.contains("panicked"), "{said}");
+        is_caught(PROGRAM, options, &folder, "memory", &["update", "outside of every"]);
     }
 }

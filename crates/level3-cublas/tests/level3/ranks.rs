@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tensor::Dump;
+use test_support::program::{EMULATED, path, text};
 use training::Preset;
-
-use crate::program::{EMULATED, path, text};
 
 /// The program, whatever the environment says.
 pub(crate) fn program(args: &[&str]) -> Command {
@@ -20,9 +19,12 @@ pub(crate) fn program(args: &[&str]) -> Command {
     let args = [args, &EMULATED].concat();
     // A shell that runs the tests in the background has them ignore SIGINT, which some tests send.
     let mut command = if cfg!(target_os = "linux") {
-        crate::program::program("env", &[&["--default-signal=INT", program], &args[..]].concat())
+        test_support::program::program(
+            "env",
+            &[&["--default-signal=INT", program], &args[..]].concat(),
+        )
     } else {
-        crate::program::program(program, &args)
+        test_support::program::program(program, &args)
     };
     command.env("EMULATED_GPU_MEMORY", "256M").stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::process::{Child, Command};
 
 use tempfile::TempDir;
+use test_support::program::{fails, path, text};
 
 use super::ranks::{ODD, ended, port, program, rank};
-use crate::program::{fails, path, text};
 
 /// Long enough to be stopped in the middle.
 const LONG: [&str; 8] =

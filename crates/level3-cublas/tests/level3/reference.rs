@@ -1,46 +1,20 @@
-//! Every fixture agrees with the dump that PyTorch made in double precision, whichever library
-//! multiplies, phase by phase and as a step, launched and replayed; with TF32 within its tolerance.
+//! What is particular to this level's steps: autotuned products, tensors that an epilogue consumes,
+//! TF32, and graphs. That every fixture agrees with PyTorch's dump, the conformance suite tests.
 
-use std::path::Path;
-
-use crate::support::{GEMMS, gpu, not_materialised, step};
 use level3_cublas::{Gemm, Setup};
-use tensor::{Dump, TensorName};
+use tensor::TensorName;
 use tensor_diff::Verdict;
+use test_support::{gpu, reference};
 use training::Preset;
 
-fn reference(preset: &Preset) -> Dump {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
-    Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap()
-}
-
-#[test]
-fn every_fixture_agrees_however_it_is_computed() {
-    let gpu = gpu();
-    for preset in Preset::fixtures() {
-        let reference = reference(&preset);
-        for gemm in GEMMS {
-            for tf32 in [false, true] {
-                for graph in [false, true] {
-                    for fused in [false, true] {
-                        let setup = Setup { gemm, tf32, graph, ..Setup::default() };
-                        let found = step(&gpu, &preset, setup, fused);
-                        let comparison = tensor_diff::compare(&reference, &found, 1.0);
-                        let name = &preset.name;
-                        assert!(comparison.agrees(), "{name}, {setup:?}: {comparison:?}");
-                    }
-                }
-            }
-        }
-    }
-}
+use crate::support::{GEMMS, not_materialised, step};
 
 /// Whichever of the candidates is kept.
 #[test]
 fn every_fixture_agrees_with_autotuned_products() {
     let gpu = gpu();
     for preset in Preset::fixtures() {
-        let reference = reference(&preset);
+        let reference = reference(&preset.name);
         for (tf32, graph) in [(false, false), (true, true)] {
             let setup = Setup { autotune: true, tf32, graph, ..Setup::default() };
             let found = step(&gpu, &preset, setup, true);
@@ -63,7 +37,7 @@ fn what_is_never_written_is_listed() {
             _ => &["z1", "da1"],
         };
         assert_eq!(not_materialised(&found), expected, "{}", preset.name);
-        let comparison = tensor_diff::compare(&reference(&preset), &found, 1.0);
+        let comparison = tensor_diff::compare(&reference(&preset.name), &found, 1.0);
         let row = comparison.row(TensorName::Z(1)).unwrap();
         assert_eq!(row.verdict, Verdict::NotMaterialised);
         assert_eq!(comparison.count(Verdict::NotMaterialised), expected.len());
@@ -81,7 +55,7 @@ fn tf32_is_told_from_single_precision() {
         let setup = Setup { gemm, tf32: true, ..Setup::default() };
         let mut found = step(&gpu, &preset, setup, false);
         found.header.dtype = tensor::Dtype::F32;
-        let comparison = tensor_diff::compare(&reference(&preset), &found, 1.0);
+        let comparison = tensor_diff::compare(&reference(&preset.name), &found, 1.0);
         assert!(!comparison.agrees(), "{gemm}: {comparison:?}");
     }
 }
@@ -91,9 +65,10 @@ fn tf32_is_told_from_single_precision() {
 fn a_graph_changes_no_bit() {
     let gpu = gpu();
     for preset in Preset::fixtures() {
-        for gemm in GEMMS {
+        for (gemm, tf32) in GEMMS.into_iter().flat_map(|gemm| [(gemm, false), (gemm, true)]) {
             let of = |graph, fused| {
-                step(&gpu, &preset, Setup { gemm, graph, ..Setup::default() }, fused).tensors
+                let setup = Setup { gemm, tf32, graph, ..Setup::default() };
+                step(&gpu, &preset, setup, fused).tensors
             };
             let launched = of(false, false);
             assert!(launched == of(true, false) && launched == of(true, true), "{}", preset.name);

@@ -1,11 +1,12 @@
 //! Odd shapes: this level is level 1 within rounding, whatever the sizes of layers and batches.
 
-use crate::support::{GEMMS, blueprint, gpu, level3, step};
+use crate::support::{GEMMS, blueprint, level3, step};
 use data::Epoch;
 use level3_cublas::Setup;
 use tensor::{Loss, Network};
+use test_support::gpu;
 use training::dump::Inputs;
-use training::{Level, Preset, PresetKind};
+use training::{Level, Preset};
 
 #[test]
 fn odd_sizes_and_batches_agree_with_level_1() {
@@ -34,20 +35,6 @@ fn odd_sizes_and_batches_agree_with_level_1() {
                     assert!(comparison.agrees(), "{network}, {batch}, {setup:?}: {comparison:?}");
                 }
             }
-        }
-    }
-}
-
-#[test]
-fn every_preset_s_network_agrees_with_level_1() {
-    let gpu = gpu();
-    for mut preset in Preset::presets() {
-        preset.kind = PresetKind::Fixture;
-        let expected = blueprint(&preset);
-        for gemm in GEMMS {
-            let found = step(&gpu, &preset, Setup { gemm, ..Setup::default() }, false);
-            let comparison = tensor_diff::compare(&expected, &found, 1.0);
-            assert!(comparison.agrees(), "{}, {gemm}: {comparison:?}", preset.name);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What the table of launches and bytes says.
 
-use crate::support::gpu;
 use level3_cublas::traffic::{steps, table};
 use tensor::{Loss, Network};
+use test_support::gpu;
 
 #[test]
 fn epilogues_save_launches_and_bytes() {

@@ -2,10 +2,14 @@
 
 use std::process::{Command, Output};
 
-use crate::program::{EMULATED, fails, path, succeeds, text};
+use test_support::program::{EMULATED, fails, path, succeeds, text};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_level4-ptx");
+
+test_support::gpu_options!(PROGRAM);
 
 pub(crate) fn program(args: &[&str]) -> Command {
-    crate::program::program(env!("CARGO_BIN_EXE_level4-ptx"), args)
+    test_support::program::program(PROGRAM, args)
 }
 
 fn level4(args: &[&str]) -> Output {

@@ -2,11 +2,10 @@
 //! emulator: however the work is cut into blocks, and whether the weights fit on chip or not, the step
 //! is the same.
 
-use std::path::Path;
-
 use crate::support::{Arg, Bench, checked};
 use level4_ptx::{Plan, Record, Rung};
 use tensor::{Dtype, Dump, Loss, Network, Tensor, TensorName};
+use test_support::reference;
 use training::Preset;
 
 /// One step of a fixture, cut by a plan; a launch for each number of phases.
@@ -109,11 +108,10 @@ fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[
 
 #[test]
 fn every_cut_agrees_with_the_references() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     // Plans with the weights in global memory, and on chip.
     let mut met = [0, 0];
     for preset in Preset::fixtures() {
-        let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
+        let reference = reference(&preset.name);
         let network = &preset.network;
         let batch = preset.batch_size;
         for (shared, room, phases) in
@@ -144,10 +142,9 @@ fn every_cut_agrees_with_the_references() {
 
 #[test]
 fn an_epoch_agrees_with_the_references_however_it_is_cut() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
     let mut refused = 0;
     for preset in Preset::fixtures() {
-        let reference = Dump::read(&folder.join(format!("{}.json", preset.name))).unwrap();
+        let reference = reference(&preset.name);
         let (network, batch) = (&preset.network, preset.batch_size);
         for (room, phases) in [(1000, &[7][..]), (3, &[1, 2, 4]), (1, &[3, 4])] {
             let Some(plan) = Plan::of_an_epoch(network, batch, 160 << 10, |_| room) else {

@@ -2,17 +2,14 @@
 
 use level4_ptx::Rung;
 use tempfile::TempDir;
+use test_support::program::{EMULATED, path};
 
 use crate::command_line::program;
-use crate::program::{EMULATED, path, text};
 
-/// Runs the program on the emulated GPU with all checks, and expects that they say nothing.
+/// Runs the program on the emulated GPU, in this order of warps and blocks.
 fn is_clean(args: &[&str], seed: &str) {
     let mut command = program(&[args, &EMULATED].concat());
-    command.env("EMULATED_GPU_CHECKS", "all").env("EMULATED_GPU_SEED", seed);
-    let output = command.output().expect("the program starts");
-    let said = text(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{args:?}: {said}");
+    test_support::sanitizer::is_clean(command.env("EMULATED_GPU_SEED", seed));
 }
 
 #[test]

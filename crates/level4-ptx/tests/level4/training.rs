@@ -5,10 +5,9 @@ use gpu::{Choice, Gpu};
 use level4_ptx::{Level4, Rung};
 use profile::Profile;
 use tensor::{Loss, Network};
+use test_support::short_run::{self, preset};
 use training::Preset;
 use training::train::Outcome;
-
-use crate::short_run::{self, preset};
 
 fn run(rung: Rung, preset: &Preset) -> Outcome {
     let gpu = Gpu::open(Choice::Emulated).unwrap();

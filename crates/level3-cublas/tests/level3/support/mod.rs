@@ -10,14 +10,7 @@ use tensor::{Dtype, Dump};
 use training::dump::{Inputs, dump, header};
 use training::{Level, Preset};
 
-use crate::device::choice;
-
 pub(crate) const GEMMS: [Gemm; 2] = [Gemm::Cublas, Gemm::Cublaslt];
-
-/// The device that the tests compute on: what `FOUR_LEVELS_DEVICE` says, else the emulated GPU.
-pub(crate) fn gpu() -> Gpu {
-    Gpu::open(choice()).unwrap()
-}
 
 pub(crate) fn level3(gpu: &Gpu, preset: &Preset, setup: Setup) -> Level3 {
     Level3::new(gpu, &preset.network, setup, Profile::default()).unwrap()

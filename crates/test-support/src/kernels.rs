@@ -1,4 +1,4 @@
-//! Kernels that somebody has edited.
+//! A folder of kernels, one of them edited.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 /// A copy of the folder `kernels`, in which one kernel was edited and its PTX accordingly, as a
 /// compiler would have.
-pub(crate) fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
+#[must_use]
+pub fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
     let folder = TempDir::new().unwrap();
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels");
     for entry in fs::read_dir(kernels).unwrap() {

@@ -1,5 +1,5 @@
-//! A short training run that the tests of several levels make: in order and shuffled, with a last batch
-//! that is smaller, and with tests of another set in between.
+//! A short training run: in order and shuffled, with a last batch that is smaller, and with tests of
+//! another set in between.
 
 use data::{Counts, Dataset, Source};
 use tensor::{Loss, Network};
@@ -7,7 +7,8 @@ use training::train::{Outcome, train};
 use training::{Console, Level, Parameters, Preset};
 
 /// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
-pub(crate) fn preset(shuffle: bool) -> Preset {
+#[must_use]
+pub fn preset(shuffle: bool) -> Preset {
     let mut preset = Preset::find("manning").unwrap();
     preset.network = Network { sizes: vec![784, 17, 10], loss: Loss::CrossEntropy };
     preset.samples = 220;
@@ -21,11 +22,28 @@ pub(crate) fn preset(shuffle: bool) -> Preset {
 }
 
 /// Trains a level on the built-in digits.
-pub(crate) fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
+pub fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
     let counts = Counts { train: preset.samples, test: 70 };
     let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
     let set = |images| Dataset::new(images, preset.normalisation);
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let (training, test) = (set(&digits.train), set(&digits.test));
     train(level, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+}
+
+/// Expects every run to be the first one bit for bit, and the first one to learn: a batch that came to
+/// the device too late or too early would show in the losses.
+pub fn same_bits(runs: impl IntoIterator<Item = (String, Outcome)>) {
+    let bits = |run: &Outcome| {
+        let losses: Vec<u32> = run.losses.iter().map(|at| at.loss.to_bits()).collect();
+        (losses, run.batches, run.samples, run.accuracy.correct)
+    };
+    let mut runs = runs.into_iter();
+    let (_, first) = runs.next().expect("a run");
+    assert_eq!((first.batches, first.samples), (15, 660));
+    let (start, end) = (first.losses[0].loss, first.losses[14].loss);
+    assert!(end < 0.8 * start, "it learns: {start} to {end}");
+    for (name, run) in runs {
+        assert_eq!(bits(&run), bits(&first), "{name}");
+    }
 }

@@ -1,0 +1,34 @@
+//! Helpers for the levels' tests: the device that they compute on, the references that they are compared
+//! with, short training runs, edited kernels, and the levels' programs as a reader runs them.
+
+pub mod gpu_options;
+pub mod kernels;
+pub mod program;
+pub mod sanitizer;
+pub mod short_run;
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use gpu::{Choice, Gpu};
+use tensor::Dump;
+
+/// The device that `FOUR_LEVELS_DEVICE` names; by default the emulated GPU.
+#[must_use]
+pub fn choice() -> Choice {
+    let device = std::env::var("FOUR_LEVELS_DEVICE").ok();
+    device.map_or(Choice::Emulated, |name| Choice::from_str(&name, true).unwrap())
+}
+
+/// That device, opened.
+#[must_use]
+pub fn gpu() -> Gpu {
+    Gpu::open(choice()).unwrap()
+}
+
+/// One step of a fixture as PyTorch made it, in double precision.
+#[must_use]
+pub fn reference(fixture: &str) -> Dump {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    Dump::read(&folder.join(format!("{fixture}.json"))).unwrap()
+}

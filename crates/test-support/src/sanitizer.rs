@@ -1,0 +1,42 @@
+//! A level's program under the checks of the emulated GPU.
+
+use std::path::Path;
+use std::process::Command;
+
+use gpu::transfer::Strategy;
+use tempfile::TempDir;
+
+use crate::program::{EMULATED, fails, path, program, text};
+
+/// Runs with every check of the emulated GPU, and expects no report and no note.
+#[track_caller]
+pub fn is_clean(command: &mut Command) {
+    let output = command.env("EMULATED_GPU_CHECKS", "all").output().expect("the program starts");
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{command:?}: {said}");
+}
+
+/// Dumps a step on these kernels, and expects that a check finds the fault and reports it in these
+/// words, that the error points to the report, and that no dump is left.
+#[track_caller]
+pub fn is_caught(level: &str, options: &[&str], kernels: &TempDir, checks: &str, words: &[&str]) {
+    let out = path(kernels, "dump.json");
+    let args = [&["dump", "--preset", "softmax", "--out", &out], &EMULATED[..], options].concat();
+    let mut command = program(level, &args);
+    command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("EMULATED_GPU_CHECKS", checks);
+    let output = command.output().expect("the program starts");
+    fails(&output, 1, &[words, &["the report above names the kernel"]].concat());
+    assert!(!Path::new(&out).exists(), "a dump of wrong numbers");
+}
+
+/// Every way of a batch to the device, with every check, over shuffled epochs.
+#[track_caller]
+pub fn transfers_are_clean(level: &str, options: &[&str]) {
+    let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];
+    let steps = ["bench", "--runs", "1", "--steps", "5", "--drop-last", "false", "--shuffle"];
+    for transfer in Strategy::ALL {
+        let transfer = transfer.to_string();
+        let args = [&steps[..], &few, &EMULATED, &["--transfer", &transfer], options].concat();
+        is_clean(&mut program(level, &args));
+    }
+}
