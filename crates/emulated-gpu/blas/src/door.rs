@@ -5,7 +5,6 @@
 use std::ffi::c_void;
 
 use crate::driver::{AskDoor, OUT_OF_MEMORY};
-use crate::report::tell;
 use crate::words::read_words;
 use crate::work::UNKNOWN;
 use crate::{Access, Rejection, Status, filled};
@@ -27,7 +26,7 @@ impl From<Rejection> for Refused {
     /// There is no room for what lies between operands and result, which was found out only when the
     /// work ran: it is said, and the driver ends the context.
     fn from(rejection: Rejection) -> Self {
-        tell(&format!("emulated library: {rejection}"));
+        c_abi::say("emulated library", &rejection.to_string());
         Self(if rejection.status == Status::AllocFailed { OUT_OF_MEMORY } else { UNKNOWN })
     }
 }

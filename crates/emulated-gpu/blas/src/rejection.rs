@@ -1,5 +1,7 @@
 //! Why a call is refused.
 
+use c_abi::Fault;
+
 use crate::Status;
 
 /// A status for the caller, and a sentence for the person behind it: which argument, what is wrong
@@ -11,6 +13,16 @@ pub struct Rejection {
     pub status: Status,
     /// The sentence.
     pub message: String,
+}
+
+impl From<Fault> for Rejection {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Null(name) => Self::invalid(format!("{name} is a null pointer")),
+            Fault::Panic => Self { status: Status::InternalError, message: fault.to_string() },
+            _ => Self::uninitialized(fault.to_string()),
+        }
+    }
 }
 
 impl Rejection {

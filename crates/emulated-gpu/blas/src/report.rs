@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -63,29 +62,16 @@ impl Report {
         self.lock().get_or_insert_default().file = file;
     }
 
-    /// Runs the body of an exported function and turns what comes of it into a status; a panic
-    /// never crosses into the caller's C.
-    pub fn guard(
-        &self,
-        function: &'static str,
-        body: impl FnOnce() -> Result<(), Rejection>,
-    ) -> i32 {
-        match catch_unwind(AssertUnwindSafe(body)) {
-            Ok(Ok(())) => Status::Success.code(),
-            Ok(Err(rejection)) => {
-                self.say(function, &rejection.to_string());
-                rejection.status.code()
-            }
-            Err(_) => {
-                self.say(function, "an internal error, which is a fault of the emulated library");
-                Status::InternalError.code()
-            }
-        }
+    /// Runs the body of an exported function and turns what comes of it into a status.
+    pub fn guard(&self, function: &str, body: impl FnOnce() -> Result<(), Rejection>) -> i32 {
+        let Err(rejection) = c_abi::guard(body) else { return Status::Success.code() };
+        self.say(function, &rejection.to_string());
+        rejection.status.code()
     }
 
     /// Says something: on standard error once, to callback and file every time.
     pub fn say(&self, function: &str, message: &str) {
-        let line = format!("{}: {function}: {message}", self.library);
+        let line = format!("{function}: {message}");
         let mut guard = self.lock();
         let state = guard.get_or_insert_default();
         if let Some(file) = &mut state.file {
@@ -94,9 +80,9 @@ impl Report {
         }
         let callback = state.callback.clone();
         if state.said.len() < SHOWN && state.said.insert(line.clone()) {
-            tell(&line);
+            c_abi::say(self.library, &line);
             if state.said.len() == SHOWN {
-                tell(&format!("{}: further messages are not shown here", self.library));
+                c_abi::say(self.library, "further messages are not shown here");
             }
         }
         // It may call the library again.
@@ -111,12 +97,6 @@ impl Report {
     fn lock(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Tells a person something on standard error.
-pub(crate) fn tell(line: &str) {
-    // Where that is full or closed, there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Product {
             let beta = if from == 0 { beta } else { T::from_f32(1.0) };
             // SAFETY: the caller's promise: the rows are inside of `b`.
             let b = unsafe { Tile::<T>::new(self.b.from(from, 0), (depth, n), is_shared)? };
-            let block = |index: usize| {
+            let block = |index: usize| -> Result<(), Rejection> {
                 let first = index * rows;
                 let rows = rows.min(m - first);
                 let target = target.from(first, 0).address as *mut T;

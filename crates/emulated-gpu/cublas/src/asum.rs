@@ -2,11 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
+use c_abi::export;
 use emulated_blas::{
     Access, PointerMode, Real, Rejection, Run, View, Work, check_pointer, load, store,
 };
 
-use crate::ffi::export;
 use crate::handle::{Handle, open};
 use crate::vector::Vector;
 

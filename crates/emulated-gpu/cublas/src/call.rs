@@ -80,7 +80,7 @@ macro_rules! export_gemm {
             $(, strides $stride_a:ident $stride_b:ident $stride_c:ident)?
             $(; $($last:ident: $last_type:ty),*)?
         ) $body:block
-    )*) => { $crate::ffi::export! {$(
+    )*) => { c_abi::export! {$(
         $(#[$meta])*
         fn $name(
             handle: $crate::handle::Handle,

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_int, c_void};
 
+use c_abi::export;
 use emulated_blas::{Access, Number, Operation, Rejection, Run, View, Work, c32, c64};
 
-use crate::ffi::export;
 use crate::handle::{Handle, open};
 use crate::level3::check_size;
 use crate::operand::{BatchLocation, operands};

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_int, c_longlong, c_void};
 
+use c_abi::export;
 use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work};
 
-use crate::ffi::export;
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;

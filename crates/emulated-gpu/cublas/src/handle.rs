@@ -1,16 +1,15 @@
 //! Handles.
 
-use std::collections::HashMap;
-use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::ffi::c_int;
+use std::sync::{Mutex, PoisonError};
 
-use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandle, driver, put};
+use c_abi::{Registry, export};
+use emulated_blas::{Compute, Driver, Inputs, PointerMode, Rejection, StreamHandle, driver};
 
-use crate::ffi::export;
+use crate::ffi::Out;
 
 /// `cublasHandle_t`: a number that is no address, so that a wrong one is found and never followed.
-pub(crate) type Handle = *mut c_void;
+pub(crate) type Handle = usize;
 
 /// What a handle remembers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,19 +40,19 @@ impl Settings {
     }
 }
 
-fn handles() -> MutexGuard<'static, HashMap<usize, Settings>> {
-    static HANDLES: OnceLock<Mutex<HashMap<usize, Settings>>> = OnceLock::new();
-    HANDLES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// Handles look like no address a program might have.
+static HANDLES: Registry<Mutex<Settings>> = Registry::new(0x31a5_0000_0000_0000);
 
 fn unknown(handle: Handle) -> Rejection {
-    let what = if handle.is_null() { "null" } else { "not a living one" };
+    let what = if handle == 0 { "null" } else { "not a living one" };
     Rejection::uninitialized(format!("the handle is {what}; make one with cublasCreate_v2"))
 }
 
 /// The settings of a handle, as they are now.
 pub(crate) fn settings(handle: Handle) -> Result<Settings, Rejection> {
-    handles().get(&(handle as usize)).copied().ok_or_else(|| unknown(handle))
+    let mut settings = Settings::default();
+    change(handle, |own| settings = *own)?;
+    Ok(settings)
 }
 
 /// The settings of a handle and the driver, with a context for the calling thread.
@@ -66,26 +65,23 @@ pub(crate) fn open(handle: Handle) -> Result<(Settings, &'static Driver), Reject
 
 /// Changes the settings of a handle.
 pub(crate) fn change(handle: Handle, change: impl FnOnce(&mut Settings)) -> Result<(), Rejection> {
-    handles().get_mut(&(handle as usize)).map(change).ok_or_else(|| unknown(handle))
+    let settings = HANDLES.get(handle).ok_or_else(|| unknown(handle))?;
+    change(&mut settings.lock().unwrap_or_else(PoisonError::into_inner));
+    Ok(())
 }
 
 export! {
     /// Makes a handle.
-    fn cublasCreate_v2(handle: *mut Handle) {
-        static NEXT: AtomicUsize = AtomicUsize::new(1);
+    fn cublasCreate_v2(handle: Out<'_, Handle>) {
         driver()?.bind()?;
-        if handle.is_null() {
-            return Err(Rejection::invalid("handle is a null pointer"));
-        }
-        // Numbers that look like no address a program might have, and are never used again.
-        let number = NEXT.fetch_add(1, Ordering::Relaxed) << 4 | 0x31a5_0000_0000_0000;
-        handles().insert(number, Settings { atomics_mode: 0, ..Settings::default() });
-        put(handle, number as Handle, "handle")
+        handle.required_as("handle")?;
+        handle.set(HANDLES.insert(Mutex::default()))
     }
 
     /// Destroys a handle, when its work is done.
     fn cublasDestroy_v2(handle: Handle) {
-        let settings = handles().remove(&(handle as usize)).ok_or_else(|| unknown(handle))?;
+        let settings = settings(handle)?;
+        HANDLES.remove(handle).ok_or_else(|| unknown(handle))?;
         // Whether what was queued failed is told to those who wait for it, not here.
         if let Ok(driver) = driver()
             && driver.bind().is_ok()

@@ -19,6 +19,10 @@
     clippy::too_many_arguments,
     reason = "the functions are C's, with C's arguments"
 )]
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "an exported function hands on what the program vouches for, and does nothing else"
+)]
 
 mod asum;
 mod call;
@@ -29,7 +33,6 @@ mod gemv;
 mod grouped;
 mod handle;
 mod level3;
-mod library;
 mod logger;
 mod operand;
 mod settings;
@@ -38,5 +41,4 @@ mod typed;
 mod unsupported;
 mod vector;
 
-pub use emulated_blas::NotFound;
-pub use library::{FILE, library_path};
+c_abi::library_file!("libemulated_cublas.so");

@@ -1,13 +1,14 @@
 //! Messages for a program that wants them: a callback, a file.
 
-use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::ffi::{OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emulated_blas::{Rejection, put};
+use c_abi::export;
+use emulated_blas::Rejection;
 
-use crate::ffi::{REPORT, export};
+use crate::ffi::{Out, REPORT, Text};
 
 type LogCallback = Option<unsafe extern "C" fn(*const c_char)>;
 
@@ -27,9 +28,9 @@ export! {
     }
 
     /// The function that is called with every message.
-    fn cublasGetLoggerCallback(callback: *mut LogCallback) {
+    fn cublasGetLoggerCallback(callback: Out<'_, LogCallback>) {
         let known = *CALLBACK.lock().unwrap_or_else(PoisonError::into_inner);
-        put(callback, known, "userCallback")
+        callback.set_as(known, "userCallback")
     }
 
     /// Writes messages into a file. What is wrong is on standard error in any case.
@@ -37,15 +38,14 @@ export! {
         on: c_int,
         to_stdout: c_int,
         to_stderr: c_int,
-        file_name: *const c_char,
+        file_name: Text<'_>,
     ) {
         let _ = (to_stdout, to_stderr);
-        if on == 0 || file_name.is_null() {
+        let Some(name) = file_name.bytes().ok().filter(|_| on != 0) else {
             REPORT.set_file(None);
             return Ok(());
-        }
-        let name = CStr::from_ptr(file_name);
-        let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+        };
+        let path = Path::new(OsStr::from_bytes(name));
         REPORT.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFileName {}: {error}", path.display()))
         })

@@ -2,9 +2,10 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range, put};
+use c_abi::export;
+use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range};
 
-use crate::ffi::export;
+use crate::ffi::Out;
 use crate::handle::{Handle, change, open, settings};
 
 /// The release that is imitated: cuBLAS 12.9.1.
@@ -32,8 +33,8 @@ export! {
     }
 
     /// The handle's stream.
-    fn cublasGetStream_v2(handle: Handle, stream: *mut StreamHandle) {
-        put(stream, settings(handle)?.stream, "streamId")
+    fn cublasGetStream_v2(handle: Handle, stream: Out<'_, StreamHandle>) {
+        stream.set_as(settings(handle)?.stream, "streamId")
     }
 
     /// Memory for the library's use, which needs none; checked as if it did.
@@ -59,8 +60,8 @@ export! {
     }
 
     /// Where scalars lie.
-    fn cublasGetPointerMode_v2(handle: Handle, mode: *mut c_int) {
-        put(mode, settings(handle)?.pointer_mode as c_int, "mode")
+    fn cublasGetPointerMode_v2(handle: Handle, mode: Out<'_, c_int>) {
+        mode.set_as(settings(handle)?.pointer_mode as c_int, "mode")
     }
 
     /// How exact single precision has to be, `cublasMath_t`.
@@ -71,8 +72,8 @@ export! {
     }
 
     /// How exact single precision has to be.
-    fn cublasGetMathMode(handle: Handle, mode: *mut c_int) {
-        put(mode, settings(handle)?.math_mode, "mode")
+    fn cublasGetMathMode(handle: Handle, mode: Out<'_, c_int>) {
+        mode.set_as(settings(handle)?.math_mode, "mode")
     }
 
     /// Whether results may depend on the order of atomics. They never do here.
@@ -82,8 +83,8 @@ export! {
     }
 
     /// Whether results may depend on the order of atomics.
-    fn cublasGetAtomicsMode(handle: Handle, mode: *mut c_int) {
-        put(mode, settings(handle)?.atomics_mode, "mode")
+    fn cublasGetAtomicsMode(handle: Handle, mode: Out<'_, c_int>) {
+        mode.set_as(settings(handle)?.atomics_mode, "mode")
     }
 
     /// How many multiprocessors to use: remembered, without effect.
@@ -95,21 +96,21 @@ export! {
     }
 
     /// How many multiprocessors to use.
-    fn cublasGetSmCountTarget(handle: Handle, count: *mut c_int) {
-        put(count, settings(handle)?.sm_count_target, "smCountTarget")
+    fn cublasGetSmCountTarget(handle: Handle, count: Out<'_, c_int>) {
+        count.set_as(settings(handle)?.sm_count_target, "smCountTarget")
     }
 
     /// The release that is imitated; the handle does not matter, as with NVIDIA's library.
-    fn cublasGetVersion_v2(handle: Handle, version: *mut c_int) {
+    fn cublasGetVersion_v2(handle: Handle, version: Out<'_, c_int>) {
         let _ = handle;
         let [major, minor, patch] = VERSION;
-        put(version, major * 10_000 + minor * 100 + patch, "version")
+        version.set_as(major * 10_000 + minor * 100 + patch, "version")
     }
 
     /// A part of the version: 0 major, 1 minor, 2 patch.
-    fn cublasGetProperty(property: c_int, value: *mut c_int) {
+    fn cublasGetProperty(property: c_int, value: Out<'_, c_int>) {
         check_choice(property, &[0, 1, 2], "type")?;
-        put(value, VERSION[property as usize], "value")
+        value.set_as(VERSION[property as usize], "value")
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use c_abi::export;
 use emulated_blas::{
     Access, Dense, Matrix, Operation, Product, Rejection, Run, Scalar, Structure, Triangle, View,
     Work,
 };
 
-use crate::ffi::export;
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
 use crate::handle::{Handle, open};
 use crate::level3::check_size;

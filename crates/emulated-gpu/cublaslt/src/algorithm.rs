@@ -6,11 +6,12 @@
 
 use std::ffi::{c_int, c_void};
 
+use c_abi::export;
 use emulated_blas::{Compute, DataType, Rejection, Split, scale_type};
 
 use crate::alignment;
 use crate::attribute::{Field, Opaque};
-use crate::ffi::{export, put};
+use crate::ffi::Out;
 use crate::handle::{Handle, open};
 use crate::preference::Preference;
 use crate::problem::Problem;
@@ -204,25 +205,25 @@ fn list(attribute: c_int) -> Option<Vec<u32>> {
 /// Puts as much of a list as there is room for: as many numbers as `size` bytes hold.
 ///
 /// # Safety
-/// As of [`put`], of `size` bytes at `buf`.
+/// The buffer is null, or has as many bytes.
 unsafe fn put_list(
     list: &[u32],
-    buf: *mut c_void,
+    buf: Out<'_, u32>,
     size: usize,
-    written: *mut usize,
+    written: Out<'_, usize>,
 ) -> Result<(), Rejection> {
     let width = size_of::<u32>();
     if size == 0 {
+        return written.set_as(size_of_val(list), "sizeWritten");
+    }
+    let list = &list[..list.len().min(size / width)];
+    if !list.is_empty() {
+        buf.required_as("buf")?;
         // SAFETY: the caller's promise.
-        return unsafe { put(written, size_of_val(list), "sizeWritten") };
+        unsafe { buf.set_list(list)? };
     }
-    let count = list.len().min(size / width);
-    for (index, &value) in list.iter().take(count).enumerate() {
-        // SAFETY: the caller's promise: `count` numbers are in `size` bytes.
-        unsafe { put(buf.cast::<u32>().wrapping_add(index), value, "buf")? };
-    }
-    // SAFETY: the caller's promise.
-    if written.is_null() { Ok(()) } else { unsafe { put(written, count * width, "sizeWritten") } }
+    written.set_if_wanted(size_of_val(list));
+    Ok(())
 }
 
 fn check_types(
@@ -248,8 +249,8 @@ export! {
         c: c_int,
         d: c_int,
         requested: c_int,
-        ids: *mut c_int,
-        returned: *mut c_int,
+        ids: Out<'_, c_int>,
+        returned: Out<'_, c_int>,
     ) {
         open(handle)?;
         if requested < 1 {
@@ -257,9 +258,9 @@ export! {
         }
         let known = check_types(compute_type, scale, (a, b, c, d))?;
         if known {
-            put(ids, ID, "algoIdsArray")?;
+            ids.set_as(ID, "algoIdsArray")?;
         }
-        put(returned, known.into(), "returnAlgoCount")
+        returned.set_as(known.into(), "returnAlgoCount")
     }
 
     /// Makes an algorithm from its number; it assumes no more of addresses than it must.
@@ -272,7 +273,7 @@ export! {
         c: c_int,
         d: c_int,
         id: c_int,
-        algorithm: *mut Algorithm,
+        algorithm: Out<'_, Algorithm>,
     ) {
         open(handle)?;
         if id != ID {
@@ -281,7 +282,7 @@ export! {
         if !check_types(compute_type, scale, (a, b, c, d))? {
             return Err(Rejection::unsupported("these types do not go with the compute type"));
         }
-        put(algorithm, Algorithm::new([1; 6]), "algo")
+        algorithm.set_as(Algorithm::new([1; 6]), "algo")
     }
 
     /// Hands out an attribute of the configuration.
@@ -290,14 +291,14 @@ export! {
         attr: c_int,
         buf: *mut c_void,
         size: usize,
-        written: *mut usize,
+        written: Out<'_, usize>,
     ) {
         attribute::get(algorithm, attr, buf, size, written, "algo")
     }
 
     /// Sets an attribute of the configuration. `SPLITK_NUM` takes effect; the rest is remembered.
     fn cublasLtMatmulAlgoConfigSetAttribute(
-        algorithm: *mut Algorithm,
+        algorithm: Out<'_, Algorithm>,
         attr: c_int,
         buf: *const c_void,
         size: usize,
@@ -305,16 +306,16 @@ export! {
         if attr == 0 {
             return Err(Rejection::invalid("CUBLASLT_ALGO_CONFIG_ID can't be set"));
         }
-        attribute::set(algorithm, attr, buf, size, "algo")
+        attribute::set(algorithm.as_ptr(), attr, buf, size, "algo")
     }
 
     /// Hands out what the algorithm can do.
     fn cublasLtMatmulAlgoCapGetAttribute(
         algorithm: *const Algorithm,
         attr: c_int,
-        buf: *mut c_void,
+        buf: Out<'_, u32>,
         size: usize,
-        written: *mut usize,
+        written: Out<'_, usize>,
     ) {
         attribute::read(algorithm, "algo")?;
         if let Some(list) = list(attr) {
@@ -324,12 +325,13 @@ export! {
             Rejection::invalid(format!("attr is {attr}, which is none that is known here"))
         })?;
         if size == 0 {
-            return put(written, 4, "sizeWritten");
+            return written.set_as(4, "sizeWritten");
         }
         if size != 4 {
             return Err(Rejection::invalid(format!("sizeInBytes is {size}: it has 4 bytes")));
         }
-        put(buf.cast(), value, "buf")?;
-        if written.is_null() { Ok(()) } else { put(written, 4, "sizeWritten") }
+        buf.set_as(value, "buf")?;
+        written.set_if_wanted(4);
+        Ok(())
     }
 }

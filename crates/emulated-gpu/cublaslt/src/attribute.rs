@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use emulated_blas::Rejection;
 
-use crate::ffi::put;
+use crate::ffi::Out;
 
 /// A field of a structure that an attribute stands for.
 pub(crate) enum Field<'structure> {
@@ -83,32 +83,26 @@ fn created() -> MutexGuard<'static, BTreeSet<usize>> {
 }
 
 /// Hands out a new structure.
-///
-/// # Safety
-/// As of [`put`].
-pub(crate) unsafe fn create<T: Opaque>(
-    place: *mut *mut T,
+pub(crate) fn create<T: Opaque>(
+    place: Out<'_, *mut T>,
     value: T,
-    name: &str,
+    name: &'static str,
 ) -> Result<(), Rejection> {
-    if place.is_null() {
-        return Err(Rejection::invalid(format!("{name} is a null pointer")));
-    }
+    place.required_as(name)?;
     let structure = Box::into_raw(Box::new(value));
     created().insert(structure as usize);
-    // SAFETY: the caller's promise.
-    unsafe { put(place, structure, name) }
+    place.set(structure)
 }
 
 /// Writes a new structure into memory of the program's.
 ///
 /// # Safety
-/// As of [`put`], of `size` bytes.
+/// The place is null, or has `size` bytes.
 pub(crate) unsafe fn initialise<T: Opaque>(
     place: *mut T,
     size: usize,
     value: T,
-    name: &str,
+    name: &'static str,
 ) -> Result<(), Rejection> {
     const { assert!(size_of::<T>() <= T::SIZE, "it fits where programs reserve NVIDIA's size") };
     if size < size_of::<T>() {
@@ -118,7 +112,7 @@ pub(crate) unsafe fn initialise<T: Opaque>(
         )));
     }
     // SAFETY: the caller's promise, and `size` was just checked.
-    unsafe { put(place, value, name) }
+    unsafe { Out::new(place) }.set_as(value, name)
 }
 
 /// Frees what [`create`] made.
@@ -167,28 +161,26 @@ pub(crate) unsafe fn set<T: Opaque>(
 /// Hands out an attribute, or with a size of 0 how many bytes it has.
 ///
 /// # Safety
-/// As of [`read`], and of [`put`] for `size` bytes at `buffer`, and for `written`.
+/// As of [`read`]; the buffer, if it is not null, is writable for `size` bytes.
 pub(crate) unsafe fn get<T: Opaque>(
     pointer: *const T,
     attribute: c_int,
     buffer: *mut c_void,
     size: usize,
-    written: *mut usize,
+    written: Out<'_, usize>,
     name: &str,
 ) -> Result<(), Rejection> {
     // SAFETY: the caller's promise.
     let mut copy = unsafe { read(pointer, name)? };
     let (field, own) = place(&mut copy, attribute)?;
     if size == 0 {
-        // SAFETY: the caller's promise.
-        return unsafe { put(written, own, "sizeWritten") };
+        return written.set_as(own, "sizeWritten");
     }
     check_buffer::<T>(attribute, buffer.is_null(), size, own)?;
     // SAFETY: both sides have `size` bytes, and the caller's promise.
-    unsafe {
-        buffer.cast::<u8>().copy_from(field, size);
-        if written.is_null() { Ok(()) } else { put(written, own, "sizeWritten") }
-    }
+    unsafe { buffer.cast::<u8>().copy_from(field, size) };
+    written.set_if_wanted(own);
+    Ok(())
 }
 
 fn check_buffer<T: Opaque>(
@@ -226,9 +218,9 @@ macro_rules! export_structure {
         $structure:ident, $name:literal, new($($argument:ident: $type:ty),*);
         $create:ident, $initialise:ident, $destroy:ident, $set:ident, $get:ident
     ) => {
-        $crate::ffi::export! {
+        c_abi::export! {
             #[doc = concat!("Makes a [`", stringify!($structure), "`].")]
-            fn $create(place: *mut *mut $structure, $($argument: $type),*) {
+            fn $create(place: $crate::ffi::Out<'_, *mut $structure>, $($argument: $type),*) {
                 $crate::attribute::create(place, $structure::new($($argument),*), $name)
             }
 
@@ -261,7 +253,7 @@ macro_rules! export_structure {
                 attr: std::ffi::c_int,
                 buf: *mut std::ffi::c_void,
                 size: usize,
-                written: *mut usize,
+                written: $crate::ffi::Out<'_, usize>,
             ) {
                 $crate::attribute::get(structure, attr, buf, size, written, $name)
             }

@@ -2,12 +2,13 @@
 
 use std::ffi::{c_int, c_void};
 
+use c_abi::export;
 use emulated_blas::{Rejection, Status};
 
 use crate::algorithm::Algorithm;
 use crate::attribute;
 use crate::descriptor::Descriptor;
-use crate::ffi::{export, put};
+use crate::ffi::Out;
 use crate::handle::{Handle, open};
 use crate::layout::Layout;
 use crate::preference::Preference;
@@ -64,24 +65,23 @@ impl ProblemPointers {
 }
 
 /// # Safety
-/// What is asked is as [`ProblemPointers::read`] has it, and what is handed out as [`put`] has it.
+/// What is asked is as [`ProblemPointers::read`] has it, and there is room for as many answers as are requested.
 unsafe fn ask(
     handle: Handle,
     pointers: &ProblemPointers,
     preference: *const Preference,
     requested: c_int,
-    answers: *mut Answer,
-    returned: *mut c_int,
+    answers: Out<'_, Answer>,
+    returned: Out<'_, c_int>,
 ) -> Result<(), Rejection> {
-    // SAFETY: the caller's promise, here and below.
-    unsafe { put(returned, 0, "returnAlgoCount")? };
+    returned.set_as(0, "returnAlgoCount")?;
     let driver = open(handle)?;
     if requested < 1 {
         return Err(Rejection::invalid(format!(
             "requestedAlgoCount is {requested}: it has to be at least 1"
         )));
     }
-    // SAFETY: as above.
+    // SAFETY: the caller's promise.
     let (preference, problem) =
         unsafe { (attribute::read(preference, "preference")?, pointers.read()?) };
     let mut algorithms = Algorithm::choose(&problem, &preference)?;
@@ -89,10 +89,9 @@ unsafe fn ask(
     for (index, &algorithm) in algorithms.iter().enumerate() {
         let answer = Answer::new(algorithm, &problem, driver.multiprocessors);
         // SAFETY: as above; the array has as many places as were requested.
-        unsafe { put(answers.wrapping_add(index), answer, "heuristicResultsArray")? };
+        unsafe { answers.offset(index) }.set_as(answer, "heuristicResultsArray")?;
     }
-    // SAFETY: as above.
-    unsafe { put(returned, algorithms.len() as c_int, "returnAlgoCount") }
+    returned.set_as(algorithms.len() as c_int, "returnAlgoCount")
 }
 
 /// # Safety
@@ -101,14 +100,14 @@ unsafe fn check(
     handle: Handle,
     pointers: &ProblemPointers,
     algorithm: *const Algorithm,
-    answer: *mut Answer,
+    answer: Out<'_, Answer>,
 ) -> Result<(), Rejection> {
     let driver = open(handle)?;
     // SAFETY: the caller's promise.
     unsafe {
         let algorithm: Algorithm = attribute::read(algorithm, "algo")?;
         let problem = pointers.read()?;
-        put(answer, Answer::new(algorithm, &problem, driver.multiprocessors), "result")
+        answer.set_as(Answer::new(algorithm, &problem, driver.multiprocessors), "result")
     }
 }
 
@@ -152,11 +151,11 @@ export_question! {
     /// The algorithms for a problem, as many as are asked for, or none with
     /// `CUBLAS_STATUS_NOT_SUPPORTED`.
     fn cublasLtMatmulAlgoGetHeuristic / cublasLtMatmulAlgoGetHeuristicForStream(
-        preference: *const Preference, requested: c_int, answers: *mut Answer, returned: *mut c_int
+        preference: *const Preference, requested: c_int, answers: Out<'_, Answer>, returned: Out<'_, c_int>
     ) = ask;
 
     /// Whether an algorithm goes with a problem.
     fn cublasLtMatmulAlgoCheck / cublasLtMatmulAlgoCheckForStream(
-        algorithm: *const Algorithm, answer: *mut Answer
+        algorithm: *const Algorithm, answer: Out<'_, Answer>
     ) = check;
 }

@@ -19,6 +19,10 @@
     clippy::too_many_arguments,
     reason = "the functions are C's, with C's arguments"
 )]
+#![allow(
+    unsafe_op_in_unsafe_fn,
+    reason = "an exported function hands on what the program vouches for, and does nothing else"
+)]
 
 mod algorithm;
 mod alignment;
@@ -30,12 +34,10 @@ mod finish;
 mod handle;
 mod heuristic;
 mod layout;
-mod library;
 mod logger;
 mod matmul;
 mod operands;
 mod preference;
 mod problem;
 
-pub use emulated_blas::NotFound;
-pub use library::{FILE, library_path};
+c_abi::library_file!("libemulated_cublaslt.so");

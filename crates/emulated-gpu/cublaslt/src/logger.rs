@@ -1,13 +1,14 @@
 //! Messages for a program that wants them: a callback, a file.
 
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
+use std::ffi::{OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use c_abi::export;
 use emulated_blas::Rejection;
 
-use crate::ffi::{REPORT, export};
+use crate::ffi::{REPORT, Text};
 
 /// Level, name of the function, message.
 type LogCallback = Option<unsafe extern "C" fn(c_int, *const c_char, *const c_char)>;
@@ -28,12 +29,9 @@ export! {
     }
 
     /// Writes messages into a file of that name.
-    fn cublasLtLoggerOpenFile(log_file: *const c_char) {
-        if log_file.is_null() {
-            return Err(Rejection::invalid("logFile is a null pointer"));
-        }
-        let name = CStr::from_ptr(log_file);
-        let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    fn cublasLtLoggerOpenFile(log_file: Text<'_>) {
+        log_file.required_as("logFile")?;
+        let path = Path::new(OsStr::from_bytes(log_file.bytes()?));
         REPORT.open_file(path).map_err(|error| {
             Rejection::invalid(format!("logFile {}: {error}", path.display()))
         })

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 
+use c_abi::export;
 use emulated_blas::{
     Column, Operation, Order, PointerMode, Product, Rejection, Run, Scalar, StreamHandle, View,
     Work, check_range, scale_type,
@@ -11,7 +12,6 @@ use crate::algorithm::Algorithm;
 use crate::attribute;
 use crate::descriptor::Descriptor;
 use crate::epilogue::{Activation, Bias};
-use crate::ffi::export;
 use crate::finish::Sums;
 use crate::handle::{Handle, open};
 use crate::heuristic::ProblemPointers;
