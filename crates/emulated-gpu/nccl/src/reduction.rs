@@ -3,8 +3,6 @@
 use emulated_blas::words;
 use half::{bf16, f16};
 
-use emulated_blas::words;
-
 use crate::element::{Combine, DataType, E4m3, E5m2, Element};
 use crate::ffi::{Error, Result};
 
