@@ -80,10 +80,12 @@ for client in "${clients[@]}"; do
 done
 
 ! chosen "fuzzing" || cargo_tool cargo-fuzz 0.13.2
-for target in readers ptx c_api; do
+night "fuzzing: readers" scripts/fuzz.sh "$seconds" readers
+for target in command_line ptx c_api; do
     night "fuzzing: $target" crates/emulated-gpu/scripts/fuzz.sh "$seconds" "$target"
 done
-night "fuzzing: cases near the corpora" env "FUZZ_SECONDS=$seconds" cargo test --locked -p fuzz-targets
+night "fuzzing: cases near the corpora" env "FUZZ_SECONDS=$seconds" cargo test --locked -p fuzz-targets \
+    -p emulated-gpu-fuzz-targets
 night "fuzzing: PTX with and without AVX2" crates/emulated-gpu/scripts/fuzz-emulator.sh "$seconds"
 night "fuzzing: CUDA C by cuda-c and by NVRTC" crates/emulated-gpu/scripts/fuzz-cuda-c.sh --seed "$seed" --seconds "$seconds"
 night "fuzzing: texts that are nearly CUDA C" crates/emulated-gpu/scripts/fuzz-cuda-c.sh --texts --seed "$seed" --seconds "$seconds"
