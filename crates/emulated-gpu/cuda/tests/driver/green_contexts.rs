@@ -139,6 +139,8 @@ fn work_in_a_green_context_is_the_primary_ones() {
     let block = allocate(16);
     let increment = function(module(INCREMENT), "increment");
     ok!(cuMemsetD32_v2(block => u64, 3 => u32, 4 => usize));
+    // The host doesn't wait for a fill, and neither does the stream below, which is a non-blocking one.
+    ok!(cuCtxSynchronize());
     ok!(cuCtxSetCurrent(own => usize));
     let mut current = 0usize;
     ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
