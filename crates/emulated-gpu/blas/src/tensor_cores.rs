@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH};
 
 use crate::product::Product;
+use crate::tiles::threads;
 use crate::{Compute, DataType, Inputs, Real, Rejection, View, filled, room};
 
 /// Lines that are summed with a strip in one go of a thread.
@@ -91,6 +92,8 @@ impl Units {
             (m, n) = (n, m);
             (a, b, target) = (b.transposed(), a.transposed(), target.transposed());
         }
+        // The threads have to be there before the first of the loops below.
+        let is_shared = threads() > 1 && m.saturating_mul(n).saturating_mul(k) >= WORTH_SHARING;
         // SAFETY: the caller's promise, as the indices are below `m` and `k`.
         let left = |i: usize, p: usize| unsafe { a.get::<f32>(i, p) }.rounded(self.inputs);
         // SAFETY: as above, of `k` and `n`.
@@ -135,10 +138,10 @@ impl Units {
             }
         };
         let blocks = 0..strips.len() * m.div_ceil(LINES);
-        if m.saturating_mul(n).saturating_mul(k) < WORTH_SHARING {
-            blocks.for_each(block);
-        } else {
+        if is_shared {
             blocks.into_par_iter().for_each(block);
+        } else {
+            blocks.for_each(block);
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ impl Product {
     /// Elements of all tiles that there are at once.
     pub(crate) fn tile_elements(&self) -> usize {
         let (rows, depth) = self.tile();
-        let tiles = rows.saturating_mul(depth).saturating_mul(rayon::current_num_threads());
+        let tiles = rows.saturating_mul(depth).saturating_mul(threads());
         tiles.saturating_add(depth.saturating_mul(self.panel_columns()))
     }
 
@@ -66,7 +66,7 @@ impl Product {
         debug_assert_eq!(result.len(), m * n);
         let (rows, depth) = self.tile();
         let blocks = m.div_ceil(rows);
-        let threads = rayon::current_num_threads();
+        let threads = threads();
         let work = m.saturating_mul(n).saturating_mul(depth);
         let is_shared = threads > 1 && work >= WORTH_SHARING_TILES;
         // With fewer blocks than threads, several work on each.
@@ -116,6 +116,13 @@ fn gemm_runs_here() -> bool {
     true
 }
 
+/// How many threads share work. They are started by `host`, since rayon by itself starts as many as the environment
+/// of a program asks for, and panics where it can't have them.
+pub(crate) fn threads() -> usize {
+    host::share_work();
+    rayon::current_num_threads()
+}
+
 /// Calls a function with every line of that length, and its number; of many elements on all cores, if the work
 /// `is_shared` at all.
 pub(crate) fn each_line<T: Send>(
@@ -124,7 +131,7 @@ pub(crate) fn each_line<T: Send>(
     is_shared: bool,
     work: impl Fn(usize, &mut [T]) + Sync,
 ) {
-    if is_shared && lines.len() >= WORTH_SHARING && rayon::current_num_threads() > 1 {
+    if is_shared && lines.len() >= WORTH_SHARING && threads() > 1 {
         lines.par_chunks_mut(length).enumerate().for_each(|(line, values)| work(line, values));
     } else {
         lines.chunks_mut(length.max(1)).enumerate().for_each(|(line, values)| work(line, values));

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::product::Product;
 use crate::scratch::Scratch;
+use crate::tiles::threads;
 use crate::{Number, Order, Rejection};
 
 /// Elements of a matrix below which several threads cost more than they save.
@@ -53,7 +54,7 @@ impl Product {
         x.iter_mut().for_each(|x| *x = alpha * *x);
         let x = &*x;
         let is_large = self.m.saturating_mul(self.k) >= WORTH_SHARING;
-        let threads = if is_large { rayon::current_num_threads() } else { 1 };
+        let threads = if is_large { threads() } else { 1 };
         let rows = self.m.div_ceil(threads).max(MIN_ROWS);
         let part = |(index, result): (usize, &mut [T])| {
             let at = |row: usize| a.from(index * rows + row, 0).address as *const T;

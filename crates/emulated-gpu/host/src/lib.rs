@@ -22,5 +22,6 @@ pub use escape::{escape, shown};
 pub use foreign::Foreign;
 pub use output::{complain, lost_output, parse, print, print_line, write_value};
 pub use program::main;
+pub use threads::share_work;
 #[cfg(unix)]
 pub use user::user;

@@ -1,7 +1,7 @@
 //! Rayon's threads, on machines that don't give them.
 
 use std::num::NonZero;
-use std::sync::{Arc, RwLock, mpsc};
+use std::sync::{Arc, Once, RwLock, mpsc};
 use std::thread;
 
 use rayon::ThreadPoolBuilder;
@@ -14,10 +14,15 @@ use crate::output::complain;
 /// thread has started.
 const MAX_THREADS: usize = 1024;
 
-/// Starts the threads that share work: as many as there are cores, or as many as the system gives
+/// Starts the threads that share work, once: as many as there are cores, or as many as the system gives
 /// (`ulimit -u`, a container's limit), and no more than [`MAX_THREADS`]. Rayon would panic where it can't
 /// have all of them; with none, the calling thread does all the work.
-pub(crate) fn share_work() {
+pub fn share_work() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(start);
+}
+
+fn start() {
     let cores = || thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     let wanted = match std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok()) {
         Some(wanted) if wanted > MAX_THREADS => {
