@@ -1,6 +1,7 @@
 //! CUDA's error codes, with the names and the texts that the driver gives them (CUDA Driver API,
 //! "Data types used by CUDA driver", `CUresult`).
 
+use c_abi::Fault;
 use ptx_emulator::memory::OutOfMemory;
 
 /// A `CUresult`, as the C ABI returns it.
@@ -27,6 +28,14 @@ pub(crate) struct Refusal {
 impl From<Code> for Error {
     fn from(code: Code) -> Self {
         Self { code, why: None }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let is_null = matches!(fault, Fault::Null(_));
+        let code = if is_null { Code::INVALID_VALUE } else { Code::UNKNOWN };
+        code.because(fault.to_string())
     }
 }
 

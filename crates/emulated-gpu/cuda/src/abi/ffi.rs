@@ -66,10 +66,9 @@ pub(crate) fn is_per_thread() -> bool {
     PER_THREAD.get()
 }
 
-/// Tells a person something, on standard error.
+/// Reports something on standard error.
 pub(crate) fn say(text: &str) {
-    // Where standard error is closed, there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "emulated GPU: {text}");
+    c_abi::say("emulated GPU", text);
 }
 
 /// Writes a failed call into the log, if there is to be one.

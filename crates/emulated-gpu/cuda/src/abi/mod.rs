@@ -18,12 +18,11 @@ pub(crate) mod registry;
 pub(crate) mod texture;
 mod virtual_memory;
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::marker::PhantomData;
+use std::ffi::{c_int, c_void};
 
 use ptx_emulator::room::vector;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Error, Result};
 pub(crate) use virtual_memory::AllocationProperties;
 
 /// An opaque handle: never dereferenced, only looked up.
@@ -41,210 +40,37 @@ pub(crate) type StreamCallback = Option<unsafe extern "C" fn(Handle, Code, *mut 
 /// `CUoccupancyB2DSize`
 pub(crate) type SharedBytesOf = Option<unsafe extern "C" fn(c_int) -> usize>;
 
-/// A pointer of the program's to which a result is written: null, or at room for a `T`, aligned or not, while `'a`
-/// lasts. That is the call that it was passed to, since the program alone makes such pointers, in its call of
-/// an exported function, whose caller vouches for them; and functions here that are `unsafe`.
-#[repr(transparent)]
-pub(crate) struct Out<'a, T>(*mut T, PhantomData<&'a ()>);
+/// A pointer of the program's to which a result is written.
+pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
+/// A pointer of the program's to something that is read.
+pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
+/// A text of the program's.
+pub(crate) type Text<'a> = c_abi::Text<'a, Error>;
 
-impl<T> Clone for Out<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Out<'_, T> {}
-
-impl<'a, T> Out<'a, T> {
-    /// A null pointer is an error; to be asked before anything is done that would need undoing.
-    pub(crate) fn required(self) -> Result {
-        if self.0.is_null() {
-            return Err(Code::INVALID_VALUE.because("a pointer for the result is null"));
-        }
-        Ok(())
-    }
-
-    /// Writes the result.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) fn set(self, value: T) -> Result {
-        self.required()?;
-        self.set_if_wanted(value);
-        Ok(())
-    }
-
-    /// Writes the result, unless the pointer is null.
-    pub(crate) fn set_if_wanted(self, value: T) {
-        if !self.0.is_null() {
-            // SAFETY: it is not null, so there is room for a `T`.
-            unsafe { self.0.write_unaligned(value) };
-        }
-    }
-
-    /// Writes the results one after another, as many as there are.
-    ///
-    /// # Safety
-    /// There is room for as many.
-    pub(crate) unsafe fn set_all(self, values: impl IntoIterator<Item = T>) {
-        for (index, value) in values.into_iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.add(index).write_unaligned(value) };
-        }
-    }
-
-    /// Whether it is null.
-    pub(crate) fn is_null(self) -> bool {
-        self.0.is_null()
-    }
-
-    /// What stands there now.
-    ///
-    /// # Safety
-    /// Unless it is null, the program has written a `T` there.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) unsafe fn get(self) -> Result<T>
-    where
-        T: Copy,
-    {
-        self.required()?;
-        // SAFETY: the caller's promise.
-        Ok(unsafe { self.0.read_unaligned() })
-    }
-
-    /// Its address.
-    pub(crate) fn address(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The same place, for something of another type.
-    ///
-    /// # Safety
-    /// Unless it is null, there is room for a `U`.
-    pub(crate) unsafe fn cast<U>(self) -> Out<'a, U> {
-        Out(self.0.cast(), PhantomData)
-    }
-
-    /// The place `count` elements further.
-    ///
-    /// # Safety
-    /// Unless it is null, there is room for as many, and one more.
-    pub(crate) unsafe fn offset(self, count: usize) -> Self {
-        Self(self.0.wrapping_add(count), PhantomData)
-    }
-
-    /// The same place, to read there.
-    ///
-    /// # Safety
-    /// As of [`get`](Self::get).
-    pub(crate) unsafe fn read_only(self) -> In<'a, T> {
-        In(self.0, PhantomData)
-    }
-
-    /// A null pointer.
-    pub(crate) const fn null() -> Self {
-        Self(std::ptr::null_mut(), PhantomData)
-    }
-}
-
-/// A pointer of the program's to something that is read: null, or at a `T`, aligned or not, while `'a` lasts. Made
-/// as an [`Out`] is.
-#[repr(transparent)]
-pub(crate) struct In<'a, T>(*const T, PhantomData<&'a ()>);
-
-impl<T> Clone for In<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for In<'_, T> {}
-
-impl<T: Copy> In<'_, T> {
-    /// What stands there.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) fn get(self) -> Result<T> {
-        if self.0.is_null() {
-            return Err(Code::INVALID_VALUE.because("a pointer to an argument is null"));
-        }
-        // SAFETY: it is not null, so there is a `T`.
-        Ok(unsafe { self.0.read_unaligned() })
-    }
-
-    /// What stands there, `count` times.
+/// A list of the program's.
+pub(crate) trait List<T> {
+    /// Its elements.
     ///
     /// # Safety
     /// Unless it is null, there are as many, or the system knows that nothing is there.
     ///
     /// # Errors
-    /// When the pointer is null although there is something, or nothing can be read there.
-    pub(crate) unsafe fn list(self, count: usize) -> Result<Vec<T>> {
+    /// `INVALID_VALUE` if the pointer is null although there are elements, or nothing can be read there.
+    unsafe fn list(self, count: usize) -> Result<Vec<T>>;
+}
+
+impl<T: Copy> List<T> for In<'_, T> {
+    unsafe fn list(self, count: usize) -> Result<Vec<T>> {
         if count == 0 {
             return Ok(Vec::new());
         }
         self.get()?;
-        // Said of memory that is not there, the count is wrong.
-        crate::abi::host_memory::check(self.address(), count.saturating_mul(size_of::<T>()))?;
+        // A count that goes beyond the memory that there is is wrong.
+        host_memory::check(self.address(), count.saturating_mul(size_of::<T>()))?;
         let mut list = vector(count)?;
         // SAFETY: the caller's promise.
-        list.extend((0..count).map(|index| unsafe { self.0.add(index).read_unaligned() }));
+        list.extend(unsafe { self.elements(count)? });
         Ok(list)
-    }
-}
-
-impl<T> In<'_, T> {
-    /// A null pointer.
-    pub(crate) fn null() -> Self {
-        Self(std::ptr::null(), PhantomData)
-    }
-
-    /// A list of the driver's own, for the program to read.
-    ///
-    /// # Safety
-    /// The list stays where it is as long as the program may read it, by what the documentation says.
-    pub(crate) unsafe fn of(list: &[T]) -> Self {
-        Self(list.as_ptr(), PhantomData)
-    }
-
-    /// Whether it is null.
-    pub(crate) fn is_null(self) -> bool {
-        self.0.is_null()
-    }
-
-    /// Its address.
-    pub(crate) fn address(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A text of the program's that ends in NUL, or null, while `'a` lasts. Made as an [`Out`] is.
-#[repr(transparent)]
-#[derive(Clone, Copy)]
-pub(crate) struct Text<'a>(*const c_char, PhantomData<&'a ()>);
-
-impl<'a> Text<'a> {
-    /// The text.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) fn get(self) -> Result<String> {
-        Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
-    }
-
-    /// Its bytes, without the NUL.
-    ///
-    /// # Errors
-    /// When the pointer is null.
-    pub(crate) fn bytes(self) -> Result<&'a [u8]> {
-        if self.0.is_null() {
-            return Err(Code::INVALID_VALUE.because("a text is null"));
-        }
-        // SAFETY: it is not null, so it ends in NUL.
-        Ok(unsafe { CStr::from_ptr(self.0) }.to_bytes())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, HostFunction, In, LaunchConfig, Out, SharedBytesOf};
+use crate::abi::{Handle, HostFunction, In, LaunchConfig, List, Out, SharedBytesOf};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::device::limits::PROCESSORS;

@@ -8,7 +8,7 @@ use crate::abi::green_context::{
     DeviceResource, GroupParameters, MULTIPROCESSORS, QUEUE, QUEUE_CONFIGURATION,
 };
 use crate::abi::registry::{fresh, number};
-use crate::abi::{Device, Handle, In, Out};
+use crate::abi::{Device, Handle, In, List, Out};
 use crate::api::calling_thread;
 use crate::api::context::{release, retain};
 use crate::api::device::check;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Device, Handle, In, Out, Pointer, StreamCallback};
+use crate::abi::{Device, Handle, In, List, Out, Pointer, StreamCallback};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::event::Recorded;

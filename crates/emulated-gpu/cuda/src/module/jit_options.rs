@@ -3,7 +3,7 @@
 #![allow(unsafe_code, reason = "writes to the buffers that a program named")]
 
 use crate::abi::error::Result;
-use crate::abi::{In, JitValue, Out};
+use crate::abi::{In, JitValue, List, Out};
 
 /// `CU_JIT_MAX_REGISTERS`
 const MAX_REGISTERS: u32 = 0;

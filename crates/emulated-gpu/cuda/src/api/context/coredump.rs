@@ -2,7 +2,7 @@
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, Out};
+use crate::abi::{Handle, List, Out};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::context::coredump::{ALL, Attribute, TEXT, Value};

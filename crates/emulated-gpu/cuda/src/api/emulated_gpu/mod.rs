@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, In, Out, Text};
+use crate::abi::{Handle, In, List, Out, Text};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::device::kernel_counts::Counts;

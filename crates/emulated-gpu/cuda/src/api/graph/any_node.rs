@@ -7,7 +7,7 @@ use crate::abi::copy::Copy3d;
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi::export;
 use crate::abi::{
-    AllocationNode, Handle, HostNode, In, KernelNode, KernelNodeV1, Out, Pointer, SetNode,
+    AllocationNode, Handle, HostNode, In, KernelNode, KernelNodeV1, List, Out, Pointer, SetNode,
 };
 use crate::api::calling_thread;
 use crate::api::driver::driver;
@@ -72,59 +72,52 @@ fn refuse(node_type: NodeType) -> Error {
     ))
 }
 
-impl<'a> Out<'a, AnyNode> {
-    /// The type.
-    ///
-    /// # Errors
-    /// `INVALID_VALUE` for an unknown type, and where what has to be 0 isn't.
-    unsafe fn node_type(self) -> Result<NodeType> {
-        let AnyNode { node_type, reserved, reserved_behind, .. } = self.get()?;
-        if reserved != [0; 3] || reserved_behind != 0 {
-            return Err(
-                Code::INVALID_VALUE.because("reserved fields of CUgraphNodeParams are not 0")
-            );
-        }
-        NodeType::of(node_type)
+/// The type of a node.
+///
+/// # Errors
+/// `INVALID_VALUE` for an unknown type, and for reserved fields that aren't 0.
+unsafe fn node_type(node: Out<AnyNode>) -> Result<NodeType> {
+    let AnyNode { node_type, reserved, reserved_behind, .. } = node.get()?;
+    if reserved != [0; 3] || reserved_behind != 0 {
+        return Err(Code::INVALID_VALUE.because("reserved fields of CUgraphNodeParams are not 0"));
     }
+    NodeType::of(node_type)
+}
 
-    /// The member of the union for the type.
-    unsafe fn of_type<T>(self) -> Out<'a, T> {
-        self.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
-    }
+/// The member of the union for the type.
+unsafe fn member<'a, T>(node: Out<'a, AnyNode>) -> Out<'a, T> {
+    node.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
+}
 
-    unsafe fn read<T>(self) -> In<'a, T> {
-        self.of_type().read_only()
+/// The graph of a node that has one inside.
+unsafe fn child(node: Out<AnyNode>) -> Result<Option<Handle>> {
+    if node_type(node)? != NodeType::Graph {
+        return Ok(None);
     }
-
-    /// The graph for a node that has one inside.
-    unsafe fn child(self) -> Result<Option<Handle>> {
-        if self.node_type()? != NodeType::Graph {
-            return Ok(None);
-        }
-        let ChildNode { graph, ownership } = self.read::<ChildNode>().get()?;
-        if ownership != 0 {
-            return Err(Code::NOT_SUPPORTED
-                .because("a graph is copied into a child node, and not moved there"));
-        }
-        Ok(Some(graph))
+    let ChildNode { graph, ownership } = member::<ChildNode>(node).get()?;
+    if ownership != 0 {
+        return Err(
+            Code::NOT_SUPPORTED.because("a graph is copied into a child node, and not moved there")
+        );
     }
+    Ok(Some(graph))
 }
 
 /// The work of a node whose parameters may change.
 unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
-    let event = || driver()?.event(node.read::<Handle>().get()?);
-    Ok(match node.node_type()? {
-        NodeType::Kernel => kernel_v2(&node.read::<KernelNode>().get()?)?,
+    let event = || driver()?.event(member::<Handle>(node).get()?);
+    Ok(match node_type(node)? {
+        NodeType::Kernel => kernel_v2(&member::<KernelNode>(node).get()?)?,
         NodeType::Copy => {
-            let CopyNode { flags, reserved, .. } = node.read::<CopyNode>().get()?;
+            let CopyNode { flags, reserved, .. } = member::<CopyNode>(node).get()?;
             if (flags, reserved) != (0, 0) {
                 return Err(Code::INVALID_VALUE.because("a copy in a graph has no flags"));
             }
             let inside = std::mem::offset_of!(CopyNode, copy);
-            copy(node.of_type::<u8>().offset(inside).cast::<Copy3d>().read_only())?
+            copy(member::<u8>(node).offset(inside).cast::<Copy3d>().read_only())?
         }
-        NodeType::Fill => fill(node.read::<SetNode>())?,
-        NodeType::Host => host(node.read::<HostNode>())?,
+        NodeType::Fill => fill(member::<SetNode>(node).read_only())?,
+        NodeType::Host => host(member::<HostNode>(node).read_only())?,
         NodeType::WaitEvent => Operation::WaitForEvent(event()?),
         NodeType::RecordEvent => Operation::Record(event()?),
         other => return Err(refuse(other)),
@@ -138,16 +131,16 @@ unsafe fn add_any(
     count: usize,
     node: Out<AnyNode>,
 ) -> Result {
-    if let Some(child) = node.child()? {
+    if let Some(child) = child(node)? {
         return add_child(out, graph, after, count, child);
     }
-    match node.node_type()? {
+    match node_type(node)? {
         NodeType::Empty => add(out, graph, after, count, Operation::Nothing),
         NodeType::Allocate => {
-            add_allocation(out, graph, after, count, node.of_type::<AllocationNode>())
+            add_allocation(out, graph, after, count, member::<AllocationNode>(node))
         }
-        NodeType::Free => add_free(out, graph, after, count, node.read::<Pointer>().get()?),
-        NodeType::Conditional => add_conditional(out, graph, after, count, node.of_type()),
+        NodeType::Free => add_free(out, graph, after, count, member::<Pointer>(node).get()?),
+        NodeType::Conditional => add_conditional(out, graph, after, count, member(node)),
         _ => add(out, graph, after, count, operation(node)?),
     }
 }
@@ -190,7 +183,7 @@ unsafe fn add_conditional(
         // Nobody has its handles.
         node.forget();
     })?;
-    parameters.set(ConditionalNode { graphs: In::of(node.handles()), ..given })?;
+    parameters.set(ConditionalNode { graphs: In::new(node.handles().as_ptr()), ..given })?;
     out.set(added)
 }
 
@@ -208,14 +201,14 @@ unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
                 _ => Err(Code::INVALID_VALUE.because("another thread has changed the node")),
             })?;
             // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: it is the node's.
-            return out.of_type().set(ChildNode { graph: inside, ownership: -1 });
+            return member(out).set(ChildNode { graph: inside, ownership: -1 });
         }
         Content::Conditional(node) => {
-            return out.of_type().set(ConditionalNode {
+            return member(out).set(ConditionalNode {
                 condition: node.condition.handle,
                 kind: node.kind as u32,
                 size: node.bodies.len() as u32,
-                graphs: In::of(node.handles()),
+                graphs: In::new(node.handles().as_ptr()),
                 context: node.condition.context,
             });
         }
@@ -226,7 +219,7 @@ unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
                 parameters_of(handle)?;
             let context = driver()?.function(function).map_or(0, |function| function.context);
             let kernel = 0;
-            out.of_type().set(KernelNode {
+            member(out).set(KernelNode {
                 function,
                 grid,
                 block,
@@ -239,17 +232,15 @@ unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
         }
         Operation::Copy(transfer) => {
             let copy = description_of(&transfer);
-            out.of_type().set(CopyNode { flags: 0, reserved: 0, context: 0, copy })
+            member(out).set(CopyNode { flags: 0, reserved: 0, context: 0, copy })
         }
-        Operation::Fill(fill) => out.of_type().set(description_of_fill(&fill)),
-        Operation::Host { function, data } => out.of_type().set(HostNode { function, data }),
-        Operation::WaitForEvent(event) | Operation::Record(event) => {
-            out.of_type().set(event.handle)
-        }
+        Operation::Fill(fill) => member(out).set(description_of_fill(&fill)),
+        Operation::Host { function, data } => member(out).set(HostNode { function, data }),
+        Operation::WaitForEvent(event) | Operation::Record(event) => member(out).set(event.handle),
         Operation::Memory(GraphMemory::Allocate { address, size, device }) => {
-            out.of_type().set(AllocationNode::of(address, size, device))
+            member(out).set(AllocationNode::of(address, size, device))
         }
-        Operation::Memory(GraphMemory::Free(address)) => out.of_type().set(address),
+        Operation::Memory(GraphMemory::Free(address)) => member(out).set(address),
         Operation::Nothing => Ok(()),
         _ => {
             Err(Code::NOT_SUPPORTED
@@ -273,7 +264,7 @@ export! {
     }
 
     12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
-        match parameters.child()? {
+        match child(parameters)? {
             Some(child) => set_child(node, child),
             None => set(node, operation(parameters)?),
         }
@@ -285,7 +276,7 @@ export! {
     }
 
     12020 fn cuGraphExecNodeSetParams(graph: Handle, node: Handle, parameters: Out<AnyNode>) {
-        match parameters.child()? {
+        match child(parameters)? {
             Some(child) => set_child_in(graph, node, child),
             None => set_in(graph, node, operation(parameters)?),
         }

@@ -2,7 +2,7 @@
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, In, Out};
+use crate::abi::{Handle, In, List, Out};
 use crate::api::driver::driver;
 use crate::api::graph::nodes::graph_of;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::abi::copy::{Copy3d, Side3d};
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, HostNode, In, KernelNode, KernelNodeV1, Out, SetNode};
+use crate::abi::{Handle, HostNode, In, KernelNode, KernelNodeV1, List, Out, SetNode};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::api::graph::executable;
@@ -98,7 +98,7 @@ pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
             block: launch.block,
             shared: launch.dynamic_shared,
             // SAFETY: the program may read them until the node changes, or it is asked for them again.
-            parameters: unsafe { In::of(&node.pointers) },
+            parameters: unsafe { In::new(node.pointers.as_ptr()) },
             extra: In::null(),
         })
     })

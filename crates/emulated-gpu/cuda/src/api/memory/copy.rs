@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::abi::copy::{Copy2d, Copy3d, Side3d};
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::{export, is_per_thread};
-use crate::abi::{Handle, In, Out, Pointer};
+use crate::abi::{Handle, In, List, Out, Pointer};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::api::legacy_streams;

@@ -3,7 +3,7 @@
 use crate::abi::enumeration::enumeration;
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, In, Location, Out, Pointer};
+use crate::abi::{Handle, In, List, Location, Out, Pointer};
 use crate::api::driver::driver;
 use crate::api::memory::virtual_memory::own_access_of;
 use crate::memory::allocations::{Advice, AllocationKind};

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{AccessDescription, Device, Handle, In, Location, Out, Pointer, PoolProperties};
+use crate::abi::{
+    AccessDescription, Device, Handle, In, List, Location, Out, Pointer, PoolProperties,
+};
 use crate::api::calling_thread;
 use crate::api::device::check;
 use crate::api::driver::driver;

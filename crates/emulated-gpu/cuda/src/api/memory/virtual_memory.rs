@@ -7,7 +7,9 @@ use ptx_emulator::memory::GRANULARITY;
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
-use crate::abi::{AccessDescription, AllocationProperties, Handle, In, Location, Out, Pointer};
+use crate::abi::{
+    AccessDescription, AllocationProperties, Handle, In, List, Location, Out, Pointer,
+};
 use crate::api::calling_thread;
 use crate::api::device;
 use crate::api::driver::driver;
