@@ -27,7 +27,8 @@ fn too_many_threads_are_not_started() {
     }
     for inputs in [Inputs::Full, Inputs::F16] {
         let (ones, mut result) = (vec![1.0_f32; SIZE * SIZE], vec![0.0_f32; SIZE * SIZE]);
-        let view = |address: *const f32| View::new(address as u64, DataType::F32, (1, SIZE as isize));
+        let view =
+            |address: *const f32| View::new(address as u64, DataType::F32, (1, SIZE as isize));
         let views = [view(ones.as_ptr()), view(ones.as_ptr()), view(result.as_mut_ptr())];
         let product = Product::new([SIZE; 3], views, Compute::F32(inputs), 90);
         // SAFETY: the matrices live, and have as many elements.

@@ -1,7 +1,8 @@
 //! Loads the emulated libraries the way programs do, and what tests need of them.
 
+use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
-use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Arc, Once, OnceLock};
 
 use cudarc::cublas::sys;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
@@ -133,36 +134,34 @@ impl Drop for Blas {
     }
 }
 
-/// A library's messages, while one test at a time listens.
-pub(crate) struct Messages(
-    #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'static, ()>,
-);
+/// The library's messages of this thread: the other tests make mistakes meanwhile.
+pub(crate) struct Messages(());
 
-static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+thread_local! {
+    static HEARD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
 
 unsafe extern "C" fn hear(message: *const c_char) {
     // SAFETY: the library passes a text.
     let message = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
-    HEARD.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    HEARD.with_borrow_mut(|heard| heard.push(message));
 }
 
 impl Messages {
     pub(crate) fn listen() -> Self {
-        static ONE: Mutex<()> = Mutex::new(());
         static REGISTERED: Once = Once::new();
         install();
-        let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         REGISTERED.call_once(|| {
             // SAFETY: the function has the type that is documented.
             unsafe { sys::cublasSetLoggerCallback(Some(hear)) };
         });
-        HEARD.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        Self(guard)
+        HEARD.take();
+        Self(())
     }
 
     /// Requires a status, and that its one message says all of this.
     pub(crate) fn expect(&self, status: sys::cublasStatus_t, wanted: c_int, said: &[&str]) {
-        let heard = std::mem::take(&mut *HEARD.lock().unwrap_or_else(PoisonError::into_inner));
+        let heard = HEARD.take();
         assert_eq!(status as c_int, wanted, "{heard:?}");
         assert_eq!(heard.len(), 1, "{heard:?}");
         for text in said {
