@@ -26,8 +26,11 @@ fn described(
     call
 }
 
+/// Makes the rules of level 3 with one mistake.
+type MakeRules = fn() -> Rules;
+
 /// What level 3 asks of cuBLAS.
-pub(crate) const RULES: &[(&str, fn() -> Rules)] = &[
+pub(crate) const RULES: &[(&str, MakeRules)] = &[
     ("dw-beta-1", || Rules {
         beta: |matmul| if matmul == Matmul::AtB { 1.0 } else { 0.0 },
         ..Rules::default()
