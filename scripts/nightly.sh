@@ -11,6 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 names=("$@")
+nights=0
 logs=target/nightly-logs
 . .ci/steps
 seconds=$((${HOURS:-1} * 3600))
@@ -48,6 +49,7 @@ night() {
     local name=$1 outcome=passed
     shift
     chosen "$name" || return 0
+    nights=$((nights + 1))
     if ! step "$@"; then
         outcome=FAILED
         failed+=("$name: $*")
@@ -98,4 +100,8 @@ night "Miri" crates/emulated-gpu/scripts/miri.sh
 for crate in tensor-diff training ptx-emulator; do
     night "mutants: $crate" scripts/mutants.sh "$crate" "$((day % 100))/100"
 done
+if [ $nights = 0 ]; then
+    echo "error: no step has ${names[*]} in its name; NIGHTLY.md lists them" >&2
+    exit 2
+fi
 finish

@@ -54,6 +54,16 @@ finding() {
     status=1
 }
 
+case ${1:-} in case | minimise) ;; '' | *[0-9]) ;; *)
+    echo "error: $1 is no number of seconds, and neither case nor minimise" >&2
+    exit 2
+    ;;
+esac
+if [ -n "${2:-}" ] && ! [ -e "$fuzz/targets/$2.rs" ]; then
+    # shellcheck disable=SC2086 # words
+    echo "error: there is no target $2, only" $targets >&2
+    exit 2
+fi
 if ! cargo fuzz --version >/dev/null 2>&1; then
     echo 'error: cargo install --locked cargo-fuzz@0.13.2' >&2
     exit 2
