@@ -15,7 +15,7 @@ use crate::output::complain;
 const MAX_THREADS: usize = 1024;
 
 /// Starts the threads that share work, once: as many as there are cores, or as many as the system gives
-/// (`ulimit -u`, a container's limit), and no more than [`MAX_THREADS`]. Rayon would panic where it can't
+/// (`ulimit -u`, a container's limit), and no more than 1,024. Rayon would panic where it can't
 /// have all of them; with none, the calling thread does all the work.
 pub fn share_work() {
     static STARTED: Once = Once::new();
