@@ -17,7 +17,7 @@ import command_line
 import mnist
 import training
 from failures import Failure
-from presets import PRESETS, Preset
+from presets import PRESETS, Preset, current_name
 
 RUN_SECONDS = 0.5
 """How long one timed run should take, unless the number of steps is given."""
@@ -144,7 +144,11 @@ def parser(about: str) -> argparse.ArgumentParser:
     """The options that both benchmarks share."""
     made = argparse.ArgumentParser(description=about)
     made.add_argument(
-        "--preset", choices=PRESETS, action="append", help="may come again (default: all of them)"
+        "--preset",
+        type=current_name,
+        choices=PRESETS,
+        action="append",
+        help="may come again (default: all of them)",
     )
     command_line.add_data_options(made)
     positive = command_line.positive

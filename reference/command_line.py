@@ -93,7 +93,9 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     )
 
     train = commands.add_parser("train", help="train on MNIST and test what was learned")
-    train.add_argument("--preset", choices=PRESETS, default="nvmath")
+    train.add_argument(
+        "--preset", type=presets.current_name, choices=PRESETS, default="small"
+    )
     add_data_options(train)
     train.add_argument("--seed", type=int, default=1, metavar="N")
     train.add_argument(

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from failures import BadInput, Failure
-from presets import LOSSES
+from presets import LOSSES, current_name
 
 FORMAT = "four-levels-dump"
 VERSION = 1
@@ -285,7 +285,7 @@ def _header(file: dict[str, Any], path: str | Path) -> Header:
     header = Header(
         level=_field(file, "level", str, path),
         device=_field(file, "device", str, path),
-        preset=_field(file, "preset", str, path),
+        preset=current_name(_field(file, "preset", str, path)),
         loss=file.get("loss"),
         dtype=_field(file, "dtype", str, path),
         seed=_field(file, "seed", int, path),

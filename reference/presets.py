@@ -1,8 +1,8 @@
 """The presets and the fixtures: every network of this project, by name, in one table.
 
 The levels keep the same table in `crates/training/src/preset.rs`. Run as a program, this file
-prints its own as JSON, so that a test can compare the two; with `--fixtures`, only the names of
-the fixtures.
+prints its own as JSON, so that a test can compare the two; with `--former-names`, the former names
+instead, and with `--fixtures`, the names of the fixtures.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Preset:
 
 
 PRESETS = {
-    "nvmath": Preset(
+    "small": Preset(
         sizes=(784, 30, 10),
         loss="bce",
         batch_size=256,
@@ -60,7 +60,7 @@ PRESETS = {
         drop_last=True,
         report_every=20,
     ),
-    "manning": Preset(
+    "medium": Preset(
         sizes=(784, 256, 10),
         loss="cross-entropy",
         batch_size=8,
@@ -69,7 +69,7 @@ PRESETS = {
         initialisation="kaiming-uniform",
         report_every=1_250,
     ),
-    "mnist-cuda": Preset(
+    "large": Preset(
         sizes=(784, 1024, 10),
         loss="cross-entropy",
         batch_size=32,
@@ -79,7 +79,7 @@ PRESETS = {
         drop_last=True,
         report_every=312,
     ),
-    "ptx-mnist": Preset(
+    "race": Preset(
         sizes=(784, 128, 10),
         loss="squared-error",
         learning_rate=0.001,
@@ -91,9 +91,24 @@ PRESETS = {
         stop_at_accuracy=0.6,
         max_batches=10_000,
     ),
-    "ptx-3layer": Preset(sizes=(784, 128, 64, 10), loss="cross-entropy"),
+    "deep": Preset(sizes=(784, 128, 64, 10), loss="cross-entropy"),
 }
 """What is trained on digits; the default one first."""
+
+FORMER_NAMES = {
+    "nvmath": "small",
+    "manning": "medium",
+    "mnist-cuda": "large",
+    "ptx-mnist": "race",
+    "ptx-3layer": "deep",
+}
+"""The former name of each preset, which says whose network it is, and its name."""
+
+
+def current_name(name: str) -> str:
+    """The name of a preset that may be given by its former name, in a dump or on a command line."""
+    return FORMER_NAMES.get(name, name)
+
 
 
 def _fixture(sizes: tuple[int, ...], loss: str, batch_size: int) -> Preset:
@@ -118,6 +133,8 @@ FIXTURES = {
 if __name__ == "__main__":
     if sys.argv[1:] == ["--fixtures"]:
         print("\n".join(FIXTURES))
+    elif sys.argv[1:] == ["--former-names"]:
+        print(json.dumps(FORMER_NAMES, indent=2))
     else:
         table = {name: dataclasses.asdict(preset) for name, preset in (PRESETS | FIXTURES).items()}
         print(json.dumps(table, indent=2))

@@ -1,4 +1,4 @@
-"""The race to 60 %: how many batches the preset `ptx-mnist` takes from either of two
+"""The race to 60 %: how many batches the preset `race` takes from either of two
 initialisations, with either of two losses. Each corner is run with several seeds.
 """
 
@@ -47,7 +47,7 @@ def main() -> int:
     command_line.add_data_options(parser)
     parser.add_argument("--seeds", type=command_line.positive, default=3, metavar="N")
     arguments = parser.parse_args()
-    preset = PRESETS["ptx-mnist"]
+    preset = PRESETS["race"]
     torch.use_deterministic_algorithms(True)
     try:
         digits = mnist.load(preset.normalisation, arguments.data_dir, arguments.data_npz)

@@ -12,6 +12,7 @@ import numpy as np
 import dumps
 from dumps import Dump, Header
 from failures import BadInput, Failure
+from presets import FORMER_NAMES
 
 
 def header(dtype: str = "f32") -> Header:
@@ -60,6 +61,12 @@ class DumpFormat(unittest.TestCase):
             dump = dumps.from_json(content, "a.json")
             self.assertEqual(dump.tensors["x"][0], value)
             self.assertEqual(dump.header.learning_rate, float(np.float32(0.1)))
+
+    def test_a_preset_is_read_by_its_former_name(self) -> None:
+        """And written by the current one."""
+        for former, current in FORMER_NAMES.items():
+            back = dumps.from_json(self.text(preset=former, tensors=[]), "a.json")
+            self.assertEqual(back.header.preset, current)
 
     def test_the_text_is_that_of_the_levels(self) -> None:
         """Byte for byte: the same order of fields, a tensor a line."""

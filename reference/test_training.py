@@ -168,7 +168,7 @@ class Table(unittest.TestCase):
             self.assertIn(preset.loss, LOSSES, name)
             self.assertIn(preset.normalisation, NORMALISATIONS, name)
             self.assertIn(preset.initialisation, INITIALISATIONS, name)
-        self.assertEqual(next(iter(PRESETS)), "nvmath")
+        self.assertEqual(next(iter(PRESETS)), "small")
 
     @unittest.skipIf(pytorch_mlp is None, "PyTorch is not installed")
     def test_both_programs_draw_as_the_preset_says(self) -> None:

@@ -19,14 +19,18 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRESETS = ["nvmath", "manning", "mnist-cuda", "ptx-mnist", "ptx-3layer"]
+sys.path.insert(0, str(ROOT / "reference"))
+
+from presets import PRESETS, current_name  # noqa: E402
 
 
 def main() -> int:
     """Trains, prints, writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("MNIST_DIR"), help="MNIST's folder")
-    parser.add_argument("--preset", action="append", choices=PRESETS, help="default: all")
+    parser.add_argument(
+        "--preset", action="append", type=current_name, choices=PRESETS, help="default: all"
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--table", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
@@ -51,7 +55,7 @@ def main() -> int:
     lines += [
         "",
         "Test accuracy in per cent after the whole training on MNIST, with the seeds "
-        f"{', '.join(map(str, seeds))}. Both start from the same parameters; only in `ptx-mnist`, "
+        f"{', '.join(map(str, seeds))}. Both start from the same parameters; only in `race`, "
         "which stops at the first test above 60 %, do they see the samples in different orders. "
         "Made by `scripts/compare-accuracy.py`.",
     ]

@@ -24,7 +24,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PRESETS = ["nvmath", "manning", "mnist-cuda", "ptx-mnist", "ptx-3layer"]
+sys.path.insert(0, str(ROOT / "reference"))
+
+from presets import PRESETS, current_name  # noqa: E402
+
 OTHERS = {
     "reference-pytorch": "PyTorch",
     "reference-pytorch-compile": "torch.compile",
@@ -36,7 +39,9 @@ def main() -> int:
     """Measures, prints, writes."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("MNIST_DIR"), help="MNIST's folder")
-    parser.add_argument("--preset", action="append", choices=PRESETS, help="default: all")
+    parser.add_argument(
+        "--preset", action="append", type=current_name, choices=PRESETS, help="default: all"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--table", type=Path, help="write the table to this file")

@@ -31,7 +31,7 @@ def main() -> int:
     """Trains, draws, says where."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("MNIST_DIR"), help="MNIST's folder")
-    parser.add_argument("--preset", default="nvmath")
+    parser.add_argument("--preset", default="small")
     parser.add_argument("--device", default="emulated", help="of levels 2 to 4")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is run")
     parser.add_argument("--html", type=Path, help="write all curves as a page")

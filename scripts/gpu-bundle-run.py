@@ -24,7 +24,11 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BIN = HERE / "bin"
-PRESETS = ["nvmath", "manning", "mnist-cuda", "ptx-mnist", "ptx-3layer"]
+# In the bundle, or in the repository.
+sys.path[:0] = [str(HERE / "reference"), str(HERE.parent / "reference")]
+
+from presets import PRESETS, current_name  # noqa: E402
+
 # Level by level, the options that are measured; the first are those that it trains with.
 PRODUCTS = ["coalesced", "shared-tile", "register-tile", "vectorised", "wmma"]
 TRANSFERS = ["explicit", "pinned", "unified", "double-buffered", "resident"]
@@ -112,7 +116,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a few steps of everything")
     parser.add_argument("--data-dir", type=Path, help="MNIST's folder (default: ./mnist)")
     parser.add_argument("--python", default=sys.executable, help="a Python with PyTorch")
-    parser.add_argument("--preset", action="append", choices=PRESETS, help="default: all")
+    parser.add_argument("--preset", action="append", type=current_name, choices=PRESETS, help="default: all")
     parser.add_argument("--level", action="append", choices=list(VARIANTS), help="default: all")
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--limit", type=int, default=900, help="seconds that a command may take")
@@ -133,7 +137,7 @@ def main():
     items = Items(out, environment, arguments.limit)
     mnist = arguments.data_dir or (HERE / "mnist" if (HERE / "mnist").is_dir() else None)
     data = ["--data", "mnist", "--data-dir", mnist] if mnist else ["--data", "digits"]
-    presets = arguments.preset or (["nvmath"] if arguments.quick else PRESETS)
+    presets = arguments.preset or (["small"] if arguments.quick else list(PRESETS))
     levels = {
         level: options
         for level, options in VARIANTS.items()
@@ -235,7 +239,7 @@ def profile(items, levels, device, data, quick):
             command += [*of_level(level, device), *options.split(), "--profile", trace]
             if quick:
                 command += ["--samples", "512"]
-            items.run("profile", level, options, "nvmath", command)
+            items.run("profile", level, options, "small", command)
 
 
 def pytorch(items, arguments, presets, mnist, environment):

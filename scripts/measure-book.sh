@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 : "${MNIST_DIR:?name the folder of MNIST}"
 scripts/compare-speed.py --table book/outputs/speed.md
 # Their names end in `slow`, but for one short training.
-set -- train-nvmath.
+set -- train-small.
 for output in book/outputs/*.slow.txt; do
     set -- "$@" "$(basename "$output" .txt)"
 done

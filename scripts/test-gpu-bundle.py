@@ -140,7 +140,7 @@ class Bundle(unittest.TestCase):
         self.assertIsNone(report["device"])
         self.assertIn("no NVIDIA GPU can be used: there is no NVIDIA driver", table)
         self.assertTrue(table.startswith("# Four levels on no GPU could be used"), table)
-        self.assertIn("| level4-ptx | nvmath | FAILED |", table)
+        self.assertIn("| level4-ptx | small | FAILED |", table)
 
 
 def digest_of(source: str) -> str:

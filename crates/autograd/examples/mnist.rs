@@ -1,4 +1,4 @@
-//! MNIST by any preset, with gradients that nobody derived by hand: `--preset nvmath`.
+//! MNIST by any preset, with gradients that nobody derived by hand: `--preset small`.
 
 use std::process::ExitCode;
 

@@ -100,7 +100,7 @@ fn fastest<T: Element>() -> Result<f64, Box<dyn Error>> {
 /// Samples per second of training steps, in turns, so that a machine that slows down slows all.
 fn beside_level_1() -> Result<(), Box<dyn Error>> {
     println!("preset       autograd               level 1, textbook        level 1, fast");
-    for name in ["nvmath", "manning", "mnist-cuda", "ptx-3layer"] {
+    for name in ["small", "medium", "large", "deep"] {
         let Some(preset) = Preset::find(name) else { continue };
         let counts = Counts { train: 5_120, test: 1 };
         let digits = data::load(Source::Digits, None, counts, &mut |_| {})?;

@@ -143,7 +143,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
     let source = if folder.is_some() { Source::Mnist } else { Source::Digits };
     let digits = data::load(source, folder.as_deref(), Counts::ALL, &mut |_| {})?;
-    let preset = Preset::find("nvmath").ok_or("there is no preset nvmath")?;
+    let preset = Preset::find("small").ok_or("there is no preset small")?;
     let train = Dataset::new(&digits.train, preset.normalisation);
     let test = Dataset::new(&digits.test, preset.normalisation);
     let start = Network::start(&preset)?;

@@ -7,7 +7,7 @@ use crate::{Problem, read};
 
 /// A level's folder, and the session of the book that shows its training.
 const TRAINED: [(&str, &str); 4] = [
-    ("crates/level1-cpu", "train-nvmath.mnist.txt"),
+    ("crates/level1-cpu", "train-small.mnist.txt"),
     ("crates/level2-cuda-naive", "level2-train.mnist.slow.txt"),
     ("crates/level3-cublas", "level3-train.mnist.slow.txt"),
     ("crates/level4-ptx", "level4-train.mnist.slow.txt"),
@@ -35,7 +35,7 @@ pub fn with_figures(repository: &Path, readme: &str) -> Result<String, Problem> 
     }
     let accuracy = read(&outputs.join("accuracy.md"))?;
     let pytorch = first_accuracy_of_pytorch(&accuracy)
-        .ok_or_else(|| Problem::new("accuracy.md", "no accuracy of PyTorch with nvmath"))?;
+        .ok_or_else(|| Problem::new("accuracy.md", "no accuracy of PyTorch with `small`"))?;
     set(&mut lines, "reference", "", &format!("{pytorch} %"))?;
     for (level, name) in TRAINED {
         let session = read(&outputs.join(name))?;
@@ -72,7 +72,7 @@ fn trained(session: &str) -> Option<(&str, &str)> {
 
 /// The first of the accuracies that the table has for PyTorch with the default preset.
 fn first_accuracy_of_pytorch(table: &str) -> Option<&str> {
-    let row = table.lines().find(|line| line.starts_with("| `nvmath`"))?;
+    let row = table.lines().find(|line| line.starts_with("| `small`"))?;
     row.split('|').nth(3)?.split(',').next().map(str::trim)
 }
 

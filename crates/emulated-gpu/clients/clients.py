@@ -467,7 +467,7 @@ def nvmath(python, short, only):
     if only:
         return tests
     theirs, ours = work / "level3.json", work / "nvmath.json"
-    preset = ["--preset", "nvmath", "--device", "emulated", "--gemm", "cublaslt"]
+    preset = ["--preset", "small", "--device", "emulated", "--gemm", "cublaslt"]
     name = "twenty steps beside level 3's"
     tests[name] = judged(
         "nvmath",
@@ -486,7 +486,7 @@ def nvmath(python, short, only):
             name,
             here("level3-cublas", "dump", *preset, "--inputs-only", "--out", inputs),
             here("level3-cublas", *preset, "--json", level3),
-            through_nvmath("train", "--preset", "nvmath", "--inputs", inputs, "--json", theirs),
+            through_nvmath("train", "--preset", "small", "--inputs", inputs, "--json", theirs),
             lambda log: beside(reports, log),
         )
     return tests
@@ -619,7 +619,7 @@ def burn(python, short, only):
         if not only:
             theirs = FOLDER / "work" / "level3.json"
             # The gradient of this loss is one that burn computes as the levels do, so that every tensor is judged.
-            preset = ["--preset", "nvmath", "--loss", "cross-entropy", "--device", "emulated"]
+            preset = ["--preset", "small", "--loss", "cross-entropy", "--device", "emulated"]
             made = here("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs)
             compared(f"twenty steps beside level 3's, in {arithmetic}", capability, theirs, made)
         for name, outcome in tried(work / "autotune.log").items():

@@ -28,8 +28,8 @@ struct Case {
 }
 
 const CASES: [Case; 4] = [
-    Case { name: "nvmath", sizes: &[784, 30, 10], batch: 256 },
-    Case { name: "mnist-cuda", sizes: &[784, 1024, 10], batch: 32 },
+    Case { name: "small", sizes: &[784, 30, 10], batch: 256 },
+    Case { name: "large", sizes: &[784, 1024, 10], batch: 32 },
     Case { name: "wide", sizes: &[784, 8192, 8192, 10], batch: 1024 },
     Case { name: "wide, more", sizes: &[784, 8192, 8192, 10], batch: 16_384 },
 ];

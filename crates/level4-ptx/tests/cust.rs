@@ -57,7 +57,7 @@ fn both_hosts_print_the_same_numbers() {
 
 #[test]
 fn a_launch_of_many_batches_is_refused() {
-    let network = Preset::find("nvmath").unwrap().network;
+    let network = Preset::find("small").unwrap().network;
     let refused = WithCust::new(&network, Rung::WholeEpoch).err().unwrap().to_string();
     assert!(refused.contains("choose --kernels one-launch"), "{refused}");
 }

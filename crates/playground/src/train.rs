@@ -1,4 +1,4 @@
-//! The preset `nvmath`, 784-30-10, learning the built-in digits with the kernels of level 4's second rung,
+//! The preset `small`, 784-30-10, learning the built-in digits with the kernels of level 4's second rung,
 //! whose text the page hands over, so that a reader may break it while it trains.
 
 use data::{Counts, Generator, Images, Normalisation, PIXELS, Purpose};

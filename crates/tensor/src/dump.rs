@@ -54,7 +54,8 @@ pub struct Header {
     pub level: String,
     /// The device it ran on, so that an emulated run never passes for hardware.
     pub device: String,
-    /// The preset or fixture.
+    /// The preset or fixture. A former name is read as the current one.
+    #[serde(deserialize_with = "crate::deserialize_preset_name")]
     pub preset: String,
     /// The loss; a dump without it is compared with the widest bound of the three losses.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use training::{Console, Level, Parameters, Preset};
 /// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
 #[must_use]
 pub fn preset(shuffle: bool) -> Preset {
-    let mut preset = Preset::find("manning").unwrap();
+    let mut preset = Preset::find("medium").unwrap();
     preset.network = Network { sizes: vec![784, 17, 10], loss: Loss::CrossEntropy };
     preset.samples = 220;
     preset.batch_size = 50;

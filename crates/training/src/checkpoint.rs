@@ -202,10 +202,14 @@ mod tests {
     fn what_is_saved_is_loaded_bit_for_bit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let preset = Preset::find("ptx-3layer").unwrap();
+        let preset = Preset::find("deep").unwrap();
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(&path, &parameters, &preset).unwrap();
         assert_eq!(load(&path, &preset.network).unwrap(), parameters);
+        assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
+        // As it was saved when the preset still had its former name.
+        let former = Preset { name: "ptx-3layer".into(), ..preset.clone() };
+        save(&path, &parameters, &former).unwrap();
         assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
     }
 
@@ -213,7 +217,7 @@ mod tests {
     fn a_file_says_which_network_it_is_of() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let mut preset = Preset::find("manning").unwrap();
+        let mut preset = Preset::find("medium").unwrap();
         preset.network = Network { sizes: vec![784, 20, 12, 10], loss: Loss::SquaredError };
         preset.normalisation = data::Normalisation::Unit;
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
@@ -225,13 +229,13 @@ mod tests {
     fn what_does_not_fit_is_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let preset = Preset::find("nvmath").unwrap();
+        let preset = Preset::find("small").unwrap();
         let mut parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(&path, &parameters, &preset).unwrap();
-        let wider = Preset::find("ptx-mnist").unwrap().network;
+        let wider = Preset::find("race").unwrap().network;
         let said = load(&path, &wider).unwrap_err().to_string();
         assert!(said.contains("w1 has the shape [30, 784]"), "{said}");
-        let deeper = Preset::find("ptx-3layer").unwrap().network;
+        let deeper = Preset::find("deep").unwrap().network;
         assert_eq!(load(&path, &deeper).unwrap_err().exit_code(), 2);
 
         let whole = fs::read(&path).unwrap();
@@ -251,7 +255,7 @@ mod tests {
     fn the_same_parameters_are_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let preset = Preset::find("ptx-3layer").unwrap();
+        let preset = Preset::find("deep").unwrap();
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         let bytes = || {
             save(&path, &parameters, &preset).unwrap();
@@ -263,7 +267,7 @@ mod tests {
             assert!(bytes() == first);
         }
         let (_, header) = SafeTensors::read_metadata(&first).unwrap();
-        assert_eq!(header.metadata().as_ref().unwrap()["preset"], "ptx-3layer");
+        assert_eq!(header.metadata().as_ref().unwrap()["preset"], "deep");
     }
 
     /// A header alone, of a file that names these shapes.
@@ -284,7 +288,7 @@ mod tests {
     fn what_is_found_in_place_of_a_model_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let network = Preset::find("nvmath").unwrap().network;
+        let network = Preset::find("small").unwrap().network;
         let cases: [(&[u8], &str); 4] = [
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:0f\n", "`git lfs pull`"),
             (b"<!DOCTYPE html><html>Not found</html>", "an HTML page, not a safetensors file"),
@@ -315,7 +319,7 @@ mod tests {
         ];
         fs::write(&path, with_shapes(&shapes)).unwrap();
         for error in [
-            load(&path, &Preset::find("nvmath").unwrap().network).unwrap_err(),
+            load(&path, &Preset::find("small").unwrap().network).unwrap_err(),
             Saved::read(&path).unwrap().preset().unwrap_err(),
         ] {
             let said = error.to_string();
@@ -357,7 +361,7 @@ mod tests {
     fn a_file_that_is_cut_off_at_any_byte_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
-        let mut preset = Preset::find("nvmath").unwrap();
+        let mut preset = Preset::find("small").unwrap();
         preset.network.sizes = vec![3, 2];
         let parameters = Parameters::new(&preset.network, preset.initialisation, 7);
         save(&path, &parameters, &preset).unwrap();

@@ -148,7 +148,7 @@ mod tests {
             level: "some-level".into(),
             device: "some <device>".into(),
             world_size: None,
-            preset: "nvmath".into(),
+            preset: "small".into(),
             preset_unchanged: true,
             sizes: vec![784, 10],
             loss: Loss::CrossEntropy,
@@ -184,7 +184,7 @@ mod tests {
         curve(&path, &report()).unwrap();
         let svg = fs::read_to_string(&path).unwrap();
         assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
-        for part in ["some-level on some &lt;device&gt;: nvmath", "accuracy, 50.00 % in the end"] {
+        for part in ["some-level on some &lt;device&gt;: small", "accuracy, 50.00 % in the end"] {
             assert!(svg.contains(part), "{part} is not in {svg}");
         }
         // A mark for each test, and one in the legend.

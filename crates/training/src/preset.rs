@@ -111,7 +111,7 @@ impl Preset {
                 learning_rate: 0.1,
                 drop_last: true,
                 report_every: 20,
-                ..Self::trained("nvmath", &[784, 30, 10], Loss::Bce)
+                ..Self::trained("small", &[784, 30, 10], Loss::Bce)
             },
             // "Training and verifying neural nets in raw CUDA".
             Self {
@@ -120,7 +120,7 @@ impl Preset {
                 samples: 10_000,
                 initialisation: Initialisation::KaimingUniform,
                 report_every: 1_250,
-                ..Self::trained("manning", &[784, 256, 10], Loss::CrossEntropy)
+                ..Self::trained("medium", &[784, 256, 10], Loss::CrossEntropy)
             },
             // The repository mnist-cuda.
             Self {
@@ -130,7 +130,7 @@ impl Preset {
                 initialisation: Initialisation::KaimingUniform,
                 drop_last: true,
                 report_every: 312,
-                ..Self::trained("mnist-cuda", &[784, 1024, 10], Loss::CrossEntropy)
+                ..Self::trained("large", &[784, 1024, 10], Loss::CrossEntropy)
             },
             // The PTX notebook's race to 60 %.
             Self {
@@ -142,10 +142,10 @@ impl Preset {
                 evaluate_every: Some(100),
                 stop_at_accuracy: Some(0.6),
                 max_batches: Some(10_000),
-                ..Self::trained("ptx-mnist", &[784, 128, 10], Loss::SquaredError)
+                ..Self::trained("race", &[784, 128, 10], Loss::SquaredError)
             },
             // The network whose gradients the PTX notebook derives: softmax on three layers.
-            Self::trained("ptx-3layer", &[784, 128, 64, 10], Loss::CrossEntropy),
+            Self::trained("deep", &[784, 128, 64, 10], Loss::CrossEntropy),
         ]
     }
 
@@ -172,9 +172,10 @@ impl Preset {
         Self::presets().into_iter().chain(Self::fixtures()).map(|preset| preset.name).collect()
     }
 
-    /// The preset or fixture of that name.
+    /// The preset or fixture of that name, which may be a former one.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
+        let name = tensor::current_preset_name(name);
         Self::presets().into_iter().chain(Self::fixtures()).find(|preset| preset.name == name)
     }
 
@@ -212,6 +213,8 @@ impl Preset {
 
 #[cfg(test)]
 mod tests {
+    use tensor::FORMER_PRESET_NAMES;
+
     use super::*;
 
     #[test]
@@ -221,6 +224,13 @@ mod tests {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
             assert_eq!(Preset::find(name).unwrap().name, *name);
         }
-        assert_eq!(Preset::presets()[0].name, "nvmath", "the default comes first");
+        assert_eq!(Preset::presets()[0].name, "small", "the default comes first");
+    }
+
+    #[test]
+    fn every_preset_is_found_by_its_former_name() {
+        let found = FORMER_PRESET_NAMES.map(|(former, _)| Preset::find(former).unwrap().name);
+        assert_eq!(found, ["small", "medium", "large", "race", "deep"]);
+        assert_eq!(found.to_vec(), Preset::names()[..found.len()]);
     }
 }

@@ -35,16 +35,16 @@ fn agree(name: &str, by_hand: &[f32], own: &[f32]) {
     }
 }
 
-/// All 234 batches of `nvmath`, on the built-in digits: the losses of both, at every step.
+/// All 234 batches of `small`, on the built-in digits: the losses of both, at every step.
 #[test]
 fn the_losses_are_level_1s() {
-    let preset = Preset::find("nvmath").unwrap();
+    let preset = Preset::find("small").unwrap();
     let set = digits(&preset, preset.samples);
     let mut level1 = Level1::new(&preset.network, Form::Textbook);
     let by_hand = losses(&mut level1, &preset, &set, 234);
     assert!(by_hand[233] < 0.5 * by_hand[0], "it learns: {by_hand:?}");
     let mut own = Autograd::<f32>::new(&preset.network, &Device::Cpu);
-    agree("nvmath", &by_hand, &losses(&mut own, &preset, &set, 234));
+    agree("small", &by_hand, &losses(&mut own, &preset, &set, 234));
 }
 
 /// Some steps of every preset, shuffled ones too, on the CPU and on the emulated GPU.

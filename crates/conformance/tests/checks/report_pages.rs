@@ -14,7 +14,7 @@ const HOSTILE: &str = "</script><svg onload=alert(1)>\"'{{ 7*7 }}";
 #[test]
 fn a_run_has_a_page_of_its_own_and_one_with_others() {
     let folder = tempfile::tempdir().unwrap();
-    let mut preset = Preset::find("ptx-mnist").unwrap();
+    let mut preset = Preset::find("race").unwrap();
     preset.batch_size = 16;
     preset.max_batches = Some(12);
     preset.evaluate_every = Some(5);

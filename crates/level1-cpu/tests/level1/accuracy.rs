@@ -9,7 +9,7 @@ use training::train::{Outcome, train};
 use training::{Console, Parameters, Preset};
 
 fn train_default(form: Form, digits: &Digits) -> Outcome {
-    let preset = Preset::find("nvmath").unwrap();
+    let preset = Preset::find("small").unwrap();
     let set = |images| Dataset::new(images, preset.normalisation);
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let mut level = Level1::new(&preset.network, form);

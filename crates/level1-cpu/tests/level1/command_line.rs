@@ -28,7 +28,7 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
     let files = ["--json", &report, "--save", &model, "--plot", &pictures];
     let output = level1(&[shorter, files].concat());
     let said = succeeds(&output);
-    assert!(said.starts_with("level1-cpu on cpu, preset nvmath\n"), "{said}");
+    assert!(said.starts_with("level1-cpu on cpu, preset small\n"), "{said}");
     assert!(said.contains("built-in digits: 2560 training"), "{said}");
     assert!(said.contains("batch      0   loss 0."), "{said}");
     assert!(said.contains("(") && said.contains("of 9984, full batches only)"), "{said}");
@@ -58,6 +58,18 @@ fn training_prints_its_losses_and_writes_report_parameters_and_pictures() {
 }
 
 #[test]
+fn a_former_name_means_the_same_preset() {
+    let folder = TempDir::new().unwrap();
+    let dump = |preset: &str| {
+        let out = path(&folder, &format!("{preset}.json"));
+        let args = ["dump", "--data", "digits", "--preset", preset, "--inputs-only", "--out", &out];
+        succeeds(&level1(&args));
+        fs::read(out).unwrap()
+    };
+    assert_eq!(dump("ptx-mnist"), dump("race"));
+}
+
+#[test]
 fn a_run_is_the_same_twice_and_another_with_another_seed() {
     let losses = |seed: &str| {
         let args = ["--data", "digits", "--samples", "1024", "--report-every", "1", "--seed", seed];
@@ -70,7 +82,7 @@ fn a_run_is_the_same_twice_and_another_with_another_seed() {
 
 #[test]
 fn a_learning_rate_that_is_too_large_is_found_out() {
-    let args = ["--data", "digits", "--preset", "manning", "--samples", "4000", "--epochs", "1"];
+    let args = ["--data", "digits", "--preset", "medium", "--samples", "4000", "--epochs", "1"];
     for form in ["textbook", "fast"] {
         let args = [&args[..], &["--learning-rate", "1e30", "--form", form]].concat();
         fails(&args, 1, &["training diverged: at batch 1 (epoch 1), z2 is the first tensor"]);
@@ -99,8 +111,8 @@ fn a_full_disk_is_an_error() {
 
 #[test]
 fn usage_errors_say_what_would_be_right() {
-    fails(&["--preset", "nosuch"], 2, &["nosuch", "nvmath"]);
-    fails(&["--preset", "softmax"], 2, &["softmax is a fixture for `dump`", "nvmath"]);
+    fails(&["--preset", "nosuch"], 2, &["nosuch", "small"]);
+    fails(&["--preset", "softmax"], 2, &["softmax is a fixture for `dump`", "small"]);
     fails(&["--batch-size", "0"], 2, &["at least 1"]);
     fails(&["--learning-rate", "NaN"], 2, &["finite number above 0"]);
     fails(&["--sizes", "784"], 2, &["at least inputs and outputs"]);

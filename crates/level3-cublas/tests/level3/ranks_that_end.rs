@@ -57,14 +57,14 @@ fn a_rank_that_never_comes_ends_all() {
 /// Sizes, presets, data, numbers of ranks: what differs is said on every rank, with both values.
 #[test]
 fn ranks_that_were_started_otherwise_end_all() {
-    let preset = ["--data", "digits", "--preset", "manning", "--sizes", "784-12-10"];
+    let preset = ["--data", "digits", "--preset", "medium", "--sizes", "784-12-10"];
     let cases: [(&[&str], usize, &str); 4] = [
         (
             &["--data", "digits", "--sizes", "784-13-10"],
             2,
             "rank 0 has `network: 784-12-10, bce`, and rank 1 `network: 784-13-10, bce`",
         ),
-        (&preset, 2, "rank 0 has `preset: nvmath`, and rank 1 `preset: manning`"),
+        (&preset, 2, "rank 0 has `preset: small`, and rank 1 `preset: medium`"),
         (
             &["--data", "digits", "--sizes", "784-12-10", "--samples", "3000"],
             2,

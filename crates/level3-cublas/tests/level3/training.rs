@@ -41,7 +41,7 @@ fn the_default_preset_learns_what_it_does_at_level_1() {
     let mnist = std::env::var_os("MNIST_DIR").filter(|name| !name.is_empty());
     let mnist = mnist.map(|folder| root.join(folder));
     let sources = [(Source::Digits, None), (Source::Mnist, mnist.as_deref())];
-    let preset = Preset::find("nvmath").unwrap();
+    let preset = Preset::find("small").unwrap();
     for (source, folder) in sources {
         if source == Source::Mnist && folder.is_none() {
             skipped::skip("MNIST_DIR does not say where MNIST is");

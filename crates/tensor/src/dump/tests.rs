@@ -81,6 +81,20 @@ fn a_dump_written_by_hand_is_read() {
 }
 
 #[test]
+fn a_preset_is_read_by_its_former_name() {
+    let named = |preset: &str| {
+        let mut dump = Dump::new(header(Dtype::F32));
+        dump.header.preset = preset.into();
+        round_trip(&dump, "a.json")
+    };
+    for (former, current) in crate::FORMER_PRESET_NAMES {
+        assert_eq!(named(former).header.preset, current);
+        assert_eq!(named(former), named(current));
+    }
+    assert_eq!(named("softmax").header.preset, "softmax");
+}
+
+#[test]
 fn what_is_no_dump_is_refused_with_the_reason() {
     let tensor = |tensors: &str| {
         format!(

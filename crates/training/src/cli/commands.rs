@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn what_came_of_it_is_said_in_numbers() {
-        let mut preset = Preset::find("nvmath").unwrap();
+        let mut preset = Preset::find("small").unwrap();
         preset.drop_last = false;
         let accuracy = Accuracy { correct: 3, total: 8 };
         let mut run = Outcome {

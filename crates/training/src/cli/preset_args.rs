@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueHint};
 use data::{Counts, Dataset, Digits, Normalisation, Source};
-use tensor::{Loss, Network};
+use tensor::{FORMER_PRESET_NAMES, Loss, Network};
 
 use crate::{Error, Initialisation, Preset, Result};
 
@@ -15,8 +15,8 @@ use crate::{Error, Initialisation, Preset, Result};
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Preset")]
 pub(crate) struct PresetArgs {
-    /// The network and its training, by name; the fixtures are for `dump` [default: nvmath].
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Preset::names()))]
+    /// The network and its training, by name; the fixtures are for `dump` [default: small].
+    #[arg(long, value_name = "NAME", value_parser = preset_name())]
     preset: Option<String>,
     /// Layer sizes, inputs first, such as 784-30-10.
     #[arg(long, value_name = "N-N-N", value_parser = sizes)]
@@ -158,6 +158,16 @@ impl DataArgs {
 pub(crate) fn datasets(digits: &Digits, preset: &Preset) -> (Dataset, Dataset) {
     let normalised = |images| Dataset::new(images, preset.normalisation);
     (normalised(&digits.train), normalised(&digits.test))
+}
+
+/// The names of presets and fixtures; the former ones are accepted too, and not listed.
+fn preset_name() -> PossibleValuesParser {
+    let names = Preset::names().into_iter().map(|name| {
+        let of_it = |(former, current)| (current == name).then_some(former);
+        let former: Vec<&str> = FORMER_PRESET_NAMES.into_iter().filter_map(of_it).collect();
+        PossibleValue::new(name).aliases(former)
+    });
+    names.into()
 }
 
 /// Layer sizes; a type of its own, since clap would take a list for a repeated option.

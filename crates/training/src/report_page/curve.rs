@@ -15,6 +15,7 @@ pub struct Curve {
     /// What it computed on.
     pub device: String,
     /// The preset.
+    #[serde(deserialize_with = "tensor::deserialize_preset_name")]
     pub preset: String,
     /// Batches trained.
     pub batches: usize,

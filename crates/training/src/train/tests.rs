@@ -12,7 +12,7 @@ fn the_largest_output_wins_and_the_first_on_a_tie() {
 /// no others are, whatever comes first.
 #[test]
 fn launches_of_many_batches_end_where_somebody_asks() {
-    let mut preset = Preset::find("nvmath").unwrap();
+    let mut preset = Preset::find("small").unwrap();
     for (report, test, planned) in
         [(20, None, 234), (1, None, 9), (7, Some(4), 60), (100, Some(1), 5)]
     {

@@ -11,9 +11,17 @@ use training::Preset;
 fn both_tables_say_the_same() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/presets.py");
     let Some(python) = skipped::python() else { return };
-    let output = Command::new(python).arg(&script).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let python: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let table = |arguments: &[&str]| -> Value {
+        let output = Command::new(python).arg(&script).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let former: serde_json::Map<_, _> = tensor::FORMER_PRESET_NAMES
+        .map(|(former, current)| (former.into(), current.into()))
+        .into_iter()
+        .collect();
+    assert_eq!(table(&["--former-names"]), Value::from(former));
+    let python = table(&[]);
     let rust: Value = Preset::presets()
         .into_iter()
         .chain(Preset::fixtures())

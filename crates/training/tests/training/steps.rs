@@ -101,7 +101,7 @@ impl Level for Witness {
 
 /// 4 inputs, 3 classes, batches of 2, in order.
 fn preset() -> Preset {
-    let mut preset = Preset::find("nvmath").unwrap();
+    let mut preset = Preset::find("small").unwrap();
     preset.network = Network { sizes: vec![4, 3], loss: Loss::CrossEntropy };
     preset.batch_size = 2;
     preset.drop_last = false;

@@ -101,7 +101,7 @@ impl Level for Fake {
 
 /// 4 inputs, 100 samples, batches of 8: 12 full ones and one of 4.
 fn preset() -> Preset {
-    let mut preset = Preset::find("ptx-3layer").unwrap();
+    let mut preset = Preset::find("deep").unwrap();
     preset.network = Network { sizes: vec![4, 3, 10], loss: Loss::CrossEntropy };
     preset.batch_size = 8;
     preset.report_every = 4;

@@ -1,0 +1,33 @@
+//! Names of presets, and the names that they had before.
+
+use serde::{Deserialize, Deserializer};
+
+/// The former name of a preset, which says whose network it is, and its name. Dumps, checkpoints, reports
+/// and command lines may still have the former one.
+pub const FORMER_PRESET_NAMES: [(&str, &str); 5] = [
+    ("nvmath", "small"),
+    ("manning", "medium"),
+    ("mnist-cuda", "large"),
+    ("ptx-mnist", "race"),
+    ("ptx-3layer", "deep"),
+];
+
+/// The name of a preset that may be given by its former name.
+#[must_use]
+pub fn current_preset_name(name: &str) -> &str {
+    let former = FORMER_PRESET_NAMES.iter().find(|(former, _)| *former == name);
+    former.map_or(name, |(_, current)| current)
+}
+
+/// Reads the name of a preset, for serde's `deserialize_with`: a former name becomes the current one.
+///
+/// # Errors
+/// If there is no string.
+pub fn deserialize_preset_name<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    let mut name = String::deserialize(input)?;
+    let current = current_preset_name(&name);
+    if current != name {
+        name = current.to_owned();
+    }
+    Ok(name)
+}
