@@ -36,56 +36,35 @@
 //! so nothing adds up, no reference is needed, and an earlier fault hides no later one. A tensor that
 //! differs from the reference and is right by itself has inherited its difference.
 //!
-//! # From dumps to a verdict
+//! # Three passes over one result
 //!
 //! ```text
-//! rounding    what one operation may err by          chain     the reference's values
-//!        \                                          /
-//!         bounds (output: p and the loss; product: the matrix products)
-//!            |
-//!      compare, own ── order      a verdict for each tensor, with a reference and without
-//!            |
-//!           run                   the same for each step of a run, and how two runs drift apart
-//!            |
-//!         reading ── operation, pattern (wrong_operation, shape_of_error)      the first divergence
-//!            |
-//!      table, report, page        for people, for programs, to look at
-//!            |
-//!    levels, levels_table         several candidates at once
+//! chain       the operations, a row each: inputs, how to recompute, bound, names of the indices
+//!    |
+//! judge       bounds (rounding), a verdict for each tensor with a reference (compare) and without (own),
+//!    |        each step of a run, several candidates (levels)
+//! finding     the first wrong tensor
+//!    |
+//! describe    which operation made it of what, and where it is wrong
+//!    |
+//! explain     hypotheses: which mistake makes its numbers
+//!    |
+//! write       for people (tables), for programs (report), to look at (page)
 //! ```
 
-mod bounds;
 mod chain;
-mod compare;
-mod hypothesis;
-mod levels;
-mod levels_table;
-mod moved_factor;
-mod operation;
-mod order;
-mod output;
-mod own;
-mod page;
-mod pattern;
-mod product;
-mod reading;
-mod report;
-mod rounding;
-mod run;
-mod run_table;
-mod shape_of_error;
-mod table;
-mod wrong_operation;
+mod describe;
+mod explain;
+mod finding;
+mod judge;
+mod write;
 
-pub use compare::{Comparison, Deviation, Row, Verdict, compare};
-pub use levels::{Candidate, compare_levels};
-pub use levels_table::write_levels_table;
-pub use moved_factor::moved_back;
-pub use own::{Judgement, judge, judge_after};
-pub use page::write_page;
-pub use pattern::{Pattern, PatternKind};
-pub use reading::Divergence;
-pub use report::{write_json, write_judgement_json, write_levels_json, write_run_json};
-pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};
-pub use run_table::write_run_table;
-pub use table::{write_judgement, write_table};
+pub use finding::{Divergence, Pattern, PatternKind};
+pub use judge::{
+    Candidate, Comparison, Deviation, Drift, Judgement, Row, RunComparison, Step, Verdict, compare,
+    compare_levels, compare_runs, judge, judge_after, judge_run, moved_back,
+};
+pub use write::{
+    write_json, write_judgement, write_judgement_json, write_levels_json, write_levels_table,
+    write_page, write_run_json, write_run_table, write_table,
+};

@@ -1,0 +1,281 @@
+//! The reference's values along the chain of operations; what the reference doesn't hold is
+//! computed from what it does, in `float64`.
+
+pub(crate) mod operation;
+pub(crate) mod output;
+pub(crate) mod product;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use tensor::{Dump, Loss, Network, TensorName};
+
+use operation::{Axis, Operation, Rule, Settings, operation};
+use product::{Factor, Product};
+
+/// What each element of a tensor may err by, by name; a tensor that isn't there is exact.
+pub(crate) type Errors = HashMap<TensorName, Vec<f64>>;
+
+/// The values that every bound is derived from.
+pub(crate) struct Chain<'a> {
+    network: Network,
+    batch: usize,
+    loss: Option<Loss>,
+    learning_rate: f64,
+    ranks: usize,
+    values: HashMap<TensorName, Cow<'a, [f64]>>,
+}
+
+/// The tensor that layer `layer` is fed: `x` or the activation before it.
+pub(crate) const fn fed(layer: usize) -> TensorName {
+    if layer == 1 { TensorName::X } else { TensorName::A(layer - 1) }
+}
+
+/// How many layers a dump seems to have: the highest layer of its weights.
+///
+/// A dump has at least one tensor for each of its layers, so that a weight of an absurd layer
+/// can't make this number, and what is built from it, absurd.
+pub(crate) fn layers(dump: &Dump) -> usize {
+    let layer = |name| match name {
+        TensorName::W(layer) | TensorName::B(layer) | TensorName::Z(layer) => layer,
+        _ => 0,
+    };
+    let layers = dump.tensors.iter().map(|tensor| layer(tensor.name));
+    layers.filter(|&layer| layer <= dump.tensors.len()).max().unwrap_or(0)
+}
+
+/// The names of all tensors of a network of this many layers, in the order of computation.
+pub(crate) fn names(layers: usize) -> Vec<TensorName> {
+    if layers == 0 {
+        return Vec::new();
+    }
+    // Names depend neither on the sizes nor on the loss.
+    Network { sizes: vec![1; layers + 1], loss: Loss::CrossEntropy }.tensor_names()
+}
+
+impl<'a> Chain<'a> {
+    /// The chain of the network that the reference's `x`, `y` and parameters describe, or `None`
+    /// where they don't describe one.
+    pub(crate) fn of(reference: &'a Dump, loss: Option<Loss>) -> Option<Self> {
+        let layers = layers(reference);
+        let &[batch, inputs] = &reference.get(TensorName::X)?.shape[..] else { return None };
+        let mut sizes = vec![inputs];
+        for layer in 1..=layers {
+            sizes.push(*reference.get(TensorName::W(layer))?.shape.first()?);
+        }
+        if batch == 0 || sizes.contains(&0) {
+            // Tensors without elements would agree with each other, and say nothing.
+            return None;
+        }
+        let network = Network { sizes, loss: loss.unwrap_or(Loss::CrossEntropy) };
+        let mut chain = Self {
+            network,
+            batch,
+            loss,
+            learning_rate: f64::from(reference.header.learning_rate),
+            ranks: reference.header.world_size.and_then(|n| n.try_into().ok()).unwrap_or(1),
+            values: HashMap::new(),
+        };
+        let order = names(layers);
+        for &name in &order {
+            let shape = chain.network.shape(name, batch)?;
+            if let Some(tensor) = reference.get(name) {
+                if tensor.shape == shape {
+                    chain.values.insert(name, Cow::Borrowed(&tensor.data));
+                } else if is_given(name) {
+                    return None;
+                }
+            }
+        }
+        if !order.iter().filter(|name| is_given(**name)).all(|name| chain.values.contains_key(name))
+        {
+            return None;
+        }
+        for name in order {
+            if !chain.values.contains_key(&name)
+                && let Some(values) = chain.compute(name)
+            {
+                chain.values.insert(name, Cow::Owned(values));
+            }
+        }
+        Some(chain)
+    }
+
+    pub(crate) fn get(&self, name: TensorName) -> Option<&[f64]> {
+        self.values.get(&name).map(AsRef::as_ref)
+    }
+
+    /// Whether the reference holds the tensor, so that its value isn't one of this program's.
+    pub(crate) fn is_given_by_reference(&self, name: TensorName) -> bool {
+        matches!(self.values.get(&name), Some(Cow::Borrowed(_)))
+    }
+
+    pub(crate) fn shape(&self, name: TensorName) -> Option<Vec<usize>> {
+        self.network.shape(name, self.batch)
+    }
+
+    /// The rows and columns of a tensor; a vector is one row.
+    pub(crate) fn rows_and_columns(&self, name: TensorName) -> Option<(usize, usize)> {
+        match *self.shape(name)? {
+            [rows, columns] => Some((rows, columns)),
+            [columns] => Some((1, columns)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<TensorName> {
+        names(self.network.layers())
+    }
+
+    /// The operation that makes the tensor, of a network with this chain's layers and loss.
+    pub(crate) fn operation(&self, name: TensorName) -> Option<Operation> {
+        operation(name, self.layers(), self.loss)
+    }
+
+    /// The tensor, and all that are made of it.
+    pub(crate) fn made_of(&self, name: TensorName) -> Vec<TensorName> {
+        let mut made_of_it = vec![name];
+        for name in self.names() {
+            let inputs = self.operation(name).map(|found| found.inputs);
+            if inputs.is_some_and(|inputs| inputs.iter().any(|input| made_of_it.contains(input))) {
+                made_of_it.push(name);
+            }
+        }
+        made_of_it
+    }
+
+    /// The number of samples of the batch.
+    pub(crate) const fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// How many ranks computed the step together.
+    pub(crate) const fn ranks(&self) -> usize {
+        self.ranks
+    }
+
+    /// The number of classes.
+    pub(crate) fn outputs(&self) -> usize {
+        self.network.outputs()
+    }
+
+    pub(crate) fn layers(&self) -> usize {
+        self.network.layers()
+    }
+
+    /// The losses that may have been used: the one that a dump names, or all.
+    pub(crate) fn losses(&self) -> Vec<Loss> {
+        self.loss.map_or_else(|| Loss::ALL.to_vec(), |loss| vec![loss])
+    }
+
+    /// The units of each layer, input first.
+    pub(crate) fn sizes(&self) -> &[usize] {
+        &self.network.sizes
+    }
+
+    pub(crate) const fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+
+    /// The numbers that elementwise operations use.
+    pub(crate) const fn settings(&self) -> Settings {
+        Settings { batch: count(self.batch), rate: self.learning_rate }
+    }
+
+    /// The product that a row of the table describes, without its bias; without errors, of exact factors.
+    pub(crate) fn product<'b>(
+        &'b self,
+        operation: &Operation,
+        errors: Option<&'b Errors>,
+    ) -> Option<Product<'b>> {
+        let Rule::Sum(sum) = operation.rule else { return None };
+        let mut sides = [(1, 1); 2];
+        let mut length = 1;
+        let mut factor = |which: usize, by: [Axis; 2]| {
+            let name = *operation.inputs.get(which)?;
+            let (rows, columns) = self.rows_and_columns(name)?;
+            let (values, errors) =
+                (self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice));
+            // Which of its axes is summed over.
+            let first = by[0] == Axis::Term;
+            length = if first { rows } else { columns };
+            let outer = if first { columns } else { rows };
+            sides[which] = (outer, length);
+            Some(if first {
+                Factor::by_columns(values, errors, columns)
+            } else {
+                Factor::by_rows(values, errors, columns)
+            })
+        };
+        let (left, right) = (factor(0, sum.left)?, factor(1, sum.right?)?);
+        let [(rows, terms), (columns, others)] = sides;
+        (terms == others).then_some(Product { rows, columns, length, left, right })
+    }
+
+    /// What an operation reads: the input, but of a mask `z` or, where that is what there is, `a`.
+    pub(crate) fn read(&self, operation: &Operation, input: TensorName) -> Option<&[f64]> {
+        match (operation.inputs.first(), input) {
+            (Some(TensorName::Da(_)), TensorName::Z(layer)) => self.mask(layer),
+            _ => self.get(input),
+        }
+    }
+
+    /// What is above zero where relu let it pass: `z`, or `a` where that is what there is.
+    pub(crate) fn mask(&self, layer: usize) -> Option<&[f64]> {
+        let (z, a) = (TensorName::Z(layer), TensorName::A(layer));
+        let a_alone = !self.is_given_by_reference(z) && self.is_given_by_reference(a);
+        self.get(if a_alone { a } else { z })
+    }
+
+    /// What the operation that makes this tensor makes of the tensors before it, in `float64`.
+    pub(crate) fn compute(&self, name: TensorName) -> Option<Vec<f64>> {
+        self.made_by(&self.operation(name)?)
+    }
+
+    /// What an operation makes of its inputs, in `float64`.
+    pub(crate) fn made_by(&self, operation: &Operation) -> Option<Vec<f64>> {
+        let inputs: Vec<&[f64]> = operation
+            .inputs
+            .iter()
+            .map(|&input| self.read(operation, input))
+            .collect::<Option<_>>()?;
+        Some(match operation.rule {
+            Rule::Sum(sum) if sum.right.is_some() => {
+                let mut all = self.product(operation, None)?.values();
+                let bias = inputs.last().filter(|_| sum.biased);
+                all.iter_mut()
+                    .zip(bias.iter().flat_map(|b| b.iter().cycle()))
+                    .for_each(|(z, b)| *z += b);
+                all
+            }
+            Rule::Sum(_) => {
+                let (_, columns) = self.rows_and_columns(operation.inputs[0])?;
+                let mut sums = vec![0.0; columns];
+                for row in inputs[0].chunks_exact(columns.max(1)) {
+                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x);
+                }
+                sums
+            }
+            Rule::Elementwise(rule) => {
+                let element = |i: usize| {
+                    let at = [inputs[0][i], inputs.last().map_or(0.0, |other| other[i])];
+                    let (base, rest) = (rule.of)(&at, self.settings());
+                    base + rest
+                };
+                (0..inputs[0].len()).map(element).collect()
+            }
+            Rule::Output => output::output(self.loss?, inputs[0], self.outputs()),
+            Rule::Loss => vec![output::loss(self.loss?, inputs[0], inputs[1], self.outputs())],
+        })
+    }
+}
+
+/// Whether the tensor is given to a training step rather than computed by it.
+pub(crate) const fn is_given(name: TensorName) -> bool {
+    name.is_given()
+}
+
+/// A length as a number to compute with.
+pub(crate) const fn count(length: usize) -> f64 {
+    length as f64
+}

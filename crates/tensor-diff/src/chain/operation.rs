@@ -1,0 +1,259 @@
+//! The operations of a training step, a row each: what an operation reads, how it makes its elements, what
+//! these may err by, and what its indices are called.
+
+use tensor::{Loss, TensorName};
+
+use super::fed;
+use crate::judge::rounding::Rounding;
+
+/// How one tensor comes about.
+pub(crate) struct Operation {
+    /// Such as `dw1 = matmul_at_b(dz1, x)`.
+    pub(crate) formula: String,
+    /// What to call it: `that product`.
+    pub(crate) noun: &'static str,
+    /// The tensors that it reads.
+    pub(crate) inputs: Vec<TensorName>,
+    /// How it makes an element.
+    pub(crate) rule: Rule,
+    /// The names of an element's row and column, and of a sum's terms.
+    pub(crate) axes: [&'static str; 3],
+}
+
+/// How an operation makes an element of its inputs' elements.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    /// A sum of products.
+    Sum(Sum),
+    /// The same element of each input, in a function.
+    Elementwise(Elementwise),
+    /// The output function, of a row of the last `z`.
+    Output,
+    /// The loss, of all of the last `z` and of `y`.
+    Loss,
+}
+
+/// What moves along an axis of an operand: the row or the column of the result, or the terms of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    Row,
+    Column,
+    Term,
+    Nothing,
+}
+
+/// `out[row, column] = bias[column] + Σ_term left · right`.
+#[derive(Clone, Copy)]
+pub(crate) struct Sum {
+    /// What moves down the rows and along the columns of the first input.
+    pub(crate) left: [Axis; 2],
+    /// The same of the second; every term is multiplied by 1 if there is none.
+    pub(crate) right: Option<[Axis; 2]>,
+    /// Whether the last input is a bias.
+    pub(crate) biased: bool,
+    /// What the terms are counted by.
+    pub(crate) over: &'static str,
+}
+
+/// The numbers of a step that its elementwise operations use.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) batch: f64,
+    pub(crate) rate: f64,
+}
+
+/// An input's element from those of all inputs and of the result.
+type Undo = fn(&[f64], f64, Settings) -> f64;
+
+/// A function of an element of each input.
+#[derive(Clone, Copy)]
+pub(crate) struct Elementwise {
+    /// What is added, and the rest of it.
+    pub(crate) of: fn(&[f64], Settings) -> (f64, f64),
+    /// What it may err by, from each input's value and error.
+    pub(crate) error: fn(&[(f64, f64)], Settings, &Rounding) -> f64,
+    /// For the input that a fused kernel keeps to itself: its number, and what its element must have been, from
+    /// the inputs and the result; NaN if the result has no trace of it.
+    pub(crate) undo: Option<(usize, Undo)>,
+}
+
+/// How many roundings the factor 1/B adds to a term, wherever it is applied: to each `dz`, or to
+/// the sums that are made of unscaled ones; as a division, or as a product with a rounded
+/// reciprocal, or with one that was itself a product.
+const SCALING: usize = 4;
+
+/// Single precision from tensor cores, as three TF32 numbers a factor, takes more than a rounding for each
+/// term where a sum has few: `rounding` says how many.
+const FEW_TERMS: usize = 13;
+
+impl Sum {
+    /// How many roundings a term of so many takes part in.
+    pub(crate) fn roundings(self, terms: usize) -> usize {
+        // z = a_prev · wᵀ + b: K products and K additions, so no term is rounded more than K + 1 times; in sums of
+        // few terms it may be more.
+        if self.biased { (terms + 1).max(FEW_TERMS) } else { terms + SCALING }
+    }
+
+    /// The relative error of each of so many terms.
+    pub(crate) fn relative(self, terms: usize, rounding: &Rounding) -> f64 {
+        let steps = self.roundings(terms);
+        // Without a second factor: a sum, or a product with ones.
+        if self.right.is_some() { rounding.product(steps) } else { rounding.gamma(steps) }
+    }
+}
+
+/// relu keeps distances, but where the interval z ± d lies below 0, or a part of it. Nothing is rounded, except
+/// here: z + d may lose what is left of it.
+const RELU: Elementwise = Elementwise {
+    // A comparison with NaN is false: it stays.
+    of: |v, _| (0.0, if v[0] <= 0.0 { 0.0 } else { v[0] }),
+    error: |v, _, _| {
+        let (z, d) = v[0];
+        let reached = z + d + 2.0 * f64::EPSILON * (z.abs() + d);
+        if reached < 0.0 { 0.0 } else { reached.min(d) }
+    },
+    undo: Some((0, |_, seen, _| if seen == 0.0 { f64::NAN } else { seen })),
+};
+
+/// dz = da where z > 0 and 0 elsewhere. Within its own bound of the kink, z may lie on the other side, and all of
+/// da appear or disappear.
+const MASK: Elementwise = Elementwise {
+    of: |v, _| (0.0, if v[1] > 0.0 { v[0] } else { 0.0 }),
+    error: |v, _, _| {
+        let [(da, da_error), (z, z_error)] = [v[0], v[1]];
+        match () {
+            () if z > z_error => da_error,
+            () if z < -z_error => 0.0,
+            () => da.abs() + da_error,
+        }
+    },
+    undo: Some((0, |v, seen, _| if v[1] <= 0.0 { f64::NAN } else { seen })),
+};
+
+/// dz = (p − y) / B
+const OUTPUT_GRADIENT: Elementwise = Elementwise {
+    of: |v, step| (0.0, (v[0] - v[1]) / step.batch),
+    error: |v, step, rounding| {
+        let ((p, d), (y, _)) = (v[0], v[1]);
+        (d + rounding.gamma(1 + SCALING) * ((p - y).abs() + d)) / step.batch + rounding.tiny()
+    },
+    undo: None,
+};
+
+/// `w − lr·dw`: the product is rounded (a factor that is folded into the learning rate makes two of it), and the
+/// difference once more.
+const UPDATE: Elementwise = Elementwise {
+    of: |v, step| (v[0], -step.rate * v[1]),
+    error: |v, Settings { rate, .. }, rounding| {
+        let ((w, apart), (dw, d)) = (v[0], v[1]);
+        let step = apart + rate.abs() * (d + rounding.gamma(1 + SCALING) * (dw.abs() + d));
+        step + rounding.gamma(1) * ((w - rate * dw).abs() + step) + rounding.tiny()
+    },
+    undo: Some((1, |v, seen, step| (v[0] - seen) / step.rate)),
+};
+
+/// The operation that makes this tensor in a network of `layers` layers, or `None` for what is
+/// given to a training step.
+pub(crate) fn operation(name: TensorName, layers: usize, loss: Option<Loss>) -> Option<Operation> {
+    use Axis::{Column, Row, Term};
+    use Rule::{Elementwise, Output};
+    use TensorName::{A, B, BNext, Da, Db, Dw, Dz, P, W, WNext, X, Y, Z};
+    let last = Z(layers);
+    let unit = ["the sample", "the unit", "the term"];
+    let class = ["the sample", "the class", "the term"];
+    let sum = |left, right, biased, over| Rule::Sum(Sum { left, right, biased, over });
+    let (formula, noun, inputs, rule, axes) = match name {
+        X | Y | W(_) | B(_) => return None,
+        Z(l) => (
+            format!("{name} = add_bias(matmul_a_bt({}, {}), {})", fed(l), W(l), B(l)),
+            "that product or its bias",
+            vec![fed(l), W(l), B(l)],
+            sum([Row, Term], Some([Column, Term]), true, "inputs"),
+            ["the sample", "the unit", "the input"],
+        ),
+        A(l) => (
+            format!("{name} = relu({})", Z(l)),
+            "that activation",
+            vec![Z(l)],
+            Elementwise(RELU),
+            unit,
+        ),
+        P => {
+            let formula = match loss {
+                Some(Loss::CrossEntropy) => format!("p = softmax({last})"),
+                Some(Loss::Bce) => format!("p = sigmoid({last})"),
+                Some(Loss::SquaredError) => format!("p = {last}"),
+                None => format!("p = softmax({last}), sigmoid({last}) or {last} itself"),
+            };
+            let axes = if loss == Some(Loss::CrossEntropy) { class } else { unit };
+            (formula, "that function", vec![last], Output, axes)
+        }
+        TensorName::Loss => {
+            let function = match loss {
+                Some(Loss::CrossEntropy) => "cross_entropy",
+                Some(Loss::Bce) => "bce",
+                Some(Loss::SquaredError) => "squared_error",
+                None => "the loss",
+            };
+            let formula = format!("loss = {function}({last}, y)");
+            (formula, "that function", vec![last, Y], Rule::Loss, class)
+        }
+        Dz(l) if l == layers => (
+            format!("{name} = output_gradient(p, y) = (p - y) / B"),
+            "that operation",
+            vec![P, Y],
+            Elementwise(OUTPUT_GRADIENT),
+            class,
+        ),
+        Dz(l) => (
+            format!("{name} = relu_backward({}, {})", Da(l), Z(l)),
+            "that operation",
+            vec![Da(l), Z(l)],
+            Elementwise(MASK),
+            unit,
+        ),
+        // ANCHOR: row
+        Dw(l) => (
+            format!("{name} = matmul_at_b({}, {})", Dz(l), fed(l)),
+            "that product",
+            vec![Dz(l), fed(l)],
+            sum([Term, Row], Some([Term, Column]), false, "samples"),
+            ["the unit", "the input", "the sample"],
+        ),
+        // ANCHOR_END: row
+        Db(l) => (
+            format!("{name} = sum_batch({})", Dz(l)),
+            "that sum",
+            vec![Dz(l)],
+            sum([Term, Column], None, false, "samples"),
+            ["nothing", "the unit", "the sample"],
+        ),
+        Da(l) => (
+            format!("{name} = matmul_a_b({}, {})", Dz(l + 1), W(l + 1)),
+            "that product",
+            vec![Dz(l + 1), W(l + 1)],
+            sum([Row, Term], Some([Term, Column]), false, "units"),
+            ["the sample", "the unit", "the next layer's unit"],
+        ),
+        WNext(_) | BNext(_) => {
+            let (w, dw) = updated_from(name)?;
+            (
+                format!("{name} = update({w}, {dw}) = {w} - lr * {dw}"),
+                "that update",
+                vec![w, dw],
+                Elementwise(UPDATE),
+                ["the unit", "the input", "the term"],
+            )
+        }
+    };
+    Some(Operation { formula, noun, inputs, rule, axes })
+}
+
+/// The parameter before the step and its gradient, for a parameter after it.
+pub(crate) const fn updated_from(name: TensorName) -> Option<(TensorName, TensorName)> {
+    match name {
+        TensorName::WNext(layer) => Some((TensorName::W(layer), TensorName::Dw(layer))),
+        TensorName::BNext(layer) => Some((TensorName::B(layer), TensorName::Db(layer))),
+        _ => None,
+    }
+}

@@ -1,0 +1,298 @@
+//! The end of the forward pass: what turns the last `z` into `p` and into the loss, and what each
+//! of the two may err by.
+//!
+//! `z` errs by at most its bound `d`, and the functions here are monotone in every `z`, so the
+//! farthest that `p` and the loss can get is found at the ends of the intervals `z ± d`, without
+//! linearising. All differences are written with `expm1` and `ln_1p`, so that a bound of 10⁻¹⁶ is
+//! not lost in the subtraction of two numbers near 1.
+
+use tensor::Loss;
+
+use super::count;
+use crate::judge::rounding::Rounding;
+
+/// The last `z` of a batch, `[B, classes]`, and what each element may err by.
+pub(crate) struct Logits<'a> {
+    pub(crate) z: &'a [f64],
+    pub(crate) errors: &'a [f64],
+    pub(crate) classes: usize,
+}
+
+impl Logits<'_> {
+    fn rows(&self) -> impl Iterator<Item = (&[f64], &[f64])> {
+        let classes = self.classes.max(1);
+        self.z.chunks_exact(classes).zip(self.errors.chunks_exact(classes))
+    }
+
+    /// What each element of `p` may err by, `[B, classes]`.
+    pub(crate) fn output_errors(&self, loss: Loss, rounding: &Rounding) -> Vec<f64> {
+        match loss {
+            Loss::CrossEntropy => {
+                self.rows().flat_map(|(z, d)| softmax_errors(z, d, rounding)).collect()
+            }
+            Loss::Bce => {
+                let elements = self.z.iter().zip(self.errors);
+                elements.map(|(&z, &d)| sigmoid_error(z, d, rounding)).collect()
+            }
+            Loss::SquaredError => self.errors.to_vec(),
+        }
+    }
+
+    /// What the loss, as the preset prints it, may err by; `y` has the shape of `z`.
+    pub(crate) fn loss_error(&self, loss: Loss, y: &[f64], rounding: &Rounding) -> f64 {
+        let samples = self.rows().zip(y.chunks_exact(self.classes.max(1)));
+        // Of each sample: the sum of the magnitudes of its terms, and what that sum may err by.
+        let (mut size, mut error) = (0.0, 0.0);
+        for ((z, d), y) in samples {
+            let (sample, sample_error) = match loss {
+                Loss::CrossEntropy => cross_entropy_error(z, d, y, rounding),
+                Loss::Bce => bce_error(z, d, y, rounding),
+                Loss::SquaredError => squared_error_error(z, d, y, rounding),
+            };
+            size += sample;
+            error += sample_error;
+        }
+        // Summed in any order, multiplied by y or ½, and divided by the number of terms.
+        let terms = self.z.len() + 3;
+        (error + rounding.gamma(terms) * (size + error)) / divisor(loss, self.z.len(), self.classes)
+            + rounding.tiny()
+    }
+}
+
+/// The number that a sum over all samples (and outputs) is divided by.
+fn divisor(loss: Loss, elements: usize, classes: usize) -> f64 {
+    match loss {
+        Loss::Bce => count(elements),
+        Loss::CrossEntropy | Loss::SquaredError => count(elements) / count(classes),
+    }
+}
+
+/// `p` of the whole batch.
+pub(crate) fn output(loss: Loss, z: &[f64], classes: usize) -> Vec<f64> {
+    match loss {
+        Loss::CrossEntropy => z.chunks_exact(classes.max(1)).flat_map(softmax).collect(),
+        Loss::Bce => z.iter().map(|&z| sigmoid(z)).collect(),
+        Loss::SquaredError => z.to_vec(),
+    }
+}
+
+/// The loss of the whole batch, as the preset prints it.
+pub(crate) fn loss(loss: Loss, z: &[f64], y: &[f64], classes: usize) -> f64 {
+    let sum: f64 = match loss {
+        Loss::CrossEntropy => {
+            let samples = z.chunks_exact(classes.max(1)).zip(y.chunks_exact(classes.max(1)));
+            let term = |(z, y): (&[f64], &[f64])| -> f64 {
+                z.iter().zip(y).map(|(z_c, y_c)| y_c * (log_sum_exp(z) - z_c)).sum()
+            };
+            samples.map(term).sum()
+        }
+        Loss::Bce => z.iter().zip(y).map(|(&z, &y)| binary_cross_entropy(z, y)).sum(),
+        Loss::SquaredError => z.iter().zip(y).map(|(z, y)| 0.5 * (z - y) * (z - y)).sum(),
+    };
+    sum / divisor(loss, z.len(), classes)
+}
+
+fn maximum(z: &[f64]) -> f64 {
+    z.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn log_sum_exp(z: &[f64]) -> f64 {
+    let maximum = maximum(z);
+    maximum + z.iter().map(|z| (z - maximum).exp()).sum::<f64>().ln()
+}
+
+fn softmax(z: &[f64]) -> Vec<f64> {
+    let maximum = maximum(z);
+    let sum: f64 = z.iter().map(|z| (z - maximum).exp()).sum();
+    z.iter().map(|z| (z - maximum).exp() / sum).collect()
+}
+
+fn sigmoid(z: f64) -> f64 {
+    if z >= 0.0 { 1.0 / (1.0 + (-z).exp()) } else { z.exp() / (1.0 + z.exp()) }
+}
+
+/// `−y·ln p − (1 − y)·ln(1 − p)` from the logit: `max(z, 0) − z·y + ln(1 + e^−|z|)`.
+fn binary_cross_entropy(z: f64, y: f64) -> f64 {
+    z.max(0.0) - z * y + (-z.abs()).exp().ln_1p()
+}
+
+/// The relative rounding errors of softmax's numerators `exp(z_j − max)` and of their sum.
+fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (Vec<f64>, f64) {
+    let (largest_z, largest_d) = (maximum(z), maximum(d));
+    let exponentials: Vec<f64> =
+        z.iter().zip(d).map(|(z, d)| rounding.exp(largest_z - z + largest_d + d)).collect();
+    // Each numerator weighs in the sum as much as its own p, which may itself be off by exp(2d).
+    let weighted: f64 = p.iter().zip(&exponentials).map(|(p, e)| p * e).sum();
+    let sum = (weighted * (2.0 * largest_d).exp()).min(maximum(&exponentials));
+    (exponentials, sum + rounding.gamma(z.len()))
+}
+
+/// Softmax of one sample. With `|z_j − ẑ_j| ≤ d_j`, `p_i` is largest where `z_i` is up by `d_i` and
+/// every other `z_j` is down by `d_j`, and smallest the other way round.
+fn softmax_errors(z: &[f64], d: &[f64], rounding: &Rounding) -> Vec<f64> {
+    let p = softmax(z);
+    let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);
+    let mut errors = Vec::with_capacity(p.len());
+    for i in 0..p.len() {
+        let others = || (0..p.len()).filter(|&j| j != i);
+        // p·e^d / (p·e^d + Σ p_j·e^−d_j) − p, and the same with the signs exchanged.
+        let moved = |sign: f64| {
+            let gap: f64 =
+                others().map(|j| p[j] * ((sign * d[i]).exp_m1() - (-sign * d[j]).exp_m1())).sum();
+            let sum: f64 = others().map(|j| p[j] * (-sign * d[j]).exp()).sum();
+            (p[i] * gap / (p[i] * (sign * d[i]).exp() + sum)).abs()
+        };
+        let propagated = moved(1.0).max(moved(-1.0));
+        let relative = exponentials[i] + sum_error + rounding.division();
+        let rounded = (p[i] + propagated) * relative / (1.0 - relative).max(0.0);
+        // No p is farther from another than 1; this also replaces what overflowed.
+        errors.push((propagated + rounded).min(1.0) + 2.0 * rounding.tiny());
+    }
+    errors
+}
+
+/// Sigmoid of one element: `σ(z + d) − σ(z) = p·(1 − p)·(e^d − 1) / (1 + p·(e^d − 1))`.
+fn sigmoid_error(z: f64, d: f64, rounding: &Rounding) -> f64 {
+    let (p, q) = (sigmoid(z), sigmoid(-z));
+    let moved = |d: f64| (p * q * d.exp_m1() / (1.0 + p * d.exp_m1())).abs();
+    let propagated = moved(d).max(moved(-d));
+    // E / (1 + E): the error of E counts q-fold, then an addition and a division.
+    let relative =
+        (q + propagated) * rounding.exp(z.abs() + d) + rounding.gamma(1) + rounding.division();
+    (propagated + (p + propagated) * relative).min(1.0) + 2.0 * rounding.tiny()
+}
+
+/// `Σ_c y_c·(ln Σ_j e^z_j − z_c)` of one sample, and what it may err by.
+fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
+    let p = softmax(z);
+    let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);
+    let (largest, total) = (maximum(z), log_sum_exp(z));
+    let (mut size, mut error) = (0.0, 0.0);
+    for c in (0..z.len()).filter(|&c| y[c] != 0.0) {
+        let term = total - z[c];
+        // −ln p_c moves by ln(p_c + Σ_{j≠c} p_j·e^(±(d_j + d_c))).
+        let moved = |sign: f64| {
+            let others = (0..z.len()).filter(|&j| j != c);
+            others.map(|j| p[j] * (sign * (d[j] + d[c])).exp_m1()).sum::<f64>().ln_1p().abs()
+        };
+        // And by no more than the z move, which is what is left where p_c is lost in the sum.
+        let farthest = maximum(d) + d[c];
+        let propagated = moved(1.0).min(farthest).max(moved(-1.0).min(farthest));
+        // Either as ln Σ e^(z_j − max) + max − z_c, in whichever order, or as −ln p_c.
+        let rounded = exponentials[c]
+            + sum_error
+            + rounding.division()
+            + rounding.log(term + propagated)
+            + rounding.gamma(1)
+                * (largest.abs() + total.abs() + (largest - z[c]) + term + 2.0 * d[c]);
+        size += y[c].abs() * term.abs();
+        error += y[c].abs() * (propagated + rounded);
+    }
+    (size, error)
+}
+
+/// Binary cross-entropy, summed over one sample's outputs, and what it may err by.
+fn bce_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
+    let (mut size, mut error) = (0.0, 0.0);
+    for ((&z, &d), &y) in z.iter().zip(d).zip(y) {
+        let p = sigmoid(z);
+        // ln(q + p·e^d) − d·y is the difference of the loss at z + d and at z; it is convex in d,
+        // so one of the ends is the farthest.
+        let moved = |d: f64| ((p * d.exp_m1()).ln_1p() - d * y).abs();
+        // And no farther than the slope, p − y, allows, which is what is left where 1 − p is lost.
+        let farthest = d * (1.0 + y.abs());
+        let propagated = moved(d).min(farthest).max(moved(-d).min(farthest));
+        let magnitude = z.abs() + d;
+        let small = (-z.abs()).exp();
+        // max(z, 0) − z·y + ln(1 + E): E, the 1 it is added to, the logarithm, two additions and
+        // the product with y.
+        let rounded = small * rounding.exp(magnitude)
+            + rounding.log(small.ln_1p())
+            + rounding.gamma(1) * (1.0 + magnitude * (2.0 + 2.0 * y.abs()) + small.ln_1p());
+        size += z.max(0.0) + (z * y).abs() + small.ln_1p();
+        error += propagated + rounded;
+    }
+    (size, error)
+}
+
+/// `½·Σ_c (z − y)²` of one sample, and what it may err by.
+fn squared_error_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
+    let (mut size, mut error) = (0.0, 0.0);
+    for ((z, d), y) in z.iter().zip(d).zip(y) {
+        let difference = (z - y).abs();
+        let square = 0.5 * difference * difference;
+        // The difference is rounded once and counts twice, the square once.
+        let propagated = difference * d + 0.5 * d * d;
+        size += square;
+        error += propagated + rounding.gamma(3) * (square + propagated);
+    }
+    (size, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use tensor::Dtype;
+
+    use super::*;
+
+    const EXACT: [Dtype; 2] = [Dtype::F64, Dtype::F64];
+
+    /// All corners of `z ± d`.
+    fn corners(z: &[f64], d: &[f64]) -> Vec<Vec<f64>> {
+        let corner = |bits: usize| {
+            let at = |i: usize| if bits >> i & 1 == 1 { z[i] + d[i] } else { z[i] - d[i] };
+            (0..z.len()).map(at).collect()
+        };
+        (0..1 << z.len()).map(corner).collect()
+    }
+
+    /// The bounds are reached, and not passed, at a corner: neither too small nor loose.
+    #[test]
+    fn propagated_errors_are_those_of_the_worst_corner() {
+        let z = [0.3, -2.0, 1.7, 0.0, -0.4];
+        let d = [0.1, 0.02, 0.3, 0.0, 0.05];
+        let y = [0.0, 0.0, 0.0, 1.0, 0.0];
+        let rounding = Rounding::new(EXACT[0], EXACT[1]);
+        let logits = Logits { z: &z, errors: &d, classes: 5 };
+        for kind in Loss::ALL {
+            let (p, l) = (output(kind, &z, 5), loss(kind, &z, &y, 5));
+            let (mut worst_p, mut worst_l) = (vec![0.0_f64; 5], 0.0_f64);
+            for corner in corners(&z, &d) {
+                for (worst, (a, b)) in
+                    worst_p.iter_mut().zip(output(kind, &corner, 5).iter().zip(&p))
+                {
+                    *worst = worst.max((a - b).abs());
+                }
+                worst_l = worst_l.max((loss(kind, &corner, &y, 5) - l).abs());
+            }
+            for (bound, worst) in logits.output_errors(kind, &rounding).iter().zip(&worst_p) {
+                assert!(
+                    *bound >= worst * (1.0 - 1e-14) && *bound <= worst * 1.000_001 + 1e-14,
+                    "{kind}: {bound} {worst}"
+                );
+            }
+            let bound = logits.loss_error(kind, &y, &rounding);
+            // The loss adds up the worst of each output, which needn't be one corner's.
+            assert!(bound >= worst_l && bound <= 1.2 * worst_l, "{kind}: {bound} {worst_l}");
+        }
+    }
+
+    /// A bound near the unit roundoff of float64 is not lost to cancellation, and a huge one
+    /// doesn't become NaN.
+    #[test]
+    fn bounds_stay_sound_at_both_ends_of_the_scale() {
+        let rounding = Rounding::new(EXACT[0], EXACT[1]);
+        let z = [0.0, 40.0, -40.0];
+        for (d, largest) in [(1e-16, 1e-13), (50.0, 1.1), (1e5, 1.1)] {
+            let d = [d; 3];
+            let logits = Logits { z: &z, errors: &d, classes: 3 };
+            for kind in [Loss::CrossEntropy, Loss::Bce] {
+                for bound in logits.output_errors(kind, &rounding) {
+                    assert!(bound > 0.0 && bound < largest, "{kind}: {bound}");
+                }
+                let bound = logits.loss_error(kind, &[0.0, 0.0, 1.0], &rounding);
+                assert!(bound > 0.0 && bound < 2.001 * d[0] + 1e-12, "{kind}: {bound}");
+            }
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Hypotheses: what an operation would compute from its own inputs if it were wrong in one
+//! way.
+//!
+//! Each family of hypotheses is systematic: every subset of a sum's terms that loops and tiles cut
+//! out, every tensor of the dump in place of an operand, every way to misread it. A hypothesis
+//! predicts numbers, and is reported only if it reproduces all the wrong ones to within rounding.
+//! The larger an error is relative to its bound, the less likely a number fits by chance. So the more
+//! hypotheses a family has, the more wrong elements it must explain to be believed. Anything that no
+//! hypothesis explains is reported as unexplained, with its location.
+
+mod features;
+mod fitted;
+mod formula;
+mod functions;
+mod gates;
+mod hidden;
+mod index;
+mod losses;
+mod moved;
+mod multiples;
+mod named;
+pub(crate) mod numbers;
+mod operands;
+mod outputs;
+mod precision;
+mod softmax;
+mod solve;
+mod terms;
+mod weights;
+
+use std::cell::OnceCell;
+
+use tensor::{Dtype, Dump, TensorName};
+
+use crate::chain::Chain;
+use crate::describe::place::Part;
+use crate::finding::{Pattern, PatternKind, Wrong};
+
+/// How many of the wrong elements are looked at first.
+const PROBES: usize = 12;
+/// How often a family may fit by chance.
+const BY_CHANCE: f64 = 0.01;
+/// A prediction is made of rounded inputs and rounded differently: this many bounds.
+const SLACK: f64 = 4.0;
+
+/// A tensor that is wrong by itself, and all that may explain it.
+pub(crate) struct Scene<'a> {
+    name: TensorName,
+    chain: &'a Chain<'a>,
+    /// The step that it is of, the one before and those after it, where there are any.
+    dump: &'a Dump,
+    before: Option<&'a Dump>,
+    later: &'a [Dump],
+    expected: &'a [f64],
+    candidate: &'a [f64],
+    bounds: &'a [f64],
+    shape: &'a [usize],
+    /// The elements that stand out from their bounds.
+    wrong: Vec<usize>,
+    /// Some of them.
+    probes: Vec<usize>,
+    /// The largest bound as a part of the largest element.
+    relative: f64,
+    /// Whether a hypothesis may hold in a part of the tensor alone.
+    in_part: bool,
+    /// The parts that hold all wrong elements.
+    parts: OnceCell<Vec<Part>>,
+    /// What misread operands make of the first elements: of the operation's, and of the tensor itself.
+    firsts: [OnceCell<Vec<moved::First>>; 2],
+    /// What is wrong, where that is another tensor, made of this one, which nobody wrote.
+    seen: Option<hidden::Seen<'a>>,
+}
+
+/// What the tensor would be, element by element; NaN where nobody knows.
+struct Hypothesis<'s> {
+    text: String,
+    predict: Box<dyn Fn(usize) -> f64 + 's>,
+}
+
+fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) -> Hypothesis<'s> {
+    Hypothesis { text: text.into(), predict: Box::new(predict) }
+}
+
+/// What explains the wrong elements, the simplest first: in the operation that makes the tensor, or in
+/// the one before it, which a fused kernel does on the way.
+pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
+    let named = named::of_all_elements(wrong);
+    if named.is_some() {
+        return named;
+    }
+    let mut scene = Scene::of(wrong);
+    if scene.wrong.is_empty() {
+        return precision::of_all_errors(&scene);
+    }
+    scene.explained().or_else(|| precision::of_all_errors(&scene)).or_else(|| {
+        let hidden = hidden::Hidden::of(&scene)?;
+        let found = hidden.scene(&scene)?.explained()?;
+        let text = if hidden.is_written {
+            format!("as if it were made of another {}: {}", hidden.name, found.text)
+        } else {
+            format!("in {}, which is not materialised: {}", hidden.name, found.text)
+        };
+        Some(Pattern { text, ..found })
+    })
+}
+
+impl<'a> Scene<'a> {
+    fn of(wrong: &'a Wrong<'a>) -> Self {
+        let Wrong { name, shape, expected, candidate, bounds, finding, chain } = *wrong;
+        let dump = finding.context.candidate;
+        let largest = |data: &[f64]| data.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+        let unit = match dump.header.dtype {
+            Dtype::F64 => f64::EPSILON,
+            Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
+        };
+        let bound = largest(bounds) / largest(expected).max(f64::MIN_POSITIVE);
+        let mut scene = Self {
+            name,
+            chain,
+            dump,
+            before: finding.before,
+            later: finding.later,
+            expected,
+            candidate,
+            bounds,
+            shape,
+            wrong: Vec::new(),
+            probes: Vec::new(),
+            relative: SLACK * bound.min(1e-2) + unit,
+            in_part: false,
+            parts: OnceCell::new(),
+            firsts: [OnceCell::new(), OnceCell::new()],
+            seen: None,
+        };
+        let all = 0..candidate.len();
+        let stands_out = |&i: &usize| {
+            let error = (scene.candidate[i] - scene.expected[i]).abs();
+            error > 4.0 * scene.tolerance(i, scene.expected[i])
+        };
+        let wrong: Vec<usize> = all.filter(stands_out).collect();
+        // The farthest off, and then from all over the tensor.
+        let farthest = wrong.iter().copied().max_by(|&a, &b| {
+            let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
+            off(a).total_cmp(&off(b))
+        });
+        let step = wrong.len().div_ceil(PROBES).max(1);
+        scene.probes = farthest.into_iter().chain(wrong.iter().copied().step_by(step)).collect();
+        scene.probes.dedup();
+        scene.wrong = wrong;
+        scene
+    }
+
+    fn explained(&mut self) -> Option<Pattern> {
+        // ANCHOR: families
+        type Family = fn(&Scene<'_>) -> Option<Pattern>;
+        // What has a name, what is looked for and solved for, and what can be made to fit where a mistake
+        // in a part of the tensor has a simpler name.
+        let plain: [Family; 4] = [
+            multiples::not_written,
+            multiples::known_factors,
+            functions::exchanged,
+            operands::bias,
+        ];
+        let named: [Family; 5] = [
+            operands::replaced,
+            multiples::update_by_other,
+            multiples::plus_other,
+            terms::subsets,
+            softmax::rows,
+        ];
+        let solved: [Family; 7] = [
+            moved::read_elsewhere,
+            gates::opened,
+            precision::rounded,
+            fitted::one_number,
+            weights::of_terms,
+            moved::read_elsewhere_and_scaled,
+            features::combined,
+        ];
+        let last: [Family; 3] =
+            [features::combined_of_three, fitted::of_rows_and_columns, gates::drawn];
+        // ANCHOR_END: families
+        let all: [(&[Family], bool); 8] = [
+            (&[losses::formulas], false),
+            (&plain, false),
+            (&named, false),
+            (&plain, true),
+            (&solved, false),
+            (&named, true),
+            (&solved, true),
+            (&last, false),
+        ];
+        all.into_iter().find_map(|(families, in_part)| {
+            self.in_part = in_part;
+            let found = families.iter().find_map(|family| family(self));
+            self.in_part = false;
+            found
+        })
+    }
+
+    /// How far a prediction may be off: the operation's own bound, scaled to what is predicted.
+    fn tolerance(&self, i: usize, predicted: f64) -> f64 {
+        (SLACK * self.bounds[i]).max(self.relative * predicted.abs())
+    }
+
+    fn fits(&self, i: usize, predicted: f64) -> bool {
+        let (made, predicted) = match &self.seen {
+            Some(seen) => (seen.candidate[i], seen.made_of(i, predicted)),
+            None => (self.candidate[i], predicted),
+        };
+        // An infinity would be allowed to be off by as much.
+        predicted.is_finite() && (made - predicted).abs() <= self.tolerance(i, predicted)
+    }
+
+    /// What the file holds and what it should, of the tensor that is wrong.
+    fn held(&self, i: usize) -> (f64, f64) {
+        let seen = self.seen.as_ref().map(|seen| (seen.candidate[i], seen.expected[i]));
+        seen.unwrap_or((self.candidate[i], self.expected[i]))
+    }
+
+    // ANCHOR: tells
+    /// Whether one of this many hypotheses would hardly ever fit all probes by chance.
+    fn tells(&self, hypotheses: usize) -> bool {
+        self.tells_after(hypotheses, 0)
+    }
+
+    /// The same where this many numbers were made of the probes, which confirm nothing any more.
+    fn tells_after(&self, hypotheses: usize, numbers: usize) -> bool {
+        let chance = |&i: &usize| {
+            let (held, expected) = self.held(i);
+            (2.0 * self.tolerance(i, held) / (held - expected).abs()).min(1.0)
+        };
+        let mut probes = self.probes.clone();
+        probes.sort_unstable();
+        probes.dedup();
+        let mut chances: Vec<f64> = probes.iter().map(chance).collect();
+        chances.sort_by(f64::total_cmp);
+        hypotheses as f64 * chances.iter().skip(numbers).product::<f64>() < BY_CHANCE
+    }
+    // ANCHOR_END: tells
+
+    /// The first hypothesis of a family that explains every wrong element that it speaks of, most
+    /// of all.
+    fn first(&self, family: Vec<Hypothesis<'_>>) -> Option<Pattern> {
+        self.first_of(family.len(), family)
+    }
+
+    /// The same of a family that is made as it is gone through.
+    fn first_of<'s>(
+        &self,
+        members: usize,
+        family: impl IntoIterator<Item = Hypothesis<'s>>,
+    ) -> Option<Pattern> {
+        if !self.tells(members) {
+            return None;
+        }
+        family.into_iter().find_map(|hypothesis| self.try_one(&hypothesis))
+    }
+
+    fn try_one(&self, hypothesis: &Hypothesis<'_>) -> Option<Pattern> {
+        self.try_numbers(&*hypothesis.predict, || hypothesis.text.clone())
+    }
+
+    /// What predicts these numbers; it is put in words where they fit.
+    fn try_numbers(
+        &self,
+        predict: impl Fn(usize) -> f64,
+        words: impl FnOnce() -> String,
+    ) -> Option<Pattern> {
+        let mut known = 0;
+        for &i in &self.probes {
+            let predicted = predict(i);
+            if !predicted.is_nan() {
+                known += 1;
+                if !self.fits(i, predicted) {
+                    return None;
+                }
+            }
+        }
+        if 2 * known < self.probes.len() {
+            return None;
+        }
+        let mut explains = 0;
+        for &i in &self.wrong {
+            let predicted = predict(i);
+            if self.fits(i, predicted) {
+                explains += 1;
+            } else if !predicted.is_nan() {
+                return None;
+            }
+        }
+        if 2 * explains <= self.wrong.len() {
+            return None;
+        }
+        // What moves right elements too may hold in a part of the tensor, and then in all of that part.
+        let mut parts: Vec<&Part> =
+            if self.in_part { self.parts().iter().collect() } else { Vec::new() };
+        let mut elsewhere = false;
+        let mut wrong = self.wrong.iter().peekable();
+        for i in 0..self.candidate.len() {
+            if wrong.next_if(|&&at| at == i).is_some() {
+                continue;
+            }
+            let predicted = predict(i);
+            if !predicted.is_nan() && !self.fits(i, predicted) {
+                elsewhere = true;
+                parts.retain(|part| !part.holds(i));
+                if parts.is_empty() {
+                    return None;
+                }
+            }
+        }
+        let words = words();
+        let text = match parts.first().filter(|_| elsewhere) {
+            Some(part) => format!("{words}, {part}"),
+            None => words,
+        };
+        Some(Pattern { kind: PatternKind::Explained, text, explains })
+    }
+
+    /// The parts that hold all wrong elements.
+    fn parts(&self) -> &[Part] {
+        self.parts.get_or_init(|| {
+            let found = self.chain.operation(self.name);
+            let inputs = found.map(|found| found.inputs).unwrap_or_default();
+            let named =
+                inputs.iter().filter_map(|&name| Some((name.to_string(), self.chain.get(name)?)));
+            let own = [("what it should be".to_owned(), self.expected)];
+            let values: Vec<(String, &[f64])> =
+                named.chain(own).filter(|(_, v)| v.len() == self.candidate.len()).collect();
+            let y = self.chain.get(TensorName::Y).unwrap_or_default();
+            let class = |row: &[f64]| row.iter().position(|&y| y == 1.0).unwrap_or(row.len());
+            let classes: Vec<usize> = y.chunks(self.chain.outputs()).map(class).collect();
+            Part::all(&self.wrong, self.shape, &values, &classes)
+        })
+    }
+
+    fn rows_and_columns(&self) -> (usize, usize) {
+        match *self.shape {
+            [rows, columns] => (rows, columns),
+            [columns] => (1, columns),
+            _ => (1, 1),
+        }
+    }
+
+    /// Every tensor that is at hand, of this step and of the one before, by what to call it; but not
+    /// what was made of this one, which explains nothing.
+    fn tensors(&self) -> Vec<(String, TensorName, bool, &[f64])> {
+        let mut all = Vec::new();
+        let made_of_it = self.chain.made_of(self.name);
+        for name in self.chain.names() {
+            if let Some(values) = self.chain.get(name).filter(|_| !made_of_it.contains(&name)) {
+                all.push((name.to_string(), name, false, values));
+            }
+        }
+        for tensor in self.before.iter().flat_map(|before| &before.tensors) {
+            let text = format!("{} of the step before", tensor.name);
+            all.push((text, tensor.name, true, &tensor.data[..]));
+        }
+        all
+    }
+
+    /// The numbers that factors are made of, with what they are called.
+    fn sizes(&self) -> Vec<(f64, String)> {
+        let mut sizes = vec![
+            (self.chain.ranks(), "ranks".to_owned()),
+            (self.chain.batch(), "B".into()),
+            (self.chain.outputs(), "C".into()),
+        ];
+        let layers = self.chain.sizes();
+        sizes.extend(layers.iter().enumerate().map(|(l, &n)| (n, format!("n{l}"))));
+        let mut different: Vec<(f64, String)> = Vec::new();
+        for (n, text) in sizes.into_iter().filter(|(n, _)| *n > 1) {
+            let n = n as f64;
+            if different.iter().all(|(other, _)| *other != n) {
+                different.push((n, text));
+            }
+        }
+        different
+    }
+}

@@ -1,0 +1,376 @@
+//! Mistakes that have a name and leave a signature in every element: a wrong layout, factor, mask or index, or an
+//! operation that leaves something out.
+//!
+//! One is claimed only if every element fits it within the bounds, which the tensor itself does not.
+
+use tensor::{Dtype, Loss, TensorName};
+
+use super::Pattern;
+use crate::chain::count;
+use crate::chain::operation::{Operation, updated_from};
+use crate::chain::product::{Factor, Product};
+use crate::finding::{PatternKind, Wrong};
+use crate::judge::within;
+
+/// Comparing each row with each is given up beyond this many elements.
+const ROWS_WORTH_MATCHING: usize = 100_000_000;
+
+/// The first of them that makes all elements.
+pub(super) fn of_all_elements(wrong: &Wrong<'_>) -> Option<Pattern> {
+    let mistakes = [
+        Wrong::rounded_to_single,
+        Wrong::not_updated,
+        Wrong::all_zeros,
+        Wrong::wrong_operation,
+        Wrong::sign_flipped,
+        Wrong::factor,
+        Wrong::stored_column_major,
+        Wrong::row_or_column_zero,
+        Wrong::equals_other,
+        Wrong::step_factor,
+        Wrong::rows_permuted,
+    ];
+    let found = mistakes.iter().find_map(|mistake| mistake(wrong))?;
+    // What is true of every element predicts all that are wrong.
+    Some(Pattern { explains: wrong.outside().len(), ..found })
+}
+
+fn named(is: bool, kind: PatternKind, text: impl FnOnce() -> String) -> Option<Pattern> {
+    is.then(|| Pattern::new(kind, text()))
+}
+
+impl Wrong<'_> {
+    /// Whether the candidate is this, each element within `slack` times its bound and a rounding:
+    /// where an operation rounds nothing its bound may be 0, and the mistake be rounded all the
+    /// same.
+    fn is(&self, expected: &[f64], slack: f64) -> bool {
+        let unit = match self.finding.context.candidate.header.dtype {
+            Dtype::F64 => f64::EPSILON,
+            Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
+        };
+        let mut elements = expected.iter().zip(self.candidate).zip(self.bounds);
+        expected.len() == self.candidate.len()
+            && elements.all(|((&e, &c), &bound)| within(e, c, slack * bound + unit * e.abs()))
+    }
+
+    /// Whether each element is what another one should be, within that one's bound.
+    fn is_moved(&self, from: impl Fn(usize) -> usize) -> bool {
+        let mut elements = self.candidate.iter().enumerate();
+        elements.all(|(i, &c)| within(self.expected[from(i)], c, self.bounds[from(i)]))
+    }
+
+    /// Whether the candidate is another tensor of the reference, within that one's bounds.
+    fn equals(&self, other: TensorName) -> bool {
+        let (Some(values), Some(bounds)) =
+            (self.chain.get(other), self.finding.context.bounds.get(&other))
+        else {
+            return false;
+        };
+        let mut elements = values.iter().zip(self.candidate).zip(bounds);
+        values.len() == self.candidate.len()
+            && values.iter().zip(bounds).any(|(r, bound)| r.abs() > *bound)
+            && elements.all(|((&r, &c), &bound)| within(r, c, bound))
+    }
+
+    /// How many of these numbers stand out from the bounds, `slack` times as wide: fitting a
+    /// pattern says something only where it moves an element by this much.
+    fn standing_out(&self, moved: impl Iterator<Item = f64>, slack: f64) -> usize {
+        moved.zip(self.bounds).filter(|(moved, bound)| moved.abs() > 4.0 * slack * **bound).count()
+    }
+
+    /// Whether the candidate is what a mistake makes. Made of the candidate's inputs rather than
+    /// the reference's, it may be a few bounds off; the mistake has to move an element by more.
+    fn is_made_by_mistake(&self, mistaken: &[f64]) -> bool {
+        let moved = mistaken.iter().zip(self.expected).map(|(mistaken, r)| mistaken - r);
+        self.is(mistaken, 4.0) && self.standing_out(moved, 4.0) > 0
+    }
+
+    /// The parameter, its name, and its gradient, for a parameter after the step.
+    fn update(&self) -> Option<(TensorName, TensorName, &[f64], &[f64])> {
+        let (parameter, gradient) = updated_from(self.name)?;
+        Some((parameter, gradient, self.chain.get(parameter)?, self.chain.get(gradient)?))
+    }
+
+    fn rounded_to_single(&self) -> Option<Pattern> {
+        let is = self.bounds.iter().all(|&bound| bound == 0.0)
+            && self.candidate.iter().zip(self.expected).all(|(&c, &r)| c == f64::from(r as f32));
+        named(is, PatternKind::RoundedToSingle, || {
+            "it is the reference's rounded to float32: the reference started from values that no \
+             float32 holds"
+                .into()
+        })
+    }
+
+    fn not_updated(&self) -> Option<Pattern> {
+        let (parameter, _, before, _) = self.update()?;
+        named(self.candidate == before, PatternKind::NotUpdated, || {
+            format!("it equals {parameter}: the update was not applied")
+        })
+    }
+
+    fn all_zeros(&self) -> Option<Pattern> {
+        named(self.candidate.iter().all(|&c| c == 0.0), PatternKind::AllZeros, || {
+            "every element is 0: nobody wrote it".into()
+        })
+    }
+
+    fn sign_flipped(&self) -> Option<Pattern> {
+        let flipped: Vec<f64> = self.expected.iter().map(|r| -r).collect();
+        let is =
+            self.standing_out(self.expected.iter().copied(), 1.0) > 0 && self.is(&flipped, 1.0);
+        named(is, PatternKind::SignFlipped, || {
+            "it is what it should be with the sign flipped".into()
+        })
+    }
+
+    /// One factor for all elements.
+    fn factor(&self) -> Option<Pattern> {
+        let is_scaled = |factor: f64| {
+            let scaled: Vec<f64> = self.expected.iter().map(|r| factor * r).collect();
+            let slack = 2.0 * factor.abs().max(1.0);
+            let moved = self.expected.iter().map(|r| (factor - 1.0) * r);
+            self.standing_out(moved, slack) > 0 && self.is(&scaled, slack)
+        };
+        let (_, text) = self.known_factors().into_iter().find(|&(factor, _)| is_scaled(factor))?;
+        Some(Pattern::new(PatternKind::Factor, text))
+    }
+
+    /// The factors that mistakes make.
+    fn known_factors(&self) -> Vec<(f64, String)> {
+        let (batch, outputs) = (self.chain.batch(), self.chain.outputs());
+        let mut known = Vec::new();
+        if batch > 1 {
+            let b = count(batch);
+            let times =
+                format!("it is {batch} times what it should be, B = {batch}: a 1/B is missing");
+            let over = format!("it is 1/{batch} of what it should be, B = {batch}: a 1/B too many");
+            known.extend([(b, times), (1.0 / b, over)]);
+        }
+        if outputs > 1 {
+            let c = count(outputs);
+            let of = "what it should be, and there are";
+            let times = format!(
+                "it is {outputs} times {of} {outputs} outputs: a sum over them in place of their mean"
+            );
+            let over = format!(
+                "it is 1/{outputs} of {of} {outputs} outputs: a mean over them in place of their sum"
+            );
+            known.extend([(c, times), (1.0 / c, over)]);
+        }
+        let twice = "it is twice what it should be: a ½ is missing, or it was added twice";
+        known.extend([(2.0, twice.into()), (0.5, "it is half of what it should be".into())]);
+        known
+    }
+
+    fn stored_column_major(&self) -> Option<Pattern> {
+        let &[rows, columns] = self.shape else { return None };
+        // Element i of the buffer belongs to column i / rows and row i % rows.
+        let is = rows > 1 && columns > 1 && self.is_moved(|i| i % rows * columns + i / rows);
+        named(is, PatternKind::StoredColumnMajor, || {
+            if rows == columns {
+                "it is the transpose of what it should be".into()
+            } else {
+                "its buffer holds the transpose of what it should be: it is stored column-major"
+                    .into()
+            }
+        })
+    }
+
+    fn row_or_column_zero(&self) -> Option<Pattern> {
+        let &[rows, columns] = self.shape else { return None };
+        let text = |what| {
+            format!("every {what} equals what {what} 0 should be: the {what}'s index is not used")
+        };
+        named(rows > 1 && self.is_moved(|i| i % columns), PatternKind::RowZero, || text("row"))
+            .or_else(|| {
+                let is = columns > 1 && self.is_moved(|i| i - i % columns);
+                named(is, PatternKind::ColumnZero, || text("column"))
+            })
+    }
+
+    fn equals_other(&self) -> Option<Pattern> {
+        // A dump that is judged by itself makes later tensors of the wrong one: that they equal it explains nothing.
+        let alone = self.finding.compared.is_none();
+        let made_of_it = if alone { self.chain.made_of(self.name) } else { vec![self.name] };
+        let mut others = self.finding.context.reference.tensors.iter();
+        let other = others.find(|other| {
+            !made_of_it.contains(&other.name)
+                && other.shape == self.shape
+                && self.equals(other.name)
+        })?;
+        let text = format!("it equals {}: exchanged names or buffers", other.name);
+        Some(Pattern::new(PatternKind::EqualsOther, text))
+    }
+
+    /// `w − k·lr·dw` with one `k` for all elements.
+    fn step_factor(&self) -> Option<Pattern> {
+        let (parameter, gradient, w, dw) = self.update()?;
+        let rate = self.chain.learning_rate();
+        let is_step = |k: f64, at_least: usize| {
+            let stepped: Vec<f64> = w.iter().zip(dw).map(|(w, dw)| w - k * rate * dw).collect();
+            let slack = 2.0 * k.abs().max(1.0);
+            let moved = dw.iter().map(|dw| (k - 1.0) * rate * dw);
+            self.standing_out(moved, slack) >= at_least && self.is(&stepped, slack)
+        };
+        let found = |text| Some(Pattern::new(PatternKind::StepFactor, text));
+        if is_step(1.0 / rate, 1) {
+            return found(format!("it is {parameter} - {gradient}: the learning rate is missing"));
+        }
+        if let Some((_, text)) = self.known_factors().into_iter().find(|&(k, _)| is_step(k, 1)) {
+            return found(text.replacen("it is", "the step is", 1));
+        }
+        let moved: f64 =
+            w.iter().zip(dw).zip(self.candidate).map(|((w, dw), c)| (w - c) * dw).sum();
+        let factor = moved / (rate * dw.iter().map(|dw| dw * dw).sum::<f64>());
+        named(factor.is_finite() && is_step(factor, 3), PatternKind::StepFactor, || {
+            format!("the step is {factor:.6} times what it should be")
+        })
+    }
+
+    /// The same rows in another order: the samples of a batch, shuffled.
+    fn rows_permuted(&self) -> Option<Pattern> {
+        let &[rows, columns] = self.shape else { return None };
+        if rows < 2
+            || columns < 2
+            || rows.saturating_mul(self.candidate.len()) > ROWS_WORTH_MATCHING
+        {
+            return None;
+        }
+        let matches = |from: usize, to: usize| {
+            (0..columns).all(|column| {
+                let r = from * columns + column;
+                within(self.expected[r], self.candidate[to * columns + column], self.bounds[r])
+            })
+        };
+        let mut free: Vec<usize> = (0..rows).collect();
+        let mut moved = None;
+        for to in 0..rows {
+            // Itself first, so that only rows that did move are called moved.
+            let from = if free.contains(&to) && matches(to, to) {
+                to
+            } else {
+                free.iter().copied().find(|&from| matches(from, to))?
+            };
+            free.retain(|&row| row != from);
+            if from != to {
+                moved = moved.or(Some((to, from)));
+            }
+        }
+        let (to, from) = moved?;
+        let text = format!(
+            "it holds the right rows in another order: row {to} is what row {from} should be"
+        );
+        Some(Pattern::new(PatternKind::RowsPermuted, text))
+    }
+
+    /// What this tensor becomes when the operation that makes it leaves something out or takes
+    /// something else.
+    fn wrong_operation(&self) -> Option<Pattern> {
+        let last = self.chain.layers();
+        match self.name {
+            TensorName::Z(layer) => {
+                let bias = self.chain.get(TensorName::B(layer))?;
+                let with = |values: &[f64], sign: f64| -> Vec<f64> {
+                    values.iter().zip(bias.iter().cycle()).map(|(z, b)| z + sign * b).collect()
+                };
+                let without = with(self.expected, -1.0);
+                named(self.is_made_by_mistake(&without), PatternKind::BiasMissing, || {
+                    format!("it is the product alone: {} was not added", TensorName::B(layer))
+                })
+                .or_else(|| {
+                    self.column_major_weights(TensorName::W(layer), |values| with(&values, 1.0))
+                })
+            }
+            TensorName::A(layer) => {
+                let z = TensorName::Z(layer);
+                named(self.equals(z), PatternKind::ReluNotApplied, || {
+                    format!("it equals {z}: relu was not applied")
+                })
+            }
+            TensorName::P => {
+                let z = TensorName::Z(last);
+                let function = match self.chain.losses()[..] {
+                    [Loss::CrossEntropy] => "softmax",
+                    [Loss::Bce] => "sigmoid",
+                    _ => "softmax or sigmoid",
+                };
+                named(self.equals(z), PatternKind::OutputFunctionMissing, || {
+                    format!("it equals {z}: {function} was not applied")
+                })
+            }
+            TensorName::Dz(layer) if layer < last => {
+                let (da, z) = (TensorName::Da(layer), TensorName::Z(layer));
+                named(self.equals(da), PatternKind::MaskMissing, || {
+                    format!("it equals {da}: the mask [{z} > 0] was not applied")
+                })
+            }
+            TensorName::Dw(_) => {
+                let product = self.product()?;
+                self.one_sample(|sample| product.term(sample))
+            }
+            TensorName::Db(layer) => {
+                let dz = self.chain.get(TensorName::Dz(layer))?;
+                let outputs = self.candidate.len();
+                self.one_sample(|sample| dz[sample * outputs..][..outputs].to_vec())
+            }
+            TensorName::Da(layer) => {
+                let (w, next) = (TensorName::W(layer + 1), TensorName::WNext(layer + 1));
+                let operation = self.chain.operation(self.name)?;
+                let inputs = vec![operation.inputs[0], next];
+                let updated = self.chain.made_by(&Operation { inputs, ..operation });
+                let is = updated.is_some_and(|updated| self.is_made_by_mistake(&updated));
+                named(is, PatternKind::UpdatedWeights, || {
+                    format!(
+                        "it is the product with {next}: the update ran before the gradient was passed on"
+                    )
+                })
+                .or_else(|| self.column_major_weights(w, |values| values))
+            }
+            TensorName::WNext(_) | TensorName::BNext(_) => {
+                let (parameter, gradient, w, dw) = self.update()?;
+                let rate = self.chain.learning_rate();
+                let wrong: Vec<f64> = w.iter().zip(dw).map(|(w, dw)| w + rate * dw).collect();
+                named(self.is_made_by_mistake(&wrong), PatternKind::UpdateSign, || {
+                    format!("it is {parameter} + lr * {gradient}: the step has the wrong sign")
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn product(&self) -> Option<Product<'_>> {
+        self.chain.product(&self.chain.operation(self.name)?, None)
+    }
+
+    /// The product of `z` or `da` when the weights' buffer is read in the other order.
+    fn column_major_weights(
+        &self,
+        weights: TensorName,
+        finished: impl Fn(Vec<f64>) -> Vec<f64>,
+    ) -> Option<Pattern> {
+        let product = self.product()?;
+        let w = self.chain.get(weights)?;
+        let right = match self.name {
+            TensorName::Z(_) => Factor::by_columns(w, None, product.columns),
+            _ => Factor::by_rows(w, None, product.length),
+        };
+        let misread = finished(Product { right, ..product }.values());
+        named(self.is_made_by_mistake(&misread), PatternKind::WeightsReadColumnMajor, || {
+            format!("it is the product with {weights} read in column-major order")
+        })
+    }
+
+    fn one_sample(&self, of: impl Fn(usize) -> Vec<f64>) -> Option<Pattern> {
+        let last = self.chain.batch().checked_sub(1).filter(|&last| last > 0)?;
+        named(self.is_made_by_mistake(&of(0)), PatternKind::OneSampleOnly, || {
+            "only sample 0 of the batch counts: row-0 indexing".into()
+        })
+        .or_else(|| {
+            named(self.is_made_by_mistake(&of(last)), PatternKind::OneSampleOnly, || {
+                format!(
+                    "only the last sample of the batch, {last}, counts: overwritten where it should be added"
+                )
+            })
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! What a number that was fitted is known as.
+
+use tensor::TensorName;
+
+use super::Scene;
+
+/// How close a fitted number has to come to one that has a name.
+const CLOSE: f64 = 2e-5;
+
+fn is(value: f64, other: f64) -> bool {
+    (value - other).abs() <= CLOSE * other.abs()
+}
+
+/// The number, and what it is where it has a name: `1/B = 0.125`.
+pub(super) fn number(scene: &Scene<'_>, value: f64) -> String {
+    match name(scene, value) {
+        Some(name) => format!("{name} = {}", plain(value)),
+        None => plain(value),
+    }
+}
+
+/// The number with as few digits as are needed to tell it.
+pub(crate) fn plain(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    // A whole number, or up to four digits.
+    if value.abs() < 1e6 && is(value, value.round()) {
+        return format!("{}", value.round());
+    }
+    for digits in 0..4 {
+        let short = format!("{value:.digits$e}").parse().unwrap_or(value);
+        if is(value, short) {
+            return format!("{short}");
+        }
+    }
+    if (1e-3..1e6).contains(&value.abs()) { format!("{value:.6}") } else { format!("{value:.4e}") }
+}
+
+/// The simplest number between two: zero, else the one with the fewest digits.
+pub(crate) fn simplest_between(low: f64, high: f64) -> f64 {
+    if low <= 0.0 && high >= 0.0 {
+        return 0.0;
+    }
+    let middle = 0.5 * (low + high);
+    if !middle.is_finite() {
+        return if low.is_finite() { low } else { high };
+    }
+    let digits = (0..12).map(|digits| format!("{middle:.digits$e}").parse().unwrap_or(middle));
+    // A half is as simple as a tenth, and may lie between where no tenth does.
+    let mut close = digits.filter(|short: &f64| low <= *short && *short <= high);
+    close.next().unwrap_or(middle)
+}
+
+fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
+    use TensorName::{A, Loss, P, Z};
+    use std::f64::consts::{E, LN_2, LN_10, LOG2_E, LOG10_E, SQRT_2};
+    let rate = scene.chain.learning_rate();
+    let mut named: Vec<(f64, String)> = Vec::new();
+    let mut push = |value: f64, text: String| named.push((value, text));
+    push(LN_2, "ln 2".into());
+    push(LOG2_E, "1/ln 2".into());
+    push(LN_10, "ln 10".into());
+    push(LOG10_E, "1/ln 10".into());
+    push(E, "e".into());
+    push(1.0 / E, "1/e".into());
+    push(SQRT_2, "the root of 2".into());
+    push(1.0 / SQRT_2, "1 over the root of 2".into());
+    push(rate, "lr".into());
+    push(1.0 - rate, "1 - lr".into());
+    push(1.0 + rate, "1 + lr".into());
+    let sizes = scene.sizes();
+    for (n, text) in &sizes {
+        push(*n, text.clone());
+        push(1.0 / n, format!("1/{text}"));
+        push(rate / n, format!("lr/{text}"));
+        push(rate * n, format!("lr·{text}"));
+        push(n.sqrt(), format!("the root of {text}"));
+        push(1.0 / n.sqrt(), format!("1 over the root of {text}"));
+        push(n * n, format!("{text}²"));
+        push(1.0 / (n * n), format!("1/{text}²"));
+        push(n - 1.0, format!("{text} - 1"));
+        push(1.0 / (n - 1.0), format!("1/({text} - 1)"));
+        push(n / (n - 1.0), format!("{text}/({text} - 1)"));
+        push(n / (n + 1.0), format!("{text}/({text} + 1)"));
+        push((n - 1.0) / n, format!("({text} - 1)/{text}"));
+        push(1.0 / (n + 1.0), format!("1/({text} + 1)"));
+    }
+    for (n, a) in &sizes {
+        for (m, b) in sizes.iter().filter(|(m, _)| m != n) {
+            push(n / m, format!("{a}/{b}"));
+            push(1.0 / (n * m), format!("1/({a}·{b})"));
+        }
+    }
+    push(1.0 / 255.0, "1/255".into());
+    // Small whole numbers and their halves are sizes, or one over a size, or need no name.
+    // So do decimals of at most two digits, and one over them: 0.9 is momentum's before it is 1 - lr, and 1.25 is
+    // dropout's 1/0.8 before it is C/B.
+    let decimal = |x: f64| format!("{x:.1e}").parse().is_ok_and(|short| is(x, short));
+    let short = value.abs() < 20.0 && is(2.0 * value, (2.0 * value).round())
+        || decimal(value)
+        || decimal(1.0 / value);
+    let is_of_backward_pass = !matches!(scene.name, Z(_) | A(_) | P | Loss);
+    let of_size = |text: &str| {
+        sizes.iter().any(|(_, size)| text.strip_prefix("1/").unwrap_or(text) == size)
+            || text == "lr" && is_of_backward_pass
+    };
+    let found = |sign: f64| {
+        let mut all = named.iter().filter(|(_, text)| !short || of_size(text));
+        all.find(|(other, _)| is(sign * value, *other)).map(|(_, text)| text.clone())
+    };
+    if (value.abs() - 1.0).abs() < CLOSE || is(value.abs(), 2.0) {
+        return None;
+    }
+    found(1.0)
+        .or_else(|| found(-1.0).map(|text| format!("-{text}")))
+        .or_else(|| {
+            if short || !is_of_backward_pass {
+                return None;
+            }
+            // A simple multiple of the learning rate.
+            let of_rate = value / rate;
+            let short: f64 = format!("{of_rate:.2e}").parse().ok()?;
+            let own: f64 = format!("{value:.1e}").parse().ok()?;
+            (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
+        })
+        .or_else(|| of_norms(scene, value))
+}
+
+/// A number over the norm of what the operation reads, or over its largest element.
+fn of_norms(scene: &Scene<'_>, value: f64) -> Option<String> {
+    if is(value, format!("{value:.2e}").parse().ok()?) {
+        return None;
+    }
+    let inputs = scene.chain.operation(scene.name)?.inputs;
+    inputs.into_iter().find_map(|name| {
+        let values = scene.chain.get(name)?;
+        let norm = values.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let largest = values.iter().fold(0.0_f64, |all, x| all.max(x.abs()));
+        [(norm, "norm"), (largest, "largest magnitude")].into_iter().find_map(|(size, what)| {
+            let product = value * size;
+            let short: f64 = format!("{product:.0e}").parse().ok()?;
+            is(product, short).then(|| format!("{} over the {what} of {name}", plain(short)))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_with_few_digits() {
+        assert_eq!(plain(2.999_999), "3");
+        assert_eq!(plain(0.010_000_01), "0.01");
+        assert_eq!(plain(-0.125), "-0.125");
+        assert_eq!(plain(0.123_456_7), "0.123457");
+        assert_eq!(plain(1.234_567e-5), "1.2346e-5");
+        assert_eq!(simplest_between(-0.1, 0.2), 0.0);
+        assert_eq!(simplest_between(0.143, 0.221), 0.2);
+        assert_eq!(simplest_between(0.493, 0.511), 0.5);
+    }
+}

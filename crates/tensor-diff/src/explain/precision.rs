@@ -1,0 +1,239 @@
+//! Operands, or results, that have fewer digits than they should.
+
+use super::Pattern;
+use super::formula::Sum;
+use super::formula::{Formula, Swap};
+use super::index::{Map, Operand};
+use super::{Hypothesis, Scene, hypothesis};
+use crate::finding::PatternKind;
+
+/// A number format: what it is called, the digits behind the point, and the least exponent.
+type Format = (&'static str, i32, i32);
+
+/// Formats that products are made in; see NVIDIA's PTX ISA, "Alternate floating point data formats".
+const FORMATS: [Format; 3] = [("half", 10, -14), ("bfloat16", 7, -126), ("TF32", 10, -126)];
+
+/// The number, rounded to the nearest of the format, or cut.
+fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let exponent = (value.abs().log2().floor() as i32).max(least);
+    let quantum = f64::from(exponent - digits).exp2();
+    let steps = value / quantum;
+    quantum * if cut { steps.trunc() } else { steps.round_ties_even() }
+}
+
+pub(super) fn rounded(scene: &Scene<'_>) -> Option<Pattern> {
+    operands(scene).or_else(|| of_formula(scene)).or_else(|| result(scene))
+}
+
+/// How the operands are shortened, and what becomes of the left and of the right one.
+fn shortened_operands(sum: &Sum<'_>) -> Vec<(String, Vec<f64>, Vec<f64>)> {
+    let mut all: Vec<(String, Vec<f64>, Vec<f64>)> = Vec::new();
+    for format in FORMATS {
+        for cut in [false, true] {
+            let of = |view: &Operand<'_>| -> Vec<f64> {
+                view.values.iter().map(|&value| shortened(value, format, cut)).collect()
+            };
+            let (left, right) = (of(&sum.left), of(&sum.right));
+            // TF32 has as many digits as half, and differs from it only in its exponents.
+            match all.iter_mut().find(|(_, l, r)| *l == left && *r == right) {
+                Some((how, ..)) => *how = format!("{how} or {}", format.0),
+                None => {
+                    let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
+                    all.push((how, left, right));
+                }
+            }
+        }
+    }
+    all
+}
+
+fn operands(scene: &Scene<'_>) -> Option<Pattern> {
+    let sum = &Sum::of(scene)?;
+    let (Some(left), right) = (sum.names[0], sum.names[1]) else { return None };
+    let shortened_operands = shortened_operands(sum);
+    let mut family: Vec<Hypothesis<'_>> = Vec::new();
+    for (how, lefts, rights) in &shortened_operands {
+        let short_left = || Operand { values: lefts, ..sum.left.clone() };
+        let short_right = || Operand { values: rights, ..sum.right.clone() };
+        let one = short_left();
+        family.push(hypothesis(format!("{left} is {how}"), move |i| sum.with(i, &one, &sum.right)));
+        let Some(right) = right else { continue };
+        let one = short_right();
+        family.push(hypothesis(format!("{right} is {how}"), move |i| sum.with(i, &sum.left, &one)));
+        let both = (short_left(), short_right());
+        family.push(hypothesis(format!("{left} and {right} are {how}"), move |i| {
+            sum.with(i, &both.0, &both.1)
+        }));
+    }
+    scene.first(family)
+}
+
+/// Elements beyond these add nothing to a statistic.
+const SAMPLE: usize = 256;
+/// A hypothesis has to leave at most this share of the errors' root mean square.
+const LEFT_OVER: f64 = 0.125;
+
+/// Shortened operands, recognised by the errors of all elements together.
+///
+/// Such errors are far smaller than the bound of a long sum, so that few elements or none stand out. But they
+/// follow from the operands to the last digit, and a hypothesis that is right leaves nearly nothing of them.
+pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
+    let sum = &Sum::of(scene)?;
+    let (left, right) = (sum.names[0]?, sum.names[1]?);
+    let step = scene.candidate.len().div_ceil(SAMPLE).max(1);
+    let sample: Vec<usize> = (0..scene.candidate.len()).step_by(step).collect();
+    let root_mean_square = |predicted: &dyn Fn(usize) -> f64| {
+        let squares = sample.iter().map(|&i| (scene.candidate[i] - predicted(i)).powi(2));
+        (squares.sum::<f64>() / sample.len() as f64).sqrt()
+    };
+    let allowed = LEFT_OVER * root_mean_square(&|i| scene.expected[i]);
+    // A float32 sum is never closer than its own roundings: without errors there is nothing to explain.
+    let elements = sample.iter().filter(|&&i| scene.candidate[i] != scene.expected[i]).count();
+    if elements < 16 || !allowed.is_finite() {
+        return None;
+    }
+    let shortened = shortened_operands(sum);
+    let all = shortened.iter().flat_map(|(how, lefts, rights)| {
+        let short_left = Operand { values: lefts, ..sum.left.clone() };
+        let short_right = Operand { values: rights, ..sum.right.clone() };
+        [
+            (format!("{left} and {right} are {how}"), short_left.clone(), short_right.clone()),
+            (format!("{left} is {how}"), short_left, sum.right.clone()),
+            (format!("{right} is {how}"), sum.left.clone(), short_right),
+        ]
+    });
+    let left_over = all.map(|(text, l, r)| (text, root_mean_square(&|i| sum.with(i, &l, &r))));
+    let (text, left_over) = left_over.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (left_over <= allowed).then(|| Pattern {
+        kind: PatternKind::Explained,
+        text: format!(
+            "{text}: that explains the errors of all elements, within their bounds or not"
+        ),
+        explains: 0,
+    })
+}
+
+/// What is done to a number, and how.
+type Way = (String, Box<dyn Fn(f64) -> f64>);
+
+/// Operands of an operation that is no sum.
+fn of_formula(scene: &Scene<'_>) -> Option<Pattern> {
+    let formula = Formula::of(scene)?;
+    if Sum::of(scene).is_some() || !scene.tells_after(50, 0) {
+        return None;
+    }
+    let ways: [Way; 9] = std::array::from_fn(|at| {
+        let (how, of): Way = match at {
+            0..6 => {
+                let (format, cut) = (FORMATS[at / 2], at % 2 == 1);
+                let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
+                (how, Box::new(move |value| shortened(value, format, cut)))
+            }
+            6 => ("rounded to whole numbers".into(), Box::new(f64::round_ties_even)),
+            7 => ("cut to whole numbers".into(), Box::new(f64::trunc)),
+            _ => ("rounded down to whole numbers".into(), Box::new(f64::floor)),
+        };
+        (how, of)
+    });
+    formula.operands.iter().enumerate().find_map(|(place, operand)| {
+        ways.iter().find_map(|(how, of)| {
+            let values: Vec<f64> = operand.values.iter().map(|&value| of(value)).collect();
+            let other = Operand { values: &values, ..operand.clone() };
+            let swap = Swap { place, operand: &other, map: Map::Right };
+            scene.try_numbers(
+                |i| {
+                    let (base, rest) = formula.made(i, &[swap]);
+                    base + rest
+                },
+                || format!("{} is {how}", operand.name),
+            )
+        })
+    })
+}
+
+/// A result of which every element is a number of a shorter format, and the nearest one or its
+/// neighbour, or so far off as roundings of a sum may lead. That a `float32` is one by chance is as
+/// unlikely as the digits that it lacks.
+fn result(scene: &Scene<'_>) -> Option<Pattern> {
+    if scene.seen.is_some() || scene.wrong.len() < 3 {
+        return None;
+    }
+    let all = || 0..scene.candidate.len();
+    let quantum = |i: usize, format: Format| {
+        let size = scene.expected[i].abs().max(scene.candidate[i].abs());
+        let exponent = (size.log2().floor() as i32).max(format.2);
+        f64::from(exponent - format.1).exp2()
+    };
+    let off = |i: usize| (scene.candidate[i] - scene.expected[i]).abs();
+    let told = |text: String| {
+        Some(Pattern { kind: PatternKind::Explained, text, explains: scene.wrong.len() })
+    };
+    let terms = Sum::of(scene).map_or(1, |sum| sum.length);
+    for format in FORMATS {
+        if !all().all(|i| shortened(scene.candidate[i], format, true) == scene.candidate[i]) {
+            continue;
+        }
+        let within = |quanta: f64| {
+            all().all(|i| {
+                off(i) <= quanta * quantum(i, format) + scene.tolerance(i, scene.expected[i])
+            })
+        };
+        let digits = format!(
+            "every element has {} binary digits behind the point, as {} has",
+            format.1, format.0
+        );
+        if within(1.0) {
+            return told(digits);
+        }
+        if terms > 1 && within(terms as f64) {
+            return told(format!(
+                "{digits}, and is off by more than the last of them: the sum is kept in {}",
+                format.0
+            ));
+        }
+    }
+    // This many decimals, or this many binary places.
+    let grids = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 0.5, 0.25, 0.125, 0.062_5];
+    grids.into_iter().find_map(|grid| {
+        let on_it = |value: f64| {
+            ((value / grid).round() * grid - value).abs() <= 1e-6 * value.abs().max(1e-3 * grid)
+        };
+        let different = all().any(|i| scene.candidate[i] != scene.candidate[0]);
+        let within = |steps: f64| {
+            all().all(|i| off(i) <= steps * grid + scene.tolerance(i, scene.expected[i]))
+        };
+        let cut = within(1.0 + 1e-6)
+            && all().all(|i| {
+                scene.candidate[i].abs()
+                    <= scene.expected[i].abs() + scene.tolerance(i, scene.expected[i])
+            });
+        // Further than half a step from what it should be, a whole number is no rounded one: a sign is ±1.
+        (different && all().all(|i| on_it(scene.candidate[i])) && (cut || within(0.5 + 1e-6)))
+            .then(|| {
+                let how = if cut { "cut" } else { "rounded" };
+                told(format!("every element is {how} to a multiple of {grid}"))
+            })?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IEEE 754-2019, 4.3.1, and the widths of the formats.
+    #[test]
+    fn numbers_are_shortened_as_the_formats_have_it() {
+        let [half, bfloat16, tf32] = FORMATS;
+        assert_eq!(shortened(1.0 + 1.0 / 2048.0, half, false), 1.0);
+        assert_eq!(shortened(1.0 + 3.0 / 2048.0, half, false), 1.0 + 2.0 / 1024.0);
+        assert_eq!(shortened(1.0 + 3.0 / 2048.0, half, true), 1.0 + 1.0 / 1024.0);
+        assert_eq!(shortened(-1.996, bfloat16, true), -1.9921875);
+        assert_eq!(shortened(-1.9999, bfloat16, false), -2.0);
+        // Below 2^-14 half has no more than 2^-24 to step by; TF32 has the exponents of float32.
+        assert_eq!(shortened(2.5 / 16_777_216.0, half, false), 2.0 / 16_777_216.0);
+        assert_eq!(shortened(2.5 / 16_777_216.0, tf32, false), 2.5 / 16_777_216.0);
+    }
+}

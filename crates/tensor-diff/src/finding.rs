@@ -1,0 +1,156 @@
+//! The first wrong tensor, which the three passes share: `judge` finds it, `describe` says which operation made it
+//! and where it is wrong, and `explain` looks for the mistake that makes its numbers.
+
+use serde::Serialize;
+use tensor::{Dump, DumpedTensor, TensorName};
+
+use crate::judge::{Context, Judgement, Row, Verdict};
+use crate::{describe, explain};
+
+/// The first tensor, in the order of computation, that is a mismatch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Divergence {
+    /// The tensor.
+    pub tensor: TensorName,
+    /// What is wrong with it.
+    pub verdict: Verdict,
+    /// The operation that makes it, such as `dw1 = matmul_at_b(dz1, x)`; `None` for what is given
+    /// to a training step.
+    pub operation: Option<String>,
+    /// Which operation made this tensor from tensors that agree, in a sentence or two.
+    pub reading: String,
+    /// A recognised mistake.
+    pub pattern: Option<Pattern>,
+}
+
+/// A recognised mistake.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pattern {
+    /// Its kind.
+    pub kind: PatternKind,
+    /// What was seen and what is likely to have caused it, as a sentence.
+    pub text: String,
+    /// How many of the wrong elements it predicts to within rounding; 0 for what predicts none and
+    /// only says where they are.
+    pub explains: usize,
+}
+
+impl Pattern {
+    pub(crate) fn new(kind: PatternKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), explains: 0 }
+    }
+}
+
+/// The kind of a recognised mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each is explained by the sentence that comes with it")]
+pub enum PatternKind {
+    NonFinite,
+    AxesExchanged,
+    OtherShape,
+    RoundedToSingle,
+    AllZeros,
+    ReluNotApplied,
+    MaskMissing,
+    OutputFunctionMissing,
+    NotUpdated,
+    UpdateSign,
+    BiasMissing,
+    OneSampleOnly,
+    UpdatedWeights,
+    WeightsReadColumnMajor,
+    SignFlipped,
+    Factor,
+    StoredColumnMajor,
+    RowZero,
+    ColumnZero,
+    EqualsOther,
+    StepFactor,
+    RowsPermuted,
+    LastRows,
+    LastColumns,
+    OneElement,
+    Explained,
+    Unexplained,
+}
+
+/// A wrong tensor as the judge found it.
+#[derive(Clone, Copy)]
+pub(crate) struct Finding<'a> {
+    pub(crate) row: &'a Row,
+    pub(crate) context: &'a Context<'a>,
+    /// What it should be: the reference's, or recomputed.
+    pub(crate) expected: Option<&'a DumpedTensor>,
+    /// The step before it, where the dump is of a run, and those after it.
+    pub(crate) before: Option<&'a Dump>,
+    pub(crate) later: &'a [Dump],
+    /// Against a reference: all rows, and what the candidate says of itself.
+    pub(crate) compared: Option<(&'a [Row], &'a Judgement)>,
+}
+
+impl Finding<'_> {
+    /// What the other two passes make of it.
+    pub(crate) fn read(&self) -> Divergence {
+        let name = self.row.name;
+        Divergence {
+            tensor: name,
+            verdict: self.row.verdict,
+            operation: describe::operation_of(self).map(|operation| operation.formula),
+            reading: describe::reading(self),
+            pattern: self.pattern(),
+        }
+    }
+
+    /// A mistake that explains it; else what its wrong elements look like.
+    fn pattern(&self) -> Option<Pattern> {
+        let fault = self.compared.and_then(|(_, own)| own.first_fault.as_ref());
+        let own = fault.filter(|fault| fault.tensor == self.row.name);
+        let own = own.and_then(|fault| fault.pattern.clone());
+        let explained = |pattern: &Pattern| pattern.kind != PatternKind::Unexplained;
+        if own.as_ref().is_some_and(explained) {
+            return own;
+        }
+        let found = match self.row.verdict {
+            Verdict::Differs => Wrong::of(self).and_then(|wrong| {
+                explain::explain(&wrong).or_else(|| describe::places::of_errors(&wrong))
+            }),
+            _ => describe::values(self),
+        };
+        found.filter(|found| own.is_none() || explained(found)).or(own)
+    }
+}
+
+/// The numbers of a tensor that differs, in the shape it should have.
+pub(crate) struct Wrong<'a> {
+    pub(crate) name: TensorName,
+    pub(crate) shape: &'a [usize],
+    pub(crate) expected: &'a [f64],
+    pub(crate) candidate: &'a [f64],
+    pub(crate) bounds: &'a [f64],
+    pub(crate) finding: &'a Finding<'a>,
+    pub(crate) chain: &'a crate::chain::Chain<'a>,
+}
+
+impl<'a> Wrong<'a> {
+    fn of(finding: &'a Finding<'a>) -> Option<Self> {
+        let Finding { row, context, expected, .. } = finding;
+        let expected = (*expected)?;
+        Some(Self {
+            name: row.name,
+            shape: &expected.shape,
+            expected: &expected.data,
+            candidate: &context.candidate.get(row.name)?.data,
+            bounds: context.bounds.get(&row.name)?,
+            finding,
+            chain: context.chain.as_ref()?,
+        })
+    }
+
+    /// The elements outside of their bounds.
+    pub(crate) fn outside(&self) -> Vec<usize> {
+        let within =
+            |&i: &usize| crate::judge::within(self.expected[i], self.candidate[i], self.bounds[i]);
+        (0..self.candidate.len()).filter(|i| !within(i)).collect()
+    }
+}

@@ -1,0 +1,162 @@
+//! The largest difference that rounding can explain, element by element: a running error analysis
+//! along the chain of operations.
+//!
+//! Both dumps computed each tensor by the same operation from their own inputs, so that
+//!
+//! ```text
+//! |candidate − reference| ≤ rounding of the operation in both + |operation(candidate's inputs) −
+//!                           operation(reference's inputs)|
+//! ```
+//!
+//! and the second part follows from how far the inputs lie apart. That distance is never more than
+//! what the inputs' own bounds allow, and nearly always far less; since both dumps are at hand, the
+//! distance itself is what is carried on, wherever it lies within its bound. So errors add along the
+//! chain as they are, not as the worst case has them, and a mistake of 10⁻⁵ in the last layer is
+//! found behind a first layer whose bound is 10⁻³. Where one of the dumps doesn't hold an input, or
+//! the input is out of bounds, the bound is carried on: a wrong tensor doesn't excuse what is made
+//! of it.
+
+use std::collections::HashMap;
+
+use tensor::{Dump, TensorName};
+
+use super::rounding::Rounding;
+use crate::chain::operation::Rule;
+use crate::chain::output::Logits;
+use crate::chain::{Chain, Errors, is_given};
+
+/// The bounds of all tensors that one can be derived for.
+pub(crate) struct Bounds {
+    /// What each element may differ by.
+    pub(crate) allowed: Errors,
+    /// What the next operation has to expect: how far each element does differ where that is
+    /// allowed, and what is allowed where it isn't, or isn't known.
+    carried: Errors,
+}
+
+impl Bounds {
+    /// The bounds of a candidate that is compared with the reference that `chain` is made of.
+    ///
+    /// `start` is what the parameters may be apart before the step: those of a later step of a run,
+    /// in which each of the two went its own way.
+    pub(crate) fn derive(
+        chain: &Chain<'_>,
+        candidate: &Dump,
+        rounding: &Rounding,
+        start: &Errors,
+    ) -> Self {
+        let mut bounds = Self { allowed: HashMap::new(), carried: HashMap::new() };
+        for name in chain.names() {
+            let allowed = start.get(&name).cloned().or_else(|| bounds.of(name, chain, rounding));
+            let Some(allowed) = allowed else { continue };
+            let carried = bounds.carry(name, &allowed, chain, candidate, rounding);
+            bounds.allowed.insert(name, allowed);
+            bounds.carried.insert(name, carried);
+        }
+        bounds
+    }
+
+    fn carry(
+        &self,
+        name: TensorName,
+        allowed: &[f64],
+        chain: &Chain<'_>,
+        candidate: &Dump,
+        rounding: &Rounding,
+    ) -> Vec<f64> {
+        let found = candidate
+            .get(name)
+            .filter(|found| found.data.len() == allowed.len() && chain.is_given_by_reference(name));
+        let (Some(found), Some(reference)) = (found, chain.get(name)) else {
+            return allowed.to_vec();
+        };
+        // The `p` that dz is made of may be another than the one that is dumped: a fused kernel's,
+        // or exp(log_softmax). It is as exact, but not equal.
+        let recomputed = match name {
+            TensorName::P => self.output_errors(chain, None, rounding),
+            _ => None,
+        };
+        let recomputed = recomputed.unwrap_or_else(|| vec![0.0; allowed.len()]);
+        // ANCHOR: carry
+        let distance = found.data.iter().zip(reference).map(|(c, r)| (c - r).abs());
+        // `min` takes the bound where the distance is NaN.
+        let carried = distance.zip(allowed).zip(recomputed);
+        carried.map(|((distance, &allowed), own)| (distance + own).min(allowed)).collect()
+        // ANCHOR_END: carry
+    }
+
+    /// The bound of `p` when the last `z` is as far off as `errors` say, or not at all.
+    fn output_errors(
+        &self,
+        chain: &Chain<'_>,
+        errors: Option<&[f64]>,
+        rounding: &Rounding,
+    ) -> Option<Vec<f64>> {
+        let z = chain.get(TensorName::Z(chain.layers()))?;
+        let exact = vec![0.0; z.len()];
+        let logits = Logits { z, errors: errors.unwrap_or(&exact), classes: chain.outputs() };
+        let each = chain.losses().into_iter().map(|loss| logits.output_errors(loss, rounding));
+        each.reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.max(b)).collect())
+    }
+
+    /// The bound of one tensor from what the tensors before it carry on.
+    fn of(&self, name: TensorName, chain: &Chain<'_>, rounding: &Rounding) -> Option<Vec<f64>> {
+        if is_given(name) {
+            // Both dumps carry the same f32 values or did not start from the same inputs.
+            return Some(vec![0.0; chain.get(name)?.len()]);
+        }
+        let operation = chain.operation(name)?;
+        // Values, and what they carry on; of the mask, which side of zero z may be on.
+        let inputs: Vec<(&[f64], &[f64])> = operation
+            .inputs
+            .iter()
+            .map(|&input| {
+                let is_mask = matches!((name, input), (TensorName::Dz(_), TensorName::Z(_)));
+                let errors = if is_mask { &self.allowed } else { &self.carried };
+                Some((chain.read(&operation, input)?, &errors.get(&input)?[..]))
+            })
+            .collect::<Option<_>>()?;
+        Some(match operation.rule {
+            // ANCHOR: sums
+            Rule::Sum(sum) if sum.right.is_some() => {
+                let product = chain.product(&operation, Some(&self.carried))?;
+                let relative = sum.relative(product.length, rounding);
+                let mut bound = product.errors(relative, rounding.tiny());
+                if let Some((bias, errors)) = inputs.last().filter(|_| sum.biased) {
+                    // Some add b to the sum of products, others begin it with b.
+                    let gamma = rounding.product_sum(sum.roundings(product.length));
+                    let each = bias.iter().zip(*errors).map(|(b, d)| d + gamma * (b.abs() + d));
+                    let each: Vec<f64> = each.collect();
+                    bound.iter_mut().zip(each.iter().cycle()).for_each(|(all, b)| *all += b);
+                }
+                bound
+            }
+            // ANCHOR_END: sums
+            Rule::Sum(sum) => {
+                let mut bound = vec![0.0; chain.shape(name)?[0]];
+                let gamma = sum.relative(chain.batch(), rounding);
+                let outputs = bound.len().max(1);
+                for (i, (x, d)) in inputs[0].0.iter().zip(inputs[0].1).enumerate() {
+                    bound[i % outputs] += d + gamma * (x.abs() + d) + rounding.tiny();
+                }
+                bound
+            }
+            Rule::Elementwise(rule) => {
+                let element = |i: usize| {
+                    let at = |&(values, errors): &(&[f64], &[f64])| (values[i], errors[i]);
+                    let at = [at(&inputs[0]), inputs.last().map_or((0.0, 0.0), at)];
+                    (rule.error)(&at, chain.settings(), rounding)
+                };
+                (0..inputs[0].0.len()).map(element).collect()
+            }
+            Rule::Output => self.output_errors(chain, Some(inputs[0].1), rounding)?,
+            Rule::Loss => {
+                let (z, errors) = inputs[0];
+                let logits = Logits { z, errors, classes: chain.outputs() };
+                let losses = chain.losses().into_iter();
+                let each = losses.map(|loss| logits.loss_error(loss, inputs[1].0, rounding));
+                vec![each.reduce(f64::max)?]
+            }
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! The judgement of each tensor: how far it may be off by rounding, and whether it is wrong by itself or has
+//! inherited the difference.
+
+pub(crate) mod bounds;
+mod compare;
+mod levels;
+mod moved_factor;
+mod order;
+mod own;
+pub(crate) mod rounding;
+mod run;
+
+pub use compare::{Comparison, Deviation, Row, Verdict, compare};
+pub(crate) use compare::{Context, index, number, within};
+pub use levels::{Candidate, compare_levels};
+pub(crate) use levels::{Cell, names, titles};
+pub use moved_factor::moved_back;
+pub(crate) use order::File;
+pub(crate) use own::recomputed;
+pub use own::{Judgement, judge, judge_after};
+pub(crate) use run::allowed_at;
+pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};

@@ -1,0 +1,68 @@
+//! The factor 1/B, applied to the gradients of the parameters rather than to `dz`.
+//!
+//! By this project's definition `dzL = (p - y) / B`. Much public code leaves 1/B out there and divides each
+//! `dw` and `db` by B instead: every `dz` and `da` is B times as large, and the training step is the same.
+
+use std::borrow::Cow;
+
+use tensor::{Dump, TensorName};
+
+use super::compare::{Verdict, within};
+use super::own;
+use crate::chain::{Chain, count};
+
+/// The dump with 1/B moved back to `dz`, and a sentence that says so, if the dump applies the factor to
+/// the gradients of the parameters; otherwise the dump itself.
+#[must_use]
+pub fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
+    match moved(dump, scale_tolerance) {
+        Some((moved, note)) => (Cow::Owned(moved), Some(note)),
+        None => (Cow::Borrowed(dump), None),
+    }
+}
+
+fn moved(dump: &Dump, scale_tolerance: f64) -> Option<(Dump, String)> {
+    let chain = Chain::of(dump, dump.header.loss)?;
+    let factor = count(chain.batch());
+    let last = TensorName::Dz(chain.layers());
+    let held = dump.get(last)?;
+    let expected = chain.compute(last)?;
+    // A coarse look before the whole dump is judged.
+    let largest = expected.iter().fold(0.0_f64, |all, dz| all.max(dz.abs()));
+    let is_scaled = factor > 1.0
+        && largest > 0.0
+        && largest.is_finite()
+        && held.data.len() == expected.len()
+        && held
+            .data
+            .iter()
+            .zip(&expected)
+            .all(|(&c, &e)| within(factor * e, c, 1e-2 * factor * largest));
+    if !is_scaled {
+        return None;
+    }
+    let mut moved = dump.clone();
+    let is_scaled = |name| matches!(name, TensorName::Dz(_) | TensorName::Da(_));
+    for tensor in moved.tensors.iter_mut().filter(|tensor| is_scaled(tensor.name)) {
+        tensor.data.iter_mut().for_each(|value| *value /= factor);
+    }
+    let judged = own::judge_with(&moved, None, &[], scale_tolerance);
+    // `db` may be wrong by itself, and is then reported against the right `dz`.
+    let is_compared = |name| is_scaled(name) || matches!(name, TensorName::Dw(_));
+    let right = judged
+        .rows
+        .iter()
+        .filter(|row| is_compared(row.name))
+        .all(|row| !row.verdict.is_mismatch());
+    let confirmed = |row: &super::compare::Row| {
+        matches!(row.name, TensorName::Dw(_)) && row.verdict == Verdict::Ok
+    };
+    (right && judged.rows.iter().any(confirmed)).then(|| {
+        let note = format!(
+            "every dz and da is B = {factor} times what this network defines, and every dw is right: \
+             1/B is applied to the gradients of the parameters instead of to {last}. The training step is \
+             the same; dz and da are compared with 1/B moved back"
+        );
+        (moved, note)
+    })
+}

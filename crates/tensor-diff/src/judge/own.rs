@@ -1,0 +1,257 @@
+//! Judgement of a dump by itself: each operation is recomputed in `float64` from the dump's *own*
+//! inputs, and the result has to match the dump's tensor, within the rounding of that one
+//! operation.
+//!
+//! That needs no reference, works for any step, and finds a fault after an earlier one, because a
+//! wrong input makes the right result wrong in the same way. It can't find a fault in the inputs of a
+//! step, the batch and the parameters, unless the previous step shows what they should be.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Serialize;
+use tensor::{Dump, DumpedTensor, Loss, TensorName};
+
+use super::bounds::Bounds;
+use super::compare::{Context, Deviation, Row, Verdict, declares_absent, deviation};
+use super::moved_factor::moved_back;
+use super::order::{self, File};
+use super::rounding::Rounding;
+use crate::chain::{self, Chain, Errors, is_given};
+use crate::finding::{Divergence, Finding};
+
+/// What a dump's own tensors say of each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// One row for each tensor of the network, in the order of computation, then what the network
+    /// doesn't have. Errors are the distance to what the operation makes of the dump's own inputs.
+    #[serde(rename = "tensors")]
+    pub rows: Vec<Row>,
+    /// The first operation whose result is wrong by itself, and what it is likely to mean.
+    pub first_fault: Option<Divergence>,
+    /// What a reader has to know about the comparison: that a factor was moved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What all bounds were multiplied by.
+    #[serde(skip)]
+    pub scale_tolerance: f64,
+}
+
+impl Judgement {
+    /// Whether nothing is wrong by itself, and something was recomputed.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.first_fault.is_none() && self.count(Verdict::Ok) > 0
+    }
+
+    /// The number of rows with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    }
+
+    /// The number of rows that are mismatches.
+    #[must_use]
+    pub fn faults(&self) -> usize {
+        self.rows.iter().filter(|row| row.verdict.is_mismatch()).count()
+    }
+
+    /// The row of that tensor.
+    #[must_use]
+    pub fn row(&self, name: TensorName) -> Option<&Row> {
+        self.rows.iter().find(|row| row.name == name)
+    }
+}
+
+/// Judges a dump by itself; every bound is multiplied by `scale_tolerance`.
+#[must_use]
+pub fn judge(candidate: &Dump, scale_tolerance: f64) -> Judgement {
+    judge_after(candidate, None, scale_tolerance)
+}
+
+/// Judges a step of a run by itself and by the step before it, which left the parameters that this
+/// one starts from.
+#[must_use]
+pub fn judge_after(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
+    judge_between(candidate, before, &[], scale_tolerance)
+}
+
+/// Judges the step at `at` of a run by itself, by the step before it, and read by those after it.
+pub(crate) fn judge_step(run: &[Dump], at: usize, scale_tolerance: f64) -> Judgement {
+    let before = at.checked_sub(1).and_then(|before| run.get(before));
+    judge_between(&run[at], before, &run[at + 1..], scale_tolerance)
+}
+
+fn judge_between(
+    candidate: &Dump,
+    before: Option<&Dump>,
+    later: &[Dump],
+    scale_tolerance: f64,
+) -> Judgement {
+    let candidate = with_loss(candidate, before, scale_tolerance);
+    let (candidate, note) = moved_back(&candidate, scale_tolerance);
+    let judged = judge_with(&candidate, before, later, scale_tolerance);
+    Judgement { warnings: note.into_iter().collect(), ..judged }
+}
+
+/// The dump itself where it names its loss, else with whichever loss explains the most.
+fn with_loss<'a>(
+    candidate: &'a Dump,
+    before: Option<&Dump>,
+    scale_tolerance: f64,
+) -> Cow<'a, Dump> {
+    if candidate.header.loss.is_some() {
+        return Cow::Borrowed(candidate);
+    }
+    let named = Loss::ALL.iter().map(|&loss| {
+        let mut named = candidate.clone();
+        named.header.loss = Some(loss);
+        named
+    });
+    let faults = |named: &Dump| judge_with(named, before, &[], scale_tolerance).faults();
+    named.min_by_key(faults).map_or(Cow::Borrowed(candidate), Cow::Owned)
+}
+
+/// What each tensor should be by the dump itself, and what each element may be off.
+pub(crate) fn recomputed(
+    candidate: &Dump,
+    before: Option<&Dump>,
+    scale_tolerance: f64,
+) -> (Vec<DumpedTensor>, Errors) {
+    let candidate = with_loss(candidate, before, scale_tolerance);
+    let context = context(&candidate, scale_tolerance);
+    let names = chain::names(chain::layers(&candidate));
+    let values = names.into_iter().filter_map(|name| recompute(name, &context, before)).collect();
+    (values, context.bounds)
+}
+
+fn context(candidate: &Dump, scale_tolerance: f64) -> Context<'_> {
+    let chain = Chain::of(candidate, candidate.header.loss);
+    let rounding = Rounding::of_one(&candidate.header);
+    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
+        Bounds::derive(chain, candidate, &rounding, &Errors::new()).allowed
+    });
+    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+    let expected = chain::names(chain::layers(candidate));
+    let misplaced = order::misplaced(File::Candidate, candidate, &expected);
+    Context { reference: candidate, candidate, chain, bounds, misplaced }
+}
+
+pub(crate) fn judge_with(
+    candidate: &Dump,
+    before: Option<&Dump>,
+    later: &[Dump],
+    scale_tolerance: f64,
+) -> Judgement {
+    let context = context(candidate, scale_tolerance);
+    let expected = chain::names(chain::layers(candidate));
+    let known: HashSet<TensorName> = expected.iter().copied().collect();
+    let mut names = expected;
+    names.extend(candidate.tensors.iter().map(|tensor| tensor.name).filter(|n| !known.contains(n)));
+    let mut first_fault = None;
+    let mut rows = Vec::with_capacity(names.len());
+    for name in names {
+        let recomputed = recompute(name, &context, before);
+        let row = row(name, &context, &known, recomputed.as_ref());
+        if row.verdict.is_mismatch() && first_fault.is_none() {
+            let (row, context, expected) = (&row, &context, recomputed.as_ref());
+            let finding = Finding { row, context, expected, before, later, compared: None };
+            first_fault = Some(finding.read());
+        }
+        rows.push(row);
+    }
+    Judgement { rows, first_fault, warnings: Vec::new(), scale_tolerance }
+}
+
+// ANCHOR: recompute
+/// What a tensor should be, by the dump itself, or by the step before it for its parameters.
+fn recompute(
+    name: TensorName,
+    context: &Context<'_>,
+    before: Option<&Dump>,
+) -> Option<DumpedTensor> {
+    let left = |next: TensorName| before?.get(next).map(|left| left.data.clone());
+    let data = match name {
+        TensorName::W(layer) => left(TensorName::WNext(layer))?,
+        TensorName::B(layer) => left(TensorName::BNext(layer))?,
+        _ => context.chain.as_ref()?.compute(name)?,
+    };
+    let shape = context.chain.as_ref()?.shape(name)?;
+    (shape.iter().product::<usize>() == data.len()).then_some(DumpedTensor { name, shape, data })
+}
+// ANCHOR_END: recompute
+
+fn row(
+    name: TensorName,
+    context: &Context<'_>,
+    known: &HashSet<TensorName>,
+    recomputed: Option<&DumpedTensor>,
+) -> Row {
+    let found = context.candidate.get(name);
+    let shape = found.or(recomputed).map(|tensor| tensor.shape.clone());
+    let row = |verdict, deviation: Option<Deviation>| Row {
+        name,
+        shape: shape.clone(),
+        deviation,
+        verdict,
+    };
+    if !known.contains(&name) {
+        return row(Verdict::Unexpected, None);
+    }
+    let Some(found) = found else {
+        let declared = declares_absent(context.candidate, name);
+        return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing }, None);
+    };
+    let right_shape = context.chain.as_ref().and_then(|chain| chain.shape(name));
+    if right_shape.is_some_and(|shape| shape != found.shape) {
+        return row(Verdict::Shape, None);
+    }
+    let nan = found.data.iter().any(|value| value.is_nan());
+    let infinite = found.data.iter().any(|value| value.is_infinite());
+    let misplaced = context.misplaced.iter().any(|misplaced| misplaced.name == name);
+    let Some(recomputed) = recomputed else {
+        let verdict = match () {
+            () if nan => Verdict::Nan,
+            () if infinite => Verdict::Infinite,
+            () if misplaced => Verdict::Order,
+            () if is_given(name) => Verdict::Given,
+            () => Verdict::NoBound,
+        };
+        return row(verdict, None);
+    };
+    let none = vec![f64::NAN; found.data.len()];
+    let mut bounds = context.bounds.get(&name).unwrap_or(&none).clone();
+    let mut recomputed = recomputed.clone();
+    let inherited = !inputs_are_finite(name, context);
+    if inherited {
+        // What is made of NaN can't be judged; the rest of the tensor can.
+        let elements = recomputed.data.iter_mut().zip(&mut bounds).zip(&found.data);
+        for ((expected, bound), &value) in elements {
+            if !expected.is_finite() || !bound.is_finite() || !value.is_finite() {
+                (*expected, *bound) = (value, f64::INFINITY);
+            }
+        }
+    }
+    let deviation = deviation(&recomputed, found, &bounds);
+    let verdict = match () {
+        () if inherited && deviation.outside == 0 && (nan || infinite) => Verdict::Inherited,
+        () if nan && !inherited => Verdict::Nan,
+        () if infinite && !inherited => Verdict::Infinite,
+        () if !inherited && !bounds.iter().all(|bound| bound.is_finite()) => Verdict::NoBound,
+        () if !inherited && deviation.outside > 0 => Verdict::Differs,
+        () if deviation.ratio > 1.0 => Verdict::Differs,
+        () if misplaced => Verdict::Order,
+        () => Verdict::Ok,
+    };
+    row(verdict, Some(deviation))
+}
+
+/// Whether everything that the operation reads is finite.
+fn inputs_are_finite(name: TensorName, context: &Context<'_>) -> bool {
+    let Some(chain) = &context.chain else { return true };
+    chain.operation(name).is_none_or(|operation| {
+        operation.inputs.iter().all(|&input| {
+            chain.get(input).is_none_or(|data| data.iter().all(|value| value.is_finite()))
+        })
+    })
+}

@@ -1,0 +1,105 @@
+//! What was found, as a page: one file, which loads nothing.
+//!
+//! ```text
+//! evidence    each tensor with what it should be and what it may be off
+//!    |
+//! cells       as many of its elements as a page can hold, the extremes among them
+//! status      what became of it, for every drawing
+//! chain       the drawing of the computation
+//! histogram   error against bound
+//! derivation  where the bound comes from, in a sentence
+//! section     all of that for one tensor
+//! pair        and for one candidate
+//! matrix      tensors and levels, tensors and steps
+//! ```
+
+mod cells;
+mod chain;
+mod derivation;
+mod evidence;
+mod histogram;
+mod matrix;
+mod pair;
+mod section;
+mod status;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use page::Page;
+use serde::Serialize;
+use tensor::Dump;
+
+use crate::judge::moved_back;
+use crate::judge::{Candidate, titles};
+
+/// The most elements of a tensor that are drawn where there is one candidate: a first layer of 30
+/// units on MNIST has fewer.
+const CELLS: usize = 24_576;
+/// The fewest, however many candidates share a page.
+const FEWEST_CELLS: usize = 512;
+
+const PAGE: Page<'static> = Page {
+    template: include_str!("page.html"),
+    style: include_str!("page.css"),
+    script: concat!(include_str!("maps.js"), include_str!("pictures.js"), include_str!("page.js")),
+};
+
+/// The whole page.
+#[derive(Serialize)]
+struct Content {
+    right: bool,
+    headline: String,
+    /// Tensors down and levels across, where there are several candidates.
+    levels: Option<matrix::Matrix>,
+    pairs: Vec<pair::Pair>,
+}
+
+/// Writes what was found as an HTML page that needs nothing beside it: of one candidate by itself
+/// or against a reference, or of several. `found` of a candidate that is judged alone has no
+/// comparisons. Of a run the first step with a fault is shown whole, or the last.
+///
+/// # Errors
+/// When `out` can't be written.
+pub fn write_page(
+    out: &mut dyn Write,
+    reference: Option<(&Path, &[Dump])>,
+    candidates: &[Candidate<'_>],
+    scale_tolerance: f64,
+) -> io::Result<()> {
+    let cells = (CELLS / candidates.len().max(1)).max(FEWEST_CELLS);
+    let titles = titles(candidates);
+    let moved = |run: &[Dump]| -> Vec<Dump> {
+        run.iter().map(|dump| moved_back(dump, scale_tolerance).0.into_owned()).collect()
+    };
+    let reference_run = reference.map(|(path, run)| (path, moved(run)));
+    let reference = reference_run.as_ref().map(|(path, run)| (*path, &run[..]));
+    let runs: Vec<Vec<Dump>> = candidates.iter().map(|one| moved(one.run)).collect();
+    let candidates: Vec<Candidate<'_>> =
+        candidates.iter().zip(&runs).map(|(one, run)| Candidate { run, ..one.clone() }).collect();
+    let candidates = &candidates[..];
+    let mut data = pair::Data::default();
+    let pairs: Vec<pair::Pair> = candidates
+        .iter()
+        .zip(&titles)
+        .enumerate()
+        .map(|(n, (candidate, title))| {
+            let subject = pair::Subject { n, title, reference, candidate, scale_tolerance };
+            pair::pair(&subject, cells, &mut data)
+        })
+        .collect();
+    let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
+    let (headline, levels) = match (&pairs[..], reference) {
+        ([pair], _) => (pair.headline.clone(), None),
+        (_, reference) => {
+            let of = reference
+                .map_or_else(String::new, |(path, _)| format!(" with {}", host::shown(path)));
+            let headline = format!("{agreeing} of {} agree{of}", candidates.len());
+            (headline, Some(matrix::levels(candidates, &titles)))
+        }
+    };
+    let right = agreeing == candidates.len();
+    let content = Content { right, headline, levels, pairs };
+    let page = PAGE.render(&content.headline, &content, &data).map_err(io::Error::other)?;
+    out.write_all(page.as_bytes())
+}

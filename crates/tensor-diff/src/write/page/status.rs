@@ -1,0 +1,83 @@
+//! What became of each tensor, in words that every drawing shares.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use tensor::TensorName;
+
+use crate::chain;
+use crate::chain::operation::operation;
+use crate::judge::Step;
+use crate::judge::{Row, Verdict};
+
+/// What became of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    /// Given to the step.
+    Given,
+    /// As it should be.
+    Right,
+    /// The first that isn't.
+    First,
+    /// Wrong by its own fault, behind the first.
+    Fault,
+    /// Wrong because of what it was made of.
+    Inherited,
+    /// Never in memory.
+    Absent,
+}
+
+impl Status {
+    /// One character, so that nothing depends on colour.
+    pub(crate) const fn mark(self) -> &'static str {
+        match self {
+            Self::Given => "·",
+            Self::Right => "✓",
+            Self::First => "✗✗",
+            Self::Fault => "✗",
+            Self::Inherited => "↳",
+            Self::Absent => "∅",
+        }
+    }
+}
+
+/// The rows that a page shows of a step: against the reference where there is one.
+pub(crate) fn rows(step: &Step) -> &[Row] {
+    step.comparison.as_ref().map_or(&step.own.rows, |comparison| &comparison.rows)
+}
+
+/// What became of each tensor in a step.
+pub(crate) fn of(step: &Step) -> HashMap<TensorName, Status> {
+    let first = step.first_fault().map(|fault| fault.tensor);
+    let rows = rows(step);
+    let layers = rows.iter().map(|row| if let TensorName::Z(l) = row.name { l } else { 0 });
+    let layers = layers.max().unwrap_or(0);
+    let mut all = HashMap::new();
+    for row in rows {
+        // Right for what it was made of, which was wrong: without a reference nothing else says so.
+        let inputs = operation(row.name, layers, None).map(|operation| operation.inputs);
+        let made_of_wrong = step.comparison.is_none()
+            && inputs.is_some_and(|inputs| {
+                let wrong = [Status::First, Status::Fault, Status::Inherited];
+                inputs.iter().any(|input| all.get(input).is_some_and(|s| wrong.contains(s)))
+            });
+        let own = match &step.comparison {
+            Some(comparison) => comparison.is_own_fault(row.name),
+            None => row.verdict.is_mismatch().then_some(true),
+        };
+        let status = match row.verdict {
+            _ if first == Some(row.name) => Status::First,
+            Verdict::NotMaterialised => Status::Absent,
+            Verdict::Inherited => Status::Inherited,
+            Verdict::Ok if own == Some(true) => Status::Fault,
+            Verdict::Ok | Verdict::Given if chain::is_given(row.name) => Status::Given,
+            Verdict::Ok | Verdict::Given if made_of_wrong => Status::Inherited,
+            Verdict::Ok | Verdict::Given => Status::Right,
+            _ if own == Some(false) => Status::Inherited,
+            _ => Status::Fault,
+        };
+        all.insert(row.name, status);
+    }
+    all
+}
