@@ -133,6 +133,10 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
         outputs::check(&outputs)?;
     }
     let mut step = u64::from(args.step);
+    let steps =
+        Steps { before: args.step as usize, dumped: args.steps.unwrap_or(1), fused: args.fused };
+    let check_length =
+        |preset: &Preset| needs::of_run(&preset.network, steps.dumped, args.inputs_only);
     let inputs = match &args.inputs {
         Some(path) => {
             let run = Dump::read_run(path)?;
@@ -153,9 +157,11 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
                     host::shown(path)
                 )));
             }
+            check_length(&preset)?;
             inputs
         }
         None if preset.kind == PresetKind::Fixture => {
+            check_length(&preset)?;
             needs::of_dump(&preset, usize::MAX)?;
             let mut inputs = Inputs::fixture(&preset);
             if let Some(path) = &args.load {
@@ -164,6 +170,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             inputs
         }
         None => {
+            check_length(&preset)?;
             needs::of_dump(&preset, preset.samples.min(Counts::ALL.train))?;
             let parameters = start_from(args.load.as_deref(), &preset)?;
             let counts = Counts { train: preset.samples, test: 1 };
@@ -176,13 +183,10 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     let mut header = dump::header(P::NAME, &device, &preset, step);
     header.dtype = P::dtype(&args.options);
     header.steps = args.steps.map(|steps| steps as u64);
-    let steps =
-        Steps { before: args.step as usize, dumped: args.steps.unwrap_or(1), fused: args.fused };
     if !computes {
         let run = [dump::inputs_only(header, &preset, &inputs)];
         return if says { Ok(Dump::write_run(&run, &args.out)?) } else { Ok(()) };
     }
-    needs::of_run(&preset.network, steps.dumped, args.inputs_only)?;
     P::on_each(&args.options, &preset.network, &|level| {
         Dump::write_each(&level.place().file(&args.out), |write| {
             let dumped = if args.inputs_only { dump::inputs_into } else { dump::run_into };
