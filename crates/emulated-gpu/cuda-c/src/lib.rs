@@ -61,7 +61,7 @@
 //! launches, classes, destructors, inheritance, virtual functions, alias templates, variadic templates,
 //! lambdas, exceptions, `new`, the C++ library, function pointers, bit fields, static variables in
 //! functions, declarations in conditions, range-based `for`, structured bindings, textures and
-//! surfaces, `cuComplex.h`, cuRAND.
+//! surfaces, `cuComplex.h`, cuRAND, FP4 and FP6.
 //!
 //! Calls are inlined. A recursive function and a `__noinline__` one stay a call in the PTX.
 

@@ -9,6 +9,13 @@ pub(crate) const COMPLEX: &str =
 pub(crate) const RANDOM: &str =
     "random number generators aren't supported: keep a counter in a variable, and hash it";
 
+/// What to write in place of cuda_fp4.h and cuda_fp6.h.
+pub(crate) const NARROW_FLOATS: &str =
+    "FP4 and FP6 aren't supported: the narrowest types of floats are those of cuda_fp8.h";
+/// What to write in place of thrust, CUB, libcu++ and the like.
+pub(crate) const COLLECTIVES: &str =
+    "write what is needed of it with __shfl_*_sync, atomics and shared memory";
+
 /// A function or a type of CUDA that isn't supported: what to write instead.
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
@@ -26,6 +33,7 @@ pub(crate) fn refused(name: &str) -> Option<&'static str> {
             COMPLEX
         }
         _ if begins(&["curand"]) => RANDOM,
+        _ if begins(&["__nv_fp4", "__nv_fp6"]) => NARROW_FLOATS,
         _ if begins(&["cuda"]) => {
             "this is host code: only `__global__` and `__device__` functions are compiled"
         }

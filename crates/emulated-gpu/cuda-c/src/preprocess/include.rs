@@ -4,7 +4,7 @@ use super::Preprocessor;
 use crate::diagnostic::Problem;
 use crate::lex::{Token, TokenKind};
 use crate::source::Span;
-use crate::unsupported::{COMPLEX, RANDOM, TEXTURES};
+use crate::unsupported::{COLLECTIVES, COMPLEX, NARROW_FLOATS, RANDOM, TEXTURES};
 
 /// Includes nest at most as deep.
 const DEEPEST: usize = 32;
@@ -100,11 +100,16 @@ impl Preprocessor<'_> {
         let problem = Problem::new(place, format!("`{name}` isn't found"));
         let not_built = |help| Problem::new(place, format!("`{name}` isn't built in")).help(help);
         self.error(match name.split('/').next().unwrap_or_default() {
-            "thrust" | "cub" | "cuda" | "cute" | "cutlass" | "cuda_pipeline.h"
-            | "cuda_awbarrier.h" => not_built(
-                "write what is needed of it with __shfl_*_sync, atomics and shared memory",
-            ),
+            "thrust" | "cub" | "cuda" | "cute" | "cutlass" | "cooperative_groups" => {
+                not_built(COLLECTIVES)
+            }
+            header
+                if header.starts_with("cuda_pipeline") || header.starts_with("cuda_awbarrier") =>
+            {
+                not_built(COLLECTIVES)
+            }
             "cuComplex.h" => not_built(COMPLEX),
+            "cuda_fp4.h" | "cuda_fp6.h" => not_built(NARROW_FLOATS),
             header if header.starts_with("curand") => not_built(RANDOM),
             header if header.starts_with("texture_") || header.starts_with("surface_") => {
                 not_built(TEXTURES)
