@@ -45,8 +45,9 @@ impl From<Rejection> for Refused {
 /// ```
 ///
 /// ```compile_fail,E0521
-/// fn keep(door: &emulated_blas::Door) {
-///     let kept: &'static emulated_blas::Door = door;
+/// fn keep(_: &'static emulated_blas::Door) {}
+/// fn work(door: &emulated_blas::Door) {
+///     keep(door);
 /// }
 /// ```
 #[derive(Debug)]
