@@ -1,7 +1,7 @@
 //! The nodes of a graph by handle, and the edges between them in both directions, so that no call that
 //! concerns one node looks at all of them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
@@ -12,10 +12,10 @@ use crate::abi::registry::fresh;
 pub(crate) struct Node<C> {
     pub(crate) handle: Handle,
     pub(crate) content: C,
-    /// The nodes that come before it.
-    after: Vec<Handle>,
-    /// The nodes that come after it.
-    dependents: BTreeSet<Handle>,
+    /// The nodes that come before it, by the ordinals of the edges.
+    after: BTreeMap<u64, Handle>,
+    /// The nodes that come after it, and the ordinals of the edges.
+    dependents: BTreeMap<Handle, u64>,
     /// The pointers that were handed out with its parameters, which stay until the next time.
     pub(crate) pointers: Vec<usize>,
     /// What the program has said of a kernel that changes nothing here.
@@ -23,19 +23,20 @@ pub(crate) struct Node<C> {
 }
 
 impl<C> Node<C> {
-    fn new(handle: Handle, content: C, after: Vec<Handle>) -> Self {
-        let (dependents, pointers, hints) = (BTreeSet::new(), Vec::new(), HashMap::new());
+    fn new(handle: Handle, content: C) -> Self {
+        let (after, dependents) = (BTreeMap::new(), BTreeMap::new());
+        let (pointers, hints) = (Vec::new(), HashMap::new());
         Self { handle, content, after, dependents, pointers, hints }
     }
 
     /// The nodes that come before it, in the order in which the edges were added.
-    pub(crate) fn after(&self) -> &[Handle] {
-        &self.after
+    pub(crate) fn after(&self) -> impl ExactSizeIterator<Item = Handle> + '_ {
+        self.after.values().copied()
     }
 
     /// The nodes that come after it, in the order in which they were added.
     pub(crate) fn dependents(&self) -> impl Iterator<Item = Handle> + '_ {
-        self.dependents.iter().copied()
+        self.dependents.keys().copied()
     }
 }
 
@@ -43,13 +44,15 @@ impl<C> Node<C> {
 #[derive(Debug)]
 pub(crate) struct Nodes<C> {
     nodes: BTreeMap<Handle, Node<C>>,
+    /// The ordinal of the next edge.
+    next_edge: u64,
     /// Every edge leads from an older node to a newer one, so that one more of that kind closes no circle.
     is_ascending: bool,
 }
 
 impl<C> Default for Nodes<C> {
     fn default() -> Self {
-        Self { nodes: BTreeMap::new(), is_ascending: true }
+        Self { nodes: BTreeMap::new(), next_edge: 0, is_ascending: true }
     }
 }
 
@@ -87,27 +90,27 @@ impl<C: Clone> Nodes<C> {
         if !self.have(after) {
             return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
         }
-        let mut seen = HashSet::with_capacity(after.len());
-        let unique: Vec<_> = after.iter().copied().filter(|before| seen.insert(*before)).collect();
         let handle = fresh();
-        for before in &unique {
-            self.get_mut(*before)?.dependents.insert(handle);
+        self.nodes.insert(handle, Node::new(handle, content));
+        for before in after {
+            if !self.get(*before)?.dependents.contains_key(&handle) {
+                self.insert_edge(*before, handle)?;
+            }
         }
-        self.nodes.insert(handle, Node::new(handle, content, unique));
         Ok(handle)
     }
 
     /// Takes a node out, with its edges.
     pub(crate) fn remove(&mut self, node: Handle) -> Option<Node<C>> {
         let gone = self.nodes.remove(&node)?;
-        for before in &gone.after {
+        for before in gone.after.values() {
             if let Some(before) = self.nodes.get_mut(before) {
                 before.dependents.remove(&node);
             }
         }
-        for behind in &gone.dependents {
+        for (behind, edge) in &gone.dependents {
             if let Some(behind) = self.nodes.get_mut(behind) {
-                behind.after.retain(|before| *before != node);
+                behind.after.remove(edge);
             }
         }
         Some(gone)
@@ -127,9 +130,18 @@ impl<C: Clone> Nodes<C> {
         if !(ascends && self.is_ascending) && self.leads(behind, before)? {
             return Err(Code::INVALID_VALUE.because("the edge would close a circle"));
         }
-        self.get_mut(before)?.dependents.insert(behind);
-        self.get_mut(behind)?.after.push(before);
+        self.insert_edge(before, behind)?;
         self.is_ascending &= ascends;
+        Ok(())
+    }
+
+    /// # Errors
+    /// `INVALID_VALUE` when one of the two is not in this graph.
+    fn insert_edge(&mut self, before: Handle, behind: Handle) -> Result {
+        let edge = self.next_edge;
+        self.next_edge += 1;
+        self.get_mut(before)?.dependents.insert(behind, edge);
+        self.get_mut(behind)?.after.insert(edge, before);
         Ok(())
     }
 
@@ -141,8 +153,9 @@ impl<C: Clone> Nodes<C> {
         if !self.has_edge(before, behind)? {
             return Err(Code::INVALID_VALUE.because("there is no such edge"));
         }
-        self.get_mut(before)?.dependents.remove(&behind);
-        self.get_mut(behind)?.after.retain(|other| *other != before);
+        if let Some(edge) = self.get_mut(before)?.dependents.remove(&behind) {
+            self.get_mut(behind)?.after.remove(&edge);
+        }
         Ok(())
     }
 
@@ -151,7 +164,7 @@ impl<C: Clone> Nodes<C> {
             return Err(no_edge());
         }
         let before = self.nodes.get(&before).ok_or_else(no_edge)?;
-        Ok(before.dependents.contains(&behind))
+        Ok(before.dependents.contains_key(&behind))
     }
 
     /// Whether a way leads from one node to another.
@@ -169,7 +182,7 @@ impl<C: Clone> Nodes<C> {
         while let Some(handle) = open.pop() {
             count_step();
             if found.insert(handle) {
-                open.extend(self.nodes.get(&handle).into_iter().flat_map(|node| &node.after));
+                open.extend(self.nodes.get(&handle).into_iter().flat_map(Node::after));
             }
         }
         found
@@ -188,7 +201,7 @@ impl<C: Clone> Nodes<C> {
         let mut ordered = Vec::with_capacity(self.len());
         while let Some(node) = ready.pop_front() {
             ordered.push(node.clone());
-            for other in &node.dependents {
+            for other in node.dependents.keys() {
                 count_step();
                 if let Some(left) = waiting.get_mut(other) {
                     *left -= 1;
@@ -218,18 +231,19 @@ impl<C: Clone> Nodes<C> {
         let renamed = |handle: &Handle| origin.get(handle).copied().unwrap_or(*handle);
         let copy = |node: &Node<C>| {
             let handle = renamed(&node.handle);
+            let (after, dependents) = (node.after.iter(), node.dependents.iter());
             let copy = Node {
                 handle,
                 content: copied(&node.content)?,
-                after: node.after.iter().map(renamed).collect(),
-                dependents: node.dependents.iter().map(renamed).collect(),
+                after: after.map(|(edge, node)| (*edge, renamed(node))).collect(),
+                dependents: dependents.map(|(node, edge)| (renamed(node), *edge)).collect(),
                 pointers: Vec::new(),
                 hints: node.hints.clone(),
             };
             Ok((handle, copy))
         };
         let nodes = self.iter().map(copy).collect::<Result<_>>()?;
-        Ok((Self { nodes, is_ascending: self.is_ascending }, origin))
+        Ok((Self { nodes, ..*self }, origin))
     }
 }
 
@@ -297,7 +311,7 @@ mod tests {
         for handle in chain.iter().rev() {
             nodes.remove(*handle).unwrap();
         }
-        assert!(nodes.get(last).unwrap().after().is_empty());
+        assert_eq!(nodes.get(last).unwrap().after().len(), 0);
         assert!(STEPS.get() < 20 * COUNT, "{}", STEPS.get());
     }
 
@@ -334,7 +348,7 @@ mod tests {
         let dependents: Vec<Handle> = nodes.get(n[0]).unwrap().dependents().collect();
         assert_eq!(dependents, [n[1], n[2]]);
         assert!(nodes.remove(n[2]).is_some() && nodes.remove(n[2]).is_none());
-        assert_eq!(nodes.get(n[1]).unwrap().after(), [n[0]]);
+        assert!(nodes.get(n[1]).unwrap().after().eq([n[0]]));
         assert_eq!(nodes.ordered().unwrap().len(), 4);
     }
 }

@@ -20,8 +20,7 @@ unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
 unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> Result {
     let graph = driver()?.graph(graph)?;
     let nodes = graph.nodes();
-    let all =
-        nodes.iter().flat_map(|node| node.after().iter().map(|before| (*before, node.handle)));
+    let all = nodes.iter().flat_map(|node| node.after().map(|before| (before, node.handle)));
     let (before, behind): (Vec<Handle>, Vec<Handle>) = all.unzip();
     drop(nodes);
     if from.is_null() != to.is_null() {
@@ -37,7 +36,7 @@ unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<us
 }
 
 unsafe fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
-    let after = graph_of(node)?.with(node, |node| Ok(node.after().to_vec()))?;
+    let after: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.after().collect()))?;
     list(&after, out, count)
 }
 
@@ -81,7 +80,7 @@ export! {
     10000 fn cuGraphGetRootNodes(graph: Handle, out: Out<Handle>, count: Out<usize>) {
         let graph = driver()?.graph(graph)?;
         let nodes = graph.nodes();
-        let roots = nodes.iter().filter(|node| node.after().is_empty());
+        let roots = nodes.iter().filter(|node| node.after().len() == 0);
         let roots: Vec<Handle> = roots.map(|node| node.handle).collect();
         drop(nodes);
         list(&roots, out, count)
