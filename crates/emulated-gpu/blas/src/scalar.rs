@@ -7,6 +7,7 @@ use std::ffi::c_void;
 
 use gemm::c64;
 
+use crate::words::read;
 use crate::{Access, DataType, Driver, Number, Rejection, check_range, load};
 
 /// Where the caller keeps scalars and results, `cublasPointerMode_t`.
@@ -49,14 +50,13 @@ impl Scalar {
         if mode == PointerMode::Device {
             return Ok(Self::Device(pointer as u64, ty));
         }
-        let mut number = [0u64; 2];
-        // SAFETY: the caller's promise; the largest number has 16 bytes. In the host's memory it may be at an odd
-        // address. Then the copy is read, which is aligned.
-        let number: c64 = unsafe {
-            let copy = number.as_mut_ptr();
-            copy.cast::<u8>().copy_from_nonoverlapping(pointer.cast(), ty.size() as usize);
-            load(copy as u64, ty, 0)
-        };
+        let mut bytes = [0u8; 2 * size_of::<u64>()];
+        // SAFETY: the caller's promise; the largest number has 16 bytes. It may be at an odd address, and in managed
+        // memory, where a kernel may be writing.
+        unsafe { read(pointer.cast(), &mut bytes[..ty.size() as usize]) };
+        let number = u128::from_ne_bytes(bytes);
+        // SAFETY: the copy is aligned.
+        let number: c64 = unsafe { load(&raw const number as u64, ty, 0) };
         let (real, imaginary) = number.parts();
         Ok(if ty.is_complex() { Self::Complex(real, imaginary) } else { Self::Value(real) })
     }

@@ -46,12 +46,17 @@ unsafe fn submit<T: Real>(
     }
     let view = vector.view();
     let len = if empty { 0 } else { len as usize };
+    let is_aligned = result.is_multiple_of(ty.size());
     let run: Run = Box::new(move |_| {
         // SAFETY: `x` is among the accesses, as is `result` where it is device memory; for the host's, which may
         // be at any address, the caller vouches until the function returns, which waits.
         unsafe {
             let sum = sum::<T>(view, 0, len);
-            if waits { (result as *mut T).write_unaligned(sum) } else { store(result, ty, 0, sum) }
+            // Aligned memory of the host's may be managed, so that kernels reach it too.
+            match is_aligned {
+                true => store(result, ty, 0, sum),
+                false => (result as *mut T).write_unaligned(sum),
+            }
         }
         Ok(())
     });

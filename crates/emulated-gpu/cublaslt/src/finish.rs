@@ -1,5 +1,6 @@
 //! The arithmetic of epilogues: bias, activation, auxiliary output, sums for gradients.
 
+use emulated_blas::words::Word;
 use emulated_blas::{Column, DataType, Real, Rejection, View, filled, load, store};
 
 use crate::epilogue::{Activation, Bias, Epilogue};
@@ -143,14 +144,17 @@ impl Surroundings {
         let byte = (self.aux as *mut u8).wrapping_add(at / 8);
         let bit = 1 << (at % 8);
         // SAFETY: the caller's promise.
-        unsafe { *byte = if on { *byte | bit } else { *byte & !bit } };
+        unsafe {
+            let bits = u8::load(byte);
+            (if on { bits | bit } else { bits & !bit }).store(byte);
+        }
     }
 
     /// # Safety
     /// The mask has to be readable.
     unsafe fn bit(&self, at: usize) -> bool {
         // SAFETY: the caller's promise.
-        let byte = unsafe { *(self.aux as *const u8).add(at / 8) };
+        let byte = unsafe { u8::load((self.aux as *const u8).add(at / 8)) };
         byte >> (at % 8) & 1 != 0
     }
 
@@ -250,6 +254,33 @@ mod tests {
         unsafe { sums.store(&gradient) };
         assert_eq!(gradients, [[1.0, 0.0, 3.0], [0.0, 20.0, 0.0]]);
         assert_eq!(bias, [1.0, 20.0, 3.0]);
+    }
+
+    /// Which Miri and ThreadSanitizer find, if a byte of the mask is read or written by a plain access.
+    #[test]
+    fn a_kernel_may_be_reading_the_mask_that_is_written_and_writing_the_one_that_is_read() {
+        let mut mask = [0u8; 16];
+        let aux = mask.as_mut_ptr() as u64;
+        let finish = |code, value: f32| {
+            let (mut bias, mut values) = ([0.0f32], [value]);
+            let epilogue = surroundings(code, &mut bias, aux, 128);
+            let mut sums = Sums::new(&epilogue, 1).unwrap();
+            // SAFETY: one bias, and a column of 16 bytes.
+            unsafe { epilogue.finish(0, Column::F32(&mut values), &mut sums) };
+            values[0]
+        };
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                for round in 0..20u8 {
+                    // SAFETY: the first byte of the mask.
+                    unsafe { (round % 2).store(aux as *mut u8) };
+                }
+            });
+            for _ in 0..20 {
+                assert_eq!(finish(134, 2.0), 2.0);
+                assert!([0.0, 3.0].contains(&finish(152, 3.0)));
+            }
+        });
     }
 
     #[test]
