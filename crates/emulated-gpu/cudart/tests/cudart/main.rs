@@ -3,6 +3,8 @@
 
 mod addresses;
 mod graphs;
+// nvcc's programs have no sanitizer's runtime, without which the sanitized libraries can't be loaded.
+#[cfg(not(sanitized))]
 mod nvcc;
 mod nvidias;
 mod runtime;

@@ -1,7 +1,7 @@
 //! NVIDIA's NVRTC behind this library: each test is a process of its own, with the variable that names it.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use cudarc::nvrtc::sys;
@@ -27,6 +27,12 @@ fn is_child() -> bool {
 fn again(test: &str, file: &OsStr) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", &format!("nvidias::{test}"), "--nocapture"]);
+    // A sanitizer's `dlopen` doesn't look for the compiler's built-in functions next to the library that asks for them.
+    if cfg!(sanitized)
+        && let Some(folder) = Path::new(file).parent()
+    {
+        command.env("LD_LIBRARY_PATH", folder);
+    }
     let output = command.env(VARIABLE, file).env(CHILD, "1").output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
