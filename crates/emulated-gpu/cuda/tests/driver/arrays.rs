@@ -4,8 +4,8 @@ use cudarc::driver::sys;
 
 use crate::descriptions::{array, copy_3d, numbers, of_array, texture};
 use crate::support::{
-    allocate, alone, code, context, cu, event, function, gate, is_child, launch, module, ok, read,
-    stream,
+    allocate, alone, code, context, cu, event, function, gate, is_child, launch, made, module, ok,
+    read, stream,
 };
 use crate::textures::NAMED;
 
@@ -110,17 +110,13 @@ fn graphs_copy_arrays_too() {
     assert_eq!((told.dstDevice, told.dstPitch, told.dstHeight), (memory, 8, 1), "as it was given");
     // An offset comes back as one, and is not added to the address.
     let beside = copy_3d((2, memory, [0; 3]), (2, memory, [16, 0, 0]), [8, 1, 1]);
-    let mut third = 0usize;
-    ok!(cuGraphAddMemcpyNode(
-        &raw mut third => *mut usize, graph => usize, &raw const second => *const usize, 1 => usize,
+    let third = made!(cuGraphAddMemcpyNode(
+        -> usize, graph => usize, &raw const second => *const usize, 1 => usize,
         &raw const beside => *const sys::CUDA_MEMCPY3D, context => usize
     ));
     ok!(cuGraphMemcpyNodeGetParams(third => usize, &raw mut told => *mut sys::CUDA_MEMCPY3D));
     assert_eq!((told.dstDevice, told.dstXInBytes), (memory, 16));
-    let mut executable = 0usize;
-    ok!(cuGraphInstantiateWithFlags(
-        &raw mut executable => *mut usize, graph => usize, 0 => u64
-    ));
+    let executable = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());
     assert_eq!(read(memory, 2), [5.0f32, 6.0].map(f32::to_bits));

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, module, ok,
-    read, stream,
+    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, made, module,
+    ok, read, stream,
 };
 
 const GLOBAL: u32 = 0;
@@ -28,9 +28,7 @@ fn status(stream: usize) -> u32 {
 }
 
 pub(crate) fn instantiate(graph: usize) -> usize {
-    let mut executable = 0usize;
-    ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
-    executable
+    made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64))
 }
 
 pub(crate) fn nodes(graph: usize) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! Cards that are only looked at (`emulated_gpu.h`): no driver is made for it.
 
-use crate::support::{allocate, alone, code, context, cu, is_child, ok};
+use crate::support::{allocate, alone, code, context, cu, is_child, made, ok};
 
 /// `EmulatedGpuCard`
 #[repr(C)]
@@ -60,16 +60,11 @@ fn cards_are_told_of_before_init_and_after() {
     ok!(cuDeviceGetUuid(&raw mut uuid => *mut [u8; 16], 1 => i32));
     assert_eq!((second.name, second.uuid), (name, uuid));
     assert_ne!(second.uuid, before[0].uuid);
-    let attribute = |which: i32| {
-        let mut value = 0u32;
-        ok!(cuDeviceGetAttribute(&raw mut value => *mut u32, which => i32, 1 => i32));
-        value
-    };
+    let attribute = |which: i32| made!(cuDeviceGetAttribute(-> u32, which => i32, 1 => i32));
     // CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, …_BUS_ID, …_DEVICE_ID, …_COMPUTE_CAPABILITY_MAJOR, …_MINOR
     assert_eq!(second.place, [50, 33, 34].map(attribute));
     assert_eq!(second.capability, [75, 76].map(attribute));
-    let mut total = 0u64;
-    ok!(cuDeviceTotalMem_v2(&raw mut total => *mut u64, 1 => i32));
+    let total = made!(cuDeviceTotalMem_v2(-> u64, 1 => i32));
     assert_eq!((second.memory, second.used, second.contexts), (total, 0, 0));
 
     // The context is on the first.

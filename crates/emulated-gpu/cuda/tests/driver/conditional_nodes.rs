@@ -3,7 +3,7 @@
 use crate::capture::{instantiate, nodes};
 use crate::resources::again;
 use crate::support::{
-    allocate, code, context, cu, function, gate, is_child, launch, module, ok, read, stream,
+    allocate, code, context, cu, function, gate, is_child, launch, made, module, ok, read, stream,
 };
 
 pub(crate) const IF: u32 = 0;
@@ -63,9 +63,7 @@ pub(crate) struct AnyNode {
 }
 
 pub(crate) fn graph() -> usize {
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    graph
+    made!(cuGraphCreate(-> usize, 0 => u32))
 }
 
 /// A condition, with a number to begin with or without.
@@ -238,8 +236,7 @@ fn a_body_is_captured() {
     ));
     assert_eq!(launch(down, (1, 1), other, &[condition, word]), 0);
     ok!(cuStreamEndCapture(other => usize, 0 => usize));
-    let mut whole = 0usize;
-    ok!(cuStreamEndCapture(stream => usize, &raw mut whole => *mut usize));
+    let whole = made!(cuStreamEndCapture(stream => usize, -> usize));
     assert_eq!((whole, nodes(body[0]).len()), (graph, 1));
     let executable = instantiate(graph);
     write(word, 7);

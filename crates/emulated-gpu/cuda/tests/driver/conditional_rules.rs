@@ -8,7 +8,7 @@ use crate::conditional_nodes::{
 };
 use crate::resources::again;
 use crate::support::{
-    allocate, code, context, cu, event, function, is_child, launch, module, ok, read, stream,
+    allocate, code, context, cu, event, function, is_child, launch, made, module, ok, read, stream,
 };
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
@@ -198,8 +198,7 @@ fn a_body_holds_what_a_device_does_by_itself() {
         (
             "memory",
             &|| {
-                let mut block = 0u64;
-                ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
+                let block = made!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
                 ok!(cuMemFreeAsync(block => u64, stream => usize));
             },
             false,
@@ -222,10 +221,9 @@ fn a_body_holds_what_a_device_does_by_itself() {
         assert_eq!(try_instantiate(plain), (0, 0), "{what}");
     }
     let (waits, of_another) = (graph(), graph());
-    let mut node = 0usize;
-    ok!(cuGraphAddEventRecordNode(
-        &raw mut node => *mut usize, body_of(waits) => usize, std::ptr::null() => *const usize, 0 => usize,
-        event => usize,
+    made!(cuGraphAddEventRecordNode(
+        -> usize, body_of(waits) => usize, std::ptr::null() => *const usize, 0 => usize,
+        event => usize
     ));
     assert_eq!(try_instantiate(waits), (code::INVALID_VALUE, 1));
     kernel(body_of(of_another), &[], foreign, &[word, 1]);

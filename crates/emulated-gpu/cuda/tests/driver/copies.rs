@@ -1,7 +1,7 @@
 //! Copies and fills, of lines and of rectangles: results, and what is refused.
 
 use crate::memory::{WILD, write};
-use crate::support::{allocate, code, context, cu, ok, read, stream};
+use crate::support::{allocate, code, context, cu, made, ok, read, stream};
 
 #[test]
 fn copies_go_every_way() {
@@ -160,8 +160,7 @@ fn rectangles_are_copied() {
 fn a_batch_is_copies_of_one_stream() {
     let context = context();
     let (a, b) = (allocate(8), allocate(8));
-    let mut stream = 0usize;
-    ok!(cuStreamCreate(&raw mut stream => *mut usize, 1 => u32));
+    let stream = made!(cuStreamCreate(-> usize, 1 => u32));
     let (from, mut back) = ([1u32, 2], [0u32; 2]);
     let batch = |to: &[u64], from: &[u64], order: &[i32], firsts: &[usize], stream: usize| {
         let sizes = vec![4usize; to.len()];

@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys;
 
-use crate::support::{cu, ok};
+use crate::support::{cu, made, ok};
 
 pub(crate) const FLOAT: sys::CUarray_format = sys::CUarray_format::CU_AD_FORMAT_FLOAT;
 
@@ -21,11 +21,9 @@ pub(crate) fn array([width, height, depth]: [usize; 3], channels: u32, flags: u3
         NumChannels: channels,
         Flags: flags,
     };
-    let mut array = 0usize;
-    ok!(cuArray3DCreate_v2(
-        &raw mut array => *mut usize, &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR
-    ));
-    array
+    made!(cuArray3DCreate_v2(
+        -> usize, &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR
+    ))
 }
 
 pub(crate) fn of_array(array: usize) -> sys::CUDA_RESOURCE_DESC {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, alone, code, cu, function, is_child, launch, managed, module, ok, pinned,
-    read, stream,
+    INCREMENT, allocate, alone, code, cu, function, is_child, launch, made, managed, module, ok,
+    pinned, read, stream,
 };
 
 const PEER_ACCESS_UNSUPPORTED: u32 = 217;
@@ -30,9 +30,7 @@ fn of_three(test: &str) -> Option<String> {
 
 /// A context of a device; current.
 fn context_on(device: i32) -> usize {
-    let mut context = 0;
-    ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, device => i32));
-    context
+    made!(cuCtxCreate_v2(-> usize, 0 => u32, device => i32))
 }
 
 fn enter(context: usize) {
@@ -71,8 +69,7 @@ fn each_device_says_who_it_is() {
     if of_three("each_device_says_who_it_is").is_some() {
         return;
     }
-    let mut count = 0;
-    ok!(cuDeviceGetCount(&raw mut count => *mut i32));
+    let count = made!(cuDeviceGetCount(-> i32));
     assert_eq!(count, 3);
     let mut seen = HashSet::new();
     for ordinal in 0..3 {
@@ -225,8 +222,7 @@ fn the_memory_of_a_pool_is_open_to_those_that_the_pool_admits() {
     let contexts = [0, 1].map(context_on);
     let (mut pool, mut address) = (0usize, 0u64);
     ok!(cuDeviceGetMemPool(&raw mut pool => *mut usize, 1 => i32));
-    let mut first = 0usize;
-    ok!(cuDeviceGetDefaultMemPool(&raw mut first => *mut usize, 0 => i32));
+    let first = made!(cuDeviceGetDefaultMemPool(-> usize, 0 => i32));
     assert_ne!(pool, first);
     assert_eq!(cu!(cuDeviceSetMemPool(0 => i32, pool => usize)), code::INVALID_VALUE);
     let own = stream(1);
@@ -302,9 +298,8 @@ fn a_library_has_variables_of_its_own_on_each_device() {
         }
         ok!(cuCtxSynchronize());
         assert_eq!(read(seen, 1), [times - 1]);
-        let mut address = 0u64;
-        ok!(cuLibraryGetGlobal(
-            &raw mut address => *mut u64, std::ptr::null_mut() => *mut usize, library => usize,
+        let address = made!(cuLibraryGetGlobal(
+            -> u64, std::ptr::null_mut() => *mut usize, library => usize,
             c"counter".as_ptr() => *const c_char
         ));
         assert!(variables.insert(address));

@@ -1,7 +1,7 @@
 //! The end of a process, whatever stands in its streams then, and what is written at its end.
 
 use crate::resources::again;
-use crate::support::{allocate, context, cu, function, is_child, launch, module, ok, stream};
+use crate::support::{allocate, context, cu, function, is_child, launch, made, module, ok, stream};
 
 #[test]
 fn a_process_ends_whatever_stands_in_its_streams() {
@@ -71,8 +71,7 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
         let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
     }
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let path = format!("{}/graph.dot\0", std::env::var("CASE").unwrap());
     let printed = cu!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const u8, 0 => u32));
     assert_eq!(printed, 304, "CUDA_ERROR_OPERATING_SYSTEM");

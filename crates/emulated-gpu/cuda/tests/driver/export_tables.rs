@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fatbins::fatbin;
-use crate::support::{INCREMENT, alone, code, context, cu, function, is_child, ok};
+use crate::support::{INCREMENT, alone, code, context, cu, function, is_child, made, ok};
 
 const RUNTIME: u128 = 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9;
 const HOOKS: u128 = 0xa094_798c_2e74_2e74_93f2_0800_200c_0a66;
@@ -120,8 +120,7 @@ static TOLD: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" fn ended(_: usize, key: usize, value: usize) {
     // It may call the driver.
-    let mut count = 0;
-    ok!(cuDeviceGetCount(&raw mut count => *mut i32));
+    made!(cuDeviceGetCount(-> i32));
     TOLD.store(key * 10 + value, Ordering::Relaxed);
 }
 

@@ -3,7 +3,7 @@
 
 use std::ffi::{CString, c_char};
 
-use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, ok, read};
+use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, made, ok, read};
 
 /// A fatbin of one entry, as nvcc lays it out uncompressed; without an entry where there is no text.
 pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
@@ -41,10 +41,9 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     assert_eq!(read(data, 1), [6]);
     // By the structure that a host compiler puts around it, as a library.
     let around = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
-    let mut library = 0usize;
-    ok!(cuLibraryLoadData(
-        &raw mut library => *mut usize, around.as_ptr() => *const u64, 0 => usize, 0 => usize,
-        0 => u32, 0 => usize, 0 => usize, 0 => u32
+    let library = made!(cuLibraryLoadData(
+        -> usize, around.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,
+        0 => usize, 0 => u32
     ));
     ok!(cuLibraryUnload(library => usize));
     let path = std::env::temp_dir().join(format!("four-levels-{}.fatbin", std::process::id()));

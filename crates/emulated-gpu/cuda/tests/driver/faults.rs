@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, module, ok,
-    read, stream,
+    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, made, module,
+    ok, read, stream,
 };
 
 /// Kernels that break one rule each. Parameters of 8 bytes.
@@ -227,8 +227,7 @@ fn what_was_written_by_any_means_is_initialised() {
     let filled = allocate(4);
     ok!(cuMemsetD8_v2(filled => u64, 0 => u8, 4 => usize));
     read_it(filled);
-    let mut managed = 0u64;
-    ok!(cuMemAllocManaged(&raw mut managed => *mut u64, 4 => usize, 1 => u32));
+    let managed = made!(cuMemAllocManaged(-> u64, 4 => usize, 1 => u32));
     read_it(managed);
     ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -2,7 +2,7 @@
 
 use crate::capture::{THREAD_LOCAL, begin, end, nodes};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, launch, module, ok, stream,
+    INCREMENT, allocate, code, context, cu, function, launch, made, module, ok, stream,
 };
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`, `…_PRIORITY`
@@ -96,8 +96,7 @@ fn graphs_for_launches_by_kernels_have_kernels_copies_and_fills() {
     };
     let (code, result, executable) = instantiate();
     assert_eq!((code, result), (0, 0));
-    let mut flags = 0u64;
-    ok!(cuGraphExecGetFlags(executable => usize, &raw mut flags => *mut u64));
+    let flags = made!(cuGraphExecGetFlags(executable => usize, -> u64));
     assert_eq!(flags, DEVICE_LAUNCH);
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());

@@ -1,14 +1,11 @@
 //! Edges of graphs that are added and removed one by one.
 
-use crate::support::{code, context, cu, ok};
+use crate::support::{code, context, cu, made, ok};
 
 fn node(graph: usize, after: &[usize]) -> usize {
-    let mut node = 0;
-    ok!(cuGraphAddEmptyNode(
-        &raw mut node => *mut usize, graph => usize, after.as_ptr() => *const usize,
-        after.len() => usize,
-    ));
-    node
+    made!(cuGraphAddEmptyNode(
+        -> usize, graph => usize, after.as_ptr() => *const usize, after.len() => usize
+    ))
 }
 
 fn change(graph: usize, edges: &[(usize, usize)], add: bool) -> u32 {
@@ -48,8 +45,7 @@ fn dependents(node: usize) -> Vec<usize> {
 #[test]
 fn all_edges_of_a_call_are_changed_or_none() {
     let context = context();
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let n: Vec<usize> = (0..4).map(|_| node(graph, &[])).collect();
     let (ab, bc, cd, da) = ((n[0], n[1]), (n[1], n[2]), (n[2], n[3]), (n[3], n[0]));
     for wrong in [vec![ab, bc, cd, da], vec![ab, ab], vec![ab, (n[0], 7)], vec![ab, (n[1], n[1])]] {
@@ -74,8 +70,7 @@ fn all_edges_of_a_call_are_changed_or_none() {
 fn large_graphs_are_built_changed_and_launched() {
     const COUNT: usize = 50_000;
     let context = context();
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let mut nodes: Vec<usize> = Vec::with_capacity(COUNT);
     for number in 0..COUNT {
         let after: Vec<usize> =
@@ -87,10 +82,7 @@ fn large_graphs_are_built_changed_and_launched() {
     }
     let last = node(graph, &nodes);
     assert_eq!(change(graph, &[(last, nodes[0])], true), code::INVALID_VALUE);
-    let mut executable = 0usize;
-    ok!(cuGraphInstantiateWithFlags(
-        &raw mut executable => *mut usize, graph => usize, 0 => u64
-    ));
+    let executable = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());
     ok!(cuGraphExecDestroy(executable => usize));

@@ -1,11 +1,9 @@
 //! The numbers of graphs and nodes.
 
-use crate::support::{code, context, cu, ok};
+use crate::support::{code, context, cu, made, ok};
 
 fn graph() -> usize {
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    graph
+    made!(cuGraphCreate(-> usize, 0 => u32))
 }
 
 fn empty(graph: usize) -> usize {
@@ -21,11 +19,7 @@ fn graphs_and_nodes_have_numbers() {
     let context = context();
     let (first, second) = (graph(), graph());
     let nodes = [empty(first), empty(first), empty(second)];
-    let id = |graph: usize| {
-        let mut id = 0u32;
-        ok!(cuGraphGetId(graph => usize, &raw mut id => *mut u32));
-        id
-    };
+    let id = |graph: usize| made!(cuGraphGetId(graph => usize, -> u32));
     assert!(id(first) > 0 && id(first) != id(second) && id(first) == id(first));
     let numbers = nodes.map(|node| {
         let (mut local, mut of_tools, mut graph) = (0u32, 0u64, 0usize);

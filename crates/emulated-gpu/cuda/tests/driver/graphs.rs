@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
-use crate::support::{INCREMENT, allocate, code, context, cu, function, module, ok, read, stream};
+use crate::support::{
+    INCREMENT, allocate, code, context, cu, function, made, module, ok, read, stream,
+};
 
 /// A node that writes a number, this many times.
 pub(crate) fn words(target: u64, value: u32, count: usize) -> MemsetNode {
@@ -19,8 +21,7 @@ fn memory_of_a_graph_lives_with_it() {
     let stream = stream(1);
     let result = allocate(4);
     begin(stream, THREAD_LOCAL);
-    let mut block = 0u64;
-    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 => usize, stream => usize));
+    let block = made!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
     ok!(cuMemsetD32Async(block => u64, 3 => u32, 1 => usize, stream => usize));
     ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
@@ -50,11 +51,7 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
     }
     let context = context();
     let (first, second) = (stream(1), stream(1));
-    let event = || {
-        let mut event = 0usize;
-        ok!(cuEventCreate(&raw mut event => *mut usize, 2 => u32));
-        event
-    };
+    let event = || made!(cuEventCreate(-> usize, 2 => u32));
     let (awaited, behind) = (event(), event());
     let (mut graph, mut node) = (0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
@@ -99,14 +96,12 @@ fn graphs_are_made_by_hand() {
     let module = module(INCREMENT);
     let increment = function(module, "increment");
     let block = allocate(16);
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let none = std::ptr::null::<usize>();
     let set = words(block, 10, 4);
-    let mut first = 0usize;
-    ok!(cuGraphAddMemsetNode(
-        &raw mut first => *mut usize, graph => usize, none => *const usize, 0 => usize,
-        &raw const set => *const MemsetNode, context => usize,
+    let first = made!(cuGraphAddMemsetNode(
+        -> usize, graph => usize, none => *const usize, 0 => usize,
+        &raw const set => *const MemsetNode, context => usize
     ));
     let values = [block, 4u64];
     let pointers = [&raw const values[0], &raw const values[1]];
@@ -120,10 +115,9 @@ fn graphs_are_made_by_hand() {
         kernel: 0,
         context: 0,
     };
-    let mut second = 0usize;
-    ok!(cuGraphAddKernelNode_v2(
-        &raw mut second => *mut usize, graph => usize, &raw const first => *const usize, 1 => usize,
-        &raw const kernel => *const Kernel,
+    let second = made!(cuGraphAddKernelNode_v2(
+        -> usize, graph => usize, &raw const first => *const usize, 1 => usize,
+        &raw const kernel => *const Kernel
     ));
     // The other way round would be a circle.
     assert_eq!(
@@ -181,13 +175,7 @@ fn what_graphs_hold_ends_with_the_last_of_them() {
     type End = unsafe extern "C" fn(*mut std::ffi::c_void);
     let ended = || ENDED.load(std::sync::atomic::Ordering::SeqCst);
     let context = context();
-    let create = |data: usize| {
-        let mut object = 0usize;
-        ok!(cuUserObjectCreate(
-            &raw mut object => *mut usize, data => usize, note_end => End, 1 => u32, 1 => u32
-        ));
-        object
-    };
+    let create = |data: usize| made!(cuUserObjectCreate(-> usize, data => usize, note_end => End, 1 => u32, 1 => u32));
     let (mut graph, mut copy, mut ready, mut stream) = (0usize, 0usize, 0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     // The program's own reference becomes the graph's.
@@ -246,9 +234,8 @@ fn nodes_say_what_memory_they_allocate() {
     assert_eq!((said[0], said[1], said[13], said[14]), (1, 1, 400, address));
     // Bytes of 7, all of it.
     let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
-    let mut fill = 0usize;
-    ok!(cuGraphAddMemsetNode(
-        &raw mut fill => *mut usize, graph => usize, &raw const made => *const usize, 1 => usize,
+    let fill = made!(cuGraphAddMemsetNode(
+        -> usize, graph => usize, &raw const made => *const usize, 1 => usize,
         &raw const set => *const MemsetNode, context => usize
     ));
     ok!(cuGraphAddMemFreeNode(
@@ -267,8 +254,7 @@ fn nodes_say_what_memory_they_allocate() {
         &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, own => u64
     ));
     assert_eq!(wrong, code::INVALID_VALUE);
-    let mut ready = 0usize;
-    ok!(cuGraphInstantiateWithFlags(&raw mut ready => *mut usize, graph => usize, 0 => u64));
+    let ready = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(ready => usize, 0 => usize));
     ok!(cuCtxSynchronize());
     assert_eq!(crate::support::read(address, 1), [0x0707_0707]);
@@ -310,8 +296,7 @@ fn a_graph_waits_for_one_that_was_launched_before_it() {
     let context = context();
     let (first, second) = (stream(1), stream(1));
     let (data, result) = (allocate(4), allocate(4));
-    let mut event = 0usize;
-    ok!(cuEventCreate(&raw mut event => *mut usize, 0 => u32));
+    let event = made!(cuEventCreate(-> usize, 0 => u32));
     // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL: nodes of the graphs.
     begin(first, THREAD_LOCAL);
     ok!(cuMemsetD32Async(data => u64, 7 => u32, 1 => usize, first => usize));

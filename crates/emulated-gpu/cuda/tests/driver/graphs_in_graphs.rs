@@ -4,7 +4,7 @@ use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{instantiate, nodes};
 use crate::graphs::words;
-use crate::support::{allocate, code, context, cu, ok, read, stream};
+use crate::support::{allocate, code, context, cu, made, ok, read, stream};
 
 #[test]
 fn graphs_inside_graphs_come_to_an_end() {
@@ -47,8 +47,7 @@ fn graphs_inside_graphs_come_to_an_end() {
             code::OUT_OF_MEMORY,
             "the last copy was still small enough"
         );
-        let mut clone = 0usize;
-        ok!(cuGraphClone(&raw mut clone => *mut usize, doubled => usize));
+        let clone = made!(cuGraphClone(-> usize, doubled => usize));
         ok!(cuGraphDestroy(clone => usize));
     }
     // A graph in a graph in a graph.
@@ -87,8 +86,7 @@ fn writes(target: u64, value: u32, context: usize) -> usize {
 
 /// A graph with others inside, one after the other: the handles of its nodes.
 fn around(children: &[usize]) -> (usize, Vec<usize>) {
-    let mut graph = 0usize;
-    ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
+    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let mut added: Vec<usize> = Vec::new();
     for child in children {
         let mut node = 0usize;
@@ -103,9 +101,7 @@ fn around(children: &[usize]) -> (usize, Vec<usize>) {
 }
 
 fn child_of(node: usize) -> usize {
-    let mut child = 0usize;
-    ok!(cuGraphChildGraphNodeGetGraph(node => usize, &raw mut child => *mut usize));
-    child
+    made!(cuGraphChildGraphNodeGetGraph(node => usize, -> usize))
 }
 
 #[test]
@@ -129,16 +125,14 @@ fn a_graph_inside_a_copy_is_a_copy() {
     // Two deep; and a copy of it from before anybody asked for what is inside.
     let (middle, _) = around(&[inner]);
     let (outer, outer_nodes) = around(&[middle]);
-    let mut early = 0usize;
-    ok!(cuGraphClone(&raw mut early => *mut usize, outer => usize));
+    let early = made!(cuGraphClone(-> usize, outer => usize));
     // What is inside belongs to the node: neither the graph that it was made of nor the copy changes with it.
     let in_outer = child_of(nodes(child_of(outer_nodes[0]))[0]);
     assert_eq!(in_outer, child_of(nodes(child_of(outer_nodes[0]))[0]), "asked for again");
     set(nodes(in_outer)[0], 2);
     assert_eq!([inner, middle, outer, early].map(written), [1, 1, 2, 1]);
     // A copy from afterwards has what was changed, and its own.
-    let mut late = 0usize;
-    ok!(cuGraphClone(&raw mut late => *mut usize, outer => usize));
+    let late = made!(cuGraphClone(-> usize, outer => usize));
     set(nodes(in_outer)[0], 3);
     assert_eq!([outer, early, late].map(written), [3, 1, 2]);
     let in_late = child_of(nodes(child_of(nodes(late)[0]))[0]);

@@ -2,7 +2,7 @@
 
 use crate::export_tables;
 use crate::support::{
-    INCREMENT, allocate, code, cu, event, function, gate, launch, module, ok, read,
+    INCREMENT, allocate, code, cu, event, function, gate, launch, made, module, ok, read,
 };
 
 const INVALID_RESOURCE_TYPE: u32 = 914;
@@ -74,15 +74,11 @@ fn description(resources: &[Resource]) -> (u32, usize) {
 fn green(resources: &[Resource]) -> usize {
     let (code, description) = description(resources);
     assert_eq!(code, 0);
-    let mut green = 0usize;
-    ok!(cuGreenCtxCreate(&raw mut green => *mut usize, description => usize, 0 => i32, 1 => u32));
-    green
+    made!(cuGreenCtxCreate(-> usize, description => usize, 0 => i32, 1 => u32))
 }
 
 fn as_context(green: usize) -> usize {
-    let mut context = 0usize;
-    ok!(cuCtxFromGreenCtx(&raw mut context => *mut usize, green => usize));
-    context
+    made!(cuCtxFromGreenCtx(-> usize, green => usize))
 }
 
 #[test]
@@ -126,8 +122,7 @@ fn multiprocessors_are_split() {
 #[test]
 fn work_in_a_green_context_is_the_primary_ones() {
     ok!(cuInit(0 => u32));
-    let mut primary = 0usize;
-    ok!(cuDevicePrimaryCtxRetain(&raw mut primary => *mut usize, 0 => i32));
+    let primary = made!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let (_, groups, _) = by_count(of_device(), 2, 8);
     let green = green(&groups[..1]);
     let own = as_context(green);

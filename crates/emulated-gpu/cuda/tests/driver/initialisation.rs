@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{alone, code, cu, is_child, ok};
+use crate::support::{alone, code, cu, is_child, made, ok};
 
 #[test]
 fn nothing_is_done_before_init() {
@@ -96,8 +96,7 @@ fn the_card_is_an_emulated_one() {
     assert_eq!(cu!(cuDeviceGet(&raw mut device => *mut i32, 1 => i32)), code::INVALID_DEVICE);
     assert_eq!(cu!(cuDeviceGet(&raw mut device => *mut i32, -1 => i32)), code::INVALID_DEVICE);
     assert_eq!(cu!(cuDeviceGet(std::ptr::null_mut() => *mut i32, 0 => i32)), code::INVALID_VALUE);
-    let mut bytes = 0usize;
-    ok!(cuDeviceTotalMem_v2(&raw mut bytes => *mut usize, 0 => i32));
+    let bytes = made!(cuDeviceTotalMem_v2(-> usize, 0 => i32));
     assert!(bytes > 64 << 20);
 }
 
@@ -105,18 +104,13 @@ fn the_card_is_an_emulated_one() {
 fn threads_have_stacks_of_contexts() {
     ok!(cuInit(0 => u32));
     std::thread::spawn(|| {
-        let current = || {
-            let mut context = 0;
-            ok!(cuCtxGetCurrent(&raw mut context => *mut usize));
-            context
-        };
+        let current = || made!(cuCtxGetCurrent(-> usize));
         assert_eq!(current(), 0);
         assert_eq!(cu!(cuCtxSynchronize()), code::INVALID_CONTEXT);
         let first = crate::support::context();
         let second = crate::support::context();
         assert_eq!(current(), second);
-        let mut popped = 0;
-        ok!(cuCtxPopCurrent_v2(&raw mut popped => *mut usize));
+        let popped = made!(cuCtxPopCurrent_v2(-> usize));
         assert_eq!((popped, current()), (second, first));
         ok!(cuCtxPushCurrent_v2(second => usize));
         ok!(cuCtxSetCurrent(first => usize));
@@ -157,11 +151,7 @@ fn the_primary_context_lives_while_it_is_retained() {
         return;
     }
     ok!(cuInit(0 => u32));
-    let retain = || {
-        let mut context = 0;
-        ok!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, 0 => i32));
-        context
-    };
+    let retain = || made!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let active = || {
         let (mut flags, mut active) = (0u32, 0i32);
         ok!(cuDevicePrimaryCtxGetState(0 => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::{
     INCREMENT, allocate, attribute, child, code, context, cu, event, function, gate, is_child,
-    launch, managed, module, ok, pinned, read, stream,
+    launch, made, managed, module, ok, pinned, read, stream,
 };
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
@@ -83,9 +83,7 @@ fn free(address: u64) -> u32 {
 }
 
 fn shared_event() -> usize {
-    let mut event = 0;
-    ok!(cuEventCreate(&raw mut event => *mut usize, INTERPROCESS => u32));
-    event
+    made!(cuEventCreate(-> usize, INTERPROCESS => u32))
 }
 
 fn try_share_event(event: usize) -> (u32, Handle) {
@@ -255,8 +253,7 @@ fn free_bytes() -> usize {
 fn the_device_of_the_other_process_reaches_it_whichever_it_is() {
     let Some(context) = start() else { return };
     if is_child() {
-        let mut second = 0usize;
-        ok!(cuCtxCreate_v2(&raw mut second => *mut usize, 0 => u32, 1 => i32));
+        made!(cuCtxCreate_v2(-> usize, 0 => u32, 1 => i32));
         let block = open(hear_handle());
         let increment = function(module(INCREMENT), "increment");
         assert_eq!(launch(increment, (1, 32), 0, &[block, 32]), 0);
@@ -338,8 +335,7 @@ fn what_runs_is_waited_for_the_first_time() {
 fn what_no_other_process_can_have_is_refused() {
     let Some(context) = start() else { return };
     let wrong = code::INVALID_VALUE;
-    let mut pooled = 0u64;
-    ok!(cuMemAllocAsync(&raw mut pooled => *mut u64, 64 => usize, 0 => usize));
+    let pooled = made!(cuMemAllocAsync(-> u64, 64 => usize, 0 => usize));
     for address in [pooled, pinned(64), managed(64), 0, 8, u64::MAX] {
         assert_eq!(try_share(address).0, wrong, "{address:#x}");
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, gate, is_child, launch, managed,
+    INCREMENT, allocate, alone, code, context, cu, function, gate, is_child, launch, made, managed,
     module, ok, pinned, stream, word,
 };
 
@@ -323,8 +323,7 @@ fn a_capture_takes_the_work_of_several_threads() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let mut graph = 0usize;
-    ok!(cuStreamEndCapture(stream => usize, &raw mut graph => *mut usize));
+    let graph = made!(cuStreamEndCapture(stream => usize, -> usize));
     let (null, mut nodes, mut edges) = (std::ptr::null_mut::<usize>(), 0usize, 0usize);
     ok!(cuGraphGetNodes(graph => usize, null => *mut usize, &raw mut nodes => *mut usize));
     ok!(cuGraphGetEdges(

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{allocate, code, context, cu, function, launch, ok, read};
+use crate::support::{allocate, code, context, cu, function, launch, made, ok, read};
 
 const CUBIN: u32 = 0;
 const PTX: u32 = 1;
@@ -100,8 +100,7 @@ fn texts_call_each_others_functions() {
         let image = linker.complete().unwrap();
         assert_eq!(linker.complete(), Ok(image), "once is enough");
         assert_eq!(linker.add(PTX, c"late.ptx", CALLEE.to_bytes()), code::INVALID_VALUE);
-        let mut module = 0usize;
-        ok!(cuModuleLoadData(&raw mut module => *mut usize, image => *const u8));
+        let module = made!(cuModuleLoadData(-> usize, image => *const u8));
         let kernel = function(module, "k");
         let data = allocate(4);
         ok!(cuMemsetD32_v2(data => u64, 21 => u32, 1 => usize));
@@ -175,8 +174,7 @@ fn grids_wait_by_the_device_runtime() {
     let library = [b"!<arch>\n", &[0xff; 100][..], b"cuda_device_runtime.o", &[0xff; 9]].concat();
     assert_eq!(linker.add(LIBRARY, c"libcudadevrt.a", &library), 0);
     let image = linker.complete().unwrap();
-    let mut module = 0usize;
-    ok!(cuModuleLoadData(&raw mut module => *mut usize, image => *const u8));
+    let module = made!(cuModuleLoadData(-> usize, image => *const u8));
     let kernel = function(module, "k");
     let (numbers, sums) = (allocate(4 * 24), allocate(4 * 24));
     let mut parameters = [&raw const numbers, &raw const sums].map(|one| one as usize);
@@ -195,10 +193,8 @@ fn grids_wait_by_the_device_runtime() {
 fn a_limit_of_registers_goes_along_with_the_image() {
     let context = context();
     let (names, values) = ([0u32], [24usize]); // CU_JIT_MAX_REGISTERS
-    let mut handle = 0usize;
-    ok!(cuLinkCreate_v2(
-        1 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize,
-        &raw mut handle => *mut usize,
+    let handle = made!(cuLinkCreate_v2(
+        1 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize, -> usize
     ));
     let linker = Linker { handle, errors: Box::new([0; 4096]), _values: Box::new([0; 2]) };
     let used: String = (0..40).map(|number| format!("mov.u32 %many{number}, 1;")).collect();

@@ -1,6 +1,6 @@
 //! Memory of every kind: what it is, how long it lives, and what is refused.
 
-use crate::support::{allocate, alone, code, context, cu, is_child, ok, read, stream};
+use crate::support::{allocate, alone, code, context, cu, is_child, made, ok, read, stream};
 
 const NULL: *mut u64 = std::ptr::null_mut();
 pub(crate) const WILD: u64 = 0xdead_beef_0000;
@@ -62,8 +62,7 @@ fn memory_that_is_given_out_is_gone_until_it_is_freed() {
     assert_eq!(info().0, 1 << 20);
     ok!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
     // The host's own memory is none of the card's.
-    let mut host = 0usize;
-    ok!(cuMemHostAlloc(&raw mut host => *mut usize, 4096 => usize, 0 => u32));
+    let host = made!(cuMemHostAlloc(-> usize, 4096 => usize, 0 => u32));
     assert_eq!(info().0, 0);
     ok!(cuMemFreeHost(host => usize));
 }
@@ -135,8 +134,7 @@ fn host_memory_is_registered_once() {
         cu!(cuMemHostRegister_v2(address => *mut u32, 16 => usize, 0 => u32)),
         code::HOST_MEMORY_ALREADY_REGISTERED
     );
-    let mut device = 0u64;
-    ok!(cuMemHostGetDevicePointer_v2(&raw mut device => *mut u64, address => *mut u32, 0 => u32));
+    let device = made!(cuMemHostGetDevicePointer_v2(-> u64, address => *mut u32, 0 => u32));
     assert_eq!(device, address as u64);
     ok!(cuMemsetD32_v2(device => u64, 3 => u32, 1024 => usize));
     let inside = address.wrapping_add(1);
@@ -170,8 +168,7 @@ fn addresses_are_known() {
         (code, value)
     };
     assert_eq!(kind(block), (0, 2));
-    let mut host = 0u64;
-    ok!(cuMemAllocHost_v2(&raw mut host => *mut u64, 64 => usize));
+    let host = made!(cuMemAllocHost_v2(-> u64, 64 => usize));
     assert_eq!(kind(host), (0, 1));
     assert_eq!(kind(WILD).0, code::INVALID_VALUE);
     // Many at once never fail: what nothing is known of is 0.
@@ -216,8 +213,7 @@ fn pooled_memory_is_freed_in_order() {
         rest: [u64; 7],
     }
     let properties = Properties { numbers: [1, 0, 1, 0], security: 0, most: 1024, rest: [0; 7] };
-    let mut pool = 0usize;
-    ok!(cuMemPoolCreate(&raw mut pool => *mut usize, &raw const properties => *const Properties));
+    let pool = made!(cuMemPoolCreate(-> usize, &raw const properties => *const Properties));
     let from_pool = |size: usize| {
         let mut address = 0u64;
         let code = cu!(cuMemAllocFromPoolAsync(
@@ -228,11 +224,7 @@ fn pooled_memory_is_freed_in_order() {
     let (first, address) = from_pool(1024);
     assert_eq!(first, 0);
     assert_eq!(from_pool(1).0, code::OUT_OF_MEMORY);
-    let attribute = |which: u32| {
-        let mut value = 0u64;
-        ok!(cuMemPoolGetAttribute(pool => usize, which => u32, &raw mut value => *mut u64));
-        value
-    };
+    let attribute = |which: u32| made!(cuMemPoolGetAttribute(pool => usize, which => u32, -> u64));
     assert_eq!(attribute(7), 1024);
     ok!(cuMemFreeAsync(address => u64, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
@@ -246,8 +238,7 @@ fn pooled_memory_is_freed_in_order() {
 fn what_lies_beside_an_allocation_is_not_the_programs() {
     let context = context();
     let (block, freed) = (allocate(100), allocate(100));
-    let mut pinned = 0usize;
-    ok!(cuMemHostAlloc(&raw mut pinned => *mut usize, 64 => usize, 0 => u32));
+    let pinned = made!(cuMemHostAlloc(-> usize, 64 => usize, 0 => u32));
     ok!(cuMemFree_v2(freed => u64));
     let mut host = [7u8; 256];
     let mut astray = |at: u64, len: usize| {

@@ -2,7 +2,9 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
-use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, module, ok, read};
+use crate::support::{
+    INCREMENT, allocate, code, context, cu, function, launch, made, module, ok, read,
+};
 
 fn load(image: *const u8) -> u32 {
     let mut module = 0usize;
@@ -123,8 +125,7 @@ fn files_are_loaded() {
     let path = std::env::temp_dir().join(format!("emulated-cuda-{}.ptx", std::process::id()));
     std::fs::write(&path, INCREMENT).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
-    let mut module = 0usize;
-    ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
+    let module = made!(cuModuleLoad(-> usize, name.as_ptr() => *const c_char));
     function(module, "increment");
     std::fs::remove_file(&path).unwrap();
     ok!(cuCtxDestroy_v2(context => usize));
@@ -304,11 +305,9 @@ fn occupancy_is_that_of_the_card() {
     assert_eq!(blocks(0, 0).0, code::INVALID_VALUE);
     // What is left for each of several blocks, as far as the function may have it.
     let left = |blocks: i32| {
-        let mut bytes = 0usize;
-        ok!(cuOccupancyAvailableDynamicSMemPerBlock(
-            &raw mut bytes => *mut usize, f => usize, blocks => i32, 64 => i32
-        ));
-        bytes
+        made!(cuOccupancyAvailableDynamicSMemPerBlock(
+            -> usize, f => usize, blocks => i32, 64 => i32
+        ))
     };
     assert_eq!((left(1), left(2), left(8)), (48 << 10, 48 << 10, (28 << 10) + 512 - 1024));
     ok!(cuFuncSetAttribute(f => usize, 8 => u32, 200 << 10 => i32));

@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_void};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, is_child, launch, module, ok, read,
-    stream,
+    INCREMENT, allocate, alone, code, context, cu, function, is_child, launch, made, module, ok,
+    read, stream,
 };
 
 /// Runs a test of a module alone, in a process with these variables set; what it said on standard error.
@@ -56,10 +56,8 @@ fn memory_that_nobody_touches_takes_none() {
     context();
     let before = memory_of("VmHWM");
     let block = allocate(1 << 30);
-    let mut host = 0usize;
-    ok!(cuMemHostAlloc(&raw mut host => *mut usize, 1 << 28 => usize, 0 => u32));
-    let mut managed = 0u64;
-    ok!(cuMemAllocManaged(&raw mut managed => *mut u64, 1 << 28 => usize, 1 => u32));
+    made!(cuMemHostAlloc(-> usize, 1 << 28 => usize, 0 => u32));
+    made!(cuMemAllocManaged(-> u64, 1 << 28 => usize, 1 => u32));
     ok!(cuMemsetD32_v2(block + (1 << 29) => u64, 7 => u32, 4 => usize));
     assert_eq!(read(block + (1 << 29), 4), [7; 4]);
     let grown = memory_of("VmHWM") - before;
@@ -118,8 +116,7 @@ fn launches_of_any_shape_are_refused_or_run() {
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {limit} {{ ret; }}"
         );
         let k = function(module(&text), "k");
-        let mut most = 0;
-        ok!(cuFuncGetAttribute(&raw mut most => *mut i32, 0 => i32, k => usize));
+        let most = made!(cuFuncGetAttribute(-> i32, 0 => i32, k => usize));
         assert_eq!(most, 1024);
         assert_eq!(launch(k, (1, 1), 0, &[]), 0);
         let huge = u32::MAX;
@@ -171,8 +168,7 @@ fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
         ok!(cuCtxSynchronize());
         read(out, 1)[0]
     };
-    let mut limit = 0usize;
-    ok!(cuCtxGetLimit(&raw mut limit => *mut usize, HEAP => u32));
+    let limit = made!(cuCtxGetLimit(-> usize, HEAP => u32));
     assert_eq!(limit, 8 << 20);
     ok!(cuCtxSetLimit(HEAP => u32, 1 << 20 => usize));
     assert_eq!(cu!(cuCtxSetLimit(HEAP => u32, usize::MAX => usize)), code::OUT_OF_MEMORY);
@@ -188,10 +184,8 @@ fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
 fn texts_to_link_of_any_size_are_read_or_refused() {
     let context = context();
     let text = format!("{INCREMENT}\0");
-    let mut linker = 0usize;
-    ok!(cuLinkCreate_v2(
-        0 => u32, std::ptr::null() => *const u32, std::ptr::null() => *const usize,
-        &raw mut linker => *mut usize,
+    let linker = made!(cuLinkCreate_v2(
+        0 => u32, std::ptr::null() => *const u32, std::ptr::null() => *const usize, -> usize
     ));
     let add = |size: usize| {
         cu!(cuLinkAddData_v2(
@@ -328,8 +322,7 @@ fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
     ok!(cuStreamWaitValue32_v2(stream => usize, gate => u64, 1 => u32, 0 => u32));
     let mut last = 0;
     for round in 0..10 {
-        let mut block = 0u64;
-        ok!(cuMemAllocAsync(&raw mut block => *mut u64, 20 << 20 => usize, stream => usize));
+        let block = made!(cuMemAllocAsync(-> u64, 20 << 20 => usize, stream => usize));
         assert_ne!(block, last, "{round}");
         ok!(cuMemsetD8Async(block => u64, round => u8, 20 << 20 => usize, stream => usize));
         let mut other = 0u64;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, launch, module, ok, read, stream,
+    INCREMENT, allocate, code, context, cu, event, function, launch, made, module, ok, read, stream,
 };
 
 type HostFunction = unsafe extern "C" fn(*mut c_void);
@@ -76,23 +76,16 @@ fn the_default_stream_waits_for_those_that_do_not_opt_out() {
 #[test]
 fn each_thread_has_a_default_stream_of_its_own() {
     let context = context();
-    let id = |stream: usize| {
-        let mut id = 0u64;
-        ok!(cuStreamGetId(stream => usize, &raw mut id => *mut u64));
-        id
-    };
+    let id = |stream: usize| made!(cuStreamGetId(stream => usize, -> u64));
     let here = id(2);
     assert_eq!(id(2), here);
     assert_eq!(id(0), id(1));
     assert_ne!(id(0), here);
-    let mut by_name = 0u64;
-    ok!(cuStreamGetId_ptsz(0 => usize, &raw mut by_name => *mut u64));
+    let by_name = made!(cuStreamGetId_ptsz(0 => usize, -> u64));
     assert_eq!(by_name, here);
     let there = std::thread::spawn(move || {
         ok!(cuCtxSetCurrent(context => usize));
-        let mut id = 0u64;
-        ok!(cuStreamGetId(2 => usize, &raw mut id => *mut u64));
-        id
+        made!(cuStreamGetId(2 => usize, -> u64))
     });
     assert_ne!(there.join().unwrap(), here);
     ok!(cuCtxDestroy_v2(context => usize));
@@ -124,11 +117,7 @@ fn streams_wait_for_events() {
 fn events_have_times() {
     let context = context();
     let stream = stream(1);
-    let (start, end, untimed) = (event(), event(), {
-        let mut event = 0usize;
-        ok!(cuEventCreate(&raw mut event => *mut usize, 2 => u32));
-        event
-    });
+    let (start, end, untimed) = (event(), event(), { made!(cuEventCreate(-> usize, 2 => u32)) });
     let elapsed = |start: usize, end: usize| {
         let mut time = -1.0f32;
         let code = cu!(cuEventElapsedTime(&raw mut time => *mut f32, start => usize, end => usize));
@@ -243,8 +232,7 @@ fn many_threads_use_the_driver_at_once() {
                 ok!(cuCtxSetCurrent(context => usize));
                 let stream = stream(thread % 2);
                 for round in 1..=20usize {
-                    let mut block = 0u64;
-                    ok!(cuMemAllocAsync(&raw mut block => *mut u64, 4 * round => usize, stream => usize));
+                    let block = made!(cuMemAllocAsync(-> u64, 4 * round => usize, stream => usize));
                     ok!(cuMemsetD32Async(block => u64, thread => u32, round => usize, stream => usize));
                     assert_eq!(launch(increment, (1, 32), stream, &[block, round as u64]), 0);
                     let mut host = vec![0u32; round];

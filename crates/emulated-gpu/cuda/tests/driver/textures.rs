@@ -8,7 +8,7 @@ use crate::descriptions::{
     FLOAT, LAYERED, SURFACE, array, copy_3d, fill, numbers, of_array, of_memory, of_rows, sampling,
     texture, try_surface, try_texture,
 };
-use crate::support::{allocate, code, context, cu, function, launch, module, ok, read};
+use crate::support::{allocate, code, context, cu, function, launch, made, module, ok, read};
 
 /// The program of the emulator's own tests, as NVRTC compiled it.
 const TEXTURES: &str =
@@ -225,13 +225,11 @@ fn descriptions_are_given_back() {
     );
     // Limits are those of a card.
     for (attribute, value) in [(14, 512), (21, 131_072), (23, 65_536), (29, 2048), (51, 32)] {
-        let mut found = 0i32;
-        ok!(cuDeviceGetAttribute(&raw mut found => *mut i32, attribute => i32, 0 => i32));
+        let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
     }
-    let mut widest = 0usize;
-    ok!(cuDeviceGetTexture1DLinearMaxWidth(
-        &raw mut widest => *mut usize, FLOAT as u32 => u32, 1 => u32, 0 => i32
+    let widest = made!(cuDeviceGetTexture1DLinearMaxWidth(
+        -> usize, FLOAT as u32 => u32, 1 => u32, 0 => i32
     ));
     assert_eq!(widest, 1 << 28);
     ok!(cuCtxDestroy_v2(context => usize));
@@ -273,8 +271,7 @@ fn cube_maps_are_read_by_directions() {
     }
     // As large as a card's.
     for (attribute, value) in [(52, 32_768), (53, 32_768), (54, 2046), (66, 32_768), (68, 2046)] {
-        let mut found = 0i32;
-        ok!(cuDeviceGetAttribute(&raw mut found => *mut i32, attribute => i32, 0 => i32));
+        let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
     }
     ok!(cuCtxDestroy_v2(context => usize));

@@ -5,8 +5,8 @@ mod rules;
 mod sharing;
 
 use crate::support::{
-    INCREMENT, alone, attribute, code, context, cu, function, gate, is_child, launch, module, ok,
-    read, stream,
+    INCREMENT, alone, attribute, code, context, cu, function, gate, is_child, launch, made, module,
+    ok, read, stream,
 };
 
 const MIB2: usize = 2 << 20;
@@ -56,10 +56,7 @@ fn start() -> Option<usize> {
 }
 
 fn reserve(size: usize) -> u64 {
-    let mut address = 0;
-    ok!(cuMemAddressReserve(
-        &raw mut address => *mut u64, size => usize, 0 => usize, 0 => u64, 0 => u64
-    ));
+    let address = made!(cuMemAddressReserve(-> u64, size => usize, 0 => usize, 0 => u64, 0 => u64));
     assert!(address.is_multiple_of(MIB2 as u64), "{address:#x}");
     address
 }
@@ -155,8 +152,7 @@ fn two_mappings_of_one_handle_are_the_same_bytes() {
     assert_eq!(unmap(second, MIB2), 0);
     assert_eq!(read(first_half, 1), [8]);
     // By an address, the handle comes back, and the memory can be mapped again.
-    let mut again = 0usize;
-    ok!(cuMemRetainAllocationHandle(&raw mut again => *mut usize, first_half + 100 => u64));
+    let again = made!(cuMemRetainAllocationHandle(-> usize, first_half + 100 => u64));
     assert_eq!(again, handle);
     assert_eq!((map(second, MIB2, again), set_access(second, MIB2, 1)), (0, 0));
     assert_eq!(unmap(first_half, MIB2), 0);

@@ -85,51 +85,50 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
+/// What a function that has to succeed writes to the address that it gets in place of `-> type`:
+/// `made!(cuMemAlloc_v2(-> u64, bytes => usize))`.
+macro_rules! made {
+    ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
+        let mut result = <$result>::default();
+        $crate::support::ok!(
+            $name($($before => $type,)* &raw mut result => *mut $result $(, $after => $last)*)
+        );
+        result
+    }};
+}
+pub(crate) use made;
+
 /// An attribute of the first device (`CUdevice_attribute`).
 pub(crate) fn attribute(which: i32) -> i32 {
-    let mut value = 0;
-    ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 0 => i32));
-    value
+    made!(cuDeviceGetAttribute(-> i32, which => i32, 0 => i32))
 }
 
 /// A context of the test's own, so that an error that ends it ends nobody else's; current.
 pub(crate) fn context() -> usize {
     ok!(cuInit(0 => u32));
-    let mut context = 0;
-    ok!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, 0 => i32));
-    context
+    made!(cuCtxCreate_v2(-> usize, 0 => u32, 0 => i32))
 }
 
 pub(crate) fn stream(flags: u32) -> usize {
-    let mut stream = 0;
-    ok!(cuStreamCreate(&raw mut stream => *mut usize, flags => u32));
-    stream
+    made!(cuStreamCreate(-> usize, flags => u32))
 }
 
 pub(crate) fn event() -> usize {
-    let mut event = 0;
-    ok!(cuEventCreate(&raw mut event => *mut usize, 0 => u32));
-    event
+    made!(cuEventCreate(-> usize, 0 => u32))
 }
 
 pub(crate) fn allocate(bytes: usize) -> u64 {
-    let mut address = 0;
-    ok!(cuMemAlloc_v2(&raw mut address => *mut u64, bytes => usize));
-    address
+    made!(cuMemAlloc_v2(-> u64, bytes => usize))
 }
 
 /// Pinned memory.
 pub(crate) fn pinned(bytes: usize) -> u64 {
-    let mut address = 0usize;
-    ok!(cuMemHostAlloc(&raw mut address => *mut usize, bytes => usize, 0 => u32));
-    address as u64
+    made!(cuMemHostAlloc(-> usize, bytes => usize, 0 => u32)) as u64
 }
 
 /// Managed memory.
 pub(crate) fn managed(bytes: usize) -> u64 {
-    let mut address = 0u64;
-    ok!(cuMemAllocManaged(&raw mut address => *mut u64, bytes => usize, 1 => u32));
-    address
+    made!(cuMemAllocManaged(-> u64, bytes => usize, 1 => u32))
 }
 
 /// A gate in a stream: a host function that waits until the gate is opened.
@@ -185,18 +184,12 @@ pub(crate) fn read(address: u64, count: usize) -> Vec<u32> {
 
 pub(crate) fn module(ptx: &str) -> usize {
     let text = CString::new(ptx).unwrap();
-    let mut module = 0;
-    ok!(cuModuleLoadData(&raw mut module => *mut usize, text.as_ptr() => *const i8));
-    module
+    made!(cuModuleLoadData(-> usize, text.as_ptr() => *const i8))
 }
 
 pub(crate) fn function(module: usize, name: &str) -> usize {
     let name = CString::new(name).unwrap();
-    let mut function = 0;
-    ok!(cuModuleGetFunction(
-        &raw mut function => *mut usize, module => usize, name.as_ptr() => *const i8
-    ));
-    function
+    made!(cuModuleGetFunction(-> usize, module => usize, name.as_ptr() => *const i8))
 }
 
 /// Launches blocks of threads with parameters of 8 bytes each, which have to be as wide as that.

@@ -1,7 +1,7 @@
 //! Graphs that are made by hand, and nodes of theirs that decide what runs.
 
 use crate::support::{
-    Program, download, fatbin, is, nvidias, ok, program, ptx, register, rt, symbol, upload,
+    Program, download, fatbin, is, made, nvidias, ok, program, ptx, register, rt, symbol, upload,
 };
 
 /// `cudaGraphNodeParams`
@@ -63,9 +63,8 @@ fn a_condition_decides_what_runs() {
     let (data, source) = (upload(&[1.0]), upload(&[5.0]));
     let (mut graph, mut ready) = (0usize, 0usize);
     ok!(cudaGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    let mut condition = 0u64;
-    ok!(cudaGraphConditionalHandleCreate(
-        &raw mut condition => *mut u64, graph => usize, 2 => u32, 1 => u32
+    let condition = made!(cudaGraphConditionalHandleCreate(
+        -> u64, graph => usize, 2 => u32, 1 => u32
     ));
     // A copy of four bytes: none of an array, from, to, its extent, and that it is between devices.
     let mut copy = [0u64; 22];
@@ -85,8 +84,7 @@ fn a_condition_decides_what_runs() {
     is(rt!(cudaGraphNodeGetType(decides => usize, &raw mut kind => *mut u32)), 0, &[999]);
     assert!(kind == 13 || nvidias().is_some(), "{kind}");
     // And a loop, which a kernel of its body ends.
-    let mut again = 0u64;
-    ok!(cudaGraphConditionalHandleCreate(&raw mut again => *mut u64, graph => usize, 1 => u32, 1 => u32));
+    let again = made!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
     let mut repeat = node(13, &[again, 1 << 32 | 1]);
     add(graph, &[decides], &mut repeat);
     // SAFETY: as above, of one.

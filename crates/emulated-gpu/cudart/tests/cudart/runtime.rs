@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_char};
 
 use crate::support::{
-    Dim3, SCALE, allocate, download, fatbin, is, launch, nvidias, ok, place, program, ptx,
+    Dim3, SCALE, allocate, download, fatbin, is, launch, made, nvidias, ok, place, program, ptx,
     register, rt, upload,
 };
 
@@ -35,8 +35,7 @@ fn a_kernel_and_its_variables() {
         &raw mut stream => *mut usize
     ));
     assert_eq!((grid.0, block.0, shared, stream), (2, 4, 0, 0));
-    let mut kernel = 0usize;
-    ok!(__cudaGetKernel(&raw mut kernel => *mut usize, program.scale => usize));
+    let kernel = made!(__cudaGetKernel(-> usize, program.scale => usize));
     let count = 5u32;
     let arguments = [&raw const data as usize, &raw const count as usize];
     ok!(__cudaLaunchKernel(
@@ -141,11 +140,7 @@ fn properties_are_as_long_as_their_structure() {
         assert!(bytes[len..].iter().all(|byte| *byte == 0xa5));
         assert!(bytes.starts_with(b"Emulated GPU"));
         let number = |at: usize| i32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
-        let attribute = |which: i32| {
-            let mut value = 0;
-            ok!(cudaDeviceGetAttribute(&raw mut value => *mut i32, which => i32, 1 => i32));
-            value
-        };
+        let attribute = |which: i32| made!(cudaDeviceGetAttribute(-> i32, which => i32, 1 => i32));
         // warpSize, maxThreadsPerBlock, the capability.
         assert_eq!((number(308), number(320)), (32, 1024));
         assert_eq!((number(360), number(364)), (attribute(75), attribute(76)));
@@ -159,8 +154,7 @@ fn properties_are_as_long_as_their_structure() {
 
 #[test]
 fn devices_are_each_threads_own() {
-    let mut count = 0;
-    ok!(cudaGetDeviceCount(&raw mut count => *mut i32));
+    let count = made!(cudaGetDeviceCount(-> i32));
     assert_eq!(count, 2);
     let device = || {
         let mut device = -1;

@@ -1,6 +1,6 @@
 //! Arrays, textures and surfaces, as programs of the runtime make them.
 
-use crate::support::{allocate, download, fatbin, launch, ok, ptx, register, rt};
+use crate::support::{allocate, download, fatbin, launch, made, ok, ptx, register, rt};
 
 /// `cudaChannelFormatDesc` of floats.
 const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
@@ -29,12 +29,9 @@ const PAINTER: &str = r"
 fn arrays_are_read_as_textures_and_drawn_on() {
     let program = register(fatbin(1, 80, ptx(PAINTER).as_bytes()));
     let array = |flags: u32| {
-        let mut array = 0usize;
-        ok!(cudaMallocArray(
-            &raw mut array => *mut usize, FLOATS.as_ptr() => *const i32, 4 => usize, 2 => usize,
-            flags => u32
-        ));
-        array
+        made!(cudaMallocArray(
+            -> usize, FLOATS.as_ptr() => *const i32, 4 => usize, 2 => usize, flags => u32
+        ))
     };
     let (picture, drawn) = (array(0), array(2));
     let values: Vec<f32> = (0..8).map(|index| (index * index) as f32).collect();

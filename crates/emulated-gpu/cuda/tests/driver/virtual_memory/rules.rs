@@ -4,7 +4,7 @@ use super::{
     MIB2, PLAIN, Properties, attribute, create, create_as, map, release, reserve, set_access,
     start, unmap,
 };
-use crate::support::{code, cu, ok};
+use crate::support::{code, cu, made, ok};
 
 #[test]
 fn whole_mappings_are_unmapped_and_nothing_else() {
@@ -112,13 +112,7 @@ fn what_can_not_be_created_or_reserved_is_refused() {
     let first = out[0] as u64;
     assert!(first.is_multiple_of(1 << 30));
     ok!(cuMemAddressFree(first => u64, MIB2 => usize));
-    let at = |hint: u64| {
-        let mut address = 0;
-        ok!(cuMemAddressReserve(
-            &raw mut address => *mut u64, MIB2 => usize, 0 => usize, hint => u64, 0 => u64
-        ));
-        address
-    };
+    let at = |hint: u64| made!(cuMemAddressReserve(-> u64, MIB2 => usize, 0 => usize, hint => u64, 0 => u64));
     let (there, elsewhere) = (at(first), at(first));
     assert_ne!(there, elsewhere);
     for address in [there, elsewhere] {

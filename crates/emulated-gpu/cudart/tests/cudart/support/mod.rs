@@ -73,6 +73,19 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
+/// What a function that has to succeed writes to the address that it gets in place of `-> type`:
+/// `made!(cudaMalloc(-> usize, bytes => usize))`.
+macro_rules! made {
+    ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
+        let mut result = <$result>::default();
+        $crate::support::ok!(
+            $name($($before => $type,)* &raw mut result => *mut $result $(, $after => $last)*)
+        );
+        result
+    }};
+}
+pub(crate) use made;
+
 /// `dim3`
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -176,9 +189,7 @@ pub(crate) fn program() -> Program {
 }
 
 pub(crate) fn allocate(bytes: usize) -> usize {
-    let mut address = 0;
-    ok!(cudaMalloc(&raw mut address => *mut usize, bytes => usize));
-    address
+    made!(cudaMalloc(-> usize, bytes => usize))
 }
 
 /// Device memory with these numbers.
