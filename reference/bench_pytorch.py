@@ -1,8 +1,10 @@
 """How fast PyTorch trains each preset on this machine, written as well as we know how.
 
 The data is one tensor in memory before the clock starts. Several ways to write the loop are tried
-with each number of threads, and the fastest one is reported, by name. On a GPU (--device cuda) the
-data is in its memory, one thread launches, and CUDA graphs are tried too.
+with each number of threads, and the fastest one is reported, by name. Some compute the loss in each
+step, as one usually writes it; the others pass the gradient (p - y)/B to autograd and compute the
+loss once, after the last step, as the levels do. On a GPU (--device cuda) the data is in its
+memory, one thread launches, and CUDA graphs are tried too.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ from presets import PRESETS, Preset
 from pytorch_mlp import Mlp, initialise
 
 Step = Callable[[Tensor, Tensor], Tensor]
-"""x [B, n0], and y [B, C] or the labels [B] -> the loss that is backpropagated, before the update,
-not waited for."""
+"""x [B, n0], and y [B, C] or the labels [B] -> the loss that is backpropagated, or zL [B, C], from
+which it follows; before the update, not waited for."""
 
 
 def backpropagated(z: Tensor, y: Tensor, loss: str) -> Tensor:
@@ -35,6 +37,18 @@ def backpropagated(z: Tensor, y: Tensor, loss: str) -> Tensor:
     if loss == "bce":
         return F.binary_cross_entropy_with_logits(z, y, reduction="sum") / len(z)
     return F.mse_loss(z, y, reduction="sum") * (0.5 / len(z))
+
+
+@torch.no_grad()
+def output_gradient(z: Tensor, y: Tensor, loss: str) -> Tensor:
+    """zL [B, C], y [B, C] -> dzL [B, C], (p - y)/B."""
+    if loss == "cross-entropy":
+        p = torch.softmax(z, dim=1)
+    elif loss == "bce":
+        p = torch.sigmoid(z)
+    else:
+        p = z
+    return (p - y) / len(z)
 
 
 def forward(parameters: list[Tensor], x: Tensor) -> Tensor:
@@ -79,6 +93,51 @@ def step_by_hand(parameters: list[Tensor], preset: Preset, *, compiled: bool = F
     return step
 
 
+def step_of_z_with_sgd(parameters: list[Tensor], preset: Preset, **options: bool) -> Step:
+    """The usual loop without a loss: `z.backward` of the gradient, `optim.SGD`."""
+    sgd = torch.optim.SGD(parameters, lr=dumps.to_single(preset.learning_rate), **options)
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        z = forward(parameters, x)
+        z.backward(output_gradient(z, y, preset.loss))
+        sgd.step()
+        sgd.zero_grad(set_to_none=True)
+        return z
+
+    return step
+
+
+def step_of_z_by_hand(parameters: list[Tensor], preset: Preset) -> Step:
+    """The step by hand without a loss."""
+    learning_rate = dumps.to_single(preset.learning_rate)
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        z = forward(parameters, x)
+        gradients = torch.autograd.grad(z, parameters, output_gradient(z, y, preset.loss))
+        with torch.no_grad():
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.sub_(gradient, alpha=learning_rate)
+        return z
+
+    return step
+
+
+def step_of_z_compiled(parameters: list[Tensor], preset: Preset) -> Step:
+    """Forward, backward and update without a loss, as one graph for the compiler."""
+    learning_rate = dumps.to_single(preset.learning_rate)
+    parameters = [parameter.detach() for parameter in parameters]
+
+    @torch.compile(dynamic=False, fullgraph=True)
+    def whole(parameters: list[Tensor], x: Tensor, y: Tensor) -> Tensor:
+        z, backward = torch.func.vjp(lambda parameters: forward(parameters, x), parameters)
+        (gradients,) = backward(output_gradient(z, y, preset.loss))
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.sub_(gradient, alpha=learning_rate)
+        return z
+
+    return lambda x, y: whole(parameters, x, y)
+
+
 def step_compiled_whole(parameters: list[Tensor], preset: Preset) -> Step:
     """Forward, backward and update as one graph for the compiler."""
     learning_rate = dumps.to_single(preset.learning_rate)
@@ -97,9 +156,8 @@ def step_compiled_whole(parameters: list[Tensor], preset: Preset) -> Step:
     return lambda x, y: whole(parameters, x, y)
 
 
-def step_in_graph(parameters: list[Tensor], preset: Preset) -> Step:
-    """The step by hand, recorded once for each size of batch as a CUDA graph and then replayed."""
-    by_hand = step_by_hand(parameters, preset)
+def step_in_graph(by_hand: Step) -> Step:
+    """A step by hand, recorded once for each size of batch as a CUDA graph and then replayed."""
     recorded: dict[int, tuple[torch.cuda.CUDAGraph, Tensor, Tensor, Tensor]] = {}
 
     def record(x: Tensor, y: Tensor) -> None:
@@ -113,17 +171,17 @@ def step_in_graph(parameters: list[Tensor], preset: Preset) -> Step:
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            loss = by_hand(x, y)
-        recorded[len(x)] = graph, x, y, loss.detach()
+            result = by_hand(x, y)
+        recorded[len(x)] = graph, x, y, result.detach()
 
     def step(x: Tensor, y: Tensor) -> Tensor:
         if len(x) not in recorded:
             record(x, y)
-        graph, graph_x, graph_y, loss = recorded[len(x)]
+        graph, graph_x, graph_y, result = recorded[len(x)]
         graph_x.copy_(x)
         graph_y.copy_(y)
         graph.replay()
-        return loss
+        return result
 
     return step
 
@@ -132,19 +190,39 @@ EAGER_LEVEL = "reference-pytorch"
 COMPILED_LEVEL = "reference-pytorch-compile"
 GRAPH_LEVEL = "reference-pytorch-graph"
 
-EAGER: dict[str, Callable[[list[Tensor], Preset], Step]] = {
+Make = Callable[[list[Tensor], Preset], Step]
+"""Makes a step of parameters and a preset."""
+
+EAGER: dict[str, Make] = {
     "optim.SGD": lambda p, preset: step_with_sgd(p, preset, foreach=False),
     "optim.SGD(foreach)": lambda p, preset: step_with_sgd(p, preset, foreach=True),
     "optim.SGD(fused)": lambda p, preset: step_with_sgd(p, preset, fused=True),
     "autograd.grad and p.sub_": step_by_hand,
+    "z.backward, optim.SGD(foreach)": lambda p, preset: step_of_z_with_sgd(p, preset, foreach=True),
+    "z.backward, optim.SGD(fused)": lambda p, preset: step_of_z_with_sgd(p, preset, fused=True),
+    "autograd.grad of z and p.sub_": step_of_z_by_hand,
 }
-COMPILED: dict[str, Callable[[list[Tensor], Preset], Step]] = {
+COMPILED: dict[str, Make] = {
     "torch.compile of the loss": lambda p, preset: step_by_hand(p, preset, compiled=True),
     "torch.compile of the step": step_compiled_whole,
+    "torch.compile of the step without the loss": step_of_z_compiled,
 }
-GRAPH: dict[str, Callable[[list[Tensor], Preset], Step]] = {
-    "CUDA graph of autograd.grad and p.sub_": step_in_graph,
+GRAPH: dict[str, Make] = {
+    "CUDA graph of autograd.grad and p.sub_": lambda p, preset: step_in_graph(
+        step_by_hand(p, preset)
+    ),
+    "CUDA graph of autograd.grad of z and p.sub_": lambda p, preset: step_in_graph(
+        step_of_z_by_hand(p, preset)
+    ),
 }
+WITHOUT_LOSS = [
+    "z.backward, optim.SGD(foreach)",
+    "z.backward, optim.SGD(fused)",
+    "autograd.grad of z and p.sub_",
+    "torch.compile of the step without the loss",
+    "CUDA graph of autograd.grad of z and p.sub_",
+]
+"""Those that return zL, and want y [B, C] and no labels."""
 
 
 def endless_batches(
@@ -164,8 +242,12 @@ def endless_batches(
             yield x.index_select(0, indices), y.index_select(0, indices)
 
 
-def candidate(variant: str, threads: int, preset: Preset, x: Tensor, y: Tensor) -> Candidate:
+def candidate(
+    variant: str, threads: int, preset: Preset, x: Tensor, labels: Tensor, y: Tensor
+) -> Candidate:
     """A candidate with parameters of its own, the same for all."""
+    if preset.loss == "cross-entropy" and variant not in WITHOUT_LOSS:
+        y = labels
     model = Mlp(preset.sizes, torch.float32)
     initialise(model, preset.initialisation, seed=1)
     model.to(x.device)
@@ -182,8 +264,9 @@ def candidate(variant: str, threads: int, preset: Preset, x: Tensor, y: Tensor) 
         samples = 0
         for _ in range(steps):
             x, y = next(batches)
-            loss = step(x, y)
+            result = step(x, y)
             samples += len(x)
+        loss = backpropagated(result, y, preset.loss) if variant in WITHOUT_LOSS else result
         # As the preset prints it: of bce, the mean over the outputs too.
         outputs = preset.sizes[-1] if preset.loss == "bce" else 1
         return samples, loss.item() / outputs
@@ -262,13 +345,13 @@ def bench(
     preset = PRESETS[name]
     train = benchmark.samples(preset, arguments)
     x = torch.from_numpy(train.x).to(arguments.device)
-    y = torch.from_numpy(train.labels if preset.loss == "cross-entropy" else train.y())
-    y = y.to(arguments.device)
+    labels = torch.from_numpy(train.labels).to(arguments.device)
+    y = torch.from_numpy(train.y()).to(arguments.device)
     candidates = []
     for variant in variants:
         for threads in counts:
             try:
-                candidates.append(candidate(variant, threads, preset, x, y))
+                candidates.append(candidate(variant, threads, preset, x, labels, y))
             except Exception as error:
                 if level == EAGER_LEVEL:
                     raise

@@ -16,6 +16,9 @@ from failures import BadInput, Failure
 from presets import FIXTURES, INITIALISATIONS, LOSSES, NORMALISATIONS, PRESETS, Preset
 
 try:
+    import torch
+
+    import bench_pytorch
     import pytorch_mlp
 except ImportError:  # PyTorch is not installed
     pytorch_mlp = None
@@ -51,6 +54,26 @@ class Training(unittest.TestCase):
                 self.assertGreater(report["test_accuracy"], 0.9, loss)
                 self.assertEqual(report["stop_reason"], "epochs")
                 self.assertEqual((report["batches"], report["samples"]), (1000, 10_000))
+
+    @unittest.skipIf(pytorch_mlp is None, "PyTorch is not installed")
+    def test_every_loop_of_the_benchmark_trains_alike(self) -> None:
+        """With a loss in each step and without: after seven steps the loss is the same."""
+        samples = self.samples(100)
+        x, labels, y = map(torch.from_numpy, (samples.x, samples.labels, samples.y()))
+        for loss in LOSSES:
+            preset = Preset((12, 16, 10), loss, 10, 0.1)
+            losses = {}
+            for variant in bench_pytorch.EAGER:
+                try:
+                    candidate = bench_pytorch.candidate(variant, 1, preset, x, labels, y)
+                except TypeError:  # an older PyTorch, without the fused SGD
+                    self.assertIn("fused", variant)
+                    continue
+                losses[variant] = candidate.run(7)[1]
+            self.assertGreaterEqual(len(losses), 5)
+            first = next(iter(losses.values()))
+            for variant, found in losses.items():
+                self.assertAlmostEqual(found / first, 1, delta=1e-5, msg=f"{loss}, {variant}")
 
     def test_batches_are_those_of_the_preset(self) -> None:
         """Whole ones only where the last is dropped; the test set is cut the same way."""
