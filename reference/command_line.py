@@ -11,6 +11,7 @@ from pathlib import Path
 
 import dumps
 import mnist
+import pictures
 import presets
 import training
 from dumps import Dump, Tensors
@@ -93,9 +94,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     )
 
     train = commands.add_parser("train", help="train on MNIST and test what was learned")
-    train.add_argument(
-        "--preset", type=presets.current_name, choices=PRESETS, default="small"
-    )
+    train.add_argument("--preset", type=presets.current_name, choices=PRESETS, default="small")
     add_data_options(train)
     train.add_argument("--seed", type=int, default=1, metavar="N")
     train.add_argument(
@@ -107,6 +106,9 @@ def _parser(program: Program) -> argparse.ArgumentParser:
         "--evaluate-every", type=positive, metavar="N", help="test once in this many batches"
     )
     train.add_argument("--dtype", choices=program.dtypes, default="f32")
+    train.add_argument(
+        "--plot", type=Path, metavar="DIR", help="write the first images and predictions as SVG"
+    )
     train.add_argument("--json", type=Path, metavar="FILE", help="write the report to this file")
 
     if program.threads:
@@ -184,6 +186,8 @@ def _train(program: Program, arguments: argparse.Namespace) -> None:
         raise BadInput(f"the images have {training_set.x.shape[1]} pixels, not {preset.sizes[0]}")
     model = program.model(preset, arguments.dtype, arguments.seed, parameters)
     report = training.train(model, preset, arguments.seed, training_set, test_set)
+    if arguments.plot:
+        pictures.write(arguments.plot, model, preset.normalisation, training_set, test_set)
     if arguments.json:
         head = {"level": program.level, "device": device, "preset": arguments.preset}
         training.write_report(

@@ -63,6 +63,11 @@ def normalise(pixels: np.ndarray, normalisation: str) -> np.ndarray:
     return unit[pixels]
 
 
+def pixels(x: np.ndarray, normalisation: str) -> np.ndarray:
+    """What `normalise` made of pixels -> the pixels, 0..255."""
+    return np.searchsorted(normalise(np.arange(256), normalisation), x).astype(np.uint8)
+
+
 def _folder_from_environment() -> Path:
     folder = os.environ.get("MNIST_DIR")
     if not folder:

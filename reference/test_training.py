@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import re
+import struct
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 import numpy as np
 
 import mnist
 import numpy_mlp
+import pictures
 import training
 from failures import BadInput, Failure
 from presets import FIXTURES, INITIALISATIONS, LOSSES, NORMALISATIONS, PRESETS, Preset
@@ -180,6 +185,39 @@ class Digits(unittest.TestCase):
                 mnist.load("unit", self.folder)
         with self.assertRaisesRegex(BadInput, "absent.npz"):
             mnist.load("unit", npz=self.folder / "absent.npz")
+
+
+class Pictures(unittest.TestCase):
+    """Sheets of digits."""
+
+    def test_a_sheet_shows_every_pixel_and_each_mistake(self) -> None:
+        """The PNG of each image has its pixels, dark on white, and a wrong prediction its label."""
+        ink = np.random.default_rng(1).integers(0, 256, (3, 28, 28), dtype=np.uint8)
+        svg = pictures.sheet(ink, np.array([4, 7, 9]), np.array([4, 1, 9]))
+        self.assertEqual(re.findall(">([0-9][^<]*)</text>", svg), ["4", "1 (is 7)", "9"])
+        coded = re.findall('base64,([^"]*)"', svg)
+        self.assertEqual(len(coded), 3)
+        for image, png in zip(ink, map(base64.b64decode, coded), strict=True):
+            size = png.index(b"IDAT")
+            (length,) = struct.unpack(">I", png[size - 4 : size])
+            rows = zlib.decompress(png[size + 4 : size + 4 + length])
+            found = np.frombuffer(rows, np.uint8).reshape(28, 29)
+            self.assertTrue((found[:, 1:] == 255 - image).all() and (found[:, 0] == 0).all())
+
+    def test_training_writes_both_sheets(self) -> None:
+        """Of the first 40 images, whatever the normalisation."""
+        random = np.random.default_rng(5)
+        for normalisation in NORMALISATIONS:
+            raw = random.integers(0, 256, (50, 784), dtype=np.uint8)
+            x = mnist.normalise(raw, normalisation)
+            self.assertTrue((mnist.pixels(x, normalisation) == raw).all())
+            samples = mnist.Samples(x, random.integers(0, 10, 50))
+            model = numpy_mlp.Model(Preset((784, 5, 10), "bce"), "f32", 1, None)
+            with tempfile.TemporaryDirectory() as folder:
+                pictures.write(Path(folder) / "new", model, normalisation, samples, samples)
+                for name in ("training.svg", "predictions.svg"):
+                    svg = (Path(folder) / "new" / name).read_text()
+                    self.assertEqual(svg.count("<image"), 40)
 
 
 class Table(unittest.TestCase):
