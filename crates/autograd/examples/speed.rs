@@ -17,7 +17,7 @@ use host::println;
 use level1_cpu::{Form, Level1};
 use serde::Deserialize;
 use training::bench::{BenchPlan, bench};
-use training::{Level, Parameters, Preset};
+use training::{Level, Parameters, Preset, Single};
 
 /// What the script in Python prints.
 #[derive(Deserialize)]
@@ -115,7 +115,8 @@ fn beside_level_1() -> Result<(), Box<dyn Error>> {
         for _ in 0..3 {
             for (rate, level) in rates.iter_mut().zip(&mut levels) {
                 let plan = BenchPlan { runs: 3, steps: None };
-                let found = bench(level.as_mut(), &preset, &set, &start, plan, &|| Ok(None))?;
+                let runner = &mut Single(level.as_mut());
+                let found = bench(runner, &preset, &set, &start, plan, &|| Ok(None))?;
                 *rate = rate.max(found.rates[found.rates.len() / 2]);
             }
         }

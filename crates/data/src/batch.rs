@@ -46,6 +46,15 @@ impl Epoch {
         self.batches
     }
 
+    /// All batches, in order.
+    ///
+    /// # Panics
+    /// When the epoch was made for more samples than the dataset has.
+    #[must_use]
+    pub fn all<'a>(&'a self, dataset: &'a Dataset) -> Vec<Batch<'a>> {
+        (0..self.batches).map(|k| self.batch(dataset, k)).collect()
+    }
+
     /// Batch `k`, counted from 0.
     ///
     /// # Panics
@@ -60,7 +69,7 @@ impl Epoch {
             None => Rows::Consecutive { start, len: end - start },
             Some(order) => Rows::Listed(&order[start..end]),
         };
-        Batch { dataset, rows, whole: end - start }
+        Batch { dataset, rows }
     }
 }
 
@@ -69,7 +78,6 @@ impl Epoch {
 pub struct Batch<'a> {
     dataset: &'a Dataset,
     rows: Rows<'a>,
-    whole: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,38 +96,27 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Whether there is no sample: only a share of a batch can be empty, where there are more ranks
-    /// than samples.
+    /// Whether there is no sample: only a part of a batch can be empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of samples of the batch that this one is a share of; its own, where it is none.
-    #[must_use]
-    pub const fn whole(&self) -> usize {
-        self.whole
-    }
-
-    // ANCHOR: share
-    /// The share of a rank: the sizes of shares are one apart at most, the first ranks have
-    /// the larger ones, and all shares in the order of the ranks are the batch.
+    /// The samples at these places of the batch, as a batch.
     ///
     /// # Panics
-    /// When there are no ranks, or the rank is not one of them.
+    /// If the batch has no such places.
     #[must_use]
-    pub fn share(&self, rank: usize, ranks: usize) -> Self {
-        assert!(rank < ranks, "rank {rank} of {ranks}");
-        let (each, more) = (self.len() / ranks, self.len() % ranks);
-        let begin = rank * each + rank.min(more);
-        let len = each + usize::from(rank < more);
+    pub fn part(&self, places: Range<usize>) -> Self {
         let rows = match self.rows {
-            Rows::Consecutive { start, .. } => Rows::Consecutive { start: start + begin, len },
-            Rows::Listed(rows) => Rows::Listed(&rows[begin..begin + len]),
+            Rows::Consecutive { start, len } => {
+                assert!(places.start <= places.end && places.end <= len, "{places:?} of {len}");
+                Rows::Consecutive { start: start + places.start, len: places.len() }
+            }
+            Rows::Listed(rows) => Rows::Listed(&rows[places]),
         };
         Self { rows, ..*self }
     }
-    // ANCHOR_END: share
 
     /// The dataset that the samples are taken from.
     #[must_use]
@@ -242,21 +239,23 @@ mod tests {
     }
 
     #[test]
-    fn shares_in_the_order_of_the_ranks_are_the_batch() {
+    fn a_part_has_the_samples_at_its_places() {
         let set = set();
         for epoch in [Epoch::in_order(10, 7, false), Epoch::shuffled(10, 7, false, 1, 0)] {
-            for (k, ranks) in [(0, 1), (0, 2), (0, 3), (0, 7), (0, 9), (1, 2), (1, 5)] {
-                let batch = epoch.batch(&set, k);
-                let shares: Vec<_> = (0..ranks).map(|rank| batch.share(rank, ranks)).collect();
-                let all = shares.iter().flat_map(Batch::indices);
-                assert!(all.eq(batch.indices()), "{k} {ranks}");
-                assert!(shares.iter().all(|share| share.whole() == batch.len()));
-                let lengths = || shares.iter().map(Batch::len);
-                assert!(lengths().is_sorted_by(|a, b| a >= b));
-                assert!(lengths().max().unwrap() - lengths().min().unwrap() <= 1);
-                assert_eq!(shares.iter().any(Batch::is_empty), ranks > batch.len());
+            let batch = epoch.batch(&set, 1);
+            let all: Vec<usize> = batch.indices().collect();
+            for places in [0..3, 1..2, 2..2, 3..3] {
+                let part = batch.part(places.clone());
+                assert!(part.indices().eq(all[places.clone()].iter().copied()), "{places:?}");
+                assert_eq!(part.is_empty(), places.is_empty());
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "1..4 of 3")]
+    fn a_part_that_is_not_there_is_refused() {
+        let _ = Epoch::in_order(10, 7, false).batch(&set(), 1).part(1..4);
     }
 
     #[test]

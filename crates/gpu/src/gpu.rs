@@ -4,7 +4,8 @@
     reason = "loading a library runs its initialisers, and kernels do what they like"
 )]
 
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::{CudaContext, CudaFunction, CudaModule, CudaStream};
@@ -236,12 +237,17 @@ impl Gpu {
     /// # Safety
     /// The file `emulated`, which is only loaded on the emulated GPU, has initialisers that may run in
     /// any process, and functions of the types that cudarc gives those of `library`.
-    pub unsafe fn install_library(&self, library: &str, emulated: &Path) -> Result<()> {
-        if self.is_emulated() {
-            // SAFETY: as the caller promises.
-            unsafe { install::emulated(emulated) }
-        } else {
-            install::nvidia(library)
+    pub unsafe fn install_library(
+        &self,
+        library: &str,
+        emulated: std::result::Result<PathBuf, impl fmt::Display>,
+    ) -> Result<()> {
+        if !self.is_emulated() {
+            return install::nvidia(library);
         }
+        let missing =
+            |reason: &dyn fmt::Display| GpuError::NoEmulator { reason: reason.to_string() };
+        // SAFETY: as the caller promises.
+        unsafe { install::emulated(&emulated.map_err(|reason| missing(&reason))?) }
     }
 }

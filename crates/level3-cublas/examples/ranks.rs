@@ -4,15 +4,15 @@
 //!     cargo run -p level3-cublas --example ranks -- MISTAKE OUT
 //!
 //! `sum-of-means`, `mean-of-means`, `mean-of-sums`.
-#![allow(unsafe_code, reason = "wrong rules are a promise that isn't kept")]
 
 use std::path::Path;
 
+use data_parallel::{DataParallel, Rank, Setup, on_gpus};
 use gpu::{Choice, Gpu};
-use level3_cublas::ranks::on_gpus;
-use level3_cublas::{Level3, Rules, Setup};
+use level3_cublas::Level3;
+use profile::Profile;
 use training::dump::{Inputs, dump, header};
-use training::{Error, Level, Preset, Rank};
+use training::{Error, Preset};
 
 const RANKS: usize = 3;
 
@@ -22,14 +22,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: ranks sum-of-means|mean-of-means|mean-of-sums OUT".into());
     };
     // ANCHOR: rules
-    let right = Rules::default();
-    let rules = match mistake.as_str() {
+    let right = Setup::default();
+    let setup = match mistake.as_str() {
         // Each rank divides by its own share, and the ranks add.
-        "sum-of-means" => Rules { divisor: |share, _| share, ..right },
+        "sum-of-means" => Setup { divisor: |share, _| share, ..right },
         // Each rank divides by its own share, and the ranks average.
-        "mean-of-means" => Rules { divisor: |share, _| share, averages: true, ..right },
+        "mean-of-means" => Setup { divisor: |share, _| share, averages: true, ..right },
         // Each rank divides by the whole batch, and the ranks average.
-        "mean-of-sums" => Rules { averages: true, ..right },
+        "mean-of-sums" => Setup { averages: true, ..right },
         // ANCHOR_END: rules
         other => return Err(format!("there is no mistake {other}").into()),
     };
@@ -38,14 +38,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gpu = Gpu::open_one(Choice::Emulated, 0, RANKS)?;
     let make = |place: Rank| {
         let gpu = Gpu::open_one(Choice::Emulated, place.rank, RANKS).map_err(Error::level)?;
-        let setup = Setup { bucket: 1, ..Setup::default() };
-        // SAFETY: what the libraries are told of the matrices is right.
-        unsafe { Level3::with_rules(&gpu, &preset.network, setup, rules) }.map_err(Error::level)
+        let level = Level3::new(&gpu, &preset.network, Default::default(), Profile::default());
+        level.map_err(Error::level)
     };
-    let work = |level: &mut Level3| {
+    let work = |level: &mut DataParallel<Level3>| {
         let header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
         let found = dump(level, header, &preset, &inputs, false)?;
-        Ok(found.write(&level.place().file(Path::new(&out)))?)
+        Ok(found.write(&level.rank().file(Path::new(&out)))?)
     };
-    Ok(on_gpus(&gpu, RANKS, &make, &work)?)
+    Ok(on_gpus(&gpu, RANKS, setup, &make, &work)?)
 }

@@ -1,20 +1,19 @@
 //! The backward pass: `dzL dwL dbL da(L-1) … dz1 dw1 db1`.
 
+use data_parallel::Finished;
+
 use crate::error::Result;
 use crate::operations::Operations;
 use crate::state::State;
 
 /// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
 /// layer before, `da = dz · w` and `dz = da` where its `z` was positive. What the products' epilogues
-/// don't do, level 2's kernels do. Where there are other ranks, what they have is added to each layer's
-/// gradients meanwhile.
-pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
+/// don't do, level 2's kernels do. `finished` is called when the kernels that make a layer's gradients are
+/// in the stream.
+pub(crate) fn backward(on: &Operations, state: &mut State, finished: Finished<'_>) -> Result<()> {
     state.is_loaded("backward")?;
     let State { layers, masks, plans, batch, whole, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
-    if batch == 0 {
-        return on.no_gradients(layers);
-    }
     let classes = layers[last].outputs;
     on.output_gradient(p, &input.y(), &mut layers[last].dz, (batch, *whole), classes)?;
     for (l, plan) in plans.iter().enumerate().rev() {
@@ -27,7 +26,7 @@ pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
         if !plan.makes_db() {
             on.kernels.sum_batch(&layer.dz, &mut layer.db, batch, layer.outputs)?;
         }
-        on.all_reduce(l, rest)?;
+        finished(l, rest)?;
         if let (Some(previous), Some(da)) = (before.last_mut(), &plan.da) {
             let (layer, hidden) = (&rest[0], batch * previous.outputs);
             let fused = (&mut previous.dz, &mut previous.db);
@@ -39,5 +38,5 @@ pub(crate) fn backward(on: &Operations, state: &mut State) -> Result<()> {
         }
         // ANCHOR_END: layer
     }
-    on.wait_for_ranks()
+    Ok(())
 }

@@ -39,7 +39,8 @@ impl Drop for Handle {
 
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool) -> Result<Self> {
-        library::install(gpu, "cublas", emulated_cublas::library_path())?;
+        // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+        unsafe { gpu.install_library("cublas", emulated_cublas::library_path()) }?;
         let said = |call| move |error| refused(call, error, "a handle");
         let handle = Handle(result::create_handle().map_err(said("cublasCreate"))?);
         let workspace: CudaSlice<u8> = buffer(stream, library::workspace(gpu)?)?;

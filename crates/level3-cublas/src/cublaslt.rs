@@ -89,7 +89,8 @@ impl CublasLt {
         tf32: bool,
         autotune: bool,
     ) -> Result<Self> {
-        library::install(gpu, "cublasLt", emulated_cublaslt::library_path())?;
+        // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+        unsafe { gpu.install_library("cublasLt", emulated_cublaslt::library_path()) }?;
         let compute = if tf32 {
             cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
         } else {

@@ -46,23 +46,9 @@ pub enum Error {
         /// The caller's.
         given: Epilogue,
     },
-    /// NCCL refused a call.
-    #[error("{call} says {status}; between emulated GPUs a line on standard error says why")]
-    Nccl {
-        /// NCCL's function.
-        call: &'static str,
-        /// What it answered.
-        status: String,
-    },
-    /// The ranks of a run did not find each other.
-    #[error("{0}")]
-    Rendezvous(String),
-    /// The ranks of a run were not started alike.
-    #[error("the ranks were not started alike: {0}")]
-    Unlike(String),
-    /// Another rank has failed or is gone.
-    #[error("another rank is gone")]
-    Lost,
+    /// What waits for finished gradients fails.
+    #[error(transparent)]
+    Finished(#[from] training::Error),
     /// Memory that an algorithm was not chosen for.
     #[error(
         "{product}: a buffer at {address:#x} was planned to be at a multiple of {alignment} bytes"
@@ -80,5 +66,14 @@ pub enum Error {
 impl From<DriverError> for Error {
     fn from(error: DriverError) -> Self {
         Self::Gpu(error.into())
+    }
+}
+
+impl From<Error> for training::Error {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Finished(error) => error,
+            error => Self::level(error),
+        }
     }
 }

@@ -9,9 +9,7 @@ use crate::state::State;
 /// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead. What the
 /// product's epilogue doesn't do, level 2's kernels do.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
-    if state.batch == 0 {
-        return state.is_loaded("forward");
-    }
+    state.is_loaded("forward")?;
     let State { layers, masks, plans, loss, batch, input, p, .. } = state;
     let (batch, last) = (*batch, layers.len() - 1);
     for (l, plan) in plans.iter().enumerate() {

@@ -28,7 +28,7 @@ pub(crate) enum Phase {
 }
 
 /// A phase, the size of the batch, and that of the one which it is a share of.
-pub(crate) type Key = (Phase, usize, usize);
+pub(crate) type Key = (Phase, usize, Option<usize>);
 
 /// The graphs.
 #[derive(Default)]

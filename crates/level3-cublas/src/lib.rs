@@ -4,8 +4,8 @@
 //! left of level 2's kernels is used as it is. [`column_major`] says once how row-major matrices
 //! are handed to a library that reads columns. A product is planned once for each size of batch
 //! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilogue`] lists what
-//! cuBLASLt does besides. `graph` replays a whole step as one. [`ranks`] is all that is there of other
-//! GPUs.
+//! cuBLASLt does besides. `graph` replays a whole step as one. As a
+//! [`DeviceLevel`] the level can be one of several ranks.
 
 mod backward;
 pub mod column_major;
@@ -21,25 +21,22 @@ mod operations;
 mod plan;
 mod product;
 mod program;
-pub mod ranks;
 mod state;
 pub mod traffic;
 mod update;
 
-use std::sync::Arc;
-
 use data::{Batch, Dataset};
-use gpu::{Gpu, transfer};
+use data_parallel::{DeviceLevel, Finished};
+use gpu::{Buffer, Gpu, Launcher, Layer, transfer};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
-use training::{Level, Parameters, Rank};
+use training::{Level, Parameters};
 
 use column_major::{ColumnMajor, Matmul, Shape};
 pub use error::{Error, Result};
 use graph::{Graphs, Phase};
 use operations::Operations;
 pub use program::{Gemm, Options, Program};
-use ranks::{Communicator, Ranks};
 use state::State;
 
 /// How the level computes.
@@ -55,8 +52,6 @@ pub struct Setup {
     pub graph: bool,
     /// How batches get to the device.
     pub transfer: transfer::Strategy,
-    /// With several ranks: gradients are sent as soon as this many bytes of them are there.
-    pub bucket: usize,
 }
 
 /// What the level tells the library of its matrices: the things that are easily got wrong.
@@ -68,23 +63,12 @@ pub struct Rules {
     pub mask_ld: fn(usize) -> usize,
     /// How much of what `c` held before this product is added to it (cuBLAS alone).
     pub beta: fn(Matmul) -> f32,
-    /// With several ranks: by how much gradients are divided, from the samples of a share and those
-    /// of the whole batch.
-    pub divisor: fn(usize, usize) -> usize,
-    /// With several ranks: whether gradients are averaged over them; otherwise they are added up.
-    pub averages: bool,
 }
 
 impl Default for Rules {
     fn default() -> Self {
         // A result is written without being read.
-        Self {
-            column_major: column_major::column_major,
-            mask_ld: epilogue::mask_ld,
-            beta: |_| 0.0,
-            divisor: |_, whole| whole,
-            averages: false,
-        }
+        Self { column_major: column_major::column_major, mask_ld: epilogue::mask_ld, beta: |_| 0.0 }
     }
 }
 
@@ -97,8 +81,6 @@ pub struct Level3 {
     /// The graphs, where they were asked for.
     graphs: Option<Graphs>,
     profile: Profile,
-    /// With several ranks: the bytes of a bucket.
-    bucket: usize,
     /// Whether to tell the traffic of a step at the end.
     tells_traffic: bool,
 }
@@ -149,23 +131,8 @@ impl Level3 {
             state,
             graphs: setup.graph.then(Graphs::default),
             profile,
-            bucket: setup.bucket,
             tells_traffic: false,
         })
-    }
-
-    /// Joins the ranks that have this id, and waits until all have.
-    pub(crate) fn join(&mut self, id: ranks::Id, place: Rank) -> Result<Arc<Communicator>> {
-        ranks::install(&self.gpu)?;
-        self.gpu.context().bind_to_thread()?;
-        let communicator = Communicator::join(id, place)?;
-        let layers: Vec<_> =
-            self.state.layers.iter().map(|layer| [layer.inputs, layer.outputs]).collect();
-        let (kernels, joined) = (&self.on.kernels, Arc::clone(&communicator));
-        let (stream, profiler) = (kernels.stream(), &kernels.launcher.profiler);
-        let (bucket, rules) = (self.bucket, &self.on.rules);
-        self.on.ranks = Some(Ranks::new(joined, stream, profiler, &layers, bucket, rules)?);
-        Ok(communicator)
     }
 
     /// Has the level tell at the end what a step launches and moves.
@@ -176,20 +143,14 @@ impl Level3 {
 
     // ANCHOR: run
     /// Replays a phase, where graphs were asked for; launches it elsewhere.
-    fn run(&mut self, phase: Phase) -> Result<()> {
+    fn run(&mut self, phase: Phase, finished: Finished<'_>) -> Result<()> {
         let Self { on, state, graphs, .. } = self;
-        let Some(graphs) = graphs else { return launch(on, state, phase) };
-        if phase == Phase::Forward && state.batch == 0 {
-            return launch(on, state, phase);
-        }
+        let Some(graphs) = graphs else { return launch(on, state, phase, finished) };
         let key = (phase, state.batch, state.whole);
         if !graphs.has(key) {
             // Once without capturing, since a library may have to load its code first. Gradients
             // can be made twice; parameters can be updated only once.
-            let mut alone = |phase| match &on.ranks {
-                Some(ranks) => ranks.silently(|| launch(on, state, phase)),
-                None => launch(on, state, phase),
-            };
+            let mut alone = |phase| launch(on, state, phase, &mut |_, _| Ok(()));
             match phase {
                 Phase::Forward | Phase::Backward => alone(phase)?,
                 Phase::Update(_) => {}
@@ -198,23 +159,38 @@ impl Level3 {
                     alone(Phase::Backward)?;
                 }
             }
-            graphs.capture(on.stream(), key, || launch(on, state, phase))?;
+            graphs.capture(on.stream(), key, || launch(on, state, phase, finished))?;
         }
         graphs.launch(key)
     }
     // ANCHOR_END: run
+
+    /// Loads a batch, or a share of one of `whole` samples.
+    fn take_in(
+        &mut self,
+        batch: &Batch<'_>,
+        next: Option<&Batch<'_>>,
+        whole: Option<usize>,
+    ) -> Result<()> {
+        let moved = self.state.load(&self.on, batch, next, whole);
+        // Where there was no memory for all buffers, some may have moved.
+        if let (Some(graphs), Ok(true) | Err(_)) = (&mut self.graphs, &moved) {
+            graphs.clear();
+        }
+        moved.map(|_| ())
+    }
 }
 
 /// Puts the launches of a phase into the stream.
-fn launch(on: &Operations, state: &mut State, phase: Phase) -> Result<()> {
+fn launch(on: &Operations, state: &mut State, phase: Phase, finished: Finished<'_>) -> Result<()> {
     match phase {
         Phase::Forward => forward::forward(on, state),
-        Phase::Backward => backward::backward(on, state),
+        Phase::Backward => backward::backward(on, state, finished),
         Phase::Update(learning_rate) => update::update(on, state, f32::from_bits(learning_rate)),
         Phase::Step(learning_rate) => {
-            launch(on, state, Phase::Forward)?;
-            launch(on, state, Phase::Backward)?;
-            launch(on, state, Phase::Update(learning_rate))
+            forward::forward(on, state)?;
+            backward::backward(on, state, finished)?;
+            update::update(on, state, f32::from_bits(learning_rate))
         }
     }
 }
@@ -225,45 +201,36 @@ impl Level for Level3 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> training::Result<()> {
-        let moved = self.state.load(&self.on, batch, next);
-        // Where there was no memory for all buffers, some may have moved.
-        if let (Some(graphs), Ok(true) | Err(_)) = (&mut self.graphs, &moved) {
-            graphs.clear();
-        }
-        moved.map(|_| ()).map_err(training::Error::level)
+        Ok(self.take_in(batch, next, None)?)
     }
 
     fn forward(&mut self) -> training::Result<()> {
-        self.run(Phase::Forward).map_err(training::Error::level)
+        Ok(self.run(Phase::Forward, &mut |_, _| Ok(()))?)
     }
 
     fn backward(&mut self) -> training::Result<()> {
-        self.run(Phase::Backward).map_err(training::Error::level)
+        self.backward_with(&mut |_, _| Ok(()))
     }
 
     fn update(&mut self, learning_rate: f32) -> training::Result<()> {
-        self.run(Phase::Update(learning_rate.to_bits())).map_err(training::Error::level)
+        Ok(self.run(Phase::Update(learning_rate.to_bits()), &mut |_, _| Ok(()))?)
     }
 
     fn step(&mut self, learning_rate: f32) -> training::Result<()> {
-        self.run(Phase::Step(learning_rate.to_bits())).map_err(training::Error::level)
+        self.step_with(learning_rate, &mut |_, _| Ok(()))
     }
 
     fn loss(&mut self) -> training::Result<f32> {
-        self.state.loss(&self.on).map_err(training::Error::level)
+        Ok(self.state.loss(&self.on)?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> training::Result<()> {
-        self.state.set_parameters(&self.on, parameters).map_err(training::Error::level)
+        Ok(self.state.set_parameters(&self.on, parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> training::Result<Option<Tensor>> {
         if name == TensorName::Loss {
             return Ok(Some(Tensor::scalar(self.loss()?)));
-        }
-        if self.state.batch == 0 && name.has_a_row_for_each_sample() {
-            let shape = self.network.shape(name, 0).unwrap_or_default();
-            return Tensor::new(shape, Vec::new()).map(Some).map_err(training::Error::level);
         }
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
         let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
@@ -273,71 +240,57 @@ impl Level for Level3 {
         Tensor::new(shape, data).map(Some).map_err(training::Error::level)
     }
 
-    fn place(&self) -> Rank {
-        self.on.ranks.as_ref().map_or(Rank::ALONE, Ranks::place)
-    }
-
-    fn agree(&mut self, terms: &[String]) -> training::Result<()> {
-        let ranks = self.on.ranks.as_ref();
-        ranks.map_or(Ok(()), |ranks| ranks.agree(terms)).map_err(training::Error::level)
-    }
-
-    fn any(&mut self, here: bool) -> training::Result<bool> {
-        let ranks = self.on.ranks.as_ref();
-        ranks.map_or(Ok(here), |ranks| ranks.any(here)).map_err(training::Error::level)
-    }
-
     fn report(&mut self) -> training::Result<Vec<String>> {
         let mut lines = self.profile.report().map_err(training::Error::level)?;
-        if self.tells_traffic && self.place().is_first() {
+        if self.tells_traffic {
             lines.extend(traffic::table(&self.gpu, &self.network, self.state.largest())?);
         }
         Ok(lines)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::rc::Rc;
-
-    use data::Epoch;
-    use gpu::Choice;
-    use training::Preset;
-    use training::dump::Inputs;
-
-    use super::*;
-
-    /// Steps with batches of these sizes; after each, the number of graphs and the plans.
-    fn after(sizes: &[usize], setup: Setup) -> Vec<(usize, Rc<[plan::LayerPlan]>)> {
-        let gpu = Gpu::open_one(Choice::Emulated, 0, 2).unwrap();
-        let preset = Preset::find("softmax").unwrap();
-        let inputs = Inputs::fixture(&preset);
-        let mut level = Level3::new(&gpu, &preset.network, setup, Profile::default()).unwrap();
-        let step = |&size: &usize| {
-            let order = Epoch::in_order(inputs.set.len(), size, false);
-            level.load(&order.batch(&inputs.set, 0), None).unwrap();
-            level.step(0.1).unwrap();
-            let graphs = level.graphs.as_ref().map_or(0, Graphs::len);
-            (graphs, Rc::clone(&level.state.plans))
-        };
-        sizes.iter().map(step).collect()
+impl DeviceLevel for Level3 {
+    fn gpu(&self) -> &Gpu {
+        &self.gpu
     }
 
-    #[test]
-    fn a_size_is_planned_once() {
-        let found = after(&[5, 5, 8, 5, 8], Setup::default());
-        let same = |i: usize, j: usize| Rc::ptr_eq(&found[i].1, &found[j].1);
-        assert!(same(0, 1) && same(0, 3) && same(2, 4) && !same(0, 2));
+    fn launcher(&self) -> &Launcher {
+        &self.on.kernels.launcher
     }
 
-    #[test]
-    fn a_size_is_captured_once_unless_buffers_move() {
-        let graphs = |sizes: &[usize]| {
-            let found = after(sizes, Setup { graph: true, ..Setup::default() });
-            found.into_iter().map(|(graphs, _)| graphs).collect::<Vec<_>>()
-        };
-        assert_eq!(graphs(&[8, 8, 5, 8, 5]), [1, 1, 2, 2, 2]);
-        // A larger batch needs larger buffers, which are elsewhere.
-        assert_eq!(graphs(&[5, 8, 5]), [1, 1, 2]);
+    fn network(&self) -> &Network {
+        &self.network
+    }
+
+    fn layers(&mut self) -> &mut [Layer] {
+        &mut self.state.layers
+    }
+
+    fn load_share(
+        &mut self,
+        share: &Batch<'_>,
+        next: Option<&Batch<'_>>,
+        whole: usize,
+    ) -> training::Result<()> {
+        Ok(self.take_in(share, next, Some(whole))?)
+    }
+
+    fn backward_with(&mut self, finished: Finished<'_>) -> training::Result<()> {
+        Ok(self.run(Phase::Backward, finished)?)
+    }
+
+    fn step_with(&mut self, learning_rate: f32, finished: Finished<'_>) -> training::Result<()> {
+        Ok(self.run(Phase::Step(learning_rate.to_bits()), finished)?)
+    }
+
+    fn loss_sum(&mut self) -> training::Result<&mut Buffer> {
+        Ok(self.state.loss_sum(&self.on)?)
+    }
+
+    fn mean_loss(&self, sum: f32, samples: usize) -> f32 {
+        self.state.mean_loss(sum, samples)
     }
 }
+
+#[cfg(test)]
+mod tests;

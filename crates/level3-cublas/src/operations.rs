@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream};
-use gpu::{Buffer, Gpu, GpuError, Layer, Profiler, View};
+use gpu::{Buffer, Gpu, GpuError, Profiler, View};
 use level2_cuda_naive::operations::Operations as Kernels;
 
 use crate::cublas::Cublas;
@@ -19,7 +19,6 @@ use crate::cublaslt::CublasLt;
 use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
 use crate::error::Result;
 use crate::product::Product;
-use crate::ranks::Ranks;
 use crate::{Gemm, Rules, Setup};
 
 /// What computes: level 2's kernels, and the library that the products are handed to.
@@ -28,8 +27,6 @@ pub(crate) struct Operations {
     pub(crate) kernels: Kernels,
     pub(crate) library: Library,
     pub(crate) rules: Rules,
-    /// The other ranks, where there are any.
-    pub(crate) ranks: Option<Ranks>,
     /// Epilogues that the library has no algorithm for, as far as that was said.
     said: RefCell<HashSet<String>>,
 }
@@ -61,7 +58,7 @@ impl Operations {
             }
         };
         let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
-        Ok(Self { kernels, library, rules, ranks: None, said: RefCell::default() })
+        Ok(Self { kernels, library, rules, said: RefCell::default() })
     }
 
     pub(crate) const fn stream(&self) -> &Arc<CudaStream> {
@@ -121,38 +118,21 @@ impl Operations {
         self.run(product, &dz.as_view(), &w.as_view(), c, buffers)
     }
 
-    /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. With other
-    /// ranks `batch` is the share of this one, and `B` is that of the whole batch.
+    /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. `whole` is `B` if
+    /// it isn't `batch`: the samples are a share of a larger batch.
     pub(crate) fn output_gradient(
         &self,
         p: &Buffer,
         y: &View<'_>,
         dz: &mut Buffer,
-        (batch, whole): (usize, usize),
+        (batch, whole): (usize, Option<usize>),
         classes: usize,
     ) -> Result<()> {
-        if self.ranks.is_none() {
-            return Ok(self.kernels.output_gradient(p, y, dz, batch, classes)?);
-        }
-        let batches = (batch, (self.rules.divisor)(batch, whole));
-        Ok(self.kernels.output_gradient_of_share(p, y, dz, batches, classes)?)
-    }
-
-    /// Adds what the other ranks have to the gradients of layer `l`, the first of `layers`, while
-    /// this one goes on; nothing where there are no others.
-    pub(crate) fn all_reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
-        self.ranks.as_ref().map_or(Ok(()), |ranks| ranks.reduce(l, layers))
-    }
-
-    /// Has the kernels wait for what the other ranks have added.
-    pub(crate) fn wait_for_ranks(&self) -> Result<()> {
-        self.ranks.as_ref().map_or(Ok(()), Ranks::wait)
-    }
-
-    /// The gradients of a share without samples.
-    pub(crate) fn no_gradients(&self, layers: &mut [Layer]) -> Result<()> {
-        let alone = || Err(GpuError::NoBatch { operation: "backward" }.into());
-        self.ranks.as_ref().map_or_else(alone, |ranks| ranks.nothing_to_add(layers))
+        let made = match whole {
+            None => self.kernels.output_gradient(p, y, dz, batch, classes),
+            Some(whole) => self.kernels.output_gradient_of_share(p, y, dz, (batch, whole), classes),
+        };
+        Ok(made?)
     }
 
     /// Says something on standard error, once.

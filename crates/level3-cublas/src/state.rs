@@ -17,7 +17,6 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::operations::Operations;
 use crate::plan::LayerPlan;
-use crate::ranks::Ranks;
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
 /// batch to batch: memory is allocated only for a batch larger than any before.
@@ -30,10 +29,10 @@ pub(crate) struct State {
     pub(crate) plans: Rc<[LayerPlan]>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
-    /// `B`, the number of samples of the loaded batch; of a rank's share of it, which may be empty.
+    /// `B`, the number of samples of the loaded batch; 0 until one is loaded.
     pub(crate) batch: usize,
-    /// The number of samples of the whole batch; 0 until one is loaded.
-    pub(crate) whole: usize,
+    /// What gradients are divided by if it isn't `B`: the samples are a share of a larger batch.
+    pub(crate) whole: Option<usize>,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
     pub(crate) input: Input,
     /// `p`, `[B, C]`.
@@ -61,7 +60,7 @@ impl State {
             plans: Rc::new([]),
             loss: network.loss,
             batch: 0,
-            whole: 0,
+            whole: None,
             input: Input::new(gpu, &on.kernels.launcher, setup.transfer, setup.graph)?,
             p: buffer(stream, network.outputs())?,
             losses: Losses::new(stream, 1)?,
@@ -71,11 +70,11 @@ impl State {
 
     /// Takes in the training set. No batch is loaded afterwards.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> gpu::Result<()> {
-        (self.batch, self.whole) = (0, 0);
+        self.batch = 0;
         self.input.dataset(set)
     }
 
-    /// Takes in a batch, told the one after it too, makes room for it, and plans its products where
+    /// Takes in a batch, or a share of one of `whole` samples, told the one after it too, makes room for it, and plans its products where
     /// there was none of that size before. Says whether a buffer is in another place now.
     ///
     /// Where the device has no memory left, no batch is loaded afterwards, and some buffers may be in
@@ -85,15 +84,13 @@ impl State {
         on: &Operations,
         batch: &Batch<'_>,
         next: Option<&Batch<'_>>,
+        whole: Option<usize>,
     ) -> Result<bool> {
         // Until there is room for all of it, no batch is there.
-        (self.batch, self.whole) = (0, 0);
-        let mut moved = false;
-        if !batch.is_empty() {
-            moved |= self.input.load(batch, next.filter(|next| !next.is_empty()))?;
-            moved |= self.make_room(on, batch.len())?;
-        }
-        (self.batch, self.whole) = (batch.len(), batch.whole());
+        self.batch = 0;
+        let mut moved = self.input.load(batch, next)?;
+        moved |= self.make_room(on, batch.len())?;
+        (self.batch, self.whole) = (batch.len(), whole);
         Ok(moved)
     }
 
@@ -132,9 +129,9 @@ impl State {
         Ok(moved)
     }
 
-    /// Fails where no batch is loaded, not even an empty share of one.
+    /// Fails where no batch is loaded.
     pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
-        if self.whole == 0 {
+        if self.batch == 0 {
             return Err(GpuError::NoBatch { operation }.into());
         }
         Ok(())
@@ -145,18 +142,24 @@ impl State {
         self.known.keys().copied().max().unwrap_or(0)
     }
 
-    /// The loss of the last forward pass, as the preset prints it; waits for the device.
-    pub(crate) fn loss(&mut self, on: &Operations) -> Result<f32> {
+    /// The sum of the losses of all samples, on the device.
+    pub(crate) fn loss_sum(&mut self, on: &Operations) -> Result<&mut Buffer> {
         self.is_loaded("loss")?;
         let last = &self.layers[self.layers.len() - 1];
         let (z, y) = (last.z.as_view(), self.input.y());
-        let sum = self.losses.sum(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?;
-        if let Some(ranks) = &on.ranks {
-            ranks.sum_of(sum)?;
-        }
-        let sum = on.kernels.launcher.read(&sum.as_view(), 1)?[0];
-        on.ranks.as_ref().map_or(Ok(()), Ranks::check)?;
-        Ok(mean(self.loss, sum, self.whole, last.outputs))
+        Ok(self.losses.sum(&on.kernels, self.loss, (&z, &y), self.batch, last.outputs)?)
+    }
+
+    /// The loss of the last forward pass, as the preset prints it; waits for the device.
+    pub(crate) fn loss(&mut self, on: &Operations) -> Result<f32> {
+        let sum = self.loss_sum(on)?.as_view();
+        let sum = on.kernels.launcher.read(&sum, 1)?[0];
+        Ok(self.mean_loss(sum, self.batch))
+    }
+
+    /// The loss from the sum over this many samples.
+    pub(crate) fn mean_loss(&self, sum: f32, samples: usize) -> f32 {
+        mean(self.loss, sum, samples, self.layers[self.layers.len() - 1].outputs)
     }
 
     /// The buffer of a tensor, which may have room for more than the loaded batch; none where an

@@ -13,7 +13,7 @@ use level4_ptx::{Level4, Rung};
 use profile::roofline::{self, Outside, Point};
 use profile::{Card, Counts, Recording};
 use tensor::{Loss, Network};
-use training::{Error, Initialisation, Level, Parameters, Result};
+use training::{Error, Initialisation, Level, MultiStep, Parameters, Result};
 
 /// Units of the layers, inputs first.
 const SIZES: [usize; 3] = [784, 128, 10];

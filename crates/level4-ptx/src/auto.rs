@@ -4,7 +4,7 @@ use data::{Batch, Dataset};
 use gpu::{Gpu, GpuError};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
-use training::{Error, Level, Parameters, Result};
+use training::{Error, Level, MultiStep, Parameters, Result};
 
 use crate::{Level4, choice};
 
@@ -76,14 +76,6 @@ impl Level for Auto {
         self.chosen("step")?.step(learning_rate)
     }
 
-    fn at_once(&self) -> usize {
-        self.chosen.as_ref().map_or(1, Level::at_once)
-    }
-
-    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
-        self.chosen("steps")?.steps(batches, learning_rate)
-    }
-
     fn loss(&mut self) -> Result<f32> {
         self.chosen("loss")?.loss()
     }
@@ -99,5 +91,15 @@ impl Level for Auto {
 
     fn report(&mut self) -> Result<Vec<String>> {
         self.chosen.as_mut().map_or_else(|| Ok(Vec::new()), Level::report)
+    }
+}
+
+impl MultiStep for Auto {
+    fn at_once(&self) -> usize {
+        self.chosen.as_ref().map_or(1, MultiStep::at_once)
+    }
+
+    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
+        self.chosen("steps")?.steps(batches, learning_rate)
     }
 }

@@ -38,7 +38,7 @@ use data::{Batch, Dataset};
 use gpu::{Gpu, Launcher};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
-use training::{Error, Level, Parameters, Result};
+use training::{Error, Level, MultiStep, Parameters, Result};
 
 use kernels::Kernels;
 pub use plan::Plan;
@@ -164,33 +164,6 @@ impl Level for Level4 {
         self.kernels.step(&mut self.state, learning_rate).map_err(Error::level)
     }
 
-    fn at_once(&self) -> usize {
-        self.at_once
-    }
-
-    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
-        if let (Kernels::WholeEpoch(_), [first, .., last]) = (&self.kernels, batches) {
-            let plan = planned(&mut self.kernels, &self.network, first.len())?;
-            self.state.expect(first.len(), plan).map_err(Error::level)?;
-            if let Kernels::WholeEpoch(kernel) = &mut self.kernels
-                && batches.iter().rev().skip(1).all(|batch| batch.len() == first.len())
-                && last.len() <= first.len()
-                && kernel.steps(&mut self.state, batches, learning_rate).map_err(Error::level)?
-            {
-                // Afterwards it is as if the last one had been loaded alone.
-                self.load(last, None)?;
-                let before = &batches[..batches.len() - 1];
-                self.state.losses_from = before.iter().map(Batch::len).sum();
-                return Ok(());
-            }
-        }
-        for (k, batch) in batches.iter().enumerate() {
-            self.load(batch, batches.get(k + 1))?;
-            self.step(learning_rate)?;
-        }
-        Ok(())
-    }
-
     /// The mean of what the kernels left for each sample.
     fn loss(&mut self) -> Result<f32> {
         let batch = self.state.batch;
@@ -222,6 +195,35 @@ impl Level for Level4 {
 
     fn report(&mut self) -> Result<Vec<String>> {
         self.profile.report().map_err(Error::level)
+    }
+}
+
+impl MultiStep for Level4 {
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
+        if let (Kernels::WholeEpoch(_), [first, .., last]) = (&self.kernels, batches) {
+            let plan = planned(&mut self.kernels, &self.network, first.len())?;
+            self.state.expect(first.len(), plan).map_err(Error::level)?;
+            if let Kernels::WholeEpoch(kernel) = &mut self.kernels
+                && batches.iter().rev().skip(1).all(|batch| batch.len() == first.len())
+                && last.len() <= first.len()
+                && kernel.steps(&mut self.state, batches, learning_rate).map_err(Error::level)?
+            {
+                // Afterwards it is as if the last one had been loaded alone.
+                self.load(last, None)?;
+                let before = &batches[..batches.len() - 1];
+                self.state.losses_from = before.iter().map(Batch::len).sum();
+                return Ok(());
+            }
+        }
+        for (k, batch) in batches.iter().enumerate() {
+            self.load(batch, batches.get(k + 1))?;
+            self.step(learning_rate)?;
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,9 @@ use clap::ValueEnum;
 use gpu::DeviceArgs;
 use profile::ProfileArgs;
 use tensor::{Dtype, Network};
-use training::{Error, Level, Preset, Result};
+#[cfg(feature = "cust")]
+use training::Single;
+use training::{Error, Level, Multi, MultiStep, Preset, Result, Runner};
 
 use crate::Level4;
 use crate::auto::Auto;
@@ -88,9 +90,28 @@ impl training::Program for Program {
             };
             return Ok(Box::new(crate::with_cust::WithCust::new(network, rung)?));
         }
-        let gpu = options.device.open().map_err(Error::level)?;
-        let profile = options.profile.open(&gpu).map_err(Error::level)?;
-        Ok(match options.kernels {
+        options.level(network).map(|level| level as Box<dyn Level>)
+    }
+
+    fn on_each(
+        options: &Options,
+        network: &Network,
+        work: &(dyn Fn(&mut dyn Runner) -> Result<()> + Sync),
+    ) -> Result<()> {
+        #[cfg(feature = "cust")]
+        if options.host == Host::Cust {
+            return work(&mut Single(Self::level(options, network)?.as_mut()));
+        }
+        work(&mut Multi(options.level(network)?.as_mut()))
+    }
+}
+
+impl Options {
+    /// The level on cudarc, which may take several steps in one launch.
+    fn level(&self, network: &Network) -> Result<Box<dyn MultiStep>> {
+        let gpu = self.device.open().map_err(Error::level)?;
+        let profile = self.profile.open(&gpu).map_err(Error::level)?;
+        Ok(match self.kernels {
             Choice::One(rung) => Box::new(Level4::new(&gpu, network, rung, profile)?),
             Choice::Auto => Box::new(Auto::new(gpu, network, profile)),
         })

@@ -4,7 +4,7 @@
 use data::{Counts, Dataset, Source};
 use tensor::{Loss, Network};
 use training::train::{Outcome, train};
-use training::{Console, Level, Parameters, Preset};
+use training::{Console, Level, Parameters, Preset, Runner, Single};
 
 /// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
 #[must_use]
@@ -23,12 +23,17 @@ pub fn preset(shuffle: bool) -> Preset {
 
 /// Trains a level on the built-in digits.
 pub fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
+    run_by(&mut Single(level), preset)
+}
+
+/// The same of a level in the hands of a runner.
+pub fn run_by(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
     let counts = Counts { train: preset.samples, test: 70 };
     let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
     let set = |images| Dataset::new(images, preset.normalisation);
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let (training, test) = (set(&digits.train), set(&digits.test));
-    train(level, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+    train(runner, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
 }
 
 /// Expects every run to be the first one bit for bit, and the first one to learn: a batch that came to

@@ -6,8 +6,9 @@ use data::{Batch, Dataset};
 use serde::Serialize;
 use tensor::Network;
 
-use crate::train::epoch_order;
-use crate::{Error, Level, Parameters, Preset, Result, ranks};
+use crate::runner::{Runner, Terms};
+use crate::train::{at_once, epoch_order};
+use crate::{Error, Parameters, Preset, Result};
 
 /// Samples per second over several runs in one process.
 #[derive(Clone, Debug, Serialize)]
@@ -16,7 +17,7 @@ pub struct Bench {
     pub level: String,
     /// The device it ran on.
     pub device: String,
-    /// How many ranks trained together; one that was alone doesn't say.
+    /// How many copies of the level trained together; absent if it was alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world_size: Option<usize>,
     /// The preset.
@@ -74,8 +75,8 @@ pub struct Measured {
     pub beside: Option<f64>,
 }
 
-/// A run of so long is measured well enough to say how many steps fill half a second.
-const LONG_ENOUGH: Duration = Duration::from_millis(250);
+/// A run of so many seconds is measured well enough to say how many steps fill half a second.
+const LONG_ENOUGH: f64 = 0.25;
 
 /// Measures training steps over preloaded data: load, forward, backward, update, batch after
 /// batch, waiting for the device at the end of each run.
@@ -83,19 +84,16 @@ const LONG_ENOUGH: Duration = Duration::from_millis(250);
 /// # Errors
 /// What the level says, or that the loss is not finite in the end.
 pub fn bench(
-    level: &mut dyn Level,
+    runner: &mut dyn Runner,
     preset: &Preset,
     train: &Dataset,
     start: &Parameters,
     plan: BenchPlan,
     beside: &dyn Fn() -> Result<Option<f64>>,
 ) -> Result<Measured> {
-    let place = level.place();
-    if !place.is_alone() {
-        level.agree(&ranks::terms("bench", preset, train, start))?;
-    }
+    runner.check_terms(&Terms { command: "bench", steps: None, preset, set: train, start })?;
     let mut position = 0;
-    let mut run = |level: &mut dyn Level, steps: usize| -> Result<(usize, Duration, f32)> {
+    let mut run = |runner: &mut dyn Runner, steps: usize| -> Result<(usize, Duration, f32)> {
         let per_epoch = epoch_order(preset, train.len(), 0).batches();
         if per_epoch == 0 {
             return Err(Error::Usage("the samples do not fill one batch".into()));
@@ -108,44 +106,41 @@ pub fn bench(
             let mut k = position % per_epoch;
             let end = per_epoch.min(k + steps - done);
             while k < end {
-                let together = level.at_once().min(end - k);
-                let batches: Vec<_> = (k..k + together).map(|k| order.batch(train, k)).collect();
+                let together = at_once(runner).min(end - k);
+                let now: Vec<_> = (k..k + together).map(|k| order.batch(train, k)).collect();
                 k += together;
-                if let [batch] = &batches[..] {
-                    let next = (k < per_epoch).then(|| place.share(&order.batch(train, k)));
-                    level.load(&place.share(batch), next.as_ref())?;
-                    level.step(preset.learning_rate)?;
-                } else {
-                    level.steps(&batches, preset.learning_rate)?;
+                match runner.multi_step().filter(|_| together > 1) {
+                    None => {
+                        let next = (k < per_epoch).then(|| order.batch(train, k));
+                        runner.level().load(&now[0], next.as_ref())?;
+                        runner.level().step(preset.learning_rate)?;
+                    }
+                    Some(level) => level.steps(&now, preset.learning_rate)?,
                 }
-                samples += batches.iter().map(Batch::len).sum::<usize>();
+                samples += now.iter().map(Batch::len).sum::<usize>();
                 position += together;
                 done += together;
             }
         }
-        let loss = level.loss()?;
+        let loss = runner.level().loss()?;
         Ok((samples, clock.elapsed(), loss))
     };
-    level.dataset(train)?;
-    level.set_parameters(start)?;
+    runner.level().dataset(train)?;
+    runner.level().set_parameters(start)?;
     let steps = match plan.steps {
         Some(steps) => {
-            run(level, steps)?;
+            run(runner, steps)?;
             steps
         }
         None => {
             // Also the warm-up: doubles the steps until they take long enough to be measured.
             let mut steps = 16;
             loop {
-                let (_, time, _) = run(level, steps)?;
-                let long = time >= LONG_ENOUGH;
-                // Several ranks run the same number of steps: as many as the first one finds enough.
-                if !place.is_alone() {
-                    if level.any(place.is_first() && long)? {
-                        break 2 * steps;
-                    }
-                } else if long {
-                    break ((steps as f64 * 0.5 / time.as_secs_f64()).ceil()) as usize;
+                let (_, time, _) = run(runner, steps)?;
+                // Copies of a level run the same number of steps, by the clock of the slowest.
+                let seconds = f64::from(runner.largest(time.as_secs_f32())?);
+                if seconds >= LONG_ENOUGH {
+                    break ((steps as f64 * 0.5 / seconds).ceil()) as usize;
                 }
                 steps *= 2;
             }
@@ -154,7 +149,7 @@ pub fn bench(
     let (mut rates, mut besides) = (Vec::new(), Vec::new());
     let mut last_loss = f32::NAN;
     for _ in 0..plan.runs {
-        let (samples, time, loss) = run(level, steps)?;
+        let (samples, time, loss) = run(runner, steps)?;
         rates.push(samples as f64 / time.as_secs_f64());
         last_loss = loss;
         besides.extend(beside()?);

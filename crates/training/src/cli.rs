@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand, ValueHint};
 use tensor::{Dtype, Network};
 
-use crate::ranks::Rank;
+use crate::runner::{Runner, Single};
 use crate::{Error, Level, Preset, Result};
 
 mod commands;
@@ -57,32 +57,38 @@ pub trait Program {
         Err(Error::Usage(format!("{} has one way to compute, and nothing to plan", Self::NAME)))
     }
 
-    /// Makes the level.
+    /// Makes the level, by itself.
     ///
     /// # Errors
     /// What its device says.
     fn level(options: &Self::Options, network: &Network) -> Result<Box<dyn Level>>;
 
-    /// The ranks that this process runs, where several train together: each is to take its share of
-    /// every batch. Asked first of all.
+    /// Whether this process prints, tests and writes results. Asked first of all: a program that is
+    /// one of several processes finds the others here.
     ///
     /// # Errors
-    /// When the others are not to be found.
-    fn ranks(_options: &Self::Options) -> Result<Vec<Rank>> {
-        Ok(vec![Rank::ALONE])
+    /// If they aren't found.
+    fn leads(_options: &Self::Options) -> Result<bool> {
+        Ok(true)
     }
 
-    /// Makes the level, and works with it; of several ranks in this process, one for each, all at
-    /// the same time.
+    /// The files that this process writes if an option names `path`: one for each copy of the level
+    /// that writes its own.
+    fn files(_options: &Self::Options, path: &Path) -> Vec<PathBuf> {
+        vec![path.to_owned()]
+    }
+
+    /// Makes the level and does some work with it; for several copies that train together, each in a
+    /// runner of its own, at the same time.
     ///
     /// # Errors
-    /// What making it or the work says; of several ranks, the one that was the first to fail.
+    /// If the level can't be made or the work fails; for several copies, the first failure.
     fn on_each(
         options: &Self::Options,
         network: &Network,
-        work: &(dyn Fn(&mut dyn Level) -> Result<()> + Sync),
+        work: &(dyn Fn(&mut dyn Runner) -> Result<()> + Sync),
     ) -> Result<()> {
-        work(Self::level(options, network)?.as_mut())
+        work(&mut Single(Self::level(options, network)?.as_mut()))
     }
 
     /// What this device's own single-precision matrix product reaches on large square matrices,

@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::ranks::Rank;
 use crate::train::Accuracy;
 use crate::{Error, Result};
 
@@ -41,10 +40,10 @@ impl Console {
         Self { quiet: true, hears: false, ..Self::new(true) }
     }
 
-    /// The console of a rank: the first one writes, as [`new`](Self::new); all hear signals.
+    /// A console that writes nothing, and hears signals.
     #[must_use]
-    pub fn of(place: Rank, goes_on: bool) -> Self {
-        Self { quiet: !place.is_first(), ..Self::new(goes_on) }
+    pub fn listening() -> Self {
+        Self { quiet: true, ..Self::new(true) }
     }
 
     /// Writes a line.

@@ -61,7 +61,7 @@ fn locate(
     for index in since.first..=since.last {
         let epoch = index / per_epoch;
         let order = epoch_order(preset, train.len(), epoch);
-        level.load(&level.place().share(&order.batch(train, index % per_epoch)), None)?;
+        level.load(&order.batch(train, index % per_epoch), None)?;
         level.forward()?;
         level.backward()?;
         let error = |tensor, found: (Vec<usize>, f32)| Error::NonFinite {

@@ -3,9 +3,8 @@
 use data::{Batch, Dataset, Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
 
-use crate::ranks::Rank;
 use crate::train::epoch_order;
-use crate::{Error, Level, Parameters, Preset, PresetKind, Result, ranks};
+use crate::{Error, Level, Parameters, Preset, PresetKind, Result};
 
 /// What a dump starts from: one batch, and the parameters before its step.
 pub struct Inputs {
@@ -285,12 +284,6 @@ fn each_step(
     if per_epoch == 0 {
         return Err(Error::Usage("the samples do not fill one batch".into()));
     }
-    let place = level.place();
-    if !place.is_alone() {
-        let mut terms = ranks::terms("dump", preset, &inputs.set, &inputs.parameters);
-        terms.push(format!("steps: {steps:?}"));
-        level.agree(&terms)?;
-    }
     level.dataset(&inputs.set)?;
     level.set_parameters(&inputs.parameters)?;
     let mut order = inputs.order(preset, 0);
@@ -300,24 +293,18 @@ fn each_step(
             order = inputs.order(preset, index / per_epoch);
         }
         let batch: Batch<'_> = order.batch(&inputs.set, k);
-        let next = (k + 1 < per_epoch).then(|| place.share(&order.batch(&inputs.set, k + 1)));
-        level.load(&place.share(&batch), next.as_ref())?;
+        let next = (k + 1 < per_epoch).then(|| order.batch(&inputs.set, k + 1));
+        level.load(&batch, next.as_ref())?;
         if index < steps.before {
             level.step(preset.learning_rate)?;
             continue;
         }
         let number = header.step + (index - steps.before) as u64;
-        let mut dump = Dump::new(of_rank(Header { step: number, ..header.clone() }, place));
+        let mut dump = Dump::new(Header { step: number, ..header.clone() });
         dumped(level, &mut dump)?;
         sink(dump)?;
     }
     Ok(())
-}
-
-/// The header of one rank of several.
-fn of_rank(header: Header, place: Rank) -> Header {
-    let of = |number: usize| (!place.is_alone()).then_some(number as u64);
-    Header { rank: of(place.rank), world_size: of(place.world_size), ..header }
 }
 
 /// What a step starts from.

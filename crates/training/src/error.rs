@@ -89,11 +89,11 @@ pub enum Error {
         /// What was found not to be finite.
         what: TensorName,
     },
-    /// One of several ranks failed.
-    #[error("rank {rank}: {error}")]
-    Rank {
+    /// One of several copies of a level failed.
+    #[error("{copy}: {error}")]
+    Copy {
         /// Which one.
-        rank: usize,
+        copy: String,
         /// Why.
         error: Box<Error>,
     },
@@ -112,7 +112,7 @@ impl Error {
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
-            Self::Rank { error, .. } => error.exit_code(),
+            Self::Copy { error, .. } => error.exit_code(),
             Self::Data(DataError::Memory { .. }) | Self::Dump(DumpError::Write { .. }) => 1,
             Self::Usage(_) | Self::Data(_) | Self::Read { .. } => 2,
             Self::Dump(_) => 2,

@@ -1,9 +1,8 @@
-//! The trait [`Level`]: the contract between the training loop and the four levels.
+//! The traits [`Level`], the contract between the training loop and the four levels, and [`MultiStep`].
 
 use data::{Batch, Dataset};
 use tensor::{Tensor, TensorName};
 
-use crate::ranks::Rank;
 use crate::{Parameters, Result};
 
 /// One implementation of the network and of its training step.
@@ -55,25 +54,6 @@ pub trait Level {
         self.update(learning_rate)
     }
 
-    /// The most batches that one call of [`steps`](Self::steps) should get. If it is 1, `steps` is
-    /// never called.
-    fn at_once(&self) -> usize {
-        1
-    }
-
-    /// Trains on each of these batches in turn, as by [`load`](Self::load) and [`step`](Self::step).
-    /// Afterwards the last batch is the loaded one.
-    ///
-    /// # Errors
-    /// If the device reports an error.
-    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
-        for (k, batch) in batches.iter().enumerate() {
-            self.load(batch, batches.get(k + 1))?;
-            self.step(learning_rate)?;
-        }
-        Ok(())
-    }
-
     /// The loss of the last forward pass, as the preset prints it. Waits for the device, so the
     /// training loop only calls it when it reports.
     ///
@@ -94,29 +74,6 @@ pub trait Level {
     /// If the device reports an error.
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
 
-    /// Which of several ranks this is. A rank gets its share of every batch; gradients and the loss
-    /// are those of the whole batch.
-    fn place(&self) -> Rank {
-        Rank::ALONE
-    }
-
-    /// Checks that all ranks were started alike (collective: every rank calls it, before any other
-    /// collective). `terms` has a line for each thing that has to be the same.
-    ///
-    /// # Errors
-    /// If a term differs, naming it and the rank; if the device reports an error.
-    fn agree(&mut self, _terms: &[String]) -> Result<()> {
-        Ok(())
-    }
-
-    /// Logical OR over all ranks (collective: every rank must call it).
-    ///
-    /// # Errors
-    /// If the device reports an error.
-    fn any(&mut self, here: bool) -> Result<bool> {
-        Ok(here)
-    }
-
     /// Lines to print at the end of a command, such as a profile that one of the level's own options
     /// requested.
     ///
@@ -125,4 +82,18 @@ pub trait Level {
     fn report(&mut self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
+}
+
+/// A level that can take several training steps in one call.
+pub trait MultiStep: Level {
+    /// The most batches that one call of [`steps`](Self::steps) should get. If it is 1, `steps` is
+    /// never called.
+    fn at_once(&self) -> usize;
+
+    /// Trains on each of these batches in turn, as by [`load`](Level::load) and [`step`](Level::step).
+    /// Afterwards the last batch is the loaded one.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()>;
 }

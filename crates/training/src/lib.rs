@@ -7,7 +7,7 @@
 //! ```
 //! use data::{Batch, Counts, Dataset, PIXELS};
 //! use tensor::{Loss, Network, Tensor, TensorName};
-//! use training::{Console, Level, Parameters, Preset, Result, train};
+//! use training::{Console, Level, Parameters, Preset, Result, Single, train};
 //!
 //! const CLASSES: usize = 10;
 //!
@@ -87,7 +87,8 @@
 //! let tests = Dataset::new(&tests, preset.normalisation);
 //! let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
 //! let mut level = OneLayer::default();
-//! let run = train::train(&mut level, &preset, &images, &tests, &start, &mut Console::quiet())?;
+//! let (runner, console) = (&mut Single(&mut level), &mut Console::quiet());
+//! let run = train::train(runner, &preset, &images, &tests, &start, console)?;
 //! assert!(run.accuracy.fraction() > 0.5);
 //! # Ok::<(), training::Error>(())
 //! ```
@@ -100,10 +101,10 @@
 //! |---|---|
 //! | `preset` | the list of presets and fixtures: layers, loss, batch size, learning rate |
 //! | `level` | the contract between the training loop and a level |
+//! | `runner` | what a command leaves to whoever runs its level, alone or as one of several copies |
 //! | [`mod@train`] | the training loop, and the test of what was learned |
 //! | [`dump`], `divergence` | all tensors of a training step; the first one that isn't finite |
 //! | `cli` | the command line, a file for each command and group of options |
-//! | `ranks` | which of several ranks this process is, and what all ranks have to agree on |
 //! | [`checkpoint`], [`picture`] | parameters as safetensors; pictures for `predict` |
 //! | [`report`], [`report_page`], [`plot`], [`mod@bench`] | results as JSON, as a page, as pictures, as speed |
 
@@ -119,15 +120,15 @@ mod parameters;
 pub mod picture;
 pub mod plot;
 mod preset;
-mod ranks;
 pub mod report;
 pub mod report_page;
+mod runner;
 pub mod train;
 
 pub use cli::{Program, main};
 pub use console::Console;
 pub use error::{Error, Result};
-pub use level::Level;
+pub use level::{Level, MultiStep};
 pub use parameters::{Layer, Parameters};
 pub use preset::{Initialisation, Preset, PresetKind};
-pub use ranks::Rank;
+pub use runner::{Multi, Runner, Single, Terms};

@@ -1,21 +1,20 @@
 //! The one training loop, and the test of what was learned.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use data::{Batch, Dataset, Epoch};
 use tensor::{Tensor, TensorName};
 
-use crate::{Console, Error, Level, Parameters, Preset, Result, divergence, ranks};
+use crate::runner::{Runner, Terms};
+use crate::{Console, Error, Level, Parameters, Preset, Result};
 
 mod outcome;
+mod watch;
 
 pub use outcome::{
     Accuracy, AccuracyAt, Examination, LossAt, Mistake, Outcome, Phases, StopReason, TimeAt,
 };
-
-/// Several ranks ask each other whether to stop once in this many batches: each answer waits for the
-/// device.
-const ASK_EVERY: usize = 8;
+use watch::Watch;
 
 /// How many mistakes are kept.
 pub const MISTAKES: usize = 40;
@@ -33,8 +32,6 @@ pub fn epoch_order(preset: &Preset, samples: usize, epoch: usize) -> Epoch {
 
 /// Trains a level from `start` as the preset says, then tests it.
 ///
-/// Of several ranks each trains on its share of every batch, and the first one tests.
-///
 /// The clock runs while batches are loaded and trained, and stands still while the level is
 /// tested and while its parameters are looked at for values that are not finite.
 ///
@@ -42,7 +39,7 @@ pub fn epoch_order(preset: &Preset, samples: usize, epoch: usize) -> Epoch {
 /// When no full batch can be made, when the level fails, and when a loss or a parameter is no
 /// longer finite: then with the batch and the tensor in which that was first so.
 pub fn train(
-    level: &mut dyn Level,
+    runner: &mut dyn Runner,
     preset: &Preset,
     train: &Dataset,
     test: &Dataset,
@@ -60,133 +57,39 @@ pub fn train(
     }
     let planned =
         preset.epochs.saturating_mul(per_epoch).min(preset.max_batches.unwrap_or(usize::MAX));
-    let place = level.place();
-    if !place.is_alone() {
-        level.agree(&ranks::terms("train", preset, train, start))?;
-    }
-    level.dataset(train)?;
-    level.set_parameters(start)?;
+    runner.check_terms(&Terms { command: "train", steps: None, preset, set: train, start })?;
+    runner.level().dataset(train)?;
+    runner.level().set_parameters(start)?;
 
-    let mut run = Outcome {
-        losses: Vec::new(),
-        accuracies: Vec::new(),
-        accuracy: NOTHING,
-        examination: Examination { accuracy: NOTHING, confusion: Vec::new(), mistakes: Vec::new() },
-        times: Vec::new(),
-        phases: Phases::default(),
-        batches: 0,
-        samples: 0,
-        training_time: Duration::ZERO,
-        stop_reason: StopReason::Epochs,
-        parameters: start.clone(),
-    };
-    // The number of the first batch that `run.parameters` have not seen.
-    let mut saved_at = 0;
-    let progress = console.progress(planned);
-    let mut clock = Instant::now();
+    let mut watch = Watch::new(preset, train, test, planned, start, console);
     // ANCHOR: loop
-    'epochs: for epoch in 0..preset.epochs {
+    'training: for epoch in 0..preset.epochs {
         let order = epoch_order(preset, train.len(), epoch);
+        let batches = order.all(train);
         let mut k = 0;
-        while k < per_epoch {
-            let unasked = batches_unasked(preset, run.batches, planned);
-            let together = level.at_once().min(unasked).min(per_epoch - k);
-            let batches: Vec<_> = (k..k + together).map(|k| order.batch(train, k)).collect();
+        while k < batches.len() {
+            let together = at_once(runner).min(watch.until_report()).min(batches.len() - k);
+            let now = &batches[k..k + together];
             k += together;
-            if let [batch] = &batches[..] {
-                let next = (k < per_epoch).then(|| place.share(&order.batch(train, k)));
-                timed(&mut run.phases.load, || level.load(&place.share(batch), next.as_ref()))?;
-                timed(&mut run.phases.step, || level.step(preset.learning_rate))?;
-            } else {
-                timed(&mut run.phases.step, || level.steps(&batches, preset.learning_rate))?;
-            }
-            run.batches += together;
-            run.samples += batches.iter().map(Batch::len).sum::<usize>();
-            progress.inc(together as u64);
-            // ANCHOR_END: loop
-
-            let index = run.batches - 1;
-            let done = run.batches == planned;
-            let interrupted = match place.is_alone() {
-                true => console.interrupted(),
-                // All ranks stop at the same batch.
-                false => index.is_multiple_of(ASK_EVERY) && level.any(console.interrupted())?,
-            };
-            let report = index.is_multiple_of(preset.report_every) || done || interrupted;
-            let test_now = !done
-                && !interrupted
-                && preset.evaluate_every.is_some_and(|every| run.batches.is_multiple_of(every));
-            if report || test_now {
-                // Waits for the device, so that its work is counted as training.
-                let loss = timed(&mut run.phases.wait, || level.loss())?;
-                run.training_time += clock.elapsed();
-                let seconds = run.training_time.as_secs_f64();
-                run.times.push(TimeAt { batches: run.batches, seconds });
-                let since =
-                    divergence::Since { parameters: &run.parameters, first: saved_at, last: index };
-                run.parameters = timed(&mut run.phases.check, || {
-                    divergence::check(level, preset, train, loss, since)
-                })?;
-                saved_at = run.batches;
-                if report {
-                    run.losses.push(LossAt { batch: index, loss });
-                    console.loss(index, loss)?;
+            match runner.multi_step().filter(|_| together > 1) {
+                None => {
+                    watch.load(|| runner.level().load(&now[0], batches.get(k)))?;
+                    watch.step(|| runner.level().step(preset.learning_rate))?;
                 }
-                if test_now {
-                    let mut fraction = 0.0;
-                    if place.is_first() {
-                        let accuracy =
-                            timed(&mut run.phases.test, || evaluate(level, preset, test))?;
-                        fraction = accuracy.fraction();
-                        let batches = run.batches;
-                        run.accuracies.push(AccuracyAt { batches, accuracy: fraction });
-                        console.accuracy(batches, accuracy)?;
-                    }
-                    if let Some(mark) = preset.stop_at_accuracy
-                        && level.any(fraction > mark)?
-                    {
-                        run.stop_reason = StopReason::Accuracy;
-                        break 'epochs;
-                    }
-                }
-                clock = Instant::now();
+                Some(level) => watch.step(|| level.steps(now, preset.learning_rate))?,
             }
-            if interrupted {
-                run.stop_reason = StopReason::Interrupted;
-                break 'epochs;
-            }
-            if done {
-                if preset.max_batches == Some(run.batches) {
-                    run.stop_reason = StopReason::MaxBatches;
-                }
-                break 'epochs;
+            if watch.stops_after(now, runner)? {
+                break 'training;
             }
         }
     }
-    progress.finish_and_clear();
-
-    if !place.is_first() {
-        return Ok(run);
-    }
-    run.examination = timed(&mut run.phases.test, || examine(level, preset, test))?;
-    run.accuracy = run.examination.accuracy;
-    let accuracy = run.accuracy.fraction();
-    if run.accuracies.last().is_none_or(|last| last.batches != run.batches) {
-        run.accuracies.push(AccuracyAt { batches: run.batches, accuracy });
-    }
-    Ok(run)
+    // ANCHOR_END: loop
+    watch.finish(runner)
 }
 
-/// How many batches there are until the next one whose loss is reported, after which the network is
-/// tested, or which is the last; `done` are trained.
-fn batches_unasked(preset: &Preset, done: usize, planned: usize) -> usize {
-    // Losses are reported at batches whose number is a multiple, tests made after this many.
-    let report = match preset.report_every {
-        0 => usize::MAX,
-        every => done.next_multiple_of(every) - done + 1,
-    };
-    let test = preset.evaluate_every.map_or(usize::MAX, |every| every - done % every.max(1));
-    report.min(test).min(planned - done).max(1)
+/// How many batches one call of the level takes, at most.
+pub(crate) fn at_once(runner: &mut dyn Runner) -> usize {
+    runner.multi_step().map_or(1, |level| level.at_once())
 }
 
 /// Before anything was tested.

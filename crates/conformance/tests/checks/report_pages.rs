@@ -6,7 +6,7 @@ use std::path::Path;
 use data::{Counts, Dataset, Source};
 use level1_cpu::{Form, Level1};
 use training::report::{Report, write_json};
-use training::{Console, Parameters, Preset, report_page, train};
+use training::{Console, Parameters, Preset, Single, report_page, train};
 
 /// What a level's name may be made to say.
 const HOSTILE: &str = "</script><svg onload=alert(1)>\"'{{ 7*7 }}";
@@ -25,7 +25,8 @@ fn a_run_has_a_page_of_its_own_and_one_with_others() {
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let mut console = Console::new(true);
     let (training, testing) = (set(&digits.train), set(&digits.test));
-    let run = train::train(&mut level, &preset, &training, &testing, &start, &mut console).unwrap();
+    let runner = &mut Single(&mut level);
+    let run = train::train(runner, &preset, &training, &testing, &start, &mut console).unwrap();
 
     // Every tested image is in the matrix, the right ones on its diagonal.
     let confusion = &run.examination.confusion;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use data::{Counts, Dataset, Digits, Source};
 use level1_cpu::{Form, Level1};
 use training::train::{Outcome, train};
-use training::{Console, Parameters, Preset};
+use training::{Console, Parameters, Preset, Single};
 
 fn train_default(form: Form, digits: &Digits) -> Outcome {
     let preset = Preset::find("small").unwrap();
@@ -14,7 +14,8 @@ fn train_default(form: Form, digits: &Digits) -> Outcome {
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let mut level = Level1::new(&preset.network, form);
     let (training, test) = (set(&digits.train), set(&digits.test));
-    train(&mut level, &preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+    let (runner, console) = (&mut Single(&mut level), &mut Console::quiet());
+    train(runner, &preset, &training, &test, &start, console).unwrap()
 }
 
 fn loss_at(run: &Outcome, batch: usize) -> f32 {

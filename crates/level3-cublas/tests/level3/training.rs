@@ -11,7 +11,7 @@ use level3_cublas::Setup;
 use test_support::gpu;
 use test_support::short_run::{self, run, same_bits};
 use training::train::train;
-use training::{Console, Level, Parameters, Preset};
+use training::{Console, Level, Parameters, Preset, Single};
 
 #[test]
 fn transfers_and_graphs_train_to_the_same_bits() {
@@ -52,7 +52,8 @@ fn the_default_preset_learns_what_it_does_at_level_1() {
         let (training, test) = (set(&digits.train), set(&digits.test));
         let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
         let learn = |level: &mut dyn Level| {
-            train(level, &preset, &training, &test, &start, &mut Console::quiet()).unwrap()
+            let (runner, console) = (&mut Single(level), &mut Console::quiet());
+            train(runner, &preset, &training, &test, &start, console).unwrap()
         };
         let expected = learn(&mut Level1::new(&preset.network, Form::Fast));
         for gemm in GEMMS {

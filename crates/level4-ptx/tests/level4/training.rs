@@ -6,13 +6,13 @@ use level4_ptx::{Level4, Rung};
 use profile::Profile;
 use tensor::{Loss, Network};
 use test_support::short_run::{self, preset};
-use training::Preset;
 use training::train::Outcome;
+use training::{Multi, Preset};
 
 fn run(rung: Rung, preset: &Preset) -> Outcome {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let mut level = Level4::new(&gpu, &preset.network, rung, Profile::default()).unwrap();
-    short_run::run(&mut level, preset)
+    short_run::run_by(&mut Multi(&mut level), preset)
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::dump::{self, Inputs, Steps};
 use crate::report::{Report, write_json};
 use crate::train::{self, Outcome, StopReason};
 use crate::{
-    Console, Error, Level, Parameters, Preset, PresetKind, Rank, Result, checkpoint, plot,
+    Console, Error, Level, Parameters, Preset, PresetKind, Result, Runner, Terms, checkpoint, plot,
     report_page,
 };
 
@@ -23,42 +23,39 @@ const SHEET: usize = 40;
 pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
-    let ranks = P::ranks(&args.options)?;
-    let says = ranks.iter().any(|place| place.is_first());
-    let own = outputs::of_ranks(&P::outputs(&args.options), &ranks);
+    let leads = P::leads(&args.options)?;
+    let own = outputs::own::<P>(&args.options, &P::outputs(&args.options));
     let mut outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
-    if says {
+    if leads {
         outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
         outputs.extend(args.html.as_deref().map(|path| ("--html", path)));
         outputs.extend(args.save.as_deref().map(|path| ("--save", path)));
     }
-    outputs::check_with_pictures(&outputs, args.plot.as_deref().filter(|_| says))?;
+    outputs::check_with_pictures(&outputs, args.plot.as_deref().filter(|_| leads))?;
     needs::of_training(&preset.network)?;
     let start = start_from(args.load.as_deref(), &preset)?;
     let counts = Counts { train: preset.samples, test: usize::MAX };
-    let digits = args.data.load(&preset.network, counts, says)?;
+    let digits = args.data.load(&preset.network, counts, leads)?;
     let (train_set, test_set) = datasets(&digits, &preset);
     let device = P::device(&args.options)?;
 
     let goes_on = !outputs.is_empty() || args.plot.is_some();
-    P::on_each(&args.options, &preset.network, &|level| {
-        let place = level.place();
+    P::on_each(&args.options, &preset.network, &|runner| {
         // From here on a signal is heard after a batch, and what was asked for is written.
         host::signals::end_by_myself();
-        let mut console = Console::of(place, goes_on);
-        console.line(&title::<P>(&device, &preset, place))?;
+        let mut console = console(runner, goes_on);
+        console.line(&title::<P>(&device, &preset, runner))?;
         console.line(&describe(&preset, &digits))?;
-        let run = train::train(level, &preset, &train_set, &test_set, &start, &mut console)?;
-        if !place.is_first() {
-            return say(&console, level);
-        }
+        let run = train::train(runner, &preset, &train_set, &test_set, &start, &mut console)?;
+        let world_size = runner.world_size();
+        let Some(level) = runner.tester() else { return say(&console, runner.level()) };
         for line in summary(&preset, &run) {
             console.line(&line)?;
         }
 
         // Each file for itself: a full disk under one of them doesn't take the others along.
         let mut report = Report::new(P::NAME, &device, &preset, &digits, &run);
-        report.world_size = of_several(place);
+        report.world_size = world_size;
         let saved = args.save.as_ref().map_or(Ok(()), |path| {
             checkpoint::save(path, &run.parameters, &preset)?;
             console.line(&format!("parameters saved to {}", host::shown(path)))
@@ -82,15 +79,15 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     })
 }
 
-/// What computes what, and with how many ranks.
-fn title<P: Program>(device: &str, preset: &Preset, place: Rank) -> String {
-    let ranks = of_several(place).map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
-    format!("{} on {device}, preset {}{ranks}", P::NAME, preset.name)
+/// Where a copy of a level writes its lines, if it does.
+fn console(runner: &mut dyn Runner, goes_on: bool) -> Console {
+    if runner.tester().is_some() { Console::new(goes_on) } else { Console::listening() }
 }
 
-/// How many ranks there are, unless there is one.
-fn of_several(place: Rank) -> Option<usize> {
-    (!place.is_alone()).then_some(place.world_size)
+/// What computes what, and with how many ranks.
+fn title<P: Program>(device: &str, preset: &Preset, runner: &dyn Runner) -> String {
+    let ranks = runner.world_size().map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
+    format!("{} on {device}, preset {}{ranks}", P::NAME, preset.name)
 }
 
 /// Draws the pictures of `--plot`.
@@ -118,18 +115,16 @@ pub(super) fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
 /// `dump`: one training step or several, every tensor of them.
 pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     let mut preset = args.preset.preset()?;
-    let ranks = P::ranks(&args.options)?;
-    let says = ranks.iter().any(|place| place.is_first());
+    let leads = P::leads(&args.options)?;
     // What is given to a step is not shared out: one file holds it.
     let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
     let mut outputs = P::outputs(&args.options);
     outputs.push(("--out", &args.out));
-    let own = match computes {
-        true => outputs::of_ranks(&outputs, &ranks),
-        false => outputs::of_ranks(&outputs, &[Rank::ALONE]),
-    };
-    let outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
-    if computes || says {
+    let own = outputs::own::<P>(&args.options, &outputs);
+    if computes {
+        outputs = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
+    }
+    if computes || leads {
         outputs::check(&outputs)?;
     }
     let mut step = u64::from(args.step);
@@ -174,7 +169,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             needs::of_dump(&preset, preset.samples.min(Counts::ALL.train))?;
             let parameters = start_from(args.load.as_deref(), &preset)?;
             let counts = Counts { train: preset.samples, test: 1 };
-            let digits = args.data.load(&preset.network, counts, says)?;
+            let digits = args.data.load(&preset.network, counts, leads)?;
             let set = Dataset::new(&digits.train, preset.normalisation);
             Inputs::of_training(set, parameters)
         }
@@ -185,13 +180,18 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     header.steps = args.steps.map(|steps| steps as u64);
     if !computes {
         let run = [dump::inputs_only(header, &preset, &inputs)];
-        return if says { Ok(Dump::write_run(&run, &args.out)?) } else { Ok(()) };
+        return if leads { Ok(Dump::write_run(&run, &args.out)?) } else { Ok(()) };
     }
-    P::on_each(&args.options, &preset.network, &|level| {
-        Dump::write_each(&level.place().file(&args.out), |write| {
+    P::on_each(&args.options, &preset.network, &|runner| {
+        let (set, start) = (&inputs.set, &inputs.parameters);
+        let terms = Terms { command: "dump", steps: Some(steps), preset: &preset, set, start };
+        runner.check_terms(&terms)?;
+        let mut header = header.clone();
+        let out = runner.own_dump(&mut header, &args.out);
+        Dump::write_each(&out, |write| {
             let dumped = if args.inputs_only { dump::inputs_into } else { dump::run_into };
             let mut sink = |dump| Ok(write(&dump)?);
-            dumped(level, &header, &preset, &inputs, steps, &mut sink)
+            dumped(runner.level(), &header, &preset, &inputs, steps, &mut sink)
         })
     })
 }
@@ -200,33 +200,31 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
 pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
-    let ranks = P::ranks(&args.options)?;
-    let says = ranks.iter().any(|place| place.is_first());
-    let own = outputs::of_ranks(&P::outputs(&args.options), &ranks);
+    let leads = P::leads(&args.options)?;
+    let own = outputs::own::<P>(&args.options, &P::outputs(&args.options));
     let mut outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
-    outputs.extend(args.json.as_deref().filter(|_| says).map(|path| ("--json", path)));
+    outputs.extend(args.json.as_deref().filter(|_| leads).map(|path| ("--json", path)));
     outputs::check(&outputs)?;
     needs::of_training(&preset.network)?;
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
     let counts = Counts { train: preset.samples, test: 1 };
-    let digits = args.data.load(&preset.network, counts, says)?;
+    let digits = args.data.load(&preset.network, counts, leads)?;
     let (set, _) = datasets(&digits, &preset);
     let device = P::device(&args.options)?;
-    P::on_each(&args.options, &preset.network, &|level| {
-        let place = level.place();
+    P::on_each(&args.options, &preset.network, &|runner| {
         let plan = bench::BenchPlan { runs: args.runs, steps: args.steps };
         let yardstick = || P::sgemm_gflops(&args.options);
-        let measured = bench::bench(level, &preset, &set, &start, plan, &yardstick)?;
-        let console = Console::of(place, args.json.is_some());
-        if !place.is_first() {
-            return say(&console, level);
+        let measured = bench::bench(runner, &preset, &set, &start, plan, &yardstick)?;
+        let console = console(runner, args.json.is_some());
+        if runner.tester().is_none() {
+            return say(&console, runner.level());
         }
         let rates = &measured.rates;
         let median = rates[rates.len() / 2];
         let result = Bench {
             level: P::NAME.into(),
             device: device.clone(),
-            world_size: of_several(place),
+            world_size: runner.world_size(),
             preset: preset.name.clone(),
             data: digits.origin.to_string(),
             runs: rates.len(),
@@ -238,12 +236,12 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
             sgemm_gflops: measured.beside,
             last_loss: measured.last_loss,
         };
-        console.line(&title::<P>(&device, &preset, place))?;
+        console.line(&title::<P>(&device, &preset, runner))?;
         console.line(&describe(&preset, &digits))?;
         for line in rates_of(&result) {
             console.line(&line)?;
         }
-        say(&console, level)?;
+        say(&console, runner.level())?;
         if let Some(path) = &args.json {
             write_json(path, &result)?;
         }

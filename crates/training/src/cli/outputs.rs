@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use host::file;
 
-use crate::ranks::Rank;
+use super::Program;
 use crate::{Error, Result, plot};
 
 /// An option and the file that it has written.
 pub(super) type Output<'a> = (&'static str, &'a Path);
 
-/// The files that each rank of this process writes.
-pub(super) fn of_ranks(outputs: &[Output<'_>], ranks: &[Rank]) -> Vec<(&'static str, PathBuf)> {
-    let of = |place: &Rank| {
-        let files = outputs.iter().map(|(option, path)| (*option, place.file(path)));
-        files.collect::<Vec<_>>()
-    };
-    ranks.iter().flat_map(of).collect()
+/// The files that this process writes for the options that name `outputs`.
+pub(super) fn own<P: Program>(
+    options: &P::Options,
+    outputs: &[Output<'_>],
+) -> Vec<(&'static str, PathBuf)> {
+    let files = outputs.iter().map(|(option, path)| (option, P::files(options, path)));
+    files.flat_map(|(option, files)| files.into_iter().map(|file| (*option, file))).collect()
 }
 
 /// Sees that every file can be written, and that no two options write the same.

@@ -6,13 +6,10 @@ use tensor::TensorName;
 use super::commands::say;
 use super::preset_args::datasets;
 use super::{PredictArgs, Program, outputs};
-use crate::{Console, Error, Level, Rank, Result, checkpoint, picture, train};
+use crate::{Console, Error, Level, Result, checkpoint, picture, train};
 
 /// `predict`: which digit pictures show.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    if P::ranks(&args.options)? != [Rank::ALONE] {
-        return Err(Error::Usage("predict takes one GPU: it has no work for several ranks".into()));
-    }
     outputs::check(&P::outputs(&args.options))?;
     let saved = checkpoint::Saved::read(&args.load)?;
     let preset = args.preset.preset_or(|| saved.preset())?;

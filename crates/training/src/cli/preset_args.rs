@@ -136,9 +136,9 @@ pub(crate) struct DataArgs {
 }
 
 impl DataArgs {
-    /// Loads the images, and checks that the network fits them. What there is to say of where they
-    /// come from, only one of several ranks says.
-    pub(crate) fn load(&self, network: &Network, counts: Counts, says: bool) -> Result<Digits> {
+    /// Loads the images, and checks that the network fits them. Notes on where they come from are
+    /// printed if this process `leads`.
+    pub(crate) fn load(&self, network: &Network, counts: Counts, leads: bool) -> Result<Digits> {
         if network.inputs() != 28 * 28 || network.outputs() != 10 {
             return Err(Error::Usage(format!(
                 "the images have 784 pixels and 10 classes, and the network is {network}: \
@@ -147,7 +147,7 @@ impl DataArgs {
         }
         let folder = self.data_dir.as_deref().filter(|folder| !folder.is_empty()).map(Path::new);
         Ok(data::load(self.data, folder, counts, &mut |notice| {
-            if says {
+            if leads {
                 host::complain(format_args!("note: {notice}"));
             }
         })?)

@@ -7,32 +7,25 @@ use data::{Batch, Dataset};
 use tensor::{Dump, Loss, Network, Tensor, TensorName};
 use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_into, run, run_into};
-use training::{Error, Level, Parameters, Preset, Rank, Result};
+use training::{Error, Level, Parameters, Preset, Result, Runner, Single, Terms};
 
 /// A level that writes down what it is asked to do: the labels of each batch that is loaded, and of
 /// the one that comes after it.
 struct Witness {
-    place: Rank,
     parameters: Parameters,
     loaded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Steps done, whole, after each `load`.
     steps: usize,
     updates: usize,
-    terms: Vec<String>,
-    /// What this rank said each time when all were asked.
-    said: Vec<bool>,
 }
 
 impl Witness {
-    fn new(preset: &Preset, place: Rank) -> Self {
+    fn new(preset: &Preset) -> Self {
         Self {
-            place,
             parameters: Parameters::new(&preset.network, preset.initialisation, 1),
             loaded: Vec::new(),
             steps: 0,
             updates: 0,
-            terms: Vec::new(),
-            said: Vec::new(),
         }
     }
 }
@@ -82,20 +75,34 @@ impl Level for Witness {
             _ => None,
         })
     }
+}
 
-    fn place(&self) -> Rank {
-        self.place
+/// One of several copies of a level, which trains no faster than the slowest of them.
+struct Copy {
+    level: Witness,
+    terms: Vec<String>,
+    /// What this copy measured each time when all were asked.
+    said: Vec<f32>,
+}
+
+impl Runner for Copy {
+    fn level(&mut self) -> &mut dyn Level {
+        &mut self.level
     }
 
-    fn agree(&mut self, terms: &[String]) -> Result<()> {
-        self.terms = terms.to_vec();
+    fn tester(&mut self) -> Option<&mut dyn Level> {
+        None
+    }
+
+    fn check_terms(&mut self, terms: &Terms<'_>) -> Result<()> {
+        self.terms.push(terms.command.into());
         Ok(())
     }
 
-    /// The other ranks find 32 steps enough.
-    fn any(&mut self, here: bool) -> Result<bool> {
+    /// Another copy needs 0.4 seconds for 32 steps.
+    fn largest(&mut self, here: f32) -> Result<f32> {
         self.said.push(here);
-        Ok(self.said.len() == 2)
+        Ok(if self.said.len() == 2 { 0.4 } else { 0.2 })
     }
 }
 
@@ -165,7 +172,7 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     let inputs = Inputs::of_training(samples(), start);
     let header = header("witness", "none", &preset, 2);
     let steps = Steps { before: 2, dumped: 3, fused: true };
-    let mut level = Witness::new(&preset, Rank::ALONE);
+    let mut level = Witness::new(&preset);
     let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
     let expected: [(Vec<u8>, Option<Vec<u8>>); 5] = [
         (vec![0, 1], Some(vec![2, 0])),
@@ -181,13 +188,13 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     assert!(dumps.iter().all(|dump| dump.header.not_materialised.contains(&TensorName::X)));
 
     // A phase at a time, the steps that are dumped are not whole ones.
-    let mut level = Witness::new(&preset, Rank::ALONE);
+    let mut level = Witness::new(&preset);
     let steps = Steps { fused: false, ..steps };
     let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
 
     // What the steps start from, and nothing that they compute.
-    let mut level = Witness::new(&preset, Rank::ALONE);
+    let mut level = Witness::new(&preset);
     let mut given = Vec::new();
     let mut sink = |dump: Dump| {
         given.push(dump);
@@ -206,7 +213,7 @@ fn a_run_that_is_not_taken_any_further_ends_there() {
     let inputs = Inputs::of_training(samples(), start);
     let header = header("witness", "none", &preset, 0);
     let steps = Steps { before: 0, dumped: usize::MAX, fused: true };
-    let mut level = Witness::new(&preset, Rank::ALONE);
+    let mut level = Witness::new(&preset);
     let mut taken = 0;
     let mut full = |dump: Dump| {
         assert_eq!(dump.header.step, taken);
@@ -218,28 +225,27 @@ fn a_run_that_is_not_taken_any_further_ends_there() {
     assert_eq!((level.steps, taken), (3, 3));
 }
 
-/// A rank among several decides nothing by its own clock, and only the first one's counts: otherwise
-/// they would run different numbers of steps, and wait for each other for ever.
+/// One copy of several decides nothing by its own clock: otherwise they would run different numbers of
+/// steps, and wait for each other for ever.
 #[test]
-fn all_ranks_measure_as_many_steps_as_they_found_enough_together() {
+fn all_copies_measure_as_many_steps_as_fill_half_a_second_on_the_slowest() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let plan = BenchPlan { runs: 2, steps: None };
-    let mut level = Witness::new(&preset, Rank { rank: 1, world_size: 2 });
-    let measured = bench(&mut level, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
-    // 16 steps, and then 32, were tried, and twice as many are measured, twice.
-    assert_eq!(measured.steps, 64);
-    assert_eq!(level.steps, 16 + 32 + 2 * 64);
-    assert_eq!(level.said, [false, false], "it is not the first");
-    assert_eq!(level.terms[0], "command: bench");
+    let mut copy = Copy { level: Witness::new(&preset), terms: Vec::new(), said: Vec::new() };
+    let measured = bench(&mut copy, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
+    // 16 steps, and then 32 in 0.4 s, were tried, and as many as fill half a second are measured, twice.
+    assert_eq!(measured.steps, 40);
+    assert_eq!(copy.level.steps, 16 + 32 + 2 * 40);
+    assert!(copy.said.len() == 2 && copy.said.iter().all(|&said| said < 0.2), "{:?}", copy.said);
+    assert_eq!(copy.terms, ["bench"]);
     assert_eq!((measured.rates.len(), measured.last_loss, measured.beside), (2, 0.25, None));
 
-    // One that is alone asks nobody.
-    let mut level = Witness::new(&preset, Rank::ALONE);
+    // The number of steps that was asked for is run by a level alone.
+    let mut level = Witness::new(&preset);
     let plan = BenchPlan { runs: 1, steps: Some(3) };
-    let beside = || Ok(Some(5.0));
-    let measured = bench(&mut level, &preset, &samples(), &start, plan, &beside).unwrap();
+    let (single, beside) = (&mut Single(&mut level), || Ok(Some(5.0)));
+    let measured = bench(single, &preset, &samples(), &start, plan, &beside).unwrap();
     // A run warms up, and the other is counted.
     assert_eq!((measured.steps, level.steps, measured.beside), (3, 2 * 3, Some(5.0)));
-    assert!(level.said.is_empty() && level.terms.is_empty());
 }

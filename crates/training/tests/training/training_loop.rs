@@ -4,7 +4,7 @@
 use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::train::{StopReason, train};
-use training::{Console, Error, Level, Parameters, Preset, Result};
+use training::{Console, Error, Level, Parameters, Preset, Result, Single};
 
 /// A level without arithmetic. It counts the steps; `p` is 1 for the label once `learns_after`
 /// steps are done, and otherwise for the class after it.
@@ -115,7 +115,8 @@ fn samples(count: usize) -> Dataset {
 
 fn run(fake: &mut Fake, preset: &Preset) -> Result<training::train::Outcome> {
     let start = fake.parameters.clone();
-    train(fake, preset, &samples(100), &samples(30), &start, &mut Console::quiet())
+    let (runner, console) = (&mut Single(fake), &mut Console::quiet());
+    train(runner, preset, &samples(100), &samples(30), &start, console)
 }
 
 #[test]

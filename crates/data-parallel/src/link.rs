@@ -7,20 +7,19 @@ use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use training::Rank;
-
-use super::communicator::{Communicator, Id, new_id};
-use super::rendezvous::list;
+use crate::communicator::{Communicator, Id, new_id};
 use crate::error::{Error, Result};
+use crate::rank::Rank;
+use crate::rendezvous::list;
 
 /// All ranks have come.
-pub(super) const WELCOME: u8 = 1;
+pub(crate) const WELCOME: u8 = 1;
 /// A rank has its level, and is about to join the communicator.
 const READY: u8 = 2;
 /// The communicator's id, once all are ready.
 const ID: u8 = 3;
 /// A rank has failed; with the reason.
-pub(super) const FAILED: u8 = 4;
+pub(crate) const FAILED: u8 = 4;
 /// A rank has done its work.
 const DONE: u8 = 5;
 
@@ -33,7 +32,7 @@ const MIN_READY: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Writes a message: what it is, how long, what it says.
-pub(super) fn write(stream: &mut impl Write, kind: u8, text: &[u8]) -> io::Result<()> {
+pub(crate) fn write(stream: &mut impl Write, kind: u8, text: &[u8]) -> io::Result<()> {
     let text = &text[..text.len().min(MOST)];
     let mut message = vec![kind];
     message.extend_from_slice(&(text.len() as u32).to_le_bytes());
@@ -42,7 +41,7 @@ pub(super) fn write(stream: &mut impl Write, kind: u8, text: &[u8]) -> io::Resul
 }
 
 /// Reads a message.
-pub(super) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
+pub(crate) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     let mut head = [0; 5];
     stream.read_exact(&mut head)?;
     let [kind, length @ ..] = head;
@@ -81,7 +80,7 @@ struct State {
 
 impl Link {
     /// Listens to the other ranks from now on.
-    pub(super) fn new(
+    pub(crate) fn new(
         place: Rank,
         wait: Duration,
         peers: HashMap<usize, TcpStream>,
@@ -167,7 +166,7 @@ impl Link {
     ///
     /// # Errors
     /// [`Error::Lost`] if another rank is lost; [`Error::Rendezvous`] if one does not get ready in time.
-    pub(super) fn all_ready(&self) -> Result<Id> {
+    pub(crate) fn all_ready(&self) -> Result<Id> {
         if self.place.is_first() {
             let others = || 1..self.place.world_size;
             self.wait(self.most, |state| {
@@ -217,7 +216,7 @@ impl Link {
     }
 
     /// What is to be ended when another rank is lost.
-    pub(super) fn guard(&self, communicator: &Arc<Communicator>) {
+    pub(crate) fn guard(&self, communicator: &Arc<Communicator>) {
         let lost = {
             let mut state = self.state();
             state.communicator = Some(Arc::clone(communicator));
@@ -229,14 +228,14 @@ impl Link {
     }
 
     /// Why another rank is lost, waiting for so long to hear of it.
-    pub(super) fn why_lost(&self, most: Duration) -> Option<String> {
+    pub(crate) fn why_lost(&self, most: Duration) -> Option<String> {
         // A reason ends the wait too.
         let _: Option<()> = self.wait(most, |_| None);
         self.state().lost.clone()
     }
 
     /// This rank has done its work, or fails, with the reason.
-    pub(super) fn end(&self, failure: Option<&str>) {
+    pub(crate) fn end(&self, failure: Option<&str>) {
         self.state().communicator = None;
         self.state().done = true;
         match failure {

@@ -2,15 +2,14 @@
 
 use std::net::TcpStream;
 
-use training::Rank;
-
-use super::peer::{self, Peer, Secret};
 use crate::error::{Error, Result};
+use crate::peer::{self, Peer, Secret};
+use crate::rank::Rank;
 
 /// How many ports are tried, from the first on.
-pub(super) const PORTS: u16 = 8;
+pub(crate) const PORTS: u16 = 8;
 /// The most ranks of a run: each is a connection and a thread of rank 0's.
-pub(super) const MAX_RANKS: usize = 1024;
+pub(crate) const MAX_RANKS: usize = 1024;
 
 /// What the environment says of a rank.
 #[derive(Clone, Debug)]
@@ -18,14 +17,14 @@ pub(crate) struct Environment {
     pub(crate) place: Rank,
     /// Which of the ranks of this machine.
     pub(crate) local_rank: usize,
-    pub(super) address: String,
+    pub(crate) address: String,
     /// The first port that is tried.
-    pub(super) port: u16,
+    pub(crate) port: u16,
     /// What tells this run from others.
-    pub(super) run: u64,
-    pub(super) secret: Secret,
+    pub(crate) run: u64,
+    pub(crate) secret: Secret,
     /// Finds out whose the other end of a connection is.
-    pub(super) peer_of: fn(&TcpStream) -> Peer,
+    pub(crate) peer_of: fn(&TcpStream) -> Peer,
 }
 
 impl Environment {
@@ -88,13 +87,13 @@ impl Environment {
     }
 
     /// The ports that are tried.
-    pub(super) fn ports(&self) -> std::ops::Range<u16> {
+    pub(crate) fn ports(&self) -> std::ops::Range<u16> {
         self.port..self.port + PORTS
     }
 
     /// Why the other end of a connection is not let in, if it isn't. With a secret, it has to prove that
     /// it has the same one.
-    pub(super) fn refusal(&self, stream: &TcpStream) -> Option<String> {
+    pub(crate) fn refusal(&self, stream: &TcpStream) -> Option<String> {
         if self.secret.is_set() {
             return None;
         }

@@ -20,7 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use sha2::{Digest, Sha256};
 
 /// The variable that has the secret.
-pub(super) const SECRET: &str = "FOUR_LEVELS_SECRET";
+pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
 /// The fewest bytes of a secret: a shorter one could be found by trying.
 const MIN_SECRET: usize = 16;
 /// The most that is read of a table of connections: some 400,000 of them.
@@ -29,13 +29,13 @@ const MAX_TABLE: u64 = 64 << 20;
 const BLOCK: usize = 64;
 
 /// Bytes of a random number.
-pub(super) const NONCE: usize = 16;
+pub(crate) const NONCE: usize = 16;
 /// Bytes of a proof.
-pub(super) const PROOF: usize = 32;
+pub(crate) const PROOF: usize = 32;
 
 /// Whose the other end of a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
+pub(crate) enum Peer {
     /// A process of the same user's on this machine.
     SameUser,
     /// A process of another user's, of that number.
@@ -56,7 +56,7 @@ impl fmt::Display for Peer {
 
 /// Whose the other end of a connection is. That of a connection which has not been accepted yet
 /// belongs to no user.
-pub(super) fn peer_of(stream: &TcpStream) -> Peer {
+pub(crate) fn peer_of(stream: &TcpStream) -> Peer {
     let find = || -> io::Result<Option<(u32, u32)>> {
         let (own, other) = (stream.local_addr()?, stream.peer_addr()?);
         let mut tables = String::new();
@@ -110,7 +110,7 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
 
 /// What all ranks of a run know, and nobody else; or nothing.
 #[derive(Clone)]
-pub(super) struct Secret(Option<[u8; 32]>);
+pub(crate) struct Secret(Option<[u8; 32]>);
 
 // A secret is not shown.
 impl fmt::Debug for Secret {
@@ -124,7 +124,7 @@ impl Secret {
     ///
     /// # Errors
     /// What is wrong with it: it is too short.
-    pub(super) fn new(text: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn new(text: Option<&str>) -> Result<Self, String> {
         match text.filter(|text| !text.is_empty()) {
             Some(text) if text.len() < MIN_SECRET => Err(format!(
                 "{SECRET} has {} characters, and needs {MIN_SECRET}: set it to the same random text on \
@@ -136,19 +136,19 @@ impl Secret {
     }
 
     /// Whether there is one.
-    pub(super) const fn is_set(&self) -> bool {
+    pub(crate) const fn is_set(&self) -> bool {
         self.0.is_some()
     }
 
     /// What proves that a side has the secret: `side` names it, so that neither can send the other's
     /// proof back.
-    pub(super) fn proof(&self, side: &str, said: &[&[u8]]) -> [u8; PROOF] {
+    pub(crate) fn proof(&self, side: &str, said: &[&[u8]]) -> [u8; PROOF] {
         let key = self.0.as_ref().map_or(&[][..], |key| key);
         mac(key, &[&[side.as_bytes()], said].concat())
     }
 
     /// Whether a proof is this one. It takes as long whatever the bytes are.
-    pub(super) fn is_proof(&self, proof: &[u8], side: &str, said: &[&[u8]]) -> bool {
+    pub(crate) fn is_proof(&self, proof: &[u8], side: &str, said: &[&[u8]]) -> bool {
         let own = self.proof(side, said);
         let differing = own.iter().zip(proof).fold(0, |bits, (a, b)| bits | (a ^ b));
         proof.len() == PROOF && differing == 0
@@ -171,7 +171,7 @@ fn mac(key: &[u8], text: &[&[u8]]) -> [u8; 32] {
 ///
 /// # Errors
 /// What the system says if it has none.
-pub(super) fn nonce() -> io::Result<[u8; NONCE]> {
+pub(crate) fn nonce() -> io::Result<[u8; NONCE]> {
     let mut bytes = [0; NONCE];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)

@@ -19,10 +19,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use super::environment::{Environment, PORTS};
-use super::link::{self, FAILED, WELCOME};
-use super::peer::{NONCE, PROOF, nonce};
+use crate::environment::{Environment, PORTS};
 use crate::error::{Error, Result};
+use crate::link::{self, FAILED, WELCOME};
+use crate::peer::{NONCE, PROOF, nonce};
 
 #[cfg(test)]
 mod tests;
@@ -267,7 +267,7 @@ impl Environment {
 }
 
 /// Ranks, as a message lists them.
-pub(super) fn list(ranks: impl Iterator<Item = usize>) -> String {
+pub(crate) fn list(ranks: impl Iterator<Item = usize>) -> String {
     let ranks: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
     match ranks.get(MAX_LISTED..) {
         Some([_, ..]) => {

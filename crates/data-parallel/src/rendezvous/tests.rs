@@ -2,8 +2,9 @@
 
 use std::thread;
 
-use super::super::peer::{Peer, Secret};
 use super::*;
+use crate::peer::{Peer, Secret};
+use crate::rank::Rank;
 
 fn environment(rank: usize, world_size: usize, port: u16) -> Environment {
     let read = |name: &str| {
@@ -104,7 +105,7 @@ fn intrude(
 ) -> thread::JoinHandle<usize> {
     thread::spawn(move || {
         let mut intruder = environment(0, 1, port);
-        intruder.place = training::Rank { rank: 1, world_size: 1000 };
+        intruder.place = Rank { rank: 1, world_size: 1000 };
         let mut answered = 0;
         let until = Instant::now() + 2 * SECOND;
         while Instant::now() < until {

@@ -1,10 +1,8 @@
-//! Several ranks that train one network together: which one this is, and what all have to agree on.
+//! One of several ranks: its number, its share of a batch, the files that it writes.
 
 use std::path::{Path, PathBuf};
 
-use data::{Batch, Dataset};
-
-use crate::{Parameters, Preset};
+use data::Batch;
 
 /// One of several ranks, each of which takes its share of every batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +29,16 @@ impl Rank {
         self.rank == 0
     }
 
-    /// The share of a batch that is this rank's.
+    // ANCHOR: share
+    /// The share of a batch that is this rank's: the sizes of shares are one apart at most, the first
+    /// ranks have the larger ones, and all shares in the order of the ranks are the batch.
     #[must_use]
     pub fn share<'a>(self, batch: &Batch<'a>) -> Batch<'a> {
-        if self.is_alone() { *batch } else { batch.share(self.rank, self.world_size) }
+        let (each, more) = (batch.len() / self.world_size, batch.len() % self.world_size);
+        let begin = self.rank * each + self.rank.min(more);
+        batch.part(begin..begin + each + usize::from(self.rank < more))
     }
+    // ANCHOR_END: share
 
     /// The file that this rank writes where one is named for all: `l3.rank2.json` for `l3.json`.
     /// One that is alone writes the file itself.
@@ -60,37 +63,29 @@ impl Rank {
     }
 }
 
-/// What has to be the same on all ranks of a run, a line each: its name, and what it is here.
-pub(crate) fn terms(
-    command: &str,
-    preset: &Preset,
-    set: &Dataset,
-    start: &Parameters,
-) -> Vec<String> {
-    let every = |batches: Option<usize>| batches.map_or("never".into(), |n| n.to_string());
-    let order = if preset.shuffle { "shuffled" } else { "in order" };
-    let last = if preset.drop_last { "only if full" } else { "also if not full" };
-    vec![
-        format!("command: {command}"),
-        format!("preset: {}", preset.name),
-        format!("network: {}", preset.network),
-        format!("batch size: {}", preset.batch_size),
-        format!("learning rate: {:?}", preset.learning_rate),
-        format!("epochs: {}", preset.epochs),
-        format!("order of the samples: {order}, seed {}", preset.seed),
-        format!("last batch: {last}"),
-        format!("report every: {}", preset.report_every),
-        format!("evaluate every: {}", every(preset.evaluate_every)),
-        format!("stop at accuracy: {:?}", preset.stop_at_accuracy),
-        format!("most batches: {}", every(preset.max_batches)),
-        format!("training data: {} samples, {:016x}", set.len(), set.digest()),
-        format!("parameters: {:016x}", start.digest()),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
+    use data::{Dataset, Epoch};
+
     use super::*;
+
+    #[test]
+    fn shares_in_the_order_of_the_ranks_are_the_batch() {
+        let set = Dataset::from_rows(vec![0.5; 10], vec![0; 10], 1, 3).unwrap();
+        for epoch in [Epoch::in_order(10, 7, false), Epoch::shuffled(10, 7, false, 1, 0)] {
+            for (k, world_size) in [(0, 1), (0, 2), (0, 3), (0, 7), (0, 9), (1, 2), (1, 5)] {
+                let batch = epoch.batch(&set, k);
+                let ranks = (0..world_size).map(|rank| Rank { rank, world_size });
+                let shares: Vec<_> = ranks.map(|rank| rank.share(&batch)).collect();
+                let all = shares.iter().flat_map(Batch::indices);
+                assert!(all.eq(batch.indices()), "{k} {world_size}");
+                let lengths = || shares.iter().map(Batch::len);
+                assert!(lengths().is_sorted_by(|a, b| a >= b));
+                assert!(lengths().max().unwrap() - lengths().min().unwrap() <= 1);
+                assert_eq!(shares.iter().any(Batch::is_empty), world_size > batch.len());
+            }
+        }
+    }
 
     #[test]
     fn each_rank_writes_a_file_of_its_own() {

@@ -1,35 +1,25 @@
-//! Starting ranks: threads of one process, or this process as one of several.
+//! Ranks as threads of one process, a GPU each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use gpu::Gpu;
-use training::{Error, Rank, Result};
+use training::{Error, Result};
 
-use super::communicator::{Communicator, Id, new_id};
-use super::environment::Environment;
-use super::link::Link;
-use crate::{Level3, library};
+use crate::adapter::{DataParallel, Setup, install};
+use crate::communicator::{Communicator, Id, new_id};
+use crate::level::DeviceLevel;
+use crate::rank::Rank;
 
 /// The stack of a rank: that of a main thread by default.
 const STACK: usize = 8 << 20;
-/// How long a rank waits for the reason when it finds that another is lost.
-const REASON: Duration = Duration::from_secs(2);
 
 /// Makes a rank's level, on the device of that number.
-pub type Make<'a> = &'a (dyn Fn(Rank) -> Result<Level3> + Sync);
+pub type Make<'a, L> = &'a (dyn Fn(Rank) -> Result<L> + Sync);
 /// What every rank does.
-pub type EachRank<'a> = &'a (dyn Fn(&mut Level3) -> Result<()> + Sync);
-
-/// Has cudarc find NCCL.
-pub(crate) fn install(gpu: &Gpu) -> crate::Result<()> {
-    library::install(gpu, "nccl", emulated_nccl::library_path())
-}
-
-// ---------------------------------------------------------------------------------------- threads
+pub type EachRank<'a, L> = &'a (dyn Fn(&mut DataParallel<L>) -> Result<()> + Sync);
 
 /// What the ranks of a process have in common.
 struct Crew {
@@ -52,9 +42,15 @@ struct Line {
 ///
 /// # Errors
 /// What the first rank says that fails for a reason of its own.
-pub fn on_gpus(gpu: &Gpu, ranks: usize, make: Make<'_>, work: EachRank<'_>) -> Result<()> {
-    install(gpu).map_err(Error::level)?;
-    let id = new_id().map_err(Error::level)?;
+pub fn on_gpus<L: DeviceLevel>(
+    gpu: &Gpu,
+    ranks: usize,
+    setup: Setup,
+    make: Make<'_, L>,
+    work: EachRank<'_, L>,
+) -> Result<()> {
+    install(gpu)?;
+    let id = new_id()?;
     let crew = Crew { seats: (0..ranks).map(|_| Mutex::default()).collect() };
     let results: Vec<Result<(), Failure>> = thread::scope(|scope| {
         let mut hears = Vec::new();
@@ -67,7 +63,9 @@ pub fn on_gpus(gpu: &Gpu, ranks: usize, make: Make<'_>, work: EachRank<'_>) -> R
             let (end_out, end_in) = channel();
             let (line, crew) = (Line { says, id: id_in, end: end_in }, &crew);
             let builder = thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK);
-            threads.push(builder.spawn_scoped(scope, move || crew.rank(place, line, make, work)));
+            threads.push(
+                builder.spawn_scoped(scope, move || crew.rank(place, line, setup, make, work)),
+            );
             hears.push(heard);
             ids.push(id_out);
             ends.push(end_out);
@@ -127,8 +125,13 @@ fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
         Some((_, Failure { error, .. })) if alike || matches!(error, Error::Output(_)) => {
             Err(error)
         }
-        Some((rank, Failure { error, .. })) => Err(Error::Rank { rank, error: error.into() }),
+        Some((rank, Failure { error, .. })) => Err(of_rank(rank, error)),
     }
+}
+
+/// The error of one rank among several.
+pub(crate) fn of_rank(rank: usize, error: Error) -> Error {
+    Error::Copy { copy: format!("rank {rank}"), error: error.into() }
 }
 
 impl Crew {
@@ -137,24 +140,26 @@ impl Crew {
     }
 
     /// One rank, from beginning to end.
-    fn rank(
+    fn rank<L: DeviceLevel>(
         &self,
         place: Rank,
         line: Line,
-        make: Make<'_>,
-        work: EachRank<'_>,
+        setup: Setup,
+        make: Make<'_, L>,
+        work: EachRank<'_, L>,
     ) -> Result<(), Failure> {
         let Line { says, id, end } = line;
         // Dropped when all are done: what a rank holds may be of use to the others till then.
         let mut kept = None;
         let result = catch_unwind(AssertUnwindSafe(|| {
-            let level = kept.insert(make(place).map_err(own)?);
+            let level = make(place).map_err(own)?;
             // Nobody listens only when this process ends anyway.
             let _ = says.send(());
             let id = id.recv().map_err(|_| Failure::lost())?;
-            let joined = level.join(id, place).map_err(|error| own(Error::level(error)))?;
+            let joined = DataParallel::join(level, id, place, setup);
+            let (level, joined) = joined.map_err(|error| own(error.into()))?;
             *self.seat(place.rank) = Some(Arc::clone(&joined));
-            let done = work(level);
+            let done = work(kept.insert(level));
             let lost = joined.is_lost();
             match done {
                 Ok(()) if lost => Err(Failure::lost()),
@@ -180,82 +185,4 @@ impl Crew {
 
 fn own(error: Error) -> Failure {
     Failure { own: true, error }
-}
-
-// -------------------------------------------------------------------------------------- processes
-
-/// This process as one of several ranks.
-#[derive(Clone, Debug)]
-pub(crate) struct Process {
-    pub(crate) place: Rank,
-    /// Which of the ranks of this machine.
-    pub(crate) local_rank: usize,
-    /// To the others; none where there are none.
-    link: Option<Arc<Link>>,
-}
-
-impl Process {
-    /// Finds the other ranks, as the environment says. `wait` is how long they may take to come, and then
-    /// to be ready.
-    ///
-    /// # Errors
-    /// When a rank does not come in time, or says something else than this one.
-    pub(crate) fn start(environment: &Environment, wait: Duration) -> crate::Result<Self> {
-        let (place, local_rank) = (environment.place, environment.local_rank);
-        let link = match place.is_alone() {
-            true => None,
-            false => Some(Link::new(place, wait, environment.meet(wait)?)?),
-        };
-        Ok(Self { place, local_rank, link })
-    }
-}
-
-/// Does some work as one of several ranks.
-///
-/// # Errors
-/// What making the level or the work says; where another rank is lost, why.
-pub(crate) fn on_process(
-    process: &Process,
-    make: impl FnOnce() -> Result<Level3>,
-    work: EachRank<'_>,
-) -> Result<()> {
-    let Some(link) = &process.link else { return work(&mut make()?) };
-    let mut lost = false;
-    let run = || {
-        let mut level = make()?;
-        install(&level.gpu).map_err(Error::level)?;
-        let joined = link.all_ready().and_then(|id| level.join(id, process.place));
-        let joined = joined.map_err(|error| {
-            lost = matches!(error, crate::Error::Lost);
-            Error::level(error)
-        })?;
-        link.guard(&joined);
-        let done = work(&mut level);
-        lost = joined.is_lost();
-        let done = if lost { done.and(Err(Error::level(crate::Error::Lost))) } else { done };
-        if done.is_err() {
-            // What was sent and nobody answers would be waited for.
-            joined.abort();
-        }
-        done
-    };
-    let result = run();
-    let rank = process.place.rank;
-    match result {
-        Ok(()) => {
-            link.end(None);
-            Ok(())
-        }
-        Err(error) => {
-            let reason = if lost { link.why_lost(REASON) } else { None };
-            // A reader who went away is no failure that the others have to be told of by a name.
-            let told = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));
-            link.end(Some(&told));
-            match reason {
-                Some(reason) => Err(Error::level(format!("{reason}; rank {rank} ends too"))),
-                None if matches!(error, Error::Output(_)) => Err(error),
-                None => Err(Error::Rank { rank, error: error.into() }),
-            }
-        }
-    }
 }

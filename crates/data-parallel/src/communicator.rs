@@ -1,24 +1,24 @@
 //! NCCL's communicator: the ranks of a run, as one of them has them.
 //!
-//! On cudarc's `result` layer, as `cublas` is: its safe one aborts what is under way when it is
-//! dropped, and panics where that can't be done.
+//! On cudarc's `result` layer: its safe one aborts what is under way when it is dropped, and panics
+//! where that can't be done.
+#![allow(unsafe_code, reason = "NCCL is a C library")]
 
 use std::ffi::c_char;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::error::{Error, Result};
+use crate::rank::Rank;
 use cudarc::nccl::result::{self, NcclError};
 use cudarc::nccl::sys::{ncclComm_t, ncclCommGetAsyncError, ncclResult_t, ncclUniqueId};
-use training::Rank;
-
-use crate::error::{Error, Result};
 
 /// The name by which ranks find each other: one makes it, all have to have it.
 pub(crate) type Id = [c_char; 128];
 
 /// A communicator. Whoever finds out that another rank is lost may end it, from any thread: the
 /// work that waits for that rank then ends, and so does what this rank wants next.
-pub struct Communicator {
+pub(crate) struct Communicator {
     place: Rank,
     /// None when it was ended.
     comm: Mutex<Option<Handle>>,

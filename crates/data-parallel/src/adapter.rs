@@ -1,0 +1,207 @@
+//! A level as one of several ranks.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use data::{Batch, Dataset};
+use gpu::{Gpu, GpuError};
+use tensor::{Header, Tensor, TensorName};
+use training::{Error, Level, Parameters, Result, Runner, Terms};
+
+use crate::collectives::Collectives;
+use crate::communicator::{Communicator, Id};
+use crate::level::DeviceLevel;
+use crate::rank::Rank;
+use crate::terms;
+
+/// Ranks ask each other whether to stop once in this many batches: each answer waits for the device.
+const ASK_EVERY: usize = 8;
+
+/// How the gradients of ranks become those of the whole batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup {
+    /// Gradients are sent as soon as this many bytes of them are there.
+    pub bucket: usize,
+    /// What each rank divides its sums by, from the samples of its share and of the whole batch.
+    pub divisor: fn(usize, usize) -> usize,
+    /// Whether ranks average what they have, and don't add it up.
+    pub averages: bool,
+}
+
+impl Default for Setup {
+    /// Each rank divides by the whole batch, and the ranks add.
+    fn default() -> Self {
+        Self { bucket: 0, divisor: |_, whole| whole, averages: false }
+    }
+}
+
+/// A level as one of several ranks: it is given whole batches, of which it takes this rank's share, and
+/// gradients and the loss are those of the whole batch.
+pub struct DataParallel<L> {
+    // Dropped first: what was sent from the level's buffers is waited for.
+    ranks: Collectives,
+    level: L,
+    divisor: fn(usize, usize) -> usize,
+    /// The samples of this rank's share, which may be none, and of the whole batch.
+    share: usize,
+    /// 0 until a batch is loaded.
+    whole: usize,
+}
+
+/// Has cudarc find NCCL.
+#[allow(unsafe_code, reason = "loading a library runs its initialisers")]
+pub(crate) fn install(gpu: &Gpu) -> crate::Result<()> {
+    // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+    Ok(unsafe { gpu.install_library("nccl", emulated_nccl::library_path()) }?)
+}
+
+impl<L: DeviceLevel> DataParallel<L> {
+    /// Joins the ranks that have this id, and waits until all have.
+    pub(crate) fn join(
+        mut level: L,
+        id: Id,
+        place: Rank,
+        setup: Setup,
+    ) -> crate::Result<(Self, Arc<Communicator>)> {
+        install(level.gpu())?;
+        level.gpu().context().bind_to_thread()?;
+        let communicator = Communicator::join(id, place)?;
+        let layers: Vec<_> =
+            level.layers().iter().map(|layer| [layer.inputs, layer.outputs]).collect();
+        let (joined, launcher) = (Arc::clone(&communicator), level.launcher().clone());
+        let ranks = Collectives::new(joined, launcher, &layers, setup)?;
+        Ok((Self { ranks, level, divisor: setup.divisor, share: 0, whole: 0 }, communicator))
+    }
+
+    /// Which rank this is.
+    pub const fn rank(&self) -> Rank {
+        self.ranks.place()
+    }
+
+    /// The level that computes this rank's share.
+    pub const fn inner(&mut self) -> &mut L {
+        &mut self.level
+    }
+
+    /// Fails where no batch is loaded, not even an empty share of one.
+    fn is_loaded(&self, operation: &'static str) -> Result<()> {
+        if self.whole == 0 {
+            return Err(Error::level(GpuError::NoBatch { operation }));
+        }
+        Ok(())
+    }
+}
+
+impl<L: DeviceLevel> Level for DataParallel<L> {
+    fn dataset(&mut self, set: &Dataset) -> Result<()> {
+        self.whole = 0;
+        self.level.dataset(set)
+    }
+
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+        self.whole = 0;
+        let place = self.rank();
+        let share = place.share(batch);
+        let next = next.map(|next| place.share(next)).filter(|next| !next.is_empty());
+        if !share.is_empty() {
+            let divisor = (self.divisor)(share.len(), batch.len());
+            self.level.load_share(&share, next.as_ref(), divisor)?;
+        }
+        (self.share, self.whole) = (share.len(), batch.len());
+        Ok(())
+    }
+
+    fn forward(&mut self) -> Result<()> {
+        self.is_loaded("forward")?;
+        if self.share == 0 { Ok(()) } else { self.level.forward() }
+    }
+
+    fn backward(&mut self) -> Result<()> {
+        self.is_loaded("backward")?;
+        let Self { ranks, level, .. } = self;
+        match self.share {
+            0 => Ok(ranks.reduce_nothing(level.layers())?),
+            _ => level.backward_with(&mut |l, layers| Ok(ranks.reduce(l, layers)?)),
+        }
+    }
+
+    fn update(&mut self, learning_rate: f32) -> Result<()> {
+        self.level.update(learning_rate)
+    }
+
+    fn step(&mut self, learning_rate: f32) -> Result<()> {
+        self.is_loaded("step")?;
+        let Self { ranks, level, .. } = self;
+        if self.share == 0 {
+            ranks.reduce_nothing(level.layers())?;
+            return level.update(learning_rate);
+        }
+        level.step_with(learning_rate, &mut |l, layers| Ok(ranks.reduce(l, layers)?))
+    }
+
+    fn loss(&mut self) -> Result<f32> {
+        self.is_loaded("loss")?;
+        let sum = if self.share == 0 { None } else { Some(self.level.loss_sum()?) };
+        let sum = self.ranks.sum_of(sum)?;
+        Ok(self.level.mean_loss(sum, self.whole))
+    }
+
+    fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
+        self.level.set_parameters(parameters)
+    }
+
+    fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
+        if name == TensorName::Loss {
+            return Ok(Some(Tensor::scalar(self.loss()?)));
+        }
+        if self.share == 0 && name.has_a_row_for_each_sample() {
+            let shape = self.level.network().shape(name, 0).unwrap_or_default();
+            return Tensor::new(shape, Vec::new()).map(Some).map_err(Error::level);
+        }
+        self.level.tensor(name)
+    }
+
+    fn report(&mut self) -> Result<Vec<String>> {
+        self.level.report()
+    }
+}
+
+impl<L: DeviceLevel> Runner for DataParallel<L> {
+    fn level(&mut self) -> &mut dyn Level {
+        self
+    }
+
+    fn tester(&mut self) -> Option<&mut dyn Level> {
+        if !self.rank().is_first() {
+            return None;
+        }
+        // The level will hold whole batches of another set.
+        self.whole = 0;
+        Some(&mut self.level)
+    }
+
+    fn check_terms(&mut self, terms: &Terms<'_>) -> Result<()> {
+        Ok(self.ranks.agree(&terms::lines(terms))?)
+    }
+
+    fn largest(&mut self, here: f32) -> Result<f32> {
+        Ok(self.ranks.largest(here)?)
+    }
+
+    fn stops(&mut self, batch: usize, requested: bool) -> Result<bool> {
+        if !batch.is_multiple_of(ASK_EVERY) {
+            return Ok(false);
+        }
+        Ok(self.ranks.largest(f32::from(u8::from(requested)))? > 0.0)
+    }
+
+    fn world_size(&self) -> Option<usize> {
+        Some(self.rank().world_size)
+    }
+
+    fn own_dump(&self, header: &mut Header, out: &Path) -> PathBuf {
+        let Rank { rank, world_size } = self.rank();
+        (header.rank, header.world_size) = (Some(rank as u64), Some(world_size as u64));
+        self.rank().file(out)
+    }
+}

@@ -1,0 +1,249 @@
+//! What ranks do together: the sums of gradients, buckets of which are sent while the backward pass goes
+//! on, and a few questions that all ranks answer.
+#![allow(unsafe_code, reason = "NCCL is a C library")]
+
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cudarc::driver::sys::CUevent_flags;
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::nccl::result::{self, NcclError};
+use cudarc::nccl::sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t};
+use gpu::{Buffer, Launcher, Layer, Work};
+
+use crate::communicator::Communicator;
+use crate::error::{Error, Result};
+use crate::rank::Rank;
+use crate::{Setup, terms};
+
+/// The bytes in which a rank says how it was started.
+const TERMS: usize = 4096;
+
+/// One of several ranks.
+pub(crate) struct Collectives {
+    place: Rank,
+    communicator: Arc<Communicator>,
+    /// The kernels' stream.
+    compute: Launcher,
+    /// The stream in which ranks speak with each other.
+    stream: Arc<CudaStream>,
+    /// How many layers are in the bucket that is full when the gradients of layer `l` are there; 0
+    /// where none is.
+    buckets: Vec<usize>,
+    operation: ncclRedOp_t,
+    /// A number that all ranks ask each other for.
+    number: RefCell<Buffer>,
+}
+
+impl Collectives {
+    /// Takes a place among the ranks. `layers` are inputs and outputs of each layer.
+    pub(crate) fn new(
+        communicator: Arc<Communicator>,
+        compute: Launcher,
+        layers: &[[usize; 2]],
+        setup: Setup,
+    ) -> Result<Self> {
+        let operation = if setup.averages { ncclRedOp_t::ncclAvg } else { ncclRedOp_t::ncclSum };
+        Ok(Self {
+            place: communicator.place(),
+            communicator,
+            stream: compute.stream.context().new_stream()?,
+            buckets: buckets(layers, setup.bucket),
+            operation,
+            number: RefCell::new(compute.stream.alloc_zeros(1)?),
+            compute,
+        })
+    }
+
+    pub(crate) const fn place(&self) -> Rank {
+        self.place
+    }
+
+    // ANCHOR: reduce
+    /// The gradients of layer `l`, the first of `layers`, have been put into the kernels' stream: sends
+    /// them, where a bucket is full now. The kernels that follow the first layer's wait for all that
+    /// was sent.
+    pub(crate) fn reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
+        let bucket = &mut layers[..self.buckets[l]];
+        if bucket.is_empty() {
+            return Ok(());
+        }
+        // This stream waits for the kernels so far; the kernels wait for nothing.
+        self.stream.join(&self.compute.stream)?;
+        let gradients = bucket.iter_mut().flat_map(|layer| [&mut layer.dw, &mut layer.db]);
+        self.sum("all_reduce", self.operation, gradients)?;
+        if l == 0 { self.wait() } else { Ok(()) }
+    }
+
+    /// Has the kernels wait for all that was sent.
+    fn wait(&self) -> Result<()> {
+        Ok(self.compute.stream.join(&self.stream)?)
+    }
+    // ANCHOR_END: reduce
+
+    /// The gradients of a share without samples: 0, which the others' are added to.
+    pub(crate) fn reduce_nothing(&self, layers: &mut [Layer]) -> Result<()> {
+        for l in (0..layers.len()).rev() {
+            self.compute.stream.memset_zeros(&mut layers[l].dw)?;
+            self.compute.stream.memset_zeros(&mut layers[l].db)?;
+            self.reduce(l, &mut layers[l..])?;
+        }
+        Ok(())
+    }
+
+    // ANCHOR: sum
+    /// Puts into the second stream: each of the buffers becomes the sum of those of all ranks. They
+    /// are sent as one, which the group says.
+    fn sum<'a>(
+        &self,
+        name: &'static str,
+        operation: ncclRedOp_t,
+        buffers: impl Iterator<Item = &'a mut Buffer>,
+    ) -> Result<()> {
+        let mut elements = 0;
+        let place = |buffer: &'a mut Buffer| {
+            let count = buffer.len();
+            elements += count;
+            let at = buffer.device_ptr_mut(&self.stream).0;
+            (at as *mut c_void, count)
+        };
+        let places: Vec<_> = buffers.map(place).collect();
+        let bytes = elements * size_of::<f32>();
+        let stream = self.stream.cu_stream().cast();
+        self.profiled(Work { operation: name, bytes, flops: 0 }, |comm| {
+            result::group_start()?;
+            let float = ncclDataType_t::ncclFloat32;
+            // SAFETY: the buffers hold as many elements as they say, and live until the streams are
+            // done: until `wait`, and then the kernels' stream frees them.
+            let sent = places.iter().try_for_each(|&(at, count)| unsafe {
+                result::all_reduce(at, at, count, float, operation, comm, stream).map(|_| ())
+            });
+            // A group that was begun has to be ended.
+            let ended = result::group_end();
+            sent.and(ended.map(|_| ()))
+        })
+    }
+    // ANCHOR_END: sum
+
+    /// Puts a call into the second stream, and writes it down.
+    fn profiled(
+        &self,
+        work: Work,
+        call: impl FnOnce(ncclComm_t) -> std::result::Result<(), NcclError>,
+    ) -> Result<()> {
+        let profiler = &self.compute.profiler;
+        let _range = profiler.range(work.operation);
+        if !profiler.is_on() {
+            return self.communicator.with(work.operation, call);
+        }
+        let event = || self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let start = event()?;
+        self.communicator.with(work.operation, call)?;
+        Ok(profiler.sent(work, (start, event()?))?)
+    }
+
+    /// The sum over all ranks of a number that is on the device, or of 0 where a share has none.
+    pub(crate) fn sum_of(&self, number: Option<&mut Buffer>) -> Result<f32> {
+        let mut own = self.number.borrow_mut();
+        let number = match number {
+            Some(number) => number,
+            None => {
+                self.compute.stream.memset_zeros(&mut *own)?;
+                &mut *own
+            }
+        };
+        self.stream.join(&self.compute.stream)?;
+        self.sum("sum of losses", ncclRedOp_t::ncclSum, std::iter::once(&mut *number))?;
+        self.wait()?;
+        let sum = self.compute.read(&number.as_view(), 1)?[0];
+        self.check()?;
+        Ok(sum)
+    }
+
+    /// The largest of the ranks' numbers; waits for the device.
+    pub(crate) fn largest(&self, here: f32) -> Result<f32> {
+        let (mut number, compute) = (self.number.borrow_mut(), &self.compute.stream);
+        compute.memcpy_htod(&[here], &mut *number)?;
+        self.stream.join(compute)?;
+        self.sum("any", ncclRedOp_t::ncclMax, std::iter::once(&mut *number))?;
+        self.wait()?;
+        let found = compute.clone_dtoh(&*number)?;
+        compute.synchronize()?;
+        self.check()?;
+        Ok(found[0])
+    }
+
+    /// Fails when another rank is lost: then what was read may be anything.
+    fn check(&self) -> Result<()> {
+        self.communicator.with("ncclCommGetAsyncError", |_| Ok(()))
+    }
+
+    /// Sees that all ranks have the same terms, a line each.
+    pub(crate) fn agree(&self, terms: &[String]) -> Result<()> {
+        let compute = &self.compute.stream;
+        let mut own = terms.join("\n").into_bytes();
+        // Longer ones are not looked at to their ends.
+        own.resize(TERMS, 0);
+        let send = compute.clone_htod(&own)?;
+        let mut all: CudaSlice<u8> = compute.alloc_zeros(TERMS * self.place.world_size)?;
+        self.stream.join(compute)?;
+        let from = send.device_ptr(&self.stream).0 as *const c_void;
+        let to = all.device_ptr_mut(&self.stream).0 as *mut c_void;
+        let (byte, stream) = (ncclDataType_t::ncclUint8, self.stream.cu_stream().cast());
+        // SAFETY: there are this many bytes, and of all ranks; both live until the stream is done.
+        self.communicator.with("ncclAllGather", |comm| unsafe {
+            result::all_gather(from, to, TERMS, byte, comm, stream).map(|_| ())
+        })?;
+        self.wait()?;
+        let all = compute.clone_dtoh(&all)?;
+        compute.synchronize()?;
+        self.check()?;
+        let all: Vec<String> = all
+            .chunks_exact(TERMS)
+            .map(|bytes| String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned())
+            .collect();
+        terms::difference(&all).map_or(Ok(()), |reason| Err(Error::Unlike(reason)))
+    }
+}
+
+impl Drop for Collectives {
+    fn drop(&mut self) {
+        // The memory that ranks send from is given back in the other stream. When this can't be
+        // waited for, nothing is left to do.
+        let _ = self.stream.synchronize();
+    }
+}
+
+// ANCHOR: buckets
+/// How many layers are sent when the gradients of each layer are there: those from the last layer
+/// on come first, and a bucket is full when it holds this many bytes.
+fn buckets(layers: &[[usize; 2]], full: usize) -> Vec<usize> {
+    let mut buckets = vec![0; layers.len()];
+    let (mut bytes, mut waiting) = (0_usize, 0);
+    for (l, &[inputs, outputs]) in layers.iter().enumerate().rev() {
+        bytes = bytes.saturating_add(outputs * (inputs + 1) * size_of::<f32>());
+        waiting += 1;
+        if bytes >= full || l == 0 {
+            buckets[l] = waiting;
+            (bytes, waiting) = (0, 0);
+        }
+    }
+    buckets
+}
+// ANCHOR_END: buckets
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_filled_from_the_last_layer_on() {
+        let layers = [[784, 32], [32, 17], [17, 10]];
+        // 100,480, 2,244 and 720 bytes.
+        assert_eq!(buckets(&layers, 1), [1, 1, 1]);
+        assert_eq!(buckets(&layers, 1024), [1, 2, 0]);
+        assert_eq!(buckets(&layers, 4096), [3, 0, 0]);
+        assert_eq!(buckets(&layers, usize::MAX), [3, 0, 0]);
+    }
+}

@@ -1,0 +1,45 @@
+//! What can go wrong between ranks.
+
+use cudarc::driver::DriverError;
+use gpu::GpuError;
+use thiserror::Error;
+
+/// The result of everything in this crate that asks no level.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why ranks can't go on. The message says what, where and what to do next.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The GPU, its driver, or NCCL, which is missing.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// NCCL refused a call.
+    #[error("{call} says {status}; between emulated GPUs a line on standard error says why")]
+    Nccl {
+        /// NCCL's function.
+        call: &'static str,
+        /// What it answered.
+        status: String,
+    },
+    /// The ranks of a run did not find each other.
+    #[error("{0}")]
+    Rendezvous(String),
+    /// The ranks of a run were not started alike.
+    #[error("the ranks were not started alike: {0}")]
+    Unlike(String),
+    /// Another rank has failed or is gone.
+    #[error("another rank is gone")]
+    Lost,
+}
+
+impl From<DriverError> for Error {
+    fn from(error: DriverError) -> Self {
+        Self::Gpu(error.into())
+    }
+}
+
+impl From<Error> for training::Error {
+    fn from(error: Error) -> Self {
+        Self::level(error)
+    }
+}

@@ -1,0 +1,135 @@
+//! The options of a program whose level can be several ranks.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use clap::Args;
+use gpu::{DeviceArgs, Gpu};
+use training::{Error, Result, Runner, Single};
+
+use crate::adapter::Setup;
+use crate::environment::Environment;
+use crate::level::DeviceLevel;
+use crate::process::{Process, on_process};
+use crate::rank::Rank;
+use crate::threads::on_gpus;
+
+/// How many ranks there are, and how they find each other.
+#[derive(Args, Clone, Debug)]
+pub struct ParallelArgs {
+    /// Train on this many GPUs of this machine: each is a rank, which takes its share of every batch.
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
+          value_parser = clap::value_parser!(u8).range(1..=64))]
+    gpus: u8,
+    /// Be one of several ranks, each a process with a GPU: which one, of how many, and where rank 0 is,
+    /// say RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, or
+    /// Slurm's variables. Ranks of several machines or users need the same FOUR_LEVELS_SECRET, a random
+    /// text; without it, only processes of this user on this machine are let in.
+    #[arg(long)]
+    distributed: bool,
+    /// With several ranks, send gradients as soon as there are this many KiB of them.
+    #[arg(long, value_name = "KIB", default_value_t = 1)]
+    bucket: u32,
+    /// With --distributed, wait this many seconds for the other ranks to come, and then as long, but 30
+    /// seconds at least, for all to be ready.
+    #[arg(long, value_name = "SECONDS", default_value_t = 8)]
+    wait: u32,
+    /// This process among the others, once it has found them.
+    #[arg(skip)]
+    process: OnceLock<Process>,
+}
+
+impl ParallelArgs {
+    /// Finds the other processes, if there are any, and returns whether rank 0 is in this one.
+    ///
+    /// # Errors
+    /// If the environment describes no rank, or a rank does not come in time.
+    pub fn leads(&self) -> Result<bool> {
+        if self.distributed && self.process.get().is_none() {
+            let environment = Environment::read(|name| std::env::var(name).ok())?;
+            let process = Process::start(&environment, Duration::from_secs(self.wait.into()))?;
+            self.process.get_or_init(|| process);
+        }
+        Ok(self.ranks().any(Rank::is_first))
+    }
+
+    /// The ranks of this process, which has found the others.
+    fn ranks(&self) -> impl Iterator<Item = Rank> + use<> {
+        let world_size = usize::from(self.gpus);
+        let threads = (0..world_size).map(move |rank| Rank { rank, world_size });
+        let process = self.process.get().map(|process| process.place);
+        let threads = threads.filter(move |_| process.is_none());
+        process.into_iter().chain(threads)
+    }
+
+    /// The files that the ranks of this process write where an option names `path`.
+    #[must_use]
+    pub fn files(&self, path: &Path) -> Vec<PathBuf> {
+        self.ranks().map(|rank| rank.file(path)).collect()
+    }
+
+    /// The GPU of a level that is no rank among others.
+    ///
+    /// # Errors
+    /// If the options ask for several ranks, and as [`DeviceArgs::open`].
+    pub fn open_single(&self, device: DeviceArgs) -> Result<Gpu> {
+        self.leads()?;
+        if self.ranks().any(|rank| !rank.is_alone()) {
+            let what = "predict takes one GPU: it has no work for several ranks";
+            return Err(Error::Usage(what.into()));
+        }
+        self.open(device, Rank::ALONE)
+    }
+
+    /// The GPU of the first rank of this process.
+    ///
+    /// # Errors
+    /// As [`DeviceArgs::open_one`].
+    pub fn open_first(&self, device: DeviceArgs) -> Result<Gpu> {
+        self.open(device, Rank { rank: 0, world_size: self.gpus.into() })
+    }
+
+    /// The GPU of a rank.
+    fn open(&self, device: DeviceArgs, place: Rank) -> Result<Gpu> {
+        let Some(process) = self.process.get() else {
+            return device.open_one(place.rank, place.world_size).map_err(Error::level);
+        };
+        let opened = match process.place.is_first() {
+            true => device.open(),
+            // One rank says what there is to say of the device.
+            false => Gpu::open(device.device),
+        };
+        // The driver may show a process its own GPU alone; an emulated one is its own anyway.
+        let gpu = opened.and_then(|gpu| match gpu.count()? {
+            1 => Ok(gpu),
+            _ if gpu.is_emulated() => Ok(gpu),
+            _ => Gpu::open_one(device.device, process.local_rank, process.local_rank + 1),
+        });
+        gpu.map_err(Error::level)
+    }
+
+    /// Makes the level of each rank of this process on its GPU, and does some work with all of them at
+    /// the same time.
+    ///
+    /// # Errors
+    /// If a level can't be made or the work fails: the first failure.
+    pub fn on_each<L: DeviceLevel>(
+        &self,
+        device: DeviceArgs,
+        make: &(dyn Fn(Gpu, Rank) -> Result<L> + Sync),
+        work: &(dyn Fn(&mut dyn Runner) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let bucket = (self.bucket as usize).saturating_mul(1024);
+        let setup = Setup { bucket, ..Setup::default() };
+        let make = |place| make(self.open(device, place)?, place);
+        match (self.process.get(), usize::from(self.gpus)) {
+            (Some(process), _) => on_process(process, setup, || make(process.place), work),
+            (None, 1) => work(&mut Single(&mut make(Rank::ALONE)?)),
+            (None, gpus) => {
+                let gpu = self.open_first(device)?;
+                on_gpus(&gpu, gpus, setup, &make, &|level| work(level))
+            }
+        }
+    }
+}

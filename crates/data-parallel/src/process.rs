@@ -1,0 +1,94 @@
+//! This process as one of several ranks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use training::{Error, Result, Runner, Single};
+
+use crate::adapter::{DataParallel, Setup, install};
+use crate::environment::Environment;
+use crate::level::DeviceLevel;
+use crate::link::Link;
+use crate::rank::Rank;
+use crate::threads::of_rank;
+
+/// How long a rank waits for the reason when it finds that another is lost.
+const REASON: Duration = Duration::from_secs(2);
+
+/// This process as one of several ranks.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    pub(crate) place: Rank,
+    /// Which of the ranks of this machine.
+    pub(crate) local_rank: usize,
+    /// To the others; none where there are none.
+    link: Option<Arc<Link>>,
+}
+
+impl Process {
+    /// Finds the other ranks, as the environment says. `wait` is how long they may take to come, and then
+    /// to be ready.
+    ///
+    /// # Errors
+    /// When a rank does not come in time, or says something else than this one.
+    pub(crate) fn start(environment: &Environment, wait: Duration) -> crate::Result<Self> {
+        let (place, local_rank) = (environment.place, environment.local_rank);
+        let link = match place.is_alone() {
+            true => None,
+            false => Some(Link::new(place, wait, environment.meet(wait)?)?),
+        };
+        Ok(Self { place, local_rank, link })
+    }
+}
+
+/// Does some work as one of several ranks.
+///
+/// # Errors
+/// What making the level or the work says; where another rank is lost, why.
+pub(crate) fn on_process<L: DeviceLevel>(
+    process: &Process,
+    setup: Setup,
+    make: impl FnOnce() -> Result<L>,
+    work: &dyn Fn(&mut dyn Runner) -> Result<()>,
+) -> Result<()> {
+    let Some(link) = &process.link else { return work(&mut Single(&mut make()?)) };
+    let mut lost = false;
+    let run = || {
+        let level = make()?;
+        install(level.gpu())?;
+        let joined = link.all_ready();
+        let joined = joined.and_then(|id| DataParallel::join(level, id, process.place, setup));
+        let (mut level, joined) = joined.map_err(|error| {
+            lost = matches!(error, crate::Error::Lost);
+            Error::level(error)
+        })?;
+        link.guard(&joined);
+        let done = work(&mut level);
+        lost = joined.is_lost();
+        let done = if lost { done.and(Err(Error::level(crate::Error::Lost))) } else { done };
+        if done.is_err() {
+            // What was sent and nobody answers would be waited for.
+            joined.abort();
+        }
+        done
+    };
+    let result = run();
+    let rank = process.place.rank;
+    match result {
+        Ok(()) => {
+            link.end(None);
+            Ok(())
+        }
+        Err(error) => {
+            let reason = if lost { link.why_lost(REASON) } else { None };
+            // A reader who went away is no failure that the others have to be told of by a name.
+            let told = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));
+            link.end(Some(&told));
+            match reason {
+                Some(reason) => Err(Error::level(format!("{reason}; rank {rank} ends too"))),
+                None if matches!(error, Error::Output(_)) => Err(error),
+                None => Err(of_rank(rank, error)),
+            }
+        }
+    }
+}

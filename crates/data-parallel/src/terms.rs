@@ -1,0 +1,63 @@
+//! What all ranks of a run have to agree on.
+
+use training::Terms;
+
+/// A line for each thing that has to be the same on all ranks: its name, and what it is here.
+pub(crate) fn lines(terms: &Terms<'_>) -> Vec<String> {
+    let Terms { command, steps, preset, set, start } = *terms;
+    let every = |batches: Option<usize>| batches.map_or("never".into(), |n| n.to_string());
+    let order = if preset.shuffle { "shuffled" } else { "in order" };
+    let last = if preset.drop_last { "only if full" } else { "also if not full" };
+    let mut lines = vec![
+        format!("command: {command}"),
+        format!("preset: {}", preset.name),
+        format!("network: {}", preset.network),
+        format!("batch size: {}", preset.batch_size),
+        format!("learning rate: {:?}", preset.learning_rate),
+        format!("epochs: {}", preset.epochs),
+        format!("order of the samples: {order}, seed {}", preset.seed),
+        format!("last batch: {last}"),
+        format!("report every: {}", preset.report_every),
+        format!("evaluate every: {}", every(preset.evaluate_every)),
+        format!("stop at accuracy: {:?}", preset.stop_at_accuracy),
+        format!("most batches: {}", every(preset.max_batches)),
+        format!("training data: {} samples, {:016x}", set.len(), set.digest()),
+        format!("parameters: {:016x}", start.digest()),
+    ];
+    lines.extend(steps.map(|steps| format!("steps: {steps:?}")));
+    lines
+}
+
+/// Which ranks were started otherwise than the first, and how.
+pub(crate) fn difference(all: &[String]) -> Option<String> {
+    let first: Vec<&str> = all[0].lines().collect();
+    let (rank, other) = all.iter().enumerate().find(|(_, other)| **other != all[0])?;
+    let other: Vec<&str> = other.lines().collect();
+    let differs = (0..first.len().max(other.len())).find(|&i| first.get(i) != other.get(i))?;
+    let of = |terms: &[&str]| terms.get(differs).copied().unwrap_or("nothing").to_owned();
+    Some(format!("rank 0 has `{}`, and rank {rank} `{}`", of(&first), of(&other)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_that_differs_is_named() {
+        let of = |texts: &[&str]| difference(&texts.map_to_strings());
+        assert_eq!(of(&["a: 1\nb: 2", "a: 1\nb: 2"]), None);
+        let said = of(&["a: 1\nb: 2", "a: 1\nb: 2", "a: 1\nb: 3"]).unwrap();
+        assert_eq!(said, "rank 0 has `b: 2`, and rank 2 `b: 3`");
+        assert!(of(&["a: 1", "a: 1\nc: 4"]).unwrap().contains("rank 0 has `nothing`"));
+    }
+
+    trait Strings {
+        fn map_to_strings(&self) -> Vec<String>;
+    }
+
+    impl Strings for [&str] {
+        fn map_to_strings(&self) -> Vec<String> {
+            self.iter().map(ToString::to_string).collect()
+        }
+    }
+}

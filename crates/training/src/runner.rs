@@ -1,0 +1,108 @@
+//! The trait [`Runner`]: what a command leaves to whoever runs its level, alone or as one of several
+//! copies that train together.
+
+use std::path::{Path, PathBuf};
+
+use data::Dataset;
+use tensor::Header;
+
+use crate::dump::Steps;
+use crate::{Level, MultiStep, Parameters, Preset, Result};
+
+/// A level under a command. Copies of a level that train together are asked the same questions in the
+/// same order, and have to get the same answers where the documentation says so; a level by itself
+/// ([`Single`], [`Multi`]) takes its own answers.
+pub trait Runner {
+    /// The level, which is given whole batches to train on.
+    fn level(&mut self) -> &mut dyn Level;
+
+    /// The same level, if it can take several steps in one call.
+    fn multi_step(&mut self) -> Option<&mut dyn MultiStep> {
+        None
+    }
+
+    /// The level that tests and prints for all copies, or `None` in a copy that leaves this to another.
+    /// No batch is loaded in [`level`](Self::level) afterwards.
+    fn tester(&mut self) -> Option<&mut dyn Level>;
+
+    /// Checks that all copies were started alike, before any other question.
+    ///
+    /// # Errors
+    /// If they weren't, naming what differs; if the device reports an error.
+    fn check_terms(&mut self, _terms: &Terms<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The largest of the numbers that the copies have: the same for all of them.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    fn largest(&mut self, here: f32) -> Result<f32> {
+        Ok(here)
+    }
+
+    /// Whether training stops after this batch, counted from 0, as a signal requested here, or in
+    /// another copy: the same for all of them.
+    ///
+    /// # Errors
+    /// If the device reports an error.
+    fn stops(&mut self, _batch: usize, requested: bool) -> Result<bool> {
+        Ok(requested)
+    }
+
+    /// How many copies train together; `None` for a level by itself.
+    fn world_size(&self) -> Option<usize> {
+        None
+    }
+
+    /// Completes the header of this copy's dumps, and returns the file that they go to if `out` is
+    /// that of all copies.
+    fn own_dump(&self, _header: &mut Header, out: &Path) -> PathBuf {
+        out.to_owned()
+    }
+}
+
+/// What has to be the same in all copies of a level.
+#[derive(Clone, Copy)]
+pub struct Terms<'a> {
+    /// The command.
+    pub command: &'a str,
+    /// The steps that it dumps.
+    pub steps: Option<Steps>,
+    /// The preset.
+    pub preset: &'a Preset,
+    /// The training set.
+    pub set: &'a Dataset,
+    /// The parameters that training starts from.
+    pub start: &'a Parameters,
+}
+
+/// A level by itself.
+pub struct Single<'a>(pub &'a mut dyn Level);
+
+impl Runner for Single<'_> {
+    fn level(&mut self) -> &mut dyn Level {
+        self.0
+    }
+
+    fn tester(&mut self) -> Option<&mut dyn Level> {
+        Some(self.0)
+    }
+}
+
+/// A level by itself that can take several steps in one call.
+pub struct Multi<'a>(pub &'a mut dyn MultiStep);
+
+impl Runner for Multi<'_> {
+    fn level(&mut self) -> &mut dyn Level {
+        self.0
+    }
+
+    fn multi_step(&mut self) -> Option<&mut dyn MultiStep> {
+        Some(self.0)
+    }
+
+    fn tester(&mut self) -> Option<&mut dyn Level> {
+        Some(self.0)
+    }
+}
