@@ -1,5 +1,6 @@
 #!/bin/sh
-# Builds level 4 with its other host, the crate cust, and tests it on the emulated GPU.
+# Builds level 4's example on another host, the crate cust, and compares what it computes on the emulated GPU with
+# the references: a step of every fixture.
 #
 # cust is linked against libcuda.so when it is built, and its build script panics where there is
 # none: CUDA_LIBRARY_PATH names a folder whose lib64 is the emulated driver.
@@ -14,6 +15,10 @@ for name in libcuda.so libcuda.so.1; do
     ln -sfn "$target/debug/libemulated_cuda.so" "$folder/lib64/$name"
 done
 export CUDA_LIBRARY_PATH="$folder"
+# All packages, since they are built with their features.
+cargo build --target-dir "$target" --workspace --features level4-ptx/cust "$@" --example cust --bin tensor-diff
 export LD_LIBRARY_PATH="$folder/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-# All packages, since they are built with their features; one of them has a test of this name.
-exec cargo test --target-dir "$target" --workspace --features level4-ptx/cust "$@" --test cust
+for fixture in softmax bce squared-error three-layer wide single batch-37; do
+    "$target/debug/examples/cust" dump --preset "$fixture" --out "$folder/$fixture.json"
+    "$target/debug/tensor-diff" reference/dumps/"$fixture".json* "$folder/$fixture.json"
+done

@@ -2,16 +2,16 @@
 //! `kernels/autograd`, launched through cudarc. They compute in `f32`.
 //!
 //! Here is the device: its kernels, its memory, a launch. `operations` uses them.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+#![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 mod operations;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchArgs, LaunchConfig};
+use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError};
 use cudarc::nvrtc::Ptx;
-use gpu::{Choice, Gpu, GpuError};
+use gpu::{Choice, Function, Gpu, GpuError, Launcher, Profiler};
 
 use crate::{ErrorKind, Result};
 
@@ -25,6 +25,12 @@ pub struct Cuda {
     gpu: Gpu,
     stream: Arc<CudaStream>,
     kernels: HashMap<&'static str, CudaFunction>,
+}
+
+/// A kernel with the types of its parameters, and what launches it.
+struct Kernel<P> {
+    launcher: Launcher,
+    function: Function<P>,
 }
 
 /// The levels' kernels that do what an operation here needs.
@@ -119,35 +125,26 @@ impl Cuda {
         Elements { cuda: Arc::clone(self), buffer: Arc::new(buffer) }
     }
 
-    /// A launch of a kernel, to which its arguments are to be added.
-    fn launch(&self, kernel: &'static str) -> Result<LaunchArgs<'_>> {
-        let function = self.kernels.get(kernel).ok_or_else(|| {
-            let (operation, device) = (kernel, self.name().to_owned());
-            crate::Error::from(ErrorKind::Device {
-                operation,
-                device,
-                reason: "there is no such kernel".into(),
-            })
+    /// A kernel by its name, with its parameters `P`.
+    fn kernel<P>(&self, name: &'static str) -> Result<Kernel<P>> {
+        let loaded = self.kernels.get(name).cloned().ok_or_else(|| ErrorKind::Device {
+            operation: name,
+            device: self.name().to_owned(),
+            reason: "there is no such kernel".into(),
         })?;
-        Ok(self.stream.launch_builder(function))
+        // SAFETY: `operations` names the parameters of each kernel that it launches, and each of its
+        // launches declares all elements that the kernel accesses.
+        let function = unsafe { Function::new(loaded, name) };
+        let launcher = Launcher::new(&self.gpu, &Profiler::off());
+        Ok(Kernel { launcher, function })
     }
 
-    /// Puts a launch into the stream, unless there is nothing to do.
-    ///
-    /// # Safety
-    /// The arguments are those that the kernel takes, and with that many threads it stays within
-    /// their buffers.
-    unsafe fn run(
-        &self,
-        kernel: &'static str,
-        mut launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-    ) -> Result<()> {
-        if shape.grid_dim.0 == 0 || shape.grid_dim.1 == 0 {
-            return Ok(());
+    /// The result of a launch; no launch is needed if there are no elements.
+    fn launched(&self, kernel: &'static str, result: gpu::Result<()>) -> Result<()> {
+        match result {
+            Err(GpuError::NoBatch { .. }) => Ok(()),
+            other => other.map_err(|error| failed(kernel, &self.name(), &error)),
         }
-        // SAFETY: as the caller promises.
-        self.said(kernel, unsafe { launch.launch(shape) }.map(drop))
     }
 }
 

@@ -135,6 +135,12 @@ pub enum GpuError {
     },
 }
 
+impl From<GpuError> for training::Error {
+    fn from(error: GpuError) -> Self {
+        Self::level(error)
+    }
+}
+
 /// A number of elements, as [`size`](crate::size) counts them.
 fn number(elements: usize) -> String {
     if elements == usize::MAX { "more than can be counted".into() } else { elements.to_string() }

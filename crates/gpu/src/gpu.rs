@@ -168,6 +168,30 @@ impl Gpu {
         self.driver.emulated
     }
 
+    /// Fails if the device is older than a compute capability, major and minor, which `option` needs, such as
+    /// `--products wmma`. The message recommends the option `instead`.
+    ///
+    /// # Errors
+    /// [`training::Error::Usage`], and what the driver says.
+    pub fn require(
+        &self,
+        least: (i32, i32),
+        option: &str,
+        instead: Option<&str>,
+    ) -> training::Result<()> {
+        let found = self.context.compute_capability().map_err(GpuError::from)?;
+        if found >= least {
+            return Ok(());
+        }
+        let instead = instead.map(|instead| format!(": choose {instead}")).unwrap_or_default();
+        Err(training::Error::Usage(format!(
+            "{option} wants compute capability {}, and {} has {}{instead}",
+            dotted(&least),
+            self.device(),
+            dotted(&found)
+        )))
+    }
+
     /// Why this is not the real GPU, where any was welcome.
     #[must_use]
     pub const fn why_not_real(&self) -> Option<&Unusable> {

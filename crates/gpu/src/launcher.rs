@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaFunction, CudaStream, LaunchArgs, LaunchConfig};
+use tensor::{Network, Tensor, TensorName};
 
-use crate::{Buffer, Gpu, GpuError, Profiler, Result, View, Work, size};
+use crate::{Buffer, Function, Gpu, GpuError, Profiler, Result, View, Work, size};
 
 /// The stream that kernels are launched in, and what writes the launches and copies down.
 #[derive(Clone)]
@@ -23,15 +24,33 @@ impl Launcher {
         Self { stream: gpu.stream(), profiler: profiler.clone() }
     }
 
-    /// Loads a kernel of the folder `kernels`, by its file and its name, and has its launches written
-    /// down.
+    /// Loads a kernel of the folder `kernels`, by its file and its name, and has its launches
+    /// recorded.
     ///
     /// # Errors
     /// As [`Gpu::kernel_of`].
-    pub fn kernel_of(&self, gpu: &Gpu, file: &str, name: &'static str) -> Result<CudaFunction> {
-        let function = gpu.kernel_of(file, name)?;
-        self.profiler.watch(name, &function);
-        Ok(function)
+    ///
+    /// # Safety
+    /// As of [`Function::new`].
+    pub unsafe fn kernel_of<P>(
+        &self,
+        gpu: &Gpu,
+        file: &str,
+        name: &'static str,
+    ) -> Result<Function<P>> {
+        // SAFETY: as the caller promises.
+        Ok(unsafe { self.watched(gpu.kernel_of(file, name)?, name) })
+    }
+
+    /// Has the launches of a loaded kernel recorded, under this name.
+    ///
+    /// # Safety
+    /// As of [`Function::new`].
+    #[must_use]
+    pub unsafe fn watched<P>(&self, kernel: CudaFunction, name: &'static str) -> Function<P> {
+        self.profiler.watch(name, &kernel);
+        // SAFETY: as the caller promises.
+        unsafe { Function::new(kernel, name) }
     }
 
     /// Launches a kernel, which needs something to compute on. The host does not wait.
@@ -95,5 +114,22 @@ impl Launcher {
         })?;
         self.stream.synchronize()?;
         Ok(read)
+    }
+
+    /// Reads the tensor of that name for a batch of this many samples, from a buffer that may have room
+    /// for a larger one. Waits for all that was launched.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn tensor(
+        &self,
+        from: &View<'_>,
+        network: &Network,
+        name: TensorName,
+        batch: usize,
+    ) -> training::Result<Option<Tensor>> {
+        let shape = network.shape(name, batch).unwrap_or_default();
+        let data = self.read(from, shape.iter().product())?;
+        Tensor::new(shape, data).map(Some).map_err(training::Error::level)
     }
 }

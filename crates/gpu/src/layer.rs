@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use tensor::TensorName;
+use training::Parameters;
 
 use crate::memory::{Buffer, buffer, zeros};
-use crate::{GpuError, Result, size};
+use crate::{Launcher, Result, size};
 
 // ANCHOR: layer
 /// One layer, `n` units on `m` inputs.
-pub struct Layer<B = Buffer> {
+pub struct Layer {
     /// `m`.
     pub inputs: usize,
     /// `n`.
@@ -18,25 +19,25 @@ pub struct Layer<B = Buffer> {
 
     // These live as long as the training: read by every step, written by its update.
     /// Weights, `[n, m]`.
-    pub w: B,
+    pub w: Buffer,
     /// Biases, `[n]`.
-    pub b: B,
+    pub b: Buffer,
 
     // These live for one step: written by the forward pass, read by the backward pass.
     /// `[B, n]`.
-    pub z: B,
+    pub z: Buffer,
     /// `relu(z)`, `[B, n]`; unused in the last layer, which has `p`.
-    pub a: B,
+    pub a: Buffer,
 
     // These live for one step too: written by the backward pass, the last two read by the update.
     /// `[B, n]`; unused in the last layer.
-    pub da: B,
+    pub da: Buffer,
     /// `[B, n]`.
-    pub dz: B,
+    pub dz: Buffer,
     /// `[n, m]`.
-    pub dw: B,
+    pub dw: Buffer,
     /// `[n]`.
-    pub db: B,
+    pub db: Buffer,
 }
 // ANCHOR_END: layer
 
@@ -47,48 +48,56 @@ impl Layer {
     /// # Errors
     /// What the driver says.
     pub fn new(stream: &Arc<CudaStream>, inputs: usize, outputs: usize) -> Result<Self> {
-        Self::allocate::<GpuError>(
-            (inputs, outputs),
-            true,
-            |elements| zeros(stream, elements),
-            |elements| buffer(stream, elements),
-        )
+        Self::allocate(stream, inputs, outputs, true)
     }
-}
 
-impl<B> Layer<B> {
-    /// The same from any buffers: of this many elements that are 0, and of this many that hold nothing yet.
-    /// Without `gradients`, `dw` and `db` hold one element too.
+    /// The same; without `gradients`, `dw` and `db` hold one element too.
     ///
     /// # Errors
-    /// What an allocation says.
-    pub fn allocate<E>(
-        (inputs, outputs): (usize, usize),
+    /// What the driver says.
+    pub fn allocate(
+        stream: &Arc<CudaStream>,
+        inputs: usize,
+        outputs: usize,
         gradients: bool,
-        zeros: impl Fn(usize) -> Result<B, E>,
-        unwritten: impl Fn(usize) -> Result<B, E>,
-    ) -> Result<Self, E> {
-        let gradient = |elements| unwritten(if gradients { elements } else { 1 });
+    ) -> Result<Self> {
+        let gradient = |elements| buffer(stream, if gradients { elements } else { 1 });
         let weights = size([outputs, inputs]).get();
         Ok(Self {
             inputs,
             outputs,
-            w: zeros(weights)?,
-            b: zeros(outputs)?,
-            z: unwritten(1)?,
-            a: unwritten(1)?,
-            da: unwritten(1)?,
-            dz: unwritten(1)?,
+            w: zeros(stream, weights)?,
+            b: zeros(stream, outputs)?,
+            z: buffer(stream, 1)?,
+            a: buffer(stream, 1)?,
+            da: buffer(stream, 1)?,
+            dz: buffer(stream, 1)?,
             dw: gradient(weights)?,
             db: gradient(outputs)?,
         })
+    }
+
+    /// Replaces the parameters of all layers.
+    ///
+    /// # Errors
+    /// [`GpuError::Shape`] if a layer has fewer parameters, and what the driver says.
+    pub fn set_parameters(
+        layers: &mut [Self],
+        on: &Launcher,
+        parameters: &Parameters,
+    ) -> Result<()> {
+        for (layer, given) in layers.iter_mut().zip(&parameters.layers) {
+            on.write(given.w.data(), &mut layer.w)?;
+            on.write(given.b.data(), &mut layer.b)?;
+        }
+        Ok(())
     }
 
     /// The buffer of a tensor, which may have room for more than the loaded batch; none for what no
     /// layer has: `x`, `y`, `p`, the loss, and the parameters after the step, which take the place of
     /// those before.
     #[must_use]
-    pub fn find(layers: &[Self], name: TensorName) -> Option<&B> {
+    pub fn find(layers: &[Self], name: TensorName) -> Option<&Buffer> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
         let layer = |l: usize| &layers[l - 1];
         Some(match name {

@@ -19,7 +19,7 @@
 //! compiler ── compile ── nvrtc, ptx_version, library      else what a compiler makes of it
 //!
 //! layer ── memory          what a level computes on
-//! launcher ── launch       how kernels get into a stream, and with how many threads
+//! function ── launcher ── launch       how kernels get into a stream, and with how many threads
 //!    |
 //! profiler ── timing, work, nvtx      passes them to whatever records them, such as the crate `profile`
 //!    |
@@ -43,6 +43,7 @@ mod choice;
 pub mod compile;
 mod compiler;
 mod error;
+mod function;
 mod gpu;
 mod install;
 mod jit_log;
@@ -66,6 +67,7 @@ pub use arguments::DeviceArgs;
 pub use choice::Choice;
 pub use compiler::{Compiler, CompilerArgs};
 pub use error::{GpuError, Result};
+pub use function::{Address, Function, Launch, Read, WritableAddress, Write};
 pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel, PRODUCTS};
 pub use launcher::Launcher;
@@ -75,4 +77,4 @@ pub use nvtx::{Nvtx, Range};
 pub use probe::{Found, Unusable};
 pub use profiler::{ActivityKind, Profiler, Recorder};
 pub use timing::Stretch;
-pub use work::{Size, Work, size};
+pub use work::{Length, Size, Work, size};

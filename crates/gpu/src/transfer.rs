@@ -18,10 +18,9 @@ mod resident;
 mod unified;
 
 use double_buffered::DoubleBuffered;
-pub use explicit::Explicit;
+use explicit::Explicit;
 use pinned::Pinned;
-pub use resident::OnDevice;
-use resident::Resident;
+pub use resident::{Found, Resident};
 use unified::Unified;
 
 /// How batches get to the device.

@@ -6,6 +6,24 @@ use crate::{GpuError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(usize);
 
+/// A length along one axis, as the host or a kernel counts.
+pub trait Length {
+    /// The same as `usize`, or `usize::MAX`.
+    fn get(self) -> usize;
+}
+
+impl Length for usize {
+    fn get(self) -> usize {
+        self
+    }
+}
+
+impl Length for u32 {
+    fn get(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
 /// The product of these lengths, `size([m, k])`. One beyond `usize::MAX` is `usize::MAX` and doesn't
 /// wrap round: no buffer is that large, so [`Work::new`] refuses it.
 #[must_use]
@@ -14,6 +32,15 @@ pub fn size<const N: usize>(lengths: [usize; N]) -> Size {
 }
 
 impl Size {
+    /// One element, the product of no lengths.
+    pub const ONE: Self = Self(1);
+
+    /// As many elements for each step along one more axis; see [`size`].
+    #[must_use]
+    pub fn times(self, length: impl Length) -> Self {
+        Self(self.0.saturating_mul(length.get()))
+    }
+
     /// The number.
     #[must_use]
     pub const fn get(self) -> usize {
@@ -44,14 +71,29 @@ impl Work {
         buffers: &[(&'static str, usize, Size)],
         flops: Size,
     ) -> Result<Self> {
-        for &(buffer, elements, Size(expected)) in buffers {
-            if elements < expected {
-                return Err(GpuError::Shape { operation, buffer, elements, expected });
-            }
+        let nothing = Self { operation, bytes: 0, flops: flops.0 };
+        buffers.iter().try_fold(nothing, |work, &(buffer, elements, size)| {
+            work.with(buffer, elements, size, size_of::<f32>())
+        })
+    }
+
+    /// The same with one more buffer, of elements of this many bytes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn with(
+        &self,
+        buffer: &'static str,
+        elements: usize,
+        Size(expected): Size,
+        bytes: usize,
+    ) -> Result<Self> {
+        let operation = self.operation;
+        if elements < expected {
+            return Err(GpuError::Shape { operation, buffer, elements, expected });
         }
-        let bytes = |(_, _, size): &(_, _, Size)| size.0.saturating_mul(size_of::<f32>());
-        let bytes = buffers.iter().map(bytes).fold(0, usize::saturating_add);
-        Ok(Self { operation, bytes, flops: flops.0 })
+        let bytes = self.bytes.saturating_add(expected.saturating_mul(bytes));
+        Ok(Self { bytes, ..*self })
     }
 }
 

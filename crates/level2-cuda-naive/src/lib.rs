@@ -9,20 +9,19 @@
 
 mod backward;
 mod forward;
-mod kernels;
 pub mod loss;
 pub mod operations;
 mod per_sample;
 mod products;
 mod program;
-pub mod state;
+mod state;
 mod update;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, transfer};
+use gpu::{Gpu, Layer, transfer};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
-use training::{Error, Level, Parameters, Result};
+use training::{Level, Parameters, Result};
 
 use operations::Operations;
 pub use per_sample::PerSample;
@@ -42,7 +41,7 @@ impl Level2 {
     /// A network with all parameters 0.
     ///
     /// # Errors
-    /// When a kernel can't be loaded, and what the driver says.
+    /// If a kernel can't be loaded, or the driver reports an error.
     pub fn new(
         gpu: &Gpu,
         network: &Network,
@@ -71,31 +70,31 @@ impl Level2 {
 
 impl Level for Level2 {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
-        self.state.dataset(set).map_err(Error::level)
+        Ok(self.state.dataset(set)?)
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        self.state.load(batch, next).map_err(Error::level)
+        Ok(self.state.load(batch, next)?)
     }
 
     fn forward(&mut self) -> Result<()> {
-        forward::forward(&self.on, &mut self.state).map_err(Error::level)
+        Ok(forward::forward(&self.on, &mut self.state)?)
     }
 
     fn backward(&mut self) -> Result<()> {
-        backward::backward(&self.on, &mut self.state).map_err(Error::level)
+        Ok(backward::backward(&self.on, &mut self.state)?)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        update::update(&self.on, &mut self.state, learning_rate).map_err(Error::level)
+        Ok(update::update(&self.on, &mut self.state, learning_rate)?)
     }
 
     fn loss(&mut self) -> Result<f32> {
-        self.state.loss(&self.on).map_err(Error::level)
+        Ok(self.state.loss(&self.on)?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.state.set_parameters(&self.on, parameters).map_err(Error::level)
+        Ok(Layer::set_parameters(&mut self.state.layers, &self.on.launcher, parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
@@ -103,12 +102,10 @@ impl Level for Level2 {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
-        let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
-        let data = self.on.launcher.read(&buffer, shape.iter().product()).map_err(Error::level)?;
-        Tensor::new(shape, data).map(Some).map_err(Error::level)
+        self.on.launcher.tensor(&buffer, &self.network, name, self.state.batch)
     }
 
     fn report(&mut self) -> Result<Vec<String>> {
-        self.profile.report().map_err(Error::level)
+        Ok(self.profile.report()?)
     }
 }

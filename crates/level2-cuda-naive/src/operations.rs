@@ -3,20 +3,109 @@
 //! A buffer is a stretch of the device's memory, and a shape is a few numbers beside it, as in
 //! level 1: matrix `a` of shape `[m, k]` has its element `[i, j]` at `a[i * k + j]`. A launch only
 //! puts the kernel into the stream; the host goes on, and waits when it reads a result.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+//!
+//! An operation fails if a buffer is smaller than its shape, if the shape is empty, or if the driver
+//! reports an error.
+#![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
-use cudarc::driver::{CudaFunction, PushKernelArg};
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
 use gpu::launch::{line, matrix};
-use gpu::{Buffer, Result, Size, View, Work, size};
+use gpu::{Buffer, Function, Gpu, Launcher, Profiler, Read, Result, View, Work, Write};
+use gpu::{launch, size};
 
-pub use crate::kernels::Operations;
+use crate::Products;
+
+/// Two factors and the product, then `m`, `n` and `k`.
+type Product = Function<(Read, Read, Write, usize, usize, usize)>;
+/// `z` and `y` and a loss or gradient, then `batch` and `classes`.
+type Loss = Function<(Read, Read, Write, usize, usize)>;
+
+/// The kernels, loaded, and the stream that they are launched in.
+#[derive(Clone)]
+pub struct Operations {
+    /// Launches them, and copies numbers of the host.
+    pub launcher: Launcher,
+    products: Products,
+    matmul_a_bt: Product,
+    matmul_at_b: Product,
+    matmul_a_b: Product,
+    add_bias: Function<(Write, Read, usize, usize)>,
+    relu: Function<(Read, Write, usize)>,
+    relu_backward: Function<(Read, Read, Write, usize)>,
+    softmax: Function<(Read, Write, usize, usize)>,
+    sigmoid: Function<(Read, Write, usize)>,
+    cross_entropy: Loss,
+    bce: Loss,
+    squared_error: Loss,
+    output_gradient: Loss,
+    output_gradient_of_share: Function<(Read, Read, Write, usize, usize, usize)>,
+    sum_batch: Function<(Read, Write, usize, usize)>,
+    update: Function<(Write, Read, f32, usize)>,
+}
 
 impl Operations {
-    // ANCHOR: matmul_a_bt
-    /// `c = a · bᵀ`, where `a` is `[m, k]`, `b` is `[n, k]` and `c` is `[m, n]`.
+    /// Loads the kernels. Their launches are recorded by `profiler`.
     ///
     /// # Errors
-    /// When a buffer is too small, and what the driver says.
+    /// If a kernel can't be loaded.
+    pub fn new(gpu: &Gpu, profiler: &Profiler) -> Result<Self> {
+        Self::with_products(gpu, profiler, Products::Naive)
+    }
+
+    /// The same with other kernels for the three products.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_products(gpu: &Gpu, profiler: &Profiler, products: Products) -> Result<Self> {
+        let launcher = Launcher::new(gpu, profiler);
+        macro_rules! load {
+            ($name:ident) => {
+                load!($name from stringify!($name))
+            };
+            ($name:ident from $file:expr) => {
+                // SAFETY: the fields' types are the parameters of `kernels/*.cu`, and each method below
+                // declares all elements that its kernel accesses.
+                unsafe { launcher.kernel_of(gpu, $file, stringify!($name)) }?
+            };
+        }
+        Ok(Self {
+            products,
+            matmul_a_bt: load!(matmul_a_bt from &products.file("matmul_a_bt")),
+            matmul_at_b: load!(matmul_at_b from &products.file("matmul_at_b")),
+            matmul_a_b: load!(matmul_a_b from &products.file("matmul_a_b")),
+            add_bias: load!(add_bias),
+            relu: load!(relu),
+            relu_backward: load!(relu_backward),
+            softmax: load!(softmax),
+            sigmoid: load!(sigmoid),
+            cross_entropy: load!(cross_entropy),
+            bce: load!(bce),
+            squared_error: load!(squared_error),
+            output_gradient: load!(output_gradient),
+            output_gradient_of_share: load!(output_gradient_of_share),
+            sum_batch: load!(sum_batch),
+            update: load!(update),
+            launcher,
+        })
+    }
+
+    /// The same kernels, launched in another stream.
+    #[must_use]
+    pub fn in_stream(mut self, stream: Arc<CudaStream>) -> Self {
+        self.launcher.stream = stream;
+        self
+    }
+
+    /// The stream that the kernels are launched in.
+    #[must_use]
+    pub const fn stream(&self) -> &Arc<CudaStream> {
+        &self.launcher.stream
+    }
+
+    // ANCHOR: matmul_a_bt
+    /// `c = a · bᵀ`, where `a` is `[m, k]`, `b` is `[n, k]` and `c` is `[m, n]`.
     pub fn matmul_a_bt(
         &self,
         a: &View<'_>,
@@ -26,26 +115,12 @@ impl Operations {
         n: usize,
         k: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "matmul_a_bt",
-            &[
-                ("a", a.len(), size([m, k])),
-                ("b", b.len(), size([n, k])),
-                ("c", c.len(), size([m, n])),
-            ],
-            size([2, m, n, k]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.matmul_a_bt);
-        launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, self.products.along_rows(m, n), work) }
+        launch!(self.matmul_a_bt, self.products.along_rows(m, n), flops[2 * m * n * k],
+            read a[m * k], read b[n * k], write c[m * n], m, n, k)
     }
     // ANCHOR_END: matmul_a_bt
 
     /// `c = aᵀ · b`, where `a` is `[k, m]`, `b` is `[k, n]` and `c` is `[m, n]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn matmul_at_b(
         &self,
         a: &Buffer,
@@ -55,25 +130,11 @@ impl Operations {
         n: usize,
         k: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "matmul_at_b",
-            &[
-                ("a", a.len(), size([k, m])),
-                ("b", b.len(), size([k, n])),
-                ("c", c.len(), size([m, n])),
-            ],
-            size([2, m, n, k]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.matmul_at_b);
-        launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, self.products.across_rows(m, n), work) }
+        launch!(self.matmul_at_b, self.products.across_rows(m, n), flops[2 * m * n * k],
+            read a[k * m], read b[k * n], write c[m * n], m, n, k)
     }
 
     /// `c = a · b`, where `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn matmul_a_b(
         &self,
         a: &Buffer,
@@ -83,61 +144,23 @@ impl Operations {
         n: usize,
         k: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "matmul_a_b",
-            &[
-                ("a", a.len(), size([m, k])),
-                ("b", b.len(), size([k, n])),
-                ("c", c.len(), size([m, n])),
-            ],
-            size([2, m, n, k]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.matmul_a_b);
-        launch.arg(a).arg(b).arg(c).arg(&m).arg(&n).arg(&k);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, self.products.across_rows(m, n), work) }
+        launch!(self.matmul_a_b, self.products.across_rows(m, n), flops[2 * m * n * k],
+            read a[m * k], read b[k * n], write c[m * n], m, n, k)
     }
 
     /// `z[i, j] += b[j]`, where `z` is `[batch, n]` and `b` is `[n]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn add_bias(&self, z: &mut Buffer, b: &Buffer, batch: usize, n: usize) -> Result<()> {
-        let work = Work::new(
-            "add_bias",
-            &[
-                ("z", z.len(), size([batch, n])),
-                ("z", z.len(), size([batch, n])),
-                ("b", b.len(), size([n])),
-            ],
-            size([batch, n]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.add_bias);
-        launch.arg(z).arg(b).arg(&batch).arg(&n);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, matrix(batch, n), work) }
+        launch!(self.add_bias, matrix(batch, n), flops[batch * n],
+            update z[batch * n], read b[n], batch, n)
     }
 
     /// `a = max(z, 0)`, element by element. NaN stays NaN.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn relu(&self, z: &Buffer, a: &mut Buffer, elements: usize) -> Result<()> {
-        let work = Work::new(
-            "relu",
-            &[("z", z.len(), size([elements])), ("a", a.len(), size([elements]))],
-            size([elements]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.relu);
-        launch.arg(z).arg(a).arg(&elements);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(elements), work) }
+        launch!(self.relu, line(elements), flops[elements],
+            read z[elements], write a[elements], elements)
     }
 
     /// `dz = da` where `z > 0`, and 0 elsewhere.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn relu_backward(
         &self,
         da: &Buffer,
@@ -145,81 +168,33 @@ impl Operations {
         dz: &mut Buffer,
         elements: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "relu_backward",
-            &[
-                ("da", da.len(), size([elements])),
-                ("z", z.len(), size([elements])),
-                ("dz", dz.len(), size([elements])),
-            ],
-            size([elements]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.relu_backward);
-        launch.arg(da).arg(z).arg(dz).arg(&elements);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(elements), work) }
+        launch!(self.relu_backward, line(elements), flops[elements],
+            read da[elements], read z[elements], write dz[elements], elements)
     }
 
     /// `p[i, j] = exp(z[i, j]) / Σ_c exp(z[i, c])`, where `z` and `p` are `[batch, classes]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn softmax(&self, z: &Buffer, p: &mut Buffer, batch: usize, classes: usize) -> Result<()> {
-        let work = Work::new(
-            "softmax",
-            &[("z", z.len(), size([batch, classes])), ("p", p.len(), size([batch, classes]))],
-            size([3, batch, classes, classes]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.softmax);
-        launch.arg(z).arg(p).arg(&batch).arg(&classes);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, matrix(batch, classes), work) }
+        launch!(self.softmax, matrix(batch, classes), flops[3 * batch * classes * classes],
+            read z[batch * classes], write p[batch * classes], batch, classes)
     }
 
     /// `p = 1 / (1 + exp(−z))`, element by element.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn sigmoid(&self, z: &Buffer, p: &mut Buffer, elements: usize) -> Result<()> {
-        let work = Work::new(
-            "sigmoid",
-            &[("z", z.len(), size([elements])), ("p", p.len(), size([elements]))],
-            size([3, elements]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.sigmoid);
-        launch.arg(z).arg(p).arg(&elements);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(elements), work) }
+        launch!(self.sigmoid, line(elements), flops[3 * elements],
+            read z[elements], write p[elements], elements)
     }
 
-    /// One of the losses below: a thread for each sample.
-    fn losses(
-        &self,
-        name: &'static str,
-        kernel: &CudaFunction,
-        (z, y, losses): (&View<'_>, &View<'_>, &mut Buffer),
-        (batch, classes): (usize, usize),
-        flops: Size,
-    ) -> Result<()> {
-        let work = Work::new(
-            name,
-            &[
-                ("z", z.len(), size([batch, classes])),
-                ("y", y.len(), size([batch, classes])),
-                ("losses", losses.len(), size([batch])),
-            ],
-            flops,
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(kernel);
-        launch.arg(z).arg(y).arg(losses).arg(&batch).arg(&classes);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(batch), work) }
+    /// `to = from`, element by element: no kernel but a copy within the device's memory.
+    pub fn copy(&self, from: &Buffer, to: &mut Buffer, elements: usize) -> Result<()> {
+        let buffers = [("from", from.len(), size([elements])), ("to", to.len(), size([elements]))];
+        let work = Work::new("within the device", &buffers, size([0]))?;
+        let Launcher { stream, profiler } = &self.launcher;
+        profiler.copy(work.operation, stream, work.bytes, || {
+            Ok(stream.memcpy_dtod(&from.slice(..elements), &mut to.slice_mut(..elements))?)
+        })
     }
 
     /// `losses[i] = −Σ_c y·ln softmax(z)`, from the logits `z`, `[batch, classes]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn cross_entropy(
         &self,
         z: &View<'_>,
@@ -228,15 +203,12 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let flops = size([6, batch, classes]);
-        self.losses("cross_entropy", &self.cross_entropy, (z, y, losses), (batch, classes), flops)
+        launch!(self.cross_entropy, line(batch), flops[6 * batch * classes],
+            read z[batch * classes], read y[batch * classes], write losses[batch], batch, classes)
     }
 
     /// `losses[i] = −Σ_c (y·ln p + (1−y)·ln(1−p))` with `p = sigmoid(z)`, from the logits `z`,
     /// `[batch, classes]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn bce(
         &self,
         z: &View<'_>,
@@ -245,14 +217,11 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let flops = size([7, batch, classes]);
-        self.losses("bce", &self.bce, (z, y, losses), (batch, classes), flops)
+        launch!(self.bce, line(batch), flops[7 * batch * classes],
+            read z[batch * classes], read y[batch * classes], write losses[batch], batch, classes)
     }
 
     /// `losses[i] = ½·Σ_c (z − y)²`, where `z` and `y` are `[batch, classes]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn squared_error(
         &self,
         z: &View<'_>,
@@ -261,14 +230,11 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let flops = size([4, batch, classes]);
-        self.losses("squared_error", &self.squared_error, (z, y, losses), (batch, classes), flops)
+        launch!(self.squared_error, line(batch), flops[4 * batch * classes],
+            read z[batch * classes], read y[batch * classes], write losses[batch], batch, classes)
     }
 
     /// `dz = (p − y) / batch`, the gradient at the last layer, all three `[batch, classes]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn output_gradient(
         &self,
         p: &Buffer,
@@ -277,26 +243,13 @@ impl Operations {
         batch: usize,
         classes: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "output_gradient",
-            &[
-                ("p", p.len(), size([batch, classes])),
-                ("y", y.len(), size([batch, classes])),
-                ("dz", dz.len(), size([batch, classes])),
-            ],
-            size([2, batch, classes]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.output_gradient);
-        launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(batch * classes), work) }
+        launch!(self.output_gradient, line(batch * classes), flops[2 * batch * classes],
+            read p[batch * classes], read y[batch * classes], write dz[batch * classes],
+            batch, classes)
     }
 
     /// `dz = (p − y) / whole`, all three `[batch, classes]`: the same for a share of a batch of
     /// `whole` samples.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn output_gradient_of_share(
         &self,
         p: &Buffer,
@@ -305,36 +258,18 @@ impl Operations {
         (batch, whole): (usize, usize),
         classes: usize,
     ) -> Result<()> {
-        let elements = size([batch, classes]);
-        let buffers =
-            [("p", p.len(), elements), ("y", y.len(), elements), ("dz", dz.len(), elements)];
-        let work = Work::new("output_gradient_of_share", &buffers, size([2, batch, classes]))?;
-        let mut launch = self.launcher.stream.launch_builder(&self.output_gradient_of_share);
-        launch.arg(p).arg(y).arg(dz).arg(&batch).arg(&classes).arg(&whole);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(elements.get()), work) }
+        launch!(self.output_gradient_of_share, line(batch * classes), flops[2 * batch * classes],
+            read p[batch * classes], read y[batch * classes], write dz[batch * classes],
+            batch, classes, whole)
     }
 
     /// `db[j] = Σ_i dz[i, j]`, where `dz` is `[batch, n]` and `db` is `[n]`.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn sum_batch(&self, dz: &Buffer, db: &mut Buffer, batch: usize, n: usize) -> Result<()> {
-        let work = Work::new(
-            "sum_batch",
-            &[("dz", dz.len(), size([batch, n])), ("db", db.len(), size([n]))],
-            size([batch, n]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.sum_batch);
-        launch.arg(dz).arg(db).arg(&batch).arg(&n);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(n), work) }
+        launch!(self.sum_batch, line(n), flops[batch * n],
+            read dz[batch * n], write db[n], batch, n)
     }
 
     /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
-    ///
-    /// # Errors
-    /// When a buffer is too small, and what the driver says.
     pub fn update(
         &self,
         w: &mut Buffer,
@@ -342,18 +277,7 @@ impl Operations {
         learning_rate: f32,
         elements: usize,
     ) -> Result<()> {
-        let work = Work::new(
-            "update",
-            &[
-                ("w", w.len(), size([elements])),
-                ("w", w.len(), size([elements])),
-                ("dw", dw.len(), size([elements])),
-            ],
-            size([2, elements]),
-        )?;
-        let mut launch = self.launcher.stream.launch_builder(&self.update);
-        launch.arg(w).arg(dw).arg(&learning_rate).arg(&elements);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.launcher.launch(launch, line(elements), work) }
+        launch!(self.update, line(elements), flops[2 * elements],
+            update w[elements], read dw[elements], learning_rate, elements)
     }
 }

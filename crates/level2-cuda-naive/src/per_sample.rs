@@ -4,15 +4,14 @@
 //! Nothing is simpler to write, since a thread is a plain loop over a plain network. The price:
 //! as many gradients of every parameter as there are samples, and threads that stand far apart in
 //! memory.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+#![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
-use cudarc::driver::sys::CUdeviceptr;
-use cudarc::driver::{CudaFunction, CudaSlice, DevicePtr, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaSlice, LaunchConfig};
 use data::{Batch, Dataset};
 use gpu::launch::line;
 use gpu::memory::{buffer, grow, zeros};
 use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Gpu, GpuError, View, Work, size};
+use gpu::{Buffer, Function, Gpu, GpuError, Launcher, Read, View, Write, launch};
 use profile::Profile;
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
@@ -24,8 +23,7 @@ use crate::operations::Operations;
 pub struct PerSample {
     network: Network,
     on: Operations,
-    train_step: CudaFunction,
-    update_weights: CudaFunction,
+    kernels: Kernels,
     input: Box<dyn Transfer>,
     batch: usize,
     /// `n0 … nL`.
@@ -42,11 +40,22 @@ pub struct PerSample {
     profile: Profile,
 }
 
+/// The two kernels.
+struct Kernels {
+    launcher: Launcher,
+    train_step: Function<TrainStep>,
+    update_weights: Function<(Write, Read, f32, usize, usize)>,
+}
+
+/// The parameters of `train_step`: `sizes`, `layers`, `loss`, `batch`, `x`, `y`, `parameters`, `count`,
+/// `z`, `a`, `dz`, `gradients`.
+type TrainStep = (Read, usize, u32, usize, Read, Read, Read, usize, Write, Write, Write, Write);
+
 impl PerSample {
     /// A network with all parameters 0.
     ///
     /// # Errors
-    /// When a kernel can't be loaded, and what the driver says.
+    /// If a kernel can't be loaded, or the driver reports an error.
     pub fn new(
         gpu: &Gpu,
         network: &Network,
@@ -54,15 +63,20 @@ impl PerSample {
         profile: Profile,
     ) -> gpu::Result<Self> {
         let on = Operations::new(gpu, &profile.profiler)?;
-        let stream = on.stream();
+        let (stream, launcher) = (on.stream(), on.launcher.clone());
+        // SAFETY: these are their parameters, and the launches below declare what they access.
+        let (train_step, update_weights) = unsafe {
+            (
+                launcher.kernel_of(gpu, "train_step", "train_step")?,
+                launcher.kernel_of(gpu, "update_weights", "update_weights")?,
+            )
+        };
         let sizes: Vec<u64> = network.sizes.iter().map(|size| *size as u64).collect();
         let empty = || buffer(stream, 1);
-        let load = |name| on.launcher.kernel_of(gpu, name, name);
         Ok(Self {
             network: network.clone(),
-            train_step: load("train_step")?,
-            update_weights: load("update_weights")?,
-            input: transfer.start(gpu, &on.launcher)?,
+            input: transfer.start(gpu, &launcher)?,
+            kernels: Kernels { launcher, train_step, update_weights },
             batch: 0,
             sizes: stream.clone_htod(&sizes)?,
             parameters: zeros(stream, network.parameter_count())?,
@@ -98,34 +112,20 @@ impl PerSample {
     fn train_step(&mut self, backward: bool) -> gpu::Result<()> {
         let (batch, layers) = (self.batch, self.network.layers());
         let (units, count) = (self.units(layers), self.network.parameter_count());
-        let stream = self.on.stream();
+        let (inputs, classes) = (self.network.inputs(), self.network.outputs());
         if backward {
-            grow(stream, &mut self.gradients, batch * count)?;
+            grow(self.on.stream(), &mut self.gradients, batch * count)?;
         }
         let loss = match self.network.loss {
             Loss::CrossEntropy => 0_u32,
             Loss::Bce => 1,
             Loss::SquaredError => 2,
         };
-        let (x, y) = (self.input.x(), self.input.y());
-        let gradients: CUdeviceptr = if backward { self.gradients.device_ptr(stream).0 } else { 0 };
-        let work = Work::new(
-            "train_step",
-            &[
-                ("x", x.len(), size([batch, self.network.inputs()])),
-                ("y", y.len(), size([batch, self.network.outputs()])),
-                ("parameters", self.parameters.len(), size([count])),
-                ("z", self.z.len(), size([batch, units])),
-                ("a", self.a.len(), size([batch, units])),
-                ("dz", self.dz.len(), size([batch, units])),
-                ("gradients", self.gradients.len(), size([usize::from(backward), batch, count])),
-            ],
-            size([batch, count, if backward { 6 } else { 2 }]),
-        )?;
-        let mut launch = stream.launch_builder(&self.train_step);
-        launch.arg(&self.sizes).arg(&layers).arg(&loss).arg(&batch).arg(&x).arg(&y);
-        launch.arg(&self.parameters).arg(&count);
-        launch.arg(&mut self.z).arg(&mut self.a).arg(&mut self.dz).arg(&gradients);
+        let passes: usize = if backward { 3 } else { 1 };
+        let Self { kernels, sizes, parameters, z, a, dz, .. } = self;
+        let (x, y) = (&self.input.x(), &self.input.y());
+        // Without gradients to write, the kernel goes forward only.
+        let gradients = backward.then_some(&mut self.gradients);
         // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
         let shape = LaunchConfig {
@@ -133,27 +133,18 @@ impl PerSample {
             block_dim: (32, 1, 1),
             shared_mem_bytes: 0,
         };
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launcher.launch(launch, shape, work) }
+        launch!(kernels.train_step, shape, flops[2 * passes * batch * count],
+            read sizes[(layers + 1)], layers, loss, batch, read x[batch * inputs], read y[batch * classes],
+            read parameters[count], count, write z[batch * units], write a[batch * units],
+            write dz[batch * units], write gradients[batch * count])
         // ANCHOR_END: launch
     }
 
     fn update_weights(&mut self, learning_rate: f32) -> gpu::Result<()> {
         let (batch, count) = (self.batch, self.network.parameter_count());
-        let work = Work::new(
-            "update_weights",
-            &[
-                ("parameters", self.parameters.len(), size([count])),
-                ("parameters", self.parameters.len(), size([count])),
-                ("gradients", self.gradients.len(), size([batch, count])),
-            ],
-            size([batch + 1, count]),
-        )?;
-        let mut launch = self.on.stream().launch_builder(&self.update_weights);
-        launch.arg(&mut self.parameters).arg(&self.gradients).arg(&learning_rate);
-        launch.arg(&batch).arg(&count);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launcher.launch(launch, line(count), work) }
+        let Self { kernels, parameters, gradients, .. } = self;
+        launch!(kernels.update_weights, line(count), flops[(batch + 1) * count],
+            update parameters[count], read gradients[batch * count], learning_rate, batch, count)
     }
 
     /// The elements of a tensor, and where in which buffer they begin. The gradients of the
@@ -214,24 +205,24 @@ impl PerSample {
 impl Level for PerSample {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.batch = 0;
-        self.input.dataset(set).map_err(Error::level)
+        Ok(self.input.dataset(set)?)
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        self.load(batch, next).map_err(Error::level)
+        Ok(self.load(batch, next)?)
     }
 
     fn forward(&mut self) -> Result<()> {
-        self.train_step(false).map_err(Error::level)
+        Ok(self.train_step(false)?)
     }
 
     /// The forward pass once more, as there is no kernel without it.
     fn backward(&mut self) -> Result<()> {
-        self.train_step(true).map_err(Error::level)
+        Ok(self.train_step(true)?)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        self.update_weights(learning_rate).map_err(Error::level)
+        Ok(self.update_weights(learning_rate)?)
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
@@ -240,11 +231,11 @@ impl Level for PerSample {
     }
 
     fn loss(&mut self) -> Result<f32> {
-        self.mean_loss().map_err(Error::level)
+        Ok(self.mean_loss()?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.replace(parameters).map_err(Error::level)
+        Ok(self.replace(parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
@@ -252,11 +243,11 @@ impl Level for PerSample {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
         let shape = self.network.shape(name, self.batch).unwrap_or_default();
-        let data = self.read(name, shape.iter().product()).map_err(Error::level)?;
+        let data = self.read(name, shape.iter().product())?;
         data.map(|data| Tensor::new(shape, data).map_err(Error::level)).transpose()
     }
 
     fn report(&mut self) -> Result<Vec<String>> {
-        self.profile.report().map_err(Error::level)
+        Ok(self.profile.report()?)
     }
 }

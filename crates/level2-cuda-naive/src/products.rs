@@ -7,7 +7,7 @@ use cudarc::driver::LaunchConfig;
 use gpu::Gpu;
 use gpu::launch::{matrix, tiles};
 use tensor::Dtype;
-use training::{Error, Result};
+use training::Result;
 
 /// How the three products are computed: a file of `kernels/products`, or the plain kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -53,15 +53,10 @@ impl Products {
     }
 
     /// The file of a product, below `kernels`, without its ending.
-    #[must_use]
-    pub const fn file(self, product: &'static str) -> &'static str {
+    pub(crate) fn file(self, product: &str) -> String {
         match self {
-            Self::Naive => product,
-            Self::Coalesced => "products/coalesced",
-            Self::SharedTile => "products/shared_tile",
-            Self::RegisterTile => "products/register_tile",
-            Self::Vectorised => "products/vectorised",
-            Self::Wmma => "products/wmma",
+            Self::Naive => product.into(),
+            _ => format!("products/{}", self.name().replace('-', "_")),
         }
     }
 
@@ -83,22 +78,11 @@ impl Products {
         }
     }
 
-    /// Whether a device can run them.
+    /// Fails on a device that is too old for them.
     pub(crate) fn run_on(self, gpu: &Gpu) -> Result<()> {
-        let found = gpu.context().compute_capability().map_err(Error::level)?;
-        let least = self.least_capability();
-        if found >= least {
-            return Ok(());
-        }
-        Err(Error::Usage(format!(
-            "--products {self} wants compute capability {}.{}, and {} has {}.{}: choose --products {}",
-            least.0,
-            least.1,
-            gpu.device(),
-            found.0,
-            found.1,
-            Self::Vectorised,
-        )))
+        let (option, instead) =
+            (format!("--products {self}"), format!("--products {}", Self::Vectorised));
+        gpu.require(self.least_capability(), &option, Some(&instead))
     }
 
     /// How `c = a · bᵀ`, of shape `[m, n]`, is launched.

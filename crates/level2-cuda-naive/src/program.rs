@@ -60,8 +60,7 @@ impl training::Program for Program {
     type Options = Options;
 
     fn device(options: &Options) -> Result<String> {
-        let gpu = options.device.open().map_err(Error::level)?;
-        Ok(gpu.device().to_owned())
+        Ok(options.device.open()?.device().to_owned())
     }
 
     fn dtype(options: &Options) -> Dtype {
@@ -73,14 +72,13 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let gpu = options.compiler.on(options.device.open().map_err(Error::level)?);
-        let profile = options.profile.open(&gpu).map_err(Error::level)?;
+        let gpu = options.compiler.on(options.device.open()?);
+        let profile = options.profile.open(&gpu)?;
         let Options { transfer, products, .. } = *options;
         Ok(match options.kernels {
             Kernels::PerOperation => {
                 products.run_on(&gpu)?;
-                let level = Level2::with_products(&gpu, network, transfer, products, profile);
-                Box::new(level.map_err(Error::level)?)
+                Box::new(Level2::with_products(&gpu, network, transfer, products, profile)?)
             }
             Kernels::PerSample if products != Products::Naive => {
                 return Err(Error::Usage(format!(
@@ -88,9 +86,7 @@ impl training::Program for Program {
                      sample has no products; leave out --kernels per-sample"
                 )));
             }
-            Kernels::PerSample => {
-                Box::new(PerSample::new(&gpu, network, transfer, profile).map_err(Error::level)?)
-            }
+            Kernels::PerSample => Box::new(PerSample::new(&gpu, network, transfer, profile)?),
         })
     }
 }

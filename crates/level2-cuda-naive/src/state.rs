@@ -9,35 +9,31 @@ use gpu::memory::{buffer, grow};
 use gpu::transfer::Transfer;
 use gpu::{Buffer, GpuError, Layer, Result, View};
 use tensor::{Loss, Network, TensorName};
-use training::Parameters;
 
 use crate::loss::Losses;
 use crate::operations::Operations;
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
 /// batch to batch: memory is allocated only for a batch larger than any before.
-pub struct State {
+pub(crate) struct State {
     /// The layers, first to last.
-    pub layers: Vec<Layer>,
+    pub(crate) layers: Vec<Layer>,
     /// The loss, which decides what `p` is.
-    pub loss: Loss,
+    pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; 0 until one is loaded whole.
-    pub batch: usize,
+    pub(crate) batch: usize,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
-    pub input: Box<dyn Transfer>,
+    pub(crate) input: Box<dyn Transfer>,
     /// `p`, `[B, C]`.
-    pub p: Buffer,
+    pub(crate) p: Buffer,
     /// Where the loss is made.
-    pub losses: Losses,
+    losses: Losses,
     stream: Arc<CudaStream>,
 }
 
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn new(
+    pub(crate) fn new(
         stream: &Arc<CudaStream>,
         network: &Network,
         input: Box<dyn Transfer>,
@@ -55,10 +51,7 @@ impl State {
     }
 
     /// Takes in the training set. No batch is loaded afterwards.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn dataset(&mut self, set: &Dataset) -> Result<()> {
+    pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.batch = 0;
         self.input.dataset(set)
     }
@@ -67,10 +60,7 @@ impl State {
     ///
     /// Where the device has no memory left, no batch is loaded afterwards; the next one finds room, or
     /// fails in the same way.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+    pub(crate) fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
         // Until there is room for all of it, no batch is there.
         self.batch = 0;
         self.input.load(batch, next)?;
@@ -92,10 +82,7 @@ impl State {
     }
 
     /// The loss of the last forward pass, as the preset prints it; waits for the device.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn loss(&mut self, on: &Operations) -> Result<f32> {
+    pub(crate) fn loss(&mut self, on: &Operations) -> Result<f32> {
         if self.batch == 0 {
             return Err(GpuError::NoBatch { operation: "loss" });
         }
@@ -106,25 +93,12 @@ impl State {
 
     /// The buffer of a tensor, which may have room for more than the loaded batch; none for the
     /// loss and for the parameters after the step, which take the place of those before.
-    #[must_use]
-    pub fn view(&self, name: TensorName) -> Option<View<'_>> {
+    pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
         match name {
             TensorName::X => Some(self.input.x()),
             TensorName::Y => Some(self.input.y()),
             TensorName::P => Some(self.p.as_view()),
             _ => Layer::find(&self.layers, name).map(Buffer::as_view),
         }
-    }
-
-    /// Replaces all parameters.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn set_parameters(&mut self, on: &Operations, parameters: &Parameters) -> Result<()> {
-        for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
-            on.launcher.write(given.w.data(), &mut layer.w)?;
-            on.launcher.write(given.b.data(), &mut layer.b)?;
-        }
-        Ok(())
     }
 }

@@ -38,7 +38,7 @@ fn main() -> Result<()> {
         let (launches, least, counts) = count(&gpu, rung)?;
         let millions = |amount: u64| 1e-6 * amount as f64 / STEPS as f64;
         // The roof of tensor cores is that of TF32: bf16 has no place under it.
-        let point = match Point::new(rung.name(), &counts, least) {
+        let point = match Point::new(rung.row().name, &counts, least) {
             Ok(point) => Some(point),
             Err(Outside::OtherTypes) => None,
             Err(outside) => return Err(Error::Usage(format!("{rung} {}", outside.why()))),
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
         );
         println!(
             "{:<17}  {:>9}  {:>7.1}  {:>5.2}  {:>6.1}  {:>6.1}  {:>5.1}  {:>7.1}  {:>5.2}  {:>8}",
-            rung.name(),
+            rung.row().name,
             launches as f64 / STEPS as f64,
             millions(counts.thread_instructions),
             millions(least),

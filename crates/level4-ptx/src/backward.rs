@@ -1,6 +1,7 @@
 //! The backward pass: `dzL dwL dbL … dz1 dw1 db1`.
 
 use gpu::Result;
+use gpu::transfer::Transfer;
 
 use crate::state::State;
 use crate::tiled::{LayerShape, Tiled};
@@ -14,11 +15,11 @@ pub(crate) fn backward(on: &Tiled, state: &mut State) -> Result<()> {
         let (before, rest) = state.layers.split_at_mut(l);
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(state.input.x(), |previous| previous.a.as_view());
-        let shape = LayerShape { batch, m: layer.inputs, n: layer.outputs };
+        let shape = LayerShape::new(batch, layer);
 
         // ANCHOR: layer
         on.matmul_at_b(&layer.dz, &a_prev, &mut layer.dw, shape)?;
-        on.sum_batch(&layer.dz, &mut layer.db, batch, layer.outputs)?;
+        on.sum_batch(&layer.dz, &mut layer.db, shape)?;
         if let Some(previous) = before.last_mut() {
             let (a, dz) = (&previous.a, &mut previous.dz);
             on.matmul_a_b_relu_backward(&layer.dz, &layer.w, a, dz, shape)?;

@@ -7,8 +7,8 @@ use gpu::{Gpu, Profiler};
 use tensor::{Dtype, Network};
 use training::{Error, Result};
 
-use crate::kernels::Kernels;
-use crate::{Rung, countable_batch, planned, runs_on};
+use crate::kernels::Loader;
+use crate::{Rung, countable_batch, runs_on};
 
 /// What `--kernels` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +19,6 @@ pub(crate) enum Choice {
     Auto,
 }
 
-/// Results along the side of a tile of `register-tiles`: what is smaller is mostly padding.
-const TILE: usize = 64;
-/// Samples that a block of `whole-epoch` takes, all of a batch, before more blocks would pay.
-const FEW: usize = 64;
-
 impl Default for Choice {
     fn default() -> Self {
         Self::One(Rung::default())
@@ -32,9 +27,9 @@ impl Default for Choice {
 
 impl Choice {
     /// What is computed in: `auto` stays with single precision.
-    pub(crate) const fn dtype(self) -> Dtype {
+    pub(crate) fn dtype(self) -> Dtype {
         match self {
-            Self::One(rung) => rung.dtype(),
+            Self::One(rung) => rung.row().dtype,
             Self::Auto => Dtype::F32,
         }
     }
@@ -71,47 +66,33 @@ impl ValueEnum for Choice {
 fn how(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String> {
     runs_on(gpu, rung)?;
     countable_batch(network, batch)?;
-    let layers = network.layers();
-    let launches = |launches| format!("{launches} launches a step");
-    match rung {
-        // Forward and backward at once, and an update for each parameter.
-        Rung::ThreadPerSample => return Ok(launches(1 + 2 * layers)),
-        // For each layer a product forward and two backward, but for the gradient of the images; the
-        // sums for its biases, and two updates; and the output.
-        Rung::Tiled | Rung::RegisterTiles | Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 => {
-            return Ok(launches(6 * layers));
-        }
-        Rung::OneLaunch | Rung::WholeEpoch => {}
+    let row = rung.row();
+    if let Some((once, each_layer)) = row.launches {
+        return Ok(format!("{} launches a step", once + each_layer * network.layers()));
     }
-    let mut kernels =
-        Kernels::load(gpu, rung, rung.ptx(), &Profiler::default()).map_err(Error::level)?;
-    let plan = planned(&mut kernels, network, batch)?.cloned();
+    let mut launches = (row.load)(&Loader::new(gpu, rung, row.ptx, &Profiler::off())?)?;
+    let many = launches.at_once() > 1;
+    let plan = launches.plan(network, batch)?;
     let plan = plan.ok_or_else(|| Error::level(format!("{rung} has no plan")))?;
-    let launch = if rung == Rung::WholeEpoch { "many steps a launch" } else { "1 launch a step" };
+    let launch = if many { "many steps a launch" } else { "1 launch a step" };
     let weights = if plan.on_chip { "weights on chip" } else { "weights in global memory" };
     let (blocks, bytes) = (plan.blocks(), plan.shared);
     Ok(format!("{launch}, {blocks} blocks of {bytes} bytes of shared memory, {weights}"))
 }
 
-/// The rung that `--kernels auto` takes. What a small network with small batches pays is launches, and
-/// weights that are fetched again for every step: this many steps in a launch, where the weights fit on
-/// chip. There a block takes all samples of a batch; more samples than a few are shared out better by
-/// one launch a step, and products that fill tiles are computed from tiles.
+/// The rung that `--kernels auto` takes: the last one that suits the network and the batch and that the
+/// device can run. What a small network with small batches pays is launches, and weights that are fetched again
+/// for every step: `whole-epoch` has many steps in a launch, where the weights fit on chip.
 ///
 /// # Errors
-/// When not even the second rung can run, with the reason.
+/// If not even the second rung can run, with the reason.
 pub(crate) fn choose(gpu: &Gpu, network: &Network, batch: usize) -> Result<Rung> {
-    let hidden = &network.sizes[1..network.sizes.len() - 1];
-    let fills = batch >= TILE && !hidden.is_empty() && hidden.iter().all(|units| *units >= TILE);
-    let epoch = (batch <= FEW).then_some(Rung::WholeEpoch);
-    let tiles = fills.then_some(Rung::RegisterTiles);
-    let wanted = [epoch, tiles, Some(Rung::OneLaunch)];
-    if let Some(rung) =
-        wanted.into_iter().flatten().find(|rung| how(gpu, network, batch, *rung).is_ok())
-    {
-        return Ok(rung);
+    let runs =
+        |rung: &Rung| (rung.row().suits)(network, batch) && how(gpu, network, batch, *rung).is_ok();
+    match Rung::ALL.into_iter().rfind(runs) {
+        Some(rung) => Ok(rung),
+        None => how(gpu, network, batch, Rung::Tiled).map(|_| Rung::Tiled),
     }
-    how(gpu, network, batch, Rung::Tiled).map(|_| Rung::Tiled)
 }
 
 /// A line for each rung, whether the device can run it and how or why not, and what `auto` takes.

@@ -1,19 +1,20 @@
 //! A kernel whose blocks wait for each other: all of them have to be on the device at once.
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
-use cudarc::driver::{CudaFunction, CudaSlice, LaunchConfig};
-use gpu::{Gpu, GpuError, Launcher, Result};
+use cudarc::driver::{CudaSlice, LaunchConfig};
+use gpu::{Function, GpuError, Launcher, Result};
 use tensor::Network;
 
 use crate::Plan;
+use crate::kernels::Loader;
 
 /// Cuts batches of a size for a device with this many bytes of shared memory for a block, and room for this
 /// many blocks of this many bytes.
 type Cut = fn(&Network, usize, usize, &mut dyn FnMut(usize) -> usize) -> Option<Plan>;
 
-/// Such a kernel, and how it is launched.
-pub(crate) struct Cooperative {
-    pub(crate) kernel: CudaFunction,
+/// Such a kernel, and how its launches are planned.
+pub(crate) struct Cooperative<P> {
+    pub(crate) on: On<P>,
     /// Where the blocks of the grid wait for each other.
     pub(crate) barrier: CudaSlice<u32>,
     cut: Cut,
@@ -23,40 +24,51 @@ pub(crate) struct Cooperative {
     multiprocessors: usize,
     /// Bytes of shared memory that a block can have.
     shared: usize,
-    pub(crate) on: Launcher,
 }
 
-impl Cooperative {
-    pub(crate) fn new(gpu: &Gpu, kernel: CudaFunction, cut: Cut, on: Launcher) -> Result<Self> {
+/// A kernel, and what launches it.
+pub(crate) struct On<P> {
+    pub(crate) launcher: Launcher,
+    pub(crate) kernel: Function<P>,
+}
+
+impl<P> On<P> {
+    /// The same under another name in errors and profiles.
+    pub(crate) fn called(&self, name: &'static str) -> Self {
+        Self { launcher: self.launcher.clone(), kernel: self.kernel.called(name) }
+    }
+}
+
+impl<P> Cooperative<P> {
+    pub(crate) fn load(from: &Loader<'_>, name: &'static str, cut: Cut) -> Result<Self> {
         use CUdevice_attribute as Device;
-        let attribute = |which| Ok::<_, GpuError>(gpu.context().attribute(which)?);
+        let attribute = |which| Ok::<_, GpuError>(from.gpu.context().attribute(which)?);
         let multiprocessors = attribute(Device::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         // Cards before compute capability 6.0 can't promise that all blocks are there at once.
         let cooperates = attribute(Device::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0;
         let shared = attribute(Device::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let on = On { launcher: from.launcher.clone(), kernel: from.own::<P>(name)? };
         // Beyond 48 KiB a kernel has to ask.
         let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        kernel.set_attribute(most, shared)?;
+        on.kernel.kernel().set_attribute(most, shared)?;
         Ok(Self {
-            barrier: on.stream.alloc_zeros(1)?,
+            barrier: on.launcher.stream.alloc_zeros(1)?,
+            on,
             cut,
             plan: None,
             multiprocessors: if cooperates { multiprocessors as usize } else { 0 },
             shared: shared as usize,
-            kernel,
-            on,
         })
     }
 
     /// How a batch of that size is cut; `None` where the device has no room for it.
     pub(crate) fn plan(&mut self, network: &Network, batch: usize) -> Option<&Plan> {
         if self.plan.as_ref().is_none_or(|(planned, _)| *planned != batch) {
-            let (threads, cores) = (Plan::THREADS as u32, self.multiprocessors);
+            let (threads, kernel) = (Plan::THREADS as u32, self.on.kernel.kernel());
             let mut resident = |bytes| {
-                let kernel = &self.kernel;
                 let each =
                     kernel.occupancy_max_active_blocks_per_multiprocessor(threads, bytes, None);
-                each.map_or(0, |blocks| blocks as usize * cores)
+                each.map_or(0, |blocks| blocks as usize * self.multiprocessors)
             };
             let plan = (self.cut)(network, batch, self.shared, &mut resident);
             self.plan = plan.map(|plan| (batch, plan));

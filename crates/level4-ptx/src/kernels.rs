@@ -1,129 +1,76 @@
 //! The kernels of a rung, loaded: the file of PTX goes to the driver as text, the driver's compiler
 //! makes code of it for the card that is there, and a kernel is found in it by its name.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+#![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig, PushKernelArg};
-use cudarc::nvrtc::Ptx;
-use gpu::{Buffer, Gpu, GpuError, Launcher, Profiler, Result, Work, size};
+use cudarc::driver::{CudaModule, LaunchConfig};
+use gpu::{Buffer, Function, Gpu, Launcher, Profiler, Read, Result, Write, launch};
 
-use crate::cooperative::Cooperative;
-use crate::one_launch::OneLaunch;
-use crate::thread_per_sample::ThreadPerSample;
-use crate::tiled::{Tiled, Tiles};
-use crate::whole_epoch::WholeEpoch;
-use crate::{Plan, Rung};
+use crate::Rung;
 
-/// The kernels of a rung.
-pub(crate) enum Kernels {
-    ThreadPerSample(ThreadPerSample),
-    Tiled(Tiled),
-    OneLaunch(OneLaunch),
-    WholeEpoch(WholeEpoch),
+/// A rung's file of PTX, loaded, and that of the rung that has the rest of its kernels.
+pub(crate) struct Loader<'a> {
+    pub(crate) gpu: &'a Gpu,
+    pub(crate) launcher: Launcher,
+    own: Arc<CudaModule>,
+    rest: Arc<CudaModule>,
 }
 
-impl Kernels {
-    /// Loads a rung's file.
-    pub(crate) fn load(gpu: &Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
-        let own = module(gpu, rung, ptx)?;
-        let rest = rung
-            .rest()
-            .map_or_else(|| Ok(Arc::clone(&own)), |rest| module(gpu, rest, rest.ptx()))?;
-        let watched = |module: &Arc<CudaModule>, name: &'static str| {
-            let function = module.load_function(name)?;
-            profiler.watch(name, &function);
-            Ok::<CudaFunction, GpuError>(function)
+impl<'a> Loader<'a> {
+    /// Loads this text, which is the rung's file or a variant of it.
+    pub(crate) fn new(gpu: &'a Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
+        let own = gpu.module(rung.row().name, ptx)?;
+        let rest = match rung.row().rest {
+            Some(rest) => gpu.module(rest.row().name, rest.row().ptx)?,
+            None => Arc::clone(&own),
         };
-        let find = |name| watched(&own, name);
-        let find_rest = |name| watched(&rest, name);
-        let on = Launcher::new(gpu, profiler);
-        Ok(match rung {
-            Rung::ThreadPerSample => Self::ThreadPerSample(ThreadPerSample {
-                forward: find("forward")?,
-                backward: find("backward")?,
-                forward_backward: find("forward_backward")?,
-                update: Update::new(find("update")?, 1, &on),
-                on,
-            }),
-            Rung::Tiled
-            | Rung::TensorCores
-            | Rung::Bf16
-            | Rung::ThreeTf32
-            | Rung::RegisterTiles => Self::Tiled(Tiled {
-                forward_layer: find("forward_layer")?,
-                gradient: find("gradient")?,
-                backward_layer: find("backward_layer")?,
-                output: find_rest("output")?,
-                sum_batch: find_rest("sum_batch")?,
-                update: Update::new(find_rest("update")?, 4, &on),
-                tiles: Tiles::of(rung),
-                on,
-            }),
-            Rung::OneLaunch => {
-                let cut = |network: &_, batch, shared, resident: &mut dyn FnMut(usize) -> usize| {
-                    Plan::new(network, batch, shared, resident)
-                };
-                Self::OneLaunch(OneLaunch(Cooperative::new(gpu, find("step")?, cut, on)?))
-            }
-            Rung::WholeEpoch => {
-                let cut = |network: &_, batch, shared, resident: &mut dyn FnMut(usize) -> usize| {
-                    Plan::of_an_epoch(network, batch, shared, resident)
-                };
-                let together = Cooperative::new(gpu, find("steps")?, cut, on)?;
-                Self::WholeEpoch(WholeEpoch::new(together)?)
-            }
-        })
+        Ok(Self { gpu, launcher: Launcher::new(gpu, profiler), own, rest })
     }
-}
 
-/// A file of PTX, loaded.
-fn module(gpu: &Gpu, rung: Rung, ptx: &str) -> Result<Arc<CudaModule>> {
-    if let Ok(module) = gpu.context().load_module(Ptx::from_src(ptx)) {
-        return Ok(module);
+    /// A kernel of the rung's own file.
+    pub(crate) fn own<P>(&self, name: &'static str) -> Result<Function<P>> {
+        self.function(&self.own, name)
     }
-    // Once more, by the way that asks the driver's compiler what it has to say.
-    Err(match gpu.function(rung.name(), ptx) {
-        Err(error) => error,
-        Ok(_) => GpuError::NoKernel(rung.name().into()),
-    })
+
+    /// One of those that are the same on several rungs.
+    pub(crate) fn rest<P>(&self, name: &'static str) -> Result<Function<P>> {
+        self.function(&self.rest, name)
+    }
+
+    fn function<P>(&self, module: &Arc<CudaModule>, name: &'static str) -> Result<Function<P>> {
+        // SAFETY: each rung's file names the parameters that its kernels have in `ptx`, and its launches
+        // declare what they access; where that goes through the table of layers, `State` has written it.
+        Ok(unsafe { self.launcher.watched(module.load_function(name)?, name) })
+    }
 }
 
 /// The kernel `update` of a rung.
 pub(crate) struct Update {
-    kernel: CudaFunction,
+    launcher: Launcher,
+    update: Function<(Write, Read, u32, f32)>,
     /// Elements that a thread updates.
-    of_a_thread: usize,
-    on: Launcher,
+    of_a_thread: u32,
 }
 
 impl Update {
     /// Threads of a block.
-    const THREADS: usize = 256;
+    const THREADS: u32 = 256;
 
-    fn new(kernel: CudaFunction, of_a_thread: usize, on: &Launcher) -> Self {
-        Self { kernel, of_a_thread, on: on.clone() }
+    pub(crate) fn load(from: &Loader<'_>, of_a_thread: u32) -> Result<Self> {
+        Ok(Self { launcher: from.launcher.clone(), update: from.rest("update")?, of_a_thread })
     }
 
     /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
     pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
-        let elements = w.len();
-        let buffers = [("w", elements, size([elements])), ("dw", dw.len(), size([elements]))];
-        let work = Work::new("update", &buffers, size([2, elements]))?;
-        let count = elements as u32;
-        let mut launch = self.on.stream.launch_builder(&self.kernel);
-        launch.arg(w).arg(dw).arg(&count).arg(&learning_rate);
+        let elements = w.len() as u32;
         let blocks = elements.div_ceil(self.of_a_thread * Self::THREADS);
-        // SAFETY: these are the kernel's parameters, and it stays within the sizes just checked.
-        unsafe { self.on.launch(launch, grid((blocks, 1), Self::THREADS), work) }
+        launch!(self.update, grid(blocks, 1, Self::THREADS), flops[2 * elements],
+            write w[elements], read dw[elements], elements, learning_rate)
     }
 }
 
 /// This many blocks of this many threads.
-pub(crate) const fn grid(blocks: (usize, usize), threads: usize) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (blocks.0 as u32, blocks.1 as u32, 1),
-        block_dim: (threads as u32, 1, 1),
-        shared_mem_bytes: 0,
-    }
+pub(crate) const fn grid(columns: u32, rows: u32, threads: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (columns, rows, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }

@@ -1,24 +1,20 @@
 //! Level 4: the network in PTX written by hand, in eight rungs of a ladder.
 //!
-//! `forward`, `backward`, `update` and `state` stand beside those of the other levels; `step` says
-//! which rung launches what in their place. What is computed, and how, is in the folder `ptx`;
-//! `thread_per_sample`, `tiled`, `one_launch` and `whole_epoch` launch what lies there (`tiled` also the
-//! products on tensor cores and from register tiles), and `kernels` loads it. `choice` says which rungs
-//! a device can run.
+//! `forward`, `backward`, `update` and `state` are next to those of the other levels. [`Rung`] has a row for
+//! each rung, and each rung has a launch function, which runs phases of a step as fused as the rung allows:
+//! `thread_per_sample`, `tiled` (also for the products on tensor cores and from register tiles), `one_launch`
+//! and `whole_epoch`. What is computed, and how, is in the folder `ptx`, and `kernels` loads it. `choice` says
+//! which rungs a device can run.
 //!
-//! A kernel that takes a whole network, of any number of layers, is told of it by a table in the
+//! A kernel that takes a whole network, of any number of layers, gets a table of them in the
 //! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the
 //! device, all at once: [`Plan`] says how it is cut.
-//!
-//! With the cargo feature `cust`, `--host cust` runs the same through the crate cust, whose build
-//! script wants a CUDA installation; `scripts/test-cust.sh` gives it the emulated driver.
 
 mod auto;
 mod backward;
 mod choice;
 mod cooperative;
 mod forward;
-mod input;
 mod kernels;
 mod one_launch;
 mod plan;
@@ -31,31 +27,28 @@ mod thread_per_sample;
 mod tiled;
 mod update;
 mod whole_epoch;
-#[cfg(feature = "cust")]
-pub mod with_cust;
 
 use data::{Batch, Dataset};
-use gpu::{Gpu, Launcher};
+use gpu::{Gpu, Launcher, Layer, Profiler};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, MultiStep, Parameters, Result};
 
-use kernels::Kernels;
+use kernels::Loader;
 pub use plan::Plan;
 pub use program::{Options, Program};
-pub use rung::Rung;
+pub use rung::{Row, Rung};
 use state::State;
+use step::{BACKWARD, FORWARD, Launches, STEP, UPDATE};
 pub use table::Record;
 
 /// The network on the GPU.
 pub struct Level4 {
     network: Network,
     rung: Rung,
-    kernels: Kernels,
+    launches: Box<dyn Launches>,
     on: Launcher,
     state: State,
-    /// Batches of a launch, at most.
-    at_once: usize,
     profile: Profile,
 }
 
@@ -63,9 +56,9 @@ impl Level4 {
     /// A network with all parameters 0.
     ///
     /// # Errors
-    /// When the PTX can't be loaded, with what the driver's compiler says, and what the driver says.
+    /// If the PTX can't be loaded, with what the driver's compiler says, or the driver reports an error.
     pub fn new(gpu: &Gpu, network: &Network, rung: Rung, profile: Profile) -> Result<Self> {
-        Self::start(gpu, network, rung, rung.ptx(), profile)
+        Self::start(gpu, network, rung, rung.row().ptx, profile)
     }
 
     /// The same with another text in place of the rung's file, to see what becomes of a mistake.
@@ -90,38 +83,21 @@ impl Level4 {
         let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
         counted(largest.unwrap_or_default(), "a weight matrix")?;
         runs_on(gpu, rung)?;
-        let kernels = Kernels::load(gpu, rung, ptx, &profile.profiler).map_err(Error::level)?;
-        let on = Launcher::new(gpu, &profile.profiler);
-        let state = State::new(&on, network, rung).map_err(Error::level)?;
-        // Between launches somebody may ask to stop: on hardware after milliseconds.
-        let at_once = match rung {
-            Rung::WholeEpoch if gpu.is_emulated() => 64,
-            Rung::WholeEpoch => 1024,
-            _ => 1,
-        };
-        Ok(Self { network: network.clone(), rung, kernels, on, state, at_once, profile })
+        let loader = Loader::new(gpu, rung, ptx, &profile.profiler)?;
+        let launches = (rung.row().load)(&loader)?;
+        let on = loader.launcher;
+        let state = State::new(&on, network, rung)?;
+        Ok(Self { network: network.clone(), rung, launches, on, state, profile })
     }
 }
 
-/// Says what to do where a card is too old for a rung.
+/// Fails on a card that is too old for a rung.
 fn runs_on(gpu: &Gpu, rung: Rung) -> Result<()> {
-    let found = gpu.context().compute_capability().map_err(Error::level)?;
-    let least = rung.least_capability();
-    if found >= least {
-        return Ok(());
-    }
-    let instead = rung.rest().map(|rest| format!(": choose --kernels {rest}")).unwrap_or_default();
-    Err(Error::Usage(format!(
-        "--kernels {rung} wants compute capability {}.{}, and {} has {}.{}{instead}",
-        least.0,
-        least.1,
-        gpu.device(),
-        found.0,
-        found.1
-    )))
+    let instead = rung.row().rest.map(|rest| format!("--kernels {rest}"));
+    gpu.require(rung.row().least_capability, &format!("--kernels {rung}"), instead.as_deref())
 }
 
-/// Whether the kernels can count what a batch takes in every layer.
+/// Fails if the kernels can't count what a batch takes in every layer.
 fn countable_batch(network: &Network, batch: usize) -> Result<()> {
     let widest = network.sizes.iter().max().copied().unwrap_or_default();
     counted(batch.saturating_mul(widest), "a batch")
@@ -140,82 +116,78 @@ fn counted(elements: usize, what: &str) -> Result<()> {
 
 impl Level for Level4 {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
-        self.state.dataset(set).map_err(Error::level)
+        Ok(self.state.dataset(set)?)
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        let plan = planned(&mut self.kernels, &self.network, batch.len())?;
-        self.state.load(batch, plan).map_err(Error::level)
+        let Self { network, launches, state, .. } = self;
+        countable_batch(network, batch.len())?;
+        Ok(state.load(batch, launches.plan(network, batch.len())?)?)
     }
 
     fn forward(&mut self) -> Result<()> {
-        self.kernels.forward(&mut self.state).map_err(Error::level)
+        Ok(self.launches.launch(&mut self.state, FORWARD, 0.0)?)
     }
 
     fn backward(&mut self) -> Result<()> {
-        self.kernels.backward(&mut self.state).map_err(Error::level)
+        Ok(self.launches.launch(&mut self.state, BACKWARD, 0.0)?)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        self.kernels.update(&mut self.state, learning_rate).map_err(Error::level)
+        Ok(self.launches.launch(&mut self.state, UPDATE, learning_rate)?)
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
-        self.kernels.step(&mut self.state, learning_rate).map_err(Error::level)
+        Ok(self.launches.launch(&mut self.state, STEP, learning_rate)?)
     }
 
     /// The mean of what the kernels left for each sample.
     fn loss(&mut self) -> Result<f32> {
-        let batch = self.state.batch;
-        self.state.is_loaded("loss").map_err(Error::level)?;
-        let State { losses, losses_from, .. } = &self.state;
-        let losses = losses.slice(*losses_from..*losses_from + batch);
-        let losses = self.on.read(&losses, batch).map_err(Error::level)?;
-        Ok(losses.iter().sum::<f32>() / batch as f32)
+        self.state.is_loaded("loss")?;
+        let State { losses, losses_from, batch, .. } = &self.state;
+        let losses = self.on.read(&losses.slice(*losses_from..losses_from + batch), *batch)?;
+        Ok(losses.iter().sum::<f32>() / *batch as f32)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        self.state.set_parameters(parameters).map_err(Error::level)
+        let unrecorded = Launcher { profiler: Profiler::off(), ..self.on.clone() };
+        Ok(Layer::set_parameters(&mut self.state.layers, &unrecorded, parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        let State { layers, batch, .. } = &self.state;
-        if !self.rung.materialises(name, layers.len()) {
+        if !self.rung.materialises(name, self.network.layers()) {
             return Ok(None);
         }
         if name == TensorName::Loss {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
-        let shape = self.network.shape(name, *batch).unwrap_or_default();
-        let elements = shape.iter().product();
-        let data = self.on.read(&buffer, elements).map_err(Error::level)?;
-        Tensor::new(shape, data).map(Some).map_err(Error::level)
+        self.on.tensor(&buffer, &self.network, name, self.state.batch)
     }
 
     fn report(&mut self) -> Result<Vec<String>> {
-        self.profile.report().map_err(Error::level)
+        Ok(self.profile.report()?)
     }
 }
 
 impl MultiStep for Level4 {
     fn at_once(&self) -> usize {
-        self.at_once
+        self.launches.at_once()
     }
 
     fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()> {
-        if let (Kernels::WholeEpoch(_), [first, .., last]) = (&self.kernels, batches) {
-            let plan = planned(&mut self.kernels, &self.network, first.len())?;
-            self.state.expect(first.len(), plan).map_err(Error::level)?;
-            if let Kernels::WholeEpoch(kernel) = &mut self.kernels
-                && batches.iter().rev().skip(1).all(|batch| batch.len() == first.len())
-                && last.len() <= first.len()
-                && kernel.steps(&mut self.state, batches, learning_rate).map_err(Error::level)?
-            {
+        if let [first, before @ .., last] = batches
+            && self.at_once() > 1
+            && before.iter().all(|batch| batch.len() == first.len())
+            && last.len() <= first.len()
+        {
+            let Self { network, launches, state, .. } = self;
+            countable_batch(network, first.len())?;
+            state.expect(first.len(), launches.plan(network, first.len())?)?;
+            if launches.steps(state, batches, learning_rate)? {
                 // Afterwards it is as if the last one had been loaded alone.
                 self.load(last, None)?;
-                let before = &batches[..batches.len() - 1];
-                self.state.losses_from = before.iter().map(Batch::len).sum();
+                self.state.losses_from = batches[..batches.len() - 1].iter().map(Batch::len).sum();
                 return Ok(());
             }
         }
@@ -225,38 +197,4 @@ impl MultiStep for Level4 {
         }
         Ok(())
     }
-}
-
-/// How a batch of that size is cut, by the rungs that cut batches.
-fn planned<'a>(
-    kernels: &'a mut Kernels,
-    network: &Network,
-    batch: usize,
-) -> Result<Option<&'a Plan>> {
-    countable_batch(network, batch)?;
-    let (on, refusal): (_, fn(&Network, usize) -> Error) = match kernels {
-        Kernels::OneLaunch(kernel) => (&mut kernel.0, no_room),
-        Kernels::WholeEpoch(kernel) => (&mut kernel.together, off_chip),
-        _ => return Ok(None),
-    };
-    on.plan(network, batch).map(Some).ok_or_else(|| refusal(network, batch))
-}
-
-/// The weights of hidden layers have to fit on chip, in blocks that are all there at once.
-fn off_chip(network: &Network, batch: usize) -> Error {
-    let hidden = network.sizes.len() - 2;
-    let weights: usize = network.sizes.windows(2).take(hidden).map(|n| n[0] * n[1]).sum();
-    Error::Usage(format!(
-        "{network}, batches of {batch}: the device can't keep {} kB of hidden weights on chip, in \
-         blocks that are all there at once: choose --kernels one-launch",
-        (weights * size_of::<f32>()).div_ceil(1000)
-    ))
-}
-
-/// The one launch needs all of its blocks on the device at once, or the device can't do that.
-fn no_room(network: &Network, batch: usize) -> Error {
-    Error::Usage(format!(
-        "the device can't hold all blocks of one launch for {network} and batches of {batch} at \
-         once, and they wait for each other: choose --kernels tiled"
-    ))
 }

@@ -1,45 +1,53 @@
 //! The third rung: the one launch of `ptx/one_launch.ptx`.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
-use cudarc::driver::PushKernelArg;
-use gpu::Result;
+use gpu::transfer::Transfer;
+use gpu::{Read, Result, Write, launch};
+use tensor::Network;
+use training::Error;
 
 use crate::cooperative::{Cooperative, shape};
-use crate::state::{State, loss_code};
-use crate::thread_per_sample::work;
+use crate::kernels::Loader;
+use crate::state::{AllLayers, State};
+use crate::step::{self, BACKWARD, FORWARD, Launches, Phases};
+use crate::{Plan, Record};
 
-/// Which phases a launch runs; added up for more than one.
-pub(crate) const FORWARD: u32 = 1;
-pub(crate) const BACKWARD: u32 = 2;
-pub(crate) const UPDATE: u32 = 4;
+/// The parameters of `step`: the table, how many layers, the loss, `x`, `y`, `p`, the losses, how many samples,
+/// the learning rate, the phases, chunks, groups, whether weights are on chip, and the barrier.
+type Step = (Read, u32, u32, Read, Read, Write, Write, u32, f32, Phases, u32, u32, u32, Write);
 
 /// The kernel of the third rung.
-pub(crate) struct OneLaunch(pub(crate) Cooperative);
+pub(crate) struct OneLaunch(Cooperative<Step>);
 
 impl OneLaunch {
-    /// Runs some phases of a training step on the loaded batch.
-    pub(crate) fn step(
-        &mut self,
-        state: &mut State,
-        learning_rate: f32,
-        phases: u32,
-        operation: &'static str,
-    ) -> Result<()> {
-        let flops = 2 * (phases & FORWARD) as usize + 2 * (phases & BACKWARD) as usize;
-        let work = work(operation, state, flops)?;
-        let plan = self.0.planned(state.batch, operation)?;
-        let (layers, batch) = (state.layers.len() as u32, state.batch as u32);
-        let loss = loss_code(state.loss);
+    pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
+        Ok(Box::new(Self(Cooperative::load(from, "step", Plan::new)?)))
+    }
+}
+
+impl Launches for OneLaunch {
+    fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()> {
+        let name = step::name(phases);
+        let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
+            state.all_layers(name)?;
+        let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
+        let plan = self.0.planned(state.batch, name)?;
         let (chunks, groups) = (plan.chunks as u32, plan.groups as u32);
         let on_chip = u32::from(plan.on_chip);
-        let (x, y) = (state.input.x(), state.input.y());
-        let mut launch = self.0.on.stream.launch_builder(&self.0.kernel);
-        launch.arg(&state.table).arg(&layers).arg(&loss);
-        launch.arg(&x).arg(&y).arg(&mut state.p).arg(&mut state.losses);
-        launch.arg(&batch).arg(&learning_rate).arg(&phases);
-        launch.arg(&chunks).arg(&groups).arg(&on_chip).arg(&mut self.0.barrier);
-        // SAFETY: these are the kernel's parameters; the table says what the layers are, and was
-        // written for this plan.
-        unsafe { self.0.on.launch_cooperative(launch, shape(&plan), work) }
+        let State { input, table, p, losses, .. } = state;
+        let (x, y, on, barrier) =
+            (&input.x(), &input.y(), self.0.on.called(name), &mut self.0.barrier);
+        launch!(cooperative on.kernel, shape(&plan), flops[flops * weights * batch] bytes[4 * numbers],
+            read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
+            read y[batch * classes], write p[batch * classes], write losses[batch], batch,
+            learning_rate, phases, chunks, groups, on_chip, update barrier[1])
+    }
+
+    fn plan(&mut self, network: &Network, batch: usize) -> training::Result<Option<&Plan>> {
+        self.0.plan(network, batch).map(Some).ok_or_else(|| {
+            Error::Usage(format!(
+                "the device can't hold all blocks of one launch for {network} and batches of {batch} at \
+                 once, and they wait for each other: choose --kernels tiled"
+            ))
+        })
     }
 }

@@ -10,8 +10,8 @@ const FOUR: usize = 4;
 /// Elements that the kernel counts, in 32 bits, in a layer's sums over the chunks.
 const COUNTED: usize = 1 << 30;
 
-/// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is cut into `chunks` of samples, the units
-/// of every layer into `groups`, and there is one block for each pair.
+/// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is cut into
+/// `chunks` of samples, the units of every layer into `groups`, and there is one block for each pair.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Chunks of samples.
@@ -40,7 +40,7 @@ impl Plan {
         network: &Network,
         batch: usize,
         shared: usize,
-        mut resident: impl FnMut(usize) -> usize,
+        resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
         let widest = Self::fours(network);
         // On chip if at all possible; then as many chunks as there may be; then groups as small as
@@ -76,7 +76,7 @@ impl Plan {
         network: &Network,
         batch: usize,
         shared: usize,
-        mut resident: impl FnMut(usize) -> usize,
+        resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
         let widest = Self::fours(network);
         let mut plans = (1..=widest).map(|fours| {
@@ -108,7 +108,7 @@ impl Plan {
     }
 
     /// The elements of a layer's sums over the chunks of a batch.
-    pub(crate) const fn partial_sums<B>(&self, layer: &Layer<B>) -> usize {
+    pub(crate) const fn partial_sums(&self, layer: &Layer) -> usize {
         self.chunks * layer.outputs * (layer.inputs + 1)
     }
 
@@ -124,63 +124,4 @@ fn partial_sums(network: &Network, chunks: usize) -> usize {
     let layers = network.sizes.windows(2);
     let each = layers.map(|size| size[1].saturating_mul(size[0] + 1).saturating_mul(chunks));
     each.max().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use tensor::Loss;
-
-    use super::*;
-
-    fn network(sizes: &[usize]) -> Network {
-        Network { sizes: sizes.into(), loss: Loss::CrossEntropy }
-    }
-
-    #[test]
-    fn the_default_network_is_cut_both_ways() {
-        let plan = Plan::new(&network(&[784, 30, 10]), 256, 48 << 10, |_| 1000).unwrap();
-        assert_eq!((plan.chunks, plan.groups, plan.blocks()), (8, 8, 64));
-        assert_eq!((&plan.per[..], plan.on_chip), (&[4, 4][..], true));
-        assert_eq!(plan.shared, 4 * (4 * 784 + 4 * 32));
-    }
-
-    #[test]
-    fn a_device_with_little_room_gets_fewer_and_larger_blocks() {
-        let plan = |room| Plan::new(&network(&[784, 1024, 10]), 32, 48 << 10, |_| room).unwrap();
-        assert_eq!((plan(1000).groups, plan(1000).on_chip), (256, true));
-        assert_eq!((plan(100).groups, plan(100).per[0], plan(100).on_chip), (86, 12, true));
-        assert_eq!((plan(8).blocks(), plan(8).per[0], plan(8).on_chip), (8, 128, false));
-        assert_eq!(Plan::new(&network(&[784, 30, 10]), 256, 48 << 10, |_| 0), None);
-        assert_eq!(Plan::new(&network(&[784, 30, 10]), 256, 64, |_| 9), None);
-    }
-
-    #[test]
-    fn partial_sums_are_no_more_than_the_kernel_counts() {
-        let plan = |batch| Plan::new(&network(&[784, 50_000, 10]), batch, 1 << 40, |_| 1 << 40);
-        // 785 * 50,000 * 16 elements, below 2^30; twice as many are not.
-        assert_eq!(plan(512).unwrap().chunks, 16);
-        assert_eq!(plan(1024).unwrap().chunks, 16);
-        assert_eq!(plan(4096).unwrap().chunks, 16);
-    }
-
-    #[test]
-    fn an_epoch_keeps_all_weights_on_chip_or_is_not_planned() {
-        let plan =
-            |sizes: &[usize], room| Plan::of_an_epoch(&network(sizes), 64, 100 << 10, |_| room);
-        let roomy = plan(&[784, 128, 10], 132).unwrap();
-        assert_eq!((roomy.chunks, roomy.groups, &roomy.per[..]), (1, 32, &[4, 4][..]));
-        assert_eq!(roomy.shared, 4 * (4 * 784 + 4 * 64 + 64));
-        let tight = plan(&[784, 128, 10], 8).unwrap();
-        assert_eq!((tight.groups, &tight.per[..]), (8, &[16, 4][..]));
-        // Four units of 784 numbers are 12.5 kB, and a block has 100.
-        assert_eq!(plan(&[784, 1024, 10], 8), None);
-        assert_eq!(plan(&[784, 1024, 10], 132).unwrap().groups, 128);
-    }
-
-    #[test]
-    fn one_layer_alone_is_cut_by_its_outputs() {
-        let plan = Plan::new(&network(&[784, 10]), 64, 48 << 10, |_| 1000).unwrap();
-        assert_eq!((plan.chunks, plan.groups, plan.per[0]), (2, 3, 4));
-        assert_eq!(plan.shared, 4 * 4 * 32);
-    }
 }

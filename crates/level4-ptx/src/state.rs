@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use data::{Batch, Dataset};
-use gpu::memory::{buffer, grow, zeros};
+use gpu::memory::{buffer, grow};
+use gpu::transfer::{Resident, Transfer};
 use gpu::{Buffer, GpuError, Launcher, Layer, Result, View};
 use tensor::{Loss, Network, TensorName};
-use training::Parameters;
 
-use crate::input::Input;
-use crate::table::table;
 use crate::{Plan, Record, Rung};
 
 /// Everything a training step touches. Each buffer is flat and row-major, and is reused from
@@ -27,7 +25,7 @@ pub(crate) struct State {
     /// `B`, the number of samples of the loaded batch; 0 until one is loaded whole.
     pub(crate) batch: usize,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot.
-    pub(crate) input: Input,
+    pub(crate) input: Resident,
     /// `p`, `[B, C]`.
     pub(crate) p: Buffer,
     /// The loss of each sample, `[B]`; after a launch of many batches, of all their samples.
@@ -41,6 +39,21 @@ pub(crate) struct State {
     stream: Arc<CudaStream>,
 }
 
+/// What a launch over all layers is given, and what it has to do.
+pub(crate) struct AllLayers {
+    pub(crate) layers: u32,
+    pub(crate) loss: u32,
+    pub(crate) batch: u32,
+    pub(crate) n0: u32,
+    pub(crate) classes: u32,
+    /// All weights.
+    pub(crate) weights: usize,
+    /// What a sample has on both sides of every layer.
+    pub(crate) units: usize,
+    /// The weights, and the units of all samples: the least that it moves.
+    pub(crate) numbers: usize,
+}
+
 impl State {
     /// All buffers of a network, for batches of one sample at first. The parameters are 0.
     pub(crate) fn new(on: &Launcher, network: &Network, rung: Rung) -> Result<Self> {
@@ -48,12 +61,7 @@ impl State {
         let last = network.layers();
         let layer = |l: usize| {
             let gradients = rung.holds(TensorName::Dw(l), last);
-            Layer::allocate::<GpuError>(
-                (network.sizes[l - 1], network.sizes[l]),
-                gradients,
-                |elements| zeros(stream, elements),
-                |elements| buffer(stream, elements),
-            )
+            Layer::allocate(stream, network.sizes[l - 1], network.sizes[l], gradients)
         };
         Ok(Self {
             rung,
@@ -61,7 +69,7 @@ impl State {
             partials: (1..=last).map(|_| buffer(stream, 1)).collect::<Result<_>>()?,
             loss: network.loss,
             batch: 0,
-            input: Input::new(on)?,
+            input: Resident::copying(on)?,
             p: buffer(stream, 1)?,
             losses: buffer(stream, 1)?,
             losses_from: 0,
@@ -84,7 +92,7 @@ impl State {
     /// large as it was: the next batch finds room, or fails in the same way.
     pub(crate) fn load(&mut self, batch: &Batch<'_>, plan: Option<&Plan>) -> Result<()> {
         let before = std::mem::take(&mut self.batch);
-        self.input.load(batch)?;
+        self.input.load(batch, None)?;
         self.fit(before, batch.len(), plan)
     }
 
@@ -107,11 +115,20 @@ impl State {
         Ok(())
     }
 
+    /// Makes room for a batch in what has a row for each sample: whole for what the rung writes, one
+    /// element for what it never does.
     fn make_room(&mut self, batch: usize) -> Result<()> {
         let last = self.layers.len();
-        make_room(&mut self.layers, self.rung, batch, |elements| buffer(&self.stream, elements))?;
-        let classes = self.layers[last - 1].outputs;
-        self.p = buffer(&self.stream, batch * classes)?;
+        for (layer, l) in self.layers.iter_mut().zip(1..) {
+            let elements = batch * layer.outputs;
+            let rows =
+                |name| buffer(&self.stream, if self.rung.holds(name, last) { elements } else { 1 });
+            layer.z = rows(TensorName::Z(l))?;
+            layer.a = rows(TensorName::A(l))?;
+            layer.da = rows(TensorName::Da(l))?;
+            layer.dz = rows(TensorName::Dz(l))?;
+        }
+        self.p = buffer(&self.stream, batch * self.layers[last - 1].outputs)?;
         self.room_for_losses(batch)?;
         self.capacity = batch;
         Ok(())
@@ -119,10 +136,7 @@ impl State {
 
     /// Makes room for the losses of this many samples.
     pub(crate) fn room_for_losses(&mut self, samples: usize) -> Result<()> {
-        if self.losses.len() < samples {
-            self.losses = buffer(&self.stream, samples)?;
-        }
-        Ok(())
+        grow(&self.stream, &mut self.losses, samples).map(|_| ())
     }
 
     /// Tells the device where everything is.
@@ -134,8 +148,41 @@ impl State {
             }
         }
         let at = |buffer: &Buffer| buffer.device_ptr(stream).0;
-        let words = table(&self.layers, &self.partials, plan, at);
+        let layers = self.layers.iter().zip(&self.partials).enumerate();
+        let records = layers.map(|(l, (layer, partial))| Record {
+            m: layer.inputs as u32,
+            n: layer.outputs as u32,
+            per: plan.map_or(0, |plan| plan.per[l] as u32),
+            w: at(&layer.w),
+            b: at(&layer.b),
+            z: at(&layer.z),
+            a: at(&layer.a),
+            da: at(&layer.da),
+            dz: at(&layer.dz),
+            dw: at(&layer.dw),
+            db: at(&layer.db),
+            partial: at(partial),
+        });
+        let words: Vec<u64> = records.flat_map(|record| record.words()).collect();
         Ok(stream.memcpy_htod(&words, &mut self.table)?)
+    }
+
+    /// What a launch over all layers is given. Fails where no batch is loaded.
+    pub(crate) fn all_layers(&self, operation: &'static str) -> Result<AllLayers> {
+        self.is_loaded(operation)?;
+        let Self { layers, batch, .. } = self;
+        let weights = layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
+        let units = layers.iter().map(|layer| layer.inputs + layer.outputs).sum();
+        Ok(AllLayers {
+            layers: layers.len() as u32,
+            loss: loss_code(self.loss),
+            batch: *batch as u32,
+            n0: layers[0].inputs as u32,
+            classes: layers[layers.len() - 1].outputs as u32,
+            weights,
+            units,
+            numbers: weights + batch * units,
+        })
     }
 
     /// The buffer of a tensor, which may have room for more than the loaded batch; none for the
@@ -153,15 +200,6 @@ impl State {
     pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
         if self.batch == 0 { Err(GpuError::NoBatch { operation }) } else { Ok(()) }
     }
-
-    /// Replaces all parameters.
-    pub(crate) fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
-            self.stream.memcpy_htod(given.w.data(), &mut layer.w)?;
-            self.stream.memcpy_htod(given.b.data(), &mut layer.b)?;
-        }
-        Ok(())
-    }
 }
 
 /// The loss as the kernels are told it.
@@ -171,24 +209,4 @@ pub(crate) const fn loss_code(loss: Loss) -> u32 {
         Loss::Bce => 1,
         Loss::SquaredError => 2,
     }
-}
-
-/// Makes room for a batch in what has a row for each sample: whole for what the rung writes, one
-/// element for what it never does. `buffer` allocates.
-pub(crate) fn make_room<B, E>(
-    layers: &mut [Layer<B>],
-    rung: Rung,
-    batch: usize,
-    buffer: impl Fn(usize) -> std::result::Result<B, E>,
-) -> std::result::Result<(), E> {
-    let last = layers.len();
-    for (layer, l) in layers.iter_mut().zip(1..) {
-        let elements = batch * layer.outputs;
-        let rows = |name| buffer(if rung.holds(name, last) { elements } else { 1 });
-        layer.z = rows(TensorName::Z(l))?;
-        layer.a = rows(TensorName::A(l))?;
-        layer.da = rows(TensorName::Da(l))?;
-        layer.dz = rows(TensorName::Dz(l))?;
-    }
-    Ok(())
 }

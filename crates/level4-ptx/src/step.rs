@@ -1,66 +1,56 @@
-//! What a rung launches for each phase of a training step. The second rung, and those that only have
-//! other products, launch an operation at a time, as `forward`, `backward` and `update` say; the
-//! others have all layers in one kernel.
+//! What a rung launches for the phases of a training step.
 
+use data::Batch;
 use gpu::Result;
+use tensor::Network;
 
-use crate::backward::backward;
-use crate::forward::forward;
-use crate::kernels::Kernels;
-use crate::one_launch::{BACKWARD, FORWARD, UPDATE};
+use crate::Plan;
 use crate::state::State;
-use crate::update::update;
 
-impl Kernels {
-    /// `z1 a1 … zL p`, and the loss of each sample.
-    pub(crate) fn forward(&mut self, state: &mut State) -> Result<()> {
-        match self {
-            Self::ThreadPerSample(on) => on.forward(state),
-            Self::Tiled(on) => forward(on, state),
-            Self::OneLaunch(on) => on.step(state, 0.0, FORWARD, "forward"),
-            Self::WholeEpoch(on) => on.step(state, 0.0, FORWARD, "forward"),
-        }
+/// Phases of a training step; added up for more than one. Kernels that run several of them take this number.
+pub(crate) type Phases = u32;
+
+pub(crate) const FORWARD: Phases = 1;
+pub(crate) const BACKWARD: Phases = 2;
+pub(crate) const UPDATE: Phases = 4;
+pub(crate) const STEP: Phases = FORWARD | BACKWARD | UPDATE;
+
+/// What phases are called that run together.
+pub(crate) const fn name(phases: Phases) -> &'static str {
+    match phases {
+        FORWARD => "forward",
+        BACKWARD => "backward",
+        UPDATE => "update",
+        _ => "step",
+    }
+}
+
+/// The loaded kernels of a rung, and how they are launched.
+pub(crate) trait Launches {
+    /// Runs phases of a training step on the loaded batch: as fused as the rung allows.
+    fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()>;
+
+    /// How batches of this size are cut, by rungs whose blocks wait for each other.
+    ///
+    /// # Errors
+    /// If the device has no room for all blocks at once.
+    fn plan(&mut self, _: &Network, _batch: usize) -> training::Result<Option<&Plan>> {
+        Ok(None)
     }
 
-    /// `dzL dwL dbL … dz1 dw1 db1`.
-    pub(crate) fn backward(&mut self, state: &mut State) -> Result<()> {
-        match self {
-            Self::ThreadPerSample(on) => on.backward(state),
-            Self::Tiled(on) => {
-                // `dw` has its size without a batch, too.
-                state.is_loaded("backward")?;
-                backward(on, state)
-            }
-            Self::OneLaunch(on) => on.step(state, 0.0, BACKWARD, "backward"),
-            Self::WholeEpoch(on) => on.step(state, 0.0, BACKWARD, "backward"),
-        }
+    /// The most batches of one launch.
+    fn at_once(&self) -> usize {
+        1
     }
 
-    /// The parameters after the step.
-    pub(crate) fn update(&mut self, state: &mut State, learning_rate: f32) -> Result<()> {
-        match self {
-            Self::ThreadPerSample(on) => update(&on.update, state, learning_rate),
-            Self::Tiled(on) => update(&on.update, state, learning_rate),
-            Self::OneLaunch(on) => on.step(state, learning_rate, UPDATE, "update"),
-            Self::WholeEpoch(on) => on.step(state, learning_rate, UPDATE, "update"),
-        }
-    }
-
-    /// All three, as fused as the rung allows.
-    pub(crate) fn step(&mut self, state: &mut State, learning_rate: f32) -> Result<()> {
-        match self {
-            Self::ThreadPerSample(on) => on.forward_backward(state)?,
-            Self::Tiled(on) => {
-                forward(on, state)?;
-                backward(on, state)?;
-            }
-            Self::OneLaunch(on) => {
-                return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "step");
-            }
-            Self::WholeEpoch(on) => {
-                return on.step(state, learning_rate, FORWARD | BACKWARD | UPDATE, "steps");
-            }
-        }
-        self.update(state, learning_rate)
+    /// A training step on each of these batches, in one launch. False, and nothing is done, if the rung or
+    /// the device can't do that.
+    fn steps(
+        &mut self,
+        _: &mut State,
+        _batches: &[Batch<'_>],
+        _learning_rate: f32,
+    ) -> Result<bool> {
+        Ok(false)
     }
 }

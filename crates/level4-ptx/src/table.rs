@@ -1,8 +1,4 @@
-//! The table of layers: how a kernel that takes any number of layers is told of them.
-
-use gpu::Layer;
-
-use crate::Plan;
+//! A record of the table of layers, by which a kernel takes a network of any number of them.
 
 /// What the kernels know of one layer: sizes, and the addresses of its tensors on the device. In
 /// device memory a record is 88 bytes, laid out as the comment at the top of
@@ -57,29 +53,4 @@ impl Record {
             self.partial,
         ]
     }
-}
-
-/// The records of all layers, one after the other. `plan` says how the batch is cut, where it is cut;
-/// `at` gives the address of a buffer.
-pub(crate) fn table<B>(
-    layers: &[Layer<B>],
-    partials: &[B],
-    plan: Option<&Plan>,
-    at: impl Fn(&B) -> u64,
-) -> Vec<u64> {
-    let records = layers.iter().zip(partials).enumerate().map(|(l, (layer, partial))| Record {
-        m: layer.inputs as u32,
-        n: layer.outputs as u32,
-        per: plan.map_or(0, |plan| plan.per[l] as u32),
-        w: at(&layer.w),
-        b: at(&layer.b),
-        z: at(&layer.z),
-        a: at(&layer.a),
-        da: at(&layer.da),
-        dz: at(&layer.dz),
-        dw: at(&layer.dw),
-        db: at(&layer.db),
-        partial: at(partial),
-    });
-    records.flat_map(|record| record.words()).collect()
 }

@@ -1,72 +1,90 @@
 //! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation; and of those
-//! that take the place of its products in `ptx/tensor_cores.ptx`, `ptx/bf16.ptx`,
-//! `ptx/three_tf32.ptx` and `ptx/register_tiles.ptx`.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+//! that take the place of its products on `register-tiles`, `tensor-cores`, `bf16` and `three-tf32`.
 
-use cudarc::driver::{CudaFunction, LaunchConfig, PushKernelArg};
-use gpu::{Buffer, Launcher, Result, View, Work, size};
+use cudarc::driver::LaunchConfig;
+use gpu::{Buffer, Function, Launcher, Layer, Read, Result, View, Write, launch};
 use tensor::Loss;
 
-use crate::Rung;
-use crate::kernels::{Update, grid};
-use crate::state::loss_code;
+use crate::backward::backward;
+use crate::forward::forward;
+use crate::kernels::{Loader, Update, grid};
+use crate::state::{State, loss_code};
+use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
+use crate::update::update;
 
-/// Threads of a block.
-const THREADS: usize = 256;
-/// Units that a block of `sum_batch` computes.
-const UNITS: usize = 32;
-
-/// How much a block of each product computes.
+/// How much a block of each product computes: so many columns and rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiles {
     /// Threads of a block.
-    pub(crate) threads: usize,
+    threads: u32,
     /// Of `forward_layer`: units, samples.
-    pub(crate) forward: (usize, usize),
+    forward: (u32, u32),
     /// Of `gradient`: inputs, units.
-    pub(crate) gradient: (usize, usize),
+    gradient: (u32, u32),
     /// Of `backward_layer`: inputs, samples.
-    pub(crate) backward: (usize, usize),
+    backward: (u32, u32),
 }
 
 impl Tiles {
-    pub(crate) const fn of(rung: Rung) -> Self {
-        let (threads, side, inputs) = match rung {
-            Rung::RegisterTiles => (64, 64, 64),
-            Rung::TensorCores | Rung::Bf16 | Rung::ThreeTf32 => (THREADS, 32, 64),
-            _ => (THREADS, 32, 32),
-        };
-        let [forward, gradient, backward] = [(side, side), (64, side), (inputs, side)];
-        Self { threads, forward, gradient, backward }
+    /// Blocks of this many threads that compute `side` units or samples by this many `inputs`.
+    pub(crate) const fn new(threads: u32, side: u32, inputs: u32) -> Self {
+        Self { threads, forward: (side, side), gradient: (64, side), backward: (inputs, side) }
     }
 
     /// The grid of a product with this many columns and rows.
-    fn grid(self, columns: usize, rows: usize, of_a_block: (usize, usize)) -> LaunchConfig {
-        grid((columns.div_ceil(of_a_block.0), rows.div_ceil(of_a_block.1)), self.threads)
+    const fn grid(self, columns: u32, rows: u32, of_a_block: (u32, u32)) -> LaunchConfig {
+        grid(columns.div_ceil(of_a_block.0), rows.div_ceil(of_a_block.1), self.threads)
     }
 }
 
-/// The kernels of the second rung, and of those that have other products.
+/// The kernels of the second rung, and of those that have other products. Their last numbers are `B`, `m` and
+/// `n`, or of them those that there are.
 pub(crate) struct Tiled {
-    pub(crate) forward_layer: CudaFunction,
-    pub(crate) output: CudaFunction,
-    pub(crate) gradient: CudaFunction,
-    pub(crate) sum_batch: CudaFunction,
-    pub(crate) backward_layer: CudaFunction,
-    pub(crate) update: Update,
-    pub(crate) tiles: Tiles,
-    pub(crate) on: Launcher,
+    launcher: Launcher,
+    tiles: Tiles,
+    forward_layer: Function<ForwardLayer>,
+    output: Function<Output>,
+    gradient: Function<(Read, Read, Write, u32, u32, u32)>,
+    sum_batch: Function<(Read, Write, u32, u32)>,
+    backward_layer: Function<BackwardLayer>,
+    update: Update,
 }
+
+/// `a_prev`, `w`, `b`, `out`; and whether it is relu's.
+type ForwardLayer = (Read, Read, Read, Write, u32, u32, u32, u32);
+/// `z`, `y`, `p`, `dz`, `losses`; and which loss it is.
+type Output = (Read, Read, Write, Write, Write, u32, u32, u32);
+/// `dz`, `w`, `a_prev`, `dz_prev`.
+type BackwardLayer = (Read, Read, Read, Write, u32, u32, u32);
 
 /// The shape of a layer in a launch: `B` samples, `m` inputs, `n` units.
 #[derive(Clone, Copy)]
 pub(crate) struct LayerShape {
-    pub(crate) batch: usize,
-    pub(crate) m: usize,
-    pub(crate) n: usize,
+    batch: u32,
+    m: u32,
+    n: u32,
+}
+
+impl LayerShape {
+    pub(crate) const fn new(batch: usize, layer: &Layer) -> Self {
+        Self { batch: batch as u32, m: layer.inputs as u32, n: layer.outputs as u32 }
+    }
 }
 
 impl Tiled {
+    pub(crate) fn load(from: &Loader<'_>, tiles: Tiles) -> Result<Box<dyn Launches>> {
+        Ok(Box::new(Self {
+            launcher: from.launcher.clone(),
+            tiles,
+            forward_layer: from.own("forward_layer")?,
+            gradient: from.own("gradient")?,
+            backward_layer: from.own("backward_layer")?,
+            output: from.rest("output")?,
+            sum_batch: from.rest("sum_batch")?,
+            update: Update::load(from, 4)?,
+        }))
+    }
+
     /// `out = a_prev · wᵀ + b`, or relu of that: the kernel `forward_layer`.
     pub(crate) fn matmul_a_bt_add_bias(
         &self,
@@ -74,52 +92,27 @@ impl Tiled {
         w: &Buffer,
         b: &Buffer,
         out: &mut Buffer,
-        shape: LayerShape,
+        LayerShape { batch, m, n }: LayerShape,
         relu: bool,
     ) -> Result<()> {
-        let LayerShape { batch, m, n } = shape;
-        let buffers = [
-            ("a_prev", a_prev.len(), size([batch, m])),
-            ("w", w.len(), size([n, m])),
-            ("b", b.len(), size([n])),
-            ("out", out.len(), size([batch, n])),
-        ];
-        let work = Work::new("forward_layer", &buffers, size([2, batch, n, m]))?;
-        let (samples, inputs, units, relu) = (batch as u32, m as u32, n as u32, u32::from(relu));
-        let mut launch = self.on.stream.launch_builder(&self.forward_layer);
-        launch.arg(a_prev).arg(w).arg(b).arg(out);
-        launch.arg(&samples).arg(&inputs).arg(&units).arg(&relu);
-        let shape = self.tiles.grid(n, batch, self.tiles.forward);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
+        let relu = u32::from(relu);
+        launch!(self.forward_layer, self.tiles.grid(n, batch, self.tiles.forward),
+            flops[2 * batch * n * m], read a_prev[batch * m], read w[n * m], read b[n],
+            write out[batch * n], batch, m, n, relu)
     }
 
-    /// `p`, the loss of each sample, and `dz = (p − y) / B`.
+    /// `p`, the loss of each sample, and `dz = (p − y) / B`. A warp for each sample, four of them in a block.
     pub(crate) fn output(
         &self,
         (z, y): (&Buffer, &View<'_>),
         (p, dz, losses): (&mut Buffer, &mut Buffer, &mut Buffer),
-        batch: usize,
-        n: usize,
+        LayerShape { batch, n, .. }: LayerShape,
         loss: Loss,
     ) -> Result<()> {
-        let elements = size([batch, n]);
-        let buffers = [
-            ("z", z.len(), elements),
-            ("y", y.len(), elements),
-            ("p", p.len(), elements),
-            ("dz", dz.len(), elements),
-            ("losses", losses.len(), size([batch])),
-        ];
-        let work = Work::new("output", &buffers, size([6, batch, n]))?;
-        let (samples, classes, loss) = (batch as u32, n as u32, loss_code(loss));
-        let mut launch = self.on.stream.launch_builder(&self.output);
-        launch.arg(z).arg(y).arg(p).arg(dz).arg(losses);
-        launch.arg(&samples).arg(&classes).arg(&loss);
-        // A warp for each sample, four of them in a block.
-        let shape = grid((batch.div_ceil(4), 1), 4 * 32);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
+        let loss = loss_code(loss);
+        launch!(self.output, grid(batch.div_ceil(4), 1, 4 * 32), flops[6 * batch * n],
+            read z[batch * n], read y[batch * n], write p[batch * n], write dz[batch * n],
+            write losses[batch], batch, n, loss)
     }
 
     /// `dw = dzᵀ · a_prev`: the kernel `gradient`.
@@ -128,39 +121,21 @@ impl Tiled {
         dz: &Buffer,
         a_prev: &View<'_>,
         dw: &mut Buffer,
-        shape: LayerShape,
+        LayerShape { batch, m, n }: LayerShape,
     ) -> Result<()> {
-        let LayerShape { batch, m, n } = shape;
-        let buffers = [
-            ("dz", dz.len(), size([batch, n])),
-            ("a_prev", a_prev.len(), size([batch, m])),
-            ("dw", dw.len(), size([n, m])),
-        ];
-        let work = Work::new("gradient", &buffers, size([2, batch, n, m]))?;
-        let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
-        let mut launch = self.on.stream.launch_builder(&self.gradient);
-        launch.arg(dz).arg(a_prev).arg(dw).arg(&samples).arg(&inputs).arg(&units);
-        let shape = self.tiles.grid(m, n, self.tiles.gradient);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
+        launch!(self.gradient, self.tiles.grid(m, n, self.tiles.gradient), flops[2 * batch * n * m],
+            read dz[batch * n], read a_prev[batch * m], write dw[n * m], batch, m, n)
     }
 
-    /// `db = Σ_batch dz`.
+    /// `db = Σ_batch dz`. A block has 32 units.
     pub(crate) fn sum_batch(
         &self,
         dz: &Buffer,
         db: &mut Buffer,
-        batch: usize,
-        n: usize,
+        LayerShape { batch, n, .. }: LayerShape,
     ) -> Result<()> {
-        let buffers = [("dz", dz.len(), size([batch, n])), ("db", db.len(), size([n]))];
-        let work = Work::new("sum_batch", &buffers, size([batch, n]))?;
-        let (samples, units) = (batch as u32, n as u32);
-        let mut launch = self.on.stream.launch_builder(&self.sum_batch);
-        launch.arg(dz).arg(db).arg(&samples).arg(&units);
-        let shape = grid((n.div_ceil(UNITS), 1), THREADS);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
+        launch!(self.sum_batch, grid(n.div_ceil(32), 1, 256), flops[batch * n],
+            read dz[batch * n], write db[n], batch, n)
     }
 
     /// `dz_prev = dz · w` where `a_prev` is positive, 0 elsewhere: the kernel `backward_layer`.
@@ -170,22 +145,27 @@ impl Tiled {
         w: &Buffer,
         a_prev: &Buffer,
         dz_prev: &mut Buffer,
-        shape: LayerShape,
+        LayerShape { batch, m, n }: LayerShape,
     ) -> Result<()> {
-        let LayerShape { batch, m, n } = shape;
-        let buffers = [
-            ("dz", dz.len(), size([batch, n])),
-            ("w", w.len(), size([n, m])),
-            ("a_prev", a_prev.len(), size([batch, m])),
-            ("dz_prev", dz_prev.len(), size([batch, m])),
-        ];
-        let work = Work::new("backward_layer", &buffers, size([2, batch, n, m]))?;
-        let (samples, inputs, units) = (batch as u32, m as u32, n as u32);
-        let mut launch = self.on.stream.launch_builder(&self.backward_layer);
-        launch.arg(dz).arg(w).arg(a_prev).arg(dz_prev);
-        launch.arg(&samples).arg(&inputs).arg(&units);
-        let shape = self.tiles.grid(m, batch, self.tiles.backward);
-        // SAFETY: these are the kernel's parameters, and it stays within the shapes just checked.
-        unsafe { self.on.launch(launch, shape, work) }
+        launch!(self.backward_layer, self.tiles.grid(m, batch, self.tiles.backward),
+            flops[2 * batch * n * m], read dz[batch * n], read w[n * m], read a_prev[batch * m],
+            write dz_prev[batch * m], batch, m, n)
+    }
+}
+
+impl Launches for Tiled {
+    fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()> {
+        if phases & FORWARD != 0 {
+            forward(self, state)?;
+        }
+        if phases & BACKWARD != 0 {
+            // `dw` has its size without a batch, too.
+            state.is_loaded("backward")?;
+            backward(self, state)?;
+        }
+        if phases & UPDATE != 0 {
+            update(&self.update, state, learning_rate)?;
+        }
+        Ok(())
     }
 }

@@ -1,113 +1,120 @@
-//! Many training steps in the one launch of `ptx/whole_epoch.ptx`.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+//! The fifth rung: many training steps in the one launch of `ptx/whole_epoch.ptx`.
 
-use cudarc::driver::{CudaSlice, PushKernelArg};
+use cudarc::driver::CudaSlice;
 use data::Batch;
-use gpu::{Result, Work, size};
+use gpu::transfer::{Found, Transfer};
+use gpu::{Read, Result, Write, launch};
+use tensor::Network;
+use training::Error;
 
 use crate::cooperative::{Cooperative, shape};
-use crate::input::Found;
-use crate::one_launch::{BACKWARD, FORWARD, UPDATE};
-use crate::state::{State, loss_code};
+use crate::kernels::Loader;
+use crate::state::{AllLayers, State};
+use crate::step::{self, BACKWARD, FORWARD, Launches, Phases, STEP};
+use crate::{Plan, Record};
+
+/// The parameters of `steps`: the table, how many layers, the loss, `x`, `y`, `p`, the losses, the order of the
+/// rows, how many samples, those of a batch, the learning rate, the phases, where the rows of a batch are on
+/// chip, and the barrier.
+type Steps = (Read, u32, u32, Read, Read, Write, Write, Read, u32, u32, f32, Phases, u32, Write);
 
 /// The kernel of this rung.
 pub(crate) struct WholeEpoch {
-    pub(crate) together: Cooperative,
+    together: Cooperative<Steps>,
     /// Which row of the training set each sample of a launch is.
     order: CudaSlice<u32>,
+    /// Batches of a launch, at most.
+    at_once: usize,
 }
 
 impl WholeEpoch {
-    pub(crate) fn new(together: Cooperative) -> Result<Self> {
-        Ok(Self { order: together.on.stream.alloc_zeros(1)?, together })
+    pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
+        let order = from.launcher.stream.alloc_zeros(1)?;
+        // Between launches somebody may ask to stop: on hardware after milliseconds.
+        let at_once = if from.gpu.is_emulated() { 64 } else { 1024 };
+        let together = Cooperative::load(from, "steps", Plan::of_an_epoch)?;
+        Ok(Box::new(Self { together, order, at_once }))
     }
 
-    /// Runs some phases of a training step on the loaded batch.
-    pub(crate) fn step(
-        &mut self,
-        state: &mut State,
-        learning_rate: f32,
-        phases: u32,
-        operation: &'static str,
-    ) -> Result<()> {
-        self.launch(state, &[], learning_rate, phases, operation)?;
-        Ok(())
-    }
-
-    /// A training step on each of these batches, of which only the last may be smaller than the others
-    /// and than [`State::expect`] was told. False, and nothing is done, where the device does not have
-    /// them.
-    pub(crate) fn steps(
+    /// Runs phases on these batches, of which only the last may be smaller than the others and than
+    /// [`State::expect`] was told; without any, on the loaded one. False, and nothing is done, where the
+    /// device does not have them.
+    fn run(
         &mut self,
         state: &mut State,
         batches: &[Batch<'_>],
+        phases: Phases,
         learning_rate: f32,
     ) -> Result<bool> {
-        let samples = batches.iter().map(Batch::len).sum();
-        state.room_for_losses(samples)?;
-        self.launch(state, batches, learning_rate, FORWARD | BACKWARD | UPDATE, "steps")
-    }
-
-    /// Runs phases on these batches; without any, on the loaded one.
-    fn launch(
-        &mut self,
-        state: &mut State,
-        batches: &[Batch<'_>],
-        learning_rate: f32,
-        phases: u32,
-        operation: &'static str,
-    ) -> Result<bool> {
-        let batch = state.batch;
-        state.is_loaded(operation)?;
+        let name = if phases == STEP { "steps" } else { step::name(phases) };
+        let AllLayers { layers, loss, batch, n0, classes, weights, units, .. } =
+            state.all_layers(name)?;
+        let plan = self.together.planned(state.batch, name)?;
+        let State { input, table, p, losses, .. } = state;
         let found = if batches.is_empty() {
-            let (x, y) = (state.input.x(), state.input.y());
-            Some(Found { x, y, rows: batch, order: None })
+            Some(Found { x: input.x(), y: input.y(), rows: batch as usize, order: None })
         } else {
-            state.input.find(batches)
+            input.find(batches)
         };
         let Some(Found { x, y, rows, order }) = found else { return Ok(false) };
-        let samples = if batches.is_empty() { batch } else { batches.iter().map(Batch::len).sum() };
-
-        let (n0, classes) = (state.layers[0].inputs, state.layers[state.layers.len() - 1].outputs);
-        let buffers = [
-            ("x", x.len(), size([rows, n0])),
-            ("y", y.len(), size([rows, classes])),
-            ("p", state.p.len(), size([batch, classes])),
-            ("losses", state.losses.len(), size([samples])),
-        ];
-        let checked = Work::new(operation, &buffers, size([0]))?;
-        let weights: usize = state.layers.iter().map(|l| l.inputs * l.outputs).sum();
-        let numbers: usize = state.layers.iter().map(|l| l.inputs + l.outputs).sum();
-        // A product forward and two backward, less the gradient of `x`; each weight comes and goes once.
-        let flops = 2 * (phases & FORWARD) as usize + 2 * (phases & BACKWARD) as usize;
-        let bytes = size_of::<f32>() * (2 * weights + samples * numbers);
-        let work = Work { bytes, flops: flops * weights * samples, ..checked };
-
-        let stream = &self.together.on.stream;
         if let Some(order) = &order {
+            let stream = &self.together.on.launcher.stream;
             if self.order.len() < order.len() {
                 self.order = stream.alloc_zeros(order.len())?;
             }
             stream.memcpy_htod(order, &mut self.order.slice_mut(..order.len()))?;
         }
-        let plan = self.together.planned(batch, operation)?;
-        let (layers, loss) = (state.layers.len() as u32, loss_code(state.loss));
-        let (count, most) = (samples as u32, batch as u32);
-        // Behind everything else on chip: where the rows of a batch lie.
-        let rows_at = (plan.shared - size_of::<u32>() * batch) as u32;
-        let in_order = 0_u64;
-        let mut launch = stream.launch_builder(&self.together.kernel);
-        launch.arg(&state.table).arg(&layers).arg(&loss);
-        launch.arg(&x).arg(&y).arg(&mut state.p).arg(&mut state.losses);
-        match order {
-            Some(_) => launch.arg(&self.order),
-            None => launch.arg(&in_order),
+        let samples = match batches {
+            [] => batch,
+            _ => batches.iter().map(Batch::len).sum::<usize>() as u32,
         };
-        launch.arg(&count).arg(&most).arg(&learning_rate).arg(&phases);
-        launch.arg(&rows_at).arg(&mut self.together.barrier);
-        // SAFETY: these are the kernel's parameters; the table says what the layers are, and was
-        // written for this plan; `order` names rows that `x` and `y` have.
-        unsafe { self.together.on.launch_cooperative(launch, shape(&plan), work) }?;
+        // A product forward and two backward, less the gradient of `x`; each weight comes and goes once.
+        let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
+        let numbers = 2 * weights + samples as usize * units;
+        // Behind everything else on chip: where the rows of a batch lie.
+        let rows_at = plan.shared as u32 - 4 * batch;
+        // Without an order, the rows are the samples.
+        let order = order.is_some().then_some(&self.order);
+        let (x, y, on) = (&x, &y, self.together.on.called(name));
+        let barrier = &mut self.together.barrier;
+        launch!(cooperative on.kernel, shape(&plan), flops[flops * weights * samples] bytes[4 * numbers],
+            read table[layers * (Record::WORDS)], layers, loss, read x[rows * n0],
+            read y[rows * classes], write p[batch * classes], write losses[samples],
+            read order[samples], samples, batch, learning_rate, phases, rows_at, update barrier[1])?;
         Ok(true)
+    }
+}
+
+impl Launches for WholeEpoch {
+    fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()> {
+        self.run(state, &[], phases, learning_rate).map(|_| ())
+    }
+
+    /// The weights of hidden layers have to fit on chip, in blocks that are all there at once.
+    fn plan(&mut self, network: &Network, batch: usize) -> training::Result<Option<&Plan>> {
+        self.together.plan(network, batch).map(Some).ok_or_else(|| {
+            let hidden = network.layers() - 1;
+            let weights: usize =
+                network.sizes.windows(2).take(hidden).map(|n| n[0] * n[1]).sum();
+            Error::Usage(format!(
+                "{network}, batches of {batch}: the device can't keep {} kB of hidden weights on chip, in \
+                 blocks that are all there at once: choose --kernels one-launch",
+                (weights * size_of::<f32>()).div_ceil(1000)
+            ))
+        })
+    }
+
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    fn steps(
+        &mut self,
+        state: &mut State,
+        batches: &[Batch<'_>],
+        learning_rate: f32,
+    ) -> Result<bool> {
+        state.room_for_losses(batches.iter().map(Batch::len).sum())?;
+        self.run(state, batches, STEP, learning_rate)
     }
 }

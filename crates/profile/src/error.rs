@@ -32,3 +32,9 @@ pub enum ProfileError {
     #[error("can't draw the roofline: {0}")]
     Drawing(String),
 }
+
+impl From<ProfileError> for training::Error {
+    fn from(error: ProfileError) -> Self {
+        Self::level(error)
+    }
+}

@@ -1,9 +1,11 @@
 //! The operations, each a launch of a kernel, or of two.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaView, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaSlice, CudaView, LaunchConfig};
+use gpu::launch;
+use gpu::launch::{line, matrix};
+use gpu::{Read, Write};
 
 use super::{Cuda, Elements, SHARED};
 use crate::function::{Binary, Unary};
@@ -27,31 +29,6 @@ struct Flat {
 impl Flat {
     fn view(&self) -> CudaView<'_, f32> {
         self.buffer.slice(self.offset..self.offset + self.len)
-    }
-}
-
-/// Threads of a block where the shape of the elements does not matter.
-const THREADS: usize = 256;
-
-/// A thread for each of this many elements.
-fn line(elements: usize) -> LaunchConfig {
-    // A grid of 2³² − 1 blocks is more than any device takes, so the driver refuses it.
-    let blocks = u32::try_from(elements.div_ceil(THREADS)).unwrap_or(u32::MAX);
-    LaunchConfig {
-        grid_dim: (blocks, 1, 1),
-        block_dim: (THREADS as u32, 1, 1),
-        shared_mem_bytes: 0,
-    }
-}
-
-/// A thread for each element of a matrix: x along a row.
-fn matrix(rows: usize, columns: usize) -> LaunchConfig {
-    let blocks =
-        |count: usize, side: usize| u32::try_from(count.div_ceil(side)).unwrap_or(u32::MAX);
-    LaunchConfig {
-        grid_dim: (blocks(columns, 32), blocks(rows, 8), 1),
-        block_dim: (32, 8, 1),
-        shared_mem_bytes: 0,
     }
 }
 
@@ -108,6 +85,9 @@ pub(crate) fn to_vec(x: View<'_>) -> Result<Vec<f32>> {
     Ok(copied)
 }
 
+/// The parameters of `copy_strided`: the elements, their copy, lengths and strides.
+type CopyStrided = (Read, Write, usize, usize, usize, usize, usize, usize, usize, usize);
+
 /// The same elements, one after the other.
 pub(crate) fn copy(x: View<'_>) -> Result<Elements> {
     let (cuda, elements) = (x.cuda(), x.layout.len());
@@ -122,12 +102,12 @@ pub(crate) fn copy(x: View<'_>) -> Result<Elements> {
         return Err(ErrorKind::Device { operation, device, reason }.into());
     };
     if elements > 0 {
-        let from = x.elements.buffer.slice(x.layout.offset..);
-        let mut launch = cuda.launch("copy_strided")?;
-        launch.arg(&from).arg(&mut y).arg(&n0).arg(&n1).arg(&n2).arg(&n3);
-        launch.arg(&s0).arg(&s1).arg(&s2).arg(&s3);
-        // SAFETY: a layout stays within its buffer, and `y` has room for all of its elements.
-        unsafe { cuda.run("copy_strided", launch, line(elements)) }?;
+        let reach = 1 + (n0 - 1) * s0 + (n1 - 1) * s1 + (n2 - 1) * s2 + (n3 - 1) * s3;
+        let (from, to) = (&x.elements.buffer.slice(x.layout.offset..), &mut y);
+        let on = cuda.kernel::<CopyStrided>("copy_strided")?;
+        let copied = launch!(on.function, line(elements), flops[0], read from[reach],
+            write to[elements], n0, n1, n2, n3, s0, s1, s2, s3);
+        cuda.launched("copy_strided", copied)?;
     }
     Ok(cuda.holding(y))
 }
@@ -151,15 +131,18 @@ pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
     };
     let (cuda, x) = (x.cuda(), x.flat()?);
     let mut y = cuda.room(x.len)?;
-    let from = x.view();
-    let mut launch = cuda.launch(kernel)?;
-    launch.arg(&from).arg(&mut y);
-    if !SHARED.contains(&kernel) {
-        launch.arg(&number);
-    }
-    launch.arg(&x.len);
-    // SAFETY: both buffers hold this many elements; a kernel of this crate takes a number besides.
-    unsafe { cuda.run(kernel, launch, line(x.len)) }?;
+    let (from, to, elements) = (&x.view(), &mut y, x.len);
+    let mapped = if SHARED.contains(&kernel) {
+        let on = cuda.kernel::<(Read, Write, usize)>(kernel)?;
+        launch!(on.function, line(elements), flops[elements],
+            read from[elements], write to[elements], elements)
+    } else {
+        // A kernel of this crate takes a number besides.
+        let on = cuda.kernel::<(Read, Write, f32, usize)>(kernel)?;
+        launch!(on.function, line(elements), flops[elements],
+            read from[elements], write to[elements], number, elements)
+    };
+    cuda.launched(kernel, mapped)?;
     Ok(cuda.holding(y))
 }
 
@@ -171,11 +154,11 @@ pub(crate) fn zip(function: Binary, a: View<'_>, b: View<'_>) -> Result<Elements
     };
     let (cuda, a, b) = (a.cuda(), a.flat()?, b.flat()?);
     let mut y = cuda.room(a.len)?;
-    let (left, right) = (a.view(), b.view());
-    let mut launch = cuda.launch(kernel)?;
-    launch.arg(&left).arg(&right).arg(&mut y).arg(&a.len);
-    // SAFETY: all three buffers hold this many elements.
-    unsafe { cuda.run(kernel, launch, line(a.len)) }?;
+    let (left, right, to, elements) = (&a.view(), &b.view(), &mut y, a.len);
+    let on = cuda.kernel::<(Read, Read, Write, usize)>(kernel)?;
+    let zipped = launch!(on.function, line(elements), flops[elements],
+        read left[elements], read right[elements], write to[elements], elements);
+    cuda.launched(kernel, zipped)?;
     Ok(cuda.holding(y))
 }
 
@@ -198,13 +181,14 @@ pub(crate) fn matmul(a: View<'_>, b: View<'_>) -> Result<Elements> {
     let cuda = a.cuda();
     let a = View { layout: a_layout, ..a }.flat()?;
     let b = View { layout: b_layout, ..b }.flat()?;
-    let mut c = cuda.room(m * n)?;
-    let (left, right) = (a.view(), b.view());
-    let mut launch = cuda.launch(kernel)?;
-    launch.arg(&left).arg(&right).arg(&mut c).arg(&m).arg(&n).arg(&k);
-    // SAFETY: the factors hold m·k and k·n elements, whichever way they lie, and `c` m·n.
-    unsafe { cuda.run(kernel, launch, matrix(m, n)) }?;
-    Ok(cuda.holding(c))
+    let mut product = cuda.room(m * n)?;
+    let (a, b, c) = (&a.view(), &b.view(), &mut product);
+    let on = cuda.kernel::<(Read, Read, Write, usize, usize, usize)>(kernel)?;
+    // The factors hold m·k and k·n elements, whichever way they lie.
+    let multiplied = launch!(on.function, matrix(m, n), flops[2 * m * n * k],
+        read a[m * k], read b[k * n], write c[m * n], m, n, k);
+    cuda.launched(kernel, multiplied)?;
+    Ok(cuda.holding(product))
 }
 // ANCHOR_END: matmul
 
@@ -231,11 +215,11 @@ pub(crate) fn sum(x: View<'_>, axes: &[usize]) -> Result<Elements> {
         let (x, batch) = (x.flat()?, x.layout.shape[0]);
         let n = x.len / batch.max(1);
         let mut sums = cuda.zeros(n)?;
-        let from = x.view();
-        let mut launch = cuda.launch("sum_batch")?;
-        launch.arg(&from).arg(&mut sums).arg(&batch).arg(&n);
-        // SAFETY: `x` holds batch·n elements, and `sums` n.
-        unsafe { cuda.run("sum_batch", launch, line(n)) }?;
+        let (from, to) = (&x.view(), &mut sums);
+        let on = cuda.kernel::<(Read, Write, usize, usize)>("sum_batch")?;
+        let summed = launch!(on.function, line(n), flops[batch * n],
+            read from[batch * n], write to[n], batch, n);
+        cuda.launched("sum_batch", summed)?;
         return Ok(cuda.holding(sums));
     }
     let (layout, rows, columns) = axes_last(x.layout, axes);
@@ -251,13 +235,16 @@ pub(crate) fn max(x: View<'_>, axis: usize) -> Result<Elements> {
 fn by_rows(kernel: &'static str, x: View<'_>, rows: usize, columns: usize) -> Result<Elements> {
     let (cuda, x) = (x.cuda(), x.flat()?);
     let mut y = cuda.room(rows)?;
-    let from = x.view();
-    let mut launch = cuda.launch(kernel)?;
-    launch.arg(&from).arg(&mut y).arg(&columns);
-    // SAFETY: there is a block for each row, `x` holds rows·columns elements, and `y` rows.
-    unsafe { cuda.run(kernel, launch, warps(rows)) }?;
+    let (from, to) = (&x.view(), &mut y);
+    let on = cuda.kernel::<(Read, Write, usize)>(kernel)?;
+    let reduced = launch!(on.function, warps(rows), flops[rows * columns],
+        read from[rows * columns], write to[rows], columns);
+    cuda.launched(kernel, reduced)?;
     Ok(cuda.holding(y))
 }
+
+/// The parameters of `place`: a part, the whole, and where the part belongs.
+type Place = (Read, Write, usize, usize, usize, usize, usize);
 
 /// Zeros of a shape, with each part copied to where it begins along an axis. All parts are on the
 /// first one's device.
@@ -272,12 +259,12 @@ pub(crate) fn assemble(
     let mut whole = cuda.zeros(outer * length * inner)?;
     for &(start, part) in parts {
         let (along, part) = (part.layout.shape[axis], part.flat()?);
-        let from = part.view();
-        let mut launch = cuda.launch("place")?;
-        launch.arg(&from).arg(&mut whole).arg(&outer).arg(&along).arg(&inner);
-        launch.arg(&start).arg(&length);
-        // SAFETY: the part holds outer·along·inner elements, and ends before the axis does.
-        unsafe { cuda.run("place", launch, line(part.len)) }?;
+        let (from, to) = (&part.view(), &mut whole);
+        let on = cuda.kernel::<Place>("place")?;
+        // The part ends before the axis does.
+        let placed = launch!(on.function, line(part.len), flops[0], read from[outer * along * inner],
+            write to[outer * length * inner], outer, along, inner, start, length);
+        cuda.launched("place", placed)?;
     }
     Ok(cuda.holding(whole))
 }
@@ -297,12 +284,12 @@ pub(crate) fn rows(x: View<'_>, rows: &[usize]) -> Result<Elements> {
     let n: usize = x.layout.shape[1..].iter().product();
     let (x, numbers) = (x.flat()?, numbers(cuda, rows)?);
     let mut gathered = cuda.room(count * n)?;
-    let from = x.view();
-    let mut launch = cuda.launch("gather_rows")?;
-    launch.arg(&from).arg(&numbers).arg(&mut gathered).arg(&count).arg(&n);
-    // SAFETY: every number is that of a row of `x`, and `gathered` holds as many rows as there are
-    // numbers.
-    unsafe { cuda.run("gather_rows", launch, matrix(count, n)) }?;
+    let (from, rows, to, held) = (&x.view(), &numbers, &mut gathered, x.len);
+    let on = cuda.kernel::<(Read, Read, Write, usize, usize)>("gather_rows")?;
+    // Every number is that of a row of `x`.
+    let done = launch!(on.function, matrix(count, n), flops[0],
+        read from[held], read rows[count], write to[count * n], count, n);
+    cuda.launched("gather_rows", done)?;
     Ok(cuda.holding(gathered))
 }
 
@@ -311,13 +298,14 @@ pub(crate) fn add_rows(x: View<'_>, rows: &[usize], shape: &[usize]) -> Result<E
     let (cuda, count) = (x.cuda(), rows.len());
     let n: usize = shape[1..].iter().product();
     let (x, numbers) = (x.flat()?, numbers(cuda, rows)?);
-    let mut whole = cuda.zeros(shape.iter().product())?;
-    let from = x.view();
-    let mut launch = cuda.launch("add_rows")?;
-    launch.arg(&from).arg(&numbers).arg(&mut whole).arg(&count).arg(&n);
-    // SAFETY: every number is that of a row of `whole`, and `x` holds as many rows as there are
-    // numbers.
-    unsafe { cuda.run("add_rows", launch, line(n)) }?;
+    let all = shape.iter().product();
+    let mut whole = cuda.zeros(all)?;
+    let (from, rows, to) = (&x.view(), &numbers, &mut whole);
+    let on = cuda.kernel::<(Read, Read, Write, usize, usize)>("add_rows")?;
+    // Every number is that of a row of `whole`.
+    let added = launch!(on.function, line(n), flops[count * n],
+        read from[count * n], read rows[count], update to[all], count, n);
+    cuda.launched("add_rows", added)?;
     Ok(cuda.holding(whole))
 }
 
@@ -331,9 +319,9 @@ pub(crate) fn add_scaled(x: &mut Elements, factor: f32, y: View<'_>) -> Result<(
         x.buffer = Arc::new(own);
     }
     let Some(own) = Arc::get_mut(&mut x.buffer) else { return Ok(()) };
-    let (learning_rate, gradient) = (-factor, y.view());
-    let mut launch = cuda.launch("update")?;
-    launch.arg(own).arg(&gradient).arg(&learning_rate).arg(&y.len);
-    // SAFETY: both hold this many elements.
-    unsafe { cuda.run("update", launch, line(y.len)) }
+    let (learning_rate, gradient, elements) = (-factor, &y.view(), y.len);
+    let on = cuda.kernel::<(Write, Read, f32, usize)>("update")?;
+    let updated = launch!(on.function, line(elements), flops[2 * elements],
+        update own[elements], read gradient[elements], learning_rate, elements);
+    cuda.launched("update", updated)
 }

@@ -12,7 +12,7 @@ use super::{Inputs, Transfer};
 use crate::{Launcher, Result, View};
 
 /// Brings batches from ordinary memory.
-pub struct Explicit {
+pub(super) struct Explicit {
     stream: Arc<CudaStream>,
     /// Rows gathered from all over the dataset, and one-hot targets.
     host: (Vec<f32>, Vec<f32>),
@@ -21,10 +21,7 @@ pub struct Explicit {
 
 impl Explicit {
     /// Room for one element, until a batch is brought.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn new(on: &Launcher) -> Result<Self> {
+    pub(super) fn new(on: &Launcher) -> Result<Self> {
         let host = (Vec::new(), Vec::new());
         Ok(Self { stream: Arc::clone(&on.stream), host, inputs: Inputs::new(on)? })
     }

@@ -3,30 +3,45 @@
 //! A batch in order is a stretch of the set, which nothing has to move. A shuffled one is gathered
 //! by a kernel; what goes over the bus is its list of rows. Batches of another set, as in testing,
 //! are copied.
-#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+#![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use std::ops::Range;
 
-use cudarc::driver::{CudaFunction, CudaSlice, PushKernelArg};
+use cudarc::driver::CudaSlice;
 use data::{Batch, Dataset, Epoch};
 
 use super::explicit::Explicit;
 use super::{Inputs, Transfer};
 use crate::launch::matrix;
-use crate::{Buffer, Gpu, Launcher, Result, View, Work, size};
+use crate::{Buffer, Function, Gpu, Launcher, Read, Result, View, Write, launch};
 
-pub(super) struct Resident {
-    gather_rows: GatherRows,
+/// Keeps the training set on the device.
+pub struct Resident {
+    launcher: Launcher,
+    /// Without it, shuffled batches are copied, too.
+    gather_rows: Option<GatherRows>,
     set: Option<OnDevice>,
     /// Shuffled batches.
     gathered: Inputs,
     /// Batches of other sets.
     others: Explicit,
     /// Where the loaded batch is.
-    found: Found,
+    place: Place,
 }
 
-enum Found {
+/// Samples of the training set, on the device.
+pub struct Found<'a> {
+    /// `x`, `[rows, n0]`.
+    pub x: View<'a>,
+    /// `y`, `[rows, C]`, one-hot.
+    pub y: View<'a>,
+    /// Rows of `x` and of `y`.
+    pub rows: usize,
+    /// Which of the rows each sample is; none where the rows are the samples, in their order.
+    pub order: Option<Vec<u32>>,
+}
+
+enum Place {
     /// In these rows of the set.
     Rows(Range<usize>),
     Gathered,
@@ -35,38 +50,64 @@ enum Found {
 
 impl Resident {
     pub(super) fn new(gpu: &Gpu, on: &Launcher) -> Result<Self> {
-        let gather_rows = GatherRows::new(gpu, on)?;
+        Ok(Self { gather_rows: Some(GatherRows::new(gpu, on)?), ..Self::copying(on)? })
+    }
+
+    /// Shuffled batches are copied, as those of another set.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn copying(on: &Launcher) -> Result<Self> {
         let (gathered, others) = (Inputs::new(on)?, Explicit::new(on)?);
-        Ok(Self { gather_rows, set: None, gathered, others, found: Found::Copied })
+        let (launcher, place) = (on.clone(), Place::Copied);
+        Ok(Self { launcher, gather_rows: None, set: None, gathered, others, place })
+    }
+
+    /// Finds the samples of several batches on the device; none where one is not of the training set.
+    #[must_use]
+    pub fn find(&self, batches: &[Batch<'_>]) -> Option<Found<'_>> {
+        let set = self.set.as_ref()?;
+        if !batches.iter().all(|batch| set.is_of(batch)) {
+            return None;
+        }
+        let rows: Vec<usize> = batches.iter().flat_map(Batch::indices).collect();
+        let start = *rows.first()?;
+        let in_order = start..start + rows.len();
+        if rows.iter().copied().eq(in_order.clone()) {
+            let (x, y) = (set.x(&in_order), set.y(&in_order));
+            return Some(Found { x, y, rows: rows.len(), order: None });
+        }
+        let (all, order) = (0..set.host.len(), rows.into_iter().map(|row| row as u32).collect());
+        Some(Found { x: set.x(&all), y: set.y(&all), rows: all.end, order: Some(order) })
     }
 }
 
 impl Transfer for Resident {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
         // Rows of the set that was there before may not be rows of this one.
-        self.found = Found::Copied;
-        self.set = OnDevice::new(&self.gather_rows.on, set)?;
+        self.place = Place::Copied;
+        self.set = OnDevice::new(&self.launcher, set)?;
         Ok(())
     }
 
     // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
         let set = self.set.as_ref().filter(|set| set.is_of(batch));
-        self.found = match (set, batch.contiguous()) {
-            (None, _) => {
-                self.others.load(batch, None)?;
-                Found::Copied
-            }
-            (Some(_), Some(rows)) => Found::Rows(rows),
-            (Some(set), None) => {
+        self.place = match (set, batch.contiguous(), &self.gather_rows) {
+            (Some(_), Some(rows), _) => Place::Rows(rows),
+            (Some(set), None, Some(gather)) => {
                 self.gathered.fit(batch)?;
                 let rows: Vec<u64> = batch.indices().map(|row| row as u64).collect();
-                let rows: CudaSlice<u64> = self.gather_rows.on.stream.clone_htod(&rows)?;
+                let rows: CudaSlice<u64> = self.launcher.stream.clone_htod(&rows)?;
                 let (features, classes) = (set.host.features(), set.host.classes());
                 let (x, y) = (&mut self.gathered.x, &mut self.gathered.y);
-                self.gather_rows.launch(&set.device.x, &rows, x, batch.len(), features)?;
-                self.gather_rows.launch(&set.device.y, &rows, y, batch.len(), classes)?;
-                Found::Gathered
+                gather.launch(&set.device.x, &rows, x, batch.len(), features)?;
+                gather.launch(&set.device.y, &rows, y, batch.len(), classes)?;
+                Place::Gathered
+            }
+            _ => {
+                self.others.load(batch, None)?;
+                Place::Copied
             }
         };
         Ok(())
@@ -74,24 +115,24 @@ impl Transfer for Resident {
     // ANCHOR_END: load
 
     fn x(&self) -> View<'_> {
-        match (&self.found, &self.set) {
-            (Found::Rows(rows), Some(set)) => set.x(rows),
-            (Found::Gathered, _) => self.gathered.x(),
+        match (&self.place, &self.set) {
+            (Place::Rows(rows), Some(set)) => set.x(rows),
+            (Place::Gathered, _) => self.gathered.x(),
             _ => self.others.x(),
         }
     }
 
     fn y(&self) -> View<'_> {
-        match (&self.found, &self.set) {
-            (Found::Rows(rows), Some(set)) => set.y(rows),
-            (Found::Gathered, _) => self.gathered.y(),
+        match (&self.place, &self.set) {
+            (Place::Rows(rows), Some(set)) => set.y(rows),
+            (Place::Gathered, _) => self.gathered.y(),
             _ => self.others.y(),
         }
     }
 }
 
 /// A dataset on the device.
-pub struct OnDevice {
+pub(super) struct OnDevice {
     host: Dataset,
     /// `x`, `[N, n0]`, and `y`, `[N, C]`, one-hot.
     device: Inputs,
@@ -99,10 +140,7 @@ pub struct OnDevice {
 
 impl OnDevice {
     /// Copies a set to the device; none where there are no rows.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub fn new(on: &Launcher, set: &Dataset) -> Result<Option<Self>> {
+    fn new(on: &Launcher, set: &Dataset) -> Result<Option<Self>> {
         if set.is_empty() {
             return Ok(None);
         }
@@ -115,28 +153,19 @@ impl OnDevice {
         Ok(Some(Self { host: set.clone(), device }))
     }
 
-    /// The same set on the host.
-    #[must_use]
-    pub const fn host(&self) -> &Dataset {
-        &self.host
-    }
-
     /// Whether a batch is of this set, and not only of one that is alike.
-    #[must_use]
-    pub fn is_of(&self, batch: &Batch<'_>) -> bool {
+    fn is_of(&self, batch: &Batch<'_>) -> bool {
         std::ptr::eq(self.host.x(), batch.dataset().x())
     }
 
     /// `x` of these rows of the set, `[rows, n0]`.
-    #[must_use]
-    pub fn x(&self, rows: &Range<usize>) -> View<'_> {
+    fn x(&self, rows: &Range<usize>) -> View<'_> {
         let features = self.host.features();
         self.device.x.slice(rows.start * features..rows.end * features)
     }
 
     /// `y` of these rows, `[rows, C]`, one-hot.
-    #[must_use]
-    pub fn y(&self, rows: &Range<usize>) -> View<'_> {
+    fn y(&self, rows: &Range<usize>) -> View<'_> {
         let classes = self.host.classes();
         self.device.y.slice(rows.start * classes..rows.end * classes)
     }
@@ -144,14 +173,16 @@ impl OnDevice {
 
 /// The kernel `gather_rows`.
 struct GatherRows {
-    kernel: CudaFunction,
-    on: Launcher,
+    launcher: Launcher,
+    gather_rows: Function<(Read, Read, Write, usize, usize)>,
 }
 
 impl GatherRows {
-    fn new(gpu: &Gpu, on: &Launcher) -> Result<Self> {
-        let kernel = on.kernel_of(gpu, "gather_rows", "gather_rows")?;
-        Ok(Self { kernel, on: on.clone() })
+    fn new(gpu: &Gpu, launcher: &Launcher) -> Result<Self> {
+        // SAFETY: these are its parameters, and `launch` declares what it accesses: a batch lists rows
+        // of its own set, which the table holds.
+        let gather_rows = unsafe { launcher.kernel_of(gpu, "gather_rows", "gather_rows") }?;
+        Ok(Self { launcher: launcher.clone(), gather_rows })
     }
 
     /// `gathered[i, j] = table[rows[i], j]`, where `table` is `[N, n]`, `rows` is `[m]`, each below
@@ -164,16 +195,7 @@ impl GatherRows {
         m: usize,
         n: usize,
     ) -> Result<()> {
-        let buffers = [
-            ("table", table.len(), size([n])),
-            ("rows", rows.len(), size([m])),
-            ("gathered", gathered.len(), size([m, n])),
-        ];
-        let work = Work::new("gather_rows", &buffers, size([0]))?;
-        let mut launch = self.on.stream.launch_builder(&self.kernel);
-        launch.arg(table).arg(rows).arg(gathered).arg(&m).arg(&n);
-        // SAFETY: these are the kernel's parameters; a batch lists rows of its own set, which the
-        // table holds, and the rest stays within the shapes just checked.
-        unsafe { self.on.launch(launch, matrix(m, n), work) }
+        launch!(self.gather_rows, matrix(m, n), flops[0],
+            read table[n], read rows[m], write gathered[m * n], m, n)
     }
 }

@@ -67,8 +67,8 @@ fn the_assembler_takes_every_rung() {
     let folder = ptx();
     assert_eq!(files(&folder).len(), Rung::ALL.len());
     for rung in Rung::ALL {
-        let file = rung.file().trim_start_matches("ptx/");
-        let (major, minor) = rung.least_capability();
+        let file = rung.row().file.trim_start_matches("ptx/");
+        let (major, minor) = rung.row().least_capability;
         let least = format!("sm_{major}{minor}");
         for architecture in ARCHITECTURES.into_iter().filter(|each| **each >= *least) {
             if !known.contains(&format!("'{architecture}'")) {

@@ -12,7 +12,7 @@ use training::Preset;
 fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dump {
     use Arg::{F32, U32, U64};
     let epoch = rung == Rung::WholeEpoch;
-    let bench = Bench::new(rung.file(), rung.ptx(), checked());
+    let bench = Bench::new(rung.row().file, rung.row().ptx, checked());
     let get = |name| reference.get(name).unwrap().to_tensor();
     let batch = get(TensorName::X).shape()[0];
     let last = network.layers();
@@ -118,7 +118,7 @@ fn every_cut_agrees_with_the_references() {
             [(48 << 10, 1000, &[7][..]), (48 << 10, 3, &[3, 4]), (6 << 10, 5, &[1, 2, 4])]
         {
             // A wide layer fits on no device as small as this.
-            let Some(plan) = Plan::new(network, batch, shared, |_| room) else {
+            let Some(plan) = Plan::new(network, batch, shared, &mut |_| room) else {
                 assert!(network.sizes[1] > 1000, "{}", preset.name);
                 continue;
             };
@@ -128,7 +128,7 @@ fn every_cut_agrees_with_the_references() {
             assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
         }
         // More chunks than samples: some blocks have nothing to do but to wait.
-        let mut plan = Plan::new(network, batch, 48 << 10, |_| 1000).unwrap();
+        let mut plan = Plan::new(network, batch, 48 << 10, &mut |_| 1000).unwrap();
         plan.chunks = batch + 2;
         if plan.blocks() > 1000 {
             continue;
@@ -147,7 +147,7 @@ fn an_epoch_agrees_with_the_references_however_it_is_cut() {
         let reference = reference(&preset.name);
         let (network, batch) = (&preset.network, preset.batch_size);
         for (room, phases) in [(1000, &[7][..]), (3, &[1, 2, 4]), (1, &[3, 4])] {
-            let Some(plan) = Plan::of_an_epoch(network, batch, 160 << 10, |_| room) else {
+            let Some(plan) = Plan::of_an_epoch(network, batch, 160 << 10, &mut |_| room) else {
                 refused += 1;
                 continue;
             };
@@ -169,8 +169,8 @@ fn an_epoch_without_its_copies_or_barriers_is_a_race() {
         ("one copy of a", "and.b32 next, parity, 1;", "mov.u32 next, 0;"),
         ("one barrier", "output_done:", "output_done:\n    bra forward_done;"),
     ] {
-        let ptx = Rung::WholeEpoch.ptx().replacen(from, to, usize::from(!from.is_empty()));
-        assert_eq!(ptx == Rung::WholeEpoch.ptx(), from.is_empty(), "{what}");
+        let ptx = Rung::WholeEpoch.row().ptx.replacen(from, to, usize::from(!from.is_empty()));
+        assert_eq!(ptx == Rung::WholeEpoch.row().ptx, from.is_empty(), "{what}");
         let bench = Bench::new("whole_epoch.ptx", &ptx, checked());
         let ones = |count| bench.floats(&vec![0.25; count]);
         let layer = |m: u32, n: u32, deep: bool| Record {

@@ -5,6 +5,7 @@ mod bf16;
 mod bounds;
 mod command_line;
 mod cuts;
+mod plan;
 mod sanitizer;
 #[path = "../support/mod.rs"]
 mod support;

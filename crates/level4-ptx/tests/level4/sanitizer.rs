@@ -18,7 +18,7 @@ fn steps_are_clean() {
     let out = &path(&folder, "dump.json");
     for rung in Rung::ALL {
         for (fixture, fused) in [("bce", true), ("three-layer", false), ("wide", true)] {
-            let mut args = vec!["dump", "--preset", fixture, "--kernels", rung.name()];
+            let mut args = vec!["dump", "--preset", fixture, "--kernels", rung.row().name];
             args.extend(["--out", out]);
             if fused {
                 args.push("--fused");
@@ -48,7 +48,7 @@ fn launches_of_many_steps_are_clean() {
 fn training_is_clean() {
     for rung in Rung::ALL {
         let sizes = ["--sizes", "784-17-10", "--samples", "80", "--batch-size", "50"];
-        let more = ["--data", "digits", "--drop-last", "false", "--kernels", rung.name()];
+        let more = ["--data", "digits", "--drop-last", "false", "--kernels", rung.row().name];
         is_clean(&[&["bench", "--runs", "1", "--steps", "4"], &sizes[..], &more].concat(), "3");
     }
 }

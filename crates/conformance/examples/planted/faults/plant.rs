@@ -117,9 +117,9 @@ fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn
                 let kernel = kernel.ok_or_else(|| lost(file))?.name;
                 return Ok((format!("level 2, {name}"), level2(kernel, replace, gpu, network)?));
             }
-            let rung = Rung::ALL.into_iter().find(|rung| rung.file() == file);
+            let rung = Rung::ALL.into_iter().find(|rung| rung.row().file == file);
             let rung = rung.ok_or_else(|| lost(file))?;
-            let ptx = changed(rung, rung.ptx(), replace)?;
+            let ptx = changed(rung, rung.row().ptx, replace)?;
             // SAFETY: on the emulated device, which checks each access.
             let level = unsafe { Level4::with_ptx(gpu, network, rung, &ptx) }?;
             (format!("level 4, {rung}"), Box::new(level))

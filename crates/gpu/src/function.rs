@@ -1,0 +1,318 @@
+//! A loaded kernel with the types of its parameters, and [`launch!`](crate::launch!), the statement that
+//! launches it.
+#![allow(unsafe_code, reason = "a kernel can't be launched without")]
+
+use std::marker::PhantomData;
+
+use cudarc::driver::{
+    CudaFunction, CudaSlice, CudaView, DeviceRepr, LaunchArgs, LaunchConfig, PushKernelArg,
+};
+
+use crate::{Launcher, Result, Size, Work};
+
+/// A kernel parameter that is the address of a buffer, which the kernel only reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Read;
+
+/// A kernel parameter that is the address of a buffer, which the kernel writes.
+#[derive(Clone, Copy, Debug)]
+pub struct Write;
+
+/// A loaded kernel. `P` is a tuple of the types of the kernel's parameters, in its order:
+/// `Function<(Read, Write, usize)>`.
+#[derive(Clone, Debug)]
+pub struct Function<P> {
+    kernel: CudaFunction,
+    name: &'static str,
+    parameters: PhantomData<P>,
+}
+
+impl<P> Function<P> {
+    /// Gives a loaded kernel the types of its parameters.
+    ///
+    /// # Safety
+    /// The kernel takes these parameters, in this order, and every [`launch!`](crate::launch!) of it
+    /// declares all elements that it reads and writes.
+    #[must_use]
+    pub const unsafe fn new(kernel: CudaFunction, name: &'static str) -> Self {
+        Self { kernel, name, parameters: PhantomData }
+    }
+
+    /// The same kernel under another name in errors and profiles.
+    #[must_use]
+    pub fn called(&self, name: &'static str) -> Self {
+        Self { kernel: self.kernel.clone(), name, parameters: PhantomData }
+    }
+
+    /// cudarc's own handle.
+    #[must_use]
+    pub const fn kernel(&self) -> &CudaFunction {
+        &self.kernel
+    }
+
+    /// Compiles if these are the kernel's parameters, and calls nothing.
+    #[doc(hidden)]
+    pub fn takes(&self, _arguments: impl FnOnce() -> P) {}
+}
+
+/// The address of a buffer, as a kernel gets it; of `None`, a null pointer.
+pub trait Address<'a> {
+    /// Bytes of an element.
+    const BYTES: usize;
+
+    /// How many elements the buffer holds; `None` for a null pointer.
+    fn elements(&self) -> Option<usize>;
+
+    /// Appends the address to the arguments of a launch.
+    fn push(self, arguments: &mut LaunchArgs<'a>);
+}
+
+/// The address of a buffer that a kernel may write.
+pub trait WritableAddress<'a>: Address<'a> {}
+
+macro_rules! addresses {
+    ($(($($lifetime:tt)*) $buffer:ty;)*) => {
+        $(impl<'a, 'b: 'a, $($lifetime)* T> Address<'a> for $buffer {
+            const BYTES: usize = size_of::<T>();
+
+            fn elements(&self) -> Option<usize> {
+                Some(self.len())
+            }
+
+            fn push(self, arguments: &mut LaunchArgs<'a>) {
+                arguments.arg(self);
+            }
+        })*
+    };
+}
+
+addresses! {
+    () &'b CudaSlice<T>;
+    () &'b mut CudaSlice<T>;
+    ('c: 'b,) &'b CudaView<'c, T>;
+}
+
+impl<'a, 'b: 'a, T> WritableAddress<'a> for &'b mut CudaSlice<T> {}
+
+impl<'a, A: Address<'a>> Address<'a> for Option<A> {
+    const BYTES: usize = A::BYTES;
+
+    fn elements(&self) -> Option<usize> {
+        self.as_ref().and_then(A::elements)
+    }
+
+    fn push(self, arguments: &mut LaunchArgs<'a>) {
+        match self {
+            Some(address) => address.push(arguments),
+            None => _ = arguments.arg(&0_u64),
+        }
+    }
+}
+
+impl<'a, A: WritableAddress<'a>> WritableAddress<'a> for Option<A> {}
+
+/// A launch that is being put together: its arguments, and what they make of its work.
+#[doc(hidden)]
+pub struct Launch<'a> {
+    launcher: &'a Launcher,
+    arguments: LaunchArgs<'a>,
+    /// The first buffer that is too small is an error.
+    work: Result<Work>,
+}
+
+#[doc(hidden)]
+impl<'a> Launch<'a> {
+    pub fn new<P>(launcher: &'a Launcher, function: &'a Function<P>, flops: Size) -> Self {
+        let work = Work { operation: function.name, bytes: 0, flops: flops.get() };
+        let arguments = launcher.stream.launch_builder(&function.kernel);
+        Self { launcher, arguments, work: Ok(work) }
+    }
+
+    #[must_use]
+    pub fn value<T: DeviceRepr>(mut self, value: &'a T) -> Self {
+        self.arguments.arg(value);
+        self
+    }
+
+    #[must_use]
+    pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
+        if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
+            self.work = work.with(buffer, elements, size, A::BYTES);
+        }
+        address.push(&mut self.arguments);
+        self
+    }
+
+    #[must_use]
+    pub fn write<A>(self, buffer: &'static str, address: A, size: Size) -> Self
+    where
+        A: WritableAddress<'a>,
+    {
+        self.read(buffer, address, size)
+    }
+
+    #[must_use]
+    pub fn update<A>(mut self, buffer: &'static str, address: A, size: Size) -> Self
+    where
+        A: WritableAddress<'a>,
+    {
+        if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
+            self.work = work.with(buffer, elements, size, A::BYTES);
+        }
+        self.read(buffer, address, size)
+    }
+
+    #[must_use]
+    pub fn bytes(mut self, bytes: Size) -> Self {
+        if let Ok(work) = &mut self.work {
+            work.bytes = bytes.get();
+        }
+        self
+    }
+
+    pub fn launch(self, shape: impl FnOnce() -> LaunchConfig) -> Result<()> {
+        let Self { launcher, arguments, work } = self;
+        let work = work?;
+        // SAFETY: who loaded the function has vouched for its parameters and for what it accesses,
+        // and every buffer holds what this launch declares.
+        unsafe { launcher.launch(arguments, shape(), work) }
+    }
+
+    pub fn launch_cooperative(self, shape: impl FnOnce() -> LaunchConfig) -> Result<()> {
+        let Self { launcher, arguments, work } = self;
+        let work = work?;
+        // SAFETY: as above.
+        unsafe { launcher.launch_cooperative(arguments, shape(), work) }
+    }
+}
+
+/// Launches a kernel. The statement declares what the kernel reads and writes:
+///
+/// ```text
+/// launch!(on.matmul_a_bt, matrix(m, n), flops[2 * m * n * k],
+///         read a[m * k], read b[n * k], write c[m * n], m, n, k)
+/// ```
+///
+/// `on` has a [`Launcher`] in its field `launcher`, and a [`Function`] in the field that is named. Then come
+/// the shape of the grid; the floating-point operations; and the kernel's arguments, each a variable, in the
+/// kernel's order. A buffer is one that the kernel reads (`read`), writes (`write`), or both (`update`), and has
+/// its elements in brackets. These are a product of lengths, which are `usize` or `u32`. `cooperative` before
+/// the function has all blocks on the device at once.
+///
+/// The compiler checks the types of the arguments. When it runs, the statement multiplies the lengths and
+/// checks that every buffer is large enough; a product that overflows is larger than any buffer. What is
+/// recorded is derived from the same list: the bytes are those of all declared elements. A kernel that reaches
+/// buffers through addresses in memory, which are no arguments, has `bytes[…]` after its operations instead.
+///
+/// # Errors
+/// [`GpuError::Shape`](crate::GpuError::Shape) for the first buffer that is too small,
+/// [`GpuError::NoBatch`](crate::GpuError::NoBatch) if the grid is empty, and what the driver says.
+#[macro_export]
+macro_rules! launch {
+    (cooperative $on:ident.$function:ident, $($declared:tt)*) => {
+        $crate::launch!(@launch_cooperative $on.$function, $($declared)*)
+    };
+    ($on:ident.$function:ident, $($declared:tt)*) => {
+        $crate::launch!(@launch $on.$function, $($declared)*)
+    };
+    (@$launch:ident $on:ident.$function:ident, $shape:expr,
+     flops[$($flops:tt)+] $(bytes[$($bytes:tt)+])?,
+     $($what:ident $($buffer:ident[$($length:tt)+])?),+ $(,)?) => {{
+        $on.$function.takes(|| ($($crate::launch!(@type $what $($buffer)?)),+));
+        let launch =
+            $crate::Launch::new(&$on.launcher, &$on.$function, $crate::launch!(@size $($flops)+));
+        $(let launch = $crate::launch!(@argument launch $what $($buffer[$($length)+])?);)+
+        $(let launch = launch.bytes($crate::launch!(@size $($bytes)+));)?
+        launch.$launch(|| $shape)
+    }};
+    (@type read $buffer:ident) => { $crate::Read };
+    (@type $what:ident $buffer:ident) => { $crate::Write };
+    (@type $value:ident) => { $value };
+    (@argument $launch:ident $what:ident $buffer:ident[$($length:tt)+]) => {
+        $launch.$what(stringify!($buffer), $buffer, $crate::launch!(@size $($length)+))
+    };
+    (@argument $launch:ident $value:ident) => { $launch.value(&$value) };
+    (@size $first:tt $(* $length:tt)*) => {
+        $crate::launch!(@times $crate::Size::ONE; $first)$(.times($crate::launch!(@length $length)))*
+    };
+    (@times $one:expr; $length:tt) => { $one.times($crate::launch!(@length $length)) };
+    (@length $length:literal) => {{
+        let length: usize = $length;
+        length
+    }};
+    (@length $length:tt) => { $length };
+}
+
+#[cfg(test)]
+mod tests {
+    use cudarc::driver::CudaStream;
+
+    use super::*;
+    use crate::launch::line;
+    use crate::memory::{buffer, zeros};
+    use crate::{Choice, Gpu, Profiler};
+
+    /// Adds up a column, as `sum_batch` of the folder `kernels`.
+    struct Kernels {
+        launcher: Launcher,
+        sum_batch: Function<(Read, Write, usize, usize)>,
+    }
+
+    fn kernels() -> Kernels {
+        let gpu = Gpu::open(Choice::Emulated).unwrap();
+        let launcher = Launcher::new(&gpu, &Profiler::off());
+        // SAFETY: these are its parameters, and the launches below declare what it accesses.
+        let sum_batch = unsafe { launcher.kernel_of(&gpu, "sum_batch", "sum_batch") }.unwrap();
+        Kernels { launcher, sum_batch }
+    }
+
+    fn sum(on: &Kernels, (rows, n): (usize, usize), dz: &crate::Buffer) -> Result<Vec<f32>> {
+        let mut held = buffer(&on.launcher.stream, 4)?;
+        let db = &mut held;
+        launch!(on.sum_batch, line(n), flops[rows * n], read dz[rows * n], write db[n], rows, n)?;
+        on.launcher.read(&held.slice(..n), n)
+    }
+
+    fn ones(stream: &std::sync::Arc<CudaStream>, elements: usize) -> crate::Buffer {
+        stream.clone_htod(&vec![1.0; elements]).unwrap()
+    }
+
+    #[test]
+    fn a_launch_checks_what_it_declares() {
+        let on = kernels();
+        let dz = ones(&on.launcher.stream, 12);
+        assert_eq!(sum(&on, (4, 3), &dz).unwrap(), [4.0; 3]);
+        for (lengths, said) in [
+            ((5, 3), "sum_batch: dz holds 12 elements, and its shape asks for 15"),
+            ((2, 5), "sum_batch: db holds 4 elements, and its shape asks for 5"),
+            (
+                (1 << 61, 8),
+                "sum_batch: dz holds 12 elements, and its shape asks for more than can be counted",
+            ),
+            (
+                (4, 0),
+                "sum_batch: no batch is loaded; load one first, or a smaller one where that failed",
+            ),
+        ] {
+            assert_eq!(sum(&on, lengths, &dz).unwrap_err().to_string(), said, "{lengths:?}");
+        }
+    }
+
+    #[test]
+    fn work_is_counted_from_what_is_declared() {
+        let on = kernels();
+        let stream = &on.launcher.stream;
+        let (a, mut b) = (zeros(stream, 6).unwrap(), zeros(stream, 6).unwrap());
+        let wide = stream.alloc_zeros::<u64>(3).unwrap();
+        let launch = || Launch::new(&on.launcher, &on.sum_batch, Size::ONE.times(7_usize));
+        let counted =
+            |launch: Launch<'_>| launch.work.map(|work| (work.bytes, work.flops)).unwrap();
+        let six = Size::ONE.times(2_usize).times(3_u32);
+        assert_eq!(counted(launch().read("a", &a, six).write("b", &mut b, six)), (48, 7));
+        assert_eq!(counted(launch().update("b", &mut b, six)), (48, 7));
+        assert_eq!(counted(launch().read("wide", &wide, Size::ONE.times(3_usize))), (24, 7));
+        assert_eq!(counted(launch().read("a", &a, six).bytes(Size::ONE.times(5_usize))), (5, 7));
+        // A null pointer holds nothing, and nothing is asked of it.
+        assert_eq!(counted(launch().write("b", None::<&mut crate::Buffer>, six)), (0, 7));
+    }
+}
