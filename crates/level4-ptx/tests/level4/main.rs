@@ -5,7 +5,10 @@ mod bf16;
 mod bounds;
 mod command_line;
 mod cuts;
+#[path = "../support/products.rs"]
+mod generated;
 mod plan;
+mod products;
 mod sanitizer;
 #[path = "../support/mod.rs"]
 mod support;
