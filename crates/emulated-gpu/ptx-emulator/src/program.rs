@@ -10,6 +10,7 @@ mod modes;
 mod op;
 mod operand;
 mod operands;
+pub(crate) mod special;
 mod texture;
 mod types;
 mod video;
@@ -25,10 +26,12 @@ pub use modes::{
 };
 pub use op::{CallArgument, Op};
 pub use operand::{
-    Address, Destination, FunctionId, Label, LocalId, Operand, Read, Register, Special, Symbol,
-    VariableId, Written,
+    Address, Destination, FunctionId, Label, LocalId, Operand, Read, Register, Symbol, VariableId,
+    Written,
 };
+pub use special::Special;
 pub use texture::{Geometry, Outside, Query, SurfaceAddress, TextureOp};
+pub(crate) use types::TYPES;
 pub use types::{Space, Type};
 pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
 pub use work::Work;

@@ -25,10 +25,27 @@ use super::host::canonical_f32;
 use super::soft::Unpacked;
 use crate::program::{FloatUnary, Rounding};
 
-/// `rsqrt.approx.f32`: ±∞ for ±0, NaN for what is less.
+/// The functions without an exact form, of an `f32`.
 #[inline(always)]
-pub(crate) fn rsqrt_approx_f32(a: f32) -> f32 {
-    canonical_f32((1.0 / f64::from(a).sqrt()) as f32)
+pub(crate) fn elementary_f32(op: FloatUnary, a: f32) -> f32 {
+    canonical_f32(elementary_f64(op, f64::from(a)) as f32)
+}
+
+/// `rsqrt` is ±∞ for ±0, `lg2` −∞, and both are NaN for what is less; `sin` and `cos` are NaN for the infinities, and
+/// operations that aren't elementary functions everywhere.
+#[inline(always)]
+fn elementary_f64(op: FloatUnary, x: f64) -> f64 {
+    match op {
+        FloatUnary::Rsqrt => 1.0 / x.sqrt(),
+        FloatUnary::Sin => libm::sin(x),
+        FloatUnary::Cos => libm::cos(x),
+        FloatUnary::Lg2 => libm::log2(x),
+        FloatUnary::Ex2 => libm::exp2(x),
+        FloatUnary::Tanh => libm::tanh(x),
+        FloatUnary::Neg | FloatUnary::Abs | FloatUnary::Rcp { .. } | FloatUnary::Sqrt { .. } => {
+            f64::NAN
+        }
+    }
 }
 
 /// `div.approx.f32`: "For 2^126 < |b| < 2^128, if a is infinity, div.approx.f32 returns NaN,
@@ -39,36 +56,6 @@ pub(crate) fn div_approx_f32(a: f32, b: f32) -> f32 {
     let limit = f32::from_bits(0x7e80_0000);
     let b = if b.abs() > limit && b.abs() <= f32::MAX { f32::INFINITY.copysign(b) } else { b };
     canonical_f32(a / b)
-}
-
-/// `sin.approx.f32`; NaN for the infinities.
-#[inline]
-pub(crate) fn sin_approx_f32(a: f32) -> f32 {
-    canonical_f32(libm::sin(f64::from(a)) as f32)
-}
-
-/// `cos.approx.f32`; NaN for the infinities.
-#[inline]
-pub(crate) fn cos_approx_f32(a: f32) -> f32 {
-    canonical_f32(libm::cos(f64::from(a)) as f32)
-}
-
-/// `lg2.approx.f32`: −∞ for ±0, NaN for what is less.
-#[inline]
-pub(crate) fn lg2_approx_f32(a: f32) -> f32 {
-    canonical_f32(libm::log2(f64::from(a)) as f32)
-}
-
-/// `ex2.approx.f32`
-#[inline]
-pub(crate) fn ex2_approx_f32(a: f32) -> f32 {
-    canonical_f32(libm::exp2(f64::from(a)) as f32)
-}
-
-/// `tanh.approx.f32`
-#[inline]
-pub(crate) fn tanh_approx_f32(a: f32) -> f32 {
-    canonical_f32(libm::tanh(f64::from(a)) as f32)
 }
 
 /// `rcp.approx.ftz.f64`: of the upper 32 bits of the operand, with 20 bits of fraction, subnormals
@@ -96,33 +83,12 @@ fn upper_half(a: u64, function: impl Fn(Unpacked) -> Unpacked) -> u64 {
     format.flush(function(operand).round(format, Rounding::NearestEven)) << 32
 }
 
-/// The functions without an exact form, in every format, of an operand that isn't NaN; operations
-/// that aren't elementary functions give NaN.
+/// The functions without an exact form, in every format, of an operand that isn't NaN.
 pub(crate) fn elementary(op: FloatUnary, format: Format, a: u64) -> u64 {
     if format == Format::F32 {
-        let x = f32::from_bits(a as u32);
-        let y = match op {
-            FloatUnary::Rsqrt => rsqrt_approx_f32(x),
-            FloatUnary::Sin => sin_approx_f32(x),
-            FloatUnary::Cos => cos_approx_f32(x),
-            FloatUnary::Lg2 => lg2_approx_f32(x),
-            FloatUnary::Ex2 => ex2_approx_f32(x),
-            FloatUnary::Tanh => tanh_approx_f32(x),
-            _ => canonical_f32(f32::NAN),
-        };
-        return u64::from(y.to_bits());
+        return u64::from(elementary_f32(op, f32::from_bits(a as u32)).to_bits());
     }
     let x = f64::from_bits(Unpacked::new(format, a).round(Format::F64, Rounding::NearestEven));
-    let y = match op {
-        FloatUnary::Rsqrt => 1.0 / x.sqrt(),
-        FloatUnary::Sin => libm::sin(x),
-        FloatUnary::Cos => libm::cos(x),
-        FloatUnary::Lg2 => libm::log2(x),
-        FloatUnary::Ex2 => libm::exp2(x),
-        FloatUnary::Tanh => libm::tanh(x),
-        FloatUnary::Neg | FloatUnary::Abs | FloatUnary::Rcp { .. } | FloatUnary::Sqrt { .. } => {
-            f64::NAN
-        }
-    };
+    let y = elementary_f64(op, x);
     Unpacked::new(Format::F64, y.to_bits()).round(format, Rounding::NearestEven)
 }

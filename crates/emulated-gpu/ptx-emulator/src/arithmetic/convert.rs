@@ -352,12 +352,7 @@ mod tests {
 
     #[test]
     fn tf32_by_integers_is_tf32_by_the_general_rounding() {
-        let mode = FloatMode {
-            rounding: Rounding::NearestEven,
-            flush: false,
-            saturate: false,
-            relu: false,
-        };
+        let mode = FloatMode::NEAREST;
         for (rounding, quick) in [
             (Rounding::NearestAway, f32_to_tf32_away as fn(f32) -> u32),
             (Rounding::NearestEven, f32_to_tf32),

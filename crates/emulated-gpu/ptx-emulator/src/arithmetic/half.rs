@@ -11,60 +11,32 @@
 
 use super::convert::{bf16_to_f32, f16_to_f32};
 
-/// `add.rn.f16`
-#[inline(always)]
-pub(crate) fn add_f16(a: u16, b: u16) -> u16 {
-    to_f16(from_f16(a) + from_f16(b))
+/// Declares the arithmetic of a format: how it becomes an `f32`, how many bits of fraction it has, and its exponent's
+/// bias.
+macro_rules! arithmetic {
+    ($($add:ident, $mul:ident, $fma:ident: $to_f32:ident, $fraction:literal, $bias:literal;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $add(a: u16, b: u16) -> u16 {
+            round::<$fraction, $bias>(f64::from($to_f32(a)) + f64::from($to_f32(b)))
+        }
+
+        #[inline(always)]
+        pub(crate) fn $mul(a: u16, b: u16) -> u16 {
+            round::<$fraction, $bias>(f64::from($to_f32(a)) * f64::from($to_f32(b)))
+        }
+
+        /// With one rounding.
+        #[inline(always)]
+        pub(crate) fn $fma(a: u16, b: u16, c: u16) -> u16 {
+            let product = f64::from($to_f32(a)) * f64::from($to_f32(b));
+            round::<$fraction, $bias>(add_to_odd(product, f64::from($to_f32(c))))
+        }
+    )*};
 }
 
-/// `mul.rn.f16`
-#[inline(always)]
-pub(crate) fn mul_f16(a: u16, b: u16) -> u16 {
-    to_f16(from_f16(a) * from_f16(b))
-}
-
-/// `fma.rn.f16`, with one rounding.
-#[inline(always)]
-pub(crate) fn fma_f16(a: u16, b: u16, c: u16) -> u16 {
-    to_f16(add_to_odd(from_f16(a) * from_f16(b), from_f16(c)))
-}
-
-/// `add.rn.bf16`
-#[inline(always)]
-pub(crate) fn add_bf16(a: u16, b: u16) -> u16 {
-    to_bf16(from_bf16(a) + from_bf16(b))
-}
-
-/// `mul.rn.bf16`
-#[inline(always)]
-pub(crate) fn mul_bf16(a: u16, b: u16) -> u16 {
-    to_bf16(from_bf16(a) * from_bf16(b))
-}
-
-/// `fma.rn.bf16`, with one rounding.
-#[inline(always)]
-pub(crate) fn fma_bf16(a: u16, b: u16, c: u16) -> u16 {
-    to_bf16(add_to_odd(from_bf16(a) * from_bf16(b), from_bf16(c)))
-}
-
-#[inline(always)]
-fn from_f16(a: u16) -> f64 {
-    f64::from(f16_to_f32(a))
-}
-
-#[inline(always)]
-fn from_bf16(a: u16) -> f64 {
-    f64::from(bf16_to_f32(a))
-}
-
-#[inline(always)]
-fn to_f16(x: f64) -> u16 {
-    round::<10, 15>(x)
-}
-
-#[inline(always)]
-fn to_bf16(x: f64) -> u16 {
-    round::<7, 127>(x)
+arithmetic! {
+    add_f16, mul_f16, fma_f16: f16_to_f32, 10, 15;
+    add_bf16, mul_bf16, fma_bf16: bf16_to_f32, 7, 127;
 }
 
 /// The sum rounded to odd: of the two neighbours of an inexact sum the one whose last bit is set.

@@ -36,22 +36,26 @@ pub(crate) fn saturate_f32(x: f32) -> f32 {
     if x > 0.0 { if x < 1.0 { x } else { 1.0 } } else { 0.0 }
 }
 
-/// `add.rn.f32`
-#[inline(always)]
-pub(crate) fn add_f32(a: f32, b: f32) -> f32 {
-    canonical_f32(a + b)
+/// Declares an operation of single and of double precision, such as `add.rn.f32` and `add.rn.f64`.
+macro_rules! binary {
+    ($($single:ident, $double:ident: $operator:tt;)*) => {$(
+        #[inline(always)]
+        pub(crate) fn $single(a: f32, b: f32) -> f32 {
+            canonical_f32(a $operator b)
+        }
+
+        #[inline(always)]
+        pub(crate) fn $double(a: f64, b: f64) -> f64 {
+            propagate_f64(a $operator b, a, b, 0.0)
+        }
+    )*};
 }
 
-/// `sub.rn.f32`
-#[inline(always)]
-pub(crate) fn sub_f32(a: f32, b: f32) -> f32 {
-    canonical_f32(a - b)
-}
-
-/// `mul.rn.f32`
-#[inline(always)]
-pub(crate) fn mul_f32(a: f32, b: f32) -> f32 {
-    canonical_f32(a * b)
+binary! {
+    add_f32, add_f64: +;
+    sub_f32, sub_f64: -;
+    mul_f32, mul_f64: *;
+    div_f32, div_f64: /;
 }
 
 /// `fma.rn.f32`, with one rounding.
@@ -83,12 +87,6 @@ pub(crate) fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
     let next = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
     let odd = if error.abs() > 0.0 && bits & 1 == 0 { next } else { bits };
     f64::from_bits(odd) as f32
-}
-
-/// `div.rn.f32`
-#[inline(always)]
-pub(crate) fn div_f32(a: f32, b: f32) -> f32 {
-    canonical_f32(a / b)
 }
 
 /// `sqrt.rn.f32`
@@ -167,34 +165,10 @@ pub(crate) fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
     if result.is_nan() { nan } else { result }
 }
 
-/// `add.rn.f64`
-#[inline(always)]
-pub(crate) fn add_f64(a: f64, b: f64) -> f64 {
-    propagate_f64(a + b, a, b, 0.0)
-}
-
-/// `sub.rn.f64`
-#[inline(always)]
-pub(crate) fn sub_f64(a: f64, b: f64) -> f64 {
-    propagate_f64(a - b, a, b, 0.0)
-}
-
-/// `mul.rn.f64`
-#[inline(always)]
-pub(crate) fn mul_f64(a: f64, b: f64) -> f64 {
-    propagate_f64(a * b, a, b, 0.0)
-}
-
 /// `fma.rn.f64`, with one rounding.
 #[inline(always)]
 pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
     propagate_f64(a.mul_add(b, c), a, b, c)
-}
-
-/// `div.rn.f64`
-#[inline(always)]
-pub(crate) fn div_f64(a: f64, b: f64) -> f64 {
-    propagate_f64(a / b, a, b, 0.0)
 }
 
 /// `sqrt.rn.f64`

@@ -144,40 +144,30 @@ pub(crate) fn sad(ty: Type, a: u64, b: u64, c: u64) -> u64 {
     (distance as u64).wrapping_add(c) & mask(width(ty))
 }
 
-/// `shl.b32` by any amount.
-#[inline(always)]
-pub(crate) const fn shl_b32(a: u32, amount: u32) -> u32 {
-    if amount < 32 { a << amount } else { 0 }
+/// Declares shifts of a width by any amount: `shl.b32`, `shr.u32`, which is `shr.b32` too, and `shr.s32`, where all bits
+/// are the sign beyond the width.
+macro_rules! shifts {
+    ($($left:ident, $right:ident, $signed_right:ident: $word:ident, $signed:ident;)*) => {$(
+        #[inline(always)]
+        pub(crate) const fn $left(a: $word, amount: u32) -> $word {
+            if amount < $word::BITS { a << amount } else { 0 }
+        }
+
+        #[inline(always)]
+        pub(crate) const fn $right(a: $word, amount: u32) -> $word {
+            if amount < $word::BITS { a >> amount } else { 0 }
+        }
+
+        #[inline(always)]
+        pub(crate) const fn $signed_right(a: $signed, amount: u32) -> $signed {
+            a >> if amount < $word::BITS { amount } else { $word::BITS - 1 }
+        }
+    )*};
 }
 
-/// `shl.b64` by any amount.
-#[inline(always)]
-pub(crate) const fn shl_b64(a: u64, amount: u32) -> u64 {
-    if amount < 64 { a << amount } else { 0 }
-}
-
-/// `shr.u32` and `shr.b32` by any amount.
-#[inline(always)]
-pub(crate) const fn shr_u32(a: u32, amount: u32) -> u32 {
-    if amount < 32 { a >> amount } else { 0 }
-}
-
-/// `shr.u64` and `shr.b64` by any amount.
-#[inline(always)]
-pub(crate) const fn shr_u64(a: u64, amount: u32) -> u64 {
-    if amount < 64 { a >> amount } else { 0 }
-}
-
-/// `shr.s32` by any amount: beyond the width all bits are the sign.
-#[inline(always)]
-pub(crate) const fn shr_s32(a: i32, amount: u32) -> i32 {
-    a >> if amount < 32 { amount } else { 31 }
-}
-
-/// `shr.s64` by any amount.
-#[inline(always)]
-pub(crate) const fn shr_s64(a: i64, amount: u32) -> i64 {
-    a >> if amount < 64 { amount } else { 63 }
+shifts! {
+    shl_b32, shr_u32, shr_s32: u32, i32;
+    shl_b64, shr_u64, shr_s64: u64, i64;
 }
 
 /// `mul.hi.u32`

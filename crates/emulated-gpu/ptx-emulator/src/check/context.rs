@@ -63,6 +63,11 @@ impl Context<'_> {
         if self.compared.get() > MOST_COMPARED { None } else { closest(word, names) }
     }
 
+    /// Whether the file's `.target` and `.version` are as new as these.
+    pub(super) fn has(&self, target: u32, version: (u32, u32)) -> bool {
+        self.module.version >= version && self.module.target >= target
+    }
+
     /// That the file's `.target` and `.version` are new enough for something.
     pub(super) fn require(
         &self,

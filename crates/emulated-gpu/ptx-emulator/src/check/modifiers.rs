@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, Problem>;
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,
     words: Vec<Name<'a>>,
-    /// What has been asked for: the help of an error.
+    /// What has been asked for, each of one or several `a|b|c`: the help of an error.
     known: Vec<&'static str>,
     /// What has been taken, to name the instruction in errors.
     taken: Vec<Name<'a>>,
@@ -56,7 +56,7 @@ impl<'a> Modifiers<'a> {
 
     /// Takes the first modifier that is one of `a|b|c`.
     pub(super) fn word(&mut self, words: &'static str) -> Option<&'static str> {
-        self.known.extend(words.split('|'));
+        self.known.push(words);
         self.take(|word| words.split('|').find(|name| *name == word))
     }
 
@@ -149,8 +149,9 @@ impl<'a> Modifiers<'a> {
                 Problem::new(word.span, format!("`.{text}` is given twice")).help("remove one")
             );
         }
-        let help = match closest(text, self.known.iter().copied()) {
-            _ if self.known.contains(&text) => {
+        let known = || self.known.iter().flat_map(|words| words.split('|'));
+        let help = match closest(text, known()) {
+            _ if known().any(|word| word == text) => {
                 format!("`.{text}` can't be combined with the other modifiers: remove one of them")
             }
             Some(close) => format!("did you mean `.{close}`?"),

@@ -99,6 +99,9 @@ impl<'c, 'a> Check<'c, 'a> {
 
     /// That the file's target and version have the instruction.
     pub(super) fn require(&self, target: u32, version: (u32, u32)) -> Result<()> {
+        if self.context.has(target, version) {
+            return Ok(());
+        }
         let title = format!("`{}`", self.title());
         self.context.require(self.name_span(), &title, target, version)
     }
@@ -112,8 +115,9 @@ impl<'c, 'a> Check<'c, 'a> {
     /// That all modifiers were understood, and that the number of operands is right. `shape` names
     /// the operands: `d, a, b`.
     pub(super) fn shape(&self, shape: &'static str) -> Result<()> {
-        let optional = shape.matches('{').count();
-        let most = if shape.is_empty() { 0 } else { shape.split(',').count() };
+        let count = |of: u8| shape.bytes().filter(|byte| *byte == of).count();
+        let optional = count(b'{');
+        let most = if shape.is_empty() { 0 } else { count(b',') + 1 };
         self.modifiers.finish()?;
         let found = self.written.operands.len();
         if (most - optional..=most).contains(&found) {
@@ -269,17 +273,7 @@ impl<'c, 'a> Check<'c, 'a> {
             }
         }
         if let Some(register) = self.read_register(node)? {
-            let found = self.register_type(register);
-            let fits = if width == Width::Exact {
-                types::fits(found, ty)
-            } else {
-                types::fits_relaxed(found, ty)
-            };
-            return if fits {
-                Ok(Operand::Register(register))
-            } else {
-                Err(self.mismatch(register, ty, width, node.span))
-            };
+            return self.fitting(register, ty, width, node.span).map(Operand::Register);
         }
         self.constant(node, ty).map(Operand::Immediate)
     }

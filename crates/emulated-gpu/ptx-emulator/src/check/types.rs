@@ -1,36 +1,7 @@
 //! Types: their names, their widths, and which registers may hold them (PTX ISA,
 //! "Type Checking of Operands").
 
-use crate::program::Type;
-
-/// Every type that a modifier can name.
-const NAMES: [(&str, Type); 25] = [
-    ("pred", Type::Pred),
-    ("b8", Type::B8),
-    ("b16", Type::B16),
-    ("b32", Type::B32),
-    ("b64", Type::B64),
-    ("b128", Type::B128),
-    ("u8", Type::U8),
-    ("u16", Type::U16),
-    ("u32", Type::U32),
-    ("u64", Type::U64),
-    ("s8", Type::S8),
-    ("s16", Type::S16),
-    ("s32", Type::S32),
-    ("s64", Type::S64),
-    ("f16", Type::F16),
-    ("f16x2", Type::F16x2),
-    ("bf16", Type::Bf16),
-    ("bf16x2", Type::Bf16x2),
-    ("tf32", Type::Tf32),
-    ("f32", Type::F32),
-    ("f64", Type::F64),
-    ("e4m3x2", Type::E4m3x2),
-    ("e5m2x2", Type::E5m2x2),
-    ("u16x2", Type::U16x2),
-    ("s16x2", Type::S16x2),
-];
+use crate::program::{TYPES, Type};
 
 /// Names of lists of types, by which the syntax of instructions calls them.
 const LISTS: [(&str, &str); 7] = [
@@ -56,20 +27,6 @@ pub(super) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.flat_map(move |name| list(name).split('|'))
 }
 
-impl Type {
-    /// Its name in PTX, without the dot.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, named)| *named == self).map_or("?", |(text, _)| text)
-    }
-
-    /// Its width in bytes, in memory.
-    #[must_use]
-    pub fn bytes(self) -> u64 {
-        bytes(self)
-    }
-}
-
 /// What the bits of a type mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
@@ -82,7 +39,7 @@ pub(super) enum Class {
 
 /// The type of that name (without its dot).
 pub(super) fn named(name: &str) -> Option<Type> {
-    NAMES.iter().find(|(text, _)| *text == name).map(|(_, ty)| *ty)
+    TYPES.iter().find(|(text, ..)| *text == name).map(|(_, ty, _)| *ty)
 }
 
 /// The name of a type, without its dot.
@@ -97,7 +54,7 @@ pub(super) const fn bits(ty: Type) -> u32 {
 
 /// The width in bytes of a type in memory.
 pub(super) fn bytes(ty: Type) -> u64 {
-    u64::from(bits(ty)).div_ceil(8)
+    ty.bytes()
 }
 
 pub(super) fn class(ty: Type) -> Class {

@@ -73,9 +73,9 @@ impl FromStr for Argument {
                 (name, Some(count.ok_or("expected TYPE[N], such as f32[64]")?))
             }
         };
-        let known = Element::ALL.iter().find(|(known, _)| *known == name);
-        let &(_, element) = known.ok_or_else(|| {
-            let names = Element::ALL.map(|(name, _)| name).join(" ");
+        let known = Element::ALL.iter().find(|(known, ..)| *known == name);
+        let &(_, element, _) = known.ok_or_else(|| {
+            let names = Element::ALL.map(|(name, ..)| name).join(" ");
             format!("`{name}` is not a type: expected one of {names}, table or struct")
         })?;
         let Some(count) = count else {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::arithmetic::convert;
 use crate::arithmetic::convert::{bf16_to_f32, f16_to_f32};
-use crate::program::{FloatMode, Rounding, Type};
+use crate::program::{FloatMode, Type};
 
 /// The type of an argument or of the elements of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,54 +37,37 @@ pub enum Element {
 }
 
 impl Element {
-    pub(super) const ALL: [(&'static str, Self); 12] = [
-        ("u8", Self::U8),
-        ("u16", Self::U16),
-        ("u32", Self::U32),
-        ("u64", Self::U64),
-        ("s8", Self::S8),
-        ("s16", Self::S16),
-        ("s32", Self::S32),
-        ("s64", Self::S64),
-        ("f16", Self::F16),
-        ("bf16", Self::Bf16),
-        ("f32", Self::F32),
-        ("f64", Self::F64),
+    /// All of them in their order, with the names, which are PTX's without the dot, and the types of PTX.
+    pub(super) const ALL: [(&'static str, Self, Type); 12] = [
+        ("u8", Self::U8, Type::U8),
+        ("u16", Self::U16, Type::U16),
+        ("u32", Self::U32, Type::U32),
+        ("u64", Self::U64, Type::U64),
+        ("s8", Self::S8, Type::S8),
+        ("s16", Self::S16, Type::S16),
+        ("s32", Self::S32, Type::S32),
+        ("s64", Self::S64, Type::S64),
+        ("f16", Self::F16, Type::F16),
+        ("bf16", Self::Bf16, Type::Bf16),
+        ("f32", Self::F32, Type::F32),
+        ("f64", Self::F64, Type::F64),
     ];
 
     /// Its size.
     #[must_use]
     pub fn bytes(self) -> usize {
-        match self {
-            Self::U8 | Self::S8 => 1,
-            Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
-            Self::U32 | Self::S32 | Self::F32 => 4,
-            Self::U64 | Self::S64 | Self::F64 => 8,
-        }
+        self.ty().bytes() as usize
     }
 
     /// The name, as in PTX without the dot.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, element)| *element == self).map_or("", |(name, _)| name)
+        Self::ALL[self as usize].0
     }
 
     /// The type of PTX.
     fn ty(self) -> Type {
-        match self {
-            Self::U8 => Type::U8,
-            Self::U16 => Type::U16,
-            Self::U32 => Type::U32,
-            Self::U64 => Type::U64,
-            Self::S8 => Type::S8,
-            Self::S16 => Type::S16,
-            Self::S32 => Type::S32,
-            Self::S64 => Type::S64,
-            Self::F16 => Type::F16,
-            Self::Bf16 => Type::Bf16,
-            Self::F32 => Type::F32,
-            Self::F64 => Type::F64,
-        }
+        Self::ALL[self as usize].2
     }
 
     /// Why a number of this type, or without one an address, is not what a parameter of a type takes. Words
@@ -92,21 +75,11 @@ impl Element {
     /// numbers, too, for `ld.param` may read them as such; `strict` says that a compiler made it.
     pub(super) fn mismatch(given: Option<Self>, ty: Type, strict: bool) -> Option<String> {
         let is_float = |ty: Type| matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
-        let is_integer = matches!(
-            ty,
-            Type::U8
-                | Type::U16
-                | Type::U32
-                | Type::U64
-                | Type::S8
-                | Type::S16
-                | Type::S32
-                | Type::S64
-        );
+        let is_integer = Self::ALL[..8].iter().any(|(.., known)| *known == ty);
         let name = given.map_or("an address", Self::name);
         if is_float(ty) && given.map(Self::ty) != Some(ty) {
-            let known = Self::ALL.iter().find(|(_, element)| element.ty() == ty);
-            let wanted = known.map_or("a floating-point number", |(name, _)| name);
+            let known = Self::ALL.iter().find(|(.., known)| *known == ty);
+            let wanted = known.map_or("a floating-point number", |(name, ..)| name);
             return Some(format!("is {name}, and the parameter is {wanted}"));
         }
         if strict && is_integer && given.is_some_and(|given| is_float(given.ty())) {
@@ -117,13 +90,8 @@ impl Element {
 
     /// A number in this type's format, to nearest. The type is one of floating point.
     fn rounded(self, number: f64) -> Vec<u8> {
-        let mode = FloatMode {
-            rounding: Rounding::NearestEven,
-            flush: false,
-            saturate: false,
-            relu: false,
-        };
         let (ty, bits) = (self.ty(), number.to_bits());
+        let mode = FloatMode::NEAREST;
         let bits = convert(ty, Type::F64, Some(mode.rounding), false, mode, bits, None);
         bits.to_le_bytes()[..self.bytes()].to_vec()
     }

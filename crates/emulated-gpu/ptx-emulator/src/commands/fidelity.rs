@@ -144,12 +144,7 @@ const fn is_float(ty: Type) -> bool {
 
 fn of_special(special: Special) -> Fidelity {
     match special {
-        Special::Clock
-        | Special::ClockHi
-        | Special::Clock64
-        | Special::GlobalTimer
-        | Special::GlobalTimerLo
-        | Special::GlobalTimerHi => Fidelity::Known("a clock of the emulator's, which no card has"),
+        _ if special.is_clock() => Fidelity::Known("a clock of the emulator's, which no card has"),
         Special::SmId | Special::NSmId | Special::WarpId | Special::NWarpId | Special::GridId => {
             Fidelity::Known("where a block runs is open")
         }

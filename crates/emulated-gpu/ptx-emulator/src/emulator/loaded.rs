@@ -99,8 +99,7 @@ impl Kernel {
     }
 
     /// Bytes of host memory that `blocks` resident blocks of a launch take.
-    #[must_use]
-    pub fn resident_bytes(&self, launch: &Launch, blocks: u64) -> u64 {
+    pub(super) fn resident_bytes(&self, launch: &Launch, blocks: u64) -> u64 {
         let threads = launch.block.iter().fold(1, |product: u32, &n| product.saturating_mul(n));
         self.executable.block_bytes(threads, launch.dynamic_shared).saturating_mul(blocks)
     }

@@ -6,7 +6,6 @@
 use super::access::instruction::Access;
 use super::copy_async::{self, CopyAsync};
 use super::core::{Core, Outcome, Problem};
-use super::initialised::Resolved;
 use super::objects::{Arrival, Objects, Phase, Status, Wrong};
 use super::race::{Copied, Does, Semantics};
 use super::registers::{LANES, Slot, lanes};
@@ -188,18 +187,11 @@ fn named(
             return Err(problem.lane(lane).address(address));
         }
     };
-    let host = core.resolve(access.room, access.site, address, 8, lane, true)?;
-    if core.initialisation {
-        let (room, site, bytes) = (access.room, access.site, 8);
-        let resolved = Resolved { room, site, address, bytes, lane };
-        if whole {
-            core.mark_written(resolved);
-        } else {
-            core.require_written(resolved)?;
-        }
-    }
-    let semantics = Semantics { strong: !whole, ..Semantics::default() };
     let does = if whole { Does::Write } else { Does::Update };
+    let bytes = access.at(address, 8, lane);
+    let host = core.resolve(bytes, true)?;
+    core.check_written(bytes, does)?;
+    let semantics = Semantics { strong: !whole, ..Semantics::default() };
     core.race(access, &[address; LANES], 1 << lane, (8, semantics), does)?;
     // SAFETY: `resolve` has checked eight bytes, and their alignment.
     let stored = unsafe { u64::load(host) };
@@ -301,8 +293,10 @@ impl Bulk {
         }
         let thread = core.warp * LANES as u32 + lane as u32;
         if bytes > 0 {
-            let source = self.read(core, from, bytes, lane)?;
-            let target = self.write(core, to, bytes, lane)?;
+            // What is copied away from shared memory is still being read when the thread goes on.
+            let away = self.object.is_none();
+            let source = part(core, &self.from, (from, bytes, lane), away, Does::Read)?;
+            let target = part(core, &self.to, (to, bytes, lane), !away, Does::Write)?;
             // SAFETY: `bytes` bytes at both have been checked.
             unsafe { words::copy(target, source, bytes as usize) };
         }
@@ -321,41 +315,20 @@ impl Bulk {
         unsafe { new.store(host) };
         Ok(())
     }
+}
 
-    fn read(
-        &self,
-        core: &mut Core<'_>,
-        address: u64,
-        bytes: u64,
-        lane: usize,
-    ) -> Result<*const u8, Box<Problem>> {
-        let (room, site) = (self.from.room, self.from.site);
-        let host = core.resolve_bytes(room, site, address, bytes, lane, false)?;
-        if core.initialisation {
-            core.require_written(Resolved { room, site, address, bytes, lane })?;
-        }
-        // What is copied away from shared memory is still being read when the thread goes on.
-        let asynchronous = self.object.is_none();
-        let semantics = Semantics { asynchronous, ..Semantics::default() };
-        core.race(&self.from, &[address; LANES], 1 << lane, (bytes, semantics), Does::Read)?;
-        Ok(host)
-    }
-
-    fn write(
-        &self,
-        core: &mut Core<'_>,
-        address: u64,
-        bytes: u64,
-        lane: usize,
-    ) -> Result<*mut u8, Box<Problem>> {
-        let (room, site) = (self.to.room, self.to.site);
-        let host = core.resolve_bytes(room, site, address, bytes, lane, true)?;
-        if core.initialisation {
-            core.mark_written(Resolved { room, site, address, bytes, lane });
-        }
-        let asynchronous = self.object.is_some();
-        let semantics = Semantics { asynchronous, ..Semantics::default() };
-        core.race(&self.to, &[address; LANES], 1 << lane, (bytes, semantics), Does::Write)?;
-        Ok(host)
-    }
+/// Where the host has what a bulk copy reads or writes.
+fn part(
+    core: &mut Core<'_>,
+    access: &Access,
+    (address, bytes, lane): (u64, u64, usize),
+    asynchronous: bool,
+    does: Does,
+) -> Result<*mut u8, Box<Problem>> {
+    let at = access.at(address, bytes, lane);
+    let host = core.resolve_bytes(at, does == Does::Write)?;
+    core.check_written(at, does)?;
+    let semantics = Semantics { asynchronous, ..Semantics::default() };
+    core.race(access, &[address; LANES], 1 << lane, (bytes, semantics), does)?;
+    Ok(host)
 }

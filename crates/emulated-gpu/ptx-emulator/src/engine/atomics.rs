@@ -8,14 +8,13 @@ use std::sync::{Mutex, PoisonError};
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
-use super::initialised::Resolved;
 use super::race::{Does, Races};
 use super::registers::{LANES, Slot, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::arithmetic::{self, host};
 use crate::fault::FaultKind;
 use crate::memory::words::Word;
-use crate::program::{Atomic, FloatBinary, FloatMode, IntBinary, Rounding, Type};
+use crate::program::{Atomic, FloatBinary, FloatMode, IntBinary, Type};
 
 /// `atom` or `red`.
 #[derive(Clone, Debug)]
@@ -37,12 +36,7 @@ pub(super) struct AtomicAccess {
 fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> u64 {
     let integer = |op| arithmetic::int_binary(op, ty, old, b);
     let float = |op| {
-        let mode = FloatMode {
-            rounding: Rounding::NearestEven,
-            flush: ty == Type::F32 && !shared,
-            saturate: false,
-            relu: false,
-        };
+        let mode = FloatMode { flush: ty == Type::F32 && !shared, ..FloatMode::NEAREST };
         arithmetic::float_binary(op, mode, ty, old, b)
     };
     let is_float =
@@ -140,13 +134,8 @@ unsafe fn update_wide(at: *mut u8, change: impl Fn(u128) -> u128) -> u128 {
 
 /// `atom.exch.b128` and `atom.cas.b128` of one lane.
 fn run_wide(core: &mut Core<'_>, atomic: &AtomicAccess, source: Slot, lane: usize, host: *mut u8) {
-    let whole = |slot: Slot| {
-        let (low, high) = slot.halves();
-        let (low, high) = (core.registers.get(low, lane), core.registers.get(high, lane));
-        u128::from(low) | u128::from(high) << 64
-    };
-    let b = whole(source);
-    let c = atomic.compare_with.map(whole);
+    let b = core.registers.get_whole(source, lane);
+    let c = atomic.compare_with.map(|slot| core.registers.get_whole(slot, lane));
     // SAFETY: the caller has resolved 16 bytes, and their alignment.
     let old = unsafe {
         update_wide(host, |old| match c {
@@ -156,9 +145,7 @@ fn run_wide(core: &mut Core<'_>, atomic: &AtomicAccess, source: Slot, lane: usiz
         })
     };
     if let Some(d) = atomic.d {
-        let (low, high) = d.halves();
-        core.registers.set(low, lane, old as u64);
-        core.registers.set(high, lane, (old >> 64) as u64);
+        core.registers.set_whole(d, lane, old);
     }
 }
 
@@ -219,7 +206,7 @@ fn run_together(
     if apart != 0 || common!(what, shared, |_change| ()).is_none() {
         return Ok(false);
     }
-    let host = core.resolve(access.room, access.site, address, access.bytes, lowest, true)?;
+    let host = core.resolve(access.at(address, access.bytes, lowest), true)?;
     let (b, mut before) = (core.registers.all(source), [0; LANES]);
     common!(what, shared, |change| {
         // SAFETY: `resolve` has checked the range and its alignment.
@@ -275,11 +262,9 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
             .lane(lane)
             .address(address));
         }
-        let host = core.resolve(access.room, access.site, address, access.bytes, lane, true)?;
-        if core.initialisation {
-            let (room, site, bytes) = (access.room, access.site, access.bytes);
-            core.require_written(Resolved { room, site, address, bytes, lane })?;
-        }
+        let at = access.at(address, access.bytes, lane);
+        let host = core.resolve(at, true)?;
+        core.check_written(at, Does::Update)?;
         core.publish(access, lane, atomic.releases);
         if access.bytes == 16 {
             run_wide(core, atomic, source, lane, host);

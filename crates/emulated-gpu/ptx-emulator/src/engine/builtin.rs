@@ -6,8 +6,8 @@
 use super::code::{Argument, Builtin, BuiltinArguments};
 use super::core::{Core, Outcome, Problem};
 use super::format::format;
-use super::initialised::Resolved;
 use super::registers::lanes;
+use super::space::LaneAccess;
 use super::state_space::StateSpace;
 use crate::fault::FaultKind;
 use crate::memory::words::{read_bits, write_bits};
@@ -100,9 +100,9 @@ pub(super) fn run(
         match arguments.result {
             Some(Argument::Register(slot)) => core.registers.set(slot, lane, result),
             Some(Argument::Memory { offset, bytes }) => {
-                let host = core.resolve(StateSpace::Local, 0, offset, bytes, lane, true)?;
-                let (room, site) = (StateSpace::Local, 0);
-                core.mark_written(Resolved { room, site, address: offset, bytes, lane });
+                let at = LaneAccess::of(StateSpace::Local, offset, bytes, lane);
+                let host = core.resolve(at, true)?;
+                core.mark_written(at);
                 // SAFETY: `resolve` has checked the range and its alignment.
                 unsafe { write_bits(host, bytes, result) };
             }
@@ -124,7 +124,8 @@ fn argument(
     match arguments.arguments.get(index) {
         Some(&Argument::Register(slot)) => Ok(core.registers.get(slot, lane)),
         Some(&Argument::Memory { offset, bytes }) => {
-            let host = core.resolve(StateSpace::Local, 0, offset, bytes, lane, false)?;
+            let at = LaneAccess::of(StateSpace::Local, offset, bytes, lane);
+            let host = core.resolve(at, false)?;
             // SAFETY: `resolve` has checked the range and its alignment.
             Ok(unsafe { read_bits(host, bytes) })
         }
@@ -141,7 +142,8 @@ fn generic(
     bytes: u64,
     lane: usize,
 ) -> Result<u64, Box<Problem>> {
-    let host = core.resolve(StateSpace::Generic, 0, address, bytes, lane, false)?;
+    let at = LaneAccess::of(StateSpace::Generic, address, bytes, lane);
+    let host = core.resolve(at, false)?;
     // SAFETY: `resolve` has checked the range and its alignment.
     Ok(unsafe { read_bits(host, bytes) })
 }

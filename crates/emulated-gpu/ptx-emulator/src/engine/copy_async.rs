@@ -5,9 +5,9 @@
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
-use super::initialised::Resolved;
 use super::race::{Copied, Does, Semantics};
 use super::registers::{LANES, Slot, lanes};
+use super::space::LaneAccess;
 use super::state_space::StateSpace;
 use crate::fault::FaultKind;
 use crate::memory::words;
@@ -50,22 +50,17 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
         }
         let mut buffer = [0u8; 16];
         if wanted > 0 {
-            let host =
-                core.resolve_bytes(copy.from.room, copy.from.site, from, wanted, lane, false)?;
-            if core.initialisation {
-                let (room, site) = (copy.from.room, copy.from.site);
-                core.require_written(Resolved { room, site, address: from, bytes: wanted, lane })?;
-            }
+            let at = copy.from.at(from, wanted, lane);
+            let host = core.resolve_bytes(at, false)?;
+            core.check_written(at, Does::Read)?;
             let read = (wanted, Semantics::default());
             core.race(&copy.from, &[from; LANES], 1 << lane, read, Does::Read)?;
             // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
             unsafe { words::read(host, &mut buffer[..wanted.min(16) as usize]) };
         }
-        let host = core.resolve(copy.to.room, copy.to.site, to, bytes, lane, true)?;
-        if core.initialisation {
-            let (room, site) = (copy.to.room, copy.to.site);
-            core.mark_written(Resolved { room, site, address: to, bytes, lane });
-        }
+        let at = copy.to.at(to, bytes, lane);
+        let host = core.resolve(at, true)?;
+        core.check_written(at, Does::Write)?;
         let semantics = Semantics { asynchronous: true, ..Semantics::default() };
         core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, semantics), Does::Write)?;
         if let Some(threads) = &mut core.threads {
@@ -80,8 +75,9 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
 
 /// Copies between places of one thread's own memory.
 pub(super) fn local(core: &mut Core<'_>, to: u64, from: u64, bytes: u64, lane: usize) -> Outcome {
-    let source = core.resolve_bytes(StateSpace::Local, 0, from, bytes, lane, false)?;
-    let target = core.resolve_bytes(StateSpace::Local, 0, to, bytes, lane, true)?;
+    let at = |address| LaneAccess::of(StateSpace::Local, address, bytes, lane);
+    let source = core.resolve_bytes(at(from), false)?;
+    let target = core.resolve_bytes(at(to), true)?;
     core.copy_written(to, from, bytes, lane);
     // SAFETY: `bytes` bytes at both have been checked.
     unsafe { words::copy(target, source, bytes as usize) };

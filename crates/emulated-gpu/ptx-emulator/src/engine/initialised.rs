@@ -3,29 +3,13 @@
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem, Stretch};
+use super::race::Does;
+use super::space::LaneAccess;
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
 use crate::fault::FaultKind;
 use crate::memory::Known;
 
-/// An access that [`Core::resolve`] has found good.
-#[derive(Clone, Copy)]
-pub(super) struct Resolved {
-    pub(super) room: StateSpace,
-    pub(super) site: u32,
-    pub(super) address: u64,
-    pub(super) bytes: u64,
-    pub(super) lane: usize,
-}
-
-impl Resolved {
-    #[inline]
-    fn stretch(access: &Access, stretch: &Stretch) -> Self {
-        let Stretch { start, bytes, .. } = *stretch;
-        Self { room: access.room, site: access.site, address: start, bytes, lane: 0 }
-    }
-}
-
-impl Resolved {
+impl LaneAccess {
     /// Whether it is in memory of the thread's own.
     pub(super) fn is_own(self) -> bool {
         match self.room {
@@ -38,9 +22,22 @@ impl Resolved {
 }
 
 impl Core<'_> {
+    /// Where initcheck is on: what has been resolved is known once it is written, and has to be known to be read.
+    #[inline]
+    pub(super) fn check_written(&self, access: LaneAccess, does: Does) -> Outcome {
+        match does {
+            _ if !self.initialisation => Ok(()),
+            Does::Write => {
+                self.mark_written(access);
+                Ok(())
+            }
+            Does::Read | Does::Update => self.require_written(access),
+        }
+    }
+
     /// What is known of the bytes of an access, and where they are in it; `None` where everything is.
-    fn shadow(&self, access: Resolved) -> Option<(&Known, usize)> {
-        let Resolved { room, site, address, lane, .. } = access;
+    fn shadow(&self, access: LaneAccess) -> Option<(&Known, usize)> {
+        let LaneAccess { room, site, address, lane, .. } = access;
         let local = |offset: u64| {
             let at = self.thread_local_bytes() * lane as u64 + offset;
             (self.local.shadow(), at)
@@ -66,21 +63,21 @@ impl Core<'_> {
 
     /// Notes that an access has written.
     #[inline]
-    pub(super) fn mark_written(&self, access: Resolved) {
+    pub(super) fn mark_written(&self, access: LaneAccess) {
         if let Some((shadow, at)) = self.shadow(access) {
             shadow.set(at, access.bytes as usize, true);
         }
     }
 
     /// Notes that an access has written what nothing had written.
-    pub(super) fn mark_unknown(&self, access: Resolved) {
+    pub(super) fn mark_unknown(&self, access: LaneAccess) {
         if let Some((shadow, at)) = self.shadow(access) {
             shadow.set(at, access.bytes as usize, false);
         }
     }
 
     /// Whether nothing has written any byte of an access.
-    pub(super) fn holds_nothing(&self, access: Resolved) -> bool {
+    pub(super) fn holds_nothing(&self, access: LaneAccess) -> bool {
         self.shadow(access).is_some_and(|(shadow, at)| {
             (0..access.bytes as usize).all(|byte| !shadow.all(at + byte, 1))
         })
@@ -90,7 +87,7 @@ impl Core<'_> {
     #[inline]
     pub(super) fn are_written(&self, access: &Access, found: &[Stretch; 2]) -> bool {
         found.iter().all(|stretch| {
-            let shadow = self.shadow(Resolved::stretch(access, stretch));
+            let shadow = self.shadow(access.at(stretch.start, stretch.bytes, 0));
             shadow.is_none_or(|(shadow, at)| shadow.all(at, stretch.bytes as usize))
         })
     }
@@ -98,16 +95,18 @@ impl Core<'_> {
     /// Notes that two halves of a warp have written.
     #[inline]
     pub(super) fn are_now_written(&self, access: &Access, found: &[Stretch; 2]) {
-        found.iter().for_each(|stretch| self.mark_written(Resolved::stretch(access, stretch)));
+        found
+            .iter()
+            .for_each(|stretch| self.mark_written(access.at(stretch.start, stretch.bytes, 0)));
     }
 
     /// A problem if an access reads what nothing has written.
-    pub(super) fn require_written(&self, access: Resolved) -> Outcome {
+    pub(super) fn require_written(&self, access: LaneAccess) -> Outcome {
         let unknown = self
             .shadow(access)
             .and_then(|(shadow, at)| Some(shadow.first_unknown(at, access.bytes as usize)? - at));
         let Some(unknown) = unknown else { return Ok(()) };
-        let Resolved { room, address, bytes, lane, .. } = access;
+        let LaneAccess { room, address, bytes, lane, .. } = access;
         let space = match room {
             StateSpace::Shared => "shared",
             StateSpace::Local | StateSpace::Param => "local",
@@ -126,7 +125,7 @@ impl Core<'_> {
 
     /// What is known of the source of a copy in a thread's own memory is known of the target.
     pub(super) fn copy_written(&self, to: u64, from: u64, bytes: u64, lane: usize) {
-        let access = |address| Resolved { room: StateSpace::Local, site: 0, address, bytes, lane };
+        let access = |address| LaneAccess::of(StateSpace::Local, address, bytes, lane);
         let (to, from) = (self.shadow(access(to)), self.shadow(access(from)));
         if let (Some((shadow, to)), Some((source, from))) = (to, from) {
             shadow.copy(to, source, from, bytes as usize);

@@ -40,56 +40,39 @@ pub(super) trait Stored: Lane + Word {
     }
 }
 
-impl Lane for u32 {
-    #[inline(always)]
-    fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
-        registers.narrow(index)
-    }
+macro_rules! stored {
+    ($($word:ident: $row:ident, $row_mut:ident, $merge:ident;)*) => {$(
+        impl Lane for $word {
+            #[inline(always)]
+            fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
+                registers.$row(index)
+            }
+        }
+
+        impl Stored for $word {
+            #[inline(always)]
+            fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES] {
+                registers.$row_mut(index)
+            }
+
+            #[inline(always)]
+            fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32) {
+                #[cfg(target_arch = "x86_64")]
+                if AVX2 {
+                    // SAFETY: who calls a function that is compiled for it has asked the host.
+                    return unsafe { avx2::$merge(to, from, mask) };
+                }
+                for lane in 0..LANES {
+                    to[lane] = if mask & (1 << lane) != 0 { from[lane] } else { to[lane] };
+                }
+            }
+        }
+    )*};
 }
 
-impl Stored for u32 {
-    #[inline(always)]
-    fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES] {
-        registers.narrow_mut(index)
-    }
-
-    #[inline(always)]
-    fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32) {
-        #[cfg(target_arch = "x86_64")]
-        if AVX2 {
-            // SAFETY: who calls a function that is compiled for it has asked the host.
-            return unsafe { avx2::merge_narrow(to, from, mask) };
-        }
-        for lane in 0..LANES {
-            to[lane] = if mask & (1 << lane) != 0 { from[lane] } else { to[lane] };
-        }
-    }
-}
-
-impl Lane for u64 {
-    #[inline(always)]
-    fn row(registers: &Registers, index: u32) -> &[Self; LANES] {
-        registers.wide(index)
-    }
-}
-
-impl Stored for u64 {
-    #[inline(always)]
-    fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES] {
-        registers.wide_mut(index)
-    }
-
-    #[inline(always)]
-    fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32) {
-        #[cfg(target_arch = "x86_64")]
-        if AVX2 {
-            // SAFETY: as above.
-            return unsafe { avx2::merge_wide(to, from, mask) };
-        }
-        for lane in 0..LANES {
-            to[lane] = if mask & (1 << lane) != 0 { from[lane] } else { to[lane] };
-        }
-    }
+stored! {
+    u32: narrow, narrow_mut, merge_narrow;
+    u64: wide, wide_mut, merge_wide;
 }
 
 /// An operand that is not there.

@@ -88,9 +88,7 @@ impl Frame {
     fn write(&self, core: &mut Core<'_>, slot: Slot, at: u64, lane: usize) {
         let known = core.registers.defined(slot) >> lane & 1;
         let range = range(core, at, width(slot), lane);
-        let (low, high) = slot.halves();
-        let (low, high) = (core.registers.get(low, lane), core.registers.get(high, lane));
-        let value = u128::from(low) | u128::from(high) << 64;
+        let value = core.registers.get_whole(slot, lane);
         if let Some(to) = core.local.as_mut_slice().get_mut(range.clone()) {
             to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
         }
@@ -105,12 +103,7 @@ impl Frame {
         if let Some(from) = core.local.as_slice().get(range.clone()) {
             value[..from.len()].copy_from_slice(from);
         }
-        let value = u128::from_le_bytes(value);
-        let (low, high) = slot.halves();
-        core.registers.set(low, lane, value as u64);
-        if slot.width == Width::Quad {
-            core.registers.set(high, lane, (value >> 64) as u64);
-        }
+        core.registers.set_whole(slot, lane, u128::from_le_bytes(value));
         if let Some(shadow) = core.local.shadow() {
             let known = shadow.all(range.start, range.len());
             core.registers.define(slot, 1 << lane, u32::from(known) << lane);

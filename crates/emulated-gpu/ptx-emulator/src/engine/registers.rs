@@ -193,6 +193,22 @@ impl Registers {
         }
     }
 
+    /// One lane of a register of up to 128 bits.
+    pub(super) fn get_whole(&self, slot: Slot, lane: usize) -> u128 {
+        let (low, high) = slot.halves();
+        let high = if slot.width == Width::Quad { self.get(high, lane) } else { 0 };
+        u128::from(self.get(low, lane)) | u128::from(high) << 64
+    }
+
+    /// Writes one lane of a register of up to 128 bits.
+    pub(super) fn set_whole(&mut self, slot: Slot, lane: usize, value: u128) {
+        let (low, high) = slot.halves();
+        self.set(low, lane, value as u64);
+        if slot.width == Width::Quad {
+            self.set(high, lane, (value >> 64) as u64);
+        }
+    }
+
     /// The same of all lanes.
     #[inline]
     pub(super) fn all(&self, slot: Slot) -> [u64; LANES] {

@@ -8,17 +8,32 @@ use crate::fault::FaultKind;
 use crate::memory::{Found, closed, elsewhere, read_only, unmapped};
 use crate::program::Space;
 
+/// What one lane accesses.
+#[derive(Clone, Copy)]
+pub(super) struct LaneAccess {
+    pub(super) room: StateSpace,
+    /// Its place in [`Core::sites`].
+    pub(super) site: u32,
+    pub(super) address: u64,
+    pub(super) bytes: u64,
+    pub(super) lane: usize,
+}
+
+impl LaneAccess {
+    /// Of an address in a space of the thread's or the block's own, or a generic one that is looked for anew.
+    pub(super) fn of(room: StateSpace, address: u64, bytes: u64, lane: usize) -> Self {
+        Self { room, site: 0, address, bytes, lane }
+    }
+}
+
 impl Core<'_> {
-    /// The host address of `bytes` bytes (a power of two) at `address` for one lane, aligned.
+    /// The host address of an access (of a power of two of bytes), aligned.
     pub(super) fn resolve(
         &mut self,
-        room: StateSpace,
-        site: u32,
-        address: u64,
-        bytes: u64,
-        lane: usize,
+        access: LaneAccess,
         write: bool,
     ) -> Result<*mut u8, Box<Problem>> {
+        let LaneAccess { room, address, bytes, lane, .. } = access;
         if address & bytes.wrapping_sub(1) != 0 {
             let what = access_name(room, bytes, write);
             return Err(Problem::new(
@@ -29,21 +44,18 @@ impl Core<'_> {
             .address(address)
             .note("the address of an access has to be a multiple of its size, all elements of a vector together"));
         }
-        self.resolve_bytes(room, site, address, bytes, lane, write)
+        self.resolve_bytes(access, write)
     }
 
     /// As [`resolve`](Self::resolve), of any number of bytes at any address.
     pub(super) fn resolve_bytes(
         &mut self,
-        room: StateSpace,
-        site: u32,
-        address: u64,
-        bytes: u64,
-        lane: usize,
+        access: LaneAccess,
         write: bool,
     ) -> Result<*mut u8, Box<Problem>> {
+        let LaneAccess { room, address, bytes, lane, .. } = access;
         let found = match room {
-            StateSpace::Global => return self.resolve_global(site, address, bytes, lane, write),
+            StateSpace::Global => return self.resolve_global(access, write),
             StateSpace::Shared => self.shared_region(0).host(address, bytes),
             StateSpace::Local => self.own(0, address, bytes, lane),
             StateSpace::Param if address < LOCAL_WINDOW && write => None,
@@ -62,11 +74,11 @@ impl Core<'_> {
                 match self.parameter_region(base).host(address, bytes) {
                     Some(host) if !write => Some(host),
                     Some(_) => None,
-                    None => return self.resolve_global(site, address, bytes, lane, write),
+                    None => return self.resolve_global(access, write),
                 }
             }
         };
-        found.ok_or_else(|| self.outside(room, address, bytes, lane, write))
+        found.ok_or_else(|| self.outside(access, write))
     }
 
     /// Whether a generic address leads to a space; constant variables lie in the ranges given.
@@ -113,10 +125,7 @@ impl Core<'_> {
 
     fn resolve_global(
         &mut self,
-        site: u32,
-        address: u64,
-        bytes: u64,
-        lane: usize,
+        LaneAccess { site, address, bytes, lane, .. }: LaneAccess,
         write: bool,
     ) -> Result<*mut u8, Box<Problem>> {
         if let Some(host) = self.sites[site as usize].region.host(address, bytes) {
@@ -214,10 +223,7 @@ impl Core<'_> {
 
     fn outside(
         &self,
-        room: StateSpace,
-        address: u64,
-        bytes: u64,
-        lane: usize,
+        LaneAccess { room, address, bytes, lane, .. }: LaneAccess,
         write: bool,
     ) -> Box<Problem> {
         let what = access_name(room, bytes, write);

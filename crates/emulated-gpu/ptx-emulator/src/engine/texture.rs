@@ -17,7 +17,6 @@ pub(super) use self::fetch::Fetch;
 pub(super) use self::surface::{Moves, SurfaceStep};
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
-use super::initialised::Resolved;
 use super::race::{Does, Semantics};
 use super::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
@@ -209,13 +208,10 @@ fn read(
     if mask == 0 {
         return Ok(found);
     }
-    let (room, site) = (access.room, access.site);
     for lane in lanes(mask) {
-        let address = addresses[lane];
-        let host = core.resolve(room, site, address, bytes, lane, false)?;
-        if core.initialisation {
-            core.require_written(Resolved { room, site, address, bytes, lane })?;
-        }
+        let at = access.at(addresses[lane], bytes, lane);
+        let host = core.resolve(at, false)?;
+        core.check_written(at, Does::Read)?;
         let mut buffer = [0; 16];
         // SAFETY: `resolve` has checked this many bytes.
         unsafe { words::read(host, &mut buffer[..bytes as usize]) };

@@ -185,23 +185,64 @@ pub(super) fn compile_select<T: Stored>(fast: bool) -> Compute {
     selects_portable::<T>
 }
 
-/// Defines operations: name, types of the destination and the operands, what happens to one lane.
-macro_rules! operations {
-    ($($(#[$doc:meta])* $name:ident: $d:ty = ($a:ident: $at:ty, $b:ident: $bt:ty, $c:ident: $ct:ty) $body:expr;)*) => {
-        $(
-            $(#[$doc])*
-            pub(super) struct $name;
-            impl $crate::engine::vector::Operation for $name {
-                type D = $d;
-                type A = $at;
-                type B = $bt;
-                type C = $ct;
-                #[inline(always)]
-                fn apply($a: $at, $b: $bt, $c: $ct) -> $d {
-                    $body
-                }
-            }
-        )*
-    };
+/// A lane's value as an operation takes or gives it: as a row holds it, or the same bits as another type.
+pub(super) trait Value {
+    type Lane: Lane;
+    fn from_lane(lane: Self::Lane) -> Self;
+    fn into_lane(self) -> Self::Lane;
 }
-pub(super) use operations;
+
+macro_rules! values {
+    ($($value:ty, $lane:ty: |$of:ident| $from:expr, |$own:ident| $into:expr;)*) => {$(
+        impl Value for $value {
+            type Lane = $lane;
+            #[inline(always)]
+            fn from_lane($of: $lane) -> Self {
+                $from
+            }
+            #[inline(always)]
+            fn into_lane(self) -> $lane {
+                let $own = self;
+                $into
+            }
+        }
+    )*};
+}
+
+values! {
+    u32, u32: |x| x, |x| x;
+    i32, u32: |x| x as i32, |x| x as u32;
+    f32, u32: |x| f32::from_bits(x), |x| x.to_bits();
+    u64, u64: |x| x, |x| x;
+    i64, u64: |x| x as i64, |x| x as u64;
+    f64, u64: |x| f64::from_bits(x), |x| x.to_bits();
+    (), (): |x| x, |x| x;
+}
+
+/// [`compile`] for an operation that is given as what happens to one lane, with one to three operands.
+macro_rules! lane {
+    (|$a:ident: $at:ty| -> $d:ty $body:block) => {
+        lane!(|$a: $at, _b: ()| -> $d $body)
+    };
+    (|$a:ident: $at:ty, $b:ident: $bt:ty| -> $d:ty $body:block) => {
+        lane!(|$a: $at, $b: $bt, _c: ()| -> $d $body)
+    };
+    (|$a:ident: $at:ty, $b:ident: $bt:ty, $c:ident: $ct:ty| -> $d:ty $body:block) => {{
+        use $crate::engine::vector::{Operation, Value};
+        struct OfLane;
+        impl Operation for OfLane {
+            type D = <$d as Value>::Lane;
+            type A = <$at as Value>::Lane;
+            type B = <$bt as Value>::Lane;
+            type C = <$ct as Value>::Lane;
+            #[inline(always)]
+            fn apply(a: Self::A, b: Self::B, c: Self::C) -> Self::D {
+                #[inline(always)]
+                fn on_values($a: $at, $b: $bt, $c: $ct) -> $d $body
+                on_values(<$at>::from_lane(a), <$bt>::from_lane(b), <$ct>::from_lane(c)).into_lane()
+            }
+        }
+        $crate::engine::vector::compile::<OfLane>
+    }};
+}
+pub(super) use lane;

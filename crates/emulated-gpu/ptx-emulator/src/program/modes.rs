@@ -184,6 +184,12 @@ pub struct FloatMode {
     pub relu: bool,
 }
 
+impl FloatMode {
+    /// To nearest, without modifiers.
+    pub const NEAREST: Self =
+        Self { rounding: Rounding::NearestEven, flush: false, saturate: false, relu: false };
+}
+
 /// How an access orders memory (PTX ISA, "Memory Consistency Model").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX qualifier of the same name")]

@@ -1,5 +1,6 @@
 //! Operands: registers, constants, addresses.
 
+use super::special::Special;
 use super::types::Type;
 
 /// An index into [`Module::variables`](super::Module::variables).
@@ -50,51 +51,6 @@ pub enum Symbol {
 
 /// Something that is written; `_`, a sink, is `None`.
 pub type Destination = Option<Register>;
-
-/// Special registers (PTX ISA, "Special Registers"). The components of the three-dimensional ones
-/// carry their axis: 0 for x, 1 for y, 2 for z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is the PTX special register of the same name")]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    LaneId,
-    WarpId,
-    NWarpId,
-    SmId,
-    NSmId,
-    GridId,
-    LanemaskEq,
-    LanemaskLe,
-    LanemaskLt,
-    LanemaskGe,
-    LanemaskGt,
-    Clock,
-    ClockHi,
-    Clock64,
-    GlobalTimer,
-    GlobalTimerLo,
-    GlobalTimerHi,
-    DynamicSharedSize,
-    TotalSharedSize,
-    ClusterId(u8),
-    NClusterId(u8),
-    ClusterCtaId(u8),
-    ClusterNCtaId(u8),
-    ClusterCtaRank,
-    ClusterNCtaRank,
-    IsExplicitCluster,
-    /// `%envreg1` and `%envreg2`: the address of the grid's workspace, as cooperative groups find it.
-    Workspace {
-        high: bool,
-    },
-    /// `%reserved_smem_offset_…`: so far into the shared memory that belongs to the system.
-    ReservedShared(u32),
-    /// `%reserved_smem_offset_cap`: how much that is.
-    ReservedSharedSize,
-}
 
 /// An address: a base and a constant offset in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -50,32 +50,52 @@ pub enum Type {
     S16x2,
 }
 
+/// The types, in their order, with their names in PTX, without the dot, and the width of a value in bits.
+pub(crate) const TYPES: [(&str, Type, u32); 25] = [
+    ("pred", Type::Pred, 1),
+    ("b8", Type::B8, 8),
+    ("b16", Type::B16, 16),
+    ("b32", Type::B32, 32),
+    ("b64", Type::B64, 64),
+    ("b128", Type::B128, 128),
+    ("u8", Type::U8, 8),
+    ("u16", Type::U16, 16),
+    ("u32", Type::U32, 32),
+    ("u64", Type::U64, 64),
+    ("s8", Type::S8, 8),
+    ("s16", Type::S16, 16),
+    ("s32", Type::S32, 32),
+    ("s64", Type::S64, 64),
+    ("f16", Type::F16, 16),
+    ("f16x2", Type::F16x2, 32),
+    ("bf16", Type::Bf16, 16),
+    ("bf16x2", Type::Bf16x2, 32),
+    ("tf32", Type::Tf32, 32),
+    ("f32", Type::F32, 32),
+    ("f64", Type::F64, 64),
+    ("e4m3x2", Type::E4m3x2, 16),
+    ("e5m2x2", Type::E5m2x2, 16),
+    ("u16x2", Type::U16x2, 32),
+    ("s16x2", Type::S16x2, 32),
+];
+
 impl Type {
+    /// Its name in PTX, without the dot.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        TYPES[self as usize].0
+    }
+
     /// The width of a value in bits; 1 for a predicate.
     #[must_use]
     pub const fn bits(self) -> u32 {
-        match self {
-            Self::Pred => 1,
-            Self::B8 | Self::U8 | Self::S8 => 8,
-            Self::B16
-            | Self::U16
-            | Self::S16
-            | Self::F16
-            | Self::Bf16
-            | Self::E4m3x2
-            | Self::E5m2x2 => 16,
-            Self::B32
-            | Self::U32
-            | Self::S32
-            | Self::F16x2
-            | Self::Bf16x2
-            | Self::Tf32
-            | Self::F32
-            | Self::U16x2
-            | Self::S16x2 => 32,
-            Self::B64 | Self::U64 | Self::S64 | Self::F64 => 64,
-            Self::B128 => 128,
-        }
+        TYPES[self as usize].2
+    }
+
+    /// Its width in bytes, in memory.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        u64::from(self.bits()).div_ceil(8)
     }
 
     /// The type of a wide product of factors of this one.
@@ -88,5 +108,15 @@ impl Type {
             Self::S32 => Self::S64,
             other => other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_the_types_in_their_order() {
+        assert!(TYPES.iter().enumerate().all(|(index, (_, ty, _))| *ty as usize == index));
     }
 }

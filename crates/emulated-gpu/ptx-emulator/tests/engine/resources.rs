@@ -148,7 +148,7 @@ fn blocks_that_do_not_fit_all_at_once_are_refused_with_their_size() {
         ..Launch::default()
     };
     emulator.launch(&kernel, &launch(4)).unwrap();
-    assert!(kernel.resident_bytes(&launch(8000), 8000) >= 8000 << 24);
+    assert!(8000 * 32 * u64::from(kernel.local_bytes()) >= 8000 << 24);
     let fault = emulator.launch(&kernel, &launch(8000)).unwrap_err();
     assert_eq!(fault.kind, FaultKind::OutOfMemory);
     assert!(fault.message.contains("8000 blocks at once"), "{fault}");

@@ -26,8 +26,7 @@ pub(crate) const TF32: Shape = Shape { exponent: 8, fraction: 10 };
 pub(crate) const ROUNDINGS: [Rounding; 4] =
     [Rounding::NearestEven, Rounding::TowardsZero, Rounding::Down, Rounding::Up];
 
-pub(crate) const PLAIN: FloatMode =
-    FloatMode { rounding: Rounding::NearestEven, flush: false, saturate: false, relu: false };
+pub(crate) const PLAIN: FloatMode = FloatMode::NEAREST;
 
 /// The modifiers of a rounding alone.
 pub(crate) fn mode(rounding: Rounding) -> FloatMode {

@@ -223,7 +223,7 @@ impl<'a> Body<'a> {
         let scopes = || self.scopes.iter();
         let count: usize = scopes().map(|scope| scope.names.len() + scope.ranges.len()).sum();
         let own = scopes().flat_map(|scope| scope.names.keys().chain(scope.ranges.keys()));
-        let names = own.chain(context.names.keys()).copied().chain(special::NAMES);
+        let names = own.chain(context.names.keys()).copied().chain(special::names());
         let help = match context.closest(name, count + context.names.len(), names) {
             Some(close) => format!("did you mean `{close}`?"),
             None if what == "register" => format!("declare it: .reg .b32 {name};"),

@@ -10,7 +10,7 @@ use crate::check::operands::{Check, Width};
 use crate::check::types;
 use crate::syntax::OperandKind;
 
-const OPERATIONS: [(&str, Atomic); 10] = [
+pub(super) const OPERATIONS: [(&str, Atomic); 10] = [
     ("add", Atomic::Add),
     ("min", Atomic::Min),
     ("max", Atomic::Max),

@@ -59,10 +59,6 @@ const SPACES: [&str; 5] = ["global", "shared", "local", "param", "const"];
 
 const NOTHING: Operand = Operand::Immediate(0);
 
-/// No modifiers at all.
-const PLAIN: FloatMode =
-    FloatMode { rounding: Rounding::NearestEven, flush: false, saturate: false, relu: false };
-
 impl Form {
     fn new() -> Self {
         let [a, b, c, e] = [NOTHING; 4];
@@ -73,7 +69,7 @@ impl Form {
             ty,
             second,
             types: 0,
-            mode: PLAIN,
+            mode: FloatMode::NEAREST,
             d: None,
             p: None,
             address,
@@ -163,14 +159,17 @@ impl Check<'_, '_> {
 
     /// Takes further ones.
     pub(super) fn take_more(&mut self, form: &mut Form, groups: &'static str) -> Result<()> {
-        for group in groups.split("; ").filter(|group| !group.is_empty()) {
-            let (group, decides) = match group.split_once(" = ") {
-                Some((group, decides)) => (group, Some(decides)),
+        for group in groups.split(';').map(str::trim_ascii).filter(|group| !group.is_empty()) {
+            let (group, decides) = match group.split_once('=') {
+                Some((group, decides)) => {
+                    (group.trim_ascii_end(), Some(decides.trim_ascii_start()))
+                }
                 None => (group, None),
             };
             let optional = group.strip_prefix('{').and_then(|group| group.strip_suffix('}'));
             let group = optional.unwrap_or(group);
-            let (words, condition) = group.split_once(" @").unwrap_or((group, ""));
+            let (words, condition) = group.split_once('@').unwrap_or((group, ""));
+            let words = words.trim_ascii_end();
             if !condition.is_empty() && !form.allows(condition) {
                 continue;
             }
@@ -199,11 +198,8 @@ impl Check<'_, '_> {
     /// Checks the number of operands, and takes them.
     pub(super) fn operands(&mut self, form: &mut Form, shape: &'static str) -> Result<()> {
         self.shape(shape)?;
-        for (index, operand) in shape.split(", ").enumerate() {
-            if index >= self.count() {
-                break;
-            }
-            let operand = operand.trim_matches(['{', '}']);
+        for (index, operand) in shape.split(',').enumerate().take(self.count()) {
+            let operand = operand.trim_ascii_start().trim_matches(['{', '}']);
             let (name, ty) = operand.split_once(':').unwrap_or((operand, ""));
             let ty = match ty {
                 "" => form.ty,

@@ -11,9 +11,10 @@ use crate::program::{
 
 /// An instruction, or one of its forms.
 pub(super) struct Row {
-    /// The opcode. A form of it follows that has one of these words; `float` is a first type of floating
-    /// point. The last row of an opcode is for all other forms.
-    name: &'static str,
+    opcode: &'static str,
+    /// Words of which its form has one, or nothing, in the last row of an opcode, for all other forms. `float` is a
+    /// first type of floating point.
+    words: &'static str,
     /// The first target and version of PTX that have the opcode.
     since: (u32, Version),
     rule: Rule,
@@ -27,19 +28,15 @@ enum Rule {
 }
 
 impl Row {
-    fn opcode(&self) -> &'static str {
-        self.name.split_once(' ').map_or(self.name, |(opcode, _)| opcode)
-    }
-
     /// Whether the row is for the form that is checked.
     fn is_for(&self, check: &Check<'_, '_>) -> bool {
-        let Some((_, words)) = self.name.split_once(' ') else { return true };
-        let ty = check.modifiers.peek_type();
-        words.split('|').any(|word| match types::named(word) {
-            _ if word == "float" => ty.is_some_and(types::is_float),
-            Some(named) => ty == Some(named),
-            None => check.modifiers.has(word),
-        })
+        let ty = || check.modifiers.peek_type();
+        self.words.is_empty()
+            || self.words.split('|').any(|word| match word {
+                "float" => ty().is_some_and(types::is_float),
+                "bf16" | "bf16x2" => ty().is_some_and(|ty| types::name(ty) == word),
+                _ => check.modifiers.has(word),
+            })
     }
 }
 
@@ -47,8 +44,8 @@ impl Row {
 /// is none of that name.
 pub(super) fn check(check: &mut Check<'_, '_>) -> Option<Result<(Op, (u32, Version))>> {
     let opcode = check.opcode();
-    let first = ROWS.partition_point(|row| row.opcode() < opcode);
-    let mut rows = ROWS[first..].iter().take_while(|row| row.opcode() == opcode);
+    let first = ROWS.partition_point(|row| row.opcode < opcode);
+    let mut rows = ROWS[first..].iter().take_while(|row| row.opcode == opcode);
     let row = rows.find(|row| row.is_for(check))?;
     let op = match row.rule {
         Rule::Form(groups, shape, op) => check.form(groups, shape).map(|form| op(&form)),
@@ -59,27 +56,38 @@ pub(super) fn check(check: &mut Check<'_, '_>) -> Option<Result<(Op, (u32, Versi
 
 /// The names of the instructions that are emulated, without modifiers.
 pub fn instructions() -> impl Iterator<Item = &'static str> {
-    ROWS.iter().map(|row| row.name).filter(|name| !name.contains(' '))
+    ROWS.iter().filter(|row| row.words.is_empty()).map(|row| row.opcode)
 }
 
 type Since = (u32, u32, u32);
 
+/// Of an opcode, and after a space the words.
+const fn row(name: &'static str, (target, major, minor): Since, rule: Rule) -> Row {
+    let mut end = 0;
+    while end < name.len() && name.as_bytes()[end] != b' ' {
+        end += 1;
+    }
+    let (opcode, words) = name.split_at(end);
+    let (_, words) = words.split_at(if words.is_empty() { 0 } else { 1 });
+    Row { opcode, words, since: (target, (major, minor)), rule }
+}
+
 const fn form(
     name: &'static str,
-    (target, major, minor): Since,
+    since: Since,
     groups: &'static str,
     shape: &'static str,
     op: fn(&Form) -> Op,
 ) -> Row {
-    Row { name, since: (target, (major, minor)), rule: Rule::Form(groups, shape, op) }
+    row(name, since, Rule::Form(groups, shape, op))
 }
 
 const fn special(
     name: &'static str,
-    (target, major, minor): Since,
+    since: Since,
     rule: fn(&mut Check<'_, '_>) -> Result<Op>,
 ) -> Row {
-    Row { name, since: (target, (major, minor)), rule: Rule::Special(rule) }
+    row(name, since, Rule::Special(rule))
 }
 
 /// Modifiers of additions and products of floating-point numbers; halves are rounded to nearest only.
@@ -341,9 +349,9 @@ mod tests {
 
     #[test]
     fn rows_are_sorted_by_opcode_and_the_last_of_each_is_for_every_form() {
-        assert!(ROWS.is_sorted_by_key(Row::opcode));
-        for pair in ROWS.windows(2).filter(|pair| pair[0].opcode() != pair[1].opcode()) {
-            assert_eq!(pair[0].name, pair[0].opcode());
+        assert!(ROWS.is_sorted_by_key(|row| row.opcode));
+        for pair in ROWS.windows(2).filter(|pair| pair[0].opcode != pair[1].opcode) {
+            assert_eq!(pair[0].words, "");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Surface instructions (PTX ISA, "Surface Instructions").
 
+use super::atomic::OPERATIONS;
 use super::texture::{FLAT, done};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
@@ -72,14 +73,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     let formatted = check.modifiers.need("`.b` or `.p`", &[("b", false), ("p", true)])?;
-    let operations = [
-        ("add", Atomic::Add),
-        ("min", Atomic::Min),
-        ("max", Atomic::Max),
-        ("and", Atomic::And),
-        ("or", Atomic::Or),
-    ];
-    let op = check.modifiers.need("an operation", &operations)?;
+    let op = check.modifiers.need("an operation", &OPERATIONS[..5])?;
     let geometry = check.modifiers.need("a geometry", &FLAT[..3])?;
     let ty = check.modifiers.ty(match (op, formatted) {
         (Atomic::Min | Atomic::Max, true) => "b32|b64",

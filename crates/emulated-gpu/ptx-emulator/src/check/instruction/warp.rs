@@ -1,6 +1,7 @@
 //! Collective instructions of a warp: shuffles, votes, reductions (PTX ISA, "Parallel Synchronization and
 //! Communication Instructions").
 
+use super::atomic::OPERATIONS;
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{Atomic, Op, Shuffle, Type, Vote};
@@ -56,15 +57,7 @@ pub(super) fn vote(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn redux(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("sync")?;
-    let operations = [
-        ("add", Atomic::Add),
-        ("min", Atomic::Min),
-        ("max", Atomic::Max),
-        ("and", Atomic::And),
-        ("or", Atomic::Or),
-        ("xor", Atomic::Xor),
-    ];
-    let op = check.modifiers.need("an operation", &operations)?;
+    let op = check.modifiers.need("an operation", &OPERATIONS[..6])?;
     if check.modifiers.peek_type() == Some(Type::F32) {
         return Err(super::not_emulated(check).help(
             "`redux` of .f32 came with sm_100, and the emulated card is of compute capability 9.0: add up \

@@ -87,13 +87,7 @@ impl<'a> Check<'_, 'a> {
         width: Width,
     ) -> Result<Register> {
         let register = self.any_register(node)?;
-        let found = self.register_type(register);
-        let fits = if width == Width::Exact {
-            types::fits(found, ty)
-        } else {
-            types::fits_relaxed(found, ty)
-        };
-        if fits { Ok(register) } else { Err(self.mismatch(register, ty, width, node.span)) }
+        self.fitting(register, ty, width, node.span)
     }
 
     /// A register of any type, to be written.

@@ -92,9 +92,7 @@ impl<'c, 'a> Check<'c, 'a> {
     ) -> Result<Destination> {
         match part {
             Part::Written(operand) => self.destination_or_sink(operand, ty, width),
-            Part::Register(register, span) => {
-                self.part_register(*register, ty, width, *span).map(Some)
-            }
+            Part::Register(register, span) => self.fitting(*register, ty, width, *span).map(Some),
         }
     }
 
@@ -111,7 +109,7 @@ impl<'c, 'a> Check<'c, 'a> {
                 self.value(node, ty, width)
             }
             Part::Register(register, span) => {
-                self.part_register(*register, ty, width, *span).map(Operand::Register)
+                self.fitting(*register, ty, width, *span).map(Operand::Register)
             }
         }
     }
@@ -136,7 +134,8 @@ impl<'c, 'a> Check<'c, 'a> {
         parts.iter().map(|part| self.part_source(part, ty, width)).collect()
     }
 
-    fn part_register(
+    /// A register, if it is as wide as the type wants.
+    pub(super) fn fitting(
         &self,
         register: Register,
         ty: Type,

@@ -18,91 +18,95 @@ pub(crate) struct Host {
     pub(in crate::engine) checks: Checks,
 }
 
+/// What is watched of accesses.
+pub(super) trait Watched {
+    /// Whether what is read has been written; what is written is noted.
+    const INIT: bool;
+    /// Who has accessed what.
+    const RACE: bool;
+}
+
+struct Watch<const INIT: bool, const RACE: bool>;
+
+impl<const INIT: bool, const RACE: bool> Watched for Watch<INIT, RACE> {
+    const INIT: bool = INIT;
+    const RACE: bool = RACE;
+}
+
 /// The function that does an access, for this host.
 pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
     // No other thread reaches these, or none writes them.
     let own = matches!(access.room, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
-        (false, false) => watched::<false, false>(access, store, host.fast),
-        (false, true) => watched::<false, true>(access, store, host.fast),
-        (true, false) => watched::<true, false>(access, store, host.fast),
-        (true, true) => watched::<true, true>(access, store, host.fast),
+        (false, false) => watched::<Watch<false, false>>(access, store, host.fast),
+        (false, true) => watched::<Watch<false, true>>(access, store, host.fast),
+        (true, false) => watched::<Watch<true, false>>(access, store, host.fast),
+        (true, true) => watched::<Watch<true, true>>(access, store, host.fast),
     }
 }
 
-fn watched<const INIT: bool, const RACE: bool>(
-    access: &Access,
-    store: bool,
-    fast: bool,
-) -> Transfer {
-    let alone = RACE && access.guess || INIT && access.carries;
+fn watched<W: Watched>(access: &Access, store: bool, fast: bool) -> Transfer {
+    let alone = W::RACE && access.guess || W::INIT && access.carries;
     let by_rows = !access.fence && access.room != StateSpace::Local && !alone;
     let all = |width| access.values.iter().all(|slot| slot.width == width);
     let found = match access.bytes {
-        4 if by_rows && all(Width::Narrow(32)) => elements::<u32, INIT, RACE>(access, store, fast),
-        8 if by_rows && all(Width::Wide) => elements::<u64, INIT, RACE>(access, store, fast),
+        4 if by_rows && all(Width::Narrow(32)) => elements::<u32, W>(access, store, fast),
+        8 if by_rows && all(Width::Wide) => elements::<u64, W>(access, store, fast),
         _ => None,
     };
-    match (INIT || RACE, store) {
+    match (W::INIT || W::RACE, store) {
         _ if let Some(found) = found => found,
         (false, false) => each::load,
         (false, true) => each::store,
-        (true, false) => each::load_watched::<INIT, RACE>,
-        (true, true) => each::store_watched::<INIT, RACE>,
+        (true, false) => each::load_watched::<W>,
+        (true, true) => each::store_watched::<W>,
     }
 }
 
-fn elements<T: Element, const INIT: bool, const RACE: bool>(
-    access: &Access,
-    store: bool,
-    fast: bool,
-) -> Option<Transfer> {
+fn elements<T: Element, W: Watched>(access: &Access, store: bool, fast: bool) -> Option<Transfer> {
     if access.strong {
         // Every lane on its own; one word at once.
-        return (access.values.len() == 1 && !RACE).then_some(match store {
-            false => rows::load_scattered::<T, 1, INIT, RACE>,
-            true => rows::store_scattered::<T, 1, INIT, RACE>,
+        return (access.values.len() == 1 && !W::RACE).then_some(match store {
+            false => rows::load_scattered::<T, W, 1>,
+            true => rows::store_scattered::<T, W, 1>,
         });
     }
     Some(match access.values.len() {
-        1 => host::<T, 1, INIT, RACE>(store, fast),
-        2 => host::<T, 2, INIT, RACE>(store, fast),
-        4 => host::<T, 4, INIT, RACE>(store, fast),
+        1 => host::<T, W, 1>(store, fast),
+        2 => host::<T, W, 2>(store, fast),
+        4 => host::<T, W, 4>(store, fast),
         _ => return None,
     })
 }
 
-fn host<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
-    store: bool,
-    fast: bool,
-) -> Transfer {
+fn host<T: Element, W: Watched, const N: usize>(store: bool, fast: bool) -> Transfer {
     #[cfg(target_arch = "x86_64")]
     if fast {
-        return if store { store_avx2::<T, N, INIT, RACE> } else { load_avx2::<T, N, INIT, RACE> };
+        return if store { store_avx2::<T, W, N> } else { load_avx2::<T, W, N> };
     }
     let _ = fast;
-    if store { store_portable::<T, N, INIT, RACE> } else { load_portable::<T, N, INIT, RACE> }
+    if store { store_portable::<T, W, N> } else { load_portable::<T, W, N> }
 }
 
 macro_rules! twins {
     ($($portable:ident, $avx2:ident = $function:ident;)*) => {
         $(
-            fn $portable<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
+            fn $portable<T: Element, W: Watched, const N: usize>(
                 core: &mut Core<'_>,
                 access: &Access,
                 mask: u32,
             ) -> Outcome {
-                rows::$function::<T, N, false, INIT, RACE>(core, access, mask)
+                rows::$function::<T, W, N, false>(core, access, mask)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn $avx2<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
+            fn $avx2<T: Element, W: Watched, const N: usize>(
                 core: &mut Core<'_>,
                 access: &Access,
                 mask: u32,
             ) -> Outcome {
-                rows::$function::<T, N, true, INIT, RACE>(core, access, mask)
+                rows::$function::<T, W, N, true>(core, access, mask)
             }
         )*
     };

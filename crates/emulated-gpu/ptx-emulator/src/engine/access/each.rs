@@ -8,9 +8,9 @@
 
 use std::sync::atomic::{Ordering, fence};
 
+use super::choose::Watched;
 use super::instruction::Access;
 use crate::engine::core::{Core, Outcome};
-use crate::engine::initialised::Resolved;
 use crate::engine::race::{Does, Races, Semantics};
 use crate::engine::registers::lanes;
 use crate::memory::words::{Word, read_bits, write_bits};
@@ -19,15 +19,13 @@ use crate::memory::words::{Word, read_bits, write_bits};
 pub(super) fn load(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);
-        let host = core.resolve(access.room, access.site, address, access.total(), lane, false)?;
+        let host = core.resolve(access.at(address, access.total(), lane), false)?;
         for (index, &to) in access.values.iter().enumerate() {
             let at = host.wrapping_add(index * access.bytes as usize);
             if access.bytes == 16 {
-                let (low, high) = to.halves();
                 // SAFETY: `resolve` has checked all elements, and their alignment.
                 let (a, b) = unsafe { (u64::load(at), u64::load(at.wrapping_add(8))) };
-                core.registers.set(low, lane, a);
-                core.registers.set(high, lane, b);
+                core.registers.set_whole(to, lane, u128::from(a) | u128::from(b) << 64);
                 continue;
             }
             // SAFETY: `resolve` has checked all elements, and their alignment.
@@ -51,16 +49,15 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
     }
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);
-        let host = core.resolve(access.room, access.site, address, access.total(), lane, true)?;
+        let host = core.resolve(access.at(address, access.total(), lane), true)?;
         for (index, &from) in access.values.iter().enumerate() {
             let at = host.wrapping_add(index * access.bytes as usize);
             if access.bytes == 16 {
-                let (low, high) = from.halves();
-                let (a, b) = (core.registers.get(low, lane), core.registers.get(high, lane));
+                let value = core.registers.get_whole(from, lane);
                 // SAFETY: `resolve` has checked all elements, and their alignment.
                 unsafe {
-                    a.store(at);
-                    b.store(at.wrapping_add(8));
+                    (value as u64).store(at);
+                    ((value >> 64) as u64).store(at.wrapping_add(8));
                 }
                 continue;
             }
@@ -75,10 +72,8 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
 /// A problem if a lane reads what nothing has written.
 pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let (room, site, bytes) = (access.room, access.site, access.total());
-        let address = access.of_lane(core, lane);
-        core.resolve(room, site, address, bytes, lane, false)?;
-        let read = Resolved { room, site, address, bytes, lane };
+        let read = access.at(access.of_lane(core, lane), access.total(), lane);
+        core.resolve(read, false)?;
         if access.carries && read.is_own() {
             // Known as soon as a part of it is, as what is packed from several registers.
             let known = if core.holds_nothing(read) { 0 } else { u32::MAX };
@@ -95,15 +90,14 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
 /// Notes what the lanes write.
 pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let (room, site, bytes) = (access.room, access.site, access.total());
-        let address = access.of_lane(core, lane);
-        core.resolve(room, site, address, bytes, lane, true)?;
-        core.mark_written(Resolved { room, site, address, bytes, lane });
+        let written = access.at(access.of_lane(core, lane), access.total(), lane);
+        core.resolve(written, true)?;
+        core.mark_written(written);
         if access.carries {
             for (index, &from) in access.values.iter().enumerate() {
                 if core.registers.defined(from) & 1 << lane == 0 {
-                    let address = address.wrapping_add(index as u64 * access.bytes);
-                    core.mark_unknown(Resolved { room, site, address, bytes: access.bytes, lane });
+                    let address = written.address.wrapping_add(index as u64 * access.bytes);
+                    core.mark_unknown(access.at(address, access.bytes, lane));
                 }
             }
         }
@@ -112,15 +106,11 @@ pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) 
 }
 
 /// Any load that initcheck or racecheck watches.
-pub(super) fn load_watched<const INIT: bool, const RACE: bool>(
-    core: &mut Core<'_>,
-    access: &Access,
-    mask: u32,
-) -> Outcome {
-    if INIT {
+pub(super) fn load_watched<W: Watched>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+    if W::INIT {
         require_all_written(core, access, mask)?;
     }
-    if !RACE {
+    if !W::RACE {
         return load(core, access, mask);
     }
     let addresses = access.addresses(core);
@@ -138,15 +128,15 @@ pub(super) fn load_watched<const INIT: bool, const RACE: bool>(
 }
 
 /// Any store that initcheck or racecheck watches.
-pub(super) fn store_watched<const INIT: bool, const RACE: bool>(
+pub(super) fn store_watched<W: Watched>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
 ) -> Outcome {
-    if INIT {
+    if W::INIT {
         mark_all_written(core, access, mask)?;
     }
-    if !RACE {
+    if !W::RACE {
         return store(core, access, mask);
     }
     let addresses = access.addresses(core);

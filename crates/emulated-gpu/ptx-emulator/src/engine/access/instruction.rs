@@ -3,6 +3,7 @@
 use crate::engine::core::{Core, Region};
 use crate::engine::race::Semantics;
 use crate::engine::registers::{LANES, Slot, Width};
+use crate::engine::space::LaneAccess;
 use crate::engine::state_space::{SHARED_WINDOW, StateSpace, in_window};
 
 /// An access to memory.
@@ -52,6 +53,12 @@ impl Access {
     /// Bytes of all elements.
     pub(in crate::engine) fn total(&self) -> u64 {
         self.bytes * self.values.len() as u64
+    }
+
+    /// That of one lane to some bytes.
+    #[inline(always)]
+    pub(in crate::engine) fn at(&self, address: u64, bytes: u64, lane: usize) -> LaneAccess {
+        LaneAccess { room: self.room, site: self.site, address, bytes, lane }
     }
 
     /// The address of one lane.

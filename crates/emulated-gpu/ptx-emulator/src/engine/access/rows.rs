@@ -1,14 +1,14 @@
 //! The common accesses: 1, 2 or 4 elements for each lane, of 32 or 64 bits, by whole rows where the
 //! addresses of each half warp lie in a [`Stretch`]; where not, lane by lane.
 //!
-//! `AVX` is for a host with AVX2 and FMA. `INIT` asks whether what is read has been written and notes
-//! what is written; `RACE` remembers who has accessed what.
+//! `AVX` is for a host with AVX2 and FMA, `FULL` for a warp all of whose lanes take part.
 
 #![allow(
     unsafe_code,
     reason = "device memory is read and written here, through pointers that have been checked"
 )]
 
+use super::choose::Watched;
 use super::each::{mark_all_written, require_all_written};
 use super::element::Element;
 use super::instruction::Access;
@@ -19,36 +19,32 @@ use crate::engine::registers::{LANES, lanes};
 use crate::memory::rows::fill_own;
 use crate::memory::words::{load_row, store_row};
 
-#[inline(always)]
-pub(super) fn load<
-    T: Element,
-    const N: usize,
-    const AVX: bool,
-    const INIT: bool,
-    const RACE: bool,
->(
-    core: &mut Core<'_>,
-    access: &Access,
-    mask: u32,
-) -> Outcome {
-    let done = if mask == u32::MAX {
-        load_stretches::<T, N, AVX, INIT, RACE, true>(core, access, mask)?
-    } else {
-        load_stretches::<T, N, AVX, INIT, RACE, false>(core, access, mask)?
-    };
-    if done { Ok(()) } else { load_scattered::<T, N, INIT, RACE>(core, access, mask) }
+macro_rules! by_rows {
+    ($($name:ident = $stretches:ident, $scattered:ident;)*) => {$(
+        #[inline(always)]
+        pub(super) fn $name<T: Element, W: Watched, const N: usize, const AVX: bool>(
+            core: &mut Core<'_>,
+            access: &Access,
+            mask: u32,
+        ) -> Outcome {
+            let done = if mask == u32::MAX {
+                $stretches::<T, W, N, AVX, true>(core, access, mask)?
+            } else {
+                $stretches::<T, W, N, AVX, false>(core, access, mask)?
+            };
+            if done { Ok(()) } else { $scattered::<T, W, N>(core, access, mask) }
+        }
+    )*};
+}
+
+by_rows! {
+    load = load_stretches, load_scattered;
+    store = store_stretches, store_scattered;
 }
 
 /// False where it is not for this function to do.
 #[inline(always)]
-fn load_stretches<
-    T: Element,
-    const N: usize,
-    const AVX: bool,
-    const INIT: bool,
-    const RACE: bool,
-    const FULL: bool,
->(
+fn load_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
@@ -57,10 +53,10 @@ fn load_stretches<
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region(core, found[0].start);
     let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
-    if INIT && !core.are_written(access, &found) {
+    if W::INIT && !core.are_written(access, &found) {
         return Ok(false);
     }
-    if RACE && !core.need_no_look(access, &found) {
+    if W::RACE && !core.need_no_look(access, &found) {
         core.race_by_rows(access, &found, mask, bytes, Does::Read)?;
     }
     let mut columns = [[[T::default(); N]; HALF]; 2];
@@ -115,37 +111,10 @@ unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
     to.fill(one);
 }
 
-#[inline(always)]
-pub(super) fn store<
-    T: Element,
-    const N: usize,
-    const AVX: bool,
-    const INIT: bool,
-    const RACE: bool,
->(
-    core: &mut Core<'_>,
-    access: &Access,
-    mask: u32,
-) -> Outcome {
-    let done = if mask == u32::MAX {
-        store_stretches::<T, N, AVX, INIT, RACE, true>(core, access, mask)?
-    } else {
-        store_stretches::<T, N, AVX, INIT, RACE, false>(core, access, mask)?
-    };
-    if done { Ok(()) } else { store_scattered::<T, N, INIT, RACE>(core, access, mask) }
-}
-
 /// False where it is not for this function to do. Of lanes that write to the same place the last
 /// one's value stays, as where each is served by itself.
 #[inline(always)]
-fn store_stretches<
-    T: Element,
-    const N: usize,
-    const AVX: bool,
-    const INIT: bool,
-    const RACE: bool,
-    const FULL: bool,
->(
+fn store_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
@@ -155,13 +124,13 @@ fn store_stretches<
     let region = access.region_to_write(core, found[0].start);
     let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
     // What idle lanes would have written is not.
-    if INIT && !FULL {
+    if W::INIT && !FULL {
         mark_all_written(core, access, mask)?;
     }
-    if INIT && FULL {
+    if W::INIT && FULL {
         core.are_now_written(access, &found);
     }
-    if RACE {
+    if W::RACE {
         core.race_by_rows(access, &found, mask, bytes, Does::Write)?;
     }
     for which in 0..2 {
@@ -252,7 +221,7 @@ fn locate_each(
 ) -> Result<[u64; LANES], Box<Problem>> {
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {
-        let host = core.resolve(access.room, access.site, addresses[lane], bytes, lane, write)?;
+        let host = core.resolve(access.at(addresses[lane], bytes, lane), write)?;
         hosts[lane] = host as u64;
     }
     let first = hosts[mask.trailing_zeros() as usize % LANES];
@@ -263,17 +232,17 @@ fn locate_each(
 }
 
 /// A load of which each lane is served by itself.
-pub(super) fn load_scattered<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
+pub(super) fn load_scattered<T: Element, W: Watched, const N: usize>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
 ) -> Outcome {
     let bytes = T::BYTES * N as u64;
     let addresses = addresses(core, access, mask);
-    if INIT {
+    if W::INIT {
         require_all_written(core, access, mask)?;
     }
-    if RACE && !core.needs_no_look(access, &addresses, mask) {
+    if W::RACE && !core.needs_no_look(access, &addresses, mask) {
         core.race(access, &addresses, mask, (bytes, access.semantics), Does::Read)?;
     }
     let hosts = locate(core, access, &addresses, mask, bytes, false)?;
@@ -289,17 +258,17 @@ pub(super) fn load_scattered<T: Element, const N: usize, const INIT: bool, const
 }
 
 /// A store of which each lane is served by itself.
-pub(super) fn store_scattered<T: Element, const N: usize, const INIT: bool, const RACE: bool>(
+pub(super) fn store_scattered<T: Element, W: Watched, const N: usize>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
 ) -> Outcome {
     let bytes = T::BYTES * N as u64;
     let addresses = addresses(core, access, mask);
-    if INIT {
+    if W::INIT {
         mark_all_written(core, access, mask)?;
     }
-    if RACE {
+    if W::RACE {
         core.race(access, &addresses, mask, (bytes, access.semantics), Does::Write)?;
     }
     let hosts = locate(core, access, &addresses, mask, bytes, true)?;

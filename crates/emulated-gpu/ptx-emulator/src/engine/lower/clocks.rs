@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::engine::image::FunctionLayout;
 use crate::engine::registers::Slot;
-use crate::program::{Asynchronous, Function, ObjectAction, Op, Operand, Register, Special};
+use crate::program::{Asynchronous, Function, ObjectAction, Op, Operand, Register};
 
 /// Whether a function tests a phase of a barrier object.
 pub(super) fn tests(function: &Function) -> bool {
@@ -24,15 +24,7 @@ pub(super) fn untimed(function: &Function, layout: &FunctionLayout) -> Vec<Slot>
     let mut timed: HashSet<Register> = HashSet::new();
     let depends = |operand: Operand, timed: &HashSet<Register>| match operand {
         Operand::Register(register) | Operand::Not(register) => timed.contains(&register),
-        Operand::Special(special) => matches!(
-            special,
-            Special::Clock
-                | Special::ClockHi
-                | Special::Clock64
-                | Special::GlobalTimer
-                | Special::GlobalTimerLo
-                | Special::GlobalTimerHi
-        ),
+        Operand::Special(special) => special.is_clock(),
         _ => false,
     };
     // Until nothing is new: what is written later in the text may be read earlier, in a loop.

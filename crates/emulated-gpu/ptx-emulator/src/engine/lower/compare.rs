@@ -3,7 +3,7 @@
 use super::Lowering;
 use crate::arithmetic;
 use crate::engine::code::{Action, Operands};
-use crate::engine::registers::{NEVER, Width, lanes};
+use crate::engine::registers::{NEVER, Width};
 use crate::engine::simd;
 use crate::program::{Combine, IntBinary, Op, Type};
 
@@ -44,48 +44,44 @@ impl Lowering<'_> {
                 let q = self.destination(*q, Type::Pred);
                 let combine = self.combining(*combine);
                 let pair = matches!(ty, Type::F16x2 | Type::Bf16x2);
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let (a, b) = (registers.get(a, lane), registers.get(b, lane));
-                        let (first, second) = if pair {
-                            arithmetic::compare_both(comparison, ty, flush, a, b)
-                        } else {
-                            let holds = arithmetic::compare(comparison, ty, flush, a, b);
-                            (holds, !holds)
-                        };
-                        let (p, second) = match combine {
-                            None => (first, second),
-                            Some((combine, c)) => {
-                                let c = registers.get(c, lane) != 0;
-                                let apply = |value| arithmetic::combine(combine, value, c);
-                                (apply(first), apply(second))
-                            }
-                        };
-                        registers.set(q, lane, u64::from(second));
-                        registers.set(d, lane, u64::from(p));
-                    }
-                })));
+                self.each_lane(move |registers, lane| {
+                    let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+                    let (first, second) = if pair {
+                        arithmetic::compare_both(comparison, ty, flush, a, b)
+                    } else {
+                        let holds = arithmetic::compare(comparison, ty, flush, a, b);
+                        (holds, !holds)
+                    };
+                    let (p, second) = match combine {
+                        None => (first, second),
+                        Some((combine, c)) => {
+                            let c = registers.get(c, lane) != 0;
+                            let apply = |value| arithmetic::combine(combine, value, c);
+                            (apply(first), apply(second))
+                        }
+                    };
+                    registers.set(q, lane, u64::from(second));
+                    registers.set(d, lane, u64::from(p));
+                });
             }
             Op::Set { comparison, combine, result, ty, flush, d, a, b } => {
                 let (comparison, result, ty, flush) = (*comparison, *result, *ty, *flush);
                 let (a, b) = (self.operand(*a, ty), self.operand(*b, ty));
                 let d = self.destination(*d, result);
                 let combine = self.combining(*combine);
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let (a, b) = (registers.get(a, lane), registers.get(b, lane));
-                        let (first, second) = arithmetic::compare_both(comparison, ty, flush, a, b);
-                        let outcomes = match combine {
-                            None => (first, second),
-                            Some((combine, c)) => {
-                                let c = registers.get(c, lane) != 0;
-                                let apply = |value| arithmetic::combine(combine, value, c);
-                                (apply(first), apply(second))
-                            }
-                        };
-                        registers.set(d, lane, arithmetic::set_value(result, ty, outcomes));
-                    }
-                })));
+                self.each_lane(move |registers, lane| {
+                    let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+                    let (first, second) = arithmetic::compare_both(comparison, ty, flush, a, b);
+                    let outcomes = match combine {
+                        None => (first, second),
+                        Some((combine, c)) => {
+                            let c = registers.get(c, lane) != 0;
+                            let apply = |value| arithmetic::combine(combine, value, c);
+                            (apply(first), apply(second))
+                        }
+                    };
+                    registers.set(d, lane, arithmetic::set_value(result, ty, outcomes));
+                });
             }
             Op::Select { ty, d, a, b, c } => {
                 let (a, b) = (self.operand(*a, *ty), self.operand(*b, *ty));

@@ -44,22 +44,19 @@ impl Lowering<'_> {
                 self.carry = Some(flag);
                 let (subtract, product, ty) = (*subtract, *product, *ty);
                 let (carry_in, carry_out) = (*carry_in, *carry_out);
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let operands = (
-                            registers.get(a, lane),
-                            registers.get(b, lane),
-                            c.map_or(0, |c| registers.get(c, lane)),
-                        );
-                        let carry = carry_in.then(|| registers.get(flag, lane) == 1);
-                        let (value, out) =
-                            arithmetic::carry(subtract, product, ty, operands, carry);
-                        registers.set(d, lane, value);
-                        if carry_out {
-                            registers.set(flag, lane, u64::from(out));
-                        }
+                self.each_lane(move |registers, lane| {
+                    let operands = (
+                        registers.get(a, lane),
+                        registers.get(b, lane),
+                        c.map_or(0, |c| registers.get(c, lane)),
+                    );
+                    let carry = carry_in.then(|| registers.get(flag, lane) == 1);
+                    let (value, out) = arithmetic::carry(subtract, product, ty, operands, carry);
+                    registers.set(d, lane, value);
+                    if carry_out {
+                        registers.set(flag, lane, u64::from(out));
                     }
-                })));
+                });
             }
             Op::Sad { ty, d, a, b, c } => {
                 let (ty, operands) = (*ty, self.three(*ty, (*a, *b, *c)));
@@ -82,14 +79,12 @@ impl Lowering<'_> {
                 let position = self.operand(*position, Type::U32);
                 let length = self.operand(*length, Type::U32);
                 let d = self.destination(*d, ty);
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let get = |slot| registers.get(slot, lane);
-                        let (position, length) = (get(position) as u32, get(length) as u32);
-                        let value = arithmetic::bit_insert(ty, get(a), get(b), position, length);
-                        registers.set(d, lane, value);
-                    }
-                })));
+                self.each_lane(move |registers, lane| {
+                    let get = |slot| registers.get(slot, lane);
+                    let (position, length) = (get(position) as u32, get(length) as u32);
+                    let value = arithmetic::bit_insert(ty, get(a), get(b), position, length);
+                    registers.set(d, lane, value);
+                });
             }
             Op::FindNthSet { d, mask, base, offset } => {
                 let operands = self.three(Type::B32, (*mask, *base, *offset));
@@ -107,18 +102,16 @@ impl Lowering<'_> {
                     (combine, self.register(p), self.operand(q, Type::Pred))
                 });
                 let (a, b, c) = operands;
-                self.emit(Action::General(Box::new(move |registers, mask| {
-                    for lane in lanes(mask) {
-                        let get = |slot| registers.get(slot, lane) as u32;
-                        let value = arithmetic::lop3(table, get(a), get(b), get(c));
-                        if let Some((combine, p, q)) = predicate {
-                            let q = get(q) != 0;
-                            let p_value = arithmetic::combine(combine, value != 0, q);
-                            registers.set(p, lane, u64::from(p_value));
-                        }
-                        registers.set(d, lane, u64::from(value));
+                self.each_lane(move |registers, lane| {
+                    let get = |slot| registers.get(slot, lane) as u32;
+                    let value = arithmetic::lop3(table, get(a), get(b), get(c));
+                    if let Some((combine, p, q)) = predicate {
+                        let q = get(q) != 0;
+                        let p_value = arithmetic::combine(combine, value != 0, q);
+                        registers.set(p, lane, u64::from(p_value));
                     }
-                })));
+                    registers.set(d, lane, u64::from(value));
+                });
             }
             Op::FunnelShift { right, wrap, d, a, b, c } => {
                 let (right, wrap) = (*right, *wrap);

@@ -2,22 +2,27 @@
 
 use super::Lowering;
 use crate::engine::code::{Action, Compute, Operands};
-use crate::engine::registers::{Slot, Width, lanes};
+use crate::engine::registers::{Registers, Slot, Width, lanes};
 use crate::program::{Combine, Destination, Operand, Type};
 
 impl Lowering<'_> {
+    /// Does the same for each lane, from the lowest.
+    pub(super) fn each_lane(&mut self, f: impl Fn(&mut Registers, usize) + Send + Sync + 'static) {
+        self.emit(Action::General(Box::new(move |registers, mask| {
+            lanes(mask).for_each(|lane| f(registers, lane));
+        })));
+    }
+
     pub(super) fn lanes1(
         &mut self,
         d: Slot,
         a: Slot,
         f: impl Fn(u64) -> u64 + Send + Sync + 'static,
     ) {
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let value = f(registers.get(a, lane));
-                registers.set(d, lane, value);
-            }
-        })));
+        self.each_lane(move |registers, lane| {
+            let value = f(registers.get(a, lane));
+            registers.set(d, lane, value);
+        });
     }
 
     pub(super) fn lanes2(
@@ -26,12 +31,10 @@ impl Lowering<'_> {
         (a, b): (Slot, Slot),
         f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static,
     ) {
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let value = f(registers.get(a, lane), registers.get(b, lane));
-                registers.set(d, lane, value);
-            }
-        })));
+        self.each_lane(move |registers, lane| {
+            let value = f(registers.get(a, lane), registers.get(b, lane));
+            registers.set(d, lane, value);
+        });
     }
 
     pub(super) fn lanes3(
@@ -40,13 +43,11 @@ impl Lowering<'_> {
         (a, b, c): (Slot, Slot, Slot),
         f: impl Fn(u64, u64, u64) -> u64 + Send + Sync + 'static,
     ) {
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let (a, b) = (registers.get(a, lane), registers.get(b, lane));
-                let value = f(a, b, registers.get(c, lane));
-                registers.set(d, lane, value);
-            }
-        })));
+        self.each_lane(move |registers, lane| {
+            let (a, b) = (registers.get(a, lane), registers.get(b, lane));
+            let value = f(a, b, registers.get(c, lane));
+            registers.set(d, lane, value);
+        });
     }
 
     /// Emits the fast operation if there is one and every operand is stored as wide as it expects.

@@ -4,7 +4,7 @@ use super::Lowering;
 use super::slots::width;
 use crate::arithmetic;
 use crate::engine::code::{Action, Operands};
-use crate::engine::registers::{ALWAYS, NEVER, Slot, Width, lanes};
+use crate::engine::registers::{ALWAYS, NEVER, Slot};
 use crate::engine::simd;
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::program::{Destination, IntBinary, IntUnary, Operand, Space, Type};
@@ -26,39 +26,27 @@ impl Lowering<'_> {
             _ => Type::B16,
         };
         let d = self.destination(d, whole);
-        let (low, high) = d.halves();
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let mut value = 0u128;
-                for (index, &slot) in slots.iter().enumerate() {
-                    let bits = u128::from(registers.get(slot, lane)) & ((1 << size) - 1);
-                    value |= bits << (size * index as u32);
-                }
-                registers.set(low, lane, value as u64);
-                if d.width == Width::Quad {
-                    registers.set(high, lane, (value >> 64) as u64);
-                }
+        self.each_lane(move |registers, lane| {
+            let mut value = 0u128;
+            for (index, &slot) in slots.iter().enumerate() {
+                let bits = u128::from(registers.get(slot, lane)) & ((1 << size) - 1);
+                value |= bits << (size * index as u32);
             }
-        })));
+            registers.set_whole(d, lane, value);
+        });
     }
 
     pub(super) fn unpack(&mut self, ty: Type, parts: &[Destination], part: Type, a: Operand) {
         let a = self.operand(a, ty);
         let size = part.bits();
         let slots: Vec<Slot> = parts.iter().map(|&d| self.destination(d, part)).collect();
-        let (low, high) = a.halves();
-        self.emit(Action::General(Box::new(move |registers, mask| {
-            for lane in lanes(mask) {
-                let mut value = u128::from(registers.get(low, lane));
-                if a.width == Width::Quad {
-                    value |= u128::from(registers.get(high, lane)) << 64;
-                }
-                for (index, &slot) in slots.iter().enumerate() {
-                    let bits = value >> (size * index as u32) & ((1 << size) - 1);
-                    registers.set(slot, lane, bits as u64);
-                }
+        self.each_lane(move |registers, lane| {
+            let value = registers.get_whole(a, lane);
+            for (index, &slot) in slots.iter().enumerate() {
+                let bits = value >> (size * index as u32) & ((1 << size) - 1);
+                registers.set(slot, lane, bits as u64);
             }
-        })));
+        });
     }
 
     pub(super) fn int_unary(&mut self, op: IntUnary, ty: Type, d: Destination, a: Operand) {

@@ -108,26 +108,17 @@ impl Lowering<'_> {
             Special::Clock64 | Special::GlobalTimer | Special::GridId => Width::Wide,
             _ => Width::Narrow(32),
         };
-        match special {
-            Special::Clock
-            | Special::ClockHi
-            | Special::Clock64
-            | Special::GlobalTimer
-            | Special::GlobalTimerLo
-            | Special::GlobalTimerHi => {
-                let d = self.new_slot(width);
-                self.emit_always(Action::ReadClock { d, which: special });
-                d
-            }
-            _ => {
-                if let Some(&slot) = self.specials.get(&special) {
-                    return slot;
-                }
-                let slot = self.new_slot(width);
-                self.specials.insert(special, slot);
-                slot
-            }
+        if special.is_clock() {
+            let d = self.new_slot(width);
+            self.emit_always(Action::ReadClock { d, which: special });
+            return d;
         }
+        if let Some(&slot) = self.specials.get(&special) {
+            return slot;
+        }
+        let slot = self.new_slot(width);
+        self.specials.insert(special, slot);
+        slot
     }
 
     /// The address of a variable in its own space.

@@ -4,7 +4,6 @@
 
 use crate::engine::access::instruction::Access;
 use crate::engine::core::{Core, Outcome, Problem};
-use crate::engine::initialised::Resolved;
 use crate::engine::race::{Does, Semantics};
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
 use crate::engine::state_space::StateSpace;
@@ -151,21 +150,13 @@ fn locate(
     mask: u32,
     (bytes, write): (u64, bool),
 ) -> Result<[u64; LANES], Box<Problem>> {
-    let (room, site) = (access.room, access.site);
+    let does = if write { Does::Write } else { Does::Read };
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {
-        let address = addresses[lane];
-        hosts[lane] = core.resolve(room, site, address, bytes, lane, write)? as u64;
-        if core.initialisation {
-            let resolved = Resolved { room, site, address, bytes, lane };
-            if write {
-                core.mark_written(resolved);
-            } else {
-                core.require_written(resolved)?;
-            }
-        }
+        let at = access.at(addresses[lane], bytes, lane);
+        hosts[lane] = core.resolve(at, write)? as u64;
+        core.check_written(at, does)?;
     }
-    let does = if write { Does::Write } else { Does::Read };
     core.race(access, addresses, mask, (bytes, Semantics::default()), does)?;
     Ok(hosts)
 }

@@ -89,12 +89,7 @@ impl Product {
             compute: compute(a.element, b.shape.k, fast),
             inner_product: multiply.inner_product,
             saturate: multiply.saturate,
-            mode: FloatMode {
-                rounding: multiply.rounding,
-                flush: false,
-                saturate: false,
-                relu: false,
-            },
+            mode: FloatMode { rounding: multiply.rounding, ..FloatMode::NEAREST },
             rules,
             elements: [a.element, b.element, c.element],
             result: multiply.result,

@@ -135,7 +135,7 @@ impl Core<'_> {
             let first = left.trailing_zeros() as usize;
             let address = addresses[first];
             // Finds the allocation, or the fault.
-            self.resolve_bytes(access.room, access.site, address, bytes, first, write)?;
+            self.resolve_bytes(access.at(address, bytes, first), write)?;
             let shared_window =
                 in_window(address, SHARED_WINDOW) && access.room == StateSpace::Generic;
             let (shadow, base, len, minus) = match access.room {

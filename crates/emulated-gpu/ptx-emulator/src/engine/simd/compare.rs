@@ -3,37 +3,8 @@
 use super::ftz;
 use crate::engine::code::{Compute, Operands};
 use crate::engine::registers::Registers;
-use crate::engine::vector::{Comparator, compile_comparison};
+use crate::engine::vector::{Comparator, Value, compile_comparison};
 use crate::program::{Comparison, IntBinary, Type};
-
-macro_rules! comparators {
-    ($($name:ident: $lane:ty, |$x:ident| $view:expr;)*) => {
-        $(
-            struct $name<const OP: u8>;
-            impl<const OP: u8> Comparator for $name<OP> {
-                type A = $lane;
-                #[inline(always)]
-                fn apply(a: $lane, b: $lane) -> bool {
-                    #[inline(always)]
-                    fn view($x: $lane) -> impl PartialOrd + Copy {
-                        $view
-                    }
-                    holds::<OP, _>(view(a), view(b))
-                }
-            }
-        )*
-    };
-}
-
-comparators! {
-    CompareU32: u32, |x| x;
-    CompareS32: u32, |x| x as i32;
-    CompareF32: u32, |x| f32::from_bits(x);
-    CompareFtz: u32, |x| ftz(x);
-    CompareU64: u64, |x| x;
-    CompareS64: u64, |x| x as i64;
-    CompareF64: u64, |x| f64::from_bits(x);
-}
 
 /// A comparison by its number: the order in which [`compare`] lists them.
 #[inline(always)]
@@ -70,33 +41,45 @@ pub(in crate::engine) fn compare(
     fast: bool,
 ) -> Option<Compute> {
     macro_rules! by_op {
-        ($name:ident) => {
-            match op {
-                Comparison::Eq => compile_comparison::<$name<0>>(fast),
-                Comparison::Ne => compile_comparison::<$name<1>>(fast),
-                Comparison::Lt => compile_comparison::<$name<2>>(fast),
-                Comparison::Le => compile_comparison::<$name<3>>(fast),
-                Comparison::Gt => compile_comparison::<$name<4>>(fast),
-                Comparison::Ge => compile_comparison::<$name<5>>(fast),
-                Comparison::Equ => compile_comparison::<$name<6>>(fast),
-                Comparison::Neu => compile_comparison::<$name<7>>(fast),
-                Comparison::Ltu => compile_comparison::<$name<8>>(fast),
-                Comparison::Leu => compile_comparison::<$name<9>>(fast),
-                Comparison::Gtu => compile_comparison::<$name<10>>(fast),
-                Comparison::Geu => compile_comparison::<$name<11>>(fast),
-                Comparison::Num => compile_comparison::<$name<12>>(fast),
-                Comparison::Nan => compile_comparison::<$name<13>>(fast),
+        (|$x:ident: $value:ty| $view:expr) => {{
+            struct Compared<const OP: u8>;
+            impl<const OP: u8> Comparator for Compared<OP> {
+                type A = <$value as Value>::Lane;
+                #[inline(always)]
+                fn apply(a: Self::A, b: Self::A) -> bool {
+                    #[inline(always)]
+                    fn view($x: $value) -> $value {
+                        $view
+                    }
+                    holds::<OP, _>(view(<$value>::from_lane(a)), view(<$value>::from_lane(b)))
+                }
             }
-        };
+            match op {
+                Comparison::Eq => compile_comparison::<Compared<0>>(fast),
+                Comparison::Ne => compile_comparison::<Compared<1>>(fast),
+                Comparison::Lt => compile_comparison::<Compared<2>>(fast),
+                Comparison::Le => compile_comparison::<Compared<3>>(fast),
+                Comparison::Gt => compile_comparison::<Compared<4>>(fast),
+                Comparison::Ge => compile_comparison::<Compared<5>>(fast),
+                Comparison::Equ => compile_comparison::<Compared<6>>(fast),
+                Comparison::Neu => compile_comparison::<Compared<7>>(fast),
+                Comparison::Ltu => compile_comparison::<Compared<8>>(fast),
+                Comparison::Leu => compile_comparison::<Compared<9>>(fast),
+                Comparison::Gtu => compile_comparison::<Compared<10>>(fast),
+                Comparison::Geu => compile_comparison::<Compared<11>>(fast),
+                Comparison::Num => compile_comparison::<Compared<12>>(fast),
+                Comparison::Nan => compile_comparison::<Compared<13>>(fast),
+            }
+        }};
     }
     Some(match ty {
-        Type::U32 | Type::B32 => by_op!(CompareU32),
-        Type::S32 => by_op!(CompareS32),
-        Type::F32 if flush => by_op!(CompareFtz),
-        Type::F32 => by_op!(CompareF32),
-        Type::U64 | Type::B64 => by_op!(CompareU64),
-        Type::S64 => by_op!(CompareS64),
-        Type::F64 => by_op!(CompareF64),
+        Type::U32 | Type::B32 => by_op!(|x: u32| x),
+        Type::S32 => by_op!(|x: i32| x),
+        Type::F32 if flush => by_op!(|x: f32| ftz(x)),
+        Type::F32 => by_op!(|x: f32| x),
+        Type::U64 | Type::B64 => by_op!(|x: u64| x),
+        Type::S64 => by_op!(|x: i64| x),
+        Type::F64 => by_op!(|x: f64| x),
         _ => return None,
     })
 }

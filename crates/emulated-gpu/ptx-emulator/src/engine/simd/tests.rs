@@ -12,8 +12,7 @@ use crate::engine::vector::fast_host;
 fn all(fast: bool) -> Vec<Compute> {
     use FloatBinary as F;
     use IntBinary as I;
-    let plain =
-        FloatMode { rounding: Rounding::NearestEven, flush: false, saturate: false, relu: false };
+    let plain = FloatMode::NEAREST;
     let modes = [plain, FloatMode { flush: true, ..plain }];
     let types = [
         Type::B32,

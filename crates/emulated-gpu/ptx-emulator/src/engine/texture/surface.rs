@@ -4,7 +4,6 @@ use super::read;
 use crate::engine::access::instruction::Access;
 use crate::engine::atomics;
 use crate::engine::core::{Core, Outcome, Problem};
-use crate::engine::initialised::Resolved;
 use crate::engine::race::{Does, Races, Semantics};
 use crate::engine::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
@@ -159,14 +158,11 @@ impl SurfaceStep {
         if mask == 0 {
             return Ok(());
         }
-        let (room, site) = (self.access.room, self.access.site);
         let mut hosts = [std::ptr::null_mut(); LANES];
         for lane in lanes(mask) {
-            let address = addresses[lane];
-            hosts[lane] = core.resolve(room, site, address, bytes, lane, true)?;
-            if core.initialisation {
-                core.mark_written(Resolved { room, site, address, bytes, lane });
-            }
+            let at = self.access.at(addresses[lane], bytes, lane);
+            hosts[lane] = core.resolve(at, true)?;
+            core.check_written(at, Does::Write)?;
         }
         core.race(&self.access, addresses, mask, (bytes, Semantics::default()), Does::Write)?;
         for lane in lanes(mask) {
@@ -198,7 +194,6 @@ impl SurfaceStep {
         (addresses, mask): (&[u64; LANES], u32),
     ) -> Outcome {
         let bytes = ty.bytes();
-        let (room, site) = (self.access.room, self.access.site);
         let races = core.races;
         let _turn = races.map(Races::in_turn);
         if mask != 0 {
@@ -206,11 +201,9 @@ impl SurfaceStep {
             core.race(&self.access, addresses, mask, (bytes, semantics), Does::Update)?;
         }
         for lane in lanes(mask) {
-            let address = addresses[lane];
-            let host = core.resolve(room, site, address, bytes, lane, true)?;
-            if core.initialisation {
-                core.require_written(Resolved { room, site, address, bytes, lane })?;
-            }
+            let at = self.access.at(addresses[lane], bytes, lane);
+            let host = core.resolve(at, true)?;
+            core.check_written(at, Does::Update)?;
             let b = core.registers.get(a, lane) & (u64::MAX >> (64 - ty.bits()));
             // SAFETY: `resolve` has checked 4 or 8 bytes, and their alignment.
             unsafe { atomics::reduce(host, (op, ty), b) };

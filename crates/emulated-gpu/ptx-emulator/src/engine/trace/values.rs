@@ -1,7 +1,7 @@
 //! Values in words.
 
 use crate::arithmetic;
-use crate::program::{FloatMode, Rounding, Special, Type};
+use crate::program::{FloatMode, Type};
 
 /// The type to show a register as: that of the instruction, but what is only bits to it is shown as
 /// it is declared, and what has been widened into a register as wide as that.
@@ -31,12 +31,7 @@ pub(super) fn shown_type(ty: Option<Type>, declared: Type, written: bool) -> Typ
 /// A value in words: decimal for numbers, hexadecimal for bits and for NaN.
 pub(super) fn decode(ty: Type, bits: u64) -> String {
     let to_single = |from: Type, bits: u64| {
-        let mode = FloatMode {
-            rounding: Rounding::NearestEven,
-            flush: false,
-            saturate: false,
-            relu: false,
-        };
+        let mode = FloatMode::NEAREST;
         f32::from_bits(arithmetic::convert(Type::F32, from, None, false, mode, bits, None) as u32)
     };
     let kept = arithmetic::bits::mask(arithmetic::bits::width(ty)) & bits;
@@ -70,46 +65,5 @@ pub(super) fn decode(ty: Type, bits: u64) -> String {
         }
         _ if kept < 10 => kept.to_string(),
         _ => format!("{kept:#x}"),
-    }
-}
-
-pub(super) fn special_name(special: Special) -> String {
-    let axis = |name: &str, axis: u8| {
-        format!("%{name}.{}", ["x", "y", "z"].get(usize::from(axis)).copied().unwrap_or("w"))
-    };
-    match special {
-        Special::Tid(a) => axis("tid", a),
-        Special::Ntid(a) => axis("ntid", a),
-        Special::Ctaid(a) => axis("ctaid", a),
-        Special::Nctaid(a) => axis("nctaid", a),
-        Special::ClusterId(a) => axis("clusterid", a),
-        Special::NClusterId(a) => axis("nclusterid", a),
-        Special::ClusterCtaId(a) => axis("cluster_ctaid", a),
-        Special::ClusterNCtaId(a) => axis("cluster_nctaid", a),
-        Special::LaneId => "%laneid".into(),
-        Special::WarpId => "%warpid".into(),
-        Special::NWarpId => "%nwarpid".into(),
-        Special::SmId => "%smid".into(),
-        Special::NSmId => "%nsmid".into(),
-        Special::GridId => "%gridid".into(),
-        Special::LanemaskEq => "%lanemask_eq".into(),
-        Special::LanemaskLe => "%lanemask_le".into(),
-        Special::LanemaskLt => "%lanemask_lt".into(),
-        Special::LanemaskGe => "%lanemask_ge".into(),
-        Special::LanemaskGt => "%lanemask_gt".into(),
-        Special::Clock => "%clock".into(),
-        Special::ClockHi => "%clock_hi".into(),
-        Special::Clock64 => "%clock64".into(),
-        Special::GlobalTimer => "%globaltimer".into(),
-        Special::GlobalTimerLo => "%globaltimer_lo".into(),
-        Special::GlobalTimerHi => "%globaltimer_hi".into(),
-        Special::DynamicSharedSize => "%dynamic_smem_size".into(),
-        Special::TotalSharedSize => "%total_smem_size".into(),
-        Special::ClusterCtaRank => "%cluster_ctarank".into(),
-        Special::ClusterNCtaRank => "%cluster_nctarank".into(),
-        Special::IsExplicitCluster => "%is_explicit_cluster".into(),
-        Special::Workspace { high } => format!("%envreg{}", if high { 1 } else { 2 }),
-        Special::ReservedShared(offset) => format!("%reserved_smem_offset_begin+{offset}"),
-        Special::ReservedSharedSize => "%reserved_smem_offset_cap".into(),
     }
 }

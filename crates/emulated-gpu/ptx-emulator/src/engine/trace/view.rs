@@ -1,7 +1,7 @@
 //! A lane's view: its registers and the places in memory, described.
 
 use super::origin::slot_of;
-use super::values::{decode, shown_type, special_name};
+use super::values::{decode, shown_type};
 use crate::engine::core::Core;
 use crate::engine::registers::{Slot, Width};
 use crate::program::{Function, FunctionId, Operand, Read, Type};
@@ -40,7 +40,7 @@ impl View {
                 let &(slot, _) = found?;
                 let wide = slot.width == Width::Wide;
                 let ty = if wide { Type::U64 } else { Type::U32 };
-                Some(Value::Register(special_name(special), self.show(core, slot, ty)))
+                Some(Value::Register(special.name(), self.show(core, slot, ty)))
             }
             Operand::Immediate(_) | Operand::Address(..) | Operand::Function(_) => None,
         }

@@ -35,54 +35,38 @@ pub(super) fn signs(row: &[u32; LANES]) -> u32 {
     bits
 }
 
-/// Takes the lanes of a mask from another row.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(in crate::engine) fn merge_narrow(to: &mut [u32; LANES], from: &[u32; LANES], mask: u32) {
-    let (to, _) = to.as_chunks_mut::<NARROW>();
-    let (from, _) = from.as_chunks::<NARROW>();
-    for group in 0..LANES / NARROW {
-        to[group] = blend_narrow(to[group], from[group], mask >> (group * NARROW));
-    }
+/// Functions that take the lanes of a mask from another row.
+macro_rules! merges {
+    ($($merge:ident: $word:ident, $signed:ident, $lanes:ident, $set:ident($($bit:literal),*), $set1:ident, $equal:ident;)*) => {$(
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        pub(in crate::engine) fn $merge(to: &mut [$word; LANES], from: &[$word; LANES], mask: u32) {
+            /// The second where a lane's bit is set.
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn blend(old: [$word; $lanes], new: [$word; $lanes], mask: u32) -> [$word; $lanes] {
+                let bits = $set($($bit),*);
+                let own = _mm256_and_si256($set1(mask as $signed), bits);
+                let taken = $equal(own, bits);
+                // SAFETY: all are 32 bytes, and each pattern of bits is valid.
+                unsafe {
+                    let old = transmute::<[$word; $lanes], __m256i>(old);
+                    let new = transmute::<[$word; $lanes], __m256i>(new);
+                    transmute::<__m256i, [$word; $lanes]>(_mm256_blendv_epi8(old, new, taken))
+                }
+            }
+
+            let (to, _) = to.as_chunks_mut::<$lanes>();
+            let (from, _) = from.as_chunks::<$lanes>();
+            for group in 0..LANES / $lanes {
+                to[group] = blend(to[group], from[group], mask >> (group * $lanes));
+            }
+        }
+    )*};
 }
 
-/// The second where a lane's bit is set.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn blend_narrow(old: [u32; NARROW], new: [u32; NARROW], mask: u32) -> [u32; NARROW] {
-    let bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    let own = _mm256_and_si256(_mm256_set1_epi32(mask as i32), bits);
-    let taken = _mm256_cmpeq_epi32(own, bits);
-    // SAFETY: all are 32 bytes, and each pattern of bits is valid.
-    unsafe {
-        let old = transmute::<[u32; NARROW], __m256i>(old);
-        let new = transmute::<[u32; NARROW], __m256i>(new);
-        transmute::<__m256i, [u32; NARROW]>(_mm256_blendv_epi8(old, new, taken))
-    }
-}
-
-/// As [`merge_narrow`], of lanes of 64 bits.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(in crate::engine) fn merge_wide(to: &mut [u64; LANES], from: &[u64; LANES], mask: u32) {
-    let (to, _) = to.as_chunks_mut::<WIDE>();
-    let (from, _) = from.as_chunks::<WIDE>();
-    for group in 0..LANES / WIDE {
-        to[group] = blend_wide(to[group], from[group], mask >> (group * WIDE));
-    }
-}
-
-/// As [`blend_narrow`].
-#[inline]
-#[target_feature(enable = "avx2")]
-fn blend_wide(old: [u64; WIDE], new: [u64; WIDE], mask: u32) -> [u64; WIDE] {
-    let bits = _mm256_setr_epi64x(1, 2, 4, 8);
-    let own = _mm256_and_si256(_mm256_set1_epi64x(i64::from(mask)), bits);
-    let taken = _mm256_cmpeq_epi64(own, bits);
-    // SAFETY: as above.
-    unsafe {
-        let old = transmute::<[u64; WIDE], __m256i>(old);
-        let new = transmute::<[u64; WIDE], __m256i>(new);
-        transmute::<__m256i, [u64; WIDE]>(_mm256_blendv_epi8(old, new, taken))
-    }
+merges! {
+    merge_narrow: u32, i32, NARROW, _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128), _mm256_set1_epi32,
+        _mm256_cmpeq_epi32;
+    merge_wide: u64, i64, WIDE, _mm256_setr_epi64x(1, 2, 4, 8), _mm256_set1_epi64x, _mm256_cmpeq_epi64;
 }
