@@ -110,7 +110,6 @@ def current_name(name: str) -> str:
     return FORMER_NAMES.get(name, name)
 
 
-
 def _fixture(sizes: tuple[int, ...], loss: str, batch_size: int) -> Preset:
     return Preset(sizes, loss, batch_size, learning_rate=0.1, samples=batch_size)
 
@@ -126,6 +125,12 @@ FIXTURES = {
     "batch-67": _fixture((784, 30, 10), "cross-entropy", 67),
     "one-unit": _fixture((784, 1, 10), "squared-error", 7),
     "units-1025": _fixture((13, 1025, 10), "cross-entropy", 9),
+    # At the edges of arithmetic, with parameters that `crates/training/src/edge.rs` describes.
+    "large-logits": _fixture((64, 24, 10), "cross-entropy", 8),
+    "saturated": _fixture((64, 24, 10), "bce", 8),
+    "kink": _fixture((64, 24, 10), "cross-entropy", 8),
+    "subnormal": _fixture((64, 24, 10), "cross-entropy", 8),
+    "zero-gradient": _fixture((64, 24, 10), "squared-error", 8),
 }
 """One batch of noise each, of odd sizes; their dumps are committed."""
 

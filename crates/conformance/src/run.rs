@@ -94,7 +94,7 @@ pub fn run_and_keep(
     case: &Case,
     keep: &mut Vec<Kept>,
 ) -> Vec<Outcome> {
-    if !variant.checks.contains(&check) {
+    if !variant.checks.contains(&check) || variant.without.contains(&case.name.as_str()) {
         return Vec::new();
     }
     let mut first = true;

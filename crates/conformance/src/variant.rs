@@ -20,6 +20,8 @@ pub struct Variant {
     pub device: Option<Choice>,
     /// What it has to pass.
     pub checks: &'static [Check],
+    /// The cases that it isn't held to, by name.
+    pub without: &'static [&'static str],
     functions: Functions,
 }
 
@@ -53,7 +55,8 @@ impl Variant {
             device: |arguments| P::device(&parse::<P>(arguments)?),
             dtype: |arguments| Ok(P::dtype(&parse::<P>(arguments)?)),
         };
-        Self { level: P::NAME, options: options.into(), device, checks: &Check::ALL, functions }
+        let (options, checks) = (options.into(), &Check::ALL);
+        Self { level: P::NAME, options, device, checks, without: &[], functions }
     }
 
     /// The same, held to these checks alone: what else there is to check, another variant with
@@ -61,6 +64,12 @@ impl Variant {
     #[must_use]
     pub fn held_to(self, checks: &'static [Check]) -> Self {
         Self { checks, ..self }
+    }
+
+    /// The same, not held to these cases, which a library decides that the level calls.
+    #[must_use]
+    pub fn without(self, cases: &'static [&'static str]) -> Self {
+        Self { without: cases, ..self }
     }
 
     /// Makes the level.

@@ -36,8 +36,8 @@ impl Inputs {
     }
 
     /// The noise of a fixture: pixels between 0 and 255, of which about half are 0 as in a digit,
-    /// normalised as the preset says, and random labels; one batch, or as many samples as the
-    /// preset asks for.
+    /// normalised as the preset says, random labels, and random parameters, both changed as the
+    /// preset's edge says; one batch, or as many samples as the preset asks for.
     #[must_use]
     pub fn fixture(preset: &Preset) -> Self {
         let mut generator = Generator::new(preset.seed, Purpose::Noise, 0);
@@ -46,11 +46,16 @@ impl Inputs {
         let samples = preset.samples.max(preset.batch_size);
         let pixels: Vec<u8> = (0..samples * inputs).map(|_| pixel()).collect();
         let mut generator = Generator::new(preset.seed, Purpose::Noise, 1);
-        let labels = (0..samples).map(|_| generator.below(classes as u32) as u8).collect();
+        let mut labels: Vec<u8> =
+            (0..samples).map(|_| generator.below(classes as u32) as u8).collect();
+        let mut parameters = Parameters::new(&preset.network, preset.initialisation, preset.seed);
+        if let Some(edge) = preset.edge {
+            edge.apply(&mut parameters, &mut labels);
+        }
         let x = pixels.into_iter().map(|pixel| preset.normalisation.apply(pixel)).collect();
         Self {
             set: Dataset::from_rows(x, labels, inputs, classes).expect("drawn to this size"),
-            parameters: Parameters::new(&preset.network, preset.initialisation, preset.seed),
+            parameters,
             as_they_lie: true,
         }
     }

@@ -114,6 +114,7 @@ mod cli;
 mod console;
 mod divergence;
 pub mod dump;
+mod edge;
 mod error;
 mod level;
 mod parameters;
@@ -127,6 +128,7 @@ pub mod train;
 
 pub use cli::{Program, main};
 pub use console::Console;
+pub use edge::Edge;
 pub use error::{Error, Result};
 pub use level::{Level, MultiStep};
 pub use parameters::{Layer, Parameters};

@@ -7,6 +7,8 @@ use data::Normalisation;
 use serde::Serialize;
 use tensor::{Loss, Network};
 
+use crate::Edge;
+
 /// How the parameters are drawn before training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,6 +99,9 @@ pub struct Preset {
     pub stop_at_accuracy: Option<f64>,
     /// Training stops after this many batches.
     pub max_batches: Option<usize>,
+    /// The edge of arithmetic that a fixture is about. The gold standard doesn't have it in its table: there a
+    /// fixture's parameters come with its inputs.
+    pub edge: Option<Edge>,
 }
 
 impl Preset {
@@ -163,6 +168,11 @@ impl Preset {
             Self::fixture("batch-67", &[784, 30, 10], Loss::CrossEntropy, 67),
             Self::fixture("one-unit", &[784, 1, 10], Loss::SquaredError, 7),
             Self::fixture("units-1025", &[13, 1025, 10], Loss::CrossEntropy, 9),
+            Self::at_edge("large-logits", Edge::LargeLogits, Loss::CrossEntropy),
+            Self::at_edge("saturated", Edge::LargeLogits, Loss::Bce),
+            Self::at_edge("kink", Edge::Kink, Loss::CrossEntropy),
+            Self::at_edge("subnormal", Edge::Subnormal, Loss::CrossEntropy),
+            Self::at_edge("zero-gradient", Edge::ZeroGradient, Loss::SquaredError),
         ]
     }
 
@@ -197,6 +207,7 @@ impl Preset {
             evaluate_every: None,
             stop_at_accuracy: None,
             max_batches: None,
+            edge: None,
         }
     }
 
@@ -208,6 +219,10 @@ impl Preset {
             learning_rate: 0.1,
             ..Self::trained(name, sizes, loss)
         }
+    }
+
+    fn at_edge(name: &str, edge: Edge, loss: Loss) -> Self {
+        Self { edge: Some(edge), ..Self::fixture(name, &[64, 24, 10], loss, 8) }
     }
 }
 

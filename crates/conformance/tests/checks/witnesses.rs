@@ -9,7 +9,7 @@ use data::{Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, DumpedTensor, Loss, Network, TensorName};
 use test_support::{choice, reference};
 use training::dump::{Inputs, dump, header};
-use training::{Level as _, Preset, PresetKind};
+use training::{Edge, Level as _, Preset, PresetKind};
 
 /// Every preset and fixture, as one small batch.
 fn networks() -> Vec<Preset> {
@@ -72,7 +72,7 @@ fn every_level_agrees_with_autograd_within_its_rounding() {
         let inputs = Inputs::fixture(&preset);
         let exact = own_dump::<f64>(&preset, &inputs, &Device::Cpu);
         let mut found = vec![own_dump::<f32>(&preset, &inputs, &Device::Cpu)];
-        for variant in &variants {
+        for variant in variants.iter().filter(|v| !v.without.contains(&preset.name.as_str())) {
             let mut level = variant.open(&preset.network).unwrap();
             let mut header = header(variant.level, &variant.device_name().unwrap(), &preset, 0);
             header.dtype = variant.dtype().unwrap();
@@ -170,7 +170,9 @@ fn step(values: &mut [f64], (name, at, step): (TensorName, usize, f64), here: Te
 #[test]
 fn central_differences_agree_with_autograd() {
     const ELEMENTS: u32 = 10;
-    for preset in networks() {
+    // At the kink there is no derivative, and the step of a difference is larger than a subnormal z.
+    let has_slope = |preset: &Preset| !matches!(preset.edge, Some(Edge::Kink | Edge::Subnormal));
+    for preset in networks().into_iter().filter(has_slope) {
         let own = own_dump::<f64>(&preset, &Inputs::fixture(&preset), &Device::Cpu);
         let mut generator = Generator::new(1, Purpose::Noise, 0);
         for gradient in &own.tensors {

@@ -116,14 +116,14 @@ const RELU: Elementwise = Elementwise {
 };
 
 /// dz = da where z > 0 and 0 elsewhere. Within its own bound of the kink, z may lie on the other side, and all of
-/// da appear or disappear.
+/// da appear or disappear. A z that is exactly 0 may not.
 const MASK: Elementwise = Elementwise {
     of: |v, _| (0.0, if v[1] > 0.0 { v[0] } else { 0.0 }),
     error: |v, _, _| {
         let [(da, da_error), (z, z_error)] = [v[0], v[1]];
         match () {
             () if z > z_error => da_error,
-            () if z < -z_error => 0.0,
+            () if z <= -z_error => 0.0,
             () => da.abs() + da_error,
         }
     },

@@ -88,11 +88,15 @@ impl Product<'_> {
     /// `relative` of itself: with `|p̂ − p| ≤ δp` and `|q̂ − q| ≤ δq`,
     /// `|p̂·q̂ − p·q| ≤ |p|·δq + δp·|q| + δp·δq`, and rounding adds `relative·(|p| + δp)·(|q| + δq)`.
     ///
-    /// `tiny` is what a product near zero and a factor near zero lose by underflow.
+    /// `tiny` is what a product near zero and a factor near zero lose by underflow; a factor of exactly 0
+    /// loses nothing.
     pub(crate) fn errors(&self, relative: f64, tiny: f64) -> Vec<f64> {
         self.sums(|(p, p_error), (q, q_error)| {
             let (p, q) = (p.abs(), q.abs());
             let (widest_p, widest_q) = (p + p_error, q + q_error);
+            if widest_p == 0.0 || widest_q == 0.0 {
+                return 0.0;
+            }
             p * q_error
                 + p_error * widest_q
                 + relative * widest_p * widest_q

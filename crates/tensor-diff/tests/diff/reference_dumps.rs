@@ -23,6 +23,11 @@ fn each_reference_dump_agrees_with_itself_and_is_right_by_itself() {
         "batch-67",
         "one-unit",
         "units-1025",
+        "large-logits",
+        "saturated",
+        "kink",
+        "subnormal",
+        "zero-gradient",
     ] {
         let dump = Dump::read(&path(&format!("{name}.json"))).unwrap();
         assert_eq!((dump.header.preset.as_str(), dump.header.dtype), (name, Dtype::F64));

@@ -1,0 +1,50 @@
+//! What a fixture at an edge of arithmetic has in place of drawn parameters.
+
+use crate::Parameters;
+use crate::parameters::Layer;
+
+/// An edge of single precision, at which a formula that is right on paper may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// The last weights times 400: `exp(z)` overflows, and each `p` is 0, 1 or nearly so.
+    LargeLogits,
+    /// Every other unit of the first layer has weights and a bias of 0: its `z` is exactly 0, and `da` isn't.
+    Kink,
+    /// Every other unit of the first layer is scaled by 2⁻¹³⁰, and the last biases are lowered by 95: `z1`
+    /// and `exp(zL)` are subnormal, or 0 where subnormal numbers are flushed to zero.
+    Subnormal,
+    /// Each output is exactly its target, so that every gradient is 0.
+    ZeroGradient,
+}
+
+impl Edge {
+    /// Moves drawn parameters and labels to the edge.
+    pub(crate) fn apply(self, parameters: &mut Parameters, labels: &mut [u8]) {
+        let [.., last] = &mut parameters.layers[..] else { return };
+        match self {
+            Self::LargeLogits => scale(last.w.data_mut(), 400.0),
+            Self::Kink => scale_every_other_unit(&mut parameters.layers[0], 0.0),
+            Self::Subnormal => {
+                last.b.data_mut().iter_mut().for_each(|b| *b -= 95.0);
+                scale_every_other_unit(&mut parameters.layers[0], (-130_f32).exp2());
+            }
+            Self::ZeroGradient => {
+                labels.fill(0);
+                scale(last.w.data_mut(), 0.0);
+                scale(last.b.data_mut(), 0.0);
+                last.b.data_mut()[0] = 1.0;
+            }
+        }
+    }
+}
+
+fn scale(values: &mut [f32], factor: f32) {
+    values.iter_mut().for_each(|value| *value *= factor);
+}
+
+/// The weights and the bias of every other unit, from the first on.
+fn scale_every_other_unit(layer: &mut Layer, factor: f32) {
+    let inputs = layer.w.shape()[1];
+    layer.w.data_mut().chunks_mut(inputs).step_by(2).for_each(|row| scale(row, factor));
+    layer.b.data_mut().iter_mut().step_by(2).for_each(|b| *b *= factor);
+}
