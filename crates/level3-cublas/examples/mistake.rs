@@ -5,36 +5,34 @@
 //!
 //! `transposition`, on a fixture; `square`, the same where all matrices are square;
 //! `leading-dimension`; `mask`.
-#![allow(unsafe_code, reason = "wrong rules are a promise that isn't kept")]
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use gpu::{Choice, Gpu};
-use level3_cublas::column_major::{ColumnMajor, Matmul, Shape, column_major};
-use level3_cublas::{Level3, Rules, Setup};
+use level3_cublas::Setup;
+use level3_cublas::library::Problem;
 use training::Preset;
 use training::dump::{Inputs, dump, header};
 
+mod mistaken;
+
 // ANCHOR: transposition
-fn transposition(matmul: Matmul, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(matmul, shape);
-    call.first.transposed = false;
-    call
+fn transposition(problem: &mut Problem) {
+    problem.call.first.transposed = false;
 }
 // ANCHOR_END: transposition
 
 // ANCHOR: leading-dimension
-fn leading_dimension(matmul: Matmul, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(matmul, shape);
-    call.result.ld = shape[0];
-    call
+fn leading_dimension(problem: &mut Problem) {
+    problem.call.result.ld = problem.shape[0];
 }
 // ANCHOR_END: leading-dimension
 
 // ANCHOR: mask
-const fn mask(units: usize) -> usize {
-    units
+fn mask(problem: &mut Problem) {
+    let [_, units, _] = problem.shape;
+    problem.mask_ld = units;
 }
 // ANCHOR_END: mask
 
@@ -43,11 +41,10 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let (Some(mistake), Some(out)) = (arguments.next(), arguments.next()) else {
         return Err("usage: mistake transposition|square|leading-dimension|mask OUT".into());
     };
-    let right = Rules::default();
-    let rules = match mistake.as_str() {
-        "transposition" | "square" => Rules { column_major: transposition, ..right },
-        "leading-dimension" => Rules { column_major: leading_dimension, ..right },
-        "mask" => Rules { mask_ld: mask, ..right },
+    let wrong = match mistake.as_str() {
+        "transposition" | "square" => transposition as fn(&mut Problem),
+        "leading-dimension" => leading_dimension,
+        "mask" => mask,
         other => return Err(format!("there is no mistake {other}").into()),
     };
     let mut preset = Preset::find("softmax").ok_or("there is no preset softmax")?;
@@ -56,10 +53,9 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         preset.batch_size = 16;
     }
     let gpu = Gpu::open(Choice::Emulated)?;
-    // SAFETY: the emulated library checks what it is told before it reads or writes.
-    let level = unsafe { Level3::with_rules(&gpu, &preset.network, Setup::default(), rules) };
+    let mut level = mistaken::level3(&gpu, &preset.network, Setup::default(), wrong)?;
     let header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
-    match dump(&mut level?, header, &preset, &Inputs::fixture(&preset), false) {
+    match dump(&mut level, header, &preset, &Inputs::fixture(&preset), false) {
         Ok(found) => found.write(Path::new(&out))?,
         Err(error) => {
             host::complain(format_args!("error: {error}"));

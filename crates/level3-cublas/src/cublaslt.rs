@@ -8,78 +8,59 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::fmt::Display;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::cublaslt::result::{self, CublasError};
 use cudarc::cublaslt::sys::{
     self, cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulAlgo_t,
-    cublasLtMatmulDescAttributes_t as Of, cublasLtMatmulPreferenceAttributes_t as Prefer,
-    cudaDataType,
+    cublasLtMatmulDescAttributes_t as Of, cublasLtMatmulHeuristicResult_t,
+    cublasLtMatmulPreferenceAttributes_t as Prefer, cublasStatus_t, cudaDataType,
 };
-use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
+use gpu::Gpu;
 use gpu::memory::buffer;
-use gpu::{Gpu, GpuError};
 
-use crate::column_major::{ColumnMajor, Operand};
+use crate::column_major::Operand;
 use crate::cublas::operation;
-use crate::cublaslt::autotune::{Candidate, Cost, MOST};
+use crate::cublaslt::autotune::Autotune;
 use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilogue::Epilogue;
 use crate::error::{Error, Result};
-use crate::library;
+use crate::library::{EpiloguePointers, Library, Problem, Routine, workspace};
 
 mod autotune;
 mod owned;
 
-/// A handle of cuBLASLt, for one stream.
+/// cuBLASLt, for one stream.
 pub(crate) struct CublasLt {
+    on: Rc<Context>,
+    compute: cublasComputeType_t,
+    autotune: Option<Autotune>,
+}
+
+/// What products compute with.
+struct Context {
     handle: Handle,
     stream: Arc<CudaStream>,
-    compute: cublasComputeType_t,
     /// Memory that algorithms may compute in. One is enough: products in one stream run one after
     /// the other.
     workspace: CudaSlice<u8>,
-    /// Whether the heuristic's candidates are measured; and on an emulated GPU, by counts.
-    autotune: bool,
-    emulated: bool,
-    multiprocessors: usize,
-}
-
-/// The addresses that an epilogue reads and writes; 0 where it has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct EpiloguePointers {
-    /// `CUBLASLT_MATMUL_DESC_BIAS_POINTER`: a bias to be read, or its gradient to be written.
-    pub(crate) bias: u64,
-    /// `CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER`: the mask.
-    pub(crate) aux: u64,
-}
-
-/// What an algorithm is asked for.
-pub(crate) struct MatmulProblem {
-    pub(crate) call: ColumnMajor,
-    pub(crate) epilogue: Epilogue,
-    pub(crate) pointers: EpiloguePointers,
-    /// The leading dimension of the mask.
-    pub(crate) mask_ld: usize,
-    /// Multiples of this many bytes at which the operands lie: first, second, result.
-    pub(crate) alignments: [u32; 3],
 }
 
 /// A product, planned.
-pub(crate) struct PlannedMatmul {
+struct PlannedMatmul {
+    on: Rc<Context>,
+    problem: Problem,
     descriptor: Descriptor,
     first: Layout,
     second: Layout,
     result: Layout,
     algorithm: cublasLtMatmulAlgo_t,
-    alignments: [u32; 3],
     /// What the descriptor holds now.
     pointers: Cell<EpiloguePointers>,
-    /// What the addresses in it were multiples of when the algorithm was chosen.
-    pointer_alignments: [u64; 2],
-    /// What was measured of the candidates, where they were.
-    pub(crate) measured: Option<String>,
+    measured: Option<String>,
 }
 
 impl CublasLt {
@@ -96,27 +77,66 @@ impl CublasLt {
         } else {
             cublasComputeType_t::CUBLAS_COMPUTE_32F
         };
-        Ok(Self {
-            handle: Handle::new().map_err(|error| refused("cublasLtCreate", error, "a handle"))?,
-            stream: stream.clone(),
-            compute,
-            workspace: buffer(stream, library::workspace(gpu)?)?,
-            autotune,
-            emulated: gpu.is_emulated(),
-            multiprocessors: usize::try_from(gpu.context().attribute(MULTIPROCESSORS)?)
-                .unwrap_or(1),
-        })
+        let on = Context {
+            handle: owned::handle()
+                .map_err(|error| refused("cublasLtCreate", error, &"a handle"))?,
+            stream: Arc::clone(stream),
+            workspace: buffer(stream, workspace(gpu)?)?,
+        };
+        let autotune = if autotune { Some(Autotune::new(gpu)?) } else { None };
+        Ok(Self { on: on.into(), compute, autotune })
     }
 
-    /// Plans a product; `None` where the library has no algorithm for it.
-    pub(crate) fn plan(
+    /// Asks the heuristic for this many algorithms; for fewer where it has fewer.
+    fn candidates(
         &self,
-        problem: &MatmulProblem,
-        product: &str,
-    ) -> Result<Option<PlannedMatmul>> {
-        let said = |call| move |error| refused(call, error, product);
-        let MatmulProblem { call, epilogue, pointers, mask_ld, alignments } = problem;
-        let descriptor = Descriptor::new(self.compute).map_err(said("cublasLtMatmulDescCreate"))?;
+        planned: &PlannedMatmul,
+        preference: &Preference,
+        wanted: usize,
+    ) -> Result<Vec<cublasLtMatmulHeuristicResult_t>> {
+        let mut answers = Vec::with_capacity(wanted);
+        let mut found = 0;
+        // SAFETY: everything in it lives, and describes what it is passed as; there is room for as many
+        // answers as are asked for, and as many are there as the library says.
+        let asked = unsafe {
+            let asked = sys::cublasLtMatmulAlgoGetHeuristic(
+                self.on.handle.0,
+                planned.descriptor.0,
+                planned.first.0,
+                planned.second.0,
+                // C is the result too; as it is taken 0 times, it isn't read.
+                planned.result.0,
+                planned.result.0,
+                preference.0,
+                wanted as i32,
+                answers.as_mut_ptr(),
+                &raw mut found,
+            );
+            if asked.result().is_ok() {
+                answers.set_len(usize::try_from(found).unwrap_or(0).min(wanted));
+            }
+            asked
+        };
+        if asked == cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED {
+            return Ok(Vec::new());
+        }
+        let call = "cublasLtMatmulAlgoGetHeuristic";
+        asked.result().map_err(|error| refused(call, error, &planned.problem))?;
+        answers.retain(|answer| answer.state.result().is_ok());
+        Ok(answers)
+    }
+}
+
+impl Library for CublasLt {
+    fn has_epilogues(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>> {
+        let said = |call| move |error| refused(call, error, problem);
+        let Problem { call, epilogue, pointers, mask_ld, alignments, .. } = problem;
+        let descriptor =
+            owned::descriptor(self.compute).map_err(said("cublasLtMatmulDescCreate"))?;
         let describe = || {
             descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSA, &operation(&call.first))?;
             descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSB, &operation(&call.second))?;
@@ -134,14 +154,12 @@ impl CublasLt {
         };
         describe().map_err(said("cublasLtMatmulDescSetAttribute"))?;
         let layout = |operand: &Operand| {
-            Layout::new(operand.rows, operand.columns, operand.ld)
+            owned::layout(operand.rows, operand.columns, operand.ld)
                 .map_err(said("cublasLtMatrixLayoutCreate"))
         };
-        let (first, second) = (layout(&call.first)?, layout(&call.second)?);
-        let result = layout(&call.result)?;
-        let preference = Preference::new().map_err(said("cublasLtMatmulPreferenceCreate"))?;
+        let preference = owned::preference().map_err(said("cublasLtMatmulPreferenceCreate"))?;
         let prefer = || {
-            let bytes = self.workspace.len();
+            let bytes = self.on.workspace.len();
             preference.set(Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes)?;
             let [a, b, d] = alignments;
             preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a)?;
@@ -150,164 +168,91 @@ impl CublasLt {
             preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d)
         };
         prefer().map_err(said("cublasLtMatmulPreferenceSetAttribute"))?;
-        let mut answers = Vec::with_capacity(MOST);
-        let wanted = if self.autotune { MOST } else { 1 };
-        let mut found = 0;
-        // SAFETY: everything in it lives, and describes what it is passed as; there is room for as many
-        // answers as are asked for, and as many are there as the library says.
-        let asked = unsafe {
-            let asked = sys::cublasLtMatmulAlgoGetHeuristic(
-                self.handle.0,
-                descriptor.0,
-                first.0,
-                second.0,
-                // C is the result too; as it is taken 0 times, it isn't read.
-                result.0,
-                result.0,
-                preference.0,
-                wanted as i32,
-                answers.as_mut_ptr(),
-                &raw mut found,
-            );
-            if asked.result().is_ok() {
-                answers.set_len(usize::try_from(found).unwrap_or(0).min(wanted));
-            }
-            asked
-        };
-        if asked == autotune::NONE {
-            return Ok(None);
-        }
-        asked.result().map_err(said("cublasLtMatmulAlgoGetHeuristic"))?;
-        let usable = answers.iter().filter(|answer| answer.state.result().is_ok());
-        let candidates = usable.map(Candidate::new).collect::<std::result::Result<Vec<_>, _>>();
-        let candidates = candidates.map_err(said("cublasLtMatmulAlgoConfigGetAttribute"))?;
-        let Some(chosen) = candidates.first() else { return Ok(None) };
         let mut planned = PlannedMatmul {
+            on: Rc::clone(&self.on),
+            problem: *problem,
+            first: layout(&call.first)?,
+            second: layout(&call.second)?,
+            result: layout(&call.result)?,
             descriptor,
-            first,
-            second,
-            result,
-            algorithm: chosen.algorithm,
-            alignments: *alignments,
+            algorithm: cublasLtMatmulAlgo_t { data: [0; 8] },
             pointers: Cell::new(*pointers),
-            pointer_alignments: [pointers.bias, pointers.aux].map(alignment),
             measured: None,
         };
-        if self.autotune {
-            let costs = self.costs(&mut planned, &candidates, problem, product)?;
-            planned.algorithm = candidates[autotune::best(&costs)].algorithm;
-            planned.measured = Some(autotune::table(product, &candidates, &costs));
+        let wanted = if self.autotune.is_some() { autotune::MOST } else { 1 };
+        let candidates = self.candidates(&planned, &preference, wanted)?;
+        let Some(first) = candidates.first() else { return Ok(None) };
+        planned.algorithm = first.algo;
+        if let Some(autotune) = &self.autotune {
+            autotune.choose(&mut planned, &candidates)?;
         }
-        Ok(Some(planned))
+        Ok(Some(Box::new(planned)))
     }
+}
 
-    /// Measures all candidates, each with operands of its own, and with the epilogue's buffers, which
-    /// a step fills again before it reads them.
-    fn costs(
+impl Routine for PlannedMatmul {
+    unsafe fn run(
         &self,
-        planned: &mut PlannedMatmul,
-        candidates: &[Candidate],
-        problem: &MatmulProblem,
-        product: &str,
-    ) -> Result<Vec<Cost>> {
-        let MatmulProblem { call, pointers, .. } = problem;
-        let shape = [call.result.rows, call.result.columns, call.k];
-        if self.emulated {
-            let cost = |candidate: &Candidate| candidate.counts(shape, self.multiprocessors);
-            return Ok(candidates.iter().map(cost).collect());
-        }
-        let zeros = |operand: &Operand| -> Result<CudaSlice<f32>> {
-            Ok(self.stream.alloc_zeros(operand.ld * operand.columns).map_err(GpuError::from)?)
-        };
-        let operands = [zeros(&call.first)?, zeros(&call.second)?, zeros(&call.result)?];
-        let addresses = operands.each_ref().map(|operand| operand.device_ptr(&self.stream).0);
-        let mut costs = Vec::new();
-        for candidate in candidates {
-            planned.algorithm = candidate.algorithm;
-            // SAFETY: the operands are as large as the call says, and live until the stream is waited for.
-            let run = || unsafe { self.run(planned, addresses, *pointers, || product.to_owned()) };
-            let event = || {
-                let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
-                self.stream.record_event(flags).map_err(GpuError::from)
-            };
-            // What the library refuses after all isn't kept.
-            if run().is_err() {
-                costs.push(Cost::Unknown);
-                continue;
-            }
-            let start = event()?;
-            for _ in 0..autotune::RUNS {
-                run()?;
-            }
-            let milliseconds = start.elapsed_ms(&event()?).map_err(GpuError::from)?;
-            costs.push(Cost::Time(1e-3 * f64::from(milliseconds) / autotune::RUNS as f64));
-        }
-        self.stream.synchronize().map_err(GpuError::from)?;
-        Ok(costs)
-    }
-
-    /// Computes a product.
-    ///
-    /// # Safety
-    /// At the addresses are matrices, and what the epilogue needs, as the product was planned.
-    pub(crate) unsafe fn run(
-        &self,
-        matmul: &PlannedMatmul,
         [first, second, result]: [u64; 3],
         pointers: EpiloguePointers,
-        product: impl Fn() -> String,
     ) -> Result<()> {
-        let places = [first, second, result].into_iter().zip(matmul.alignments.map(u64::from));
-        let around = [pointers.bias, pointers.aux].into_iter().zip(matmul.pointer_alignments);
-        for (address, alignment) in places.chain(around) {
+        let (Context { handle, stream, workspace }, problem) = (&*self.on, &self.problem);
+        let operands = [first, second, result].into_iter().zip(problem.alignments.map(u64::from));
+        // An algorithm was chosen for what these were multiples of.
+        let then = [problem.pointers.bias, problem.pointers.aux].map(alignment);
+        for (address, alignment) in
+            operands.chain([pointers.bias, pointers.aux].into_iter().zip(then))
+        {
             if !address.is_multiple_of(alignment) {
-                return Err(Error::Alignment { product: product(), address, alignment });
+                let product = problem.to_string();
+                return Err(Error::Alignment { product, address, alignment });
             }
         }
         let moved = || {
-            let (then, descriptor) = (matmul.pointers.replace(pointers), &matmul.descriptor);
+            let then = self.pointers.replace(pointers);
             if then.bias != pointers.bias {
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias)?;
+                self.descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias)?;
             }
             if then.aux != pointers.aux {
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &pointers.aux)?;
+                self.descriptor
+                    .set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &pointers.aux)?;
             }
             Ok(())
         };
-        moved().map_err(|error| refused("cublasLtMatmulDescSetAttribute", error, &product()))?;
-        let (workspace, _used) = self.workspace.device_ptr(&self.stream);
+        moved().map_err(|error| refused("cublasLtMatmulDescSetAttribute", error, problem))?;
         let (alpha, beta) = (1.0_f32, 0.0_f32);
         // SAFETY: as the caller promises; the workspace is as large as it says, and only products
         // in this stream compute in it.
         let done = unsafe {
             result::matmul(
-                self.handle.0,
-                matmul.descriptor.0,
+                handle.0,
+                self.descriptor.0,
                 (&raw const alpha).cast(),
                 (&raw const beta).cast(),
                 first as *const c_void,
-                matmul.first.0,
+                self.first.0,
                 second as *const c_void,
-                matmul.second.0,
+                self.second.0,
                 result as *const c_void,
-                matmul.result.0,
+                self.result.0,
                 result as *mut c_void,
-                matmul.result.0,
-                &raw const matmul.algorithm,
-                workspace as *mut c_void,
-                self.workspace.len(),
-                self.stream.cu_stream().cast(),
+                self.result.0,
+                &raw const self.algorithm,
+                workspace.device_ptr(stream).0 as *mut c_void,
+                workspace.len(),
+                stream.cu_stream().cast(),
             )
         };
-        done.map_err(|error| refused("cublasLtMatmul", error, &product()))
+        done.map_err(|error| refused("cublasLtMatmul", error, problem))
+    }
+
+    fn measured(&self) -> Option<&str> {
+        self.measured.as_deref()
     }
 }
 
-const MULTIPROCESSORS: CUdevice_attribute =
-    CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-
 /// The largest power of two, up to that of the driver's allocations, that divides an address.
-pub(crate) fn alignment(address: u64) -> u64 {
+fn alignment(address: u64) -> u64 {
     if address == 0 { ALLOCATED } else { ALLOCATED.min(1 << address.trailing_zeros().min(63)) }
 }
 
@@ -326,8 +271,8 @@ fn code(epilogue: Epilogue) -> cublasLtEpilogue_t {
     }
 }
 
-fn refused(call: &'static str, error: CublasError, product: &str) -> Error {
-    Error::Library { call, status: error.to_string(), product: product.into() }
+fn refused(call: &'static str, error: CublasError, product: &dyn Display) -> Error {
+    Error::Library { call, status: error.to_string(), product: product.to_string() }
 }
 
 /// The type of every matrix here.

@@ -4,11 +4,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use gpu::memory::buffer;
 use gpu::{Buffer, Result, Size, size};
 
 use crate::column_major::{Matmul, Shape};
+use crate::library::EpiloguePointers;
 
 /// An epilogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl fmt::Display for Epilogue {
 }
 
 /// An epilogue with what it reads and writes beside the product.
-pub enum EpilogueBuffers<'a> {
+pub(crate) enum EpilogueBuffers<'a> {
     /// [`Epilogue::None`]: nothing.
     None,
     /// [`Epilogue::Bias`], of `b`, `[n]`.
@@ -75,8 +76,7 @@ pub enum EpilogueBuffers<'a> {
 
 impl EpilogueBuffers<'_> {
     /// Which epilogue it is.
-    #[must_use]
-    pub const fn epilogue(&self) -> Epilogue {
+    pub(crate) const fn epilogue(&self) -> Epilogue {
         match self {
             Self::None => Epilogue::None,
             Self::Bias(_) => Epilogue::Bias,
@@ -84,6 +84,22 @@ impl EpilogueBuffers<'_> {
             Self::DreluBgrad(..) => Epilogue::DreluBgrad,
             Self::Bgradb(_) => Epilogue::Bgradb,
         }
+    }
+
+    /// Where its buffers are, and the leading dimension of its mask.
+    pub(crate) fn pointers(&mut self, stream: &Arc<CudaStream>) -> (EpiloguePointers, usize) {
+        let (bias, aux, ld) = match self {
+            Self::None => (0, 0, 0),
+            Self::Bias(b) => (b.device_ptr(stream).0, 0, 0),
+            Self::ReluAuxBias(b, mask) => {
+                (b.device_ptr(stream).0, mask.bits.device_ptr_mut(stream).0, mask.ld)
+            }
+            Self::DreluBgrad(mask, db) => {
+                (db.device_ptr_mut(stream).0, mask.bits.device_ptr(stream).0, mask.ld)
+            }
+            Self::Bgradb(db) => (db.device_ptr_mut(stream).0, 0, 0),
+        };
+        (EpiloguePointers { bias, aux }, ld)
     }
 
     /// Its buffers, for a product of this shape: name, elements that there are, elements that are
@@ -104,7 +120,7 @@ impl EpilogueBuffers<'_> {
 
 /// A bit for each element of `a`, `[B, n]`: all that the backward pass needs to know of `z`. Each
 /// sample's bits begin at a multiple of [`MASK_PADDING`].
-pub struct Mask {
+pub(crate) struct Mask {
     pub(crate) bits: CudaSlice<u8>,
     /// Bits from one sample to the next.
     pub(crate) ld: usize,
@@ -123,16 +139,17 @@ pub const fn mask_ld(n: usize) -> usize {
 // ANCHOR_END: mask
 
 impl Mask {
-    /// Room for this many samples.
-    pub(crate) fn new(stream: &Arc<CudaStream>, samples: usize, ld: usize) -> Result<Self> {
-        Ok(Self { bits: buffer(stream, (samples * ld).div_ceil(32) * 4)?, ld })
+    /// For `n` units and one sample.
+    pub(crate) fn new(stream: &Arc<CudaStream>, n: usize) -> Result<Self> {
+        let ld = mask_ld(n);
+        Ok(Self { bits: buffer(stream, ld / 8)?, ld })
     }
 
     /// Makes room for this many samples. Says whether the memory is another now.
     pub(crate) fn grow(&mut self, stream: &Arc<CudaStream>, samples: usize) -> Result<bool> {
         let grows = self.bits.len() * 8 < samples * self.ld;
         if grows {
-            *self = Self::new(stream, samples, self.ld)?;
+            self.bits = buffer(stream, (samples * self.ld).div_ceil(8))?;
         }
         Ok(grows)
     }

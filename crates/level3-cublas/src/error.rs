@@ -4,8 +4,6 @@ use cudarc::driver::DriverError;
 use gpu::GpuError;
 use thiserror::Error;
 
-use crate::epilogue::Epilogue;
-
 /// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -35,16 +33,6 @@ pub enum Error {
         product: String,
         /// The size.
         size: usize,
-    },
-    /// A product is run with another epilogue than it was planned with.
-    #[error("{product} was planned with the epilogue {planned}, and is run with {given}")]
-    Epilogue {
-        /// What was to be computed.
-        product: String,
-        /// The plan's.
-        planned: Epilogue,
-        /// The caller's.
-        given: Epilogue,
     },
     /// What waits for finished gradients fails.
     #[error(transparent)]

@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::operations::Operations;
 use crate::state::State;
 
-/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead. What the
-/// product's epilogue doesn't do, level 2's kernels do.
+/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead.
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     state.is_loaded("forward")?;
     let State { layers, masks, plans, loss, batch, input, p, .. } = state;
@@ -18,13 +17,10 @@ pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
 
         // ANCHOR: layer
-        let fused = (&mut layer.a, &mut masks[l]);
-        on.matmul_a_bt(&plan.z, &a_prev, &layer.w, &mut layer.z, &layer.b, fused)?;
-        if !plan.adds_b() {
-            on.kernels.add_bias(&mut layer.z, &layer.b, batch, layer.outputs)?;
-        }
-        if l < last && !plan.makes_a() {
-            on.kernels.relu(&layer.z, &mut layer.a, batch * layer.outputs)?;
+        on.matmul_a_bt(plan, &a_prev, layer, &mut masks[l])?;
+        on.add_bias(plan, layer, batch)?;
+        if l < last {
+            on.relu(plan, layer, batch)?;
         }
         // ANCHOR_END: layer
     }

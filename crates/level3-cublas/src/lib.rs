@@ -1,8 +1,8 @@
 //! Level 3: level 2 with its matrix products handed to cuBLAS, then fused with cuBLASLt's epilogues.
 //!
-//! `forward`, `backward`, `update` and `state` are those of levels 1 and 2, line by line; what is
-//! left of level 2's kernels is used as it is. [`column_major`] says once how row-major matrices
-//! are handed to a library that reads columns. A product is planned once for each size of batch
+//! `forward`, `backward`, `update` and `state` are those of levels 1 and 2, line by line; `operations`
+//! are level 2's kernels and the products. [`column_major`] says once how row-major matrices
+//! are handed to a [`library`] that reads columns. A product is planned once for each size of batch
 //! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilogue`] lists what
 //! cuBLASLt does besides. `graph` replays a whole step as one. As a
 //! [`DeviceLevel`] the level can be one of several ranks.
@@ -16,13 +16,12 @@ mod error;
 mod forward;
 mod graph;
 mod input;
-mod library;
+pub mod library;
 mod operations;
 mod plan;
 mod product;
 mod program;
 mod state;
-pub mod traffic;
 mod update;
 
 use data::{Batch, Dataset};
@@ -32,9 +31,9 @@ use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters};
 
-use column_major::{ColumnMajor, Matmul, Shape};
 pub use error::{Error, Result};
 use graph::{Graphs, Phase};
+use library::Library;
 use operations::Operations;
 pub use program::{Gemm, Options, Program};
 use state::State;
@@ -54,24 +53,6 @@ pub struct Setup {
     pub transfer: transfer::Strategy,
 }
 
-/// What the level tells the library of its matrices: the things that are easily got wrong.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// The product for a column-major library.
-    pub column_major: fn(Matmul, Shape) -> ColumnMajor,
-    /// The leading dimension of the mask for this many units.
-    pub mask_ld: fn(usize) -> usize,
-    /// How much of what `c` held before this product is added to it (cuBLAS alone).
-    pub beta: fn(Matmul) -> f32,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        // A result is written without being read.
-        Self { column_major: column_major::column_major, mask_ld: epilogue::mask_ld, beta: |_| 0.0 }
-    }
-}
-
 /// The network on the GPU.
 pub struct Level3 {
     gpu: Gpu,
@@ -81,8 +62,6 @@ pub struct Level3 {
     /// The graphs, where they were asked for.
     graphs: Option<Graphs>,
     profile: Profile,
-    /// Whether to tell the traffic of a step at the end.
-    tells_traffic: bool,
 }
 
 impl Level3 {
@@ -92,53 +71,39 @@ impl Level3 {
     /// # Errors
     /// When a kernel or a library can't be loaded, and what the driver says.
     pub fn new(gpu: &Gpu, network: &Network, setup: Setup, profile: Profile) -> Result<Self> {
-        Self::start(gpu, network, setup, Rules::default(), profile)
-    }
-
-    /// The same with other rules, to see what becomes of a mistake.
-    ///
-    /// # Safety
-    /// A library believes what it is told: with wrong rules it reads and writes memory that it
-    /// shouldn't. The emulated one looks first.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    #[allow(unsafe_code, reason = "the caller has to vouch for the rules")]
-    pub unsafe fn with_rules(
-        gpu: &Gpu,
-        network: &Network,
-        setup: Setup,
-        rules: Rules,
-    ) -> Result<Self> {
-        Self::start(gpu, network, setup, rules, Profile::default())
-    }
-
-    fn start(
-        gpu: &Gpu,
-        network: &Network,
-        setup: Setup,
-        rules: Rules,
-        profile: Profile,
-    ) -> Result<Self> {
         // A graph is one launch, in which no events tell the operations apart.
         let profile = if setup.graph { Profile::default() } else { profile };
-        let on = Operations::new(gpu, &setup, rules, &profile.profiler)?;
+        let on = Operations::new(gpu, &setup, &profile.profiler)?;
         let state = State::new(gpu, &on, network, &setup)?;
-        Ok(Self {
-            gpu: gpu.clone(),
-            network: network.clone(),
-            on,
-            state,
-            graphs: setup.graph.then(Graphs::default),
-            profile,
-            tells_traffic: false,
-        })
+        let graphs = setup.graph.then(Graphs::default);
+        Ok(Self { gpu: gpu.clone(), network: network.clone(), on, state, graphs, profile })
     }
 
-    /// Has the level tell at the end what a step launches and moves.
+    /// The same with products from another library, which `wrap` makes of this level's.
+    ///
+    /// # Safety
+    /// The library's routines compute what they were asked to plan.
     #[must_use]
-    pub fn telling_traffic(self, tells_traffic: bool) -> Self {
-        Self { tells_traffic, ..self }
+    #[allow(unsafe_code, reason = "the caller has to vouch for the library")]
+    pub unsafe fn with_library(
+        mut self,
+        wrap: impl FnOnce(Box<dyn Library>) -> Box<dyn Library>,
+    ) -> Self {
+        self.on.library = wrap(self.on.library);
+        self
+    }
+
+    /// What makes each tensor of a step with a batch of this many samples, a line each.
+    ///
+    /// # Errors
+    /// When the library has no algorithm for a product, and what the driver says.
+    pub fn plan(&mut self, batch: usize) -> Result<Vec<String>> {
+        self.state.batch = 0;
+        self.state.make_room(&self.on, batch)?;
+        let rows = plan::table(&self.state.plans, self.network.loss);
+        let line =
+            |(name, made_by): (TensorName, String)| format!("{:<4} {made_by}", name.to_string());
+        Ok(rows.into_iter().map(line).collect())
     }
 
     // ANCHOR: run
@@ -241,11 +206,7 @@ impl Level for Level3 {
     }
 
     fn report(&mut self) -> training::Result<Vec<String>> {
-        let mut lines = self.profile.report().map_err(training::Error::level)?;
-        if self.tells_traffic {
-            lines.extend(traffic::table(&self.gpu, &self.network, self.state.largest())?);
-        }
-        Ok(lines)
+        self.profile.report().map_err(training::Error::level)
     }
 }
 

@@ -1,45 +1,37 @@
-//! The operations: the three products, which the library computes, beside level 2's kernels, which
-//! do all the rest.
+//! The operations of a layer: the three products, which the library computes, and what level 2's kernels
+//! do.
 //!
-//! A product is planned before it runs (`plan`), and with it the epilogue that it has. So each of
-//! them is given, besides its own matrices, the buffers that an epilogue may read or fill; what is
-//! written in place of what, its documentation says.
+//! They are those of the other levels. What a product's epilogue has done, the operation after it leaves
+//! undone, as the layer's plan says.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, CudaStream};
-use gpu::{Buffer, Gpu, GpuError, Profiler, View};
+use gpu::{Buffer, Gpu, GpuError, Layer, Profiler, View};
 use level2_cuda_naive::operations::Operations as Kernels;
 
 use crate::cublas::Cublas;
 use crate::cublaslt::CublasLt;
 use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
 use crate::error::Result;
-use crate::product::Product;
-use crate::{Gemm, Rules, Setup};
+use crate::library::Library;
+use crate::plan::LayerPlan;
+use crate::{Gemm, Setup};
 
 /// What computes: level 2's kernels, and the library that the products are handed to.
 pub(crate) struct Operations {
     /// Level 2's operations, in this level's own stream.
     pub(crate) kernels: Kernels,
-    pub(crate) library: Library,
-    pub(crate) rules: Rules,
-    /// Epilogues that the library has no algorithm for, as far as that was said.
+    pub(crate) library: Box<dyn Library>,
+    /// What was said on standard error.
     said: RefCell<HashSet<String>>,
-}
-
-/// Who multiplies matrices.
-pub(crate) enum Library {
-    Cublas(Rc<Cublas>),
-    CublasLt(Rc<CublasLt>),
 }
 
 impl Operations {
     #[allow(unsafe_code, reason = "the stream's context orders nothing by itself")]
-    pub(crate) fn new(gpu: &Gpu, setup: &Setup, rules: Rules, profiler: &Profiler) -> Result<Self> {
+    pub(crate) fn new(gpu: &Gpu, setup: &Setup, profiler: &Profiler) -> Result<Self> {
         // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
         // what the caller does.
         let context = CudaContext::new(gpu.context().ordinal()).map_err(GpuError::from)?;
@@ -50,15 +42,12 @@ impl Operations {
         unsafe { context.disable_event_tracking() };
         // The default stream can't be captured into a graph.
         let stream = context.new_stream()?;
-        let library = match setup.gemm {
-            Gemm::Cublas => Library::Cublas(Cublas::new(gpu, &stream, setup.tf32)?.into()),
-            Gemm::Cublaslt => {
-                let lt = CublasLt::new(gpu, &stream, setup.tf32, setup.autotune)?;
-                Library::CublasLt(lt.into())
-            }
+        let library: Box<dyn Library> = match setup.gemm {
+            Gemm::Cublas => Box::new(Cublas::new(gpu, &stream, setup.tf32)?),
+            Gemm::Cublaslt => Box::new(CublasLt::new(gpu, &stream, setup.tf32, setup.autotune)?),
         };
         let kernels = Kernels::new(gpu, profiler)?.in_stream(stream);
-        Ok(Self { kernels, library, rules, said: RefCell::default() })
+        Ok(Self { kernels, library, said: RefCell::default() })
     }
 
     pub(crate) const fn stream(&self) -> &Arc<CudaStream> {
@@ -69,53 +58,33 @@ impl Operations {
     /// the mask of `z` are written, and `z` isn't.
     pub(crate) fn matmul_a_bt(
         &self,
-        product: &Product,
+        plan: &LayerPlan,
         a_prev: &View<'_>,
-        w: &Buffer,
-        z: &mut Buffer,
-        b: &Buffer,
-        (a, mask): (&mut Buffer, &mut Mask),
+        Layer { w, b, z, a, .. }: &mut Layer,
+        mask: &mut Mask,
     ) -> Result<()> {
-        let (c, buffers) = match product.epilogue() {
+        let (c, fused) = match plan.z.epilogue() {
             Epilogue::ReluAuxBias => (a, EpilogueBuffers::ReluAuxBias(b, mask)),
             Epilogue::Bias => (z, EpilogueBuffers::Bias(b)),
             _ => (z, EpilogueBuffers::None),
         };
-        self.run(product, a_prev, &w.as_view(), c, buffers)
+        self.run(&plan.z, a_prev, &w.as_view(), c, fused)
     }
 
-    /// `dw = dzᵀ · a_prev`. With the epilogue `BGRADB` also `db = Σ_batch dz`.
-    pub(crate) fn matmul_at_b(
-        &self,
-        product: &Product,
-        dz: &Buffer,
-        a_prev: &View<'_>,
-        dw: &mut Buffer,
-        db: &mut Buffer,
-    ) -> Result<()> {
-        let buffers = match product.epilogue() {
-            Epilogue::Bgradb => EpilogueBuffers::Bgradb(db),
-            _ => EpilogueBuffers::None,
-        };
-        self.run(product, &dz.as_view(), a_prev, dw, buffers)
+    /// `z += b` for each sample, unless the product has added it.
+    pub(crate) fn add_bias(&self, plan: &LayerPlan, layer: &mut Layer, batch: usize) -> Result<()> {
+        if plan.adds_b() {
+            return Ok(());
+        }
+        Ok(self.kernels.add_bias(&mut layer.z, &layer.b, batch, layer.outputs)?)
     }
 
-    /// `da = dz · w`, of the layer before. With the epilogue `DRELU_BGRAD` that layer's `dz` and
-    /// `db = Σ_batch dz` are written, and `da` isn't; its mask says where its `z` was not negative.
-    pub(crate) fn matmul_a_b(
-        &self,
-        product: &Product,
-        dz: &Buffer,
-        w: &Buffer,
-        da: &mut Buffer,
-        mask: &Mask,
-        (dz_prev, db_prev): (&mut Buffer, &mut Buffer),
-    ) -> Result<()> {
-        let (c, buffers) = match product.epilogue() {
-            Epilogue::DreluBgrad => (dz_prev, EpilogueBuffers::DreluBgrad(mask, db_prev)),
-            _ => (da, EpilogueBuffers::None),
-        };
-        self.run(product, &dz.as_view(), &w.as_view(), c, buffers)
+    /// `a = relu(z)`, unless the product has made it.
+    pub(crate) fn relu(&self, plan: &LayerPlan, layer: &mut Layer, batch: usize) -> Result<()> {
+        if plan.makes_a() {
+            return Ok(());
+        }
+        Ok(self.kernels.relu(&layer.z, &mut layer.a, batch * layer.outputs)?)
     }
 
     /// `dz = (p − y) / B`, the gradient at the last layer, all three `[batch, classes]`. `whole` is `B` if
@@ -130,9 +99,69 @@ impl Operations {
     ) -> Result<()> {
         let made = match whole {
             None => self.kernels.output_gradient(p, y, dz, batch, classes),
-            Some(whole) => self.kernels.output_gradient_of_share(p, y, dz, (batch, whole), classes),
+            Some(b) => self.kernels.output_gradient_of_share(p, y, dz, (batch, b), classes),
         };
         Ok(made?)
+    }
+
+    /// `dw = dzᵀ · a_prev`. With the epilogue `BGRADB` also `db = Σ_batch dz`.
+    pub(crate) fn matmul_at_b(
+        &self,
+        plan: &LayerPlan,
+        Layer { dz, dw, db, .. }: &mut Layer,
+        a_prev: &View<'_>,
+    ) -> Result<()> {
+        let fused = match plan.dw.epilogue() {
+            Epilogue::Bgradb => EpilogueBuffers::Bgradb(db),
+            _ => EpilogueBuffers::None,
+        };
+        self.run(&plan.dw, &dz.as_view(), a_prev, dw, fused)
+    }
+
+    /// `db = Σ_batch dz`, unless a product has made it: `dw` of this layer, or `da` of the layer behind.
+    pub(crate) fn sum_batch(
+        &self,
+        plan: &LayerPlan,
+        layer: &mut Layer,
+        batch: usize,
+    ) -> Result<()> {
+        if plan.makes_db() {
+            return Ok(());
+        }
+        Ok(self.kernels.sum_batch(&layer.dz, &mut layer.db, batch, layer.outputs)?)
+    }
+
+    /// `da = dz · w`, of the layer before. With the epilogue `DRELU_BGRAD` that layer's `dz` and
+    /// `db = Σ_batch dz` are written, and `da` isn't; its mask says where its `z` was not negative.
+    pub(crate) fn matmul_a_b(
+        &self,
+        plan: &LayerPlan,
+        layer: &Layer,
+        previous: &mut Layer,
+        mask: &Mask,
+    ) -> Result<()> {
+        let Some(product) = &plan.da else { return Ok(()) };
+        let Layer { da, dz, db, .. } = previous;
+        let (c, fused) = match product.epilogue() {
+            Epilogue::DreluBgrad => (dz, EpilogueBuffers::DreluBgrad(mask, db)),
+            _ => (da, EpilogueBuffers::None),
+        };
+        self.run(product, &layer.dz.as_view(), &layer.w.as_view(), c, fused)
+    }
+
+    /// `dz = da` where `z` was positive, unless the product has made it. `relu(z)` is positive exactly
+    /// where `z` is, and `z` may never have been written.
+    pub(crate) fn relu_backward(
+        &self,
+        plan: &LayerPlan,
+        previous: &mut Layer,
+        batch: usize,
+    ) -> Result<()> {
+        if plan.makes_dz() {
+            return Ok(());
+        }
+        let Layer { da, a, dz, outputs, .. } = previous;
+        Ok(self.kernels.relu_backward(da, a, dz, batch * *outputs)?)
     }
 
     /// Says something on standard error, once.

@@ -1,6 +1,7 @@
-//! Which products a training step makes of a batch of one size, and with which epilogues.
+//! The plan of a step: which product or kernel makes each tensor, for batches of one size.
 
 use gpu::Layer;
+use tensor::{Loss, TensorName};
 
 use crate::column_major::Matmul;
 use crate::epilogue::{Epilogue, EpilogueBuffers, Mask};
@@ -18,6 +19,49 @@ pub(crate) struct LayerPlan {
     /// the first layer.
     pub(crate) da: Option<Product>,
     makes_db: bool,
+}
+
+/// The plan as a table: each tensor that a step makes, in the order of computation, and what makes it.
+pub(crate) fn table(plans: &[LayerPlan], loss: Loss) -> Vec<(TensorName, String)> {
+    use TensorName::{A, Da, Db, Dw, Dz, P, Z};
+    const NOT_WRITTEN: &str = "never written";
+    let kernel = |name: &str| format!("kernel {name}");
+    let mut rows = Vec::new();
+    for (l, plan) in (1..).zip(plans) {
+        let product = plan.z.describe();
+        let (z, a) = match plan.z.epilogue() {
+            Epilogue::ReluAuxBias => (NOT_WRITTEN.to_owned(), product),
+            Epilogue::Bias => (product, kernel("relu")),
+            _ => (format!("{product}, then kernel add_bias"), kernel("relu")),
+        };
+        rows.push((Z(l), z));
+        rows.extend((l < plans.len()).then_some((A(l), a)));
+    }
+    rows.push(match loss {
+        Loss::CrossEntropy => (P, kernel("softmax")),
+        Loss::Bce => (P, kernel("sigmoid")),
+        Loss::SquaredError => (P, "copy of z".into()),
+    });
+    rows.push((Dz(plans.len()), kernel("output_gradient")));
+    let mut behind: Option<&Product> = None;
+    for (plan, l) in plans.iter().rev().zip((1..=plans.len()).rev()) {
+        rows.push((Dw(l), plan.dw.describe()));
+        let db = match behind {
+            _ if !plan.makes_db() => kernel("sum_batch"),
+            Some(da) if plan.dw.epilogue() == Epilogue::None => da.describe(),
+            _ => plan.dw.describe(),
+        };
+        rows.push((Db(l), db));
+        if let Some(da) = &plan.da {
+            let (made, dz) = match plan.makes_dz() {
+                true => (NOT_WRITTEN.to_owned(), da.describe()),
+                false => (da.describe(), kernel("relu_backward")),
+            };
+            rows.extend([(Da(l - 1), made), (Dz(l - 1), dz)]);
+        }
+        behind = plan.da.as_ref();
+    }
+    rows
 }
 
 impl LayerPlan {

@@ -9,7 +9,7 @@ use gpu::transfer::Strategy;
 use gpu::{CompilerArgs, DeviceArgs, Gpu};
 use profile::Profile;
 use tensor::{Dtype, Network};
-use training::{Error, Level, Result, Runner};
+use training::{Error, Level, Preset, Result, Runner};
 
 use crate::{Level3, Setup};
 
@@ -55,9 +55,6 @@ pub struct Options {
     transfer: Strategy,
     #[command(flatten)]
     parallel: ParallelArgs,
-    /// Say at the end what a step launches and moves, beside level 2 and the other --gemm.
-    #[arg(long)]
-    traffic: bool,
     /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "graph")]
     profile: Option<PathBuf>,
@@ -93,6 +90,16 @@ impl training::Program for Program {
         options.profile.iter().map(|path| ("--profile", path.as_path())).collect()
     }
 
+    const PLANS: bool = true;
+
+    fn plan(options: &Options, preset: &Preset) -> Result<Vec<String>> {
+        let gpu = options.parallel.open_first(options.device)?;
+        let mut level = options.level(gpu, &preset.network, Rank::ALONE)?;
+        let title =
+            format!("{}, batches of {}: what makes each tensor", preset.network, preset.batch_size);
+        Ok([vec![title], level.plan(preset.batch_size)?].concat())
+    }
+
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
         let gpu = options.parallel.open_single(options.device)?;
         Ok(Box::new(options.level(gpu, network, Rank::ALONE)?))
@@ -114,13 +121,12 @@ impl Options {
         let gpu = self.compiler.on(gpu);
         let trace = self.profile.as_deref().map(|path| place.file(path));
         let profile = Profile::new(&gpu, trace.as_deref()).map_err(Error::level)?;
-        let Self { gemm, tf32, autotune, graph, transfer, traffic, .. } = *self;
+        let Self { gemm, tf32, autotune, graph, transfer, .. } = *self;
         if autotune && gemm == Gemm::Cublas {
             let what = "--autotune chooses among algorithms of cuBLASLt: leave out --gemm cublas";
             return Err(Error::Usage(what.into()));
         }
         let setup = Setup { gemm, tf32, autotune, graph, transfer };
-        let level = Level3::new(&gpu, network, setup, profile)?;
-        Ok(level.telling_traffic(traffic && place.is_first()))
+        Ok(Level3::new(&gpu, network, setup, profile)?)
     }
 }

@@ -53,10 +53,9 @@ impl State {
     ) -> Result<Self> {
         let stream = on.stream();
         let sizes = || network.sizes.windows(2);
-        let mask = |n: &[usize]| Mask::new(stream, 1, (on.rules.mask_ld)(n[1]));
         Ok(Self {
             layers: sizes().map(|n| Layer::new(stream, n[0], n[1])).collect::<gpu::Result<_>>()?,
-            masks: sizes().map(mask).collect::<gpu::Result<_>>()?,
+            masks: sizes().map(|n| Mask::new(stream, n[1])).collect::<gpu::Result<_>>()?,
             plans: Rc::new([]),
             loss: network.loss,
             batch: 0,
@@ -96,7 +95,7 @@ impl State {
 
     /// Makes room for batches of one size, and finds or makes their plans. Says whether a buffer is in
     /// another place now.
-    fn make_room(&mut self, on: &Operations, batch: usize) -> Result<bool> {
+    pub(crate) fn make_room(&mut self, on: &Operations, batch: usize) -> Result<bool> {
         let (stream, last) = (on.stream(), self.layers.len() - 1);
         let mut moved = false;
         self.losses.make_room(stream, batch)?;
@@ -135,11 +134,6 @@ impl State {
             return Err(GpuError::NoBatch { operation }.into());
         }
         Ok(())
-    }
-
-    /// The samples of the largest batch so far; 0 before the first.
-    pub(crate) fn largest(&self) -> usize {
-        self.known.keys().copied().max().unwrap_or(0)
     }
 
     /// The sum of the losses of all samples, on the device.

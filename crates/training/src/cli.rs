@@ -121,7 +121,7 @@ enum Command<O: Args> {
     Bench(BenchArgs<O>),
     /// Recognises digits with saved parameters.
     Predict(PredictArgs<O>),
-    /// Says which kernels this device can run with this network and batch, and why not the others.
+    /// Lists what would compute a step with this network and batch on this device.
     Plan(PlanArgs<O>),
 }
 

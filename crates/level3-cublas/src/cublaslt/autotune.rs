@@ -10,18 +10,94 @@ use std::ffi::c_void;
 use cudarc::cublaslt::result::CublasError;
 use cudarc::cublaslt::sys::{
     self, cublasLtMatmulAlgo_t, cublasLtMatmulAlgoConfigAttributes_t as Config,
-    cublasLtMatmulHeuristicResult_t, cublasStatus_t,
+    cublasLtMatmulHeuristicResult_t,
 };
+use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
+use cudarc::driver::{CudaSlice, DevicePtr};
+use gpu::{Gpu, GpuError};
+
+use super::{PlannedMatmul, refused};
+use crate::column_major::Operand;
+use crate::error::Result;
+use crate::library::Routine;
 
 /// Candidates that the heuristic is asked for.
 pub(super) const MOST: usize = 8;
 /// Runs of a candidate that are timed together, after one that isn't.
-pub(super) const RUNS: usize = 20;
+const RUNS: usize = 20;
+
+/// How candidates are measured.
+pub(super) struct Autotune {
+    /// By counts.
+    emulated: bool,
+    multiprocessors: usize,
+}
+
+impl Autotune {
+    pub(super) fn new(gpu: &Gpu) -> Result<Self> {
+        let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
+        let multiprocessors = usize::try_from(gpu.context().attribute(attribute)?).unwrap_or(1);
+        Ok(Self { emulated: gpu.is_emulated(), multiprocessors })
+    }
+
+    /// Measures the candidates for a product, and has it take the best.
+    pub(super) fn choose(
+        &self,
+        planned: &mut PlannedMatmul,
+        answers: &[cublasLtMatmulHeuristicResult_t],
+    ) -> Result<()> {
+        let candidates = answers.iter().map(Candidate::new).collect::<Result<Vec<_>, _>>();
+        let call = "cublasLtMatmulAlgoConfigGetAttribute";
+        let candidates = candidates.map_err(|error| refused(call, error, &planned.problem))?;
+        let call = &planned.problem.call;
+        let shape = [call.result.rows, call.result.columns, call.k];
+        let counts = |candidate: &Candidate| candidate.counts(shape, self.multiprocessors);
+        let costs = match self.emulated {
+            true => candidates.iter().map(counts).collect(),
+            false => times(planned, &candidates)?,
+        };
+        planned.algorithm = candidates[best(&costs)].algorithm;
+        planned.measured = Some(table(&planned.problem.to_string(), &candidates, &costs));
+        Ok(())
+    }
+}
+
+/// Times all candidates, each with operands of its own, and with the epilogue's buffers, which a step
+/// fills again before it reads them.
+fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Cost>> {
+    let (call, pointers) = (planned.problem.call, planned.problem.pointers);
+    let stream = planned.on.stream.clone();
+    let zeros = |operand: &Operand| -> Result<CudaSlice<f32>> {
+        Ok(stream.alloc_zeros(operand.ld * operand.columns).map_err(GpuError::from)?)
+    };
+    let operands = [zeros(&call.first)?, zeros(&call.second)?, zeros(&call.result)?];
+    let addresses = operands.each_ref().map(|operand| operand.device_ptr(&stream).0);
+    let mut costs = Vec::new();
+    for candidate in candidates {
+        planned.algorithm = candidate.algorithm;
+        // SAFETY: the operands are as large as the call says, and live until the stream is waited for.
+        let run = || unsafe { planned.run(addresses, pointers) };
+        let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        // What the library refuses after all isn't kept.
+        if run().is_err() {
+            costs.push(Cost::Unknown);
+            continue;
+        }
+        let start = event()?;
+        for _ in 0..RUNS {
+            run()?;
+        }
+        let milliseconds = start.elapsed_ms(&event()?)?;
+        costs.push(Cost::Time(1e-3 * f64::from(milliseconds) / RUNS as f64));
+    }
+    stream.synchronize()?;
+    Ok(costs)
+}
 
 /// A candidate, as the library describes it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) algorithm: cublasLtMatmulAlgo_t,
+struct Candidate {
+    algorithm: cublasLtMatmulAlgo_t,
     /// Rows and columns of the result that a block computes, where that is known.
     tile: Option<(usize, usize)>,
     /// How many parts each sum is split into.
@@ -30,7 +106,7 @@ pub(super) struct Candidate {
 
 /// What was measured of a candidate: less is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Cost {
+enum Cost {
     /// Seconds of a run.
     Time(f64),
     /// Blocks, and the multiply-adds of the busiest multiprocessor.
@@ -51,7 +127,7 @@ impl Cost {
 
 impl Candidate {
     /// Reads what an answer of the heuristic says of itself.
-    pub(super) fn new(answer: &cublasLtMatmulHeuristicResult_t) -> Result<Self, CublasError> {
+    fn new(answer: &cublasLtMatmulHeuristicResult_t) -> Result<Self, CublasError> {
         let attribute = |which| {
             let (mut value, mut written) = (0_i32, 0);
             // SAFETY: both attributes are numbers of 32 bits, for which there is room.
@@ -75,7 +151,7 @@ impl Candidate {
 
     /// What it asks of a card with this many multiprocessors, for a result of `m` by `n` and sums of `k`.
     /// All threads of a block multiply, those beyond the edge zeros.
-    pub(super) fn counts(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Cost {
+    fn counts(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Cost {
         let Some((rows, columns)) = self.tile else { return Cost::Unknown };
         let blocks = m.div_ceil(rows) * n.div_ceil(columns) * self.parts;
         let rounds = blocks.div_ceil(multiprocessors.max(1));
@@ -88,7 +164,7 @@ impl Candidate {
 }
 
 /// Which is the best: the first of equals, as the heuristic has its own order.
-pub(super) fn best(costs: &[Cost]) -> usize {
+fn best(costs: &[Cost]) -> usize {
     let mut best = 0;
     for (index, cost) in costs.iter().enumerate() {
         if cost.of_order() < costs[best].of_order() {
@@ -99,7 +175,7 @@ pub(super) fn best(costs: &[Cost]) -> usize {
 }
 
 /// What was measured, a line for each candidate, the one that is kept marked.
-pub(super) fn table(product: &str, candidates: &[Candidate], costs: &[Cost]) -> String {
+fn table(product: &str, candidates: &[Candidate], costs: &[Cost]) -> String {
     let kept = best(costs);
     let emulated = costs.iter().any(|cost| matches!(cost, Cost::Counts { .. }));
     let how = if emulated { "counted, not timed" } else { "timed" };
@@ -151,9 +227,6 @@ fn tile_of(id: i32) -> Option<(usize, usize)> {
     ];
     TILES.get(usize::try_from(id).ok()?.checked_sub(1)?).copied()
 }
-
-/// The status of what has no algorithm.
-pub(super) const NONE: cublasStatus_t = cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED;
 
 #[cfg(test)]
 mod tests {

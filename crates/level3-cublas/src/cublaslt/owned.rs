@@ -1,6 +1,7 @@
 //! cuBLASLt's objects, each destroyed when it is dropped.
 
 use std::ffi::c_void;
+use std::ptr::from_ref;
 
 use cudarc::cublaslt::result::{self, CublasError};
 use cudarc::cublaslt::sys::{
@@ -12,91 +13,65 @@ use super::REAL;
 
 type Result<T> = std::result::Result<T, CublasError>;
 
-pub(super) struct Handle(pub(super) cublasLtHandle_t);
+/// An object of the library's, and what destroys it.
+pub(super) struct Owned<T: Copy>(pub(super) T, unsafe fn(T) -> Result<()>);
 
-impl Handle {
-    pub(super) fn new() -> Result<Self> {
-        Ok(Self(result::create_handle()?))
+impl<T: Copy> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: it was made by one of the functions below, and is dropped once. When it can't be
+        // destroyed, nothing is left to do.
+        let _ = unsafe { (self.1)(self.0) };
     }
 }
 
+pub(super) type Handle = Owned<cublasLtHandle_t>;
 /// The shape of a matrix in memory, column-major.
-pub(super) struct Layout(pub(super) cublasLtMatrixLayout_t);
+pub(super) type Layout = Owned<cublasLtMatrixLayout_t>;
+/// What is computed: transpositions, the epilogue and its addresses.
+pub(super) type Descriptor = Owned<cublasLtMatmulDesc_t>;
+/// What the heuristic has to keep to.
+pub(super) type Preference = Owned<cublasLtMatmulPreference_t>;
 
-impl Layout {
-    pub(super) fn new(rows: usize, columns: usize, ld: usize) -> Result<Self> {
-        let layout = result::create_matrix_layout(REAL, rows as u64, columns as u64, ld as i64)?;
-        Ok(Self(layout))
-    }
+pub(super) fn handle() -> Result<Handle> {
+    Ok(Owned(result::create_handle()?, result::destroy_handle))
 }
 
-/// What is computed: transpositions, the epilogue and its addresses.
-pub(super) struct Descriptor(pub(super) cublasLtMatmulDesc_t);
+pub(super) fn layout(rows: usize, columns: usize, ld: usize) -> Result<Layout> {
+    let layout = result::create_matrix_layout(REAL, rows as u64, columns as u64, ld as i64)?;
+    Ok(Owned(layout, result::destroy_matrix_layout))
+}
+
+pub(super) fn descriptor(compute: cublasComputeType_t) -> Result<Descriptor> {
+    Ok(Owned(result::create_matmul_desc(compute, REAL)?, result::destroy_matmul_desc))
+}
+
+pub(super) fn preference() -> Result<Preference> {
+    Ok(Owned(result::create_matmul_pref()?, result::destroy_matmul_pref))
+}
 
 impl Descriptor {
-    pub(super) fn new(compute: cublasComputeType_t) -> Result<Self> {
-        Ok(Self(result::create_matmul_desc(compute, REAL)?))
-    }
-
     /// Sets an attribute, whose type in C is a number of the size of `T`.
-    pub(super) fn set<T: Copy>(
-        &self,
-        attribute: cublasLtMatmulDescAttributes_t,
-        value: &T,
-    ) -> Result<()> {
-        let (value, size) = (std::ptr::from_ref(value).cast::<c_void>(), size_of::<T>());
+    pub(super) fn set<T: Copy>(&self, at: cublasLtMatmulDescAttributes_t, value: &T) -> Result<()> {
         // SAFETY: the descriptor lives, and the library copies this many bytes, or says that the
         // attribute has another size.
-        unsafe { result::set_matmul_desc_attribute(self.0, attribute, value, size) }
+        unsafe {
+            let value = from_ref(value).cast::<c_void>();
+            result::set_matmul_desc_attribute(self.0, at, value, size_of::<T>())
+        }
     }
 }
 
-/// What the heuristic has to keep to.
-pub(super) struct Preference(pub(super) cublasLtMatmulPreference_t);
-
 impl Preference {
-    pub(super) fn new() -> Result<Self> {
-        Ok(Self(result::create_matmul_pref()?))
-    }
-
     /// Sets an attribute, whose type in C is a number of the size of `T`.
     pub(super) fn set<T: Copy>(
         &self,
-        attribute: cublasLtMatmulPreferenceAttributes_t,
+        at: cublasLtMatmulPreferenceAttributes_t,
         value: &T,
     ) -> Result<()> {
-        let (value, size) = (std::ptr::from_ref(value).cast::<c_void>(), size_of::<T>());
-        // SAFETY: as of `Descriptor::set`.
-        unsafe { result::set_matmul_pref_attribute(self.0, attribute, value, size) }
-    }
-}
-
-// When something can't be destroyed, nothing is left to do.
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and dropped once.
-        let _ = unsafe { result::destroy_handle(self.0) };
-    }
-}
-
-impl Drop for Layout {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and dropped once.
-        let _ = unsafe { result::destroy_matrix_layout(self.0) };
-    }
-}
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and dropped once.
-        let _ = unsafe { result::destroy_matmul_desc(self.0) };
-    }
-}
-
-impl Drop for Preference {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and dropped once.
-        let _ = unsafe { result::destroy_matmul_pref(self.0) };
+        // SAFETY: as of the descriptor.
+        unsafe {
+            let value = from_ref(value).cast::<c_void>();
+            result::set_matmul_pref_attribute(self.0, at, value, size_of::<T>())
+        }
     }
 }

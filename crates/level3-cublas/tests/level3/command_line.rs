@@ -142,14 +142,49 @@ fn a_profile_names_products_with_their_epilogues_and_claims_nothing_of_them() {
     assert_eq!((named("matmul_a_bt+RELU_AUX_BIAS"), named("matmul_at_b+BGRADB")), (4, 4));
 }
 
+/// Each tensor has a row, in the order of computation, whoever multiplies.
 #[test]
-fn the_traffic_is_told_at_the_end() {
-    let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--traffic"]].concat());
-    let said = succeeds(&output);
-    assert!(said.contains("one training step of 784-12-10, bce with a batch of 256"), "{said}");
-    let together = said.lines().find(|line| line.starts_with("together")).expect("a last row");
-    let cells: Vec<&str> = together.split_whitespace().collect();
-    assert_eq!((cells[1], cells[3], cells[5]), ("17", "17", "11"), "{together}");
+fn the_plan_names_what_makes_each_tensor() {
+    let rows = |options: &[&str]| {
+        let args = [&["plan", "--batch-size", "8", "--sizes", "784-5-3-10"], &EMULATED[..]];
+        let said = succeeds(&level3(&[&args.concat(), options].concat()));
+        let mut lines = said.lines().map(str::to_owned);
+        assert_eq!(lines.next().unwrap(), "784-5-3-10, bce, batches of 8: what makes each tensor");
+        let row = |line: String| {
+            line.split_once(' ').map(|(name, made)| (name.to_owned(), made.trim().to_owned()))
+        };
+        lines.map(|line| row(line).unwrap()).collect::<Vec<_>>()
+    };
+    let (fused, plain) = (rows(&[]), rows(&["--gemm", "cublas"]));
+    let names = "z1 a1 z2 a2 z3 p dz3 dw3 db3 da2 dz2 dw2 db2 da1 dz1 dw1 db1";
+    for rows in [&fused, &plain] {
+        assert!(rows.iter().map(|(name, _)| name.as_str()).eq(names.split(' ')), "{rows:?}");
+    }
+    let of = |rows: &[(String, String)], name: &str| {
+        rows.iter().find(|row| row.0 == name).unwrap().1.clone()
+    };
+    for (name, made, without) in [
+        ("z1", "never written", "matmul_a_bt of [8, 784] and [5, 784], then kernel add_bias"),
+        ("a1", "matmul_a_bt+RELU_AUX_BIAS of [8, 784] and [5, 784]", "kernel relu"),
+        (
+            "z3",
+            "matmul_a_bt+BIAS of [8, 3] and [10, 3]",
+            "matmul_a_bt of [8, 3] and [10, 3], then kernel add_bias",
+        ),
+        ("p", "kernel sigmoid", "kernel sigmoid"),
+        ("dw3", "matmul_at_b+BGRADB of [8, 10] and [8, 3]", "matmul_at_b of [8, 10] and [8, 3]"),
+        ("db3", "matmul_at_b+BGRADB of [8, 10] and [8, 3]", "kernel sum_batch"),
+        ("da2", "never written", "matmul_a_b of [8, 10] and [10, 3]"),
+        ("dz2", "matmul_a_b+DRELU_BGRAD of [8, 10] and [10, 3]", "kernel relu_backward"),
+        ("db2", "matmul_a_b+DRELU_BGRAD of [8, 10] and [10, 3]", "kernel sum_batch"),
+        ("dw1", "matmul_at_b of [8, 5] and [8, 784]", "matmul_at_b of [8, 5] and [8, 784]"),
+    ] {
+        assert_eq!(
+            (of(&fused, name).as_str(), of(&plain, name).as_str()),
+            (made, without),
+            "{name}"
+        );
+    }
 }
 
 /// Every kernel and product at every fixture's shapes, with everything checked that can be.

@@ -1,5 +1,6 @@
 //! Level 3 as its readers use it.
 
+mod column_major;
 mod command_line;
 mod mistakes;
 mod ranks;
@@ -7,5 +8,4 @@ mod ranks_that_end;
 mod reference;
 mod shapes;
 mod support;
-mod traffic;
 mod training;

@@ -1,30 +1,32 @@
 //! The mistakes that are easily made between row- and column-major, and with the mask. Each is
 //! caught: by the emulated library where memory or the rules are violated, by the diff where a
 //! library would be content.
-#![allow(unsafe_code, reason = "wrong rules are a promise that isn't kept")]
 
 use crate::support::{GEMMS, blueprint, try_step};
 use gpu::{Choice, Gpu};
-use level3_cublas::column_major::{ColumnMajor, Matmul, Shape, column_major};
-use level3_cublas::{Gemm, Level3, Rules, Setup};
+use level3_cublas::column_major::Matmul;
+use level3_cublas::library::Problem;
+use level3_cublas::{Gemm, Setup};
 use tensor::{Dump, TensorName};
 use training::Preset;
 
-/// A step with wrong rules, on the emulated GPU wherever these tests run.
-fn with(rules: Rules, preset: &Preset, gemm: Gemm) -> Result<Dump, String> {
+#[path = "../../examples/mistaken/mod.rs"]
+mod mistaken;
+
+/// A step with a mistake, on the emulated GPU wherever these tests run.
+fn with(
+    mistake: impl Fn(&mut Problem) + 'static,
+    preset: &Preset,
+    gemm: Gemm,
+) -> Result<Dump, String> {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let setup = Setup { gemm, ..Setup::default() };
-    // SAFETY: the emulated library checks what it is told before it reads or writes.
-    let level = unsafe { Level3::with_rules(&gpu, &preset.network, setup, rules) };
-    try_step(&mut level.unwrap(), preset, false).map_err(|error| error.to_string())
+    let mut level = mistaken::level3(&gpu, &preset.network, setup, mistake).unwrap();
+    try_step(&mut level, preset, false).map_err(|error| error.to_string())
 }
 
-fn wrong(column_major: fn(Matmul, Shape) -> ColumnMajor) -> Rules {
-    Rules { column_major, ..Rules::default() }
-}
-
-fn is_refused(rules: Rules, gemm: Gemm) {
-    let said = with(rules, &Preset::find("softmax").unwrap(), gemm).unwrap_err();
+fn is_refused(mistake: impl Fn(&mut Problem) + 'static, gemm: Gemm) {
+    let said = with(mistake, &Preset::find("softmax").unwrap(), gemm).unwrap_err();
     assert!(said.contains("CUBLAS_STATUS_INVALID_VALUE"), "{said}");
     assert!(said.contains("matmul_a"), "the product is named: {said}");
 }
@@ -37,27 +39,22 @@ fn square() -> Preset {
     preset
 }
 
-fn transposed_forward(matmul: Matmul, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(matmul, shape);
-    call.first.transposed ^= matmul == Matmul::ABt;
-    call
+fn transposed_forward(Problem { matmul, call, .. }: &mut Problem) {
+    call.first.transposed ^= *matmul == Matmul::ABt;
 }
 
-fn transposed_gradient(matmul: Matmul, shape: Shape) -> ColumnMajor {
-    let mut call = column_major(matmul, shape);
-    call.first.transposed ^= matmul == Matmul::AB;
-    call
+fn transposed_gradient(Problem { matmul, call, .. }: &mut Problem) {
+    call.first.transposed ^= *matmul == Matmul::AB;
 }
 
 #[test]
 fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
     for gemm in GEMMS {
-        for rules in [transposed_forward, transposed_gradient] {
-            is_refused(wrong(rules), gemm);
-        }
+        is_refused(transposed_forward, gemm);
+        is_refused(transposed_gradient, gemm);
         let preset = square();
-        let first = |rules, preset: &Preset| {
-            let found = with(wrong(rules), preset, gemm).unwrap();
+        let first = |mistake: fn(&mut Problem), preset: &Preset| {
+            let found = with(mistake, preset, gemm).unwrap();
             let comparison = tensor_diff::compare(&blueprint(preset), &found, 1.0);
             comparison.first_divergence.unwrap().tensor
         };
@@ -71,43 +68,29 @@ fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
     }
 }
 
+/// The operands as they are, told as if the library read rows.
 #[test]
 fn forgotten_columns_are_refused() {
-    /// The operands as they are, told as if the library read rows.
-    fn rows(matmul: Matmul, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(matmul, shape);
-        for operand in [&mut call.first, &mut call.second, &mut call.result] {
-            std::mem::swap(&mut operand.rows, &mut operand.columns);
-            operand.ld = operand.rows;
-        }
-        call
-    }
     for gemm in GEMMS {
-        is_refused(wrong(rows), gemm);
+        is_refused(
+            |Problem { call, .. }| {
+                for operand in [&mut call.first, &mut call.second, &mut call.result] {
+                    std::mem::swap(&mut operand.rows, &mut operand.columns);
+                    operand.ld = operand.rows;
+                }
+            },
+            gemm,
+        );
     }
 }
 
+/// Too large, too small, and of the result.
 #[test]
 fn a_wrong_leading_dimension_is_refused() {
-    fn too_large(matmul: Matmul, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(matmul, shape);
-        call.second.ld += 1;
-        call
-    }
-    fn too_small(matmul: Matmul, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(matmul, shape);
-        call.first.ld -= 1;
-        call
-    }
-    fn of_the_result(matmul: Matmul, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(matmul, shape);
-        call.result.ld = shape[0];
-        call
-    }
     for gemm in GEMMS {
-        for rules in [too_large, too_small, of_the_result] {
-            is_refused(wrong(rules), gemm);
-        }
+        is_refused(|problem| problem.call.second.ld += 1, gemm);
+        is_refused(|problem| problem.call.first.ld -= 1, gemm);
+        is_refused(|problem| problem.call.result.ld = problem.shape[0], gemm);
     }
 }
 
@@ -115,30 +98,30 @@ fn a_wrong_leading_dimension_is_refused() {
 /// numbers are wrong.
 #[test]
 fn a_leading_dimension_that_fits_differs() {
-    fn narrow(matmul: Matmul, shape: Shape) -> ColumnMajor {
-        let mut call = column_major(matmul, shape);
-        if matmul == Matmul::ABt && !call.second.transposed {
+    fn narrow(Problem { matmul, call, .. }: &mut Problem) {
+        if *matmul == Matmul::ABt && !call.second.transposed {
             call.second.rows -= 1;
             call.second.ld -= 1;
             call.first.rows -= 1;
             call.k -= 1;
         }
-        call
     }
     let preset = Preset::find("softmax").unwrap();
     for gemm in GEMMS {
-        let found = with(wrong(narrow), &preset, gemm).unwrap();
+        let found = with(narrow, &preset, gemm).unwrap();
         let comparison = tensor_diff::compare(&blueprint(&preset), &found, 1.0);
         let first = comparison.first_divergence.unwrap().tensor;
         assert!(matches!(first, TensorName::Z(1) | TensorName::A(1)), "{gemm}: {first}");
     }
 }
 
+/// One bit for each of 30 units; bytes that are full; words that are full.
 #[test]
 fn an_unpadded_mask_is_refused() {
-    let rules = |mask_ld| Rules { mask_ld, ..Rules::default() };
-    // One bit for each of 30 units; bytes that are full; words that are full.
-    for mask_ld in [|n| n, |n: usize| n.next_multiple_of(8), |n: usize| n.next_multiple_of(32)] {
-        is_refused(rules(mask_ld), Gemm::Cublaslt);
+    for multiple in [1, 8, 32] {
+        let mistake = move |problem: &mut Problem| {
+            problem.mask_ld = problem.shape[1].next_multiple_of(multiple)
+        };
+        is_refused(mistake, Gemm::Cublaslt);
     }
 }

@@ -1,8 +1,8 @@
-//! Faults that no replaced text plants, by the names that `faults.toml` gives them: wrong rules for
-//! cuBLAS, and tensors of the plain network that are made wrongly.
+//! Faults that no replaced text plants, by the names that `faults.toml` gives them: products that
+//! are described wrongly to cuBLAS, and tensors of the plain network that are made wrongly.
 
-use level3_cublas::Rules;
-use level3_cublas::column_major::{ColumnMajor, Matmul, Operand, Shape, column_major};
+use level3_cublas::column_major::{Matmul, Operand};
+use level3_cublas::library::Problem;
 use tensor::TensorName::{A, B, Da, Db, Dw, Dz, Loss, P, W, X, Y, Z};
 
 use super::network::{Between, Make, product};
@@ -12,69 +12,34 @@ pub(crate) fn find<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
     rows.iter().find(|(row, _)| *row == name).map(|(_, code)| *code)
 }
 
-/// One product of three is described wrongly to cuBLAS.
-fn described(
-    [m, n, k]: Shape,
-    matmul: Matmul,
-    wrong: Matmul,
-    change: impl FnOnce(&mut ColumnMajor),
-) -> ColumnMajor {
-    let mut call = column_major(matmul, [m, n, k]);
-    if matmul == wrong {
-        change(&mut call);
-    }
-    call
-}
-
-/// Makes the rules of level 3 with one mistake.
-type MakeRules = fn() -> Rules;
+/// Makes a mistake in what cuBLAS is told of a product.
+type Mistake = fn(&mut Problem);
 
 /// What level 3 asks of cuBLAS.
-pub(crate) const RULES: &[(&str, MakeRules)] = &[
-    ("dw-beta-1", || Rules {
-        beta: |matmul| if matmul == Matmul::AtB { 1.0 } else { 0.0 },
-        ..Rules::default()
+pub(crate) const RULES: &[(&str, Mistake)] = &[
+    ("dw-beta-1", |p| p.beta = if p.matmul == Matmul::AtB { 1.0 } else { 0.0 }),
+    ("da-beta-half", |p| p.beta = if p.matmul == Matmul::AB { 0.5 } else { 0.0 }),
+    ("z-beta-1", |p| p.beta = if p.matmul == Matmul::ABt { 1.0 } else { 0.0 }),
+    ("x-transposed", |Problem { matmul, shape: [m, _, k], call, .. }| {
+        if *matmul == Matmul::ABt {
+            call.second = Operand { transposed: true, rows: *m, columns: *k, ld: *m };
+        }
     }),
-    ("da-beta-half", || Rules {
-        beta: |matmul| if matmul == Matmul::AB { 0.5 } else { 0.0 },
-        ..Rules::default()
+    ("dz-transposed", |Problem { matmul, shape: [m, _, k], call, .. }| {
+        if *matmul == Matmul::AtB {
+            call.second = Operand { transposed: false, rows: *k, columns: *m, ld: *k };
+        }
     }),
-    ("z-beta-1", || Rules {
-        beta: |matmul| if matmul == Matmul::ABt { 1.0 } else { 0.0 },
-        ..Rules::default()
+    ("inputs-multiple-of-8", |Problem { matmul, call, .. }| {
+        if *matmul == Matmul::AtB {
+            call.first.rows &= !7;
+            call.result.rows &= !7;
+        }
     }),
-    ("x-transposed", || Rules {
-        column_major: |matmul, [m, n, k]| {
-            described([m, n, k], matmul, Matmul::ABt, |call| {
-                call.second = Operand { transposed: true, rows: m, columns: k, ld: m };
-            })
-        },
-        ..Rules::default()
-    }),
-    ("dz-transposed", || Rules {
-        column_major: |matmul, [m, n, k]| {
-            described([m, n, k], matmul, Matmul::AtB, |call| {
-                call.second = Operand { transposed: false, rows: k, columns: m, ld: k };
-            })
-        },
-        ..Rules::default()
-    }),
-    ("inputs-multiple-of-8", || Rules {
-        column_major: |matmul, shape| {
-            described(shape, matmul, Matmul::AtB, |call| {
-                call.first.rows &= !7;
-                call.result.rows &= !7;
-            })
-        },
-        ..Rules::default()
-    }),
-    ("w-transposed", || Rules {
-        column_major: |matmul, [m, n, k]| {
-            described([m, n, k], matmul, Matmul::AB, |call| {
-                call.first = Operand { transposed: true, rows: k, columns: n, ld: k };
-            })
-        },
-        ..Rules::default()
+    ("w-transposed", |Problem { matmul, shape: [_, n, k], call, .. }| {
+        if *matmul == Matmul::AB {
+            call.first = Operand { transposed: true, rows: *k, columns: *n, ld: *k };
+        }
     }),
 ];
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use gpu::transfer::Strategy;
 use gpu::{Choice, Compiler, Gpu, KERNELS};
 use level2_cuda_naive::{Level2, PerSample};
-use level3_cublas::{Gemm, Level3, Setup};
+use level3_cublas::{Gemm, Setup};
 use level4_ptx::{Level4, Rung};
 use profile::Profile;
 use tempfile::TempDir;
@@ -24,6 +24,9 @@ use training::{Error, Level, Preset, Result};
 
 use super::network::{Change, Wrong};
 use super::{Fault, Planted, code};
+
+#[path = "../../../../level3-cublas/examples/mistaken/mod.rs"]
+mod mistaken;
 
 /// What was said of a fault.
 pub(crate) struct Said {
@@ -125,10 +128,9 @@ fn level(fault: &Fault, gpu: &Gpu, network: &Network) -> Result<(String, Box<dyn
             (format!("level 4, {rung}"), Box::new(level))
         }
         Planted::Rules { rules } => {
-            let rules = code::find(code::RULES, rules).ok_or_else(|| lost(rules))?;
+            let mistake = code::find(code::RULES, rules).ok_or_else(|| lost(rules))?;
             let setup = Setup { gemm: Gemm::Cublas, ..Setup::default() };
-            // SAFETY: the emulated library checks what it is told before it reads or writes.
-            let level = unsafe { Level3::with_rules(gpu, network, setup, rules()) };
+            let level = mistaken::level3(gpu, network, setup, mistake);
             ("level 3, cublas".into(), Box::new(level.map_err(Error::level)?))
         }
         Planted::Made { made } => {

@@ -1,57 +1,63 @@
-//! What a training step launches and moves: level 2, and this level without and with epilogues, one
-//! beside the other.
+//! What a training step launches and moves: level 2, and level 3 without and with epilogues, one beside
+//! the other.
+//!
+//!     cargo run -p level3-cublas --example traffic
 //!
 //! Each of them makes one step, and every launch of it is counted, with the bytes of its arguments:
 //! the least that it has to read and write. A kernel that reads an element twice moves more.
 
 use data::{Dataset, Epoch};
-use gpu::{ActivityKind, Gpu};
+use gpu::{ActivityKind, Choice, Gpu};
+use host::println;
 use level2_cuda_naive::Level2;
+use level3_cublas::{Gemm, Level3, Setup};
 use profile::Recording;
 use tensor::Network;
-use training::{Error, Initialisation, Level, Parameters, Result};
-
-use crate::{Gemm, Level3, Setup};
+use training::{Error, Initialisation, Level, Parameters, Preset, Result};
 
 /// The sums over the launches of one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launched {
+struct Launched {
     /// The operation.
-    pub operation: &'static str,
+    operation: &'static str,
     /// How often it was launched.
-    pub launches: usize,
+    launches: usize,
     /// The bytes of its arguments.
-    pub bytes: usize,
+    bytes: usize,
 }
 
 /// What one level does in a step.
 #[derive(Clone, Debug)]
-pub struct Step {
+struct Step {
     /// The level, and how it computes.
-    pub of: &'static str,
+    of: &'static str,
     /// Its operations, in the order in which they first come.
-    pub operations: Vec<Launched>,
+    operations: Vec<Launched>,
 }
 
 impl Step {
     /// All launches.
-    #[must_use]
-    pub fn launches(&self) -> usize {
+    fn launches(&self) -> usize {
         self.operations.iter().map(|of| of.launches).sum()
     }
 
     /// All bytes.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.operations.iter().map(|of| of.bytes).sum()
     }
 }
 
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let preset = &Preset::presets()[0];
+    let gpu = Gpu::open(Choice::Emulated)?;
+    for line in table(&gpu, &preset.network, preset.batch_size)? {
+        println!("{line}");
+    }
+    Ok(())
+}
+
 /// Counts one step of each, with a batch of this many samples.
-///
-/// # Errors
-/// What the levels say.
-pub fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
+fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
     let recording = Recording::start(gpu);
     let how = gpu::transfer::Strategy::default();
     let level2 = Level2::new(gpu, network, how, recording.profile()).map_err(Error::level)?;
@@ -91,13 +97,7 @@ fn step(
 }
 
 /// The table, a line each.
-///
-/// # Errors
-/// What the levels say.
-pub fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
-    if batch == 0 {
-        return Ok(Vec::new());
-    }
+fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     let steps = steps(gpu, network, batch)?;
     let mut operations: Vec<&str> = Vec::new();
     for name in steps.iter().flat_map(|step| &step.operations).map(|of| of.operation) {
@@ -141,4 +141,51 @@ pub fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> 
          arguments"
     );
     Ok([title, over].into_iter().chain(rows.iter().map(line)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use tensor::Loss;
+    use test_support::gpu;
+
+    use super::*;
+
+    #[test]
+    fn epilogues_save_launches_and_bytes() {
+        let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
+        let steps = steps(&gpu(), &network, 256).unwrap();
+        let [level2, cublas, cublaslt] = &steps[..] else { panic!("{steps:?}") };
+        // The same operations, of which cuBLAS computes some.
+        assert_eq!(level2.operations, cublas.operations);
+        assert_eq!(level2.launches(), 17);
+        // add_bias twice, relu, relu_backward, and sum_batch twice are epilogues.
+        assert_eq!(cublaslt.launches(), 11);
+        let of = |step: &Step, name: &str| {
+            step.operations.iter().find(|of| of.operation == name).copied()
+        };
+        for name in ["add_bias", "relu", "relu_backward", "sum_batch", "matmul_a_b"] {
+            assert!(of(level2, name).is_some() && of(cublaslt, name).is_none(), "{name}");
+        }
+        // What is no longer moved. z and a of 256 · 30, z of 256 · 10, and b: add_bias reads and writes
+        // z, relu reads it; relu_backward reads z and da and sum_batch reads dz, of both layers. The
+        // product writes a instead of z and dz instead of da. A mask of 128 bits is written and read.
+        let (hidden, output) = (256 * 30, 256 * 10);
+        let numbers = (2 * hidden + 2 * output) // add_bias
+            + 2 * hidden                        // relu
+            + 3 * hidden                        // relu_backward
+            + (hidden + output); // sum_batch
+        let masks = 2 * 256 * 128 / 8;
+        assert_eq!(level2.bytes() - cublaslt.bytes(), 4 * numbers - masks);
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_every_operation() {
+        let network = Network { sizes: vec![20, 5, 3], loss: Loss::SquaredError };
+        let lines = table(&gpu(), &network, 4).unwrap();
+        assert!(lines[0].contains("20-5-3") && lines[0].contains("batch of 4"), "{}", lines[0]);
+        assert!(lines[1].trim().starts_with("level 2") && lines[1].ends_with("--gemm cublaslt"));
+        for name in ["add_bias", "matmul_a_b+DRELU_BGRAD", "within the device", "together"] {
+            assert!(lines.iter().any(|line| line.starts_with(name)), "{name}: {lines:#?}");
+        }
+    }
 }
