@@ -50,8 +50,11 @@ pub enum Special {
 /// The first target and version of PTX that have a register.
 pub(crate) type Since = (u32, (u32, u32));
 
+/// Gives the register of an axis.
+type OfAxis = fn(u8) -> Special;
+
 /// The registers with components, each for an axis.
-pub(crate) const POSITIONS: [(&str, fn(u8) -> Special, Since); 8] = [
+pub(crate) const POSITIONS: [(&str, OfAxis, Since); 8] = [
     ("%tid", Special::Tid, (10, (1, 0))),
     ("%ntid", Special::Ntid, (10, (1, 0))),
     ("%ctaid", Special::Ctaid, (10, (1, 0))),
