@@ -1,7 +1,8 @@
 """How fast the NumPy network trains each preset, in float32, on this machine.
 
 The data is one array in memory before the clock starts. NumPy's matrix library reads its number of
-threads when it is loaded, so each number is tried in a process of its own.
+threads when it is loaded, so each number is tried in a process of its own. With --operations, it
+shows instead where the time of a training step goes, with one thread.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 import benchmark
+import numpy_mlp
 from benchmark import Candidate
 from failures import Failure
 from numpy_mlp import LOSSES, Model, backward, forward, update_all
@@ -70,6 +73,67 @@ def candidate(preset: Preset, threads: int, x: np.ndarray, y: np.ndarray) -> Can
     return Candidate(VARIANT, threads, run)
 
 
+OPERATIONS = (
+    "matmul_a_bt",
+    "add_bias",
+    "relu",
+    "output_gradient",
+    "matmul_at_b",
+    "sum_batch",
+    "matmul_a_b",
+    "relu_backward",
+    "update",
+)
+
+
+def times_of_operations(preset: Preset, x: np.ndarray, y: np.ndarray) -> dict[str, float]:
+    """The microseconds of each operation in a training step, medians over many steps.
+
+    `between` is the rest of a step: the loops, the dictionary of tensors, the clock.
+    """
+    of_step: dict[str, float] = {}
+
+    def timed(name: str, function: Callable) -> Callable:
+        def call(*arguments: Any) -> Any:
+            clock = time.perf_counter()
+            result = function(*arguments)
+            of_step[name] = of_step.get(name, 0) + time.perf_counter() - clock
+            return result
+
+        return call
+
+    for name in OPERATIONS:
+        setattr(numpy_mlp, name, timed(name, getattr(numpy_mlp, name)))
+    numpy_mlp.OUTPUTS[preset.loss] = timed("p", numpy_mlp.OUTPUTS[preset.loss])
+    model = Model(preset, "f32", 1, None)
+    t, layers = model.tensors, model.layers
+    batches = endless_batches(preset, x, y, seed=1)
+    steps: list[dict[str, float]] = []
+    end = time.perf_counter() + 10 * benchmark.RUN_SECONDS
+    while len(steps) < 20 or (len(steps) < 1000 and time.perf_counter() < end):
+        t["x"], t["y"] = next(batches)
+        of_step.clear()
+        clock = time.perf_counter()
+        forward(t, layers, model.loss)
+        backward(t, layers)
+        update_all(t, layers, model.learning_rate)
+        whole = time.perf_counter() - clock
+        steps.append(of_step | {"between": whole - sum(of_step.values())})
+    return {name: 1e6 * statistics.median(step[name] for step in steps) for name in steps[0]}
+
+
+def show_operations(arguments: argparse.Namespace) -> None:
+    """Prints where the time of a step goes, for each preset."""
+    for name in arguments.preset or PRESETS:
+        preset = PRESETS[name]
+        train = benchmark.samples(preset, arguments)
+        taken = times_of_operations(preset, train.x, train.y())
+        whole = sum(taken.values())
+        print(f"{name}: {whole:.0f} us for a step of {preset.batch_size} samples, 1 thread")
+        for operation, each in taken.items():
+            print(f"  {operation:<16}{each:>8.1f} us{each / whole:>7.1%}")
+
+
 def sgemm_gflops() -> float:
     """The rate of NumPy's own product of two 2048 x 2048 matrices, in 10⁹ operations/s."""
     n = 2048
@@ -109,8 +173,17 @@ def main() -> int:
     """Times the presets asked for."""
     parser = benchmark.parser("How fast the NumPy network trains on this machine.")
     parser.add_argument("--in-this-process", type=int, metavar="N", help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--operations", action="store_true", help="show where the time of a step goes"
+    )
     arguments = parser.parse_args()
+    if arguments.operations and any(os.environ.get(name) != "1" for name in THREAD_VARIABLES):
+        environment = os.environ | dict.fromkeys(THREAD_VARIABLES, "1")
+        return subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode
     try:
+        if arguments.operations:
+            show_operations(arguments)
+            return 0
         if arguments.in_this_process:
             arguments.threads = [arguments.in_this_process]
             print(json.dumps(in_this_process(arguments)))
