@@ -105,8 +105,9 @@ pub fn run_and_keep(
             Expected::Step(expected) => step(variant, case, expected, fused, &mut found),
             Expected::Run(expected) => run_steps(variant, case, expected, fused, &mut found),
             Expected::Trained(expected) => {
-                let mut level = variant.open(&case.preset.network)?;
-                let found = steps::train(level.as_mut(), &case.preset, &case.inputs)?;
+                let (preset, inputs) = (&case.preset, &case.inputs);
+                let found =
+                    variant.run(&preset.network, |runner| steps::train(runner, preset, inputs))?;
                 Ok(steps::apart(expected, &found, &case.inputs.parameters, variant.dtype()?))
             }
         };
@@ -169,11 +170,12 @@ fn run_steps(
     fused: bool,
     kept: &mut Vec<Dump>,
 ) -> Result<Option<String>> {
-    let mut level = variant.open(&case.preset.network)?;
     let mut header = header(variant.level, &variant.device_name()?, &case.preset, 0);
     header.dtype = variant.dtype()?;
     let steps = Steps { before: 0, dumped: expected.len(), fused };
-    *kept = dump::run(level.as_mut(), &header, &case.preset, &case.inputs, steps)?;
+    *kept = variant.run(&case.preset.network, |runner| {
+        dump::run(runner, &header, &case.preset, &case.inputs, steps)
+    })?;
     let compared = tensor_diff::compare_runs(expected, kept, 1.0).map_err(Error::Usage)?;
     if compared.agrees() {
         return Ok(None);

@@ -8,8 +8,8 @@ use data::{Dataset, Epoch};
 use level1_cpu::{Form, Level1};
 use tensor::{Dtype, Tensor};
 use training::dump::Inputs;
-use training::train::parameters;
-use training::{Level, Parameters, Preset, PresetKind, Result};
+use training::train::{advance, parameters};
+use training::{Parameters, Preset, PresetKind, Result, Runner, Single};
 
 use crate::check::{Case, Expected};
 
@@ -33,29 +33,25 @@ pub(crate) fn case(preset: Preset) -> Result<Case> {
     let inputs = Inputs::fixture(&noise);
     let preset = Preset { batch_size: BATCH, ..noise };
     let mut level1 = Level1::new(&preset.network, Form::Textbook);
-    let trained = train(&mut level1, &preset, &inputs)?;
+    let trained = train(&mut Single(&mut level1), &preset, &inputs)?;
     let name = format!("{}, {STEPS} steps", preset.network);
     Ok(Case { name, preset, inputs, expected: Expected::Trained(trained) })
 }
 
-/// Trains, and looks at the level only in the end: who asks waits, and waiting hides what comes
-/// too early or too late.
-pub(crate) fn train(level: &mut dyn Level, preset: &Preset, inputs: &Inputs) -> Result<Trained> {
+/// Trains as the training loop does, with as many batches at once as the level takes, and looks at the
+/// level only in the end: who asks waits, and waiting hides what comes too early or too late.
+pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -> Result<Trained> {
     let set: &Dataset = &inputs.set;
     let order = if preset.shuffle {
         Epoch::shuffled(set.len(), preset.batch_size, false, preset.seed, 0)
     } else {
         Epoch::in_order(set.len(), preset.batch_size, false)
     };
-    level.dataset(set)?;
-    level.set_parameters(&inputs.parameters)?;
-    for k in 0..order.batches() {
-        let next = (k + 1 < order.batches()).then(|| order.batch(set, k + 1));
-        level.load(&order.batch(set, k), next.as_ref())?;
-        level.step(preset.learning_rate)?;
-    }
-    let loss = level.loss()?;
-    Ok(Trained { parameters: parameters(level, &preset.network)?, loss })
+    runner.level().dataset(set)?;
+    runner.level().set_parameters(&inputs.parameters)?;
+    advance(runner, &order, set, 0..order.batches(), preset.learning_rate)?;
+    let loss = runner.level().loss()?;
+    Ok(Trained { parameters: parameters(runner.level(), &preset.network)?, loss })
 }
 
 /// How the end of a run differs from the expected one, where it does so by more than may be.

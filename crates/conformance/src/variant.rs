@@ -1,11 +1,12 @@
 //! One way to run a level.
 
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, Command, FromArgMatches};
 use gpu::Choice;
 use tensor::{Dtype, Network};
-use training::{Error, Level, Program, Result};
+use training::{Error, Level, Program, Result, Runner};
 
 use crate::Check;
 
@@ -28,10 +29,14 @@ pub struct Variant {
 /// A level, or why there is none.
 type Opened = Result<Box<dyn Level>>;
 
+/// What is done with a level as a command runs it.
+type Work<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
+
 /// What the level's program does with these options.
 #[derive(Clone, Copy, Debug)]
 struct Functions {
     open: fn(&[String], &Network) -> Opened,
+    run: fn(&[String], &Network, Work<'_>) -> Result<()>,
     device: fn(&[String]) -> Result<String>,
     dtype: fn(&[String]) -> Result<Dtype>,
 }
@@ -52,6 +57,7 @@ impl Variant {
     fn new<P: Program>(options: &str, device: Option<Choice>) -> Self {
         let functions = Functions {
             open: |arguments, network| P::level(&parse::<P>(arguments)?, network),
+            run: |arguments, network, work| P::on_each(&parse::<P>(arguments)?, network, work),
             device: |arguments| P::device(&parse::<P>(arguments)?),
             dtype: |arguments| Ok(P::dtype(&parse::<P>(arguments)?)),
         };
@@ -78,6 +84,26 @@ impl Variant {
     /// When it doesn't have these options, and what its device says.
     pub fn open(&self, network: &Network) -> Result<Box<dyn Level>> {
         (self.functions.open)(&self.arguments(), network)
+    }
+
+    /// Does something with the level as a command of its program runs it: with as many batches at once
+    /// as it takes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and what `work` returns.
+    pub fn run<T: Send>(
+        &self,
+        network: &Network,
+        work: impl Fn(&mut dyn Runner) -> Result<T> + Sync,
+    ) -> Result<T> {
+        let done = Mutex::new(None);
+        (self.functions.run)(&self.arguments(), network, &|runner| {
+            let result = work(runner)?;
+            *done.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            Ok(())
+        })?;
+        let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.ok_or_else(|| Error::Usage(format!("{self} ran no level")))
     }
 
     /// The device, as dumps name it.

@@ -3,8 +3,8 @@
 use data::{Batch, Dataset, Epoch, Generator, Purpose};
 use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
 
-use crate::train::epoch_order;
-use crate::{Error, Level, Parameters, Preset, PresetKind, Result};
+use crate::train::{advance, at_once, epoch_order, parameters};
+use crate::{Error, Level, Parameters, Preset, PresetKind, Result, Runner, Single};
 
 /// What a dump starts from: one batch, and the parameters before its step.
 pub struct Inputs {
@@ -206,7 +206,7 @@ pub fn dump(
 ) -> Result<Dump> {
     let before = usize::try_from(header.step).unwrap_or(usize::MAX);
     let steps = Steps { before, dumped: 1, fused };
-    let mut run = run(level, &header, preset, inputs, steps)?;
+    let mut run = run(&mut Single(level), &header, preset, inputs, steps)?;
     run.pop().ok_or_else(|| Error::Usage("no step was asked for".into()))
 }
 
@@ -220,7 +220,7 @@ pub fn dump(
 /// # Errors
 /// What the level says, or that the batch of a step does not exist.
 pub fn run(
-    level: &mut dyn Level,
+    runner: &mut dyn Runner,
     header: &Header,
     preset: &Preset,
     inputs: &Inputs,
@@ -231,7 +231,7 @@ pub fn run(
         dumps.push(dump);
         Ok(())
     };
-    run_into(level, header, preset, inputs, steps, &mut sink)?;
+    run_into(runner, header, preset, inputs, steps, &mut sink)?;
     Ok(dumps)
 }
 
@@ -240,15 +240,18 @@ pub fn run(
 /// # Errors
 /// As [`run`], and what the sink returns.
 pub fn run_into(
-    level: &mut dyn Level,
+    runner: &mut dyn Runner,
     header: &Header,
     preset: &Preset,
     inputs: &Inputs,
     steps: Steps,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
+    if steps.fused && at_once(runner) > 1 {
+        return fused_run(runner, header, preset, inputs, steps, sink);
+    }
     let dumped = |level: &mut dyn Level, dump: &mut Dump| step(level, preset, steps.fused, dump);
-    each_step(level, header, preset, inputs, steps, dumped, sink)
+    each_step(runner.level(), header, preset, inputs, steps, dumped, sink)
 }
 
 /// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each, given to `sink` as by
@@ -257,7 +260,7 @@ pub fn run_into(
 /// # Errors
 /// As [`run_into`].
 pub fn inputs_into(
-    level: &mut dyn Level,
+    runner: &mut dyn Runner,
     header: &Header,
     preset: &Preset,
     inputs: &Inputs,
@@ -268,11 +271,59 @@ pub fn inputs_into(
         given(level, preset, dump)?;
         level.step(preset.learning_rate)
     };
-    each_step(level, header, preset, inputs, steps, dumped, sink)
+    each_step(runner.level(), header, preset, inputs, steps, dumped, sink)
 }
 
 /// What takes the dumps of a run, one at a time.
 pub type Sink<'a> = dyn FnMut(Dump) -> Result<()> + 'a;
+
+/// Several steps as training runs them on a level that takes several batches at once: each dump is read
+/// after a launch that begins where one of training's does, and ends with the step that is dumped.
+/// So each step but the first of a launch is run behind others in it, as in training.
+fn fused_run(
+    runner: &mut dyn Runner,
+    header: &Header,
+    preset: &Preset,
+    inputs: &Inputs,
+    steps: Steps,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let (rate, set) = (preset.learning_rate, &inputs.set);
+    let per_epoch = inputs.order(preset, 0).batches();
+    if per_epoch == 0 {
+        return Err(Error::Usage("the samples do not fill one batch".into()));
+    }
+    runner.level().dataset(set)?;
+    let mut start = inputs.parameters.clone();
+    let end = steps.before.saturating_add(steps.dumped);
+    let mut first = 0;
+    while first < end {
+        let order = inputs.order(preset, first / per_epoch);
+        let k = first % per_epoch;
+        let together = at_once(runner).min(end - first).min(per_epoch - k);
+        for index in first.max(steps.before)..first + together {
+            let last = k + index - first;
+            let number = header.step + (index - steps.before) as u64;
+            let mut dump = Dump::new(Header { step: number, ..header.clone() });
+            runner.level().set_parameters(&start)?;
+            advance(runner, &order, set, k..last, rate)?;
+            runner.level().load(&order.batch(set, last), None)?;
+            given(runner.level(), preset, &mut dump)?;
+            runner.level().set_parameters(&start)?;
+            advance(runner, &order, set, k..last + 1, rate)?;
+            computed(runner.level(), preset, &mut dump)?;
+            updated(runner.level(), preset, &mut dump)?;
+            sink(dump)?;
+        }
+        if first + together <= steps.before {
+            runner.level().set_parameters(&start)?;
+            advance(runner, &order, set, k..k + together, rate)?;
+        }
+        start = parameters(runner.level(), &preset.network)?;
+        first += together;
+    }
+    Ok(())
+}
 
 /// Loads each batch as the training loop does, runs the steps that come before, and leaves the
 /// others to `dumped`, each with a dump of its own, which then goes to the sink.
@@ -324,27 +375,35 @@ fn given(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> 
 /// One step of the batch that is loaded.
 fn step(level: &mut dyn Level, preset: &Preset, fused: bool, dump: &mut Dump) -> Result<()> {
     given(level, preset, dump)?;
-    let names = preset.network.tensor_names();
     if fused {
         level.step(preset.learning_rate)?;
     } else {
         level.forward()?;
         level.backward()?;
     }
-    for &name in names.iter().filter(|name| !name.is_given()) {
-        if matches!(name, TensorName::WNext(_) | TensorName::BNext(_)) {
-            continue;
-        }
+    computed(level, preset, dump)?;
+    if !fused {
+        level.update(preset.learning_rate)?;
+    }
+    updated(level, preset, dump)
+}
+
+/// The tensors between what a step starts from and the parameters after it.
+fn computed(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
+    for name in preset.network.tensor_names().into_iter().filter(|name| !name.is_given()) {
         let tensor = match name {
+            TensorName::WNext(_) | TensorName::BNext(_) => continue,
             TensorName::Loss => Some(Tensor::scalar(level.loss()?)),
             _ => level.tensor(name)?,
         };
         record(dump, name, tensor);
     }
-    if !fused {
-        level.update(preset.learning_rate)?;
-    }
-    for &name in &names {
+    Ok(())
+}
+
+/// The parameters after a step.
+fn updated(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
+    for name in preset.network.tensor_names() {
         let tensor = match name {
             TensorName::WNext(l) => level.tensor(TensorName::W(l))?,
             TensorName::BNext(l) => level.tensor(TensorName::B(l))?,

@@ -1,5 +1,6 @@
 //! The one training loop, and the test of what was learned.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use data::{Batch, Dataset, Epoch};
@@ -90,6 +91,35 @@ pub fn train(
 /// How many batches one call of the level takes, at most.
 pub(crate) fn at_once(runner: &mut dyn Runner) -> usize {
     runner.multi_step().map_or(1, |level| level.at_once())
+}
+
+/// Trains on the batches `k` of an epoch as [`train`] does on those between two reports: as many at
+/// once as the level takes.
+///
+/// # Errors
+/// If the device reports an error.
+pub fn advance(
+    runner: &mut dyn Runner,
+    order: &Epoch,
+    set: &Dataset,
+    k: Range<usize>,
+    learning_rate: f32,
+) -> Result<()> {
+    let Range { start: mut k, end } = k;
+    while k < end {
+        let together = at_once(runner).min(end - k);
+        let now: Vec<_> = (k..k + together).map(|k| order.batch(set, k)).collect();
+        k += together;
+        match runner.multi_step().filter(|_| together > 1) {
+            None => {
+                let next = (k < end).then(|| order.batch(set, k));
+                runner.level().load(&now[0], next.as_ref())?;
+                runner.level().step(learning_rate)?;
+            }
+            Some(level) => level.steps(&now, learning_rate)?,
+        }
+    }
+    Ok(())
 }
 
 /// Before anything was tested.

@@ -1,11 +1,14 @@
 //! Training: the same bits each time where nothing is atomic, and close to them where something is;
 //! in order and shuffled, with a last batch that is smaller, and with tests in between.
 
+use std::path::Path;
+
 use gpu::{Choice, Gpu};
 use level4_ptx::{Level4, Rung};
 use profile::Profile;
-use tensor::{Loss, Network};
+use tensor::{Dump, Loss, Network};
 use test_support::short_run::{self, preset};
+use training::dump::{self, Inputs, Steps, header};
 use training::train::Outcome;
 use training::{Multi, Preset};
 
@@ -88,4 +91,33 @@ fn sizes_that_the_kernels_can_not_count_are_refused() {
     let refused = Level4::new(&gpu, &network, Rung::Tiled, Profile::default()).err().unwrap();
     let said = "a weight matrix would have 1176000000 elements";
     assert!(refused.to_string().starts_with(said), "{refused}");
+}
+
+/// A mistake that only the second step of a launch makes: it reads the rows of the first batch again. One
+/// launch for each step doesn't show it, the steps as training runs them do.
+#[test]
+#[allow(unsafe_code, reason = "a mistake is planted in the PTX")]
+fn a_mistake_within_a_launch_is_found() {
+    let (from, to) =
+        ("each_step:\n    mul.lo.u32 base, t, most;", "each_step:\n    mov.u32 base, 0;");
+    let ptx = Rung::WholeEpoch.row().ptx.replacen(from, to, 1);
+    assert_ne!(ptx, Rung::WholeEpoch.row().ptx);
+    let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");
+    let expected = Dump::read_run(&dumps.join("softmax-steps.json")).unwrap();
+    let mut preset = Preset::find("softmax").unwrap();
+    let inputs = Inputs::from_run(&expected, &mut preset).unwrap();
+    let gpu = Gpu::open(Choice::Emulated).unwrap();
+    let compared = |fused: bool| {
+        // SAFETY: on the emulated device, which checks each access.
+        let level = unsafe { Level4::with_ptx(&gpu, &preset.network, Rung::WholeEpoch, &ptx) };
+        let header = header("level4-ptx", "emulated", &preset, 0);
+        let steps = Steps { before: 0, dumped: 3, fused };
+        let mut level = level.unwrap();
+        let runner = &mut Multi(&mut level);
+        let found = dump::run(runner, &header, &preset, &inputs, steps).unwrap();
+        tensor_diff::compare_runs(&expected, &found, 1.0).unwrap()
+    };
+    assert!(compared(false).agrees());
+    let found = compared(true);
+    assert_eq!(found.first_faulty().map(|step| step.step), Some(1));
 }

@@ -191,7 +191,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
         Dump::write_each(&out, |write| {
             let dumped = if args.inputs_only { dump::inputs_into } else { dump::run_into };
             let mut sink = |dump| Ok(write(&dump)?);
-            dumped(runner.level(), &header, &preset, &inputs, steps, &mut sink)
+            dumped(runner, &header, &preset, &inputs, steps, &mut sink)
         })
     })
 }

@@ -7,7 +7,7 @@ use data::{Batch, Dataset};
 use tensor::{Dump, Loss, Network, Tensor, TensorName};
 use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_into, run, run_into};
-use training::{Error, Level, Parameters, Preset, Result, Runner, Single, Terms};
+use training::{Error, Level, Multi, MultiStep, Parameters, Preset, Result, Runner, Single, Terms};
 
 /// A level that writes down what it is asked to do: the labels of each batch that is loaded, and of
 /// the one that comes after it.
@@ -17,6 +17,9 @@ struct Witness {
     /// Steps done, whole, after each `load`.
     steps: usize,
     updates: usize,
+    at_once: usize,
+    /// The batches of each call that took several.
+    launches: Vec<usize>,
 }
 
 impl Witness {
@@ -26,6 +29,8 @@ impl Witness {
             loaded: Vec::new(),
             steps: 0,
             updates: 0,
+            at_once: 1,
+            launches: Vec::new(),
         }
     }
 }
@@ -74,6 +79,19 @@ impl Level for Witness {
             TensorName::B(l) => Some(self.parameters.layers[l - 1].b.clone()),
             _ => None,
         })
+    }
+}
+
+impl MultiStep for Witness {
+    fn at_once(&self) -> usize {
+        self.at_once
+    }
+
+    /// In the second step of a call, it makes a mistake.
+    fn steps(&mut self, batches: &[Batch<'_>], _learning_rate: f32) -> Result<()> {
+        self.launches.push(batches.len());
+        self.parameters.layers[0].b.data_mut()[0] = 7.0;
+        Ok(())
     }
 }
 
@@ -173,7 +191,7 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     let header = header("witness", "none", &preset, 2);
     let steps = Steps { before: 2, dumped: 3, fused: true };
     let mut level = Witness::new(&preset);
-    let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
+    let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     let expected: [(Vec<u8>, Option<Vec<u8>>); 5] = [
         (vec![0, 1], Some(vec![2, 0])),
         (vec![2, 0], Some(vec![1])),
@@ -190,7 +208,7 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     // A phase at a time, the steps that are dumped are not whole ones.
     let mut level = Witness::new(&preset);
     let steps = Steps { fused: false, ..steps };
-    let dumps = run(&mut level, &header, &preset, &inputs, steps).unwrap();
+    let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
 
     // What the steps start from, and nothing that they compute.
@@ -200,9 +218,44 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
         given.push(dump);
         Ok(())
     };
-    inputs_into(&mut level, &header, &preset, &inputs, steps, &mut sink).unwrap();
+    inputs_into(&mut Multi(&mut level), &header, &preset, &inputs, steps, &mut sink).unwrap();
     assert_eq!((level.steps, given.len()), (5, 3));
     assert!(given.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
+}
+
+/// Two batches at once, and three in an epoch: each step of a call is dumped after the steps before it in
+/// that call, from where the call began.
+#[test]
+fn a_fused_step_of_several_is_run_behind_the_others() {
+    let preset = preset();
+    let start = Parameters::new(&preset.network, preset.initialisation, 1);
+    let inputs = Inputs::of_training(samples(), start.clone());
+    let header = header("witness", "none", &preset, 0);
+    let steps = Steps { before: 2, dumped: 3, fused: true };
+    let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
+    let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
+    // The two before; the third alone; of the next epoch the first alone, and the second with it.
+    assert_eq!(level.launches, [2, 2]);
+    let first = |dump: &Dump, name| dump.get(name).unwrap().data[0];
+    let drawn = f64::from(start.layers[0].b.data()[0]);
+    let (b, next) = (TensorName::B(1), TensorName::BNext(1));
+    let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
+    // After the two before, all begin with the mistake, and the last call makes it again.
+    assert_eq!(found, [(7.0, 7.0); 3]);
+    assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [0, 1, 2]);
+
+    // From the start, the mistake is in the second step, and not in the first or the third.
+    let steps = Steps { before: 0, dumped: 2, fused: true };
+    let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
+    let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
+    let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
+    assert_eq!(found, [(drawn, drawn), (drawn, 7.0)]);
+
+    // A phase at a time, several batches are never taken at once.
+    let steps = Steps { fused: false, ..steps };
+    let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
+    run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
+    assert!(level.launches.is_empty());
 }
 
 /// A run may be longer than memory: each dump is passed on before the next step.
@@ -220,7 +273,8 @@ fn a_run_that_is_not_taken_any_further_ends_there() {
         taken += 1;
         if taken < 3 { Ok(()) } else { Err(Error::Usage("the disk is full".into())) }
     };
-    let error = run_into(&mut level, &header, &preset, &inputs, steps, &mut full).unwrap_err();
+    let error =
+        run_into(&mut Multi(&mut level), &header, &preset, &inputs, steps, &mut full).unwrap_err();
     assert_eq!(error.to_string(), "the disk is full");
     assert_eq!((level.steps, taken), (3, 3));
 }

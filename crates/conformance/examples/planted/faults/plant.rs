@@ -20,7 +20,7 @@ use tensor_diff::{
     write_page,
 };
 use training::dump::{Inputs, Steps, header, run};
-use training::{Error, Level, Preset, Result};
+use training::{Error, Level, Preset, Result, Single};
 
 use super::network::{Change, Wrong};
 use super::{Fault, Planted, code};
@@ -90,7 +90,7 @@ pub(crate) fn plant(fault: &Fault, gpu: &Gpu) -> Result<Said> {
     let (name, mut level) = level(fault, gpu, &preset.network)?;
     let header = header("planted", "emulated", &preset, 0);
     let steps = Steps { before: 0, dumped: reference.len(), fused: false };
-    let found = run(level.as_mut(), &header, &preset, &inputs, steps)?;
+    let found = run(&mut Single(level.as_mut()), &header, &preset, &inputs, steps)?;
     let alone = judge_run(&found, 1.0);
     let compared = compare_runs(&reference, &found, 1.0).map_err(Error::Usage)?;
     let first = |found: &tensor_diff::RunComparison| {
