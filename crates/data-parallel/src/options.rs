@@ -69,17 +69,16 @@ impl ParallelArgs {
         self.ranks().map(|rank| rank.file(path)).collect()
     }
 
-    /// The GPU of a level that is no rank among others.
+    /// Fails if several ranks are asked for, where there is work for one.
     ///
     /// # Errors
-    /// If the options ask for several ranks, and as [`DeviceArgs::open`].
-    pub fn open_single(&self, device: DeviceArgs) -> Result<Gpu> {
+    /// [`Error::Usage`], and as [`leads`](Self::leads).
+    pub fn require_one(&self) -> Result<()> {
         self.leads()?;
-        if self.ranks().any(|rank| !rank.is_alone()) {
-            let what = "predict takes one GPU: it has no work for several ranks";
-            return Err(Error::Usage(what.into()));
+        if self.ranks().all(Rank::is_alone) {
+            return Ok(());
         }
-        self.open(device, Rank::ALONE)
+        Err(Error::Usage("predict takes one GPU: it has no work for several ranks".into()))
     }
 
     /// The GPU of the first rank of this process.

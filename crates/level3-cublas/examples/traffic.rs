@@ -11,28 +11,16 @@ use gpu::{ActivityKind, Choice, Gpu};
 use host::println;
 use level2_cuda_naive::Level2;
 use level3_cublas::{Gemm, Level3, Setup};
-use profile::Recording;
+use profile::{Recording, Total};
 use tensor::Network;
 use training::{Error, Initialisation, Level, Parameters, Preset, Result};
 
-/// The sums over the launches of one operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Launched {
-    /// The operation.
-    operation: &'static str,
-    /// How often it was launched.
-    launches: usize,
-    /// The bytes of its arguments.
-    bytes: usize,
-}
-
 /// What one level does in a step.
-#[derive(Clone, Debug)]
 struct Step {
     /// The level, and how it computes.
     of: &'static str,
     /// Its operations, in the order in which they first come.
-    operations: Vec<Launched>,
+    operations: Vec<Total>,
 }
 
 impl Step {
@@ -83,24 +71,17 @@ fn step(
     level.set_parameters(&Parameters::new(network, Initialisation::UniformFanIn, 1))?;
     level.load(&Epoch::in_order(batch, batch, false).batch(&set, 0), None)?;
     level.step(0.1)?;
-    let totals = recording.totals().map_err(Error::level)?;
+    let mut operations = recording.totals().map_err(Error::level)?;
     // Every level is brought its batch and its parameters alike.
-    let counted = totals
-        .into_iter()
-        .filter(|of| of.kind == ActivityKind::Kernel || of.name == "within the device");
-    let launched = counted.map(|total| Launched {
-        operation: total.name,
-        launches: total.launches,
-        bytes: total.bytes,
-    });
-    Ok(Step { of, operations: launched.collect() })
+    operations.retain(|of| of.kind == ActivityKind::Kernel || of.name == "within the device");
+    Ok(Step { of, operations })
 }
 
 /// The table, a line each.
 fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     let steps = steps(gpu, network, batch)?;
     let mut operations: Vec<&str> = Vec::new();
-    for name in steps.iter().flat_map(|step| &step.operations).map(|of| of.operation) {
+    for name in steps.iter().flat_map(|step| &step.operations).map(|of| of.name) {
         if !operations.contains(&name) {
             operations.push(name);
         }
@@ -113,7 +94,7 @@ fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     rows.push([String::new()].into_iter().chain(heading).collect());
     for operation in operations {
         let counts = steps.iter().flat_map(|step| {
-            let found = step.operations.iter().find(|of| of.operation == operation);
+            let found = step.operations.iter().find(|of| of.name == operation);
             found.map_or_else(Default::default, |of| cells(of.launches, of.bytes))
         });
         rows.push([operation.to_owned()].into_iter().chain(counts).collect());
@@ -154,17 +135,18 @@ mod tests {
     fn epilogues_save_launches_and_bytes() {
         let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
         let steps = steps(&gpu(), &network, 256).unwrap();
-        let [level2, cublas, cublaslt] = &steps[..] else { panic!("{steps:?}") };
+        let [level2, cublas, cublaslt] = &steps[..] else { panic!("{} steps", steps.len()) };
         // The same operations, of which cuBLAS computes some.
-        assert_eq!(level2.operations, cublas.operations);
+        let all = |step: &Step| -> Vec<_> {
+            step.operations.iter().map(|of| (of.name, of.launches, of.bytes)).collect()
+        };
+        assert_eq!(all(level2), all(cublas));
         assert_eq!(level2.launches(), 17);
         // add_bias twice, relu, relu_backward, and sum_batch twice are epilogues.
         assert_eq!(cublaslt.launches(), 11);
-        let of = |step: &Step, name: &str| {
-            step.operations.iter().find(|of| of.operation == name).copied()
-        };
+        let has = |step: &Step, name: &str| step.operations.iter().any(|of| of.name == name);
         for name in ["add_bias", "relu", "relu_backward", "sum_batch", "matmul_a_b"] {
-            assert!(of(level2, name).is_some() && of(cublaslt, name).is_none(), "{name}");
+            assert!(has(level2, name) && !has(cublaslt, name), "{name}");
         }
         // What is no longer moved. z and a of 256 · 30, z of 256 · 10, and b: add_bias reads and writes
         // z, relu reads it; relu_backward reads z and da and sum_batch reads dz, of both layers. The

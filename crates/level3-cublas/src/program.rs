@@ -101,7 +101,8 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        let gpu = options.parallel.open_single(options.device)?;
+        options.parallel.require_one()?;
+        let gpu = options.parallel.open_first(options.device)?;
         Ok(Box::new(options.level(gpu, network, Rank::ALONE)?))
     }
 

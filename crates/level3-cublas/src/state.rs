@@ -73,8 +73,9 @@ impl State {
         self.input.dataset(set)
     }
 
-    /// Takes in a batch, or a share of one of `whole` samples, told the one after it too, makes room for it, and plans its products where
-    /// there was none of that size before. Says whether a buffer is in another place now.
+    /// Takes in a batch, or a share of one of `whole` samples, told the one after it too, makes room for
+    /// it, and plans its products where there was none of that size before. Says whether a buffer is in
+    /// another place now.
     ///
     /// Where the device has no memory left, no batch is loaded afterwards, and some buffers may be in
     /// other places.
