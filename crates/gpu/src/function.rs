@@ -38,6 +38,12 @@ impl<P> Function<P> {
         Self { kernel, name, parameters: PhantomData }
     }
 
+    /// The name in errors and profiles.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The same kernel under another name in errors and profiles.
     #[must_use]
     pub fn called(&self, name: &'static str) -> Self {
@@ -188,9 +194,19 @@ impl<'a> Launch<'a> {
 
 /// Launches a kernel. The statement declares what the kernel reads and writes:
 ///
-/// ```text
-/// launch!(on.matmul_a_bt, matrix(m, n), flops[2 * m * n * k],
-///         read a[m * k], read b[n * k], write c[m * n], m, n, k)
+/// ```
+/// use gpu::launch::line;
+/// use gpu::{Buffer, Function, Launcher, Read, Result, Write, launch};
+///
+/// struct Kernels {
+///     launcher: Launcher,
+///     relu: Function<(Read, Write, usize)>,
+/// }
+///
+/// fn relu(on: &Kernels, z: &Buffer, a: &mut Buffer, elements: usize) -> Result<()> {
+///     launch!(on.relu, line(elements), flops[elements],
+///         read z[elements], write a[elements], elements)
+/// }
 /// ```
 ///
 /// `on` has a [`Launcher`] in its field `launcher`, and a [`Function`] in the field that is named. Then come
@@ -199,10 +215,25 @@ impl<'a> Launch<'a> {
 /// its elements in brackets. These are a product of lengths, which are `usize` or `u32`. `cooperative` before
 /// the function has all blocks on the device at once.
 ///
-/// The compiler checks the types of the arguments. When it runs, the statement multiplies the lengths and
-/// checks that every buffer is large enough; a product that overflows is larger than any buffer. What is
-/// recorded is derived from the same list: the bytes are those of all declared elements. A kernel that reaches
-/// buffers through addresses in memory, which are no arguments, has `bytes[…]` after its operations instead.
+/// The compiler checks the types of the arguments: the same launch with `elements` as `u32` is an error.
+///
+/// ```compile_fail,E0308
+/// # use gpu::launch::line;
+/// # use gpu::{Buffer, Function, Launcher, Read, Result, Write, launch};
+/// # struct Kernels {
+/// #     launcher: Launcher,
+/// #     relu: Function<(Read, Write, usize)>,
+/// # }
+/// fn relu(on: &Kernels, z: &Buffer, a: &mut Buffer, elements: u32) -> Result<()> {
+///     launch!(on.relu, line(elements as usize), flops[elements],
+///         read z[elements], write a[elements], elements)
+/// }
+/// ```
+///
+/// When it runs, the statement multiplies the lengths and checks that every buffer is large enough; a product
+/// that overflows is larger than any buffer. What is recorded is derived from the same list: the bytes are those
+/// of all declared elements. A kernel that reaches buffers through addresses in memory, which are no arguments,
+/// has `bytes[…]` after its operations instead.
 ///
 /// # Errors
 /// [`GpuError::Shape`](crate::GpuError::Shape) for the first buffer that is too small,
@@ -218,7 +249,7 @@ macro_rules! launch {
     (@$launch:ident $on:ident.$function:ident, $shape:expr,
      flops[$($flops:tt)+] $(bytes[$($bytes:tt)+])?,
      $($what:ident $($buffer:ident[$($length:tt)+])?),+ $(,)?) => {{
-        $on.$function.takes(|| ($($crate::launch!(@type $what $($buffer)?)),+));
+        $on.$function.takes(|| ($($crate::launch!(@type $what $($buffer)?),)+));
         let launch =
             $crate::Launch::new(&$on.launcher, &$on.$function, $crate::launch!(@size $($flops)+));
         $(let launch = $crate::launch!(@argument launch $what $($buffer[$($length)+])?);)+

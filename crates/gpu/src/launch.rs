@@ -1,6 +1,7 @@
 //! How kernels are launched: how many threads, and in which shape.
 
 use cudarc::driver::LaunchConfig;
+use tensor::Loss;
 
 // ANCHOR: shapes
 /// Threads of a block that lie side by side in a row. One warp: its 32 threads take 32 neighbours
@@ -40,6 +41,16 @@ pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
         grid_dim: (blocks(columns, side), blocks(rows, side), 1),
         block_dim: (16, 16, 1),
         shared_mem_bytes: 0,
+    }
+}
+
+/// A loss as kernels are told it.
+#[must_use]
+pub const fn loss_code(loss: Loss) -> u32 {
+    match loss {
+        Loss::CrossEntropy => 0,
+        Loss::Bce => 1,
+        Loss::SquaredError => 2,
     }
 }
 

@@ -70,6 +70,7 @@ pub use error::{GpuError, Result};
 pub use function::{Address, Function, Launch, Read, WritableAddress, Write};
 pub use gpu::Gpu;
 pub use kernels::{KERNELS, Kernel, PRODUCTS};
+pub use launch::loss_code;
 pub use launcher::Launcher;
 pub use layer::Layer;
 pub use memory::{Buffer, View};

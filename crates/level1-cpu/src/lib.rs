@@ -17,7 +17,8 @@ use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
-pub use program::{Form, Options, Program, large_product_gflops};
+pub use fast::large_product_gflops;
+pub use program::{Form, Options, Program};
 use state::State;
 
 /// The network on the CPU.
@@ -106,7 +107,7 @@ impl Level for Level1 {
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
+        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
         let State { layers, input, y, p, batch, .. } = &self.state;
         let last = layers.len();
         let buffer: &[f32] = match name {
@@ -125,8 +126,8 @@ impl Level for Level1 {
             Dw(l) => &layers[l - 1].dw,
             Db(l) => &layers[l - 1].db,
             Da(l) => &layers[l - 1].da,
-            TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
-            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
+            Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
+            WNext(_) | BNext(_) => return Ok(None),
         };
         let shape = self.network.shape(name, *batch).unwrap_or_default();
         Tensor::new(shape, buffer.to_vec()).map(Some).map_err(training::Error::level)

@@ -1,13 +1,12 @@
 //! Level 1 as a program: its name, its one option, its device.
 
 use std::fmt;
-use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use tensor::Network;
 use training::{Level, Result};
 
-use crate::{Level1, fast};
+use crate::{Level1, large_product_gflops};
 
 /// How a training step is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -55,20 +54,4 @@ impl training::Program for Program {
     fn sgemm_gflops(_options: &Options) -> Result<Option<f64>> {
         Ok(Some(large_product_gflops()))
     }
-}
-
-/// What the library that the fast form uses reaches on all cores, in 10⁹ operations a second: the best
-/// of several products of 1024 × 1024 matrices, measured now.
-#[must_use]
-pub fn large_product_gflops() -> f64 {
-    const N: usize = 1024;
-    let (a, b) = (vec![0.5; N * N], vec![0.25; N * N]);
-    let mut c = vec![0.0; N * N];
-    let mut best = f64::INFINITY;
-    for _ in 0..6 {
-        let clock = Instant::now();
-        fast::square_product(&a, &b, &mut c, N);
-        best = best.min(clock.elapsed().as_secs_f64());
-    }
-    2e-9 * (N * N * N) as f64 / best
 }

@@ -24,10 +24,9 @@ fn main() -> Result<()> {
         let counted =
             [counts.thread_instructions, 32 * counts.global_sectors, 128 * counts.shared_passes];
         let [instructions, global, shared] = counted.map(|all| all as f64 / (N * N * N) as f64);
-        let name = products.name();
         let flops = 2.0 / global;
         println!(
-            "{name:<13}   {instructions:>12.2}   {global:>12.2}   {shared:>12.2}   {flops:>20.2}"
+            "{products:<13}   {instructions:>12.2}   {global:>12.2}   {shared:>12.2}   {flops:>20.2}"
         );
     }
     Ok(())

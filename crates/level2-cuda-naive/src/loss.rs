@@ -19,26 +19,17 @@ pub struct Losses {
 
 impl Losses {
     /// Room for this many samples.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub fn new(stream: &Arc<CudaStream>, batch: usize) -> Result<Self> {
         Ok(Self { samples: buffer(stream, batch)?, sum: buffer(stream, 1)? })
     }
 
     /// Makes room for this many samples.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub fn make_room(&mut self, stream: &Arc<CudaStream>, batch: usize) -> Result<()> {
         grow(stream, &mut self.samples, batch).map(|_| ())
     }
 
     /// The loss from the logits `z` and the targets `y`, both `[batch, classes]`, as presets print
     /// it. The host waits, and divides.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub fn mean(
         &mut self,
         on: &Operations,
@@ -53,9 +44,6 @@ impl Losses {
 
     /// The sum of the losses of all samples, `[1]`: one kernel makes the loss of each sample, the
     /// next adds them up. Of no samples, 0.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub fn sum(
         &mut self,
         on: &Operations,

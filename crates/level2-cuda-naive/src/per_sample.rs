@@ -11,9 +11,9 @@ use data::{Batch, Dataset};
 use gpu::launch::line;
 use gpu::memory::{buffer, grow, zeros};
 use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Function, Gpu, GpuError, Launcher, Read, View, Write, launch};
+use gpu::{Buffer, Function, Gpu, GpuError, Launcher, Read, View, Write, launch, loss_code};
 use profile::Profile;
-use tensor::{Loss, Network, Tensor, TensorName};
+use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
 use crate::loss::Losses;
@@ -116,11 +116,7 @@ impl PerSample {
         if backward {
             grow(self.on.stream(), &mut self.gradients, batch * count)?;
         }
-        let loss = match self.network.loss {
-            Loss::CrossEntropy => 0_u32,
-            Loss::Bce => 1,
-            Loss::SquaredError => 2,
-        };
+        let loss = loss_code(self.network.loss);
         let passes: usize = if backward { 3 } else { 1 };
         let Self { kernels, sizes, parameters, z, a, dz, .. } = self;
         let (x, y) = (&self.input.x(), &self.input.y());
@@ -147,41 +143,35 @@ impl PerSample {
             update parameters[count], read gradients[batch * count], learning_rate, batch, count)
     }
 
-    /// The elements of a tensor, and where in which buffer they begin. The gradients of the
-    /// parameters are added up for whoever asks: the network never holds their sum.
+    /// The elements of a tensor. The gradients of the parameters are added up for whoever asks: the
+    /// network never holds their sum.
     fn read(&self, name: TensorName, elements: usize) -> gpu::Result<Option<Vec<f32>>> {
         use TensorName::{A, B, Db, Dw, Dz, P, W, X, Y, Z};
-        let last = self.network.layers();
-        let layer = |buffer: &Buffer, l: usize| {
-            let start = self.batch * self.units(l - 1);
-            self.on.launcher.read(&buffer.slice(start..start + elements), elements)
-        };
-        let parameter = |buffer: &Buffer, l: usize, bias: bool| {
-            let sizes = &self.network.sizes;
-            let before: usize = sizes[..l].windows(2).map(|n| n[1] * (n[0] + 1)).sum();
-            let start = before + if bias { sizes[l] * sizes[l - 1] } else { 0 };
-            self.on.launcher.read(&buffer.slice(start..start + elements), elements)
-        };
-        let sum = || -> gpu::Result<Buffer> {
-            let count = self.network.parameter_count();
-            let mut sum = buffer(self.on.stream(), count)?;
-            self.on.sum_batch(&self.gradients, &mut sum, self.batch, count)?;
-            Ok(sum)
-        };
-        Ok(Some(match name {
-            X => self.on.launcher.read(&self.input.x(), elements)?,
-            Y => self.on.launcher.read(&self.input.y(), elements)?,
-            Z(l) => layer(&self.z, l)?,
-            A(l) => layer(&self.a, l)?,
-            P => layer(&self.a, last)?,
-            Dz(l) => layer(&self.dz, l)?,
-            W(l) => parameter(&self.parameters, l, false)?,
-            B(l) => parameter(&self.parameters, l, true)?,
-            Dw(l) => parameter(&sum()?, l, false)?,
-            Db(l) => parameter(&sum()?, l, true)?,
+        let (on, sizes) = (&self.on, &self.network.sizes);
+        let (last, count) = (self.network.layers(), self.network.parameter_count());
+        let rows = |l: usize| self.batch * self.units(l - 1);
+        let weights = |l: usize| sizes[..l].windows(2).map(|n| n[1] * (n[0] + 1)).sum::<usize>();
+        let biases = |l: usize| weights(l) + sizes[l] * sizes[l - 1];
+        let mut sum = buffer(on.stream(), 1)?;
+        if let Dw(_) | Db(_) = name {
+            sum = buffer(on.stream(), count)?;
+            on.sum_batch(&self.gradients, &mut sum, self.batch, count)?;
+        }
+        let (held, start) = match name {
+            X => return on.launcher.read(&self.input.x(), elements).map(Some),
+            Y => return on.launcher.read(&self.input.y(), elements).map(Some),
+            Z(l) => (&self.z, rows(l)),
+            A(l) => (&self.a, rows(l)),
+            P => (&self.a, rows(last)),
+            Dz(l) => (&self.dz, rows(l)),
+            W(l) => (&self.parameters, weights(l)),
+            B(l) => (&self.parameters, biases(l)),
+            Dw(l) => (&sum, weights(l)),
+            Db(l) => (&sum, biases(l)),
             // A thread masks da before it writes it down.
             _ => return Ok(None),
-        }))
+        };
+        on.launcher.read(&held.slice(start..start + elements), elements).map(Some)
     }
 
     fn mean_loss(&mut self) -> gpu::Result<f32> {

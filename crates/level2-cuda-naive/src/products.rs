@@ -39,24 +39,11 @@ impl Products {
         Self::Wmma,
     ];
 
-    /// The name as `--products` takes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Naive => "naive",
-            Self::Coalesced => "coalesced",
-            Self::SharedTile => "shared-tile",
-            Self::RegisterTile => "register-tile",
-            Self::Vectorised => "vectorised",
-            Self::Wmma => "wmma",
-        }
-    }
-
     /// The file of a product, below `kernels`, without its ending.
     pub(crate) fn file(self, product: &str) -> String {
         match self {
             Self::Naive => product.into(),
-            _ => format!("products/{}", self.name().replace('-', "_")),
+            _ => format!("products/{self}").replace('-', "_"),
         }
     }
 
@@ -112,6 +99,6 @@ impl Products {
 
 impl fmt::Display for Products {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        host::write_value(self, f)
     }
 }

@@ -2,11 +2,11 @@
 
 use cudarc::driver::sys::{CUdevice_attribute, CUfunction_attribute_enum};
 use cudarc::driver::{CudaSlice, LaunchConfig};
-use gpu::{Function, GpuError, Launcher, Result};
+use gpu::{GpuError, Result};
 use tensor::Network;
 
 use crate::Plan;
-use crate::kernels::Loader;
+use crate::kernels::{Loader, On};
 
 /// Cuts batches of a size for a device with this many bytes of shared memory for a block, and room for this
 /// many blocks of this many bytes.
@@ -26,19 +26,6 @@ pub(crate) struct Cooperative<P> {
     shared: usize,
 }
 
-/// A kernel, and what launches it.
-pub(crate) struct On<P> {
-    pub(crate) launcher: Launcher,
-    pub(crate) kernel: Function<P>,
-}
-
-impl<P> On<P> {
-    /// The same under another name in errors and profiles.
-    pub(crate) fn called(&self, name: &'static str) -> Self {
-        Self { launcher: self.launcher.clone(), kernel: self.kernel.called(name) }
-    }
-}
-
 impl<P> Cooperative<P> {
     pub(crate) fn load(from: &Loader<'_>, name: &'static str, cut: Cut) -> Result<Self> {
         use CUdevice_attribute as Device;
@@ -47,7 +34,7 @@ impl<P> Cooperative<P> {
         // Cards before compute capability 6.0 can't promise that all blocks are there at once.
         let cooperates = attribute(Device::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0;
         let shared = attribute(Device::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        let on = On { launcher: from.launcher.clone(), kernel: from.own::<P>(name)? };
+        let on = On::load(from, name)?;
         // Beyond 48 KiB a kernel has to ask.
         let most = CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         on.kernel.kernel().set_attribute(most, shared)?;

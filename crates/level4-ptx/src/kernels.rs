@@ -45,6 +45,23 @@ impl<'a> Loader<'a> {
     }
 }
 
+/// A kernel, and what launches it.
+pub(crate) struct On<P> {
+    pub(crate) launcher: Launcher,
+    pub(crate) kernel: Function<P>,
+}
+
+impl<P> On<P> {
+    pub(crate) fn load(from: &Loader<'_>, name: &'static str) -> Result<Self> {
+        Ok(Self { launcher: from.launcher.clone(), kernel: from.own(name)? })
+    }
+
+    /// The same under another name in errors and profiles.
+    pub(crate) fn called(&self, name: &'static str) -> Self {
+        Self { launcher: self.launcher.clone(), kernel: self.kernel.called(name) }
+    }
+}
+
 /// The kernel `update` of a rung.
 pub(crate) struct Update {
     launcher: Launcher,
@@ -65,6 +82,7 @@ impl Update {
     pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
         let elements = w.len() as u32;
         let blocks = elements.div_ceil(self.of_a_thread * Self::THREADS);
+        // `w` is read, too; a profile of this level counts it once.
         launch!(self.update, grid(blocks, 1, Self::THREADS), flops[2 * elements],
             write w[elements], read dw[elements], elements, learning_rate)
     }

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use data::{Batch, Dataset};
 use gpu::memory::{buffer, grow};
 use gpu::transfer::{Resident, Transfer};
-use gpu::{Buffer, GpuError, Launcher, Layer, Result, View};
+use gpu::{Buffer, GpuError, Launcher, Layer, Result, View, loss_code};
 use tensor::{Loss, Network, TensorName};
 
 use crate::{Plan, Record, Rung};
@@ -199,14 +199,5 @@ impl State {
     /// Fails where no batch is loaded.
     pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
         if self.batch == 0 { Err(GpuError::NoBatch { operation }) } else { Ok(()) }
-    }
-}
-
-/// The loss as the kernels are told it.
-pub(crate) const fn loss_code(loss: Loss) -> u32 {
-    match loss {
-        Loss::CrossEntropy => 0,
-        Loss::Bce => 1,
-        Loss::SquaredError => 2,
     }
 }

@@ -5,7 +5,7 @@ use gpu::transfer::Transfer;
 use gpu::{Function, Launcher, Read, Result, Write, launch};
 
 use crate::Record;
-use crate::kernels::{Loader, Update, grid};
+use crate::kernels::{Loader, On, Update, grid};
 use crate::state::{AllLayers, State};
 use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
 use crate::update::update;
@@ -19,9 +19,9 @@ type Backward = (Read, u32, Read, Read, Read, u32);
 /// The kernels of the first rung.
 pub(crate) struct ThreadPerSample {
     launcher: Launcher,
-    forward: Function<Forward>,
+    forward: On<Forward>,
     backward: Function<Backward>,
-    forward_backward: Function<Forward>,
+    forward_backward: On<Forward>,
     update: Update,
 }
 
@@ -29,20 +29,21 @@ impl ThreadPerSample {
     pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
         Ok(Box::new(Self {
             launcher: from.launcher.clone(),
-            forward: from.own("forward")?,
+            forward: On::load(from, "forward")?,
             backward: from.own("backward")?,
-            forward_backward: from.own("forward_backward")?,
+            forward_backward: On::load(from, "forward_backward")?,
             update: Update::load(from, 1)?,
         }))
     }
 
-    /// `z1 a1 … zL p`, and the loss of each sample.
-    fn forward(&self, state: &mut State) -> Result<()> {
+    /// `z1 a1 … zL p`, and the loss of each sample; by `forward_backward` all the rest, too. `products` is how
+    /// many there are for each layer.
+    fn forward(on: &On<Forward>, products: usize, state: &mut State) -> Result<()> {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
-            state.all_layers("forward")?;
+            state.all_layers(on.kernel.name())?;
         let State { input, table, p, losses, .. } = state;
         let (x, y) = (&input.x(), &input.y());
-        launch!(self.forward, samples(batch), flops[2 * weights * batch] bytes[4 * numbers],
+        launch!(on.kernel, samples(batch), flops[2 * products * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
             read y[batch * classes], write p[batch * classes], write losses[batch], batch)
     }
@@ -59,18 +60,6 @@ impl ThreadPerSample {
             read y[batch * classes], read p[batch * classes], batch)
     }
 
-    /// Both in one launch.
-    fn forward_backward(&self, state: &mut State) -> Result<()> {
-        let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
-            state.all_layers("forward_backward")?;
-        self.zero_gradients(state)?;
-        let State { input, table, p, losses, .. } = state;
-        let (x, y) = (&input.x(), &input.y());
-        launch!(self.forward_backward, samples(batch), flops[6 * weights * batch] bytes[4 * numbers],
-            read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
-            read y[batch * classes], write p[batch * classes], write losses[batch], batch)
-    }
-
     /// The threads add their gradients to what is there.
     fn zero_gradients(&self, state: &mut State) -> Result<()> {
         for layer in &mut state.layers {
@@ -84,11 +73,13 @@ impl ThreadPerSample {
 impl Launches for ThreadPerSample {
     fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()> {
         match phases {
-            FORWARD => self.forward(state),
+            FORWARD => Self::forward(&self.forward, 1, state),
             BACKWARD => self.backward(state),
             UPDATE => update(&self.update, state, learning_rate),
             _ => {
-                self.forward_backward(state)?;
+                state.is_loaded("forward_backward")?;
+                self.zero_gradients(state)?;
+                Self::forward(&self.forward_backward, 3, state)?;
                 update(&self.update, state, learning_rate)
             }
         }

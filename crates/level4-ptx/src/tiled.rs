@@ -2,13 +2,13 @@
 //! that take the place of its products on `register-tiles`, `tensor-cores`, `bf16` and `three-tf32`.
 
 use cudarc::driver::LaunchConfig;
-use gpu::{Buffer, Function, Launcher, Layer, Read, Result, View, Write, launch};
+use gpu::{Buffer, Function, Launcher, Layer, Read, Result, View, Write, launch, loss_code};
 use tensor::Loss;
 
 use crate::backward::backward;
 use crate::forward::forward;
 use crate::kernels::{Loader, Update, grid};
-use crate::state::{State, loss_code};
+use crate::state::State;
 use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
 use crate::update::update;
 

@@ -11,7 +11,7 @@ use cust::context::Context;
 use cust::device::Device;
 use cust::error::CudaResult;
 use cust::launch;
-use cust::memory::{CopyDestination, DeviceBuffer, DeviceMemory};
+use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
 use data::{Batch, Dataset};
@@ -19,17 +19,12 @@ use level4_ptx::{Record, Rung};
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
 
-/// The buffers of a layer, `w b z a da dz dw db`, as the fields of [`Record`].
-type Layer = [DeviceBuffer<f32>; 8];
-
 struct OnCust {
     network: Network,
-    layers: Vec<Layer>,
-    /// `x`, `y`, `p`, and the loss of each sample.
-    x: DeviceBuffer<f32>,
-    y: DeviceBuffer<f32>,
-    p: DeviceBuffer<f32>,
-    losses: DeviceBuffer<f32>,
+    /// Of each layer `w b z a da dz dw db`.
+    layers: Vec<[DeviceBuffer<f32>; 8]>,
+    /// `x y p`, and the loss of each sample.
+    rows: [DeviceBuffer<f32>; 4],
     table: DeviceBuffer<u64>,
     batch: usize,
     stream: Stream,
@@ -48,10 +43,7 @@ impl OnCust {
         Ok(Self {
             network: network.clone(),
             layers: Vec::new(),
-            x: zeros(1)?,
-            y: zeros(1)?,
-            p: zeros(1)?,
-            losses: zeros(1)?,
+            rows: [zeros(1)?, zeros(1)?, zeros(1)?, zeros(1)?],
             table: DeviceBuffer::zeroed(1)?,
             batch: 0,
             stream: Stream::new(StreamFlags::DEFAULT, None)?,
@@ -62,58 +54,53 @@ impl OnCust {
 
     /// Allocates what has a row for each sample, and tells the device where everything is.
     fn make_room(&mut self, batch: usize) -> CudaResult<()> {
-        let sizes = self.network.sizes.clone();
-        for (n, layer) in sizes[1..].iter().zip(&mut self.layers) {
+        let (n0, classes) = (self.network.inputs(), self.network.outputs());
+        self.rows =
+            [zeros(batch * n0)?, zeros(batch * classes)?, zeros(batch * classes)?, zeros(batch)?];
+        let mut words = Vec::new();
+        for (sizes, layer) in self.network.sizes.windows(2).zip(&mut self.layers) {
             for rows in &mut layer[2..6] {
-                *rows = zeros(batch * n)?;
+                *rows = zeros(batch * sizes[1])?;
             }
-        }
-        self.x = zeros(batch * self.network.inputs())?;
-        self.y = zeros(batch * self.network.outputs())?;
-        self.p = zeros(batch * self.network.outputs())?;
-        self.losses = zeros(batch)?;
-        let records = sizes.windows(2).zip(&self.layers).map(|(sizes, layer)| {
             let [w, b, z, a, da, dz, dw, db] =
                 layer.each_ref().map(|buffer| buffer.as_device_ptr().as_raw());
             let (m, n) = (sizes[0] as u32, sizes[1] as u32);
-            Record { m, n, w, b, z, a, da, dz, dw, db, ..Record::default() }
-        });
-        let words: Vec<u64> = records.flat_map(|record| record.words()).collect();
+            words.extend(Record { m, n, w, b, z, a, da, dz, dw, db, ..Record::default() }.words());
+        }
         self.table = DeviceBuffer::from_slice(&words)?;
         Ok(())
     }
 
-    /// The kernel `forward`, which also makes the loss.
-    fn run_forward(&self) -> CudaResult<()> {
+    fn launch_forward(&self) -> CudaResult<()> {
         let (kernel, stream) = (self.module.get_function("forward")?, &self.stream);
         let (layers, batch) = (self.layers.len() as u32, self.batch as u32);
         let loss = self.network.loss as u32;
+        let [x, y, p, losses] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
         // SAFETY: these are the kernel's parameters, and the table says what the layers are.
         unsafe {
             launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(
-                self.table.as_device_ptr(), layers, loss, self.x.as_device_ptr(),
-                self.y.as_device_ptr(), self.p.as_device_ptr(), self.losses.as_device_ptr(), batch
+                self.table.as_device_ptr(), layers, loss, x, y, p, losses, batch
             ))
         }
     }
 
-    /// The kernel `backward`, which adds to the gradients.
-    fn run_backward(&mut self) -> CudaResult<()> {
+    fn launch_backward(&mut self) -> CudaResult<()> {
         let (kernel, stream) = (self.module.get_function("backward")?, &self.stream);
         let (layers, batch) = (self.layers.len() as u32, self.batch as u32);
+        let [x, y, p, _] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
+        // The threads add their gradients to what is there.
         for gradient in self.layers.iter_mut().flat_map(|layer| &mut layer[6..]) {
             gradient.set_8(0)?;
         }
         // SAFETY: as above.
         unsafe {
             launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(
-                self.table.as_device_ptr(), layers, self.x.as_device_ptr(),
-                self.y.as_device_ptr(), self.p.as_device_ptr(), batch
+                self.table.as_device_ptr(), layers, x, y, p, batch
             ))
         }
     }
 
-    fn run_update(&self, learning_rate: f32) -> CudaResult<()> {
+    fn launch_update(&self, learning_rate: f32) -> CudaResult<()> {
         let (kernel, stream) = (self.module.get_function("update")?, &self.stream);
         for [w, b, .., dw, db] in &self.layers {
             for (w, dw) in [(w, dw), (b, db)] {
@@ -130,8 +117,7 @@ impl OnCust {
     }
 
     fn read(&self, buffer: &DeviceBuffer<f32>) -> Result<Vec<f32>> {
-        self.stream.synchronize().map_err(Error::level)?;
-        buffer.as_host_vec().map_err(Error::level)
+        self.stream.synchronize().and_then(|()| buffer.as_host_vec()).map_err(Error::level)
     }
 }
 
@@ -145,30 +131,31 @@ impl Level for OnCust {
         if std::mem::replace(&mut self.batch, batch.len()) != batch.len() {
             self.make_room(batch.len()).map_err(Error::level)?;
         }
-        let (mut x, mut y) = (vec![0.0; self.x.len()], vec![0.0; self.y.len()]);
-        batch.copy_x(&mut x);
-        batch.copy_y(&mut y);
-        self.x.copy_from(&x).and_then(|()| self.y.copy_from(&y)).map_err(Error::level)
+        let [x, y, ..] = &mut self.rows;
+        let (mut from_x, mut from_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
+        batch.copy_x(&mut from_x);
+        batch.copy_y(&mut from_y);
+        x.copy_from(&from_x).and_then(|()| y.copy_from(&from_y)).map_err(Error::level)
     }
 
     fn forward(&mut self) -> Result<()> {
-        self.run_forward().map_err(Error::level)
+        self.launch_forward().map_err(Error::level)
     }
 
     fn backward(&mut self) -> Result<()> {
-        self.run_backward().map_err(Error::level)
+        self.launch_backward().map_err(Error::level)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        self.run_update(learning_rate).map_err(Error::level)
+        self.launch_update(learning_rate).map_err(Error::level)
     }
 
     fn loss(&mut self) -> Result<f32> {
-        Ok(self.read(&self.losses)?.iter().sum::<f32>() / self.batch as f32)
+        Ok(self.read(&self.rows[3])?.iter().sum::<f32>() / self.batch as f32)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        let layer = |given: &training::Layer| -> CudaResult<Layer> {
+        let layer = |given: &training::Layer| {
             let (w, b) = (given.w.data(), given.b.data());
             let (dw, db) = (zeros(w.len())?, zeros(b.len())?);
             let (w, b) = (DeviceBuffer::from_slice(w)?, DeviceBuffer::from_slice(b)?);
@@ -187,9 +174,9 @@ impl Level for OnCust {
             return Ok(None);
         }
         let buffer = match name {
-            X => &self.x,
-            Y => &self.y,
-            P => &self.p,
+            X => &self.rows[0],
+            Y => &self.rows[1],
+            P => &self.rows[2],
             W(l) => &self.layers[l - 1][0],
             B(l) => &self.layers[l - 1][1],
             Z(l) => &self.layers[l - 1][2],
@@ -208,23 +195,24 @@ impl Level for OnCust {
 
 struct Program;
 
-impl training::Program for Program {
-    const NAME: &'static str = "level4-cust";
-    const ABOUT: &'static str = "Level 4's first rung, with cust";
-    type Options = NoOptions;
+/// There are none.
+#[derive(clap::Args)]
+struct Options {}
 
-    fn device(_: &NoOptions) -> Result<String> {
+impl training::Program for Program {
+    const NAME: &'static str = "cust";
+    const ABOUT: &'static str = "Level 4's first rung, with cust";
+    type Options = Options;
+
+    fn device(_: &Options) -> Result<String> {
         cust::init(cust::CudaFlags::empty()).map_err(Error::level)?;
         Device::get_device(0).and_then(|device| device.name()).map_err(Error::level)
     }
 
-    fn level(_: &NoOptions, network: &Network) -> Result<Box<dyn Level>> {
+    fn level(_: &Options, network: &Network) -> Result<Box<dyn Level>> {
         Ok(Box::new(OnCust::new(network).map_err(Error::level)?))
     }
 }
-
-#[derive(clap::Args)]
-struct NoOptions {}
 
 fn main() -> ExitCode {
     training::main::<Program>()
