@@ -191,7 +191,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
         ("__CUDA_ARCH__".to_owned(), format!("{}", options.arch * 10)),
     ];
     defines.extend(options.defines.iter().cloned());
-    let own = preprocess::preprocess(
+    let (own, _) = preprocess::preprocess(
         file,
         macros.clone(),
         &defines,

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet as HashSet;
 
 use crate::diagnostic::Problems;
 use crate::lex::{Token, TokenKind};
-use crate::preprocess::{Macros, preprocess_with};
+use crate::preprocess::{Macros, preprocess};
 use crate::source::Sources;
 
 /// Names of types, of which the parser has to know.
@@ -106,7 +106,7 @@ const MATHEMATICS: [&str; 8] =
 /// The macros that are there before the first line of a source.
 pub(crate) fn macros(sources: &mut Sources, problems: &mut Problems) -> Macros {
     let file = sources.add("the library's macros", MACROS);
-    preprocess_with(file, Macros::default(), &[], None, sources, problems).1
+    preprocess(file, Macros::default(), &[], None, sources, problems).1
 }
 
 /// What a source needs of the library, as tokens of the file that is given first: parts of it only where
@@ -163,7 +163,7 @@ pub(crate) fn tokens(
     }
     let file = sources.add("the library", &text);
     let defines = [("__CUDA_ARCH__".to_owned(), format!("{}", arch * 10))];
-    let (mut tokens, _) = preprocess_with(file, macros, &defines, None, sources, problems);
+    let (mut tokens, _) = preprocess(file, macros, &defines, None, sources, problems);
     tokens.retain(|token| token.kind != TokenKind::End);
     (file, tokens)
 }

@@ -32,10 +32,8 @@ impl Lowerer<'_> {
             "Dec" => "dec",
             _ => return Ok(None),
         };
-        if !scope.is_empty() && self.options.arch < 60 {
-            let message =
-                format!("`{name}` needs sm_60, and the target is sm_{}", self.options.arch);
-            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        if !scope.is_empty() {
+            self.require_arch(format_args!("`{name}`"), 60, span)?;
         }
         self.count(name, arguments, if rest == "CAS" { 3 } else { 2 }, span)?;
         let pointer = self.rvalue(&arguments[0])?;
@@ -75,14 +73,7 @@ impl Lowerer<'_> {
             };
             return self.error(arguments[0].span, message, help);
         };
-        if self.options.arch < least {
-            let message = format!(
-                "`{name}` of `{}` needs sm_{least}, and the target is sm_{}",
-                to.ty.name(),
-                self.options.arch
-            );
-            return self.error(span, message, "compile for a newer architecture (`--arch`)");
-        }
+        self.require_arch(format_args!("`{name}` of `{}`", to.ty.name()), least, span)?;
         let mut values = vec![pointer.value];
         for argument in &arguments[1..] {
             let typed = self.rvalue(argument)?;

@@ -5,8 +5,7 @@ use std::rc::Rc;
 use super::expression::Any;
 use super::mathematics::plain_mathematics;
 use super::overload::decayed;
-use super::rounding::ROUNDING;
-use super::table::TABLE;
+use super::table::rows;
 use super::{Lowered, Lowerer, Typed};
 use crate::ir::{Effect, Op, Template, Ty, Value};
 use crate::source::Span;
@@ -83,7 +82,7 @@ const OTHERS: [&str; 46] = [
 
 /// All names of functions that are built in, for "did you mean".
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().chain(ROUNDING).map(|row| row.0).chain(OTHERS)
+    rows().map(|row| row.0).chain(OTHERS)
 }
 
 pub(super) fn is_known(name: &str) -> bool {
@@ -192,7 +191,7 @@ impl Lowerer<'_> {
             }
             _ => name,
         };
-        if let Some(row) = TABLE.iter().chain(ROUNDING).find(|row| row.0 == name) {
+        if let Some(row) = rows().find(|row| row.0 == name) {
             return self.row(row, arguments, span).map(Some);
         }
         if is_make(name) {
@@ -230,7 +229,7 @@ impl Lowerer<'_> {
         if matches!(name, "floor" | "ceil" | "trunc" | "rint" | "nearbyint") && types.len() == 1 {
             return alike(Scalar::Double).min(alike(Scalar::Float)).or(alike(Scalar::Double));
         }
-        if let Some(row) = TABLE.iter().chain(ROUNDING).find(|row| row.0 == name) {
+        if let Some(row) = rows().find(|row| row.0 == name) {
             let wanted: Vec<Type> = row.1.bytes().skip(1).map(letter).collect();
             return sum(&wanted);
         }
@@ -283,10 +282,8 @@ impl Lowerer<'_> {
         if let (true, Some(operator)) = (self.options.arch < least, of_halves(name)) {
             return self.halves(name, operator, arguments, span);
         }
-        if least > self.options.arch && self.standing.is_none() {
-            let message =
-                format!("`{name}` needs sm_{least}, and the target is sm_{}", self.options.arch);
-            return self.error(span, message, "compile for a newer architecture (`--arch`)");
+        if self.standing.is_none() {
+            self.require_arch(format_args!("`{name}`"), least, span)?;
         }
         // `__syncwarp()` is about all lanes.
         let all = name == "__syncwarp" && arguments.is_empty();

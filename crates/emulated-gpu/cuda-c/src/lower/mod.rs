@@ -31,7 +31,6 @@ mod operators;
 mod overload;
 mod place;
 mod print;
-mod rounding;
 mod shuffle;
 mod statement;
 mod table;
@@ -269,6 +268,21 @@ impl Lowerer<'_> {
     fn error<T>(&mut self, span: Span, message: impl Into<String>, help: &str) -> Lowered<T> {
         let problem = Problem::new(self.place_of(span), message);
         self.fail(if help.is_empty() { problem } else { problem.help(help) })
+    }
+
+    /// That the target is this architecture, or a later one.
+    fn require_arch(
+        &mut self,
+        what: std::fmt::Arguments<'_>,
+        least: u32,
+        span: Span,
+    ) -> Lowered<()> {
+        if self.options.arch >= least {
+            return Ok(());
+        }
+        let message =
+            format!("{what} needs sm_{least}, and the target is sm_{}", self.options.arch);
+        self.error(span, message, "compile for a newer architecture (`--arch`)")
     }
 
     /// What is wrong inside of the library is wrong with the call of it.

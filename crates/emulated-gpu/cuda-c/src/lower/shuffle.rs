@@ -97,11 +97,7 @@ impl Lowerer<'_> {
     }
 
     fn matched(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
-        if self.options.arch < 70 {
-            let message =
-                format!("`{name}` needs sm_70, and the target is sm_{}", self.options.arch);
-            return self.error(span, message, "compile for a newer architecture (`--arch`)");
-        }
+        self.require_arch(format_args!("`{name}`"), 70, span)?;
         let all = name == "__match_all_sync";
         self.count(name, arguments, if all { 3 } else { 2 }, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
@@ -146,11 +142,7 @@ impl Lowerer<'_> {
     }
 
     fn reduced(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
-        if self.options.arch < 80 {
-            let message =
-                format!("`{name}` needs sm_80, and the target is sm_{}", self.options.arch);
-            return self.error(span, message, "compile for a newer architecture (`--arch`)");
-        }
+        self.require_arch(format_args!("`{name}`"), 80, span)?;
         self.count(name, arguments, 2, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
         let typed = self.rvalue(&arguments[1])?;

@@ -90,20 +90,8 @@ struct Spent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Macros(HashMap<Rc<str>, Macro>);
 
-/// The tokens of a text and of all that it includes, with macros expanded.
+/// The tokens of a text and of all that it includes, with macros expanded, and what is defined behind it.
 pub(crate) fn preprocess(
-    file: u32,
-    macros: Macros,
-    defines: &[(String, String)],
-    resolver: Option<&dyn Resolver>,
-    sources: &mut Sources,
-    problems: &mut Problems,
-) -> Vec<Token> {
-    preprocess_with(file, macros, defines, resolver, sources, problems).0
-}
-
-/// The same, and what is defined behind it.
-pub(crate) fn preprocess_with(
     file: u32,
     macros: Macros,
     defines: &[(String, String)],

@@ -1,17 +1,11 @@
 //! The text of instructions that compute.
 
-use super::instruction::{Names, float, in_register, integer, operand};
-use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Function, Inst, Ty, UnaryOp, Value};
+use super::instruction::{Line, Names, float, integer};
+use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Ty, UnaryOp};
 
-pub(super) fn binary(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
-    op: BinaryOp,
-) -> String {
-    let (ty, bits) = (inst.ty, integer(inst.ty));
-    let exact = if names.may_contract() { "" } else { ".rn" };
+pub(super) fn binary(line: &mut Line<'_, impl Names>, op: BinaryOp) -> String {
+    let (ty, bits) = (line.inst.ty, integer(line.inst.ty));
+    let exact = if line.names.may_contract() { "" } else { ".rn" };
     let name = match op {
         BinaryOp::Add => format!("add.s{bits}"),
         BinaryOp::Sub => format!("sub.s{bits}"),
@@ -42,40 +36,29 @@ pub(super) fn binary(
         BinaryOp::FMin => format!("min.{}", float(ty)),
         BinaryOp::FMax => format!("max.{}", float(ty)),
     };
-    let a = operand(function, names, inst.args[0]);
-    let b = operand(function, names, inst.args[1]);
-    format!("{name} \t{}, {a}, {b};", names.register(value))
+    line.of_two(&name)
 }
 
-pub(super) fn unary(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
-    op: UnaryOp,
-) -> String {
-    let bits = integer(inst.ty);
+pub(super) fn unary(line: &mut Line<'_, impl Names>, op: UnaryOp) -> String {
+    let (ty, bits) = (line.inst.ty, integer(line.inst.ty));
     let name = match op {
         UnaryOp::Neg => format!("neg.s{bits}"),
-        UnaryOp::Not if inst.ty == Ty::Pred => "not.pred".to_owned(),
+        UnaryOp::Not if ty == Ty::Pred => "not.pred".to_owned(),
         UnaryOp::Not => format!("not.b{bits}"),
-        UnaryOp::FNeg => format!("neg.{}", float(inst.ty)),
-        UnaryOp::FAbs => format!("abs.{}", float(inst.ty)),
-        UnaryOp::FSqrt => format!("sqrt.rn.{}", float(inst.ty)),
+        UnaryOp::FNeg => format!("neg.{}", float(ty)),
+        UnaryOp::FAbs => format!("abs.{}", float(ty)),
+        UnaryOp::FSqrt => format!("sqrt.rn.{}", float(ty)),
     };
-    let a = in_register(function, names, inst.args[0]);
-    format!("{name} \t{}, {a};", names.register(value))
+    let a = line.in_register(0);
+    format!("{name} \t{}, {a};", line.to())
 }
 
 pub(super) fn comparison(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
+    line: &mut Line<'_, impl Names>,
     compare: Compare,
     kind: CompareKind,
 ) -> String {
-    let ty = function.inst(inst.args[0]).ty;
+    let ty = line.function.inst(line.inst.args[0]).ty;
     let name = match compare {
         Compare::Eq => "eq",
         Compare::Ne => "ne",
@@ -90,38 +73,30 @@ pub(super) fn comparison(
         CompareKind::Ordered => format!("{name}.{}", float(ty)),
         CompareKind::Unordered => format!("{name}u.{}", float(ty)),
     };
-    let a = operand(function, names, inst.args[0]);
-    let b = operand(function, names, inst.args[1]);
-    format!("setp.{suffix} \t{}, {a}, {b};", names.register(value))
+    line.of_two(&format!("setp.{suffix}"))
 }
 
-pub(super) fn conversion(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
-    convert: Convert,
-) -> String {
-    let from = function.inst(inst.args[0]).ty;
-    let a = in_register(function, names, inst.args[0]);
-    let to = names.register(value);
+pub(super) fn conversion(line: &mut Line<'_, impl Names>, convert: Convert) -> String {
+    let ty = line.inst.ty;
+    let from = line.function.inst(line.inst.args[0]).ty;
+    let (a, to) = (line.in_register(0), line.to());
     let sign = |signed: bool| if signed { "s" } else { "u" };
     match convert {
-        Convert::SignExtend(bits) => format!("cvt.s{}.s{bits} \t{to}, {a};", inst.ty.bits()),
-        Convert::ZeroExtend(bits) if inst.ty == Ty::I32 => {
+        Convert::SignExtend(bits) => format!("cvt.s{}.s{bits} \t{to}, {a};", ty.bits()),
+        Convert::ZeroExtend(bits) if ty == Ty::I32 => {
             format!("and.b32 \t{to}, {a}, {};", (1u64 << bits) - 1)
         }
-        Convert::ZeroExtend(bits) => format!("cvt.u{}.u{bits} \t{to}, {a};", inst.ty.bits()),
+        Convert::ZeroExtend(bits) => format!("cvt.u{}.u{bits} \t{to}, {a};", ty.bits()),
         Convert::Truncate => format!("cvt.u32.u64 \t{to}, {a};"),
         Convert::ToFloat { signed } => {
-            format!("cvt.rn.{}.{}{} \t{to}, {a};", float(inst.ty), sign(signed), from.bits())
+            format!("cvt.rn.{}.{}{} \t{to}, {a};", float(ty), sign(signed), from.bits())
         }
         Convert::ToInteger { signed } => {
-            format!("cvt.rzi.{}{}.{} \t{to}, {a};", sign(signed), inst.ty.bits(), float(from))
+            format!("cvt.rzi.{}{}.{} \t{to}, {a};", sign(signed), ty.bits(), float(from))
         }
-        Convert::Float if inst.ty == Ty::F64 => format!("cvt.f64.f32 \t{to}, {a};"),
+        Convert::Float if ty == Ty::F64 => format!("cvt.f64.f32 \t{to}, {a};"),
         Convert::Float => format!("cvt.rn.f32.f64 \t{to}, {a};"),
-        Convert::Bits => format!("mov.b{} \t{to}, {a};", inst.ty.bits()),
+        Convert::Bits => format!("mov.b{} \t{to}, {a};", ty.bits()),
         Convert::FromBool => format!("selp.u32 \t{to}, 1, 0, {a};"),
     }
 }

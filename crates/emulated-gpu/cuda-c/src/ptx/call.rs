@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::instruction::{Names, in_register};
-use crate::ir::{Callee, Function, Inst, Memory, Passed, Value};
+use super::instruction::{Line, Names};
+use crate::ir::{Callee, Function, Memory, Passed};
 
 /// A parameter or a result as it is declared.
 pub(super) fn declared(passed: &Passed, name: &str) -> String {
@@ -50,15 +50,9 @@ fn copy(names: &mut impl Names, pieces: &[(u64, Memory)], from: (&str, &str), to
     }
 }
 
-pub(super) fn call(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
-    callee: &Callee,
-) {
-    let registers: Vec<String> =
-        inst.args.iter().map(|arg| in_register(function, names, *arg)).collect();
+pub(super) fn call(line: &mut Line<'_, impl Names>, callee: &Callee) {
+    let registers = line.registers();
+    let (names, value) = (&mut *line.names, line.value);
     names.line("{");
     let mut list = Vec::new();
     for (index, (passed, register)) in callee.takes.iter().zip(&registers).enumerate() {
@@ -96,8 +90,9 @@ pub(super) fn call(
 }
 
 /// What a function gives to its caller.
-pub(super) fn result(function: &Function, names: &mut impl Names, inst: &Inst, passed: &Passed) {
-    let from = in_register(function, names, inst.args[0]);
+pub(super) fn result(line: &mut Line<'_, impl Names>, passed: &Passed) {
+    let from = line.in_register(0);
+    let names = &mut *line.names;
     match passed {
         Passed::Value(ty) => {
             names.line(&format!("st.param.b{} \t[func_retval0], {from};", ty.bits()));

@@ -78,74 +78,109 @@ pub(super) fn in_register(function: &Function, names: &mut impl Names, value: Va
     register
 }
 
+/// An instruction that is being written, and what gives it names.
+pub(super) struct Line<'write, N> {
+    pub(super) function: &'write Function,
+    pub(super) names: &'write mut N,
+    pub(super) value: Value,
+    pub(super) inst: &'write Inst,
+}
+
+impl<N: Names> Line<'_, N> {
+    /// The register that it writes.
+    pub(super) fn to(&mut self) -> String {
+        self.names.register(self.value)
+    }
+
+    /// An argument, as a register or a constant.
+    pub(super) fn operand(&mut self, index: usize) -> String {
+        operand(self.function, self.names, self.inst.args[index])
+    }
+
+    /// An argument, in a register.
+    pub(super) fn in_register(&mut self, index: usize) -> String {
+        in_register(self.function, self.names, self.inst.args[index])
+    }
+
+    /// All of them, in registers.
+    pub(super) fn registers(&mut self) -> Vec<String> {
+        (0..self.inst.args.len()).map(|index| self.in_register(index)).collect()
+    }
+
+    /// An instruction of two operands.
+    pub(super) fn of_two(&mut self, name: &str) -> String {
+        let (a, b) = (self.operand(0), self.operand(1));
+        format!("{name} \t{}, {a}, {b};", self.to())
+    }
+
+    /// The space and the address of an access.
+    fn place(&mut self) -> (&'static str, String) {
+        place(self.function, self.names, self.value, self.inst)
+    }
+}
+
 /// Writes an instruction.
 pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
-    let inst = function.inst(value).clone();
+    let inst = function.inst(value);
+    let line = &mut Line { function, names, value, inst };
     let text = match &inst.op {
         Op::Const(_) | Op::BlockParam | Op::Output(_) => return,
         Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_) => {
-            let symbol = names.symbol(value).unwrap_or_default();
-            format!("mov.u64 \t{}, {symbol};", names.register(value))
+            let symbol = line.names.symbol(value).unwrap_or_default();
+            format!("mov.u64 \t{}, {symbol};", line.to())
         }
         Op::Param(index) => {
             let suffix =
                 function.params[*index as usize].memory.map_or("b8", |memory| memory.suffix());
-            let to = names.register(value);
+            let to = line.to();
             format!("ld.param.{suffix} \t{to}, [{}_param_{index}];", function.name)
         }
-        Op::Binary(op, _) => binary(function, names, value, &inst, *op),
-        Op::Unary(op) => unary(function, names, value, &inst, *op),
-        Op::Compare(compare, kind) => comparison(function, names, value, &inst, *compare, *kind),
+        Op::Binary(op, _) => binary(line, *op),
+        Op::Unary(op) => unary(line, *op),
+        Op::Compare(compare, kind) => comparison(line, *compare, *kind),
         Op::Select => {
             let suffix = match inst.ty {
                 Ty::F32 | Ty::F64 => float(inst.ty).to_owned(),
                 ty => format!("b{}", ty.bits()),
             };
-            let a = operand(function, names, inst.args[1]);
-            let b = operand(function, names, inst.args[2]);
-            let condition = in_register(function, names, inst.args[0]);
-            format!("selp.{suffix} \t{}, {a}, {b}, {condition};", names.register(value))
+            let (a, b, condition) = (line.operand(1), line.operand(2), line.in_register(0));
+            format!("selp.{suffix} \t{}, {a}, {b}, {condition};", line.to())
         }
         Op::Fma => {
-            let args: Vec<String> =
-                inst.args.iter().map(|arg| operand(function, names, *arg)).collect();
-            format!("fma.rn.{} \t{}, {};", float(inst.ty), names.register(value), args.join(", "))
+            let args: Vec<String> = (0..inst.args.len()).map(|index| line.operand(index)).collect();
+            format!("fma.rn.{} \t{}, {};", float(inst.ty), line.to(), args.join(", "))
         }
-        Op::Convert(convert) => conversion(function, names, value, &inst, *convert),
-        Op::PtrAdd => {
-            let a = operand(function, names, inst.args[0]);
-            let b = operand(function, names, inst.args[1]);
-            format!("add.s64 \t{}, {a}, {b};", names.register(value))
-        }
+        Op::Convert(convert) => conversion(line, *convert),
+        Op::PtrAdd => line.of_two("add.s64"),
         Op::Load(access) => {
-            let (space, address) = place(function, names, value, &inst);
+            let (space, address) = line.place();
             let volatile = volatile(access, space);
             let read_only =
                 space == ".global" && access.lanes != 0 && is_read_only(function, inst.args[0]);
             let cache = if read_only { ".nc" } else { "" };
-            let to = names.register(value);
+            let to = line.to();
             format!("ld{volatile}{space}{cache}.{} \t{to}, [{address}];", access.memory.suffix())
         }
         Op::Store(access) => {
-            let from = operand(function, names, inst.args[1]);
-            let (space, address) = place(function, names, value, &inst);
+            let from = line.operand(1);
+            let (space, address) = line.place();
             let volatile = volatile(access, space);
             format!("st{volatile}{space}.{} \t[{address}], {from};", access.memory.suffix())
         }
-        Op::Special(name) => format!("mov.u32 \t{}, {name};", names.register(value)),
-        Op::Template(own) => return template(function, names, value, &inst, own),
-        Op::Call(callee) => return super::call::call(function, names, value, &inst, callee),
-        Op::Result(passed) => return super::call::result(function, names, &inst, passed),
+        Op::Special(name) => format!("mov.u32 \t{}, {name};", line.to()),
+        Op::Template(own) => return template(line, own),
+        Op::Call(callee) => return super::call::call(line, callee),
+        Op::Result(passed) => return super::call::result(line, passed),
         Op::ToGeneric(space) => {
-            let from = operand(function, names, inst.args[0]);
-            format!("cvta{}.u64 \t{}, {from};", space.name(), names.register(value))
+            let from = line.operand(0);
+            format!("cvta{}.u64 \t{}, {from};", space.name(), line.to())
         }
         Op::ToSpace(space) => {
-            let from = operand(function, names, inst.args[0]);
-            format!("cvta.to{}.u64 \t{}, {from};", space.name(), names.register(value))
+            let from = line.operand(0);
+            format!("cvta.to{}.u64 \t{}, {from};", space.name(), line.to())
         }
     };
-    names.line(&text);
+    line.names.line(&text);
 }
 
 /// Whether an address is in what a parameter that is only read from points to.
@@ -198,34 +233,28 @@ fn takes_constants(own: &Template) -> bool {
     single && !own.text.contains("f16") && plain.iter().any(|name| own.text.starts_with(name))
 }
 
-fn template(
-    function: &Function,
-    names: &mut impl Names,
-    value: Value,
-    inst: &Inst,
-    own: &Template,
-) {
+fn template(line: &mut Line<'_, impl Names>, own: &Template) {
     let mut operands: Vec<String> = Vec::new();
     if !own.results.is_empty() {
-        operands.push(names.register(value));
+        operands.push(line.to());
     }
     for index in 1..own.results.len() {
         // The other results are values of their own.
-        let register = match names.output(value, index as u32) {
-            Some(output) => names.register(output),
-            None => names.moment(own.results[index]),
+        let register = match line.names.output(line.value, index as u32) {
+            Some(output) => line.names.register(output),
+            None => line.names.moment(own.results[index]),
         };
         operands.push(register);
     }
     let constants = takes_constants(own);
-    for (index, arg) in inst.args.iter().enumerate() {
+    for index in 0..line.inst.args.len() {
         let is_address = index == 0 && own.begins_with_address();
         operands.push(if is_address {
-            place(function, names, value, inst).1
+            line.place().1
         } else if constants {
-            operand(function, names, *arg)
+            line.operand(index)
         } else {
-            in_register(function, names, *arg)
+            line.in_register(index)
         });
     }
     let mut text = String::new();
@@ -233,8 +262,8 @@ fn template(
     // What is read and written is copied to where it is written first.
     for (to, from) in moves {
         if let Some(from) = from {
-            let line = copy(own.results[to], &operands[to], &operands[from]);
-            names.line(&line);
+            let text = copy(own.results[to], &operands[to], &operands[from]);
+            line.names.line(&text);
         }
     }
     let mut characters = rest.chars().peekable();
@@ -267,5 +296,5 @@ fn template(
         }
     }
     debug_assert!(own.effect <= Effect::Acts);
-    names.line(&text);
+    line.names.line(&text);
 }

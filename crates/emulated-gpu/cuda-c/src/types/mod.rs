@@ -22,20 +22,37 @@ pub(crate) enum Scalar {
     Double,
 }
 
+/// The scalars, in their order: bytes, as they are written, and their letters in the names of the Itanium C++ ABI.
+const SCALARS: [(Scalar, u64, &str, &str); 15] = [
+    (Scalar::Bool, 1, "bool", "b"),
+    (Scalar::Char, 1, "char", "c"),
+    (Scalar::SignedChar, 1, "signed char", "a"),
+    (Scalar::UnsignedChar, 1, "unsigned char", "h"),
+    (Scalar::Short, 2, "short", "s"),
+    (Scalar::UnsignedShort, 2, "unsigned short", "t"),
+    (Scalar::Int, 4, "int", "i"),
+    (Scalar::UnsignedInt, 4, "unsigned int", "j"),
+    (Scalar::Long, 8, "long", "l"),
+    (Scalar::UnsignedLong, 8, "unsigned long", "m"),
+    (Scalar::LongLong, 8, "long long", "x"),
+    (Scalar::UnsignedLongLong, 8, "unsigned long long", "y"),
+    (Scalar::Half, 2, "__half", "6__half"),
+    (Scalar::Float, 4, "float", "f"),
+    (Scalar::Double, 8, "double", "d"),
+];
+const _: () = {
+    let mut index = 0;
+    while index < SCALARS.len() {
+        assert!(SCALARS[index].0 as usize == index, "each is where its number says");
+        index += 1;
+    }
+};
+
 impl Scalar {
     /// Bytes.
     #[must_use]
     pub(crate) fn size(self) -> u64 {
-        use Scalar::{
-            Bool, Char, Float, Half, Int, Short, SignedChar, UnsignedChar, UnsignedInt,
-            UnsignedShort,
-        };
-        match self {
-            Bool | Char | SignedChar | UnsignedChar => 1,
-            Short | UnsignedShort | Half => 2,
-            Int | UnsignedInt | Float => 4,
-            _ => 8,
-        }
+        SCALARS[self as usize].1
     }
 
     /// Whether it is an integer, `bool` among them.
@@ -111,45 +128,13 @@ impl Scalar {
     /// As it is written.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::Char => "char",
-            Self::SignedChar => "signed char",
-            Self::UnsignedChar => "unsigned char",
-            Self::Short => "short",
-            Self::UnsignedShort => "unsigned short",
-            Self::Int => "int",
-            Self::UnsignedInt => "unsigned int",
-            Self::Long => "long",
-            Self::UnsignedLong => "unsigned long",
-            Self::LongLong => "long long",
-            Self::UnsignedLongLong => "unsigned long long",
-            Self::Half => "__half",
-            Self::Float => "float",
-            Self::Double => "double",
-        }
+        SCALARS[self as usize].2
     }
 
     /// Its letters in the names of the Itanium C++ ABI.
     #[must_use]
     pub(crate) fn mangled(self) -> &'static str {
-        match self {
-            Self::Bool => "b",
-            Self::Char => "c",
-            Self::SignedChar => "a",
-            Self::UnsignedChar => "h",
-            Self::Short => "s",
-            Self::UnsignedShort => "t",
-            Self::Int => "i",
-            Self::UnsignedInt => "j",
-            Self::Long => "l",
-            Self::UnsignedLong => "m",
-            Self::LongLong => "x",
-            Self::UnsignedLongLong => "y",
-            Self::Half => "6__half",
-            Self::Float => "f",
-            Self::Double => "d",
-        }
+        SCALARS[self as usize].3
     }
 }
 
