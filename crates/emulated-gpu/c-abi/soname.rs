@@ -1,4 +1,4 @@
-//! The build script of every emulated library but the driver: gives the shared library the name by which programs
+//! The build script of every emulated library: gives the shared library the name by which programs
 //! ask for NVIDIA's, so that one that is loaded already answers `dlopen`.
 
 fn main() {
@@ -7,6 +7,7 @@ fn main() {
     let soname = match variable("CARGO_PKG_NAME").as_str() {
         "emulated-cublas" => "libcublas.so",
         "emulated-cublaslt" => "libcublasLt.so",
+        "emulated-cuda" => "libcuda.so",
         "emulated-cudart" => "libcudart.so",
         "emulated-nccl" => "libnccl.so",
         "emulated-nvjitlink" => "libnvJitLink.so.12",
@@ -18,8 +19,9 @@ fn main() {
         return;
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
-    if soname == "libcudart.so" {
-        // Programs' exit handlers call it.
+    // Programs' exit handlers call the runtime, and the driver's threads run its code, so neither can be taken out of a
+    // process again.
+    if matches!(soname, "libcuda.so" | "libcudart.so") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }
 }

@@ -4,6 +4,9 @@
 //! - [`Out`], [`In`] and [`Text`] are the caller's pointers, as types of arguments.
 //! - [`Registry`] keeps objects by handles that are looked up and never followed.
 //! - [`statuses!`] declares a status enum with its numbers and texts.
+//! - [`Code`] is one of the error codes that the CUDA driver and runtime share, and [`CudaError`] an error with one;
+//!   [`fail_if!`] returns one.
+//! - [`Copy3d`] and [`TextureDescription`] are structures of the driver's that the runtime makes.
 //! - [`driver_functions!`] declares functions of the emulated driver, which is found when one is first called.
 //! - [`nvidia_functions!`] declares functions of NVIDIA's own library, where the environment names its file.
 //! - [`library_file!`] says where the shared library is built to, and [`say`] writes to standard error.
@@ -12,6 +15,8 @@
 
 #![allow(unsafe_code, reason = "pointers and functions are C's")]
 
+mod cuda_error;
+mod cuda_structures;
 mod driver;
 mod export;
 mod nvidia;
@@ -19,6 +24,8 @@ mod pointer;
 mod registry;
 mod status;
 
+pub use cuda_error::{Code, Error as CudaError};
+pub use cuda_structures::{Copy3d, Side3d, TextureDescription};
 pub use driver::{DriverError, Function, driver_library};
 pub use export::{guard, say};
 pub use host::library::{NotFound, beside_program};

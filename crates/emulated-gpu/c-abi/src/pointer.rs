@@ -26,32 +26,52 @@ pub struct In<'a, T, E>(*const T, PhantomData<(&'a (), E)>);
 #[repr(transparent)]
 pub struct Text<'a, E>(In<'a, c_char, E>);
 
-impl<T, E> Clone for Out<'_, T, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
+macro_rules! copied {
+    ($($pointer:ident<$($parameter:ident),*>),*) => {$(
+        impl<$($parameter),*> Clone for $pointer<'_, $($parameter),*> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<$($parameter),*> Copy for $pointer<'_, $($parameter),*> {}
+    )*};
 }
 
-impl<T, E> Copy for Out<'_, T, E> {}
+copied!(Out<T, E>, In<T, E>, Text<E>);
 
-impl<T, E> Clone for In<'_, T, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
+macro_rules! nullable {
+    ($($pointer:ident: $null:ident;)*) => {$(
+        impl<T, E: From<Fault>> $pointer<'_, T, E> {
+            /// A null pointer.
+            pub const fn null() -> Self {
+                Self(std::ptr::$null(), PhantomData)
+            }
+
+            /// Whether it is null.
+            pub fn is_null(self) -> bool {
+                self.0.is_null()
+            }
+
+            /// Its address.
+            pub fn address(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Checks that the argument of that name is there.
+            ///
+            /// # Errors
+            /// [`Fault::Null`]
+            pub fn required_as(self, name: &'static str) -> Result<(), E> {
+                if self.is_null() { Err(Fault::Null(name).into()) } else { Ok(()) }
+            }
+        }
+    )*};
 }
 
-impl<T, E> Copy for In<'_, T, E> {}
-
-impl<E> Clone for Text<'_, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<E> Copy for Text<'_, E> {}
-
-fn required<T, E: From<Fault>>(pointer: *const T, name: &'static str) -> Result<(), E> {
-    if pointer.is_null() { Err(Fault::Null(name).into()) } else { Ok(()) }
+nullable! {
+    Out: null_mut;
+    In: null;
 }
 
 impl<'a, T, E: From<Fault>> Out<'a, T, E> {
@@ -61,21 +81,6 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
     /// It is null, or writable for a `T` while `'a` lasts.
     pub const unsafe fn new(place: *mut T) -> Self {
         Self(place, PhantomData)
-    }
-
-    /// A null pointer.
-    pub const fn null() -> Self {
-        Self(std::ptr::null_mut(), PhantomData)
-    }
-
-    /// Whether it is null.
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
-    }
-
-    /// Its address.
-    pub fn address(self) -> usize {
-        self.0 as usize
     }
 
     /// The pointer itself, for functions of C's.
@@ -89,14 +94,6 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
     /// [`Fault::Null`]
     pub fn required(self) -> Result<(), E> {
         self.required_as(RESULT)
-    }
-
-    /// The same, of the argument of that name.
-    ///
-    /// # Errors
-    /// [`Fault::Null`]
-    pub fn required_as(self, name: &'static str) -> Result<(), E> {
-        required(self.0, name)
     }
 
     /// Writes the result.
@@ -201,29 +198,6 @@ impl<'a, T, E: From<Fault>> In<'a, T, E> {
     /// It is null, or a `T` is there while `'a` lasts.
     pub const unsafe fn new(place: *const T) -> Self {
         Self(place, PhantomData)
-    }
-
-    /// A null pointer.
-    pub const fn null() -> Self {
-        Self(std::ptr::null(), PhantomData)
-    }
-
-    /// Whether it is null.
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
-    }
-
-    /// Its address.
-    pub fn address(self) -> usize {
-        self.0 as usize
-    }
-
-    /// Checks that the argument of that name is there.
-    ///
-    /// # Errors
-    /// [`Fault::Null`]
-    pub fn required_as(self, name: &'static str) -> Result<(), E> {
-        required(self.0, name)
     }
 
     /// The same place, as something of another type.

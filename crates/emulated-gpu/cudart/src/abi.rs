@@ -3,6 +3,8 @@
 
 pub(crate) mod texture;
 
+pub(crate) use c_abi::{Copy3d as DriverCopy3D, Side3d as DriverSide};
+
 /// `dim3`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,32 +45,6 @@ pub(crate) struct Copy3D {
     pub(crate) to: Pitched,
     pub(crate) extent: Extent,
     pub(crate) kind: i32,
-}
-
-/// One side of a `CUDA_MEMCPY3D`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DriverSide {
-    pub(crate) x: usize,
-    pub(crate) y: usize,
-    pub(crate) z: usize,
-    pub(crate) level: usize,
-    pub(crate) kind: u32,
-    pub(crate) host: usize,
-    pub(crate) device: usize,
-    pub(crate) array: usize,
-    pub(crate) reserved: usize,
-    pub(crate) pitch: usize,
-    pub(crate) height: usize,
-}
-
-/// `CUDA_MEMCPY3D`
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DriverCopy3D {
-    pub(crate) from: DriverSide,
-    pub(crate) to: DriverSide,
-    pub(crate) extent: Extent,
 }
 
 /// `cudaLaunchConfig_t`

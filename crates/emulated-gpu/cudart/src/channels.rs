@@ -1,7 +1,8 @@
 //! What a texel is: the runtime tells it by the bits of each channel, the driver by a format and a count.
 
+use c_abi::Code;
+
 use crate::abi::texture::Channels;
-use crate::code::Code;
 use crate::ffi::Result;
 
 /// `cudaChannelFormatKind`

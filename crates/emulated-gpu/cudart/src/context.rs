@@ -6,7 +6,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::code::Code;
+use c_abi::Code;
+
 use crate::driver;
 use crate::ffi::Result;
 use crate::registry;

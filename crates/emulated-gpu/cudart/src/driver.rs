@@ -23,8 +23,6 @@ c_abi::driver_functions! {
         cuStreamSynchronize(stream: usize);
         cuArrayDestroy(array: usize);
         cuMipmappedArrayDestroy(mipmap: usize);
-        cuTexObjectDestroy(texture: u64);
-        cuSurfObjectDestroy(surface: u64);
         cuLibraryUnload(library: usize);
         cuFuncGetAttribute(out: &mut i32, which: i32, kernel: usize);
         cuFuncSetAttribute(kernel: usize, which: i32, value: i32);

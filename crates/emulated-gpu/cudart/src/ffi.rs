@@ -2,59 +2,16 @@
 
 use std::cell::Cell;
 
-use c_abi::{DriverError, Fault};
-
-use crate::code::Code;
+use c_abi::Code;
 
 /// What C gets.
-pub(crate) use crate::code::Code as ReturnCode;
+pub(crate) use c_abi::Code as ReturnCode;
+/// Why a call fails.
+pub(crate) use c_abi::CudaError as Error;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
 
-/// Why a call fails.
-#[derive(Clone, Debug)]
-pub(crate) struct Error {
-    pub(crate) code: Code,
-    /// What a person is told, where the code alone says too little.
-    pub(crate) why: Option<String>,
-}
-
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
-
-impl From<Code> for Error {
-    fn from(code: Code) -> Self {
-        Self { code, why: None }
-    }
-}
-
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
-        let code = match fault {
-            Fault::Null(_) => Code::INVALID_VALUE,
-            Fault::Panic => Code::UNKNOWN,
-            Fault::NoDriver(_) | Fault::RealDriver => Code::INSUFFICIENT_DRIVER,
-            Fault::MissingFunction(_) => Code::NEWER_DRIVER,
-        };
-        code.because(fault.to_string())
-    }
-}
-
-impl From<DriverError> for Error {
-    fn from(error: DriverError) -> Self {
-        match error {
-            DriverError::NotCalled(fault) => fault.into(),
-            // The driver's codes are the runtime's too.
-            DriverError::Code(code) => Code(code.unsigned_abs()).into(),
-        }
-    }
-}
-
-impl Code {
-    /// This code, and why.
-    pub(crate) fn because(self, why: impl Into<String>) -> Error {
-        Error { code: self, why: Some(why.into()) }
-    }
-}
 
 thread_local! {
     static LAST: Cell<Code> = const { Cell::new(Code::SUCCESS) };
@@ -101,21 +58,27 @@ macro_rules! export_on_stream {
 }
 pub(crate) use export_on_stream;
 
-/// Declares exported functions that are the driver's, after what comes first: `context::bind` or
-/// `context::start`.
+/// Declares exported functions that are the driver's, after what comes first: `context::bind` or `context::start`. Those
+/// with the same arguments may share a row.
 macro_rules! forward {
-    ($first:path: $($name:ident = $driver:ident($($argument:ident: $type:ty),* $(,)?);)*) => {$(
+    (@one $first:path, $name:ident, $driver:ident, ($($argument:ident: $type:ty),* $(,)?)) => {
         #[doc = concat!("`", stringify!($driver), "`.")]
         ///
         /// # Safety
         /// As NVIDIA's documentation of the function has it.
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::code::Code {
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_abi::Code {
             $crate::ffi::guard(stringify!($name), || {
                 $first()?;
                 c_abi::driver_functions!(@body $crate::ffi::Error, $driver($($argument: $type),*))
             })
         }
-    )*};
+    };
+    (@rows $first:path, ($($name:ident = $driver:ident),+), $arguments:tt) => {
+        $($crate::ffi::forward! { @one $first, $name, $driver, $arguments })+
+    };
+    ($first:path: $($($name:ident = $driver:ident),+ ($($arguments:tt)*);)*) => {
+        $($crate::ffi::forward! { @rows $first, ($($name = $driver),+), ($($arguments)*) })*
+    };
 }
 pub(crate) use forward;

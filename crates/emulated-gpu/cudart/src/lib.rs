@@ -28,7 +28,6 @@
 mod abi;
 mod api;
 mod channels;
-mod code;
 mod context;
 mod driver;
 mod ffi;

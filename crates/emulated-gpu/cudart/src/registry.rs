@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::code::Code;
+use c_abi::Code;
+
 use crate::driver;
 use crate::ffi::Result;
 

@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+pub(crate) use c_abi::{Copy3d, Side3d};
+
 use crate::abi::{Handle, Pointer};
 
 /// What a `CUDA_MEMCPY2D` says of one end: its fields that begin with `src`, or with `dst`.
@@ -27,46 +29,17 @@ pub(crate) struct Copy2d {
     pub(crate) height: usize,
 }
 
-/// What a `CUDA_MEMCPY3D` says of one end. A `CUDA_MEMCPY3D_PEER` has a context where the other has a
-/// reserved word.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Side3d {
-    pub(crate) x: usize,
-    pub(crate) y: usize,
-    pub(crate) z: usize,
-    pub(crate) level: usize,
-    pub(crate) kind: c_int,
-    pub(crate) host: usize,
-    pub(crate) device: Pointer,
-    pub(crate) array: Handle,
-    pub(crate) context: Handle,
-    pub(crate) pitch: usize,
-    pub(crate) height: usize,
-}
-
-/// `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Copy3d {
-    pub(crate) from: Side3d,
-    pub(crate) to: Side3d,
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-    pub(crate) depth: usize,
-}
-
-impl From<Side2d> for Side3d {
-    fn from(side: Side2d) -> Self {
-        let Side2d { x, y, kind, host, device, array, pitch } = side;
-        Self { x, y, kind, host, device, array, pitch, ..Self::default() }
+impl Side2d {
+    fn in_space(self) -> Side3d {
+        let Self { x, y, kind, host, device, array, pitch } = self;
+        Side3d { x, y, kind, host, device, array, pitch, ..Side3d::default() }
     }
 }
 
-/// The same copy, of one slice.
-impl From<Copy2d> for Copy3d {
-    fn from(copy: Copy2d) -> Self {
-        let Copy2d { from, to, width, height } = copy;
-        Self { from: from.into(), to: to.into(), width, height, depth: 1 }
+impl Copy2d {
+    /// The same copy, of one slice.
+    pub(crate) fn in_space(self) -> Copy3d {
+        let Self { from, to, width, height } = self;
+        Copy3d { from: from.in_space(), to: to.in_space(), width, height, depth: 1 }
     }
 }

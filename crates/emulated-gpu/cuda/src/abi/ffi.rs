@@ -74,7 +74,7 @@ pub(crate) fn say(text: &str) {
 /// Writes a failed call into the log, if there is to be one.
 fn log(name: &str, error: &Error) {
     let Some(path) = process::log() else { return };
-    let text = error.code.texts();
+    let text = error.code.driver_texts();
     let (code, text) = text.map_or_else(Default::default, |(code, text)| {
         (code.to_string_lossy(), text.to_string_lossy())
     });
@@ -104,7 +104,8 @@ pub(crate) struct Entry {
 
 /// Declares exported functions, each behind the CUDA version that brought it in this form (12040 for 12.4; of
 /// `cudaTypedefs.h`), and lists them as `ENTRIES`. One that is `also` another is exported under that name too,
-/// with stream 0 meaning the calling thread's own; `early` ones need no `cuInit`.
+/// with stream 0 meaning the calling thread's own; `early` ones need no `cuInit`. A pointer `as required` may not be null,
+/// which is looked at first.
 macro_rules! export {
     (@call) => { $crate::abi::ffi::call };
     (@call early) => { $crate::abi::ffi::early };
@@ -121,14 +122,17 @@ macro_rules! export {
     };
     (@alias $name:ident $arguments:tt $(early)?) => {};
     ($(
-        $(#[$meta:meta])* $since:literal fn $name:ident($($argument:ident: $type:ty),* $(,)?)
+        $(#[$meta:meta])* $since:literal fn $name:ident($($argument:ident $(as $required:ident)?: $type:ty),* $(,)?)
         $($how:ident $($alias:ident)?)? $body:block
     )*) => {
         $(
             $(#[$meta])*
             #[unsafe(no_mangle)]
             pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> $crate::abi::error::Code {
-                unsafe fn body($($argument: $type),*) -> $crate::abi::error::Result $body
+                unsafe fn body($($argument: $type),*) -> $crate::abi::error::Result {
+                    $($($argument.$required()?;)?)*
+                    $body
+                }
                 // SAFETY: the caller vouches for the same here.
                 let body = || unsafe { body($($argument),*) };
                 $crate::abi::ffi::export!(@call $($how)?)(stringify!($name), body)

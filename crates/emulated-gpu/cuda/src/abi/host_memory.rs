@@ -5,7 +5,7 @@
 
 use ptx_emulator::room::filled;
 
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result, out_of_memory};
 
 /// Whether the first and the last byte of a range can be read, as far as the system tells.
 pub(crate) fn is_readable(address: usize, len: usize) -> bool {
@@ -39,7 +39,7 @@ fn wild(address: usize, len: usize) -> Error {
 pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
     let len = count.checked_mul(8).ok_or_else(|| wild(address, usize::MAX))?;
     check(address, len)?;
-    let mut bytes = filled(0, len)?;
+    let mut bytes = filled(0, len).map_err(out_of_memory)?;
     // SAFETY: the caller's promise.
     if count > 0 && !unsafe { gather(&[(address, len)], &mut bytes) } {
         return Err(wild(address, len));

@@ -22,7 +22,7 @@ use std::ffi::{c_int, c_void};
 
 use ptx_emulator::room::vector;
 
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result, out_of_memory};
 pub(crate) use virtual_memory::AllocationProperties;
 
 /// An opaque handle: never dereferenced, only looked up.
@@ -67,7 +67,7 @@ impl<T: Copy> List<T> for In<'_, T> {
         self.get()?;
         // A count that goes beyond the memory that there is is wrong.
         host_memory::check(self.address(), count.saturating_mul(size_of::<T>()))?;
-        let mut list = vector(count)?;
+        let mut list = vector(count).map_err(out_of_memory)?;
         // SAFETY: the caller's promise.
         list.extend(unsafe { self.elements(count)? });
         Ok(list)

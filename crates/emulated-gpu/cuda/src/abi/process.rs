@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result, fail_if};
 
 /// The process that has called `cuInit`, or 0.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
@@ -45,9 +45,7 @@ pub(crate) fn ready(log: Option<PathBuf>) {
 /// # Errors
 /// `NOT_INITIALIZED` before `cuInit`, and in a process that was forked off since.
 pub(crate) fn check() -> Result {
-    if LOG.get().is_none() {
-        return Err(Code::NOT_INITIALIZED.because("call cuInit first"));
-    }
+    fail_if!(LOG.get().is_none(), NOT_INITIALIZED, "call cuInit first");
     if PROCESS.load(Ordering::Relaxed) == std::process::id() { Ok(()) } else { Err(forked()) }
 }
 

@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_uint};
 
+pub(crate) use c_abi::TextureDescription;
+
 use crate::abi::{Handle, Pointer};
 
 /// `CUDA_ARRAY_DESCRIPTOR`
@@ -68,25 +70,6 @@ pub(crate) struct PitchedResource {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) pitch: usize,
-}
-
-/// `CUDA_TEXTURE_DESC`
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TextureDescription {
-    /// `CUaddress_mode`, of x, y and z.
-    pub(crate) address: [c_uint; 3],
-    /// `CUfilter_mode`
-    pub(crate) filter: c_uint,
-    /// `CU_TRSF_…`
-    pub(crate) flags: c_uint,
-    pub(crate) anisotropy: c_uint,
-    pub(crate) mipmap_filter: c_uint,
-    pub(crate) mipmap_bias: f32,
-    pub(crate) mipmap_least: f32,
-    pub(crate) mipmap_most: f32,
-    pub(crate) border: [f32; 4],
-    pub(crate) reserved: [c_int; 12],
 }
 
 /// `CUDA_RESOURCE_VIEW_DESC`

@@ -1,7 +1,7 @@
 //! Devices and their properties.
 
 use crate::abi::enumeration::enumeration;
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Device, Out, Text};
 use crate::api::driver::driver;
@@ -96,8 +96,7 @@ export! {
         number.set(count()? as i32)
     }
 
-    2000 fn cuDeviceGet(device: Out<Device>, ordinal: i32) {
-        device.required()?;
+    2000 fn cuDeviceGet(device as required: Out<Device>, ordinal: i32) {
         check(ordinal)?;
         device.set(ordinal)
     }
@@ -122,8 +121,7 @@ export! {
         bytes.set(driver()?.hardware.allocations.total() as usize)
     }
 
-    2000 fn cuDeviceGetAttribute(value: Out<i32>, which: i32, device: Device) {
-        value.required()?;
+    2000 fn cuDeviceGetAttribute(value as required: Out<i32>, which: i32, device: Device) {
         check(device)?;
         value.set(attribute(which, device)?)
     }
@@ -155,8 +153,7 @@ export! {
         write_text(&bus(device), text, len)
     }
 
-    4010 fn cuDeviceGetByPCIBusId(device: Out<Device>, text: Text) {
-        device.required()?;
+    4010 fn cuDeviceGetByPCIBusId(device as required: Out<Device>, text: Text) {
         let text = text.get()?;
         let place = place_of(text.trim());
         match (0..count()? as i32).find(|&device| place == Some(self::place(device))) {
@@ -178,13 +175,10 @@ export! {
         can.set(i32::from(device != peer))
     }
 
-    8000 fn cuDeviceGetP2PAttribute(value: Out<i32>, which: i32, from: Device, to: Device) {
-        value.required()?;
+    8000 fn cuDeviceGetP2PAttribute(value as required: Out<i32>, which: i32, from: Device, to: Device) {
         check(from)?;
         check(to)?;
-        if from == to {
-            return Err(Code::INVALID_DEVICE.because("a device is no peer of its own"));
-        }
+        fail_if!(from == to, INVALID_DEVICE, "a device is no peer of its own");
         value.set(match PeerAttribute::of(which.cast_unsigned())? {
             // The best there is.
             PeerAttribute::PerformanceRank => 0,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::registry::fresh;
 use crate::abi::{Handle, Out};
@@ -25,13 +25,9 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
         );
     }
     // CU_EVENT_RECORD_EXTERNAL: a node that records, in a capture.
-    if flags > 1 {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-    }
+    fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     let Some(capture) = stream.capture() else {
-        if flags == 1 {
-            return Err(Code::INVALID_VALUE.because("the stream is not being captured"));
-        }
+        fail_if!(flags == 1, INVALID_VALUE, "the stream is not being captured");
         let mark = event.mark();
         stream::enqueue(stream, Operation::Pass(Arc::clone(&mark)))?;
         event.record(Recorded::Stream(mark));
@@ -68,8 +64,7 @@ fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
 }
 
 export! {
-    2000 fn cuEventCreate(out: Out<Handle>, flags: u32) {
-        out.required()?;
+    2000 fn cuEventCreate(out as required: Out<Handle>, flags: u32) {
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
         }

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, HostFunction, In, LaunchConfig, List, Out, SharedBytesOf};
 use crate::api::calling_thread;
@@ -40,9 +40,7 @@ unsafe fn launch(
 
 /// A function that is asked for its name, for which null is no handle.
 fn named(function: Handle) -> Result<Arc<Function>> {
-    if function == 0 {
-        return Err(Code::INVALID_VALUE.because("the function is null"));
-    }
+    fail_if!(function == 0, INVALID_VALUE, "the function is null");
     driver()?.function(function)
 }
 
@@ -64,25 +62,20 @@ fn potential(
         None => shared as u64,
     };
     let (size, fit) = occupancy::best(&function, limit, shared);
-    if fit == 0 {
-        return Err(Code::INVALID_VALUE.because("no block of this kernel fits on a multiprocessor"));
-    }
+    fail_if!(fit == 0, INVALID_VALUE, "no block of this kernel fits on a multiprocessor");
     grid.set(fit * PROCESSORS)?;
     block.set(size)
 }
 
 fn fitting(count: Out<i32>, function: Handle, threads: i32, shared: usize, flags: u32) -> Result {
     count.required()?;
-    if threads <= 0 || flags > 1 {
-        return Err(Code::INVALID_VALUE.because(format!("{threads} threads, flags {flags:#x}")));
-    }
+    fail_if!(threads <= 0 || flags > 1, INVALID_VALUE, "{threads} threads, flags {flags:#x}");
     let function: Arc<Function> = driver()?.function(function)?;
     count.set(occupancy::blocks(&function, threads, shared as u64))
 }
 
 export! {
-    2020 fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: Handle) {
-        value.required()?;
+    2020 fn cuFuncGetAttribute(value as required: Out<i32>, attribute: u32, function: Handle) {
         value.set(driver()?.function(function)?.attribute(attribute)?)
     }
 
@@ -92,34 +85,27 @@ export! {
 
     3000 fn cuFuncSetCacheConfig(function: Handle, config: u32) {
         driver()?.function(function)?;
-        if config > 3 {
-            return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
-        }
+        fail_if!(config > 3, INVALID_VALUE, "there is no cache configuration {config}");
         Ok(())
     }
 
     4020 fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
         driver()?.function(function)?;
-        if config > 2 {
-            return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
-        }
+        fail_if!(config > 2, INVALID_VALUE, "there is no bank configuration {config}");
         Ok(())
     }
 
-    11000 fn cuFuncGetModule(out: Out<Handle>, function: Handle) {
-        out.required()?;
+    11000 fn cuFuncGetModule(out as required: Out<Handle>, function: Handle) {
         out.set(driver()?.function(function)?.module)
     }
 
-    12030 fn cuFuncGetName(name: Out<*const c_char>, function: Handle) {
-        name.required()?;
+    12030 fn cuFuncGetName(name as required: Out<*const c_char>, function: Handle) {
         name.set(named(function)?.name.as_ptr())
     }
 
     12040 fn cuFuncGetParamInfo(
-        function: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+        function: Handle, index: usize, offset as required: Out<usize>, size: Out<usize>,
     ) {
-        offset.required()?;
         let function = driver()?.function(function)?;
         let layout = function.kernel.parameters().get(index).ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{} has no parameter {index}", function.kernel.name()))
@@ -128,18 +114,15 @@ export! {
         offset.set(layout.offset as usize)
     }
 
-    13020 fn cuFuncGetParamCount(function: Handle, count: Out<usize>) {
-        count.required()?;
+    13020 fn cuFuncGetParamCount(function: Handle, count as required: Out<usize>) {
         count.set(driver()?.function(function)?.kernel.parameters().len())
     }
 
-    13020 fn cuKernelGetParamCount(kernel: Handle, count: Out<usize>) {
-        count.required()?;
+    13020 fn cuKernelGetParamCount(kernel: Handle, count as required: Out<usize>) {
         count.set(driver()?.function(kernel)?.kernel.parameters().len())
     }
 
-    12040 fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
-        state.required()?;
+    12040 fn cuFuncIsLoaded(state as required: Out<u32>, function: Handle) {
         driver()?.function(function)?;
         state.set(1)
     }
@@ -148,18 +131,15 @@ export! {
         driver()?.function(function).map(|_| ())
     }
 
-    12000 fn cuKernelGetFunction(out: Out<Handle>, kernel: Handle) {
-        out.required()?;
+    12000 fn cuKernelGetFunction(out as required: Out<Handle>, kernel: Handle) {
         out.set(driver()?.function(kernel)?.handle)
     }
 
-    12050 fn cuKernelGetLibrary(out: Out<Handle>, kernel: Handle) {
-        out.required()?;
+    12050 fn cuKernelGetLibrary(out as required: Out<Handle>, kernel: Handle) {
         out.set(driver()?.function(kernel)?.module)
     }
 
-    12000 fn cuKernelGetAttribute(value: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
-        value.required()?;
+    12000 fn cuKernelGetAttribute(value as required: Out<i32>, attribute: u32, kernel: Handle, device: i32) {
         crate::api::device::check(device)?;
         value.set(driver()?.function(kernel)?.attribute(attribute)?)
     }
@@ -174,15 +154,13 @@ export! {
         driver()?.function(kernel).map(|_| ())
     }
 
-    12030 fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) {
-        name.required()?;
+    12030 fn cuKernelGetName(name as required: Out<*const c_char>, kernel: Handle) {
         name.set(named(kernel)?.name.as_ptr())
     }
 
     12040 fn cuKernelGetParamInfo(
-        kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
+        kernel: Handle, index: usize, offset as required: Out<usize>, size: Out<usize>,
     ) {
-        offset.required()?;
         // A kernel of a library is loaded for the thread's context before it can be asked.
         calling_thread::context()?;
         let function = driver()?.function(kernel)?;
@@ -226,9 +204,7 @@ export! {
 
     10000 fn cuLaunchHostFunc(stream: Handle, function: HostFunction, data: Out<u8>)
     also cuLaunchHostFunc_ptsz {
-        if function.is_none() {
-            return Err(Code::INVALID_VALUE.because("the host function is null"));
-        }
+        fail_if!(function.is_none(), INVALID_VALUE, "the host function is null");
         let stream = calling_thread::stream(stream)?;
         stream::enqueue(&stream, Operation::Host { function, data: data.address() })
     }
@@ -256,16 +232,13 @@ export! {
         grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
         limit: i32, flags: u32,
     ) {
-        if flags > 1 {
-            return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-        }
+        fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
         potential(grid, block, function, of_size, shared, limit)
     }
 
     10020 fn cuOccupancyAvailableDynamicSMemPerBlock(
-        bytes: Out<usize>, function: Handle, blocks: i32, threads: i32,
+        bytes as required: Out<usize>, function: Handle, blocks: i32, threads: i32,
     ) {
-        bytes.required()?;
         let function = driver()?.function(function)?;
         if blocks <= 0 || threads <= 0 || occupancy::blocks(&function, threads, 0) < blocks {
             return Err(Code::INVALID_VALUE.because(format!(
@@ -276,18 +249,16 @@ export! {
     }
 
     11070 fn cuOccupancyMaxPotentialClusterSize(
-        size: Out<i32>, function: Handle, _config: In<LaunchConfig>,
+        size as required: Out<i32>, function: Handle, _config: In<LaunchConfig>,
     ) {
-        size.required()?;
         driver()?.function(function)?;
         // A cluster of one block.
         size.set(1)
     }
 
     11070 fn cuOccupancyMaxActiveClusters(
-        count: Out<i32>, function: Handle, config: In<LaunchConfig>,
+        count as required: Out<i32>, function: Handle, config: In<LaunchConfig>,
     ) {
-        count.required()?;
         calling_thread::context()?;
         let function = driver()?.function(function)?;
         let config = config.get()?;

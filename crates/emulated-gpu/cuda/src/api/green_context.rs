@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::green_context::{
     DeviceResource, GroupParameters, MULTIPROCESSORS, QUEUE, QUEUE_CONFIGURATION,
@@ -107,8 +107,7 @@ fn describe(resources: &[DeviceResource]) -> Result<Description> {
 }
 
 export! {
-    12040 fn cuDeviceGetDevResource(device: Device, resource: Out<DeviceResource>, kind: u32) {
-        resource.required()?;
+    12040 fn cuDeviceGetDevResource(device: Device, resource as required: Out<DeviceResource>, kind: u32) {
         let device = check(device)?;
         match kind {
             MULTIPROCESSORS | QUEUE_CONFIGURATION => resource.set(of_context(device, None, kind)?),
@@ -116,22 +115,19 @@ export! {
         }
     }
 
-    12040 fn cuCtxGetDevResource(handle: Handle, resource: Out<DeviceResource>, kind: u32) {
-        resource.required()?;
+    12040 fn cuCtxGetDevResource(handle: Handle, resource as required: Out<DeviceResource>, kind: u32) {
         let handle = if handle == 0 { calling_thread::handle() } else { handle };
         let device = crate::api::context::find(handle)?.device;
         resource.set(of_context(device, driver()?.green_of_context(handle).as_deref(), kind)?)
     }
 
-    12040 fn cuGreenCtxGetDevResource(green: Handle, resource: Out<DeviceResource>, kind: u32) {
-        resource.required()?;
+    12040 fn cuGreenCtxGetDevResource(green: Handle, resource as required: Out<DeviceResource>, kind: u32) {
         let green = driver()?.green(green)?;
         resource.set(of_context(green.description.device, Some(&green), kind)?)
     }
 
-    13010 fn cuStreamGetDevResource(stream: Handle, resource: Out<DeviceResource>, kind: u32)
+    13010 fn cuStreamGetDevResource(stream: Handle, resource as required: Out<DeviceResource>, kind: u32)
     also cuStreamGetDevResource_ptsz {
-        resource.required()?;
         if kind != MULTIPROCESSORS {
             return Err(unknown(kind));
         }
@@ -156,9 +152,7 @@ export! {
         rest: Out<DeviceResource>, flags: u32, parameters: Out<GroupParameters>,
     ) {
         let mut groups = parameters.read_only().list(count as usize)?;
-        if groups.is_empty() || flags != 0 {
-            return Err(Code::INVALID_VALUE.because("no group, or unknown flags"));
-        }
+        fail_if!(groups.is_empty() || flags != 0, INVALID_VALUE, "no group, or unknown flags");
         let split = multiprocessors::by_groups(
             &input.get()?, &mut groups, !result.is_null(), capability()?,
         )?;
@@ -168,17 +162,15 @@ export! {
     }
 
     12040 fn cuDevResourceGenerateDesc(
-        out: Out<Handle>, resources: In<DeviceResource>, count: u32,
+        out as required: Out<Handle>, resources: In<DeviceResource>, count: u32,
     ) {
-        out.required()?;
         let description = describe(&resources.list(count as usize)?)?;
         let handle = fresh();
         driver()?.descriptions.insert(handle, Arc::new(description));
         out.set(handle)
     }
 
-    12040 fn cuGreenCtxCreate(out: Out<Handle>, description: Handle, device: Device, flags: u32) {
-        out.required()?;
+    12040 fn cuGreenCtxCreate(out as required: Out<Handle>, description: Handle, device: Device, flags: u32) {
         let driver = driver()?;
         let on = check(device)?;
         let missing = || Code::INVALID_VALUE.because("there is no such description of resources");
@@ -209,13 +201,11 @@ export! {
         release(green.description.device as Device)
     }
 
-    12040 fn cuCtxFromGreenCtx(out: Out<Handle>, green: Handle) {
-        out.required()?;
+    12040 fn cuCtxFromGreenCtx(out as required: Out<Handle>, green: Handle) {
         out.set(driver()?.green(green)?.context)
     }
 
-    12090 fn cuGreenCtxGetId(handle: Handle, id: Out<u64>) {
-        id.required()?;
+    12090 fn cuGreenCtxGetId(handle: Handle, id as required: Out<u64>) {
         let missing = || Code::INVALID_CONTEXT.because("the current context is no green one");
         let green = match handle {
             0 => calling_thread::green()?.ok_or_else(missing)?,
@@ -225,9 +215,8 @@ export! {
     }
 
     12050 fn cuGreenCtxStreamCreate(
-        out: Out<Handle>, green: Handle, flags: u32, priority: i32,
+        out as required: Out<Handle>, green: Handle, flags: u32, priority: i32,
     ) {
-        out.required()?;
         if flags != NON_BLOCKING {
             return Err(Code::INVALID_VALUE.because("the stream has to be CU_STREAM_NON_BLOCKING"));
         }
@@ -241,8 +230,7 @@ export! {
         out.set(handle)
     }
 
-    12040 fn cuStreamGetGreenCtx(stream: Handle, out: Out<Handle>) also cuStreamGetGreenCtx_ptsz {
-        out.required()?;
+    12040 fn cuStreamGetGreenCtx(stream: Handle, out as required: Out<Handle>) also cuStreamGetGreenCtx_ptsz {
         out.set(of_stream(stream)?.1.map_or(0, |green| green.handle))
     }
 

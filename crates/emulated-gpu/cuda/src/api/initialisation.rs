@@ -3,16 +3,14 @@
 use std::ffi::c_char;
 
 use crate::abi::Out;
-use crate::abi::error::Code;
+use crate::abi::error::{Code, fail_if};
 use crate::abi::ffi::{export, say};
 use crate::api::driver::{VERSION, initialise};
 use crate::api::exit_report::at_exit;
 
 export! {
     2000 fn cuInit(flags: u32) early {
-        if flags != 0 {
-            return Err(Code::INVALID_VALUE.because("cuInit takes no flags"));
-        }
+        fail_if!(flags != 0, INVALID_VALUE, "cuInit takes no flags");
         let made = initialise().inspect(|driver| at_exit(driver));
         // Without this, whoever mistyped a variable would see a number and nothing else.
         if let Err(error) = &made
@@ -28,13 +26,13 @@ export! {
     }
 
     6000 fn cuGetErrorName(error: Code, text: Out<*const c_char>) early {
-        let texts = error.texts();
+        let texts = error.driver_texts();
         text.set(texts.map_or(std::ptr::null(), |(name, _)| name.as_ptr()))?;
         if texts.is_some() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
     }
 
     6000 fn cuGetErrorString(error: Code, text: Out<*const c_char>) early {
-        let texts = error.texts();
+        let texts = error.driver_texts();
         text.set(texts.map_or(std::ptr::null(), |(_, text)| text.as_ptr()))?;
         if texts.is_some() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
     }

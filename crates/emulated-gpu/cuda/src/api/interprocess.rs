@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_emulator::memory::{Devices, Home, OpenError, ShareError};
+use ptx_emulator::memory::{Devices, Home, ShareError};
 
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi::export;
@@ -19,20 +19,12 @@ use crate::stream::capture;
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
 const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
 
-impl From<ShareError> for Error {
-    fn from(error: ShareError) -> Self {
-        let code = match error {
-            ShareError::NotDevice => Code::INVALID_VALUE,
-            ShareError::Unavailable => Code::MAP_FAILED,
-        };
-        code.because(error.to_string())
-    }
-}
-
-impl From<OpenError> for Error {
-    fn from(error: OpenError) -> Self {
-        Code::MAP_FAILED.because(error.to_string())
-    }
+fn not_shared(error: ShareError) -> Error {
+    let code = match error {
+        ShareError::NotDevice => Code::INVALID_VALUE,
+        ShareError::Unavailable => Code::MAP_FAILED,
+    };
+    code.because(error.to_string())
 }
 
 /// A process has its own memory and events already.
@@ -45,8 +37,7 @@ fn of_another(process: u32) -> Result {
 }
 
 export! {
-    4010 fn cuIpcGetMemHandle(out: Out<InterprocessHandle>, address: Pointer) {
-        out.required()?;
+    4010 fn cuIpcGetMemHandle(out as required: Out<InterprocessHandle>, address: Pointer) {
         capture::forbid_unsafe_call(&driver()?.captures)?;
         calling_thread::context()?;
         let driver = driver()?;
@@ -56,12 +47,11 @@ export! {
         let device = found.flatten().ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{address:#x} is not inside memory of cuMemAlloc"))
         })?;
-        let place = driver.hardware.memory().share_with_processes(address)?;
+        let place = driver.hardware.memory().share_with_processes(address).map_err(not_shared)?;
         out.set(InterprocessHandle::new(HandleKind::Memory, place, device))
     }
 
-    4010 fn cuIpcOpenMemHandle_v2(out: Out<Pointer>, handle: InterprocessHandle, flags: u32) {
-        out.required()?;
+    4010 fn cuIpcOpenMemHandle_v2(out as required: Out<Pointer>, handle: InterprocessHandle, flags: u32) {
         if flags != LAZY_ENABLE_PEER_ACCESS {
             return Err(Code::INVALID_VALUE.because(format!(
                 "flags {flags:#x}: CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS (1) is asked for"
@@ -87,8 +77,7 @@ export! {
         crate::api::memory::close(address)
     }
 
-    4010 fn cuIpcGetEventHandle(out: Out<InterprocessHandle>, event: Handle) {
-        out.required()?;
+    4010 fn cuIpcGetEventHandle(out as required: Out<InterprocessHandle>, event: Handle) {
         let event = driver()?.event(event)?;
         event.context.check()?;
         let shared = event.shared.as_ref().ok_or_else(|| {
@@ -100,8 +89,7 @@ export! {
         out.set(InterprocessHandle::new(HandleKind::Event, shared.place()?, event.context.device))
     }
 
-    4010 fn cuIpcOpenEventHandle(out: Out<Handle>, handle: InterprocessHandle) {
-        out.required()?;
+    4010 fn cuIpcOpenEventHandle(out as required: Out<Handle>, handle: InterprocessHandle) {
         let context = calling_thread::context()?;
         let (place, _) = handle.read(HandleKind::Event)?;
         of_another(place.process)?;

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::{Entry, export};
 use crate::abi::{Out, Text};
 use crate::api::{self, graph};
@@ -94,9 +94,7 @@ fn look_up(name: &str, version: i32, flags: u64) -> Found {
 fn get(symbol: Text, out: Out<*const c_void>, version: i32, flags: u64) -> Result<Found> {
     out.required()?;
     let name = symbol.get()?;
-    if !matches!(flags, 0 | LEGACY | PER_THREAD) {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-    }
+    fail_if!(!matches!(flags, 0 | LEGACY | PER_THREAD), INVALID_VALUE, "unknown flags {flags:#x}");
     let found = look_up(&name, version, flags);
     out.set(if let Found::Function(function) = found { function } else { std::ptr::null() })?;
     Ok(found)

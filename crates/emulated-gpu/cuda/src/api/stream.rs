@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Device, Handle, In, List, Out, Pointer, StreamCallback};
 use crate::api::calling_thread;
@@ -17,9 +17,7 @@ use crate::stream::{self, NON_BLOCKING, Stream};
 
 fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
     out.required()?;
-    if flags & !NON_BLOCKING != 0 {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of a stream")));
-    }
+    fail_if!(flags & !NON_BLOCKING != 0, INVALID_VALUE, "unknown flags {flags:#x} of a stream");
     let context = calling_thread::context()?;
     // What is outside of the range counts as its nearest end.
     let stream = driver()?.streams_of(&context)?.create(flags, priority);
@@ -37,9 +35,7 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
 pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Result {
     let event = driver()?.event(event)?;
     // CU_EVENT_WAIT_EXTERNAL: a node that waits, in a capture.
-    if flags > 1 {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-    }
+    fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     if flags == 1 && stream.capture().is_some() {
         return stream::enqueue(stream, Operation::WaitForEvent(event));
     }
@@ -93,9 +89,7 @@ unsafe fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) ->
     let stream = calling_thread::stream(stream)?;
     let capture = stream.capture().ok_or(Code::ILLEGAL_STATE)?;
     let mut new = nodes.list(count)?;
-    if flags > 1 {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-    }
+    fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     if flags == 0 {
         new.extend(capture.nodes_of(&stream));
     }
@@ -116,10 +110,23 @@ fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -
     let stream = calling_thread::stream(stream)?;
     let when = When::of(flags)?;
     check_device(driver()?.hardware.memory(), address, size as u64)?;
-    if !address.is_multiple_of(size as u64) {
-        return Err(Code::INVALID_VALUE.because("the address is not aligned"));
-    }
+    fail_if!(!address.is_multiple_of(size as u64), INVALID_VALUE, "the address is not aligned");
     stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, when }))
+}
+
+/// The same, with the graph and the dependencies of what comes next.
+fn info_of_graph(
+    stream: Handle,
+    (out, id): (Out<u32>, Out<u64>),
+    graph: Out<Handle>,
+    (list, count): (Out<*const Handle>, Out<usize>),
+) -> Result {
+    if let Some((stream, capture)) = info(stream, out, id)? {
+        driver()?.graphs.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
+        graph.set_if_wanted(capture.graph.handle);
+        dependencies(&capture, &stream, list, count);
+    }
+    Ok(())
 }
 
 export! {
@@ -132,9 +139,7 @@ export! {
     }
 
     4000 fn cuStreamDestroy_v2(stream: Handle) {
-        if stream <= 2 {
-            return Err(Code::INVALID_HANDLE.because("a default stream can't be destroyed"));
-        }
+        fail_if!(stream <= 2, INVALID_HANDLE, "a default stream can't be destroyed");
         let driver = driver()?;
         let stream = driver.stream(stream)?;
         driver.streams.remove(stream.handle);
@@ -180,35 +185,29 @@ export! {
         stream::enqueue(&own, Operation::Callback { function, stream, data: data.address() })
     }
 
-    5050 fn cuStreamGetPriority(stream: Handle, priority: Out<i32>) also cuStreamGetPriority_ptsz {
-        priority.required()?;
+    5050 fn cuStreamGetPriority(stream: Handle, priority as required: Out<i32>) also cuStreamGetPriority_ptsz {
         priority.set(calling_thread::stream(stream)?.priority)
     }
 
-    5050 fn cuStreamGetFlags(stream: Handle, flags: Out<u32>) also cuStreamGetFlags_ptsz {
-        flags.required()?;
+    5050 fn cuStreamGetFlags(stream: Handle, flags as required: Out<u32>) also cuStreamGetFlags_ptsz {
         flags.set(calling_thread::stream(stream)?.flags)
     }
 
-    12000 fn cuStreamGetId(stream: Handle, id: Out<u64>) also cuStreamGetId_ptsz {
-        id.required()?;
+    12000 fn cuStreamGetId(stream: Handle, id as required: Out<u64>) also cuStreamGetId_ptsz {
         id.set(calling_thread::stream(stream)?.id)
     }
 
-    12080 fn cuStreamGetDevice(stream: Handle, device: Out<Device>) also cuStreamGetDevice_ptsz {
-        device.required()?;
+    12080 fn cuStreamGetDevice(stream: Handle, device as required: Out<Device>) also cuStreamGetDevice_ptsz {
         device.set(calling_thread::stream(stream)?.context.device as Device)
     }
 
-    9020 fn cuStreamGetCtx(stream: Handle, out: Out<Handle>) also cuStreamGetCtx_ptsz {
-        out.required()?;
+    9020 fn cuStreamGetCtx(stream: Handle, out as required: Out<Handle>) also cuStreamGetCtx_ptsz {
         let (stream, green) = crate::api::green_context::of_stream(stream)?;
         out.set(green.map_or(stream.context.handle, |green| green.context))
     }
 
-    12050 fn cuStreamGetCtx_v2(stream: Handle, out: Out<Handle>, green: Out<Handle>)
+    12050 fn cuStreamGetCtx_v2(stream: Handle, out as required: Out<Handle>, green: Out<Handle>)
     also cuStreamGetCtx_v2_ptsz {
-        out.required()?;
         let (stream, of) = crate::api::green_context::of_stream(stream)?;
         green.set_if_wanted(of.map_or(0, |green| green.handle));
         out.set(stream.context.handle)
@@ -270,12 +269,7 @@ export! {
         stream: Handle, out: Out<u32>, id: Out<u64>, graph: Out<Handle>, list: Out<*const Handle>,
         count: Out<usize>,
     ) also cuStreamGetCaptureInfo_v2_ptsz {
-        if let Some((stream, capture)) = info(stream, out, id)? {
-            driver()?.graphs.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
-            graph.set_if_wanted(capture.graph.handle);
-            dependencies(&capture, &stream, list, count);
-        }
-        Ok(())
+        info_of_graph(stream, (out, id), graph, (list, count))
     }
 
     12030 fn cuStreamGetCaptureInfo_v3(
@@ -283,12 +277,7 @@ export! {
         edges: Out<*const u64>, count: Out<usize>,
     ) also cuStreamGetCaptureInfo_v3_ptsz {
         edges.set_if_wanted(std::ptr::null());
-        if let Some((stream, capture)) = info(stream, out, id)? {
-            driver()?.graphs.graphs.insert(capture.graph.handle, Arc::clone(&capture.graph));
-            graph.set_if_wanted(capture.graph.handle);
-            dependencies(&capture, &stream, list, count);
-        }
-        Ok(())
+        info_of_graph(stream, (out, id), graph, (list, count))
     }
 
     11030 fn cuStreamUpdateCaptureDependencies(

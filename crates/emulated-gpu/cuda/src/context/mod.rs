@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptx_emulator::memory::{Devices, Home, Reach};
 
 use crate::abi::Handle;
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::registry::fresh;
 use crate::context::hardware::Hardware;
 use crate::context::library_storage::Storage;
@@ -241,9 +241,7 @@ impl Primary {
     /// # Errors
     /// `INVALID_CONTEXT` where it is not retained.
     pub(crate) fn release(&mut self) -> Result<Option<Arc<Context>>> {
-        if self.retained == 0 {
-            return Err(Code::INVALID_CONTEXT.because("the primary context is not retained"));
-        }
+        fail_if!(self.retained == 0, INVALID_CONTEXT, "the primary context is not retained");
         self.retained -= 1;
         Ok(if self.retained == 0 { self.context.take() } else { None })
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::abi::Handle;
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::registry::fresh;
 
 /// A node of a graph: `C` is what it does.
@@ -87,9 +87,7 @@ impl<C: Clone> Nodes<C> {
     /// # Errors
     /// `INVALID_VALUE` when one of those is not in this graph.
     pub(crate) fn add(&mut self, content: C, after: &[Handle]) -> Result<Handle> {
-        if !self.have(after) {
-            return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
-        }
+        fail_if!(!self.have(after), INVALID_VALUE, "a dependency is not a node of this graph");
         let handle = fresh();
         self.nodes.insert(handle, Node::new(handle, content));
         for before in after {
@@ -123,9 +121,7 @@ impl<C: Clone> Nodes<C> {
     /// one that would close a circle.
     pub(crate) fn connect(&mut self, before: Handle, behind: Handle) -> Result {
         let is_there = self.has_edge(before, behind)?;
-        if is_there {
-            return Err(Code::INVALID_VALUE.because("the edge is there already"));
-        }
+        fail_if!(is_there, INVALID_VALUE, "the edge is there already");
         let ascends = before < behind;
         if !(ascends && self.is_ascending) && self.leads(behind, before)? {
             return Err(Code::INVALID_VALUE.because("the edge would close a circle"));
@@ -150,9 +146,7 @@ impl<C: Clone> Nodes<C> {
     /// # Errors
     /// `INVALID_VALUE` when one of the two is not in this graph, or there is no such edge.
     pub(crate) fn disconnect(&mut self, before: Handle, behind: Handle) -> Result {
-        if !self.has_edge(before, behind)? {
-            return Err(Code::INVALID_VALUE.because("there is no such edge"));
-        }
+        fail_if!(!self.has_edge(before, behind)?, INVALID_VALUE, "there is no such edge");
         if let Some(edge) = self.get_mut(before)?.dependents.remove(&behind) {
             self.get_mut(behind)?.after.remove(&edge);
         }

@@ -9,7 +9,7 @@ use ptx_emulator::memory::AccessError;
 use ptx_emulator::room::vector;
 
 use crate::abi::copy::Copy3d;
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if, out_of_memory};
 use crate::abi::host_memory;
 use crate::abi::{Handle, Pointer};
 
@@ -147,7 +147,7 @@ impl Transfer {
         let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
             return Ok(());
         };
-        let mut bytes = vector(reach)?;
+        let mut bytes = vector(reach).map_err(out_of_memory)?;
         // SAFETY: the program vouches for the range during the call, and there is room for as many bytes, all
         // of which are written before they count.
         unsafe {
@@ -283,9 +283,7 @@ impl Fill {
         let row = self.width.checked_mul(self.size);
         let reach = row.and_then(|row| (self.height - 1).checked_mul(self.pitch)?.checked_add(row));
         let reach = reach.ok_or_else(|| Code::INVALID_VALUE.because("a fill is too large"))?;
-        if !matches!(self.size, 1 | 2 | 4) {
-            return Err(Code::INVALID_VALUE.because("an element has 1, 2 or 4 bytes"));
-        }
+        fail_if!(!matches!(self.size, 1 | 2 | 4), INVALID_VALUE, "an element has 1, 2 or 4 bytes");
         if !self.address.is_multiple_of(self.size)
             || self.height > 1 && !self.pitch.is_multiple_of(self.size)
         {

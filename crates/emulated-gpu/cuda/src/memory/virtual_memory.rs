@@ -122,14 +122,13 @@ fn missing(handle: Handle) -> Error {
     ))
 }
 
-impl From<MapError> for Error {
-    fn from(error: MapError) -> Self {
-        let code = match error {
-            MapError::OutOfMemory(_) => Code::OUT_OF_MEMORY,
-            _ => Code::INVALID_VALUE,
-        };
-        code.because(error.to_string())
-    }
+/// `OUT_OF_MEMORY`, or `INVALID_VALUE`.
+pub(crate) fn not_mapped(error: MapError) -> Error {
+    let code = match error {
+        MapError::OutOfMemory(_) => Code::OUT_OF_MEMORY,
+        _ => Code::INVALID_VALUE,
+    };
+    code.because(error.to_string())
 }
 
 /// Whether this machine has all this.

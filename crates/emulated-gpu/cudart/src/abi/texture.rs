@@ -1,5 +1,7 @@
 //! Structures of arrays, textures and surfaces: the runtime's, and the driver's that are made of them.
 
+pub(crate) use c_abi::TextureDescription as DriverTexture;
+
 use super::Extent;
 
 /// `cudaChannelFormatDesc`
@@ -108,20 +110,4 @@ pub(crate) struct DriverResource {
     /// An array; or an address, the format and the number of channels in one, and the sizes.
     pub(crate) of: [u64; 16],
     pub(crate) flags: u32,
-}
-
-/// `CUDA_TEXTURE_DESC`
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DriverTexture {
-    pub(crate) address: [u32; 3],
-    pub(crate) filter: u32,
-    pub(crate) flags: u32,
-    pub(crate) anisotropy: u32,
-    pub(crate) mipmap_filter: u32,
-    pub(crate) mipmap_bias: f32,
-    pub(crate) mipmap_least: f32,
-    pub(crate) mipmap_most: f32,
-    pub(crate) border: [f32; 4],
-    pub(crate) reserved: [i32; 12],
 }

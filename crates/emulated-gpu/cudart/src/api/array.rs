@@ -1,11 +1,10 @@
 //! Arrays, and copies of rectangles from and to them.
 
-use c_abi::export;
+use c_abi::{Code, export};
 
 use crate::abi::texture::{Channels, DriverArray};
 use crate::abi::{DriverCopy3D, DriverSide, Extent};
 use crate::channels;
-use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
 use crate::ffi::{In, Out, Result, export_on_stream};
@@ -13,7 +12,7 @@ use crate::ffi::{In, Out, Result, export_on_stream};
 use super::copy::{CopyKind, When, run};
 
 /// The driver's kind of memory that is an array.
-pub(super) const ARRAY: u32 = 3;
+pub(super) const ARRAY: i32 = 3;
 
 /// What the driver says of an array.
 pub(super) fn describe(array: usize) -> Result<DriverArray> {
@@ -63,8 +62,8 @@ fn in_array(array: usize, (x, y): (usize, usize)) -> DriverSide {
 }
 
 /// One that is memory of rows.
-fn in_memory(kind: u32, address: usize, pitch: usize) -> DriverSide {
-    DriverSide { kind, host: address, device: address, pitch, ..DriverSide::default() }
+fn in_memory(kind: i32, address: usize, pitch: usize) -> DriverSide {
+    DriverSide { kind, host: address, device: address as u64, pitch, ..DriverSide::default() }
 }
 
 /// A rectangle, in bytes and rows.
@@ -80,7 +79,7 @@ unsafe fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when
                 .because(format!("rows of {width} bytes are {} bytes apart", side.pitch)));
         }
     }
-    run(&DriverCopy3D { from, to, extent: Extent { width, height, depth: 1 } }, when)
+    run(&DriverCopy3D { from, to, width, height, depth: 1 }, when)
 }
 
 /// This many bytes from a byte of a row of an array on: of that row, or of whole rows.

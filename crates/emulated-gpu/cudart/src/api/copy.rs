@@ -1,9 +1,8 @@
 //! Copies and fills.
 
-use c_abi::export;
+use c_abi::{Code, export, fail_if};
 
 use crate::abi::{Copy3D, DriverCopy3D, DriverSide, Extent, Pitched, per_thread};
-use crate::code::Code;
 use crate::context::{bind, primary};
 use crate::driver;
 use crate::ffi::{In, Result, export_on_stream};
@@ -35,10 +34,10 @@ impl CopyKind {
     }
 
     /// The driver's kinds of memory on both sides.
-    pub(super) fn sides(self) -> (u32, u32) {
-        const HOST: u32 = 1;
-        const DEVICE: u32 = 2;
-        const EITHER: u32 = 4;
+    pub(super) fn sides(self) -> (i32, i32) {
+        const HOST: i32 = 1;
+        const DEVICE: i32 = 2;
+        const EITHER: i32 = 4;
         match self {
             Self::HostToHost => (HOST, HOST),
             Self::HostToDevice => (HOST, DEVICE),
@@ -99,23 +98,24 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
     };
     let too_large = || Code::INVALID_VALUE.because("the extent is too large");
     let width = copy.extent.width.checked_mul(texel).ok_or_else(too_large)?;
-    let extent = Extent { width, ..copy.extent };
-    let side = |kind: u32, part: Pitched, array: usize, at: Extent| {
+    let Extent { height, depth, .. } = copy.extent;
+    let side = |kind: i32, part: Pitched, array: usize, at: Extent| {
         let (y, z) = (at.height, at.depth);
         if array != 0 {
             let x = at.width.checked_mul(texel).ok_or_else(too_large)?;
             return Ok(DriverSide { x, y, z, kind: ARRAY, array, ..DriverSide::default() });
         }
-        if extent.height > 1 && part.pitch < width {
+        if height > 1 && part.pitch < width {
             return Err(Code::INVALID_PITCH
                 .because(format!("rows of {width} bytes are {} bytes apart", part.pitch)));
         }
-        let (host, device) = (part.address, part.address);
+        let (host, device) = (part.address, part.address as u64);
         let (x, pitch, height) = (at.width, part.pitch, part.height);
         Ok(DriverSide { x, y, z, kind, host, device, pitch, height, ..DriverSide::default() })
     };
     let from = side(from, copy.from, copy.from_array, copy.from_at)?;
-    Ok(DriverCopy3D { from, to: side(to, copy.to, copy.to_array, copy.to_at)?, extent })
+    let to = side(to, copy.to, copy.to_array, copy.to_at)?;
+    Ok(DriverCopy3D { from, to, width, height, depth })
 }
 
 /// # Safety
@@ -130,8 +130,7 @@ pub(super) unsafe fn copy_3d(copy: &Copy3D, when: When) -> Result {
 /// # Safety
 /// The addresses are the program's, as the driver's function wants them.
 pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
-    let Extent { width, height, depth } = copy.extent;
-    if width == 0 || height == 0 || depth == 0 {
+    if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
     }
     let at = std::ptr::from_ref(copy) as usize;
@@ -151,11 +150,7 @@ unsafe fn copy_2d(
     when: When,
 ) -> Result {
     let pitches = to_pitch.min(from_pitch);
-    if width > pitches {
-        return Err(
-            Code::INVALID_PITCH.because(format!("rows of {width} bytes are {pitches} bytes apart"))
-        );
-    }
+    fail_if!(width > pitches, INVALID_PITCH, "rows of {width} bytes are {pitches} bytes apart");
     let part = |address, pitch| Pitched { address, pitch, width, height };
     let (from, to) = (part(from, from_pitch), part(to, to_pitch));
     let extent = Extent { width, height, depth: 1 };

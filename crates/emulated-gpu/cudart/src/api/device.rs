@@ -1,8 +1,7 @@
 //! Devices.
 
-use c_abi::export;
+use c_abi::{Code, export};
 
-use crate::code::Code;
 use crate::context::{bind, count, device, primary, reset, set_device, start};
 use crate::driver;
 use crate::ffi::{In, Out};

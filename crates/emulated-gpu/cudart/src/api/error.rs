@@ -1,10 +1,9 @@
 //! Errors and versions.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 
-use c_abi::export;
+use c_abi::{Code, export};
 
-use crate::code::Code;
 use crate::driver;
 use crate::ffi::{self, Out};
 
@@ -20,16 +19,20 @@ pub(crate) extern "C" fn cudaPeekAtLastError() -> Code {
     ffi::last()
 }
 
+fn texts(code: Code) -> (&'static CStr, &'static CStr) {
+    code.runtime_texts().unwrap_or((c"unrecognized error code", c"unrecognized error code"))
+}
+
 /// What a code is called.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetErrorName(code: Code) -> *const c_char {
-    code.texts().0.as_ptr()
+    texts(code).0.as_ptr()
 }
 
 /// What a code means.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetErrorString(code: Code) -> *const c_char {
-    code.texts().1.as_ptr()
+    texts(code).1.as_ptr()
 }
 
 /// The newest version whose functions there are.

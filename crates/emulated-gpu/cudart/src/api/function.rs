@@ -1,10 +1,9 @@
 //! What is known of a kernel, and what may be asked of it.
 
-use c_abi::export;
+use c_abi::{Code, export, fail_if};
 
 use crate::abi::{FunctionAttributes, LaunchConfig};
 use crate::api::launch::driver_config;
-use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
 use crate::ffi::{In, Out, Result};
@@ -16,9 +15,7 @@ const NUMBERS: [i32; 13] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14];
 /// The driver's kernel.
 fn find(function: usize) -> Result<usize> {
     bind()?;
-    if function == 0 {
-        return Err(Code::INVALID_DEVICE_FUNCTION.because("func is null"));
-    }
+    fail_if!(function == 0, INVALID_DEVICE_FUNCTION, "func is null");
     kernel(function)
 }
 
@@ -104,9 +101,7 @@ export! {
     /// The driver's kernel.
     fn cudaGetKernel(out: Out<'_, usize>, function: usize) {
         bind()?;
-        if !is_kernel(function) {
-            return Err(Code::INVALID_DEVICE_FUNCTION.because("no kernel is registered there"));
-        }
+        fail_if!(!is_kernel(function), INVALID_DEVICE_FUNCTION, "no kernel is registered there");
         out.set_as(kernel(function)?, "kernel")
     }
 

@@ -1,9 +1,8 @@
 //! Launches.
 
-use c_abi::export;
+use c_abi::{Code, export};
 
 use crate::abi::{Dim3, DriverLaunchConfig, LaunchConfig, per_thread};
-use crate::code::Code;
 use crate::context::{bind, device};
 use crate::driver;
 use crate::ffi::{In, Result, export_on_stream};

@@ -1,9 +1,8 @@
 //! Memory: where the runtime is kinder than the driver to what is empty.
 
-use c_abi::export;
+use c_abi::{Code, export};
 
 use crate::abi::{Extent, Pitched, PointerAttributes};
-use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
 use crate::ffi::{Out, Result};

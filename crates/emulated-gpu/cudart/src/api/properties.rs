@@ -1,9 +1,8 @@
 //! `cudaDeviceProp`, in the two layouts that it has had: that of CUDA 12, of which programs ask
 //! `cudaGetDeviceProperties_v2`, and that of CUDA 13.
 
-use c_abi::export;
+use c_abi::{Code, export};
 
-use crate::code::Code;
 use crate::context::count;
 use crate::driver;
 use crate::ffi::{Out, Result};

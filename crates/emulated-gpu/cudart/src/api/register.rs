@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
 
-use c_abi::export;
+use c_abi::{Code, export};
 
 use crate::abi::Dim3;
-use crate::code::Code;
 use crate::context;
 use crate::ffi::{Out, guard};
 use crate::registry;

@@ -1,9 +1,8 @@
 //! Variables of a program's device code, by the host's variable that stands for each.
 
-use c_abi::export;
+use c_abi::{Code, export, fail_if};
 
 use crate::api::copy::{When, copy};
-use crate::code::Code;
 use crate::context::bind;
 use crate::ffi::{Out, Result, export_on_stream};
 use crate::registry::variable;
@@ -25,9 +24,7 @@ pub(super) fn part(symbol: usize, offset: usize, bytes: usize) -> Result<usize> 
 
 /// The direction has to be one that begins, or ends, at a variable.
 fn check(kind: i32, wrong: i32) -> Result {
-    if kind == 0 || kind == wrong {
-        return Err(Code::INVALID_DIRECTION.because(format!("kind is {kind}")));
-    }
+    fail_if!(kind == 0 || kind == wrong, INVALID_DIRECTION, "kind is {kind}");
     Ok(())
 }
 

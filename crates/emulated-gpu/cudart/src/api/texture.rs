@@ -2,14 +2,13 @@
 
 use std::ffi::c_int;
 
-use c_abi::export;
+use c_abi::{Code, export, fail_if};
 
 use crate::abi::texture::{
     Channels, DriverResource, DriverTexture, DriverView, Linear, PitchedMemory, Resource,
     ResourceUnion, Texture, View,
 };
 use crate::channels;
-use crate::code::Code;
 use crate::context::bind;
 use crate::driver;
 use crate::ffi::{In, Out, Result};
@@ -96,9 +95,7 @@ fn flags(given: &Texture) -> u32 {
 }
 
 fn texture(given: &Texture) -> Result<DriverTexture> {
-    if given.read > 1 {
-        return Err(Code::INVALID_VALUE.because(format!("there is no read mode {}", given.read)));
-    }
+    fail_if!(given.read > 1, INVALID_VALUE, "there is no read mode {}", given.read);
     Ok(DriverTexture {
         address: given.address,
         filter: given.filter,
@@ -156,12 +153,6 @@ export! {
         )
     }
 
-    /// It is not read any longer.
-    fn cudaDestroyTextureObject(texture: u64) {
-        bind()?;
-        driver::cuTexObjectDestroy(texture)
-    }
-
     /// What it was made of.
     fn cudaGetTextureObjectResourceDesc(out: Out<'_, Resource>, texture: u64) {
         bind()?;
@@ -195,12 +186,6 @@ export! {
         out.required_as("pSurfObject")?;
         let resource = resource(&given.get_as("pResDesc")?)?;
         driver::cuSurfObjectCreate(out.address(), &raw const resource as usize)
-    }
-
-    /// It is not used any longer.
-    fn cudaDestroySurfaceObject(surface: u64) {
-        bind()?;
-        driver::cuSurfObjectDestroy(surface)
     }
 
     /// What it was made of.

@@ -1,6 +1,7 @@
 //! What the runtime exports and isn't emulated. To ask for it is an error, and said.
 
-use crate::code::Code;
+use c_abi::Code;
+
 use crate::ffi::guard;
 
 /// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,

@@ -5,7 +5,7 @@ pub(crate) mod coredump;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::registry::fresh;
 use crate::abi::{Device, Handle, In, Out};
@@ -130,8 +130,7 @@ fn set_flags(device: Device, flags: u32) -> Result {
 }
 
 export! {
-    7000 fn cuDevicePrimaryCtxRetain(out: Out<Handle>, device: Device) {
-        out.required()?;
+    7000 fn cuDevicePrimaryCtxRetain(out as required: Out<Handle>, device: Device) {
         out.set(retain(device)?.handle)
     }
 
@@ -207,9 +206,7 @@ export! {
     }
 
     4000 fn cuCtxPushCurrent_v2(context: Handle) {
-        if context == 0 {
-            return Err(Code::INVALID_CONTEXT.because("the context is null"));
-        }
+        fail_if!(context == 0, INVALID_CONTEXT, "the context is null");
         // Of several handles of a context, green ones among them, the one that was pushed is current.
         find(context)?;
         calling_thread::push(context);
@@ -234,18 +231,15 @@ export! {
         out.set(calling_thread::handle())
     }
 
-    2000 fn cuCtxGetDevice(device: Out<Device>) {
-        device.required()?;
+    2000 fn cuCtxGetDevice(device as required: Out<Device>) {
         device.set(calling_thread::context_of_any_state()?.device as Device)
     }
 
-    13000 fn cuCtxGetDevice_v2(device: Out<Device>, context: Handle) {
-        device.required()?;
+    13000 fn cuCtxGetDevice_v2(device as required: Out<Device>, context: Handle) {
         device.set(find(context)?.device as Device)
     }
 
-    7000 fn cuCtxGetFlags(flags: Out<u32>) {
-        flags.required()?;
+    7000 fn cuCtxGetFlags(flags as required: Out<u32>) {
         flags.set(calling_thread::context()?.flags.load(Ordering::Relaxed))
     }
 
@@ -255,13 +249,11 @@ export! {
         Ok(())
     }
 
-    12000 fn cuCtxGetId(context: Handle, id: Out<u64>) {
-        id.required()?;
+    12000 fn cuCtxGetId(context: Handle, id as required: Out<u64>) {
         id.set(find(context)?.id)
     }
 
-    3020 fn cuCtxGetApiVersion(context: Handle, version: Out<u32>) {
-        version.required()?;
+    3020 fn cuCtxGetApiVersion(context: Handle, version as required: Out<u32>) {
         find(context)?;
         version.set(VERSION as u32)
     }
@@ -276,8 +268,7 @@ export! {
         synchronize(&context)
     }
 
-    3010 fn cuCtxGetLimit(value: Out<usize>, limit: u32) {
-        value.required()?;
+    3010 fn cuCtxGetLimit(value as required: Out<usize>, limit: u32) {
         value.set(calling_thread::context()?.limit(limit)? as usize)
     }
 
@@ -285,28 +276,22 @@ export! {
         calling_thread::context()?.set_limit(limit, value as u64)
     }
 
-    3020 fn cuCtxGetCacheConfig(config: Out<u32>) {
-        config.required()?;
+    3020 fn cuCtxGetCacheConfig(config as required: Out<u32>) {
         config.set(calling_thread::context()?.cache.load(Ordering::Relaxed))
     }
 
     3020 fn cuCtxSetCacheConfig(config: u32) {
-        if config > 3 {
-            return Err(Code::INVALID_VALUE.because(format!("there is no cache configuration {config}")));
-        }
+        fail_if!(config > 3, INVALID_VALUE, "there is no cache configuration {config}");
         calling_thread::context()?.cache.store(config, Ordering::Relaxed);
         Ok(())
     }
 
-    4020 fn cuCtxGetSharedMemConfig(config: Out<u32>) {
-        config.required()?;
+    4020 fn cuCtxGetSharedMemConfig(config as required: Out<u32>) {
         config.set(calling_thread::context()?.shared_banks.load(Ordering::Relaxed))
     }
 
     4020 fn cuCtxSetSharedMemConfig(config: u32) {
-        if config > 2 {
-            return Err(Code::INVALID_VALUE.because(format!("there is no bank configuration {config}")));
-        }
+        fail_if!(config > 2, INVALID_VALUE, "there is no bank configuration {config}");
         // Banks have 4 bytes on all cards since compute capability 5.0; the wish has no effect.
         calling_thread::context()?;
         Ok(())
@@ -340,8 +325,7 @@ export! {
         calling_thread::context()?.set_peer(find(peer)?.device, false)
     }
 
-    2000 fn cuCtxAttach(out: Out<Handle>, _flags: u32) {
-        out.required()?;
+    2000 fn cuCtxAttach(out as required: Out<Handle>, _flags: u32) {
         out.set(calling_thread::context()?.handle)
     }
 

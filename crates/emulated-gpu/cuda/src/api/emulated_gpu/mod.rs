@@ -5,7 +5,7 @@ pub(crate) mod card;
 
 use std::sync::Arc;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, List, Out, Text};
 use crate::api::calling_thread;
@@ -46,9 +46,7 @@ export! {
     0 fn emulatedGpuLaunchWork(
         stream: Handle, operation: Text, work: WorkFunction, data: Out<u8>, release: ReleaseFunction,
     ) also emulatedGpuLaunchWork_ptsz {
-        if work.is_none() {
-            return Err(Code::INVALID_VALUE.because("the function that does the work is null"));
-        }
+        fail_if!(work.is_none(), INVALID_VALUE, "the function that does the work is null");
         let (stream, operation) = (calling_thread::stream(stream)?, operation.get()?);
         let work = Arc::new(Work::new(operation, work, data.address(), release));
         stream::enqueue(&stream, Operation::Library(Arc::clone(&work))).inspect_err(|_| {
@@ -60,9 +58,7 @@ export! {
     /// `CUresult emulatedGpuAccess(const EmulatedGpuDoor *door, const EmulatedGpuRange *ranges,
     /// size_t count)`: work that runs asks for device memory.
     0 fn emulatedGpuAccess(door: In<u8>, ranges: In<Range>, count: usize) early {
-        if door.is_null() {
-            return Err(Code::INVALID_VALUE.because("the door is null"));
-        }
+        fail_if!(door.is_null(), INVALID_VALUE, "the door is null");
         let ranges = self::ranges(ranges, count)?;
         // SAFETY: the library passes what its function was called with, before that returns.
         let door = unsafe { &*(door.address() as *const Door<'_>) };

@@ -4,18 +4,16 @@
 use std::sync::Arc;
 
 use crate::abi::copy::Copy3d;
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result, fail_if};
 use crate::abi::ffi::export;
-use crate::abi::{
-    AllocationNode, Handle, HostNode, In, KernelNode, KernelNodeV1, List, Out, Pointer, SetNode,
-};
+use crate::abi::{AllocationNode, Handle, HostNode, In, KernelNode, List, Out, Pointer, SetNode};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::api::graph::child::{set_child, set_child_in};
 use crate::api::graph::memory::{add_allocation, add_free};
 use crate::api::graph::nodes::{
-    add, add_child, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
-    parameters_of, set, set_in,
+    Place, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
+    parameters_of_v2, record, set, set_in, wait,
 };
 use crate::graph::operation::decision::Kind;
 use crate::graph::operation::{GraphMemory, NodeType, Operation};
@@ -105,43 +103,33 @@ unsafe fn child(node: Out<AnyNode>) -> Result<Option<Handle>> {
 
 /// The work of a node whose parameters may change.
 unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
-    let event = || driver()?.event(member::<Handle>(node).get()?);
+    let event = || member::<Handle>(node).get();
     Ok(match node_type(node)? {
-        NodeType::Kernel => kernel_v2(&member::<KernelNode>(node).get()?)?,
+        NodeType::Kernel => kernel_v2(member::<KernelNode>(node).read_only())?,
         NodeType::Copy => {
             let CopyNode { flags, reserved, .. } = member::<CopyNode>(node).get()?;
-            if (flags, reserved) != (0, 0) {
-                return Err(Code::INVALID_VALUE.because("a copy in a graph has no flags"));
-            }
+            fail_if!((flags, reserved) != (0, 0), INVALID_VALUE, "a copy in a graph has no flags");
             let inside = std::mem::offset_of!(CopyNode, copy);
             copy(member::<u8>(node).offset(inside).cast::<Copy3d>().read_only())?
         }
         NodeType::Fill => fill(member::<SetNode>(node).read_only())?,
         NodeType::Host => host(member::<HostNode>(node).read_only())?,
-        NodeType::WaitEvent => Operation::WaitForEvent(event()?),
-        NodeType::RecordEvent => Operation::Record(event()?),
+        NodeType::WaitEvent => wait(event()?)?,
+        NodeType::RecordEvent => record(event()?)?,
         other => return Err(refuse(other)),
     })
 }
 
-unsafe fn add_any(
-    out: Out<Handle>,
-    graph: Handle,
-    after: In<Handle>,
-    count: usize,
-    node: Out<AnyNode>,
-) -> Result {
+unsafe fn add_any(place: Place, node: Out<AnyNode>) -> Result {
     if let Some(child) = child(node)? {
-        return add_child(out, graph, after, count, child);
+        return place.add_child(child);
     }
     match node_type(node)? {
-        NodeType::Empty => add(out, graph, after, count, Operation::Nothing),
-        NodeType::Allocate => {
-            add_allocation(out, graph, after, count, member::<AllocationNode>(node))
-        }
-        NodeType::Free => add_free(out, graph, after, count, member::<Pointer>(node).get()?),
-        NodeType::Conditional => add_conditional(out, graph, after, count, member(node)),
-        _ => add(out, graph, after, count, operation(node)?),
+        NodeType::Empty => place.add(Operation::Nothing),
+        NodeType::Allocate => add_allocation(place, member::<AllocationNode>(node)),
+        NodeType::Free => add_free(place, member::<Pointer>(node).get()?),
+        NodeType::Conditional => add_conditional(place, member(node)),
+        _ => place.add(operation(node)?),
     }
 }
 
@@ -154,16 +142,10 @@ fn context_of(handle: Handle) -> Result<Handle> {
     driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
 }
 
-unsafe fn add_conditional(
-    out: Out<Handle>,
-    graph: Handle,
-    after: In<Handle>,
-    count: usize,
-    parameters: Out<ConditionalNode>,
-) -> Result {
-    out.required()?;
+unsafe fn add_conditional(place: Place, parameters: Out<ConditionalNode>) -> Result {
+    place.out.required()?;
     let given = parameters.get()?;
-    let (graph, after) = (driver()?.graph(graph)?, after.list(count)?);
+    let (graph, after) = (driver()?.graph(place.graph)?, place.after.list(place.count)?);
     let missing = || {
         let handle = given.condition;
         Code::INVALID_VALUE.because(format!("{handle:#x} is no condition, or its graph is gone"))
@@ -184,7 +166,7 @@ unsafe fn add_conditional(
         node.forget();
     })?;
     parameters.set(ConditionalNode { graphs: In::new(node.handles().as_ptr()), ..given })?;
-    out.set(added)
+    place.out.set(added)
 }
 
 /// Says what a node is, and its parameters, by pointers that are good as long as the node is.
@@ -214,22 +196,7 @@ unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
         }
     };
     match operation {
-        Operation::Launch { .. } => {
-            let KernelNodeV1 { function, grid, block, shared, parameters, extra } =
-                parameters_of(handle)?;
-            let context = driver()?.function(function).map_or(0, |function| function.context);
-            let kernel = 0;
-            member(out).set(KernelNode {
-                function,
-                grid,
-                block,
-                shared,
-                parameters,
-                extra,
-                kernel,
-                context,
-            })
-        }
+        Operation::Launch { .. } => member(out).set(parameters_of_v2(handle)?),
         Operation::Copy(transfer) => {
             let copy = description_of(&transfer);
             member(out).set(CopyNode { flags: 0, reserved: 0, context: 0, copy })
@@ -253,14 +220,14 @@ export! {
     12020 fn cuGraphAddNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, node: Out<AnyNode>,
     ) {
-        add_any(out, graph, after, count, node)
+        add_any(Place { out, graph, after, count }, node)
     }
 
     12030 fn cuGraphAddNode_v2(
         out: Out<Handle>, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize,
         node: Out<AnyNode>,
     ) {
-        add_any(out, graph, after, count, node)
+        add_any(Place { out, graph, after, count }, node)
     }
 
     12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
@@ -270,8 +237,7 @@ export! {
         }
     }
 
-    13020 fn cuGraphNodeGetParams(node: Handle, parameters: Out<AnyNode>) {
-        parameters.required()?;
+    13020 fn cuGraphNodeGetParams(node: Handle, parameters as required: Out<AnyNode>) {
         describe(node, parameters)
     }
 
@@ -283,12 +249,9 @@ export! {
     }
 
     12030 fn cuGraphConditionalHandleCreate(
-        out: Out<u64>, graph: Handle, context: Handle, default: u32, flags: u32,
+        out as required: Out<u64>, graph: Handle, context: Handle, default: u32, flags: u32,
     ) {
-        out.required()?;
-        if flags & !ASSIGN_DEFAULT != 0 {
-            return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of a condition")));
-        }
+        fail_if!(flags & !ASSIGN_DEFAULT != 0, INVALID_VALUE, "flags {flags:#x} of a condition");
         let graph = driver()?.graph(graph)?;
         let default = (flags & ASSIGN_DEFAULT != 0).then_some(default);
         out.set(graph.condition(context_of(context)?, default))

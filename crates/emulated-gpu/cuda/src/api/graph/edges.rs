@@ -1,6 +1,6 @@
 //! The shape of graphs: which nodes there are, and which come before which.
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, List, Out};
 use crate::api::driver::driver;
@@ -23,9 +23,7 @@ unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<us
     let all = nodes.iter().flat_map(|node| node.after().map(|before| (before, node.handle)));
     let (before, behind): (Vec<Handle>, Vec<Handle>) = all.unzip();
     drop(nodes);
-    if from.is_null() != to.is_null() {
-        return Err(Code::INVALID_VALUE.because("one of the two lists is null"));
-    }
+    fail_if!(from.is_null() != to.is_null(), INVALID_VALUE, "one of the two lists is null");
     if from.is_null() {
         return count.set(before.len());
     }

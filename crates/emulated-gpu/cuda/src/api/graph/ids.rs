@@ -16,29 +16,24 @@ fn node(node: Handle) -> Result<u32> {
 }
 
 export! {
-    13010 fn cuGraphGetId(graph: Handle, id: Out<u32>) {
-        id.required()?;
+    13010 fn cuGraphGetId(graph: Handle, id as required: Out<u32>) {
         id.set(number(driver()?.graph(graph)?.handle))
     }
 
-    13010 fn cuGraphExecGetId(graph: Handle, id: Out<u32>) {
-        id.required()?;
+    13010 fn cuGraphExecGetId(graph: Handle, id as required: Out<u32>) {
         executable(graph)?;
         id.set(number(graph))
     }
 
-    13010 fn cuGraphNodeGetLocalId(handle: Handle, id: Out<u32>) {
-        id.required()?;
+    13010 fn cuGraphNodeGetLocalId(handle: Handle, id as required: Out<u32>) {
         id.set(node(handle)?)
     }
 
-    13010 fn cuGraphNodeGetToolsId(handle: Handle, id: Out<u64>) {
-        id.required()?;
+    13010 fn cuGraphNodeGetToolsId(handle: Handle, id as required: Out<u64>) {
         id.set(node(handle)?.into())
     }
 
-    13010 fn cuGraphNodeGetContainingGraph(handle: Handle, graph: Out<Handle>) {
-        graph.required()?;
+    13010 fn cuGraphNodeGetContainingGraph(handle: Handle, graph as required: Out<Handle>) {
         graph.set(graph_of(handle)?.handle)
     }
 }

@@ -63,8 +63,7 @@ fn set(node: &mut Node, attribute: Attribute, value: Value) -> Result {
 }
 
 export! {
-    11000 fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, value: Out<Value>) {
-        value.required()?;
+    11000 fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, value as required: Out<Value>) {
         value.set(with(node, |node| Ok(attribute(node, Attribute::of(id)?)))?)
     }
 

@@ -1,13 +1,13 @@
 //! The nodes of graphs that allocate memory and free it. It is there as long as the graph is, and its
 //! address is known when the node is made.
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{AllocationNode, Device, Handle, In, Out, Pointer};
 use crate::api::calling_thread;
 use crate::api::device::check;
 use crate::api::driver::driver;
-use crate::api::graph::nodes::{add, graph_of};
+use crate::api::graph::nodes::{Place, graph_of};
 use crate::api::memory::pool::reserve;
 use crate::graph::operation::{GraphMemory, Operation};
 
@@ -23,14 +23,8 @@ fn of(node: Handle) -> Result<GraphMemory> {
 ///
 /// # Errors
 /// `INVALID_VALUE`, `OUT_OF_MEMORY`, `NOT_SUPPORTED` of memory for other processes.
-pub(crate) unsafe fn add_allocation(
-    out: Out<Handle>,
-    graph: Handle,
-    after: In<Handle>,
-    count: usize,
-    parameters: Out<AllocationNode>,
-) -> Result {
-    out.required()?;
+pub(crate) unsafe fn add_allocation(place: Place, parameters: Out<AllocationNode>) -> Result {
+    place.out.required()?;
     let mut wanted = parameters.get()?;
     if wanted.pool.location.kind != 1 || wanted.pool.handle_types != 0 {
         return Err(Code::NOT_SUPPORTED
@@ -38,10 +32,10 @@ pub(crate) unsafe fn add_allocation(
     }
     let context = calling_thread::context()?.handle;
     let driver = driver()?;
-    let owner = driver.graph(graph)?;
+    let owner = driver.graph(place.graph)?;
     let pool = driver.pool(driver.pools.current(check(wanted.pool.location.id)?)?)?;
     let memory = reserve(&owner, wanted.size, &pool, context)?;
-    add(out, graph, after, count, Operation::Memory(memory))?;
+    place.add(Operation::Memory(memory))?;
     wanted.address = memory.address();
     parameters.set(wanted)
 }
@@ -50,32 +44,23 @@ pub(crate) unsafe fn add_allocation(
 ///
 /// # Errors
 /// `INVALID_VALUE`
-pub(crate) unsafe fn add_free(
-    out: Out<Handle>,
-    graph: Handle,
-    after: In<Handle>,
-    count: usize,
-    address: Pointer,
-) -> Result {
+pub(crate) unsafe fn add_free(place: Place, address: Pointer) -> Result {
     let is_reserved =
         driver()?.hardware.allocations.with(address, |one| one.address == address && one.reserved);
     if is_reserved != Some(true) {
         return Err(Code::INVALID_VALUE
             .because(format!("a graph frees what a graph allocated, and {address:#x} isn't")));
     }
-    add(out, graph, after, count, Operation::Memory(GraphMemory::Free(address)))
+    place.add(Operation::Memory(GraphMemory::Free(address)))
 }
 
 export! {
-    11040 fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
-        value.required()?;
+    11040 fn cuDeviceGetGraphMemAttribute(device: Device, attribute: u32, value as required: Out<u64>) {
         value.set(driver()?.hardware.graph_memory.attribute(check(device)?, attribute)?)
     }
 
     11040 fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
-        if value.get()? != 0 {
-            return Err(Code::INVALID_VALUE.because("the most that there was can be set to 0 alone"));
-        }
+        fail_if!(value.get()? != 0, INVALID_VALUE, "the most that there was can be set to 0 alone");
         driver()?.hardware.graph_memory.reset(check(device)?, attribute)
     }
 
@@ -83,11 +68,10 @@ export! {
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
         parameters: Out<AllocationNode>,
     ) {
-        add_allocation(out, graph, after, count, parameters)
+        add_allocation(Place { out, graph, after, count }, parameters)
     }
 
-    11040 fn cuGraphMemAllocNodeGetParams(node: Handle, parameters: Out<AllocationNode>) {
-        parameters.required()?;
+    11040 fn cuGraphMemAllocNodeGetParams(node: Handle, parameters as required: Out<AllocationNode>) {
         let GraphMemory::Allocate { address, size, device } = of(node)? else {
             return Err(Code::INVALID_VALUE.because("the node frees memory"));
         };
@@ -97,11 +81,10 @@ export! {
     11040 fn cuGraphAddMemFreeNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: Pointer,
     ) {
-        add_free(out, graph, after, count, address)
+        add_free(Place { out, graph, after, count }, address)
     }
 
-    11040 fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<Pointer>) {
-        address.required()?;
+    11040 fn cuGraphMemFreeNodeGetParams(node: Handle, address as required: Out<Pointer>) {
         let GraphMemory::Free(freed) = of(node)? else {
             return Err(Code::INVALID_VALUE.because("the node allocates memory"));
         };

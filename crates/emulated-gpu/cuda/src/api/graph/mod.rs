@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use host::file::write_atomically;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::registry::fresh;
 use crate::abi::{Handle, Out, Text};
@@ -142,18 +142,14 @@ fn write_nodes(graph: &Graph, text: &mut String) {
 }
 
 export! {
-    10000 fn cuGraphCreate(out: Out<Handle>, flags: u32) {
-        out.required()?;
-        if flags != 0 {
-            return Err(Code::INVALID_VALUE.because("graphs have no flags"));
-        }
+    10000 fn cuGraphCreate(out as required: Out<Handle>, flags: u32) {
+        fail_if!(flags != 0, INVALID_VALUE, "graphs have no flags");
         let graph = Arc::new(Graph::new(Arc::clone(&driver()?.graphs)));
         graph.register();
         out.set(graph.handle)
     }
 
-    10000 fn cuGraphClone(out: Out<Handle>, graph: Handle) {
-        out.required()?;
+    10000 fn cuGraphClone(out as required: Out<Handle>, graph: Handle) {
         out.set(driver()?.graph(graph)?.duplicate()?.handle)
     }
 
@@ -194,8 +190,7 @@ export! {
         made.map_err(|refusal| refusal.error)
     }
 
-    12000 fn cuGraphExecGetFlags(graph: Handle, flags: Out<u64>) {
-        flags.required()?;
+    12000 fn cuGraphExecGetFlags(graph: Handle, flags as required: Out<u64>) {
         flags.set(executable(graph)?.flags)
     }
 

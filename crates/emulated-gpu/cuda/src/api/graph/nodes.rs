@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::abi::copy::{Copy3d, Side3d};
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, HostNode, In, KernelNode, KernelNodeV1, List, Out, SetNode};
 use crate::api::calling_thread;
@@ -15,20 +15,34 @@ use crate::graph::operation::Operation;
 use crate::graph::{Child, Content, Graph, Node};
 use crate::memory::copy::{CopyMemory, End, Fill, Transfer};
 
-/// Adds a node behind others of a graph.
-///
-/// # Errors
-/// `INVALID_VALUE`
-pub(crate) unsafe fn add(
-    out: Out<Handle>,
-    graph: Handle,
-    after: In<Handle>,
-    count: usize,
-    content: impl Into<Content>,
-) -> Result {
-    out.required()?;
-    let after = after.list(count)?;
-    out.set(driver()?.graph(graph)?.add(content, &after)?)
+/// Where a node is added: behind these of a graph; and where its handle goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) out: Out<'a, Handle>,
+    pub(crate) graph: Handle,
+    pub(crate) after: In<'a, Handle>,
+    pub(crate) count: usize,
+}
+
+impl Place<'_> {
+    /// Adds a node.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`
+    pub(crate) unsafe fn add(self, content: impl Into<Content>) -> Result {
+        self.out.required()?;
+        let after = self.after.list(self.count)?;
+        self.out.set(driver()?.graph(self.graph)?.add(content, &after)?)
+    }
+
+    /// Adds a node with a copy of a graph.
+    ///
+    /// # Errors
+    /// `INVALID_VALUE`, `OUT_OF_MEMORY`.
+    pub(crate) unsafe fn add_child(self, child: Handle) -> Result {
+        let (outer, child) = (driver()?.graph(self.graph)?, driver()?.graph(child)?);
+        self.add(Content::Child(Child::copy_of(&child, &outer)?))
+    }
 }
 
 /// The graph that a node is in.
@@ -78,8 +92,9 @@ unsafe fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
 }
 
 /// The second form names a function, or a kernel of a library.
-pub(crate) unsafe fn kernel_v2(given: &KernelNode) -> Result<Operation> {
-    let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } = *given;
+pub(crate) unsafe fn kernel_v2(given: In<KernelNode>) -> Result<Operation> {
+    let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } =
+        given.get()?;
     let function = if function == 0 { other } else { function };
     kernel(&KernelNodeV1 { function, grid, block, shared, parameters, extra })
 }
@@ -102,6 +117,13 @@ pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
             extra: In::null(),
         })
     })
+}
+
+/// The same in the second form.
+pub(crate) fn parameters_of_v2(node: Handle) -> Result<KernelNode<'static>> {
+    let KernelNodeV1 { function, grid, block, shared, parameters, extra } = parameters_of(node)?;
+    let context = driver()?.function(function).map_or(0, |function| function.context);
+    Ok(KernelNode { function, grid, block, shared, parameters, extra, kernel: 0, context })
 }
 
 pub(crate) unsafe fn copy(parameters: In<Copy3d>) -> Result<Operation> {
@@ -155,143 +177,107 @@ pub(crate) fn description_of_fill(fill: &Fill) -> SetNode {
 
 pub(crate) fn host(parameters: In<HostNode>) -> Result<Operation> {
     let HostNode { function, data } = parameters.get()?;
-    if function.is_none() {
-        return Err(Code::INVALID_VALUE.because("the host function is null"));
-    }
+    fail_if!(function.is_none(), INVALID_VALUE, "the host function is null");
     Ok(Operation::Host { function, data })
 }
 
-/// Adds a node with a copy of a graph.
-///
-/// # Errors
-/// `INVALID_VALUE`, `OUT_OF_MEMORY`.
-pub(crate) unsafe fn add_child(
-    out: Out<Handle>,
-    graph: Handle,
-    after: In<Handle>,
-    count: usize,
-    child: Handle,
-) -> Result {
-    let (outer, child) = (driver()?.graph(graph)?, driver()?.graph(child)?);
-    add(out, graph, after, count, Content::Child(Child::copy_of(&child, &outer)?))
+pub(crate) fn record(event: Handle) -> Result<Operation> {
+    Ok(Operation::Record(driver()?.event(event)?))
 }
 
-export! {
-    10000 fn cuGraphAddKernelNode(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<KernelNodeV1>,
-    ) {
-        add(out, graph, after, count, kernel(&parameters.get()?)?)
-    }
+pub(crate) fn wait(event: Handle) -> Result<Operation> {
+    Ok(Operation::WaitForEvent(driver()?.event(event)?))
+}
 
-    12000 fn cuGraphAddKernelNode_v2(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<KernelNode>,
-    ) {
-        add(out, graph, after, count, kernel_v2(&parameters.get()?)?)
-    }
+unsafe fn kernel_v1(parameters: In<KernelNodeV1>) -> Result<Operation> {
+    kernel(&parameters.get()?)
+}
 
-    10000 fn cuGraphKernelNodeGetParams(node: Handle, parameters: Out<KernelNodeV1>) {
-        parameters.set(parameters_of(node)?)
-    }
+/// What the work of a node is described by, if it is of that type.
+fn described<T>(node: Handle, describe: impl FnOnce(&Operation) -> Option<T>) -> Result<T> {
+    with(node, |node| node.operation().and_then(describe).ok_or_else(wrong_type))
+}
 
-    12000 fn cuGraphKernelNodeGetParams_v2(node: Handle, out: Out<KernelNode>) {
-        let KernelNodeV1 { function, grid, block, shared, parameters, extra } = parameters_of(node)?;
-        let context = driver()?.function(function).map_or(0, |function| function.context);
-        out.set(KernelNode { function, grid, block, shared, parameters, extra, kernel: 0, context })
-    }
+/// Declares, for each type of node, the functions that add one, tell its parameters, and change them in a graph and in
+/// an executable one; the function that makes work of parameters; and one that makes parameters of a node. Others
+/// follow as [`export!`] takes them.
+macro_rules! nodes {
+    (
+        $(
+            $since:literal $add:ident, $get:ident, $set:ident; $set_in_since:literal $set_in:ident:
+            $given:ty, $told:ty $(, $context:ident)?; $make:ident; |$node:ident| $tell:expr;
+        )*
+        others: $($others:tt)*
+    ) => {
+        export! {
+            $(
+                $since fn $add(
+                    out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: $given
+                    $(, $context: Handle)?
+                ) {
+                    Place { out, graph, after, count }.add($make(parameters)?)
+                }
 
-    10000 fn cuGraphKernelNodeSetParams(node: Handle, parameters: In<KernelNodeV1>) {
-        set(node, kernel(&parameters.get()?)?)
-    }
+                $since fn $get($node: Handle, parameters: Out<$told>) {
+                    parameters.set($tell?)
+                }
 
-    12000 fn cuGraphKernelNodeSetParams_v2(node: Handle, parameters: In<KernelNode>) {
-        set(node, kernel_v2(&parameters.get()?)?)
-    }
+                $since fn $set(node: Handle, parameters: $given) {
+                    set(node, $make(parameters)?)
+                }
 
-    10010 fn cuGraphExecKernelNodeSetParams(
-        graph: Handle, node: Handle, parameters: In<KernelNodeV1>,
-    ) {
-        set_in(graph, node, kernel(&parameters.get()?)?)
-    }
+                $set_in_since fn $set_in(graph: Handle, node: Handle, parameters: $given $(, $context: Handle)?) {
+                    set_in(graph, node, $make(parameters)?)
+                }
+            )*
+            $($others)*
+        }
+    };
+}
 
-    12000 fn cuGraphExecKernelNodeSetParams_v2(
-        graph: Handle, node: Handle, parameters: In<KernelNode>,
-    ) {
-        set_in(graph, node, kernel_v2(&parameters.get()?)?)
-    }
+nodes! {
+    10000 cuGraphAddKernelNode, cuGraphKernelNodeGetParams, cuGraphKernelNodeSetParams;
+        10010 cuGraphExecKernelNodeSetParams: In<KernelNodeV1>, KernelNodeV1; kernel_v1;
+        |node| parameters_of(node);
+    12000 cuGraphAddKernelNode_v2, cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeSetParams_v2;
+        12000 cuGraphExecKernelNodeSetParams_v2: In<KernelNode>, KernelNode; kernel_v2;
+        |node| parameters_of_v2(node);
+    10000 cuGraphAddMemcpyNode, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams;
+        10020 cuGraphExecMemcpyNodeSetParams: In<Copy3d>, Copy3d, _context; copy;
+        |node| described(node, |work| match work {
+            Operation::Copy(transfer) => Some(description_of(transfer)),
+            _ => None,
+        });
+    10000 cuGraphAddMemsetNode, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeSetParams;
+        10020 cuGraphExecMemsetNodeSetParams: In<SetNode>, SetNode, _context; fill;
+        |node| described(node, |work| match work {
+            Operation::Fill(fill) => Some(description_of_fill(fill)),
+            _ => None,
+        });
+    10000 cuGraphAddHostNode, cuGraphHostNodeGetParams, cuGraphHostNodeSetParams;
+        10020 cuGraphExecHostNodeSetParams: In<HostNode>, HostNode; host;
+        |node| described(node, |work| match *work {
+            Operation::Host { function, data } => Some(HostNode { function, data }),
+            _ => None,
+        });
+    11010 cuGraphAddEventRecordNode, cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeSetEvent;
+        11010 cuGraphExecEventRecordNodeSetEvent: Handle, Handle; record;
+        |node| described(node, |work| match work {
+            Operation::Record(event) => Some(event.handle),
+            _ => None,
+        });
+    11010 cuGraphAddEventWaitNode, cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeSetEvent;
+        11010 cuGraphExecEventWaitNodeSetEvent: Handle, Handle; wait;
+        |node| described(node, |work| match work {
+            Operation::WaitForEvent(event) => Some(event.handle),
+            _ => None,
+        });
 
-    10000 fn cuGraphAddMemcpyNode(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<Copy3d>,
-        _context: Handle,
-    ) {
-        add(out, graph, after, count, copy(parameters)?)
-    }
-
-    10000 fn cuGraphMemcpyNodeGetParams(node: Handle, parameters: Out<Copy3d>) {
-        parameters.set(with(node, |node| match node.operation() {
-            Some(Operation::Copy(transfer)) => Ok(description_of(transfer)),
-            _ => Err(wrong_type()),
-        })?)
-    }
-
-    10000 fn cuGraphMemcpyNodeSetParams(node: Handle, parameters: In<Copy3d>) {
-        set(node, copy(parameters)?)
-    }
-
-    10020 fn cuGraphExecMemcpyNodeSetParams(
-        graph: Handle, node: Handle, parameters: In<Copy3d>, _context: Handle,
-    ) {
-        set_in(graph, node, copy(parameters)?)
-    }
-
-    10000 fn cuGraphAddMemsetNode(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<SetNode>,
-        _context: Handle,
-    ) {
-        add(out, graph, after, count, fill(parameters)?)
-    }
-
-    10000 fn cuGraphMemsetNodeGetParams(node: Handle, parameters: Out<SetNode>) {
-        parameters.set(with(node, |node| match node.operation() {
-            Some(Operation::Fill(fill)) => Ok(description_of_fill(fill)),
-            _ => Err(wrong_type()),
-        })?)
-    }
-
-    10000 fn cuGraphMemsetNodeSetParams(node: Handle, parameters: In<SetNode>) {
-        set(node, fill(parameters)?)
-    }
-
-    10020 fn cuGraphExecMemsetNodeSetParams(
-        graph: Handle, node: Handle, parameters: In<SetNode>, _context: Handle,
-    ) {
-        set_in(graph, node, fill(parameters)?)
-    }
-
-    10000 fn cuGraphAddHostNode(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: In<HostNode>,
-    ) {
-        add(out, graph, after, count, host(parameters)?)
-    }
-
-    10000 fn cuGraphHostNodeGetParams(node: Handle, parameters: Out<HostNode>) {
-        parameters.set(with(node, |node| match node.operation() {
-            Some(&Operation::Host { function, data }) => Ok(HostNode { function, data }),
-            _ => Err(wrong_type()),
-        })?)
-    }
-
-    10000 fn cuGraphHostNodeSetParams(node: Handle, parameters: In<HostNode>) {
-        set(node, host(parameters)?)
-    }
-
-    10020 fn cuGraphExecHostNodeSetParams(graph: Handle, node: Handle, parameters: In<HostNode>) {
-        set_in(graph, node, host(parameters)?)
-    }
-
+    others:
     10000 fn cuGraphAddChildGraphNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
     ) {
-        add_child(out, graph, after, count, child)
+        Place { out, graph, after, count }.add_child(child)
     }
 
     10000 fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
@@ -303,51 +289,7 @@ export! {
     }
 
     10000 fn cuGraphAddEmptyNode(out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
-        add(out, graph, after, count, Operation::Nothing)
-    }
-
-    11010 fn cuGraphAddEventRecordNode(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle,
-    ) {
-        let event = driver()?.event(event)?;
-        add(out, graph, after, count, Operation::Record(event))
-    }
-
-    11010 fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
-        event.set(with(node, |node| match node.operation() {
-            Some(Operation::Record(event)) => Ok(event.handle),
-            _ => Err(wrong_type()),
-        })?)
-    }
-
-    11010 fn cuGraphEventRecordNodeSetEvent(node: Handle, event: Handle) {
-        set(node, Operation::Record(driver()?.event(event)?))
-    }
-
-    11010 fn cuGraphExecEventRecordNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
-        set_in(graph, node, Operation::Record(driver()?.event(event)?))
-    }
-
-    11010 fn cuGraphAddEventWaitNode(
-        out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle,
-    ) {
-        let event = driver()?.event(event)?;
-        add(out, graph, after, count, Operation::WaitForEvent(event))
-    }
-
-    11010 fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
-        event.set(with(node, |node| match node.operation() {
-            Some(Operation::WaitForEvent(event)) => Ok(event.handle),
-            _ => Err(wrong_type()),
-        })?)
-    }
-
-    11010 fn cuGraphEventWaitNodeSetEvent(node: Handle, event: Handle) {
-        set(node, Operation::WaitForEvent(driver()?.event(event)?))
-    }
-
-    11010 fn cuGraphExecEventWaitNodeSetEvent(graph: Handle, node: Handle, event: Handle) {
-        set_in(graph, node, Operation::WaitForEvent(driver()?.event(event)?))
+        Place { out, graph, after, count }.add(Operation::Nothing)
     }
 
     10000 fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
@@ -378,8 +320,7 @@ export! {
         Ok(())
     }
 
-    10000 fn cuGraphNodeFindInClone(out: Out<Handle>, node: Handle, clone: Handle) {
-        out.required()?;
+    10000 fn cuGraphNodeFindInClone(out as required: Out<Handle>, node: Handle, clone: Handle) {
         let clone = driver()?.graph(clone)?;
         let missing = || Code::INVALID_VALUE.because("the graph is no clone of the node's");
         out.set(clone.origin.get(&node).copied().ok_or_else(missing)?)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::registry::fresh;
 use crate::abi::{Handle, HostFunction, Out};
@@ -23,9 +23,7 @@ fn object(handle: Handle) -> Result<Arc<UserObject>> {
 }
 
 fn counted(count: u32) -> Result {
-    if count == 0 {
-        return Err(Code::INVALID_VALUE.because("0 references: there is nothing to do"));
-    }
+    fail_if!(count == 0, INVALID_VALUE, "0 references: there is nothing to do");
     Ok(())
 }
 
@@ -39,9 +37,8 @@ fn release(handle: Handle, count: u32) -> Result {
 
 export! {
     11030 fn cuUserObjectCreate(
-        out: Out<Handle>, data: Out<u8>, end: HostFunction, count: u32, flags: u32,
+        out as required: Out<Handle>, data: Out<u8>, end: HostFunction, count: u32, flags: u32,
     ) {
-        out.required()?;
         counted(count)?;
         if flags != NO_SYNC || end.is_none() {
             return Err(Code::INVALID_VALUE.because(
@@ -64,9 +61,7 @@ export! {
 
     11030 fn cuGraphRetainUserObject(graph: Handle, handle: Handle, count: u32, flags: u32) {
         counted(count)?;
-        if flags & !MOVE != 0 {
-            return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-        }
+        fail_if!(flags & !MOVE != 0, INVALID_VALUE, "unknown flags {flags:#x}");
         let graph = driver()?.graph(graph)?;
         let object = object(handle)?;
         graph.users.retain(handle, &object.resource, count)?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::abi::copy::{Copy2d, Copy3d, Side3d};
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::{export, is_per_thread};
 use crate::abi::{Handle, In, List, Out, Pointer};
 use crate::api::calling_thread;
@@ -175,9 +175,7 @@ const ARRAY: i32 = 3;
 
 /// The end of a copy of this many bytes, rows and slices.
 unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> {
-    if side.level != 0 {
-        return Err(Code::INVALID_VALUE.because("the level of a mipmap has to be 0"));
-    }
+    fail_if!(side.level != 0, INVALID_VALUE, "the level of a mipmap has to be 0");
     let Side3d { x, y, z, .. } = *side;
     if side.kind == ARRAY {
         let array = driver()?.arrays.array(side.array)?;
@@ -220,14 +218,65 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
     Ok(())
 }
 
-export! {
-    4000 fn cuMemcpy(to: Pointer, from: Pointer, size: usize) also cuMemcpy_ptds {
-        line(place_of(to)?, place_of(from)?, size, 0, Waits::Unless)
-    }
+/// Declares the functions of copies: one that is done at once, and one that is done in a stream, each with its form in
+/// which stream 0 is the calling thread's own. The copy is written once, for a stream and whether the caller waits.
+/// Others follow as [`export!`] takes them.
+macro_rules! copies {
+    (
+        $(
+            $since:literal $name:ident, $own:ident, $in_stream:ident, $own_in_stream:ident
+            ($($argument:ident: $type:ty),*) |$stream:ident, $waits:ident| $copy:expr;
+        )*
+        others: $($others:tt)*
+    ) => {
+        export! {
+            $(
+                $since fn $name($($argument: $type),*) also $own {
+                    let ($stream, $waits) = (0, Waits::Unless);
+                    $copy
+                }
 
-    4000 fn cuMemcpyAsync(to: Pointer, from: Pointer, size: usize, stream: Handle)
-    also cuMemcpyAsync_ptsz {
-        line(place_of(to)?, place_of(from)?, size, stream, Waits::No)
+                $since fn $in_stream($($argument: $type,)* $stream: Handle) also $own_in_stream {
+                    let $waits = Waits::No;
+                    $copy
+                }
+            )*
+            $($others)*
+        }
+    };
+}
+copies! {
+    4000 cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz(to: Pointer, from: Pointer, size: usize)
+        |stream, waits| line(place_of(to)?, place_of(from)?, size, stream, waits);
+    3020 cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz
+        (to: Pointer, from: In<u8>, size: usize)
+        |stream, waits| line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, stream, waits);
+    3020 cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz
+        (to: Out<u8>, from: Pointer, size: usize)
+        |stream, waits| line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, stream, waits);
+    3020 cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds, cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz
+        (to: Pointer, from: Pointer, size: usize)
+        |stream, waits| line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, waits);
+    4000 cuMemcpyPeer, cuMemcpyPeer_ptds, cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz
+        (to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize)
+        |stream, waits| {
+            check_contexts([to_context, from_context])?;
+            line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, waits)
+        };
+    3020 cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz(description: In<Copy2d>)
+        |stream, waits| copy(transfer_of(&description.get()?.in_space())?, stream, waits);
+    3020 cuMemcpy3D_v2, cuMemcpy3D_v2_ptds, cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz(description: In<Copy3d>)
+        |stream, waits| copy(transfer_of(&description.get()?)?, stream, waits);
+    4000 cuMemcpy3DPeer, cuMemcpy3DPeer_ptds, cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz(description: In<Copy3d>)
+        |stream, waits| {
+            let description = description.get()?;
+            check_contexts([description.from.context, description.to.context])?;
+            copy(transfer_of(&description)?, stream, waits)
+        };
+
+    others:
+    3020 fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
+        copy(transfer_of(&description.get()?.in_space())?, 0, Waits::Unless)
     }
 
     12080 fn cuMemcpyBatchAsync(
@@ -245,82 +294,5 @@ export! {
         attributes: In<[i32; 6]>, firsts: In<usize>, attribute_count: usize, stream: Handle,
     ) also cuMemcpyBatchAsync_v2_ptsz {
         Batch { to, from, sizes, count, attributes, firsts, attribute_count }.run(stream)
-    }
-
-    3020 fn cuMemcpyHtoD_v2(to: Pointer, from: In<u8>, size: usize) also cuMemcpyHtoD_v2_ptds {
-        line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, 0, Waits::Unless)
-    }
-
-    3020 fn cuMemcpyHtoDAsync_v2(to: Pointer, from: In<u8>, size: usize, stream: Handle)
-    also cuMemcpyHtoDAsync_v2_ptsz {
-        line(CopyMemory::Device(to), place_of(from.address() as u64)?, size, stream, Waits::No)
-    }
-
-    3020 fn cuMemcpyDtoH_v2(to: Out<u8>, from: Pointer, size: usize) also cuMemcpyDtoH_v2_ptds {
-        line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, 0, Waits::Unless)
-    }
-
-    3020 fn cuMemcpyDtoHAsync_v2(to: Out<u8>, from: Pointer, size: usize, stream: Handle)
-    also cuMemcpyDtoHAsync_v2_ptsz {
-        line(place_of(to.address() as u64)?, CopyMemory::Device(from), size, stream, Waits::No)
-    }
-
-    3020 fn cuMemcpyDtoD_v2(to: Pointer, from: Pointer, size: usize) also cuMemcpyDtoD_v2_ptds {
-        line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
-    }
-
-    3020 fn cuMemcpyDtoDAsync_v2(to: Pointer, from: Pointer, size: usize, stream: Handle)
-    also cuMemcpyDtoDAsync_v2_ptsz {
-        line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
-    }
-
-    4000 fn cuMemcpyPeer(
-        to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
-    ) also cuMemcpyPeer_ptds {
-        check_contexts([to_context, from_context])?;
-        line(CopyMemory::Device(to), CopyMemory::Device(from), size, 0, Waits::Unless)
-    }
-
-    4000 fn cuMemcpyPeerAsync(
-        to: Pointer, to_context: Handle, from: Pointer, from_context: Handle, size: usize,
-        stream: Handle,
-    ) also cuMemcpyPeerAsync_ptsz {
-        check_contexts([to_context, from_context])?;
-        line(CopyMemory::Device(to), CopyMemory::Device(from), size, stream, Waits::No)
-    }
-
-    3020 fn cuMemcpy2D_v2(description: In<Copy2d>) also cuMemcpy2D_v2_ptds {
-        copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
-    }
-
-    3020 fn cuMemcpy2DUnaligned_v2(description: In<Copy2d>) also cuMemcpy2DUnaligned_v2_ptds {
-        copy(transfer_of(&description.get()?.into())?, 0, Waits::Unless)
-    }
-
-    3020 fn cuMemcpy2DAsync_v2(description: In<Copy2d>, stream: Handle)
-    also cuMemcpy2DAsync_v2_ptsz {
-        copy(transfer_of(&description.get()?.into())?, stream, Waits::No)
-    }
-
-    3020 fn cuMemcpy3D_v2(description: In<Copy3d>) also cuMemcpy3D_v2_ptds {
-        copy(transfer_of(&description.get()?)?, 0, Waits::Unless)
-    }
-
-    3020 fn cuMemcpy3DAsync_v2(description: In<Copy3d>, stream: Handle)
-    also cuMemcpy3DAsync_v2_ptsz {
-        copy(transfer_of(&description.get()?)?, stream, Waits::No)
-    }
-
-    4000 fn cuMemcpy3DPeer(description: In<Copy3d>) also cuMemcpy3DPeer_ptds {
-        let description = description.get()?;
-        check_contexts([description.from.context, description.to.context])?;
-        copy(transfer_of(&description)?, 0, Waits::Unless)
-    }
-
-    4000 fn cuMemcpy3DPeerAsync(description: In<Copy3d>, stream: Handle)
-    also cuMemcpy3DPeerAsync_ptsz {
-        let description = description.get()?;
-        check_contexts([description.from.context, description.to.context])?;
-        copy(transfer_of(&description)?, stream, Waits::No)
     }
 }

@@ -41,64 +41,41 @@ fn rows(
     fill(Fill { address, pitch, value, size, width, height }, stream)
 }
 
-export! {
-    3020 fn cuMemsetD8_v2(to: Pointer, value: u8, count: usize) also cuMemsetD8_v2_ptds {
-        row(to, u32::from(value), 1, count, None)
-    }
+/// Declares, for each type of value, the functions that fill a row and those that fill several, at once and in a stream,
+/// each with its form in which stream 0 is the calling thread's own.
+macro_rules! fills {
+    ($(
+        $value:ident: $row:ident, $row_own:ident, $row_in:ident, $row_in_own:ident,
+        $rows:ident, $rows_own:ident, $rows_in:ident, $rows_in_own:ident;
+    )*) => {
+        export! {$(
+            3020 fn $row(to: Pointer, value: $value, count: usize) also $row_own {
+                row(to, u32::from(value), size_of::<$value>() as u64, count, None)
+            }
 
-    3020 fn cuMemsetD16_v2(to: Pointer, value: u16, count: usize) also cuMemsetD16_v2_ptds {
-        row(to, u32::from(value), 2, count, None)
-    }
+            3020 fn $row_in(to: Pointer, value: $value, count: usize, stream: Handle) also $row_in_own {
+                row(to, u32::from(value), size_of::<$value>() as u64, count, Some(stream))
+            }
 
-    3020 fn cuMemsetD32_v2(to: Pointer, value: u32, count: usize) also cuMemsetD32_v2_ptds {
-        row(to, value, 4, count, None)
-    }
+            3020 fn $rows(to: Pointer, pitch: usize, value: $value, width: usize, height: usize)
+            also $rows_own {
+                rows(to, pitch, (u32::from(value), size_of::<$value>() as u64), (width, height), None)
+            }
 
-    3020 fn cuMemsetD8Async(to: Pointer, value: u8, count: usize, stream: Handle)
-    also cuMemsetD8Async_ptsz {
-        row(to, u32::from(value), 1, count, Some(stream))
-    }
+            3020 fn $rows_in(
+                to: Pointer, pitch: usize, value: $value, width: usize, height: usize, stream: Handle
+            ) also $rows_in_own {
+                rows(to, pitch, (u32::from(value), size_of::<$value>() as u64), (width, height), Some(stream))
+            }
+        )*}
+    };
+}
 
-    3020 fn cuMemsetD16Async(to: Pointer, value: u16, count: usize, stream: Handle)
-    also cuMemsetD16Async_ptsz {
-        row(to, u32::from(value), 2, count, Some(stream))
-    }
-
-    3020 fn cuMemsetD32Async(to: Pointer, value: u32, count: usize, stream: Handle)
-    also cuMemsetD32Async_ptsz {
-        row(to, value, 4, count, Some(stream))
-    }
-
-    3020 fn cuMemsetD2D8_v2(to: Pointer, pitch: usize, value: u8, width: usize, height: usize)
-    also cuMemsetD2D8_v2_ptds {
-        rows(to, pitch, (u32::from(value), 1), (width, height), None)
-    }
-
-    3020 fn cuMemsetD2D16_v2(to: Pointer, pitch: usize, value: u16, width: usize, height: usize)
-    also cuMemsetD2D16_v2_ptds {
-        rows(to, pitch, (u32::from(value), 2), (width, height), None)
-    }
-
-    3020 fn cuMemsetD2D32_v2(to: Pointer, pitch: usize, value: u32, width: usize, height: usize)
-    also cuMemsetD2D32_v2_ptds {
-        rows(to, pitch, (value, 4), (width, height), None)
-    }
-
-    3020 fn cuMemsetD2D8Async(
-        to: Pointer, pitch: usize, value: u8, width: usize, height: usize, stream: Handle,
-    ) also cuMemsetD2D8Async_ptsz {
-        rows(to, pitch, (u32::from(value), 1), (width, height), Some(stream))
-    }
-
-    3020 fn cuMemsetD2D16Async(
-        to: Pointer, pitch: usize, value: u16, width: usize, height: usize, stream: Handle,
-    ) also cuMemsetD2D16Async_ptsz {
-        rows(to, pitch, (u32::from(value), 2), (width, height), Some(stream))
-    }
-
-    3020 fn cuMemsetD2D32Async(
-        to: Pointer, pitch: usize, value: u32, width: usize, height: usize, stream: Handle,
-    ) also cuMemsetD2D32Async_ptsz {
-        rows(to, pitch, (value, 4), (width, height), Some(stream))
-    }
+fills! {
+    u8: cuMemsetD8_v2, cuMemsetD8_v2_ptds, cuMemsetD8Async, cuMemsetD8Async_ptsz,
+        cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds, cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz;
+    u16: cuMemsetD16_v2, cuMemsetD16_v2_ptds, cuMemsetD16Async, cuMemsetD16Async_ptsz,
+        cuMemsetD2D16_v2, cuMemsetD2D16_v2_ptds, cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz;
+    u32: cuMemsetD32_v2, cuMemsetD32_v2_ptds, cuMemsetD32Async, cuMemsetD32Async_ptsz,
+        cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds, cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz;
 }

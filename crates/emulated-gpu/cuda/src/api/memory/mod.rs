@@ -6,7 +6,7 @@ pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod virtual_memory;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, Location, Out, Pointer};
 use crate::api::calling_thread;
@@ -35,9 +35,7 @@ fn allocate(size: usize) -> Result<Pointer> {
 
 fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
     out.required()?;
-    if flags & !HOST_FLAGS != 0 {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of host memory")));
-    }
+    fail_if!(flags & !HOST_FLAGS != 0, INVALID_VALUE, "unknown flags {flags:#x} of host memory");
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let context = calling_thread::context()?;
     // All of it is mapped, as with unified addressing.
@@ -134,9 +132,7 @@ fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Res
 fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -> Result {
     check_location(location)?;
     let stream = calling_thread::stream(stream)?;
-    if size == 0 {
-        return Err(Code::INVALID_VALUE.because("0 bytes can't be moved"));
-    }
+    fail_if!(size == 0, INVALID_VALUE, "0 bytes can't be moved");
     managed(address, size)?;
     driver()?.hardware.allocations.with(address, |one| one.advice.prefetched = Some(location));
     // Host and device have the same memory: it is there already, once the stream has come this far.
@@ -152,16 +148,13 @@ export! {
         Ok(())
     }
 
-    3020 fn cuMemAlloc_v2(out: Out<Pointer>, size: usize) {
-        out.required()?;
+    3020 fn cuMemAlloc_v2(out as required: Out<Pointer>, size: usize) {
         out.set(allocate(size)?)
     }
 
     3020 fn cuMemAllocPitch_v2(
-        out: Out<Pointer>, pitch: Out<usize>, width: usize, height: usize, element: u32,
+        out as required: Out<Pointer>, pitch as required: Out<usize>, width: usize, height: usize, element: u32,
     ) {
-        out.required()?;
-        pitch.required()?;
         if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 {
             return Err(Code::INVALID_VALUE
                 .because(format!("{height} rows of {width} bytes in elements of {element}: 4, 8 or 16")));
@@ -204,9 +197,7 @@ export! {
     }
 
     4000 fn cuMemHostUnregister(address: In<u8>) {
-        if address.is_null() {
-            return Err(Code::INVALID_VALUE.because("null was never registered"));
-        }
+        fail_if!(address.is_null(), INVALID_VALUE, "null was never registered");
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
         let at = address.address() as u64;
         // Inside of what is registered it is only the wrong address.
@@ -217,8 +208,7 @@ export! {
         })
     }
 
-    3020 fn cuMemHostGetDevicePointer_v2(out: Out<Pointer>, address: In<u8>, flags: u32) {
-        out.required()?;
+    3020 fn cuMemHostGetDevicePointer_v2(out as required: Out<Pointer>, address: In<u8>, flags: u32) {
         calling_thread::context()?;
         let at = address.address() as u64;
         let host = driver()?.hardware.allocations.with(at, |one| one.is_shared());
@@ -228,19 +218,15 @@ export! {
         out.set(at)
     }
 
-    2030 fn cuMemHostGetFlags(flags: Out<u32>, address: In<u8>) {
-        flags.required()?;
+    2030 fn cuMemHostGetFlags(flags as required: Out<u32>, address: In<u8>) {
         let at = address.address() as u64;
         let own = driver()?.hardware.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
         flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
     }
 
-    6000 fn cuMemAllocManaged(out: Out<Pointer>, size: usize, flags: u32) {
-        out.required()?;
+    6000 fn cuMemAllocManaged(out as required: Out<Pointer>, size: usize, flags: u32) {
         // CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST
-        if !matches!(flags, 1 | 2) {
-            return Err(Code::INVALID_VALUE.because(format!("{flags:#x} is neither global nor host")));
-        }
+        fail_if!(!matches!(flags, 1 | 2), INVALID_VALUE, "{flags:#x} is neither global nor host");
         capture::forbid_unsafe_call(&driver()?.captures)?;
         let context = calling_thread::context()?;
         out.set(driver()?.hardware.allocations.managed(size as u64, flags, context.owner())?)
@@ -250,9 +236,7 @@ export! {
     also cuStreamAttachMemAsync_ptsz {
         let stream = calling_thread::stream(stream)?;
         // CU_MEM_ATTACH_GLOBAL, …_HOST, …_SINGLE
-        if !matches!(flags, 1 | 2 | 4) {
-            return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-        }
+        fail_if!(!matches!(flags, 1 | 2 | 4), INVALID_VALUE, "unknown flags {flags:#x}");
         if flags == 4 && stream.kind == crate::stream::StreamKind::Null {
             return Err(Code::INVALID_VALUE.because("memory can't belong to the default stream alone"));
         }
@@ -288,9 +272,7 @@ export! {
     12020 fn cuMemPrefetchAsync_v2(
         address: Pointer, size: usize, location: Location, flags: u32, stream: Handle,
     ) also cuMemPrefetchAsync_v2_ptsz {
-        if flags != 0 {
-            return Err(Code::INVALID_VALUE.because("flags must be 0"));
-        }
+        fail_if!(flags != 0, INVALID_VALUE, "flags must be 0");
         prefetch(address, size, location, stream)
     }
 }

@@ -238,8 +238,7 @@ fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
 }
 
 export! {
-    4000 fn cuPointerGetAttribute(data: Out<u8>, attribute: u32, address: Pointer) {
-        data.required()?;
+    4000 fn cuPointerGetAttribute(data as required: Out<u8>, attribute: u32, address: Pointer) {
         let attribute = Attribute::of(attribute)?;
         match known(address)? {
             Some(known) => value(attribute, address, &known)?.write(data),
@@ -280,9 +279,8 @@ export! {
     }
 
     8000 fn cuMemRangeGetAttribute(
-        data: Out<u8>, size: usize, attribute: u32, address: Pointer, count: usize,
+        data as required: Out<u8>, size: usize, attribute: u32, address: Pointer, count: usize,
     ) {
-        data.required()?;
         range_attribute(data, size, attribute, &advice_of(address, count)?)
     }
 

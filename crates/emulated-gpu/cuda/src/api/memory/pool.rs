@@ -57,13 +57,11 @@ pub(crate) fn reserve(
 }
 
 export! {
-    11020 fn cuDeviceGetDefaultMemPool(out: Out<Handle>, device: Device) {
-        out.required()?;
+    11020 fn cuDeviceGetDefaultMemPool(out as required: Out<Handle>, device: Device) {
         out.set(driver()?.pools.default_of(check(device)?)?)
     }
 
-    11020 fn cuDeviceGetMemPool(out: Out<Handle>, device: Device) {
-        out.required()?;
+    11020 fn cuDeviceGetMemPool(out as required: Out<Handle>, device: Device) {
         out.set(driver()?.pools.current(check(device)?)?)
     }
 
@@ -72,8 +70,7 @@ export! {
         driver.pools.set_current(check(device)?, &*driver.pool(pool)?)
     }
 
-    11020 fn cuMemPoolCreate(out: Out<Handle>, properties: In<PoolProperties>) {
-        out.required()?;
+    11020 fn cuMemPoolCreate(out as required: Out<Handle>, properties: In<PoolProperties>) {
         let properties = properties.get()?;
         // Pinned memory, of a device, for this process alone.
         if properties.allocation_type != 1 || properties.location.kind != 1 {
@@ -95,8 +92,7 @@ export! {
         driver()?.pool(pool).map(|_| ())
     }
 
-    11020 fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
-        value.required()?;
+    11020 fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value as required: Out<u64>) {
         let (pool, attribute) = (driver()?.pool(pool)?, Attribute::of(attribute)?);
         let found = pool.attribute(attribute);
         if attribute.is_narrow() { value.cast::<i32>().set(found as i32) } else { value.set(found) }
@@ -126,23 +122,20 @@ export! {
         Ok(())
     }
 
-    11020 fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, location: In<Location>) {
-        flags.required()?;
+    11020 fn cuMemPoolGetAccess(flags as required: Out<u32>, pool: Handle, location: In<Location>) {
         let device = check(location.get()?.id)?;
         flags.set(if driver()?.pool(pool)?.admits(device) { 3 } else { 0 })
     }
 
-    11020 fn cuMemAllocAsync(out: Out<Pointer>, size: usize, stream: Handle)
+    11020 fn cuMemAllocAsync(out as required: Out<Pointer>, size: usize, stream: Handle)
     also cuMemAllocAsync_ptsz {
-        out.required()?;
         let stream = calling_thread::stream(stream)?;
         let driver = driver()?;
         allocate(out, size, &*driver.pool(driver.pools.current(stream.context.device)?)?, &stream)
     }
 
-    11020 fn cuMemAllocFromPoolAsync(out: Out<Pointer>, size: usize, pool: Handle, stream: Handle)
+    11020 fn cuMemAllocFromPoolAsync(out as required: Out<Pointer>, size: usize, pool: Handle, stream: Handle)
     also cuMemAllocFromPoolAsync_ptsz {
-        out.required()?;
         let stream = calling_thread::stream(stream)?;
         allocate(out, size, &*driver()?.pool(pool)?, &stream)
     }

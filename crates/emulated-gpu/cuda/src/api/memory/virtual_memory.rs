@@ -5,7 +5,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 
 use ptx_emulator::memory::GRANULARITY;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{
     AccessDescription, AllocationProperties, Handle, In, List, Location, Out, Pointer,
@@ -13,7 +13,7 @@ use crate::abi::{
 use crate::api::calling_thread;
 use crate::api::device;
 use crate::api::driver::driver;
-use crate::memory::virtual_memory::{DESCRIPTOR, required};
+use crate::memory::virtual_memory::{DESCRIPTOR, not_mapped, required};
 
 /// The alignment of addresses that a program may ask for at most: more than any page has.
 const MOST_ALIGNMENT: usize = 1 << 40;
@@ -109,22 +109,18 @@ fn exported_as(kind: i32) -> Result {
 
 export! {
     10020 fn cuMemGetAllocationGranularity(
-        granularity: Out<usize>, properties: In<AllocationProperties>, option: u32,
+        granularity as required: Out<usize>, properties: In<AllocationProperties>, option: u32,
     ) {
-        granularity.required()?;
         required(driver()?.hardware.memory())?;
         check_properties(&properties.get()?)?;
         // CU_MEM_ALLOC_GRANULARITY_MINIMUM, …_RECOMMENDED
-        if option > 1 {
-            return Err(Code::INVALID_VALUE.because(format!("there is no granularity {option}")));
-        }
+        fail_if!(option > 1, INVALID_VALUE, "there is no granularity {option}");
         granularity.set(GRANULARITY as usize)
     }
 
     10020 fn cuMemAddressReserve(
-        out: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
+        out as required: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
     ) {
-        out.required()?;
         required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         if size == 0 || !size.is_multiple_of(PAGE) || !hint.is_multiple_of(PAGE as u64) {
@@ -139,18 +135,18 @@ export! {
             )));
         }
         let memory = driver()?.hardware.memory();
-        out.set(memory.reserve_addresses(size as u64, alignment as u64, hint)?)
+        let reserved = memory.reserve_addresses(size as u64, alignment as u64, hint);
+        out.set(reserved.map_err(not_mapped)?)
     }
 
     10020 fn cuMemAddressFree(address: Pointer, size: usize) {
         required(driver()?.hardware.memory())?;
-        Ok(driver()?.hardware.memory().release_addresses(address, size as u64)?)
+        driver()?.hardware.memory().release_addresses(address, size as u64).map_err(not_mapped)
     }
 
     10020 fn cuMemCreate(
-        out: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
+        out as required: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
     ) {
-        out.required()?;
         required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         let properties = properties.get()?;
@@ -172,8 +168,7 @@ export! {
         driver()?.hardware.handles.release(handle)
     }
 
-    11000 fn cuMemRetainAllocationHandle(out: Out<Handle>, address: In<u8>) {
-        out.required()?;
+    11000 fn cuMemRetainAllocationHandle(out as required: Out<Handle>, address: In<u8>) {
         required(driver()?.hardware.memory())?;
         let (driver, at) = (driver()?, address.address() as u64);
         let mapping = driver.hardware.memory().mapping(at);
@@ -207,18 +202,15 @@ export! {
     ) {
         required(driver()?.hardware.memory())?;
         let list = descriptions.list(count)?.into_iter().map(access).collect::<Result<Vec<_>>>()?;
-        if list.is_empty() {
-            return Err(Code::INVALID_VALUE.because("no description of access"));
-        }
+        fail_if!(list.is_empty(), INVALID_VALUE, "no description of access");
         let memory = driver()?.hardware.memory();
         for (device, read, write) in list {
-            memory.set_access((address, size as u64), device, read, write)?;
+            memory.set_access((address, size as u64), device, read, write).map_err(not_mapped)?;
         }
         Ok(())
     }
 
-    10020 fn cuMemGetAccess(flags: Out<u64>, location: In<Location>, address: Pointer) {
-        flags.required()?;
+    10020 fn cuMemGetAccess(flags as required: Out<u64>, location: In<Location>, address: Pointer) {
         required(driver()?.hardware.memory())?;
         let location = location.get()?;
         let (device, ..) = access(AccessDescription { location, flags: 0 })?;
@@ -229,16 +221,14 @@ export! {
     }
 
     10020 fn cuMemGetAllocationPropertiesFromHandle(
-        out: Out<AllocationProperties>, handle: Handle,
+        out as required: Out<AllocationProperties>, handle: Handle,
     ) {
-        out.required()?;
         required(driver()?.hardware.memory())?;
         let known = driver()?.hardware.handles.get(handle)?;
         out.set(AllocationProperties::of(known.memory.device(), known.types))
     }
 
-    10020 fn cuMemExportToShareableHandle(out: Out<i32>, handle: Handle, kind: i32, flags: u64) {
-        out.required()?;
+    10020 fn cuMemExportToShareableHandle(out as required: Out<i32>, handle: Handle, kind: i32, flags: u64) {
         required(driver()?.hardware.memory())?;
         no_flags(flags)?;
         exported_as(kind)?;
@@ -254,8 +244,7 @@ export! {
         out.set(OwnedFd::from(file).into_raw_fd())
     }
 
-    10020 fn cuMemImportFromShareableHandle(out: Out<Handle>, descriptor: usize, kind: i32) {
-        out.required()?;
+    10020 fn cuMemImportFromShareableHandle(out as required: Out<Handle>, descriptor: usize, kind: i32) {
         required(driver()?.hardware.memory())?;
         exported_as(kind)?;
         let (driver, wrong) = (driver()?, |why: &str| {

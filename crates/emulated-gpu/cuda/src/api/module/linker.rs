@@ -11,7 +11,7 @@ use ptx_emulator::memory::OutOfMemory;
 use ptx_emulator::room::filled;
 use ptx_emulator::source::Source;
 
-use crate::abi::error::{Code, Refusal, Result};
+use crate::abi::error::{Code, Refusal, Result, fail_if, out_of_memory};
 use crate::abi::ffi::export;
 use crate::abi::host_memory;
 use crate::abi::registry::fresh;
@@ -82,9 +82,7 @@ fn add(
         return Err(unknown());
     }
     let mut work = linker.work();
-    if work.image.is_some() {
-        return Err(Code::INVALID_VALUE.because("the linker has made its image already"));
-    }
+    fail_if!(work.image.is_some(), INVALID_VALUE, "the linker has made its image already");
     let bytes = bytes()?;
     // A fatbin is what the emulated NVRTC and nvJitLink give for a cubin.
     if input == CUBIN && !bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
@@ -111,9 +109,7 @@ fn add(
 
 /// Links what was added, once.
 fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
-    if work.texts.is_empty() {
-        return Err(Code::INVALID_VALUE.because("nothing was added to the linker"));
-    }
+    fail_if!(work.texts.is_empty(), INVALID_VALUE, "nothing was added to the linker");
     if work.image.is_none() {
         let made = ptx_emulator::link(&work.texts).and_then(|text| {
             let source = Source { name: "linked".to_owned(), text };
@@ -132,8 +128,7 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
 }
 
 export! {
-    5050 fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out: Out<Handle>) {
-        out.required()?;
+    5050 fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out as required: Out<Handle>) {
         let logs = JitOptions::of(count, options, values)?;
         let handle = fresh();
         let work = Work { max_registers: logs.max_registers(), ..Work::default() };
@@ -153,7 +148,7 @@ export! {
             if size == 0 || !host_memory::is_readable(data.address(), size) {
                 return Err(wild());
             }
-            let mut text = filled(0, size)?;
+            let mut text = filled(0, size).map_err(out_of_memory)?;
             if host_memory::gather(&[(data.address(), size)], &mut text) { Ok(text) } else { Err(wild()) }
         };
         add(linker, input, name.get().unwrap_or_else(|_| "linked".to_owned()), options, text)
@@ -167,8 +162,7 @@ export! {
         add(linker, input, path.clone(), options, || crate::api::module::read_file(&path))
     }
 
-    5050 fn cuLinkComplete(linker: Handle, image: Out<*const u8>, size: Out<usize>) {
-        image.required()?;
+    5050 fn cuLinkComplete(linker: Handle, image as required: Out<*const u8>, size: Out<usize>) {
         let linker = self::linker(linker)?;
         let mut work = linker.work();
         let text = complete(&linker, &mut work)?;

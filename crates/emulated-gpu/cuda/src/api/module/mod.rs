@@ -125,27 +125,23 @@ fn library_variable(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: 
 }
 
 export! {
-    2000 fn cuModuleLoad(out: Out<Handle>, path: Text) {
-        out.required()?;
+    2000 fn cuModuleLoad(out as required: Out<Handle>, path: Text) {
         out.set(load_file(path, JitOptions::default(), Some(&calling_thread::context()?))?)
     }
 
-    2000 fn cuModuleLoadData(out: Out<Handle>, image: In<u8>) {
-        out.required()?;
+    2000 fn cuModuleLoadData(out as required: Out<Handle>, image: In<u8>) {
         out.set(load_from_memory(image)?)
     }
 
     2010 fn cuModuleLoadDataEx(
-        out: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: Out<JitValue>,
+        out as required: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
-        out.required()?;
         let context = calling_thread::context()?;
         let logs = JitOptions::of(count, options, values)?;
         out.set(load_image(image, logs, Some(&context))?)
     }
 
-    2000 fn cuModuleLoadFatBinary(out: Out<Handle>, image: In<u8>) {
-        out.required()?;
+    2000 fn cuModuleLoadFatBinary(out as required: Out<Handle>, image: In<u8>) {
         out.set(load_from_memory(image)?)
     }
 
@@ -159,20 +155,17 @@ export! {
         mode.set(if driver()?.hardware.settings.eager { 1 } else { 2 })
     }
 
-    2000 fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
-        out.required()?;
+    2000 fn cuModuleGetFunction(out as required: Out<Handle>, module: Handle, name: Text) {
         calling_thread::context()?;
         let name = name.get()?;
         out.set(driver()?.module(module)?.function(&name, &driver()?.functions)?.handle)
     }
 
-    12040 fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
-        count.required()?;
+    12040 fn cuModuleGetFunctionCount(count as required: Out<u32>, module: Handle) {
         count.set(driver()?.module(module)?.all(&driver()?.functions)?.len() as u32)
     }
 
-    12040 fn cuModuleEnumerateFunctions(out: Out<Handle>, most: u32, module: Handle) {
-        out.required()?;
+    12040 fn cuModuleEnumerateFunctions(out as required: Out<Handle>, most: u32, module: Handle) {
         let all = driver()?.module(module)?.all(&driver()?.functions)?;
         out.set_all(all.iter().take(most as usize).map(|function| function.handle));
         Ok(())
@@ -188,19 +181,17 @@ export! {
     }
 
     12000 fn cuLibraryLoadData(
-        out: Out<Handle>, image: In<u8>, options: In<u32>, values: Out<JitValue>, count: u32,
+        out as required: Out<Handle>, image: In<u8>, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
-        out.required()?;
         let logs = JitOptions::of(count, options, values)?;
         out.set(load_image(image, logs, None)?)
     }
 
     12000 fn cuLibraryLoadFromFile(
-        out: Out<Handle>, path: Text, options: In<u32>, values: Out<JitValue>, count: u32,
+        out as required: Out<Handle>, path: Text, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
-        out.required()?;
         let logs = JitOptions::of(count, options, values)?;
         out.set(load_file(path, logs, None)?)
     }
@@ -210,24 +201,20 @@ export! {
         Ok(())
     }
 
-    12000 fn cuLibraryGetModule(out: Out<Handle>, handle: Handle) {
-        out.required()?;
+    12000 fn cuLibraryGetModule(out as required: Out<Handle>, handle: Handle) {
         out.set(library(handle)?.handle)
     }
 
-    12000 fn cuLibraryGetKernel(out: Out<Handle>, handle: Handle, name: Text) {
-        out.required()?;
+    12000 fn cuLibraryGetKernel(out as required: Out<Handle>, handle: Handle, name: Text) {
         let name = name.get()?;
         out.set(library(handle)?.function(&name, &driver()?.functions)?.handle)
     }
 
-    12040 fn cuLibraryGetKernelCount(count: Out<u32>, handle: Handle) {
-        count.required()?;
+    12040 fn cuLibraryGetKernelCount(count as required: Out<u32>, handle: Handle) {
         count.set(library(handle)?.all(&driver()?.functions)?.len() as u32)
     }
 
-    12040 fn cuLibraryEnumerateKernels(out: Out<Handle>, most: u32, handle: Handle) {
-        out.required()?;
+    12040 fn cuLibraryEnumerateKernels(out as required: Out<Handle>, most: u32, handle: Handle) {
         let all = library(handle)?.all(&driver()?.functions)?;
         out.set_all(all.iter().take(most as usize).map(|function| function.handle));
         Ok(())

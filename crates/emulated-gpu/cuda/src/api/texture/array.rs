@@ -76,8 +76,7 @@ export! {
         create(out, Array3dDescription { width, height, depth, format, channels, flags })
     }
 
-    3020 fn cuArrayGetDescriptor_v2(out: Out<ArrayDescription>, array: Handle) {
-        out.required()?;
+    3020 fn cuArrayGetDescriptor_v2(out as required: Out<ArrayDescription>, array: Handle) {
         let Array3dDescription { width, height, format, channels, .. } =
             driver()?.arrays.array(array)?.description;
         out.set(ArrayDescription { width, height, format, channels })
@@ -87,8 +86,7 @@ export! {
         create(out, description.get()?)
     }
 
-    3020 fn cuArray3DGetDescriptor_v2(out: Out<Array3dDescription>, array: Handle) {
-        out.required()?;
+    3020 fn cuArray3DGetDescriptor_v2(out as required: Out<Array3dDescription>, array: Handle) {
         out.set(driver()?.arrays.array(array)?.description)
     }
 
@@ -156,9 +154,8 @@ export! {
     }
 
     11010 fn cuDeviceGetTexture1DLinearMaxWidth(
-        out: Out<usize>, format: u32, channels: u32, device: Device,
+        out as required: Out<usize>, format: u32, channels: u32, device: Device,
     ) {
-        out.required()?;
         device::check(device)?;
         array::format(format, channels)?;
         out.set(LINEAR as usize)

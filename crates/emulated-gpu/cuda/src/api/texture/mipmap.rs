@@ -11,16 +11,14 @@ use crate::stream::capture;
 
 export! {
     5000 fn cuMipmappedArrayCreate(
-        out: Out<Handle>, description: In<Array3dDescription>, levels: u32,
+        out as required: Out<Handle>, description: In<Array3dDescription>, levels: u32,
     ) {
-        out.required()?;
         capture::forbid_unsafe_call(&driver()?.captures)?;
         let context = calling_thread::context()?;
         out.set(driver()?.arrays.create_mipmap(&context, description.get()?, levels)?)
     }
 
-    5000 fn cuMipmappedArrayGetLevel(out: Out<Handle>, mipmap: Handle, level: u32) {
-        out.required()?;
+    5000 fn cuMipmappedArrayGetLevel(out as required: Out<Handle>, mipmap: Handle, level: u32) {
         let mipmap = driver()?.arrays.mipmap(mipmap)?;
         let missing = || Code::INVALID_VALUE.because(format!(
             "there is no level {level} of a mipmapped array of {}", mipmap.levels.len()

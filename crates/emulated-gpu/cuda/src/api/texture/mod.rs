@@ -24,10 +24,9 @@ fn texture(handle: u64) -> Result<Object> {
 
 export! {
     5000 fn cuTexObjectCreate(
-        out: Out<u64>, resource: In<ResourceDescription>, texture: In<TextureDescription>,
+        out as required: Out<u64>, resource: In<ResourceDescription>, texture: In<TextureDescription>,
         view: In<ViewDescription>,
     ) {
-        out.required()?;
         let context = calling_thread::context()?.handle;
         let view = if view.is_null() { None } else { Some(view.get()?) };
         let object = Object { context, resource: resource.get()?, texture: texture.get()?, view };
@@ -40,26 +39,22 @@ export! {
         driver()?.textures.destroy(texture, Opaque::Texture)
     }
 
-    5000 fn cuTexObjectGetResourceDesc(out: Out<ResourceDescription>, handle: u64) {
-        out.required()?;
+    5000 fn cuTexObjectGetResourceDesc(out as required: Out<ResourceDescription>, handle: u64) {
         out.set(texture(handle)?.resource)
     }
 
-    5000 fn cuTexObjectGetTextureDesc(out: Out<TextureDescription>, handle: u64) {
-        out.required()?;
+    5000 fn cuTexObjectGetTextureDesc(out as required: Out<TextureDescription>, handle: u64) {
         out.set(texture(handle)?.texture)
     }
 
-    5000 fn cuTexObjectGetResourceViewDesc(out: Out<ViewDescription>, handle: u64) {
-        out.required()?;
+    5000 fn cuTexObjectGetResourceViewDesc(out as required: Out<ViewDescription>, handle: u64) {
         match texture(handle)?.view {
             Some(view) => out.set(view),
             None => Err(Code::INVALID_VALUE.because("the texture was made without a view")),
         }
     }
 
-    5000 fn cuSurfObjectCreate(out: Out<u64>, resource: In<ResourceDescription>) {
-        out.required()?;
+    5000 fn cuSurfObjectCreate(out as required: Out<u64>, resource: In<ResourceDescription>) {
         let context = calling_thread::context()?.handle;
         let resource = resource.get()?;
         let (texture, view) = (TextureDescription::default(), None);
@@ -72,8 +67,7 @@ export! {
         driver()?.surfaces.destroy(surface, Opaque::Surface)
     }
 
-    5000 fn cuSurfObjectGetResourceDesc(out: Out<ResourceDescription>, surface: u64) {
-        out.required()?;
+    5000 fn cuSurfObjectGetResourceDesc(out as required: Out<ResourceDescription>, surface: u64) {
         out.set(driver()?.surfaces.find(surface, "surface")?.resource)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptx_emulator::texture::{Opaque, Sampling};
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::texture::ArrayDescription;
 use crate::abi::{Handle, In, Out, Pointer, Text};
@@ -67,9 +67,7 @@ fn set(handle: Handle, change: impl FnOnce(&mut State)) -> Result {
 
 fn bind_array(handle: Handle, kind: Opaque, array: Handle, flags: u32) -> Result {
     let allowed = if kind == Opaque::Texture { OVERRIDE_FORMAT } else { 0 };
-    if flags & !allowed != 0 {
-        return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x}")));
-    }
+    fail_if!(flags & !allowed != 0, INVALID_VALUE, "unknown flags {flags:#x}");
     let reference = find(handle, kind)?;
     driver()?.arrays.array(array)?;
     reference.set(&driver()?.arrays, |state| state.source = Source::Array(array))
@@ -100,8 +98,7 @@ export! {
         of_module(out, module, name, Opaque::Surface)
     }
 
-    2000 fn cuTexRefCreate(out: Out<Handle>) {
-        out.required()?;
+    2000 fn cuTexRefCreate(out as required: Out<Handle>) {
         calling_thread::context()?;
         create(out, 0, Opaque::Texture, None)
     }
@@ -147,8 +144,7 @@ export! {
         Ok(())
     }
 
-    3020 fn cuTexRefGetAddress_v2(out: Out<Pointer>, reference: Handle) {
-        out.required()?;
+    3020 fn cuTexRefGetAddress_v2(out as required: Out<Pointer>, reference: Handle) {
         match texture(reference)?.get().source {
             Source::Memory(address, _) | Source::Rows(address, _) => out.set(address),
             _ => Err(Code::INVALID_VALUE.because("no memory is bound to the reference")),

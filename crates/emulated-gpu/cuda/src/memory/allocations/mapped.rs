@@ -7,8 +7,8 @@ use ptx_emulator::memory::Physical;
 
 use crate::abi::Pointer;
 use crate::abi::error::{Code, Result};
-use crate::memory::allocations::{Advice, Allocation, AllocationKind, Allocations};
-use crate::memory::virtual_memory::Held;
+use crate::memory::allocations::{Allocation, AllocationKind, Allocations};
+use crate::memory::virtual_memory::{Held, not_mapped};
 
 impl Allocations {
     /// Physical memory, which is counted for as long as it is there.
@@ -31,23 +31,8 @@ impl Allocations {
     /// may not have more mappings.
     pub(crate) fn map(&self, address: Pointer, size: u64, known: &Held) -> Result {
         let mut table = self.table();
-        self.memory().map(address, size, &known.memory)?;
-        table.next_id += 1;
-        let made = Allocation {
-            address,
-            size,
-            kind: AllocationKind::Mapped,
-            context: 0,
-            device: known.memory.device(),
-            flags: 0,
-            id: table.next_id,
-            sync_operations: false,
-            reserved: false,
-            live: false,
-            leaving: false,
-            advice: Advice::default(),
-        };
-        table.list.insert(address, made);
+        self.memory().map(address, size, &known.memory).map_err(not_mapped)?;
+        table.add((address, size), AllocationKind::Mapped, (0, known.memory.device()), 0);
         Ok(())
     }
 
@@ -63,6 +48,6 @@ impl Allocations {
             };
             self.table().list.retain(|_, one| !is_gone(one));
         };
-        Ok(self.memory().unmap(address, size, gone)?)
+        self.memory().unmap(address, size, gone).map_err(not_mapped)
     }
 }

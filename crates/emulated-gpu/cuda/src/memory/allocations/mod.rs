@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ptx_emulator::memory::{Home, RegisterError};
 use ptx_emulator::{Emulator, Memory};
 
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Error, Result, fail_if};
 use crate::abi::host_memory;
 use crate::abi::{Handle, Location, Pointer};
 use other::Opened;
@@ -136,6 +136,32 @@ struct Table {
 }
 
 impl Table {
+    /// Lists what was allocated.
+    fn add(
+        &mut self,
+        (address, size): (Pointer, u64),
+        kind: AllocationKind,
+        (context, device): (Handle, u32),
+        flags: u32,
+    ) {
+        self.next_id += 1;
+        let made = Allocation {
+            address,
+            size,
+            kind,
+            context,
+            device,
+            flags,
+            id: self.next_id,
+            sync_operations: false,
+            reserved: false,
+            live: false,
+            leaving: false,
+            advice: Advice::default(),
+        };
+        self.list.insert(address, made);
+    }
+
     fn used(&self, device: u32) -> u64 {
         self.used.get(&device).copied().unwrap_or(0)
     }
@@ -260,9 +286,7 @@ impl Allocations {
         takes_memory: bool,
         make: impl FnOnce() -> Result<(Pointer, AllocationKind)>,
     ) -> Result<Pointer> {
-        if size == 0 {
-            return Err(Code::INVALID_VALUE.because("0 bytes can't be allocated"));
-        }
+        fail_if!(size == 0, INVALID_VALUE, "0 bytes can't be allocated");
         let Owner { context, home } = owner;
         let mut table = self.table();
         let before = table.used(home.device);
@@ -273,23 +297,7 @@ impl Allocations {
         }
         let (address, kind) = make()?;
         table.used.insert(home.device, used);
-        table.next_id += 1;
-        let id = table.next_id;
-        let made = Allocation {
-            address,
-            size,
-            kind,
-            context,
-            device: home.device,
-            flags,
-            id,
-            sync_operations: false,
-            reserved: false,
-            live: false,
-            leaving: false,
-            advice: Advice::default(),
-        };
-        table.list.insert(address, made);
+        table.add((address, size), kind, (context, home.device), flags);
         Ok(address)
     }
 

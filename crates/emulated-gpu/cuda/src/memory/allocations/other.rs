@@ -3,7 +3,7 @@
 use ptx_emulator::memory::SharedMemory;
 
 use crate::abi::Pointer;
-use crate::abi::error::Result;
+use crate::abi::error::{Code, Result};
 use crate::memory::allocations::{AllocationKind, Allocations, Owner};
 
 /// Memory of another process, as a context has it.
@@ -31,7 +31,8 @@ impl Allocations {
         }
         drop(table);
         self.allocate(place.size, owner, 0, false, || {
-            let address = self.memory().open_shared(&place, owner.home)?;
+            let opened = self.memory().open_shared(&place, owner.home);
+            let address = opened.map_err(|error| Code::MAP_FAILED.because(error.to_string()))?;
             Ok((address, AllocationKind::Other(Opened { place, times: 1 })))
         })
     }

@@ -55,10 +55,8 @@ forward! {
 // Graphs in a stream.
 forward! {
     bind:
-    cudaGraphLaunch = cuGraphLaunch(graph: usize, stream: usize);
-    cudaGraphLaunch_ptsz = cuGraphLaunch_ptsz(graph: usize, stream: usize);
-    cudaGraphUpload = cuGraphUpload(graph: usize, stream: usize);
-    cudaGraphUpload_ptsz = cuGraphUpload_ptsz(graph: usize, stream: usize);
-    cudaGraphInstantiateWithParams = cuGraphInstantiateWithParams(out: usize, graph: usize, parameters: usize);
-    cudaGraphInstantiateWithParams_ptsz = cuGraphInstantiateWithParams_ptsz(out: usize, graph: usize, parameters: usize);
+    cudaGraphLaunch = cuGraphLaunch, cudaGraphLaunch_ptsz = cuGraphLaunch_ptsz(graph: usize, stream: usize);
+    cudaGraphUpload = cuGraphUpload, cudaGraphUpload_ptsz = cuGraphUpload_ptsz(graph: usize, stream: usize);
+    cudaGraphInstantiateWithParams = cuGraphInstantiateWithParams, cudaGraphInstantiateWithParams_ptsz = cuGraphInstantiateWithParams_ptsz
+        (out: usize, graph: usize, parameters: usize);
 }

@@ -29,19 +29,18 @@ forward! {
 // Memory in the order of a stream.
 forward! {
     bind:
-    cudaMallocAsync = cuMemAllocAsync(out: usize, bytes: usize, stream: usize);
-    cudaMallocAsync_ptsz = cuMemAllocAsync_ptsz(out: usize, bytes: usize, stream: usize);
-    cudaFreeAsync = cuMemFreeAsync(address: usize, stream: usize);
-    cudaFreeAsync_ptsz = cuMemFreeAsync_ptsz(address: usize, stream: usize);
-    cudaMallocFromPoolAsync = cuMemAllocFromPoolAsync(out: usize, bytes: usize, pool: usize, stream: usize);
-    cudaMallocFromPoolAsync_ptsz = cuMemAllocFromPoolAsync_ptsz(out: usize, bytes: usize, pool: usize, stream: usize);
+    cudaMallocAsync = cuMemAllocAsync, cudaMallocAsync_ptsz = cuMemAllocAsync_ptsz
+        (out: usize, bytes: usize, stream: usize);
+    cudaFreeAsync = cuMemFreeAsync, cudaFreeAsync_ptsz = cuMemFreeAsync_ptsz(address: usize, stream: usize);
+    cudaMallocFromPoolAsync = cuMemAllocFromPoolAsync, cudaMallocFromPoolAsync_ptsz = cuMemAllocFromPoolAsync_ptsz
+        (out: usize, bytes: usize, pool: usize, stream: usize);
 }
 
 // The later form of the driver's, where a location is a structure of two numbers.
 forward! {
     bind:
-    cudaMemPrefetchAsync = cuMemPrefetchAsync_v2(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
-    cudaMemPrefetchAsync_ptsz = cuMemPrefetchAsync_v2_ptsz(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
+    cudaMemPrefetchAsync = cuMemPrefetchAsync_v2, cudaMemPrefetchAsync_ptsz = cuMemPrefetchAsync_v2_ptsz
+        (address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
 }
 
 // By the name that CUDA 12 gave it.
@@ -60,4 +59,11 @@ forward! {
     cudaLibraryGetGlobal = cuLibraryGetGlobal(address: usize, bytes: usize, library: usize, name: usize);
     cudaLibraryGetKernelCount = cuLibraryGetKernelCount(out: usize, library: usize);
     cudaLibraryEnumerateKernels = cuLibraryEnumerateKernels(out: usize, most: u32, library: usize);
+}
+
+// Textures and surfaces.
+forward! {
+    bind:
+    cudaDestroyTextureObject = cuTexObjectDestroy(texture: u64);
+    cudaDestroySurfaceObject = cuSurfObjectDestroy(surface: u64);
 }

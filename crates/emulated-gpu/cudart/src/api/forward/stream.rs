@@ -53,49 +53,44 @@ forward! {
 // The same, where stream 0 may be the calling thread's own.
 forward! {
     bind:
-    cudaStreamQuery = cuStreamQuery(stream: usize);
-    cudaStreamQuery_ptsz = cuStreamQuery_ptsz(stream: usize);
-    cudaStreamSynchronize = cuStreamSynchronize(stream: usize);
-    cudaStreamSynchronize_ptsz = cuStreamSynchronize_ptsz(stream: usize);
-    cudaStreamWaitEvent = cuStreamWaitEvent(stream: usize, event: usize, flags: u32);
-    cudaStreamWaitEvent_ptsz = cuStreamWaitEvent_ptsz(stream: usize, event: usize, flags: u32);
-    cudaStreamAddCallback = cuStreamAddCallback(stream: usize, call: usize, data: usize, flags: u32);
-    cudaStreamAddCallback_ptsz = cuStreamAddCallback_ptsz(stream: usize, call: usize, data: usize, flags: u32);
-    cudaStreamGetFlags = cuStreamGetFlags(stream: usize, out: usize);
-    cudaStreamGetFlags_ptsz = cuStreamGetFlags_ptsz(stream: usize, out: usize);
-    cudaStreamGetPriority = cuStreamGetPriority(stream: usize, out: usize);
-    cudaStreamGetPriority_ptsz = cuStreamGetPriority_ptsz(stream: usize, out: usize);
-    cudaStreamGetId = cuStreamGetId(stream: usize, out: usize);
-    cudaStreamGetId_ptsz = cuStreamGetId_ptsz(stream: usize, out: usize);
-    cudaStreamGetDevice = cuStreamGetDevice(stream: usize, out: usize);
-    cudaStreamGetDevice_ptsz = cuStreamGetDevice_ptsz(stream: usize, out: usize);
-    cudaStreamCopyAttributes = cuStreamCopyAttributes(to: usize, from: usize);
-    cudaStreamCopyAttributes_ptsz = cuStreamCopyAttributes_ptsz(to: usize, from: usize);
-    cudaStreamAttachMemAsync = cuStreamAttachMemAsync(stream: usize, address: usize, bytes: usize, flags: u32);
-    cudaStreamAttachMemAsync_ptsz = cuStreamAttachMemAsync_ptsz(stream: usize, address: usize, bytes: usize, flags: u32);
-    cudaStreamIsCapturing = cuStreamIsCapturing(stream: usize, out: usize);
-    cudaStreamIsCapturing_ptsz = cuStreamIsCapturing_ptsz(stream: usize, out: usize);
-    cudaStreamEndCapture = cuStreamEndCapture(stream: usize, out: usize);
-    cudaStreamEndCapture_ptsz = cuStreamEndCapture_ptsz(stream: usize, out: usize);
-    cudaStreamBeginCaptureToGraph = cuStreamBeginCaptureToGraph(stream: usize, graph: usize, before: usize, edges: usize, count: usize, mode: i32);
-    cudaStreamBeginCaptureToGraph_ptsz = cuStreamBeginCaptureToGraph_ptsz(stream: usize, graph: usize, before: usize, edges: usize, count: usize, mode: i32);
-    cudaEventRecord = cuEventRecord(event: usize, stream: usize);
-    cudaEventRecord_ptsz = cuEventRecord_ptsz(event: usize, stream: usize);
-    cudaEventRecordWithFlags = cuEventRecordWithFlags(event: usize, stream: usize, flags: u32);
-    cudaEventRecordWithFlags_ptsz = cuEventRecordWithFlags_ptsz(event: usize, stream: usize, flags: u32);
-    cudaLaunchHostFunc = cuLaunchHostFunc(stream: usize, call: usize, data: usize);
-    cudaLaunchHostFunc_ptsz = cuLaunchHostFunc_ptsz(stream: usize, call: usize, data: usize);
+    cudaStreamQuery = cuStreamQuery, cudaStreamQuery_ptsz = cuStreamQuery_ptsz(stream: usize);
+    cudaStreamSynchronize = cuStreamSynchronize, cudaStreamSynchronize_ptsz = cuStreamSynchronize_ptsz(stream: usize);
+    cudaStreamWaitEvent = cuStreamWaitEvent, cudaStreamWaitEvent_ptsz = cuStreamWaitEvent_ptsz
+        (stream: usize, event: usize, flags: u32);
+    cudaStreamAddCallback = cuStreamAddCallback, cudaStreamAddCallback_ptsz = cuStreamAddCallback_ptsz
+        (stream: usize, call: usize, data: usize, flags: u32);
+    cudaStreamGetFlags = cuStreamGetFlags, cudaStreamGetFlags_ptsz = cuStreamGetFlags_ptsz(stream: usize, out: usize);
+    cudaStreamGetPriority = cuStreamGetPriority, cudaStreamGetPriority_ptsz = cuStreamGetPriority_ptsz
+        (stream: usize, out: usize);
+    cudaStreamGetId = cuStreamGetId, cudaStreamGetId_ptsz = cuStreamGetId_ptsz(stream: usize, out: usize);
+    cudaStreamGetDevice = cuStreamGetDevice, cudaStreamGetDevice_ptsz = cuStreamGetDevice_ptsz
+        (stream: usize, out: usize);
+    cudaStreamCopyAttributes = cuStreamCopyAttributes, cudaStreamCopyAttributes_ptsz = cuStreamCopyAttributes_ptsz
+        (to: usize, from: usize);
+    cudaStreamAttachMemAsync = cuStreamAttachMemAsync, cudaStreamAttachMemAsync_ptsz = cuStreamAttachMemAsync_ptsz
+        (stream: usize, address: usize, bytes: usize, flags: u32);
+    cudaStreamIsCapturing = cuStreamIsCapturing, cudaStreamIsCapturing_ptsz = cuStreamIsCapturing_ptsz
+        (stream: usize, out: usize);
+    cudaStreamEndCapture = cuStreamEndCapture, cudaStreamEndCapture_ptsz = cuStreamEndCapture_ptsz
+        (stream: usize, out: usize);
+    cudaStreamBeginCaptureToGraph = cuStreamBeginCaptureToGraph, cudaStreamBeginCaptureToGraph_ptsz = cuStreamBeginCaptureToGraph_ptsz
+        (stream: usize, graph: usize, before: usize, edges: usize, count: usize, mode: i32);
+    cudaEventRecord = cuEventRecord, cudaEventRecord_ptsz = cuEventRecord_ptsz(event: usize, stream: usize);
+    cudaEventRecordWithFlags = cuEventRecordWithFlags, cudaEventRecordWithFlags_ptsz = cuEventRecordWithFlags_ptsz
+        (event: usize, stream: usize, flags: u32);
+    cudaLaunchHostFunc = cuLaunchHostFunc, cudaLaunchHostFunc_ptsz = cuLaunchHostFunc_ptsz
+        (stream: usize, call: usize, data: usize);
 }
 
 // Those with a later form of the driver's.
 forward! {
     bind:
-    cudaStreamBeginCapture = cuStreamBeginCapture_v2(stream: usize, mode: i32);
-    cudaStreamBeginCapture_ptsz = cuStreamBeginCapture_v2_ptsz(stream: usize, mode: i32);
-    cudaStreamGetCaptureInfo = cuStreamGetCaptureInfo_v3(stream: usize, status: usize, id: usize, graph: usize, before: usize, edges: usize, count: usize);
-    cudaStreamGetCaptureInfo_ptsz = cuStreamGetCaptureInfo_v3_ptsz(stream: usize, status: usize, id: usize, graph: usize, before: usize, edges: usize, count: usize);
-    cudaStreamUpdateCaptureDependencies = cuStreamUpdateCaptureDependencies_v2(stream: usize, before: usize, edges: usize, count: usize, flags: u32);
-    cudaStreamUpdateCaptureDependencies_ptsz = cuStreamUpdateCaptureDependencies_v2_ptsz(stream: usize, before: usize, edges: usize, count: usize, flags: u32);
+    cudaStreamBeginCapture = cuStreamBeginCapture_v2, cudaStreamBeginCapture_ptsz = cuStreamBeginCapture_v2_ptsz
+        (stream: usize, mode: i32);
+    cudaStreamGetCaptureInfo = cuStreamGetCaptureInfo_v3, cudaStreamGetCaptureInfo_ptsz = cuStreamGetCaptureInfo_v3_ptsz
+        (stream: usize, status: usize, id: usize, graph: usize, before: usize, edges: usize, count: usize);
+    cudaStreamUpdateCaptureDependencies = cuStreamUpdateCaptureDependencies_v2, cudaStreamUpdateCaptureDependencies_ptsz = cuStreamUpdateCaptureDependencies_v2_ptsz
+        (stream: usize, before: usize, edges: usize, count: usize, flags: u32);
 }
 
 // By the names that CUDA 12 gave later forms.
