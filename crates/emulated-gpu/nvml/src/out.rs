@@ -6,31 +6,21 @@ use std::ffi::c_uint;
 
 use crate::ffi::{Out, Result, Status};
 
-/// A structure that begins with its version, which the caller writes there.
-pub(crate) trait Versioned: Copy {
-    /// Which of the structure's versions it is.
-    const VERSION: c_uint;
-    /// What stands in its first field.
-    fn version(&self) -> c_uint;
-}
-
-/// What stands in a versioned structure, whose size is part of its version.
+/// What stands in a structure whose first field is its version, which the caller writes there; its size is part of it.
 ///
 /// # Safety
 /// The caller of the C function has written such a structure there, of some version.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for a null pointer, `ARGUMENT_VERSION_MISMATCH` for another version.
-pub(crate) unsafe fn versioned<T: Versioned>(out: Out<'_, T>) -> Result<T> {
+pub(crate) unsafe fn versioned<const VERSION: c_uint, T: Copy>(out: Out<'_, T>) -> Result<T> {
     // SAFETY: only the first field may be read before it is known what this is; all such structures have it.
     let version = unsafe { out.cast::<c_uint>().get()? };
-    if version != size_of::<T>() as c_uint | T::VERSION << 24 {
+    if version != size_of::<T>() as c_uint | VERSION << 24 {
         return Err(Status::ArgumentVersionMismatch);
     }
     // SAFETY: the caller's promise, and it is of this version.
-    let read = unsafe { out.get()? };
-    debug_assert_eq!(read.version(), version);
-    Ok(read)
+    unsafe { out.get() }
 }
 
 /// The caller's place for a text.

@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 use c_abi::export;
 
 use crate::ffi::{Out, Status, Text};
-use crate::out::{Versioned, versioned};
+use crate::out::versioned;
 use crate::session::{Handle, count, find, initialised};
 
 /// `nvmlUUID_v1_t`
@@ -15,13 +15,6 @@ pub(crate) struct Uuid {
     version: c_uint,
     kind: c_uint,
     value: [u8; 41],
-}
-
-impl Versioned for Uuid {
-    const VERSION: c_uint = 1;
-    fn version(&self) -> c_uint {
-        self.version
-    }
 }
 
 /// `NVML_UUID_TYPE_ASCII` and `…_BINARY`
@@ -67,7 +60,7 @@ export! {
         initialised()?;
         out.required()?;
         // SAFETY: the caller has written such a structure there.
-        let uuid = unsafe { versioned(uuid)? };
+        let uuid = unsafe { versioned::<1, _>(uuid)? };
         let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
         let found = find(|card| match uuid.kind {
             ASCII => Ok(card.is_called(text)),

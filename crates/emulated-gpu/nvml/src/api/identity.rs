@@ -5,8 +5,8 @@ use std::ffi::{c_int, c_uint};
 use c_abi::export;
 
 use crate::card::Card;
-use crate::ffi::{Out, Result};
-use crate::out::{TextOut, Versioned, field, versioned};
+use crate::ffi::Out;
+use crate::out::{TextOut, field, versioned};
 use crate::session::Handle;
 
 /// `nvmlPciInfo_t`, of `nvmlDeviceGetPciInfo_v3`.
@@ -40,20 +40,8 @@ pub(crate) struct PciInfoExt {
     bus: [u8; 32],
 }
 
-impl Versioned for PciInfoExt {
-    const VERSION: c_uint = 1;
-    fn version(&self) -> c_uint {
-        self.version
-    }
-}
-
 fn legacy(card: &Card) -> LegacyPciInfo {
     LegacyPciInfo { bus: field(&card.bus_legacy()), place: card.place, ids: [0; 2] }
-}
-
-fn number(device: Handle, out: Out<'_, c_uint>) -> Result {
-    let number = device.number()?;
-    out.set(number)
 }
 
 export! {
@@ -64,15 +52,9 @@ export! {
         unsafe { TextOut::new(to, len) }.set(&card.name())
     }
 
-    /// No brand: `NVML_BRAND_UNKNOWN`.
-    fn nvmlDeviceGetBrand(device: Handle, out: Out<'_, c_uint>) {
-        device.number()?;
-        out.set(0)
-    }
-
     /// Its number.
     fn nvmlDeviceGetIndex(device: Handle, out: Out<'_, c_uint>) {
-        number(device, out)
+        out.set(device.number()?)
     }
 
     /// "GPU-" and the digits of its identifier.
@@ -98,7 +80,7 @@ export! {
     fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<'_, PciInfoExt>) {
         let card = device.card()?;
         // SAFETY: the caller has written such a structure there.
-        let PciInfoExt { version, .. } = unsafe { versioned(out)? };
+        let PciInfoExt { version, .. } = unsafe { versioned::<1, _>(out)? };
         out.set(PciInfoExt {
             version,
             place: card.place,

@@ -6,7 +6,7 @@ use std::ffi::c_uint;
 use c_abi::export;
 
 use crate::ffi::Out;
-use crate::out::{Versioned, versioned};
+use crate::out::versioned;
 use crate::session::Handle;
 
 /// `nvmlMemory_t`, bytes.
@@ -31,13 +31,6 @@ pub(crate) struct Memory2 {
     used: u64,
 }
 
-impl Versioned for Memory2 {
-    const VERSION: c_uint = 2;
-    fn version(&self) -> c_uint {
-        self.version
-    }
-}
-
 export! {
     /// Its memory, and what the process uses of it.
     fn nvmlDeviceGetMemoryInfo(device: Handle, out: Out<'_, Memory>) {
@@ -49,7 +42,7 @@ export! {
     fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
         let card = device.card()?;
         // SAFETY: the caller has written such a structure there.
-        let Memory2 { version, .. } = unsafe { versioned(out)? };
+        let Memory2 { version, .. } = unsafe { versioned::<2, _>(out)? };
         out.set(Memory2 {
             version,
             gap: 0,

@@ -6,7 +6,7 @@ use std::ffi::c_uint;
 use c_abi::export;
 
 use crate::ffi::{Out, Result, Status};
-use crate::out::{Versioned, versioned};
+use crate::out::versioned;
 use crate::session::Handle;
 
 /// Of what a card has no parts for.
@@ -52,13 +52,6 @@ pub(crate) struct Details {
     processes: Option<std::ptr::NonNull<Detail>>,
 }
 
-impl Versioned for Details {
-    const VERSION: c_uint = 1;
-    fn version(&self) -> c_uint {
-        self.version
-    }
-}
-
 /// `NVML_PROCESS_MODE_…`
 const COMPUTE: c_uint = 0;
 const GRAPHICS: c_uint = 1;
@@ -92,6 +85,16 @@ unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) ->
     }
 }
 
+/// Writes an empty list.
+///
+/// # Safety
+/// As [`list`].
+unsafe fn nobody<T>(device: Handle, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
+    device.number()?;
+    // SAFETY: the caller's promise.
+    unsafe { list(None, count, to) }
+}
+
 fn first_version(process: Process2) -> Process1 {
     Process1 { process: process.process, gap: 0, used: process.used }
 }
@@ -113,41 +116,37 @@ export! {
 
     /// Who draws: nobody.
     fn nvmlDeviceGetGraphicsRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        device.number()?;
-        // SAFETY: the caller has written there for how many there is place.
-        unsafe { list(None, count, to) }
+        // SAFETY: as of `list`.
+        unsafe { nobody(device, count, to) }
     }
 
     /// The same.
     fn nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
-        device.number()?;
-        // SAFETY: the caller has written there for how many there is place.
-        unsafe { list(None, count, to) }
+        // SAFETY: as of `list`.
+        unsafe { nobody(device, count, to) }
     }
 
     /// Who computes through another process: nobody.
     fn nvmlDeviceGetMPSComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        device.number()?;
-        // SAFETY: the caller has written there for how many there is place.
-        unsafe { list(None, count, to) }
+        // SAFETY: as of `list`.
+        unsafe { nobody(device, count, to) }
     }
 
     /// The same.
     fn nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
-        device.number()?;
-        // SAFETY: the caller has written there for how many there is place.
-        unsafe { list(None, count, to) }
+        // SAFETY: as of `list`.
+        unsafe { nobody(device, count, to) }
     }
 
     /// Who does what is asked for on a card.
     fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, Details>) {
         device.number()?;
         // SAFETY: the caller has written such a structure there.
-        let details = unsafe { versioned(out)? };
+        let details = unsafe { versioned::<1, _>(out)? };
         let process = match details.mode {
             COMPUTE | ALL => computing(device)?,
             GRAPHICS | MPS => None,

@@ -6,7 +6,7 @@ use std::ffi::c_uint;
 use c_abi::export;
 
 use crate::ffi::{Out, Result, Status};
-use crate::out::{Versioned, versioned};
+use crate::out::versioned;
 use crate::session::{Handle, initialised};
 
 /// Finds the card, and that it has not what is asked for. The last argument is where the result would be.
@@ -42,19 +42,12 @@ pub(crate) struct Branch {
     branch: [u8; 80],
 }
 
-impl Versioned for Branch {
-    const VERSION: c_uint = 1;
-    fn version(&self) -> c_uint {
-        self.version
-    }
-}
-
 export! {
     /// The branch of the driver's releases, of which there is none.
     fn nvmlSystemGetDriverBranch(branch: Out<'_, Branch>, _len: c_uint) {
         initialised()?;
         // SAFETY: the caller has written such a structure there.
-        unsafe { versioned(branch)? };
+        unsafe { versioned::<1, _>(branch)? };
         Err(Status::NotSupported)
     }
 
