@@ -104,7 +104,7 @@ fn name_of(code: i32) -> String {
 pub enum Inputs {
     /// Nothing: every bit counts.
     Full,
-    /// TF32, see [`to_tf32`](crate::to_tf32).
+    /// TF32: rounded to 10 bits of the fraction, to nearest.
     Tf32,
     /// Half precision.
     F16,

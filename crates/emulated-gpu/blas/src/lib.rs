@@ -54,7 +54,7 @@ pub use product::{Column, Finish, Product};
 pub use rejection::Rejection;
 pub use report::{Callback, Report};
 pub use room::{filled, room};
-pub use rounding::{TF32_UNIT_ROUNDOFF, to_tf32};
+pub use rounding::TF32_UNIT_ROUNDOFF;
 pub use scalar::{PointerMode, Scalar, check_pointer};
 pub use split::Split;
 pub use status::Status;

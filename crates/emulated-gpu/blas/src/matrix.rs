@@ -1,5 +1,6 @@
 //! Matrices as callers describe them: rows, columns, leading dimension, order, batch.
 
+use crate::reject_if;
 use crate::{Access, DataType, Rejection};
 
 /// How a matrix takes part in a product, `cublasOperation_t`.
@@ -180,9 +181,7 @@ impl Matrix {
         if self.length() == Some(0) || self.batch == 0 {
             return Ok(());
         }
-        if address == 0 {
-            return Err(Rejection::invalid(format!("{name} is a null pointer")));
-        }
+        reject_if!(address == 0, invalid, "{name} is a null pointer");
         if !address.is_multiple_of(size) {
             return Err(Rejection::invalid(format!(
                 "{name} is at {address:#x}, which is not a multiple of {size}, the size of a {}",

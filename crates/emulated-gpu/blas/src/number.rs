@@ -4,9 +4,10 @@
 
 use half::{bf16, f16};
 
+use crate::rounding::to_tf32;
 use crate::vector::{self, Kernels};
 use crate::words::Word;
-use crate::{DataType, Inputs, to_tf32};
+use crate::{DataType, Inputs};
 
 /// A type that the CPU computes in: single or double precision, real or complex.
 ///

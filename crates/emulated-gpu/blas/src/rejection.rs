@@ -51,3 +51,14 @@ impl Rejection {
         Self { status: Status::ExecutionFailed, message: message.into() }
     }
 }
+
+/// Returns a [`Rejection`] from a function where a condition holds: `invalid` or `unsupported`, and why, as `format!`
+/// takes it.
+#[macro_export]
+macro_rules! reject_if {
+    ($condition:expr, $kind:ident, $($why:tt)+) => {
+        if $condition {
+            return Err($crate::Rejection::$kind(format!($($why)+)));
+        }
+    };
+}

@@ -1,6 +1,6 @@
 //! Rounding to the formats that tensor cores take.
 
-/// The relative error of [`to_tf32`], at most: TF32 keeps 10 bits of the fraction.
+/// The relative error of rounding to TF32, at most: it keeps 10 bits of the fraction.
 pub const TF32_UNIT_ROUNDOFF: f64 = 1.0 / 2048.0;
 
 /// Bits of an `f32`'s fraction that TF32 does not have.
@@ -10,8 +10,7 @@ const DROPPED: u32 = 13;
 /// equally near, the larger in magnitude. So rounds `cvt.rna.tf32.f32` (PTX ISA, "Data Movement
 /// and Conversion Instructions: cvt"), the only conversion to TF32 on compute capability 8.x.
 /// NVIDIA does not document how cuBLAS itself rounds. What overflows becomes infinite; NaN stays.
-#[must_use]
-pub fn to_tf32(x: f32) -> f32 {
+pub(crate) fn to_tf32(x: f32) -> f32 {
     if !x.is_finite() {
         return x;
     }

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 
 use gemm::c64;
 
+use crate::reject_if;
 use crate::words::read;
 use crate::{Access, DataType, Driver, Number, Rejection, check_range, load};
 
@@ -103,9 +104,7 @@ pub fn check_pointer(
     ty: DataType,
     name: &str,
 ) -> Result<(), Rejection> {
-    if address == 0 {
-        return Err(Rejection::invalid(format!("{name} is a null pointer")));
-    }
+    reject_if!(address == 0, invalid, "{name} is a null pointer");
     let size = ty.size();
     // Complex numbers may be aligned as their parts are.
     let alignment = if ty.is_complex() { size / 2 } else { size };

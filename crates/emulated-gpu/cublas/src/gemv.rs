@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_longlong, c_void};
 
 use c_abi::export;
-use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work};
+use emulated_blas::{Access, Operation, Product, Rejection, Run, Scalar, View, Work, reject_if};
 
 use crate::gemm::{COMPLEX, DOUBLE, DOUBLE_COMPLEX, SINGLE, Typed};
 use crate::handle::{Handle, open};
@@ -58,9 +58,7 @@ impl Gemv {
         };
         let (rows, columns) = operation.sizes((m, n));
         for (inc, what) in [(self.x.1, "incx"), (self.y.1, "incy")] {
-            if inc == 0 {
-                return Err(Rejection::invalid(format!("{what} is 0: it has to step")));
-            }
+            reject_if!(inc == 0, invalid, "{what} is 0: it has to step");
         }
         // With nothing to multiply, `y` stays as it is (reference BLAS).
         if m == 0 || n == 0 || self.batch == 0 {

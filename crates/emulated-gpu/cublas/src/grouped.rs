@@ -3,7 +3,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use emulated_blas::{Compute, DataType, Inputs, PointerMode, Rejection, room, scale_type};
+use emulated_blas::{
+    Compute, DataType, Inputs, PointerMode, Rejection, reject_if, room, scale_type,
+};
 
 use crate::call::{Call, export_gemm};
 use crate::gemm::{DOUBLE, SINGLE};
@@ -24,9 +26,7 @@ struct Grouped<I> {
 /// # Safety
 /// There have to be `count` readable numbers.
 unsafe fn read<I: Copy>(array: *const I, count: usize, what: &str) -> Result<Vec<I>, Rejection> {
-    if array.is_null() {
-        return Err(Rejection::invalid(format!("{what} is a null pointer")));
-    }
+    reject_if!(array.is_null(), invalid, "{what} is a null pointer");
     let mut list = room(count)?;
     // SAFETY: the caller's promise. The host's arrays may be at any address.
     list.extend((0..count).map(|index| unsafe { array.add(index).read_unaligned() }));

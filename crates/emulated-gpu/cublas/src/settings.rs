@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range};
+use emulated_blas::{PointerMode, Rejection, Status, StreamHandle, check_range, reject_if};
 
 use crate::ffi::Out;
 use crate::handle::{Handle, change, open, settings};
@@ -26,9 +26,7 @@ export! {
     /// The stream of what follows. Sets the workspace back to the library's own.
     fn cublasSetStream_v2(handle: Handle, stream: StreamHandle) {
         let (_, driver) = open(handle)?;
-        if !driver.knows(stream) {
-            return Err(Rejection::invalid(format!("streamId {:#x} is no stream", stream.0)));
-        }
+        reject_if!(!driver.knows(stream), invalid, "streamId {:#x} is no stream", stream.0);
         change(handle, |settings| settings.stream = stream)
     }
 
@@ -89,9 +87,7 @@ export! {
 
     /// How many multiprocessors to use: remembered, without effect.
     fn cublasSetSmCountTarget(handle: Handle, count: c_int) {
-        if count < 0 {
-            return Err(Rejection::invalid(format!("smCountTarget is {count}: it can't be negative")));
-        }
+        reject_if!(count < 0, invalid, "smCountTarget is {count}: it can't be negative");
         change(handle, |settings| settings.sm_count_target = count)
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use emulated_blas::{Compute, DataType, Rejection, scale_type};
+use emulated_blas::{Compute, DataType, Rejection, reject_if, scale_type};
 
 use crate::call::{Call, export_gemm};
 use crate::operand::BatchLocation;
@@ -26,9 +26,7 @@ unsafe fn submit<I: Copy + Into<i64>>(
     batch: impl Into<i64>,
 ) -> Result<(), Rejection> {
     // CUBLAS_GEMM_DEFAULT and ALGO0 to ALGO23, their tensor-core twins, and AUTOTUNE.
-    if !matches!(algo, -1..=23 | 99..=115 | 999) {
-        return Err(Rejection::invalid(format!("algo is {algo}, which is none")));
-    }
+    reject_if!(!matches!(algo, -1..=23 | 99..=115 | 999), invalid, "algo is {algo}, which is none");
     let compute = Compute::from_code(compute_type)?;
     let types = types(codes)?;
     // SAFETY: the caller's promise.

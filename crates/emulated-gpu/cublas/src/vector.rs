@@ -1,6 +1,6 @@
 //! Vectors: every `inc`-th element, from the far end where `inc` is negative.
 
-use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, View};
+use emulated_blas::{DataType, Driver, Matrix, Order, Rejection, View, reject_if};
 
 use crate::level3::check_size;
 
@@ -21,9 +21,7 @@ impl Vector {
     pub(crate) fn check(&self, driver: &Driver) -> Result<Matrix, Rejection> {
         let Self { name, inc_name, address, ty, len, inc } = *self;
         check_size(len, &format!("the length of {name}"))?;
-        if inc == 0 {
-            return Err(Rejection::invalid(format!("{inc_name} is 0: it has to step")));
-        }
+        reject_if!(inc == 0, invalid, "{inc_name} is 0: it has to step");
         let ld = i64::try_from(inc.unsigned_abs())
             .map_err(|_| Rejection::invalid(format!("{inc_name} is {inc}")))?;
         let matrix = Matrix {

@@ -7,10 +7,10 @@
 use std::ffi::{c_int, c_void};
 
 use c_abi::export;
-use emulated_blas::{Compute, DataType, Rejection, Split, scale_type};
+use emulated_blas::{Compute, DataType, Rejection, Split, reject_if, scale_type};
 
 use crate::alignment;
-use crate::attribute::{Field, Opaque};
+use crate::attribute::opaque;
 use crate::ffi::Out;
 use crate::handle::{Handle, open};
 use crate::preference::Preference;
@@ -30,70 +30,30 @@ const REDUCTION: i32 = 2;
 /// The most parts: each has at least an instruction's products of what a kernel is made for.
 const MOST_PARTS: i32 = 256;
 
-/// An algorithm. Programs copy it as 64 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Algorithm {
-    mark: u32,
-    id: i32,
-    tile: i32,
-    split_k: i32,
-    reduction_scheme: i32,
+opaque! {
+    /// An algorithm. Programs copy it as 64 bytes.
+    Algorithm: "algorithm of this library's", "CUBLASLT_ALGO_CONFIG_…", b"LtAl", 64;
+    new(alignments: [u8; 6]);
+    others: |_, _| None;
+    id: i32 = ID, 0;
+    tile: i32 = 0, 1;
+    split_k: i32 = 1, 2;
+    reduction_scheme: i32 = 0, 3;
     /// Remembered and without effect, as all that follow: `CTA_SWIZZLING` to `CLUSTER_SHAPE_ID`.
-    swizzling: i32,
-    custom_option: i32,
-    stages: i32,
-    inner_shape: u16,
-    cluster_shape: u16,
+    swizzling: i32 = 0, 4;
+    custom_option: i32 = 0, 5;
+    stages: i32 = 0, 6;
+    inner_shape: u16 = 0, 7;
+    cluster_shape: u16 = 0, 8;
     /// What the addresses of `A`, `B`, `C`, `D`, the bias and the auxiliary matrix have to be
     /// multiples of.
-    pub(crate) alignments: [u8; 6],
-    reserved: [u8; 22],
+    pub(crate) alignments: [u8; 6] = alignments;
+    reserved: [u8; 22] = [0; 22];
 }
 
 const _: () = assert!(size_of::<Algorithm>() == 64, "cublasLtMatmulAlgo_t has 64 bytes");
 
-// SAFETY: the mark is the first of its fields, which are all numbers.
-unsafe impl Opaque for Algorithm {
-    const WHAT: &'static str = "algorithm of this library's";
-    const PREFIX: &'static str = "CUBLASLT_ALGO_CONFIG_…";
-    const MARK: u32 = u32::from_be_bytes(*b"LtAl");
-    const SIZE: usize = 64;
-
-    fn field(&mut self, attribute: c_int) -> Option<Field<'_>> {
-        Some(match attribute {
-            0 => Field::I32(&mut self.id),
-            1 => Field::I32(&mut self.tile),
-            2 => Field::I32(&mut self.split_k),
-            3 => Field::I32(&mut self.reduction_scheme),
-            4 => Field::I32(&mut self.swizzling),
-            5 => Field::I32(&mut self.custom_option),
-            6 => Field::I32(&mut self.stages),
-            7 => Field::U16(&mut self.inner_shape),
-            8 => Field::U16(&mut self.cluster_shape),
-            _ => return None,
-        })
-    }
-}
-
 impl Algorithm {
-    pub(crate) fn new(alignments: [u8; 6]) -> Self {
-        Self {
-            mark: Self::MARK,
-            id: ID,
-            tile: 0,
-            split_k: 1,
-            reduction_scheme: 0,
-            swizzling: 0,
-            custom_option: 0,
-            stages: 0,
-            inner_shape: 0,
-            cluster_shape: 0,
-            alignments,
-            reserved: [0; 22],
-        }
-    }
-
     /// How many parts its sums are split into.
     pub(crate) fn parts(&self) -> u64 {
         self.split_k.clamp(1, MOST_PARTS).unsigned_abs().into()
@@ -253,9 +213,7 @@ export! {
         returned: Out<'_, c_int>,
     ) {
         open(handle)?;
-        if requested < 1 {
-            return Err(Rejection::invalid(format!("requestedAlgoCount is {requested}")));
-        }
+        reject_if!(requested < 1, invalid, "requestedAlgoCount is {requested}");
         let known = check_types(compute_type, scale, (a, b, c, d))?;
         if known {
             ids.set_as(ID, "algoIdsArray")?;
@@ -276,9 +234,7 @@ export! {
         algorithm: Out<'_, Algorithm>,
     ) {
         open(handle)?;
-        if id != ID {
-            return Err(Rejection::invalid(format!("algoId is {id}, which is none")));
-        }
+        reject_if!(id != ID, invalid, "algoId is {id}, which is none");
         if !check_types(compute_type, scale, (a, b, c, d))? {
             return Err(Rejection::unsupported("these types do not go with the compute type"));
         }
@@ -303,9 +259,7 @@ export! {
         buf: *const c_void,
         size: usize,
     ) {
-        if attr == 0 {
-            return Err(Rejection::invalid("CUBLASLT_ALGO_CONFIG_ID can't be set"));
-        }
+        reject_if!(attr == 0, invalid, "CUBLASLT_ALGO_CONFIG_ID can't be set");
         attribute::set(algorithm.as_ptr(), attr, buf, size, "algo")
     }
 
@@ -327,9 +281,7 @@ export! {
         if size == 0 {
             return written.set_as(4, "sizeWritten");
         }
-        if size != 4 {
-            return Err(Rejection::invalid(format!("sizeInBytes is {size}: it has 4 bytes")));
-        }
+        reject_if!(size != 4, invalid, "sizeInBytes is {size}: it has 4 bytes");
         buf.set_as(value, "buf")?;
         written.set_if_wanted(4);
         Ok(())

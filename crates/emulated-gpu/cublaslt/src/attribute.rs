@@ -4,30 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use emulated_blas::Rejection;
+use emulated_blas::{Rejection, reject_if};
 
 use crate::ffi::Out;
-
-/// A field of a structure that an attribute stands for.
-pub(crate) enum Field<'structure> {
-    I8(&'structure mut i8),
-    U16(&'structure mut u16),
-    I32(&'structure mut i32),
-    I64(&'structure mut i64),
-    F32(&'structure mut f32),
-}
-
-impl Field<'_> {
-    fn place(&mut self) -> (*mut u8, usize) {
-        match self {
-            Self::I8(field) => ((&raw mut **field).cast(), 1),
-            Self::U16(field) => ((&raw mut **field).cast(), 2),
-            Self::I32(field) => ((&raw mut **field).cast(), 4),
-            Self::I64(field) => ((&raw mut **field).cast(), 8),
-            Self::F32(field) => ((&raw mut **field).cast(), 4),
-        }
-    }
-}
 
 /// A structure that programs know by a pointer alone. It may lie in memory of theirs
 /// (`cublasLt…Init`), so it holds no pointers of ours and fits NVIDIA's size.
@@ -44,9 +23,69 @@ pub(crate) unsafe trait Opaque: Copy {
     /// Bytes that NVIDIA's headers reserve for it, at least.
     const SIZE: usize;
 
-    /// The field of an attribute.
-    fn field(&mut self, attribute: c_int) -> Option<Field<'_>>;
+    /// The place of an attribute's field, and its bytes.
+    fn field(&mut self, attribute: c_int) -> Option<(*mut u8, usize)>;
 }
+
+/// Where a field is, and its bytes.
+pub(crate) fn place_of<T>(field: &mut T) -> Option<(*mut u8, usize)> {
+    Some(((&raw mut *field).cast(), size_of::<T>()))
+}
+
+/// Declares an [`Opaque`] structure: what it is, in messages; how the names of its attributes begin; its mark; bytes that
+/// NVIDIA's headers reserve for it. Each field, a number or an array of them, has a value at first, which may depend
+/// on the arguments of `new`, and the attributes that it, or its elements, stand for. `others` finds further ones.
+macro_rules! opaque {
+    (
+        $(#[$meta:meta])*
+        $name:ident: $what:literal, $prefix:literal, $mark:literal, $size:literal;
+        $(#[$new_meta:meta])*
+        new($($argument:ident: $argument_type:ty),*);
+        others: $others:expr;
+        $(
+            $(#[$field_meta:meta])*
+            $visibility:vis $field:ident: $type:ty = $value:expr $(, $attribute:literal)?
+            $(, [$($of_element:literal),*])?;
+        )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[repr(C)]
+        pub(crate) struct $name {
+            mark: u32,
+            $($(#[$field_meta])* $visibility $field: $type,)*
+        }
+
+        // SAFETY: the mark is the first of its fields, which are all numbers.
+        unsafe impl $crate::attribute::Opaque for $name {
+            const WHAT: &'static str = $what;
+            const PREFIX: &'static str = $prefix;
+            const MARK: u32 = u32::from_be_bytes(*$mark);
+            const SIZE: usize = $size;
+
+            fn field(&mut self, attribute: std::ffi::c_int) -> Option<(*mut u8, usize)> {
+                $(
+                    $(if attribute == $attribute {
+                        return $crate::attribute::place_of(&mut self.$field);
+                    })?
+                    $(if let Some(index) = [$($of_element),*].iter().position(|own| *own == attribute) {
+                        return $crate::attribute::place_of(&mut self.$field[index]);
+                    })?
+                )*
+                let others: fn(&mut Self, std::ffi::c_int) -> Option<(*mut u8, usize)> = $others;
+                others(self, attribute)
+            }
+        }
+
+        impl $name {
+            $(#[$new_meta])*
+            pub(crate) fn new($($argument: $argument_type),*) -> Self {
+                Self { mark: <Self as $crate::attribute::Opaque>::MARK, $($field: $value),* }
+            }
+        }
+    };
+}
+pub(crate) use opaque;
 
 /// A copy of the structure that a program passes, which may be at any address.
 ///
@@ -63,9 +102,7 @@ pub(crate) unsafe fn read<T: Opaque>(pointer: *const T, name: &str) -> Result<T,
 /// # Safety
 /// As of [`read`], of the mark.
 unsafe fn check<T: Opaque>(pointer: *const T, name: &str) -> Result<(), Rejection> {
-    if pointer.is_null() {
-        return Err(Rejection::invalid(format!("{name} is a null pointer")));
-    }
+    reject_if!(pointer.is_null(), invalid, "{name} is a null pointer");
     // SAFETY: the caller's promise.
     if unsafe { pointer.cast::<u32>().read_unaligned() } != T::MARK {
         return Err(Rejection::invalid(format!(
@@ -189,9 +226,7 @@ fn check_buffer<T: Opaque>(
     size: usize,
     own: usize,
 ) -> Result<(), Rejection> {
-    if is_null {
-        return Err(Rejection::invalid("buf is a null pointer"));
-    }
+    reject_if!(is_null, invalid, "buf is a null pointer");
     if size == own {
         return Ok(());
     }
@@ -202,13 +237,12 @@ fn check_buffer<T: Opaque>(
 }
 
 fn place<T: Opaque>(value: &mut T, attribute: c_int) -> Result<(*mut u8, usize), Rejection> {
-    match value.field(attribute) {
-        Some(mut field) => Ok(field.place()),
-        None => Err(Rejection::invalid(format!(
+    value.field(attribute).ok_or_else(|| {
+        Rejection::invalid(format!(
             "attr is {attribute}, which the emulated library does not have among {}",
             T::PREFIX
-        ))),
-    }
+        ))
+    })
 }
 
 /// Declares the exported functions that all structures have, which call the structure by a name: two make it, by

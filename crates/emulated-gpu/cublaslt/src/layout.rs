@@ -4,61 +4,25 @@ use std::ffi::c_int;
 
 use emulated_blas::{DataType, Matrix, Order, Rejection};
 
-use crate::attribute::{Field, Opaque, export_structure};
+use crate::attribute::{export_structure, opaque};
 
-/// A layout. The defaults are those of NVIDIA's `cublasLtMatrixLayoutAttribute_t`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub(crate) struct Layout {
-    mark: u32,
-    pub(crate) ty: i32,
-    pub(crate) order: i32,
-    pub(crate) batch: i32,
-    pub(crate) rows: i64,
-    pub(crate) columns: i64,
-    pub(crate) ld: i64,
-    pub(crate) batch_stride: i64,
-    pub(crate) plane_offset: i64,
-}
-
-// SAFETY: the mark is the first of its fields, which are all numbers.
-unsafe impl Opaque for Layout {
-    const WHAT: &'static str = "matrix layout";
-    const PREFIX: &'static str = "CUBLASLT_MATRIX_LAYOUT_…";
-    const MARK: u32 = u32::from_be_bytes(*b"LtLa");
-    const SIZE: usize = 64;
-
-    fn field(&mut self, attribute: c_int) -> Option<Field<'_>> {
-        Some(match attribute {
-            0 => Field::I32(&mut self.ty),
-            1 => Field::I32(&mut self.order),
-            2 => Field::I64(&mut self.rows),
-            3 => Field::I64(&mut self.columns),
-            4 => Field::I64(&mut self.ld),
-            5 => Field::I32(&mut self.batch),
-            6 => Field::I64(&mut self.batch_stride),
-            7 => Field::I64(&mut self.plane_offset),
-            _ => return None,
-        })
-    }
+opaque! {
+    /// A layout. The defaults are those of NVIDIA's `cublasLtMatrixLayoutAttribute_t`.
+    Layout: "matrix layout", "CUBLASLT_MATRIX_LAYOUT_…", b"LtLa", 64;
+    /// Column order, one matrix.
+    new(ty: i32, rows: u64, columns: u64, ld: i64);
+    others: |_, _| None;
+    pub(crate) ty: i32 = ty, 0;
+    pub(crate) order: i32 = 0, 1;
+    pub(crate) batch: i32 = 1, 5;
+    pub(crate) rows: i64 = rows as i64, 2;
+    pub(crate) columns: i64 = columns as i64, 3;
+    pub(crate) ld: i64 = ld, 4;
+    pub(crate) batch_stride: i64 = 0, 6;
+    pub(crate) plane_offset: i64 = 0, 7;
 }
 
 impl Layout {
-    /// Column order, one matrix.
-    pub(crate) fn new(ty: i32, rows: u64, columns: u64, ld: i64) -> Self {
-        Self {
-            mark: Self::MARK,
-            ty,
-            order: 0,
-            batch: 1,
-            rows: rows as i64,
-            columns: columns as i64,
-            ld,
-            batch_stride: 0,
-            plane_offset: 0,
-        }
-    }
-
     /// The layout as a matrix at an address; `names` are those of the matrix and of its leading
     /// dimension in messages.
     pub(crate) fn matrix(
