@@ -15,55 +15,18 @@ const BLOCK: usize = 1 << 13;
 /// Does something with the Rust type of an element.
 macro_rules! with_type {
     ($type:expr, $T:ident => $body:expr) => {
+        with_type! {
+            $type, $T => $body;
+            Int8 i8, Uint8 u8, Int32 i32, Uint32 u32, Int64 i64, Uint64 u64, Float16 f16, Float32 f32,
+            Float64 f64, Bfloat16 bf16, Float8e4m3 E4m3, Float8e5m2 E5m2
+        }
+    };
+    ($type:expr, $T:ident => $body:expr; $($name:ident $own:ident),*) => {
         match $type {
-            DataType::Int8 => {
-                type $T = i8;
+            $(DataType::$name => {
+                type $T = $own;
                 $body
-            }
-            DataType::Uint8 => {
-                type $T = u8;
-                $body
-            }
-            DataType::Int32 => {
-                type $T = i32;
-                $body
-            }
-            DataType::Uint32 => {
-                type $T = u32;
-                $body
-            }
-            DataType::Int64 => {
-                type $T = i64;
-                $body
-            }
-            DataType::Uint64 => {
-                type $T = u64;
-                $body
-            }
-            DataType::Float16 => {
-                type $T = f16;
-                $body
-            }
-            DataType::Float32 => {
-                type $T = f32;
-                $body
-            }
-            DataType::Float64 => {
-                type $T = f64;
-                $body
-            }
-            DataType::Bfloat16 => {
-                type $T = bf16;
-                $body
-            }
-            DataType::Float8e4m3 => {
-                type $T = E4m3;
-                $body
-            }
-            DataType::Float8e5m2 => {
-                type $T = E5m2;
-                $body
-            }
+            })*
         }
     };
 }
