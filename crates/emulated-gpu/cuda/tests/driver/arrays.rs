@@ -4,14 +4,14 @@ use cudarc::driver::sys;
 
 use crate::descriptions::{array, copy_3d, numbers, of_array, texture};
 use crate::support::{
-    allocate, alone, code, context, cu, event, function, gate, is_child, launch, made, module, ok,
-    read, stream,
+    allocate, code, context, cu, event, function, gate, gives, is_alone, launch, made, module, ok,
+    own_context, read, stream,
 };
 use crate::textures::NAMED;
 
 #[test]
 fn copies_go_into_arrays_and_out() {
-    let context = context();
+    let _context = own_context();
     // It waits for the default stream, in which copies between arrays are done later.
     let stream = stream(0);
     let line = array([8, 0, 0], 1, 0);
@@ -63,25 +63,16 @@ fn copies_go_into_arrays_and_out() {
     assert_eq!(host[..2], [5.0, 6.0]);
     // Outside, not of whole rows, from the middle of a texel, or of nothing.
     copy.Height = 3;
-    assert_eq!(
-        cu!(cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
     let host = host.as_ptr();
     for (offset, size) in [(32, 4), (4, 16), (0, 20), (2, 4), (usize::MAX, 4), (0, usize::MAX)] {
-        assert_eq!(
-            cu!(cuMemcpyHtoA_v2(
-                flat => usize, offset => usize, host => *const f32, size => usize
-            )),
-            code::INVALID_VALUE,
-            "{offset} {size}"
-        );
+        gives!(code::INVALID_VALUE, cuMemcpyHtoA_v2(
+            flat => usize, offset => usize, host => *const f32, size => usize
+        ), "{offset} {size}");
     }
-    assert_eq!(
-        cu!(cuMemcpyHtoA_v2(77 => usize, 0 => usize, host => *const f32, 4 => usize)),
-        code::INVALID_HANDLE
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_HANDLE, cuMemcpyHtoA_v2(
+        77 => usize, 0 => usize, host => *const f32, 4 => usize
+    ));
 }
 
 #[test]
@@ -126,10 +117,8 @@ fn graphs_copy_arrays_too() {
 
 #[test]
 fn an_array_is_memory_while_it_lives() {
-    if !is_child() {
-        // Alone, as other tests take memory too.
-        let output = alone(module_path!(), "an_array_is_memory_while_it_lives", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // Alone, as other tests take memory too.
+    if !is_alone(module_path!(), "an_array_is_memory_while_it_lives", &[]) {
         return;
     }
     let context = context();
@@ -153,7 +142,7 @@ fn an_array_is_memory_while_it_lives() {
     opener.join().unwrap();
     ok!(cuMemGetInfo_v2(&raw mut after => *mut usize, all => *mut usize));
     assert_eq!(before, after);
-    assert_eq!(cu!(cuArrayDestroy(made => usize)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuArrayDestroy(made => usize));
     // Who reads it all the same meets a fault, and no other memory.
     let module = module(
         &NAMED
@@ -163,6 +152,6 @@ fn an_array_is_memory_while_it_lives() {
     );
     let out = allocate(64);
     assert_eq!(launch(function(module, "fetch"), (1, 8), 0, &[out, handle]), 0);
-    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
     cu!(cuCtxDestroy_v2(context => usize));
 }

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, made, module,
-    ok, read, stream,
+    INCREMENT, allocate, code, context, cu, event, function, gives, is_alone, launch, made, module,
+    ok, own_context, read, stream,
 };
 
 const GLOBAL: u32 = 0;
@@ -42,7 +42,7 @@ pub(crate) fn nodes(graph: usize) -> Vec<usize> {
 
 #[test]
 fn what_is_captured_is_done_at_each_launch() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let module = module(INCREMENT);
     let increment = function(module, "increment");
@@ -87,14 +87,13 @@ fn what_is_captured_is_done_at_each_launch() {
     assert_eq!(read(block, 16), [3; 16]);
     assert_eq!(read(other, 2), [100, 3]);
     ok!(cuGraphExecDestroy(executable => usize));
-    assert_eq!(cu!(cuGraphLaunch(executable => usize, stream => usize)), code::INVALID_VALUE);
-    assert_eq!(cu!(cuGraphDestroy(graph => usize)), code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
+    gives!(code::INVALID_VALUE, cuGraphDestroy(graph => usize));
 }
 
 #[test]
 fn streams_join_a_capture_through_events() {
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (fork, join) = (event(), event());
     let block = allocate(8);
@@ -116,12 +115,11 @@ fn streams_join_a_capture_through_events() {
     ok!(cuGraphLaunch(instantiate(graph) => usize, first => usize));
     ok!(cuStreamSynchronize(first => usize));
     assert_eq!(read(block, 2), [1, 2]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn a_stream_that_never_came_back_spoils_the_capture() {
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let fork = event();
     let block = allocate(4);
@@ -131,7 +129,6 @@ fn a_stream_that_never_came_back_spoils_the_capture() {
     ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, second => usize));
     assert_eq!(end(first), (code::CAPTURE_UNJOINED, 0));
     assert_eq!((status(first), status(second)), (0, 0));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -156,11 +153,9 @@ fn waiting_for_what_is_captured_is_illegal() {
         assert_eq!(call(stream), code::CAPTURE_UNSUPPORTED, "{name}");
         assert_eq!(status(stream), 2, "{name}");
         let address = allocate(4);
-        assert_eq!(
-            cu!(cuMemsetD32Async(address => u64, 0 => u32, 1 => usize, stream => usize)),
-            code::CAPTURE_INVALIDATED,
-            "{name}"
-        );
+        gives!(code::CAPTURE_INVALIDATED, cuMemsetD32Async(
+            address => u64, 0 => u32, 1 => usize, stream => usize
+        ), "{name}");
         assert_eq!(end(stream), (code::CAPTURE_INVALIDATED, 0), "{name}");
         // The stream can be used again.
         ok!(cuStreamSynchronize(stream => usize));
@@ -208,11 +203,8 @@ fn calls_that_may_disturb_a_capture_depend_on_its_mode() {
 
 #[test]
 fn a_global_capture_forbids_other_threads() {
-    if !crate::support::is_child() {
-        // Alone, as it forbids them to other tests too.
-        let output =
-            crate::support::alone(module_path!(), "a_global_capture_forbids_other_threads", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // Alone, as it forbids them to other tests too.
+    if !is_alone(module_path!(), "a_global_capture_forbids_other_threads", &[]) {
         return;
     }
     let context = context();
@@ -229,47 +221,42 @@ fn a_global_capture_forbids_other_threads() {
 
 #[test]
 fn the_default_stream_can_not_be_captured_nor_meet_one_that_is() {
-    let context = context();
+    let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
     let block = allocate(4);
     let null = cu!(cuStreamBeginCapture_v2(0 => usize, RELAXED => u32));
     assert_eq!(null, code::CAPTURE_UNSUPPORTED);
-    assert_eq!(cu!(cuStreamBeginCapture_v2(other => usize, 7 => u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuStreamBeginCapture_v2(other => usize, 7 => u32));
     assert_eq!(end(other).0, code::ILLEGAL_STATE);
     begin(other, RELAXED);
-    assert_eq!(cu!(cuStreamBeginCapture_v2(other => usize, RELAXED => u32)), code::ILLEGAL_STATE);
+    gives!(code::ILLEGAL_STATE, cuStreamBeginCapture_v2(other => usize, RELAXED => u32));
     // A stream that opted out of the default stream does not mind it.
     ok!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
     assert_eq!(end(other).0, 0);
     begin(blocking, RELAXED);
-    assert_eq!(cu!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize)), code::CAPTURE_IMPLICIT);
+    gives!(code::CAPTURE_IMPLICIT, cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
     assert_eq!(end(blocking).0, code::CAPTURE_INVALIDATED);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn captures_keep_apart() {
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (outside, inside) = (event(), event());
     ok!(cuEventRecord(outside => usize, second => usize));
     begin(first, RELAXED);
-    assert_eq!(
-        cu!(cuStreamWaitEvent(first => usize, outside => usize, 0 => u32)),
-        code::CAPTURE_ISOLATION
-    );
+    gives!(code::CAPTURE_ISOLATION, cuStreamWaitEvent(
+        first => usize, outside => usize, 0 => u32
+    ));
     assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
     begin(first, RELAXED);
     begin(second, RELAXED);
     ok!(cuEventRecord(inside => usize, first => usize));
-    assert_eq!(cu!(cuEventQuery(inside => usize)), code::CAPTURED_EVENT);
+    gives!(code::CAPTURED_EVENT, cuEventQuery(inside => usize));
     assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
     begin(first, RELAXED);
     ok!(cuEventRecord(inside => usize, first => usize));
-    assert_eq!(
-        cu!(cuStreamWaitEvent(second => usize, inside => usize, 0 => u32)),
-        code::CAPTURE_MERGE
-    );
+    gives!(code::CAPTURE_MERGE, cuStreamWaitEvent(second => usize, inside => usize, 0 => u32));
     assert_eq!(
         (end(first).0, end(second).0),
         (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED)
@@ -279,7 +266,6 @@ fn captures_keep_apart() {
     let elsewhere = std::thread::spawn(move || end(first).0);
     assert_eq!(elsewhere.join().unwrap(), code::CAPTURE_WRONG_THREAD);
     assert_eq!(end(first).0, 0);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// Asks for memory, which a capture of the whole process's forbids.
@@ -291,11 +277,8 @@ fn can_allocate() -> bool {
 #[test]
 fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
     let test = "a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context";
-    if !is_child() {
-        // Others would meet its captures of the whole process's.
-        let output = alone(module_path!(), test, &[]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    // Others would meet its captures of the whole process's.
+    if !is_alone(module_path!(), test, &[]) {
         return;
     }
     let own = context();
@@ -324,10 +307,7 @@ fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
 #[test]
 fn captures_that_begin_while_their_stream_or_context_goes() {
     let test = "captures_that_begin_while_their_stream_or_context_goes";
-    if !is_child() {
-        let output = alone(module_path!(), test, &[]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    if !is_alone(module_path!(), test, &[]) {
         return;
     }
     context();
@@ -364,12 +344,11 @@ fn captures_that_begin_while_their_stream_or_context_goes() {
 
 #[test]
 fn modules_are_loaded_while_a_stream_is_captured() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     begin(stream, THREAD_LOCAL);
     // As NVIDIA's driver does since CUDA 12.3; to unload one is refused.
     let module = crate::support::module(INCREMENT);
-    assert_eq!(cu!(cuModuleUnload(module => usize)), code::CAPTURE_UNSUPPORTED);
+    gives!(code::CAPTURE_UNSUPPORTED, cuModuleUnload(module => usize));
     end(stream);
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -1,6 +1,6 @@
 //! Cards that are only looked at (`emulated_gpu.h`): no driver is made for it.
 
-use crate::support::{allocate, alone, code, context, cu, is_child, made, ok};
+use crate::support::{allocate, code, context, cu, gives, is_alone, made, ok};
 
 /// `EmulatedGpuCard`
 #[repr(C)]
@@ -36,21 +36,19 @@ fn card(number: u32) -> Card {
 
 #[test]
 fn cards_are_told_of_before_init_and_after() {
-    if !is_child() {
-        let variables = [
-            ("EMULATED_GPU_DEVICES", "2"),
-            ("EMULATED_GPU_MEMORY", "256M"),
-            ("EMULATED_GPU_CAPABILITY", "8.6"),
-        ];
-        let output = alone(module_path!(), "cards_are_told_of_before_init_and_after", &variables);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let variables = [
+        ("EMULATED_GPU_DEVICES", "2"),
+        ("EMULATED_GPU_MEMORY", "256M"),
+        ("EMULATED_GPU_CAPABILITY", "8.6"),
+    ];
+    if !is_alone(module_path!(), "cards_are_told_of_before_init_and_after", &variables) {
         return;
     }
     let mut count = 0u32;
     ok!(emulatedGpuGetCardCount(&raw mut count => *mut u32));
     assert_eq!(count, 2);
     let before = [card(0), card(1)];
-    assert_eq!(cu!(cuDeviceGetCount(&raw mut count => *mut u32)), code::NOT_INITIALIZED);
+    gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut count => *mut u32));
     ok!(cuInit(0 => u32));
     assert_eq!([card(0), card(1)], before);
 
@@ -78,10 +76,8 @@ fn cards_are_told_of_before_init_and_after() {
 
 #[test]
 fn a_card_is_found_by_its_address_in_any_form_of_it() {
-    if !is_child() {
-        let test = "a_card_is_found_by_its_address_in_any_form_of_it";
-        let output = alone(module_path!(), test, &[("EMULATED_GPU_DEVICES", "12")]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let test = "a_card_is_found_by_its_address_in_any_form_of_it";
+    if !is_alone(module_path!(), test, &[("EMULATED_GPU_DEVICES", "12")]) {
         return;
     }
     ok!(cuInit(0 => u32));
@@ -121,11 +117,8 @@ fn what_does_not_fit_is_left_out_and_what_is_none_refused() {
     assert_eq!(short, Card { name: card(0).name, uuid: card(0).uuid, ..BLANK });
     let size = size_of::<Card>();
     let null = std::ptr::null_mut::<Card>();
-    assert_eq!(
-        cu!(emulatedGpuGetCard(0 => u32, null => *mut Card, size => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(cu!(emulatedGpuGetCardCount(null => *mut Card)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, emulatedGpuGetCard(0 => u32, null => *mut Card, size => usize));
+    gives!(code::INVALID_VALUE, emulatedGpuGetCardCount(null => *mut Card));
     for none in [64, u32::MAX] {
         let status =
             cu!(emulatedGpuGetCard(none => u32, &raw mut short => *mut Card, size => usize));
@@ -136,11 +129,9 @@ fn what_does_not_fit_is_left_out_and_what_is_none_refused() {
 #[test]
 fn settings_that_are_not_understood_are_an_error() {
     let test = "settings_that_are_not_understood_are_an_error";
-    if !is_child() {
-        let output = alone(module_path!(), test, &[("EMULATED_GPU_MEMORY", "much")]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    if !is_alone(module_path!(), test, &[("EMULATED_GPU_MEMORY", "much")]) {
         return;
     }
     let mut count = 0u32;
-    assert_eq!(cu!(emulatedGpuGetCardCount(&raw mut count => *mut u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, emulatedGpuGetCardCount(&raw mut count => *mut u32));
 }

@@ -3,7 +3,8 @@
 use crate::capture::{instantiate, nodes};
 use crate::resources::again;
 use crate::support::{
-    allocate, code, context, cu, function, gate, is_child, launch, made, module, ok, read, stream,
+    allocate, code, context, cu, function, gate, gives, is_child, launch, made, module, ok,
+    own_context, read, stream,
 };
 
 pub(crate) const IF: u32 = 0;
@@ -130,7 +131,7 @@ fn write(address: u64, value: u32) {
 
 #[test]
 fn a_kernel_chooses_a_body() {
-    let context = context();
+    let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (take, adds) = (function(module, "take"), function(module, "add"));
     // What is added, of the kind, with this many bodies, for a condition of 0, 1, 2, 3 and 99.
@@ -162,12 +163,11 @@ fn a_kernel_chooses_a_body() {
         ok!(cuGraphExecDestroy(executable => usize));
         ok!(cuGraphDestroy(graph => usize));
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn loops_inside_loops() {
-    let context = context();
+    let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let [outer_word, inner_word, sum] = [(); 3].map(|()| allocate(4));
@@ -195,7 +195,6 @@ fn loops_inside_loops() {
         assert_eq!(read(sum, 1), [rounds * 103]);
     }
     ok!(cuGraphExecDestroy(executable => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// Adds a fill of one word.
@@ -207,7 +206,7 @@ fn words_node(graph: usize, target: u64, value: u32) -> usize {
 
 #[test]
 fn a_body_is_captured() {
-    let context = context();
+    let _context = own_context();
     let (module, stream, other) = (module(KERNELS), stream(1), stream(1));
     let (take, down) = (function(module, "take"), function(module, "down"));
     let (word, sum) = (allocate(4), allocate(4));
@@ -246,12 +245,11 @@ fn a_body_is_captured() {
     // Not once where it is 0 at the beginning.
     run(executable, stream);
     assert_eq!(read(word, 1), [0]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn launches_of_one_graph_follow_each_other_in_all_streams() {
-    let context = context();
+    let _context = own_context();
     let (module, first, second) = (module(KERNELS), stream(1), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let (word, sum, graph) = (allocate(4), allocate(4), graph());
@@ -267,16 +265,15 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
     for stream in [first, second, first, second] {
         ok!(cuGraphLaunch(executable => usize, stream => usize));
     }
-    assert_eq!(cu!(cuStreamQuery(second => usize)), code::NOT_READY);
+    gives!(code::NOT_READY, cuStreamQuery(second => usize));
     held.open();
     ok!(cuCtxSynchronize());
     assert_eq!(read(sum, 1), [200]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn an_update_takes_the_other_graph_s_condition() {
-    let context = context();
+    let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let (word, sum) = (allocate(4), allocate(4));
@@ -316,7 +313,6 @@ fn an_update_takes_the_other_graph_s_condition() {
     kernel(body[0], &[], adds, &[sum, 1]);
     assert_eq!(update(executable, longer), 2);
     assert_eq!(sum_of(3), 0);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -344,6 +340,6 @@ fn a_loop_without_end_ends_as_a_kernel_does() {
     let executable = instantiate(graph);
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     if case != "left" {
-        assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::LAUNCH_TIMEOUT);
+        gives!(code::LAUNCH_TIMEOUT, cuStreamSynchronize(stream => usize));
     }
 }

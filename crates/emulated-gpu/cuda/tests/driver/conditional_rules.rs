@@ -8,7 +8,8 @@ use crate::conditional_nodes::{
 };
 use crate::resources::again;
 use crate::support::{
-    allocate, code, context, cu, event, function, is_child, launch, made, module, ok, read, stream,
+    allocate, code, context, cu, event, function, gives, is_child, launch, made, module, ok,
+    own_context, read, stream,
 };
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
@@ -70,7 +71,7 @@ fn kinds_have_their_numbers_of_bodies() {
 
 #[test]
 fn a_condition_belongs_to_one_graph_and_one_node() {
-    let context = context();
+    let _context = own_context();
     let (one, other) = (graph(), graph());
     let own = condition(one, Some(0));
     let refused = |graph: usize, condition: u64| {
@@ -92,9 +93,9 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
     decide(one, &[], (below, WHILE, 1)).unwrap();
     assert_eq!(try_instantiate(one), (0, 0));
     // With the node its bodies are gone; before, they are the node's.
-    assert_eq!(cu!(cuGraphDestroy(body[0] => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
     ok!(cuGraphDestroyNode(node => usize));
-    assert_eq!(cu!(cuGraphDestroy(body[0] => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
     let mut count = 0usize;
     let none = std::ptr::null_mut::<usize>();
     let gone =
@@ -104,21 +105,17 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
     let left = condition(one, None);
     ok!(cuGraphDestroy(one => usize));
     refused(other, left);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let (module, word, graph) = (module(KERNELS), allocate(4), graph());
     let (_, body) = decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap();
     kernel(body[0], &[], function(module, "add"), &[word, 1]);
     let (mut clone, mut node, outer) = (0usize, 0usize, crate::conditional_nodes::graph());
-    assert_eq!(
-        cu!(cuGraphClone(&raw mut clone => *mut usize, graph => usize)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuGraphClone(&raw mut clone => *mut usize, graph => usize));
     let put = |graph: usize, node: &mut usize| {
         cu!(cuGraphAddChildGraphNode(
             &raw mut *node => *mut usize, outer => usize, std::ptr::null() => *const usize, 0 => usize,
@@ -131,7 +128,7 @@ fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
     let executable = instantiate(graph);
     assert_eq!(try_instantiate(graph), (code::INVALID_VALUE, 1));
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
-    assert_eq!(cu!(cuGraphLaunch(executable => usize, stream => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamEndCapture(stream => usize, &raw mut clone => *mut usize));
     ok!(cuMemsetD32_v2(word => u64, 0 => u32, 1 => usize));
     ok!(cuCtxSynchronize());
@@ -139,7 +136,6 @@ fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
     assert_eq!(read(word, 1), [1]);
     ok!(cuGraphExecDestroy(executable => usize));
     assert_eq!(try_instantiate(graph), (0, 0));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -276,12 +272,12 @@ fn a_kernel_sets_living_conditions_of_its_context_alone() {
     };
     let set = function(module(KERNELS), "set");
     assert_eq!(launch(set, (1, 1), 0, &[handle, 1]), 0);
-    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
 
 #[test]
 fn a_picture_shows_the_bodies() {
-    let context = context();
+    let _context = own_context();
     let graph = graph();
     let (module, word) = (module(KERNELS), allocate(4));
     let (_, bodies) = decide(graph, &[], (condition(graph, None), SWITCH, 2)).unwrap();
@@ -294,7 +290,6 @@ fn a_picture_shows_the_bodies() {
     for part in ["switch 0x", "body 0 of", "body 1 of", "add [1, 1, 1]"] {
         assert!(text.contains(part), "no {part} in {text}");
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// What was given when nodes were added is what they say they are.

@@ -1,7 +1,7 @@
 //! Copies and fills, of lines and of rectangles: results, and what is refused.
 
 use crate::memory::{WILD, write};
-use crate::support::{allocate, code, context, cu, made, ok, read, stream};
+use crate::support::{allocate, code, context, cu, gives, made, ok, own_context, read, stream};
 
 #[test]
 fn copies_go_every_way() {
@@ -39,49 +39,27 @@ fn wrong_ends_of_a_copy_are_refused() {
     let host = [0u32; 32];
     let host = host.as_ptr();
     let null = std::ptr::null::<u32>();
-    assert_eq!(
-        cu!(cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(
-        cu!(cuMemcpyHtoD_v2(block + 4 => u64, host => *const u32, 64 => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(
-        cu!(cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(
-        cu!(cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize));
+    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
+        block + 4 => u64, host => *const u32, 64 => usize
+    ));
+    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize));
+    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize));
     let wild = WILD as *const u32;
-    assert_eq!(
-        cu!(cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(
-        cu!(cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(
-        cu!(cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(cu!(cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize)), code::INVALID_VALUE);
-    assert_eq!(
-        cu!(cuMemcpyHtoD_v2(block => u64, host => *const u32, usize::MAX => usize)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize));
+    gives!(code::INVALID_VALUE, cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize));
+    gives!(code::INVALID_VALUE, cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize));
+    gives!(code::INVALID_VALUE, cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize));
+    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
+        block => u64, host => *const u32, usize::MAX => usize
+    ));
     let nowhere = 0xbad_usize;
-    assert_eq!(
-        cu!(cuMemcpyHtoDAsync_v2(block => u64, host => *const u32, 4 => usize, nowhere => usize)),
-        code::INVALID_HANDLE
-    );
-    assert_eq!(
-        cu!(cuMemcpyPeer(block => u64, nowhere => usize, block => u64, context => usize, 4 => usize)),
-        code::INVALID_CONTEXT
-    );
+    gives!(code::INVALID_HANDLE, cuMemcpyHtoDAsync_v2(
+        block => u64, host => *const u32, 4 => usize, nowhere => usize
+    ));
+    gives!(code::INVALID_CONTEXT, cuMemcpyPeer(
+        block => u64, nowhere => usize, block => u64, context => usize, 4 => usize
+    ));
     // Nothing is always possible.
     ok!(cuMemcpyHtoD_v2(WILD => u64, null => *const u32, 0 => usize));
     ok!(cuMemsetD8_v2(WILD => u64, 1 => u8, 0 => usize));
@@ -90,7 +68,7 @@ fn wrong_ends_of_a_copy_are_refused() {
 
 #[test]
 fn fills_write_elements() {
-    let context = context();
+    let _context = own_context();
     let block = allocate(64);
     ok!(cuMemsetD32_v2(block => u64, 0xdead_beef => u32, 16 => usize));
     ok!(cuMemsetD16_v2(block => u64, 0x1234 => u16, 2 => usize));
@@ -100,14 +78,10 @@ fn fills_write_elements() {
     ok!(cuMemsetD2D32_v2(block => u64, 16 => usize, 5 => u32, 1 => usize, 2 => usize));
     assert_eq!(read(block, 5), [5, 0xdead_beef, 0xffff_ffff, 0xdead_beef, 5]);
     let invalid = code::INVALID_VALUE;
-    assert_eq!(cu!(cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize)), invalid);
-    assert_eq!(cu!(cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize)), invalid);
-    assert_eq!(cu!(cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize)), invalid);
-    assert_eq!(
-        cu!(cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize)),
-        invalid
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(invalid, cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize));
+    gives!(invalid, cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize));
+    gives!(invalid, cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize));
+    gives!(invalid, cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize));
 }
 
 #[test]
@@ -131,7 +105,7 @@ fn rectangles_are_copied() {
         width: usize,
         height: usize,
     }
-    let context = context();
+    let _context = own_context();
     let (mut block, mut pitch) = (0u64, 0usize);
     ok!(cuMemAllocPitch_v2(
         &raw mut block => *mut u64, &raw mut pitch => *mut usize, 12 => usize, 4 => usize, 4 => u32
@@ -147,18 +121,17 @@ fn rectangles_are_copied() {
     assert_eq!(read(block, 3), [6, 7, 8]);
     assert_eq!(read(block + 2 * pitch as u64, 3), [16, 17, 18]);
     copy.height = 5;
-    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
     copy.height = 3;
     copy.source.kind = 3;
-    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
     copy.source.kind = 9;
-    assert_eq!(cu!(cuMemcpy2D_v2(&raw const copy => *const Rectangle)), code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
 }
 
 #[test]
 fn a_batch_is_copies_of_one_stream() {
-    let context = context();
+    let _context = own_context();
     let (a, b) = (allocate(8), allocate(8));
     let stream = made!(cuStreamCreate(-> usize, 1 => u32));
     let (from, mut back) = ([1u32, 2], [0u32; 2]);
@@ -186,5 +159,4 @@ fn a_batch_is_copies_of_one_stream() {
     ] {
         assert_eq!(batch(&[a, b], &[host, host], order, firsts, stream), code::INVALID_VALUE);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use crate::support::{code, context, cu, ok};
+use crate::support::{code, context, cu, is_alone, ok};
 
 const ON_EXCEPTION: u32 = 1;
 const TRIGGER_HOST: u32 = 2;
@@ -46,11 +46,9 @@ fn text(attribute: u32) -> String {
 
 #[test]
 fn attributes_of_core_dumps_are_kept() {
-    if !crate::support::is_child() {
-        // They are the whole process's.
-        let test = "attributes_of_core_dumps_are_kept";
-        let output = crate::support::alone(module_path!(), test, &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // They are the whole process's.
+    let test = "attributes_of_core_dumps_are_kept";
+    if !is_alone(module_path!(), test, &[]) {
         return;
     }
     let context = context();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, alone, code, cu, function, is_child, launch, made, managed, module, ok,
-    pinned, read, stream,
+    INCREMENT, allocate, alone, code, cu, function, gives, is_child, launch, made, managed, module,
+    ok, pinned, read, stream,
 };
 
 const PEER_ACCESS_UNSUPPORTED: u32 = 217;
@@ -97,10 +97,7 @@ fn each_device_says_who_it_is() {
     }
     let mut none = 0;
     for device in [3, -1] {
-        assert_eq!(
-            cu!(cuDeviceGet(&raw mut none => *mut i32, device => i32)),
-            code::INVALID_DEVICE
-        );
+        gives!(code::INVALID_DEVICE, cuDeviceGet(&raw mut none => *mut i32, device => i32));
         let mut context = 0usize;
         let made = cu!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, device => i32));
         assert_eq!(made, code::INVALID_DEVICE);
@@ -187,7 +184,7 @@ fn a_kernel_reaches_another_device_where_it_was_let_in() {
     // It goes one way, and for one context.
     let here = zeros(32);
     enter(contexts[1]);
-    assert_eq!(cu!(cuCtxDisablePeerAccess(contexts[0] => usize)), PEER_ACCESS_NOT_ENABLED);
+    gives!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(contexts[0] => usize));
     assert_eq!(increment(here), code::ILLEGAL_ADDRESS);
     enter(second);
     assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
@@ -224,7 +221,7 @@ fn the_memory_of_a_pool_is_open_to_those_that_the_pool_admits() {
     ok!(cuDeviceGetMemPool(&raw mut pool => *mut usize, 1 => i32));
     let first = made!(cuDeviceGetDefaultMemPool(-> usize, 0 => i32));
     assert_ne!(pool, first);
-    assert_eq!(cu!(cuDeviceSetMemPool(0 => i32, pool => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuDeviceSetMemPool(0 => i32, pool => usize));
     let own = stream(1);
     ok!(cuMemAllocAsync(&raw mut address => *mut u64, 128 => usize, own => usize));
     ok!(cuMemsetD32Async(address => u64, 0 => u32, 32 => usize, own => usize));
@@ -326,7 +323,7 @@ fn work_of_one_device_waits_for_that_of_another() {
         here => u64, contexts[0] => usize, there => u64, contexts[1] => usize, 128 => usize,
         own => usize
     ));
-    assert_eq!(cu!(cuStreamQuery(own => usize)), code::NOT_READY);
+    gives!(code::NOT_READY, cuStreamQuery(own => usize));
     gate.open();
     ok!(cuStreamSynchronize(own => usize));
     assert_eq!(read(here, 32), [1; 32]);
@@ -356,7 +353,7 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     ok!(cuMemcpyDtoDAsync_v2(after => u64, there => u64, 128 => usize, 0 => usize));
     enter(contexts[0]);
     std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(cu!(cuStreamQuery(0 => usize)), code::NOT_READY);
+    gives!(code::NOT_READY, cuStreamQuery(0 => usize));
     gate.open();
     ok!(cuStreamSynchronize(0 => usize));
     enter(contexts[1]);
@@ -389,7 +386,7 @@ fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
     let here = zeros(32);
     ok!(cuMemcpyDtoDAsync_v2(here => u64, there => u64, 128 => usize, 0 => usize));
     std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(cu!(cuStreamQuery(0 => usize)), code::NOT_READY);
+    gives!(code::NOT_READY, cuStreamQuery(0 => usize));
     gate.open();
     assert_eq!(read(here, 32), [5; 32]);
 }

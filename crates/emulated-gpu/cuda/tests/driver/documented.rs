@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, gate, launch, managed, ok, pinned, read, word,
+    INCREMENT, allocate, code, context, cu, gate, gives, launch, managed, ok, own_context, pinned,
+    read, word,
 };
 
 unsafe extern "C" fn sleep(_: *mut c_void) {
@@ -15,7 +16,7 @@ unsafe extern "C" fn sleep(_: *mut c_void) {
 
 #[test]
 fn fills_of_the_hosts_memory_are_done_when_the_call_returns() {
-    let context = context();
+    let _context = own_context();
     let null = std::ptr::null_mut::<c_void>();
     let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as u64;
     ok!(cuMemHostRegister_v2(own as usize => usize, 256 => usize, 0 => u32));
@@ -37,7 +38,6 @@ fn fills_of_the_hosts_memory_are_done_when_the_call_returns() {
     gate.open();
     assert_eq!(read(memory, 1), [9]);
     ok!(cuMemHostUnregister(own as usize => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn nothing_is_freed_without_an_error() {
         // Without a context, then with one.
         assert_eq!(cu!(cuMemFree_v2(0 => u64)), 0);
         assert_eq!(cu!(cuMemFreeHost(0 => usize)), 0);
-        assert_eq!(cu!(cuMemHostUnregister(0 => usize)), code::INVALID_VALUE);
+        gives!(code::INVALID_VALUE, cuMemHostUnregister(0 => usize));
         context();
     }
     let mut own = 0usize;
@@ -64,15 +64,15 @@ fn memory_is_freed_without_a_context() {
     ok!(cuMemHostRegister_v2(own => usize, 256 => usize, 0 => u32));
     ok!(cuCtxPopCurrent_v2(&raw mut context => *mut usize));
     let mut address = 0u64;
-    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize)), code::INVALID_CONTEXT);
+    gives!(code::INVALID_CONTEXT, cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize));
     ok!(cuMemFree_v2(blocks.0 => u64));
     ok!(cuMemFreeHost(blocks.1 as usize => usize));
     ok!(cuMemFree_v2(blocks.2 => u64));
     ok!(cuMemHostUnregister(own => usize));
-    assert_eq!(cu!(cuMemHostUnregister(own => usize)), code::HOST_MEMORY_NOT_REGISTERED);
+    gives!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own => usize));
     ok!(cuCtxDestroy_v2(context => usize));
     // Its memory went with the context.
-    assert_eq!(cu!(cuMemFree_v2(blocks.3 => u64)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemFree_v2(blocks.3 => u64));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_library_belongs_to_no_context() {
 
 #[test]
 fn of_an_unknown_address_the_host_pointer_is_itself() {
-    let context = context();
+    let _context = own_context();
     let ask = |address: u64| {
         let (mut host, mut device, mut kind, mut ordinal) = (1u64, 1u64, 1u32, 1i32);
         let attributes = [4u32, 3, 2, 9];
@@ -128,9 +128,7 @@ fn of_an_unknown_address_the_host_pointer_is_itself() {
     let memory = allocate(8);
     assert_eq!(ask(memory), (0, memory, 2, 0), "the host has no pointer to device memory");
     let mut host = 1u64;
-    assert_eq!(
-        cu!(cuPointerGetAttribute(&raw mut host => *mut u64, 4 => u32, 0xdead => u64)),
-        code::INVALID_VALUE
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuPointerGetAttribute(
+        &raw mut host => *mut u64, 4 => u32, 0xdead => u64
+    ));
 }

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, is_child, launch, module, ok, read,
-    stream,
+    INCREMENT, allocate, alone, code, context, cu, function, gives, is_alone, is_child, launch,
+    module, ok, own_context, read, stream,
 };
 
 /// `EmulatedGpuRange`
@@ -99,16 +99,14 @@ fn accesses_of_a_library_are_checked() {
         _ => (range(b, (12, 40, 12), READ), 0),
     };
     assert_eq!(work(stream, &[first, second]), 0, "it is checked when its turn has come");
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), wanted);
+    gives!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(CALLS.load(Ordering::SeqCst), u32::from(wanted == 0));
 }
 
 #[test]
 fn what_a_library_writes_is_initialised() {
     let test = "what_a_library_writes_is_initialised";
-    if !is_child() {
-        let output = alone(module_path!(), test, &[("EMULATED_GPU_CHECKS", "initialisation")]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    if !is_alone(module_path!(), test, &[("EMULATED_GPU_CHECKS", "initialisation")]) {
         return;
     }
     context();
@@ -121,7 +119,7 @@ fn what_a_library_writes_is_initialised() {
 
 #[test]
 fn nonsense_is_refused() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let block = allocate(8);
     assert_eq!(declare(stream, &[range(block, (8, 1, 8), 0)]), code::INVALID_VALUE);
@@ -130,12 +128,11 @@ fn nonsense_is_refused() {
     // Nothing is never wrong, wherever it lies.
     assert_eq!(work(stream, &[range(0, (0, 1, 0), READ), range(0, (4, 0, 4), WRITE)]), 0);
     ok!(cuStreamSynchronize(stream => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn a_declaration_is_part_of_a_graph() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let block = allocate(8);
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
@@ -148,16 +145,13 @@ fn a_declaration_is_part_of_a_graph() {
     // The memory goes, and the graph is launched all the same.
     ok!(cuMemFree_v2(block => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
 }
 
 #[test]
 fn kernels_are_counted() {
-    if !is_child() {
-        // Alone: counting is switched for the whole process.
-        let output = alone(module_path!(), "kernels_are_counted", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // Alone: counting is switched for the whole process.
+    if !is_alone(module_path!(), "kernels_are_counted", &[]) {
         return;
     }
     context();
@@ -196,8 +190,7 @@ fn kernels_are_counted() {
     ok!(emulatedGpuResetCounts());
     assert_eq!(counts(), [0; 16]);
     assert_eq!(read(block, 1).len(), 1);
-    assert_eq!(
-        cu!(emulatedGpuGetCounts(0 => usize, short.as_mut_ptr() => *mut u64, 16 => usize)),
-        code::INVALID_HANDLE
-    );
+    gives!(code::INVALID_HANDLE, emulatedGpuGetCounts(
+        0 => usize, short.as_mut_ptr() => *mut u64, 16 => usize
+    ));
 }

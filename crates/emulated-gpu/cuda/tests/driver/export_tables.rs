@@ -5,7 +5,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fatbins::fatbin;
-use crate::support::{INCREMENT, alone, code, context, cu, function, is_child, made, ok};
+use crate::support::{
+    INCREMENT, alone, code, context, cu, function, gives, is_alone, is_child, made, ok, own_context,
+};
 
 const RUNTIME: u128 = 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9;
 const HOOKS: u128 = 0xa094_798c_2e74_2e74_93f2_0800_200c_0a66;
@@ -85,17 +87,14 @@ fn what_is_not_known_is_named() {
     assert!(table(0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9).is_null());
     let mut table = 0usize;
     let none = std::ptr::null::<u8>();
-    assert_eq!(
-        cu!(cuGetExportTable(&raw mut table => *mut usize, none => *const u8)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuGetExportTable(
+        &raw mut table => *mut usize, none => *const u8
+    ));
 }
 
 #[test]
 fn the_primary_context_is_known_before_it_is_there() {
-    if !is_child() {
-        let output = alone(module_path!(), "the_primary_context_is_known_before_it_is_there", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    if !is_alone(module_path!(), "the_primary_context_is_known_before_it_is_there", &[]) {
         return;
     }
     ok!(cuInit(0 => u32));
@@ -106,7 +105,7 @@ fn the_primary_context_is_known_before_it_is_there() {
     ));
     assert_eq!(active, 0);
     ok!(cuCtxSetCurrent(known => usize));
-    assert_eq!(cu!(cuCtxSynchronize()), code::CONTEXT_IS_DESTROYED);
+    gives!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
     ok!(cuDevicePrimaryCtxRetain(&raw mut retained => *mut usize, 0 => i32));
     assert_eq!(retained, known);
     ok!(cuCtxSynchronize());
@@ -146,7 +145,7 @@ fn values_are_kept_beside_contexts() {
 
 #[test]
 fn fatbins_are_registered_as_modules() {
-    let context = context();
+    let _context = own_context();
     let image = fatbin(INCREMENT.as_bytes());
     let around = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
     let mut module = 0usize;
@@ -166,7 +165,6 @@ fn fatbins_are_registered_as_modules() {
     ));
     assert_eq!(bare, 0);
     function(module, "increment");
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]

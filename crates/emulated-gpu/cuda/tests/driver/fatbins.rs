@@ -3,7 +3,9 @@
 
 use std::ffi::{CString, c_char};
 
-use crate::support::{INCREMENT, allocate, code, context, cu, function, launch, made, ok, read};
+use crate::support::{
+    INCREMENT, allocate, code, function, gives, launch, made, ok, own_context, read,
+};
 
 /// A fatbin of one entry, as nvcc lays it out uncompressed; without an entry where there is no text.
 pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
@@ -26,14 +28,13 @@ pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn fatbins_are_loaded_from_memory_and_from_files() {
-    let context = context();
+    let _context = own_context();
     let image = fatbin(INCREMENT.as_bytes());
     let mut module = 0usize;
     let empty = fatbin(&[]);
-    assert_eq!(
-        cu!(cuModuleLoadData(&raw mut module => *mut usize, empty.as_ptr() => *const u8)),
-        code::NO_BINARY_FOR_GPU
-    );
+    gives!(code::NO_BINARY_FOR_GPU, cuModuleLoadData(
+        &raw mut module => *mut usize, empty.as_ptr() => *const u8
+    ));
     ok!(cuModuleLoadFatBinary(&raw mut module => *mut usize, image.as_ptr() => *const u8));
     let data = allocate(4);
     ok!(cuMemsetD32_v2(data => u64, 5 => u32, 1 => usize));
@@ -52,10 +53,8 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
     // One that says that it goes on where the file has ended.
     std::fs::write(&path, &image[..image.len() - 8]).unwrap();
-    assert_eq!(
-        cu!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char)),
-        code::INVALID_IMAGE
-    );
+    gives!(code::INVALID_IMAGE, cuModuleLoad(
+        &raw mut module => *mut usize, name.as_ptr() => *const c_char
+    ));
     std::fs::remove_file(&path).unwrap();
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, event, function, is_child, launch, made, module,
-    ok, read, stream,
+    INCREMENT, allocate, alone, code, context, cu, event, function, gives, is_child, launch, made,
+    module, ok, own_context, read, stream,
 };
 
 /// Kernels that break one rule each. Parameters of 8 bytes.
@@ -108,13 +108,13 @@ fn an_access_beyond_the_end_ends_the_context() {
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
     ok!(cuEventRecord(done => usize, stream => usize));
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     // It stays: in every stream, for every call that needs the context.
     let mut address = 0u64;
-    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize)), code::ILLEGAL_ADDRESS);
-    assert_eq!(cu!(cuStreamSynchronize(other => usize)), code::ILLEGAL_ADDRESS);
-    assert_eq!(cu!(cuEventQuery(done => usize)), code::ILLEGAL_ADDRESS);
-    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize));
+    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(other => usize));
+    gives!(code::ILLEGAL_ADDRESS, cuEventQuery(done => usize));
+    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), code::ILLEGAL_ADDRESS);
     assert!(!CALLED.load(Ordering::SeqCst), "a host function behind a fault is not called");
     // Another context is another world.
@@ -200,7 +200,7 @@ fn checks_are_chosen_by_the_environment() {
     let function = function(module(WRONG), &kernel);
     let blocks = if kernel == "copy" { 1 } else { 64 };
     assert_eq!(launch(function, (blocks, 1), 0, &parameters[..count]), 0);
-    assert_eq!(cu!(cuCtxSynchronize()), wanted);
+    gives!(wanted, cuCtxSynchronize());
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn what_was_written_by_any_means_is_initialised() {
         report(test, &[("EMULATED_GPU_CHECKS", "initialisation")]);
         return;
     }
-    let context = context();
+    let _context = own_context();
     let copy = function(module(WRONG), "copy");
     let (to, from, third) = (allocate(4), allocate(4), allocate(4));
     let value = 1u32;
@@ -229,7 +229,6 @@ fn what_was_written_by_any_means_is_initialised() {
     read_it(filled);
     let managed = made!(cuMemAllocManaged(-> u64, 4 => usize, 1 => u32));
     read_it(managed);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -278,14 +277,13 @@ fn memory_that_ends_with_its_context_has_leaked() {
         assert!(text.contains("all memory was freed"), "{text}");
         return;
     }
-    let context = context();
+    let _context = own_context();
     let blocks = [allocate(100), allocate(200)];
     if std::env::var_os("FREED").is_some() {
         for block in blocks {
             ok!(cuMemFree_v2(block => u64));
         }
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -299,5 +297,5 @@ fn failed_calls_are_logged() {
     }
     context();
     let mut address = 0u64;
-    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
 }

@@ -2,7 +2,7 @@
 
 use crate::capture::{THREAD_LOCAL, begin, end, nodes};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, launch, made, module, ok, stream,
+    INCREMENT, allocate, code, cu, function, launch, made, module, ok, own_context, stream,
 };
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`, `…_PRIORITY`
@@ -40,7 +40,7 @@ fn kernels() -> usize {
 
 #[test]
 fn kernels_in_graphs_have_attributes() {
-    let context = context();
+    let _context = own_context();
     let graph = kernels();
     let [first, second] = nodes(graph)[..] else { panic!("two kernels") };
     assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(first, id)), [Ok(0); 2]);
@@ -70,7 +70,6 @@ fn kernels_in_graphs_have_attributes() {
         &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
     ));
     assert_eq!(get(empty, COOPERATIVE), Err(code::INVALID_VALUE));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -84,7 +83,7 @@ fn graphs_for_launches_by_kernels_have_kernels_copies_and_fills() {
         result: u32,
     }
     const DEVICE_LAUNCH: u64 = 4;
-    let context = context();
+    let _context = own_context();
     let graph = kernels();
     let instantiate = || {
         let mut executable = 0usize;
@@ -106,5 +105,4 @@ fn graphs_for_launches_by_kernels_have_kernels_copies_and_fills() {
     ));
     let (code, result, _) = instantiate();
     assert_eq!((code, result), (code::INVALID_VALUE, 3));
-    ok!(cuCtxDestroy_v2(context => usize));
 }

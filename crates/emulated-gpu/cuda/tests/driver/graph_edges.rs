@@ -1,6 +1,6 @@
 //! Edges of graphs that are added and removed one by one.
 
-use crate::support::{code, context, cu, made, ok};
+use crate::support::{code, cu, made, ok, own_context};
 
 fn node(graph: usize, after: &[usize]) -> usize {
     made!(cuGraphAddEmptyNode(
@@ -44,7 +44,7 @@ fn dependents(node: usize) -> Vec<usize> {
 
 #[test]
 fn all_edges_of_a_call_are_changed_or_none() {
-    let context = context();
+    let _context = own_context();
     let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let n: Vec<usize> = (0..4).map(|_| node(graph, &[])).collect();
     let (ab, bc, cd, da) = ((n[0], n[1]), (n[1], n[2]), (n[2], n[3]), (n[3], n[0]));
@@ -61,7 +61,6 @@ fn all_edges_of_a_call_are_changed_or_none() {
     ok!(cuGraphDestroyNode(n[1] => usize));
     assert_eq!((edges(graph), dependents(n[0])), (vec![cd], vec![]));
     ok!(cuGraphDestroy(graph => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// As many nodes as a graph may have a fifth of. Where each of these calls looked at all nodes, this would take
@@ -69,7 +68,7 @@ fn all_edges_of_a_call_are_changed_or_none() {
 #[test]
 fn large_graphs_are_built_changed_and_launched() {
     const COUNT: usize = 50_000;
-    let context = context();
+    let _context = own_context();
     let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let mut nodes: Vec<usize> = Vec::with_capacity(COUNT);
     for number in 0..COUNT {
@@ -91,5 +90,4 @@ fn large_graphs_are_built_changed_and_launched() {
     }
     assert_eq!(edges(graph), []);
     ok!(cuGraphDestroy(graph => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -7,7 +7,8 @@ use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, made, module, ok, read, stream,
+    INCREMENT, allocate, code, context, cu, function, gives, is_alone, made, module, ok,
+    own_context, read, stream,
 };
 
 /// A node that writes a number, this many times.
@@ -17,7 +18,7 @@ pub(crate) fn words(target: u64, value: u32, count: usize) -> MemsetNode {
 
 #[test]
 fn memory_of_a_graph_lives_with_it() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let result = allocate(4);
     begin(stream, THREAD_LOCAL);
@@ -26,7 +27,7 @@ fn memory_of_a_graph_lives_with_it() {
     ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
     // What was not allocated in it is not freed in it.
-    assert_eq!(cu!(cuMemFreeAsync(result => u64, stream => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemFreeAsync(result => u64, stream => usize));
     let (code, graph) = end(stream);
     assert_eq!(code, 0);
     let executable = instantiate(graph);
@@ -36,7 +37,6 @@ fn memory_of_a_graph_lives_with_it() {
         ok!(cuStreamSynchronize(stream => usize));
         assert_eq!(read(result, 1), [3]);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// A graph waits for an event as it was recorded before the launch: what is recorded later may come behind the
@@ -49,7 +49,7 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
             std::thread::yield_now();
         }
     }
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let event = || made!(cuEventCreate(-> usize, 2 => u32));
     let (awaited, behind) = (event(), event());
@@ -74,7 +74,6 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
     ok!(cuCtxSynchronize());
     ok!(cuGraphExecDestroy(executable => usize));
     ok!(cuGraphDestroy(graph => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -120,12 +119,10 @@ fn graphs_are_made_by_hand() {
         &raw const kernel => *const Kernel
     ));
     // The other way round would be a circle.
-    assert_eq!(
-        cu!(cuGraphAddDependencies(
-            graph => usize, &raw const second => *const usize, &raw const first => *const usize, 1 => usize
-        )),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuGraphAddDependencies(
+        graph => usize, &raw const second => *const usize, &raw const first => *const usize,
+        1 => usize
+    ));
     let executable = instantiate(graph);
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
@@ -174,14 +171,14 @@ unsafe extern "C" fn note_end(data: *mut std::ffi::c_void) {
 fn what_graphs_hold_ends_with_the_last_of_them() {
     type End = unsafe extern "C" fn(*mut std::ffi::c_void);
     let ended = || ENDED.load(std::sync::atomic::Ordering::SeqCst);
-    let context = context();
+    let _context = own_context();
     let create = |data: usize| made!(cuUserObjectCreate(-> usize, data => usize, note_end => End, 1 => u32, 1 => u32));
     let (mut graph, mut copy, mut ready, mut stream) = (0usize, 0usize, 0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     // The program's own reference becomes the graph's.
     let object = create(1);
     ok!(cuGraphRetainUserObject(graph => usize, object => usize, 1 => u32, 1 => u32));
-    assert_eq!(cu!(cuUserObjectRelease(object => usize, 1 => u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuUserObjectRelease(object => usize, 1 => u32));
     ok!(cuGraphClone(&raw mut copy => *mut usize, graph => usize));
     ok!(cuGraphInstantiateWithFlags(&raw mut ready => *mut usize, graph => usize, 0 => u64));
     ok!(cuGraphDestroy(graph => usize));
@@ -212,7 +209,6 @@ fn what_graphs_hold_ends_with_the_last_of_them() {
         &raw mut none => *mut usize, 1 => usize, note_end => End, 1 => u32, 0 => u32
     ));
     assert_eq!(unsynchronised, code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -245,10 +241,9 @@ fn nodes_say_what_memory_they_allocate() {
     let mut of = 0u64;
     ok!(cuGraphMemFreeNodeGetParams(freed => usize, &raw mut of => *mut u64));
     assert_eq!(of, address);
-    assert_eq!(
-        cu!(cuGraphMemFreeNodeGetParams(made => usize, &raw mut of => *mut u64)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
+        made => usize, &raw mut of => *mut u64
+    ));
     let own = crate::support::allocate(4);
     let wrong = cu!(cuGraphAddMemFreeNode(
         &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, own => u64
@@ -263,7 +258,7 @@ fn nodes_say_what_memory_they_allocate() {
 
 #[test]
 fn memory_that_a_graph_did_not_free_outlives_it() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let (mut block, mut unused) = (0u64, 0u64);
     begin(stream, THREAD_LOCAL);
@@ -288,12 +283,11 @@ fn memory_that_a_graph_did_not_free_outlives_it() {
         let again = cu!(cuMemFreeAsync(address => u64, stream => usize));
         assert_eq!(again, code::INVALID_VALUE);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn a_graph_waits_for_one_that_was_launched_before_it() {
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (data, result) = (allocate(4), allocate(4));
     let event = made!(cuEventCreate(-> usize, 0 => u32));
@@ -314,24 +308,21 @@ fn a_graph_waits_for_one_that_was_launched_before_it() {
         let gate = crate::support::gate(first);
         ok!(cuGraphLaunch(records => usize, first => usize));
         ok!(cuGraphLaunch(waits => usize, second => usize));
-        assert_eq!(cu!(cuEventQuery(event => usize)), code::NOT_READY);
-        assert_eq!(cu!(cuStreamQuery(second => usize)), code::NOT_READY);
+        gives!(code::NOT_READY, cuEventQuery(event => usize));
+        gives!(code::NOT_READY, cuStreamQuery(second => usize));
         gate.open();
         ok!(cuCtxSynchronize());
         assert_eq!(read(result, 1), [value]);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn memory_of_graphs_is_counted() {
-    if !crate::support::is_child() {
-        // Other tests' graphs have memory, too.
-        let output = crate::support::alone(module_path!(), "memory_of_graphs_is_counted", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // Other tests' graphs have memory, too.
+    if !is_alone(module_path!(), "memory_of_graphs_is_counted", &[]) {
         return;
     }
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     // In use, the most in use, reserved, the most reserved.
     let counts = || {
@@ -371,5 +362,4 @@ fn memory_of_graphs_is_counted() {
         let code = cu!(cuDeviceSetGraphMemAttribute(0 => i32, attribute => u32, set => *mut u64));
         assert_eq!(code, code::INVALID_VALUE);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -2,7 +2,7 @@
 
 use crate::export_tables;
 use crate::support::{
-    INCREMENT, allocate, code, cu, event, function, gate, launch, made, module, ok, read,
+    INCREMENT, allocate, code, cu, event, function, gate, gives, launch, made, module, ok, read,
 };
 
 const INVALID_RESOURCE_TYPE: u32 = 914;
@@ -172,12 +172,12 @@ fn work_in_a_green_context_is_the_primary_ones() {
     let (behind, first) = (event(), event());
     let gate = gate(other);
     ok!(cuGreenCtxRecordEvent(green => usize, behind => usize));
-    assert_eq!(cu!(cuEventQuery(behind => usize)), code::NOT_READY);
+    gives!(code::NOT_READY, cuEventQuery(behind => usize));
     ok!(cuEventRecord(first => usize, other => usize));
     ok!(cuGreenCtxWaitEvent(green => usize, first => usize));
     let late = crate::support::stream(1);
     for stream in [stream, late] {
-        assert_eq!(cu!(cuStreamQuery(stream => usize)), code::NOT_READY);
+        gives!(code::NOT_READY, cuStreamQuery(stream => usize));
     }
     gate.open();
     ok!(cuEventSynchronize(behind => usize));
@@ -189,8 +189,8 @@ fn work_in_a_green_context_is_the_primary_ones() {
     // What outlives it takes nothing any longer.
     ok!(cuCtxSetCurrent(primary => usize));
     ok!(cuGreenCtxDestroy(green => usize));
-    assert_eq!(cu!(cuGreenCtxDestroy(green => usize)), code::INVALID_CONTEXT);
-    assert_eq!(cu!(cuCtxSetCurrent(own => usize)), code::INVALID_CONTEXT);
+    gives!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green => usize));
+    gives!(code::INVALID_CONTEXT, cuCtxSetCurrent(own => usize));
     assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), STREAM_DETACHED);
     for stream in [stream, other, late] {
         ok!(cuStreamDestroy_v2(stream => usize));

@@ -2,22 +2,20 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{alone, code, cu, is_child, made, ok};
+use crate::support::{alone, code, cu, gives, is_alone, is_child, made, ok};
 
 #[test]
 fn nothing_is_done_before_init() {
-    if !is_child() {
-        let output = alone(module_path!(), "nothing_is_done_before_init", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    if !is_alone(module_path!(), "nothing_is_done_before_init", &[]) {
         return;
     }
     let (mut number, mut version) = (0i32, 0i32);
-    assert_eq!(cu!(cuDeviceGetCount(&raw mut number => *mut i32)), code::NOT_INITIALIZED);
-    assert_eq!(cu!(cuCtxSynchronize()), code::NOT_INITIALIZED);
+    gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
+    gives!(code::NOT_INITIALIZED, cuCtxSynchronize());
     ok!(cuDriverGetVersion(&raw mut version => *mut i32));
     assert_eq!(version, 13_050);
-    assert_eq!(cu!(cuInit(1 => u32)), code::INVALID_VALUE);
-    assert_eq!(cu!(cuDeviceGetCount(&raw mut number => *mut i32)), code::NOT_INITIALIZED);
+    gives!(code::INVALID_VALUE, cuInit(1 => u32));
+    gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
     ok!(cuInit(0 => u32));
     ok!(cuInit(0 => u32));
     ok!(cuDeviceGetCount(&raw mut number => *mut i32));
@@ -35,7 +33,7 @@ fn an_environment_that_says_nonsense_is_named() {
         assert!(text.contains("EMULATED_GPU_CHECKS: `sped` is no check"), "{text}");
         return;
     }
-    assert_eq!(cu!(cuInit(0 => u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuInit(0 => u32));
 }
 
 #[test]
@@ -93,9 +91,9 @@ fn the_card_is_an_emulated_one() {
     assert_eq!(attribute(0).0, code::INVALID_VALUE);
     assert_eq!(attribute(9999).0, code::INVALID_VALUE);
     let mut device = 0;
-    assert_eq!(cu!(cuDeviceGet(&raw mut device => *mut i32, 1 => i32)), code::INVALID_DEVICE);
-    assert_eq!(cu!(cuDeviceGet(&raw mut device => *mut i32, -1 => i32)), code::INVALID_DEVICE);
-    assert_eq!(cu!(cuDeviceGet(std::ptr::null_mut() => *mut i32, 0 => i32)), code::INVALID_VALUE);
+    gives!(code::INVALID_DEVICE, cuDeviceGet(&raw mut device => *mut i32, 1 => i32));
+    gives!(code::INVALID_DEVICE, cuDeviceGet(&raw mut device => *mut i32, -1 => i32));
+    gives!(code::INVALID_VALUE, cuDeviceGet(std::ptr::null_mut() => *mut i32, 0 => i32));
     let bytes = made!(cuDeviceTotalMem_v2(-> usize, 0 => i32));
     assert!(bytes > 64 << 20);
 }
@@ -106,7 +104,7 @@ fn threads_have_stacks_of_contexts() {
     std::thread::spawn(|| {
         let current = || made!(cuCtxGetCurrent(-> usize));
         assert_eq!(current(), 0);
-        assert_eq!(cu!(cuCtxSynchronize()), code::INVALID_CONTEXT);
+        gives!(code::INVALID_CONTEXT, cuCtxSynchronize());
         let first = crate::support::context();
         let second = crate::support::context();
         assert_eq!(current(), second);
@@ -116,10 +114,10 @@ fn threads_have_stacks_of_contexts() {
         ok!(cuCtxSetCurrent(first => usize));
         assert_eq!(current(), first, "SetCurrent replaces the top");
         ok!(cuCtxDestroy_v2(second => usize));
-        assert_eq!(cu!(cuCtxSetCurrent(second => usize)), code::INVALID_CONTEXT);
-        assert_eq!(cu!(cuCtxDestroy_v2(second => usize)), code::INVALID_CONTEXT);
+        gives!(code::INVALID_CONTEXT, cuCtxSetCurrent(second => usize));
+        gives!(code::INVALID_CONTEXT, cuCtxDestroy_v2(second => usize));
         ok!(cuCtxDestroy_v2(first => usize));
-        assert_eq!(cu!(cuCtxDestroy_v2(0 => usize)), code::INVALID_CONTEXT);
+        gives!(code::INVALID_CONTEXT, cuCtxDestroy_v2(0 => usize));
     })
     .join()
     .unwrap();
@@ -145,9 +143,7 @@ fn another_thread_sees_that_its_context_is_gone() {
 
 #[test]
 fn the_primary_context_lives_while_it_is_retained() {
-    if !is_child() {
-        let output = alone(module_path!(), "the_primary_context_lives_while_it_is_retained", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    if !is_alone(module_path!(), "the_primary_context_lives_while_it_is_retained", &[]) {
         return;
     }
     ok!(cuInit(0 => u32));
@@ -158,22 +154,22 @@ fn the_primary_context_lives_while_it_is_retained() {
         active
     };
     assert_eq!(active(), 0);
-    assert_eq!(cu!(cuDevicePrimaryCtxRelease_v2(0 => i32)), code::INVALID_CONTEXT);
+    gives!(code::INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2(0 => i32));
     let context = retain();
     assert_eq!(retain(), context);
     assert_eq!(active(), 1);
-    assert_eq!(cu!(cuCtxDestroy_v2(context => usize)), code::INVALID_CONTEXT);
+    gives!(code::INVALID_CONTEXT, cuCtxDestroy_v2(context => usize));
     ok!(cuCtxSetCurrent(context => usize));
     let address = crate::support::allocate(1000);
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
     assert_eq!(active(), 1);
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
     assert_eq!(active(), 0);
-    assert_eq!(cu!(cuCtxSynchronize()), code::CONTEXT_IS_DESTROYED);
+    gives!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
     // It comes back under the same handle, and its memory does not.
     assert_eq!(retain(), context);
     ok!(cuCtxSynchronize());
-    assert_eq!(cu!(cuMemFree_v2(address => u64)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64));
 }
 
 #[test]
@@ -185,7 +181,7 @@ fn limits_can_be_set() {
     ok!(cuCtxSetLimit(0 => u32, 4096 => usize));
     ok!(cuCtxGetLimit(&raw mut value => *mut usize, 0 => u32));
     assert_eq!(value, 4096);
-    assert_eq!(cu!(cuCtxSetLimit(77 => u32, 1 => usize)), code::UNSUPPORTED_LIMIT);
+    gives!(code::UNSUPPORTED_LIMIT, cuCtxSetLimit(77 => u32, 1 => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 

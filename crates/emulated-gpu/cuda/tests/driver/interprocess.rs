@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::{
-    INCREMENT, allocate, attribute, child, code, context, cu, event, function, gate, is_child,
-    launch, made, managed, module, ok, pinned, read, stream,
+    INCREMENT, allocate, attribute, child, code, context, cu, event, function, gate, gives,
+    is_child, launch, made, managed, module, ok, pinned, read, stream,
 };
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
@@ -194,10 +194,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         assert_eq!(open(handles[1]), blocks[1]);
         assert_eq!((close(blocks[1]), read(blocks[1], 1)), (0, vec![3]));
         assert_eq!((close(blocks[1]), close(blocks[1])), (0, code::INVALID_VALUE));
-        assert_eq!(
-            cu!(cuMemsetD32_v2(blocks[1] => u64, 1 => u32, 1 => usize)),
-            code::INVALID_VALUE
-        );
+        gives!(code::INVALID_VALUE, cuMemsetD32_v2(blocks[1] => u64, 1 => u32, 1 => usize));
         // It is another process's, and can't be freed or handed on.
         assert_eq!(
             (free(blocks[0]), try_share(blocks[0]).0),
@@ -209,7 +206,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         assert_eq!(read(blocks[0], 5), [7; 5]);
         // A kernel that leaves it is stopped, as with the process's own.
         assert_eq!(launch(increment, (1, 6), 0, &[blocks[0], 6]), 0);
-        assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+        gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
         return;
     }
     // They lie close to one another: two on one page.
@@ -369,6 +366,6 @@ fn what_no_other_process_can_have_is_refused() {
     }
     assert_eq!(try_share_event(self::event()).0, code::INVALID_HANDLE);
     let mut made = 0usize;
-    assert_eq!(cu!(cuEventCreate(&raw mut made => *mut usize, 4 => u32)), wrong, "with times");
+    gives!(wrong, cuEventCreate(&raw mut made => *mut usize, 4 => u32), "with times");
     ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -5,7 +5,9 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::support::{allocate, alone, code, context, cu, is_child, ok, read, stream};
+use crate::support::{
+    allocate, alone, code, context, cu, gives, is_child, ok, own_context, read, stream,
+};
 
 /// `EmulatedGpuRange`
 #[repr(C)]
@@ -89,7 +91,7 @@ impl Work {
 
 #[test]
 fn work_is_done_in_its_turn_and_given_back() {
-    let context = context();
+    let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
     ok!(cuMemsetD8Async(memory => u64, 0 => u8, 8 => usize, stream => usize));
     let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.keep();
@@ -103,20 +105,16 @@ fn work_is_done_in_its_turn_and_given_back() {
     // What is refused stays the caller's.
     assert_eq!(work.launch(0xbad), code::INVALID_HANDLE);
     let null = std::ptr::null::<c_void>();
-    assert_eq!(
-        cu!(emulatedGpuLaunchWork(
-            stream => usize, c"multiply".as_ptr() => *const c_char, null => *const c_void,
-            null => *const c_void, release => Release,
-        )),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, emulatedGpuLaunchWork(
+        stream => usize, c"multiply".as_ptr() => *const c_char, null => *const c_void,
+        null => *const c_void, release => Release
+    ));
     assert_eq!(work.counts(), [1, 0, 1]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn work_that_is_captured_is_done_in_each_launch() {
-    let context = context();
+    let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
     let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.keep();
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
@@ -134,14 +132,13 @@ fn work_that_is_captured_is_done_in_each_launch() {
     // The memory goes, and the graph is launched all the same.
     ok!(cuMemFree_v2(memory => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     assert_eq!(work.counts(), [3, 1, 0]);
     ok!(cuGraphExecDestroy(executable => usize));
     let began = Instant::now();
     while work.counts() != [3, 1, 1] {
         assert!(began.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -177,7 +174,7 @@ fn a_refusal_ends_the_context_whatever_the_work_answers() {
     };
     let work = Work { ranges: vec![good, second], answer, ..Work::default() }.keep();
     assert_eq!(work.launch(stream), 0);
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), wanted);
+    gives!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(own, [7; 4], "the host's memory is as it was");
     assert_eq!(work.counts()[..2], if answer == 0 { [0, 1] } else { [1, 0] });
 }
@@ -211,5 +208,5 @@ fn what_work_was_given_stays_until_it_ends() {
     assert!(host.iter().all(|block| block.iter().step_by(4096).all(|&byte| byte == 5)));
     // Whoever comes later is told.
     assert_eq!(work.launch(working), 0);
-    assert_eq!(cu!(cuStreamSynchronize(working => usize)), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(working => usize));
 }

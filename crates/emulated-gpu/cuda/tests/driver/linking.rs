@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{allocate, code, context, cu, function, launch, made, ok, read};
+use crate::support::{allocate, code, cu, function, launch, made, ok, own_context, read};
 
 const CUBIN: u32 = 0;
 const PTX: u32 = 1;
@@ -86,7 +86,7 @@ impl Drop for Linker {
 
 #[test]
 fn texts_call_each_others_functions() {
-    let context = context();
+    let _context = own_context();
     // A fatbin also is what there is in place of a cubin.
     for fatbin in [None, Some(FATBINARY), Some(CUBIN)] {
         let linker = Linker::new();
@@ -107,7 +107,6 @@ fn texts_call_each_others_functions() {
         assert_eq!(launch(kernel, (1, 1), 0, &[data]), 0);
         assert_eq!(read(data, 1), [42]);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// A grid that waits for itself three times: each block writes its number, and adds up those of all others.
@@ -166,7 +165,7 @@ more:
 /// As numba does: it hands NVIDIA's libcudadevrt.a over, by its bytes.
 #[test]
 fn grids_wait_by_the_device_runtime() {
-    let context = context();
+    let _context = own_context();
     let linker = Linker::new();
     assert_eq!(linker.add(PTX, c"grid.ptx", GRID.to_bytes()), 0);
     assert_eq!(linker.add(LIBRARY, c"libother.a", b"!<arch>\nother"), code::NOT_SUPPORTED);
@@ -185,13 +184,12 @@ fn grids_wait_by_the_device_runtime() {
     ok!(cuCtxSynchronize());
     let rounds: u32 = (0..3).map(|round| (0..24).map(|block| block + round).sum::<u32>()).sum();
     assert_eq!(read(sums, 24), [rounds; 24]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// What the linker was told stays with its image, also with a copy of it.
 #[test]
 fn a_limit_of_registers_goes_along_with_the_image() {
-    let context = context();
+    let _context = own_context();
     let (names, values) = ([0u32], [24usize]); // CU_JIT_MAX_REGISTERS
     let handle = made!(cuLinkCreate_v2(
         1 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize, -> usize
@@ -209,12 +207,11 @@ fn a_limit_of_registers_goes_along_with_the_image() {
     // CU_FUNC_ATTRIBUTE_NUM_REGS
     ok!(cuFuncGetAttribute(&raw mut registers => *mut i32, 4 => u32, function(module, "k") => usize));
     assert_eq!(registers, 24);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn what_can_not_be_linked_says_why() {
-    let context = context();
+    let _context = own_context();
     let linker = Linker::new();
     assert_eq!(linker.complete(), Err(code::INVALID_VALUE), "nothing was added");
     for kind in [0, 3, 4, 5, 99] {
@@ -235,5 +232,4 @@ fn what_can_not_be_linked_says_why() {
     assert_eq!(linker.complete(), Err(code::INVALID_PTX));
     assert!(linker.log().contains("`twice` is defined in one.ptx, too"), "{}", linker.log());
     drop(linker);
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -1,6 +1,8 @@
 //! Memory of every kind: what it is, how long it lives, and what is refused.
 
-use crate::support::{allocate, alone, code, context, cu, is_child, made, ok, read, stream};
+use crate::support::{
+    allocate, code, context, cu, gives, is_alone, made, ok, own_context, read, stream,
+};
 
 const NULL: *mut u64 = std::ptr::null_mut();
 pub(crate) const WILD: u64 = 0xdead_beef_0000;
@@ -12,36 +14,26 @@ pub(crate) fn write(address: u64, values: &[u32]) {
 
 #[test]
 fn what_can_not_be_allocated_or_freed_is_refused() {
-    let context = context();
+    let _context = own_context();
     let mut address = 0u64;
-    assert_eq!(cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize)), code::INVALID_VALUE);
-    assert_eq!(cu!(cuMemAlloc_v2(NULL => *mut u64, 8 => usize)), code::INVALID_VALUE);
-    assert_eq!(
-        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 60 => usize)),
-        code::OUT_OF_MEMORY
-    );
-    assert_eq!(
-        cu!(cuMemAlloc_v2(&raw mut address => *mut u64, usize::MAX => usize)),
-        code::OUT_OF_MEMORY
-    );
-    assert_eq!(cu!(cuMemFree_v2(WILD => u64)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
+    gives!(code::INVALID_VALUE, cuMemAlloc_v2(NULL => *mut u64, 8 => usize));
+    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 60 => usize));
+    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut address => *mut u64, usize::MAX => usize));
+    gives!(code::INVALID_VALUE, cuMemFree_v2(WILD => u64));
     let block = allocate(100);
-    assert_eq!(cu!(cuMemFree_v2(block + 4 => u64)), code::INVALID_VALUE, "not its beginning");
+    gives!(code::INVALID_VALUE, cuMemFree_v2(block + 4 => u64), "not its beginning");
     ok!(cuMemFree_v2(block => u64));
-    assert_eq!(cu!(cuMemFree_v2(block => u64)), code::INVALID_VALUE, "twice");
-    assert_eq!(cu!(cuMemFreeHost(block as usize => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemFree_v2(block => u64), "twice");
+    gives!(code::INVALID_VALUE, cuMemFreeHost(block as usize => usize));
     ok!(cuCtxSynchronize());
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn memory_that_is_given_out_is_gone_until_it_is_freed() {
-    if !is_child() {
-        // Alone, as other tests take memory too.
-        let variables = [("EMULATED_GPU_MEMORY", "1M")];
-        let output =
-            alone(module_path!(), "memory_that_is_given_out_is_gone_until_it_is_freed", &variables);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // Alone, as other tests take memory too.
+    let variables = [("EMULATED_GPU_MEMORY", "1M")];
+    if !is_alone(module_path!(), "memory_that_is_given_out_is_gone_until_it_is_freed", &variables) {
         return;
     }
     context();
@@ -54,10 +46,7 @@ fn memory_that_is_given_out_is_gone_until_it_is_freed() {
     let block = allocate(1000);
     assert_eq!(info(), ((1 << 20) - 1024, 1 << 20));
     let mut other = 0u64;
-    assert_eq!(
-        cu!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize)),
-        code::OUT_OF_MEMORY
-    );
+    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
     ok!(cuMemFree_v2(block => u64));
     assert_eq!(info().0, 1 << 20);
     ok!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
@@ -69,7 +58,7 @@ fn memory_that_is_given_out_is_gone_until_it_is_freed() {
 
 #[test]
 fn managed_memory_is_the_same_for_both() {
-    let context = context();
+    let _context = own_context();
     let mut block = 0u64;
     let flags = cu!(cuMemAllocManaged(&raw mut block => *mut u64, 16 => usize, 4 => u32));
     assert_eq!(flags, code::INVALID_VALUE);
@@ -107,61 +96,47 @@ fn managed_memory_is_the_same_for_both() {
         ok!(cuMemAdvise(block => u64, 16 => usize, advice => u32, device => i32));
         assert_eq!(accessed_by(), expected);
     }
-    assert_eq!(
-        cu!(cuMemAdvise(block => u64, 16 => usize, 9 => u32, 0 => i32)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuMemAdvise(block => u64, 16 => usize, 9 => u32, 0 => i32));
     let device = allocate(16);
-    assert_eq!(
-        cu!(cuMemAdvise(device => u64, 16 => usize, 1 => u32, 0 => i32)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(
-        cu!(cuMemPrefetchAsync(device => u64, 16 => usize, 0 => i32, 0 => usize)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuMemAdvise(device => u64, 16 => usize, 1 => u32, 0 => i32));
+    gives!(code::INVALID_VALUE, cuMemPrefetchAsync(
+        device => u64, 16 => usize, 0 => i32, 0 => usize
+    ));
     ok!(cuMemFree_v2(block => u64));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn host_memory_is_registered_once() {
-    let context = context();
+    let _context = own_context();
     let mut own = vec![1u32; 1024];
     let address = own.as_mut_ptr();
     ok!(cuMemHostRegister_v2(address => *mut u32, 4096 => usize, 0 => u32));
-    assert_eq!(
-        cu!(cuMemHostRegister_v2(address => *mut u32, 16 => usize, 0 => u32)),
-        code::HOST_MEMORY_ALREADY_REGISTERED
-    );
+    gives!(code::HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(
+        address => *mut u32, 16 => usize, 0 => u32
+    ));
     let device = made!(cuMemHostGetDevicePointer_v2(-> u64, address => *mut u32, 0 => u32));
     assert_eq!(device, address as u64);
     ok!(cuMemsetD32_v2(device => u64, 3 => u32, 1024 => usize));
     let inside = address.wrapping_add(1);
-    assert_eq!(cu!(cuMemHostUnregister(inside => *mut u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuMemHostUnregister(inside => *mut u32));
     ok!(cuMemHostUnregister(address => *mut u32));
     assert_eq!(own, [3; 1024], "unregistering waits for the fill");
-    assert_eq!(cu!(cuMemHostUnregister(address => *mut u32)), code::HOST_MEMORY_NOT_REGISTERED);
+    gives!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(address => *mut u32));
     let null = std::ptr::null_mut::<u32>();
-    assert_eq!(
-        cu!(cuMemHostRegister_v2(null => *mut u32, 16 => usize, 0 => u32)),
-        code::INVALID_VALUE
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuMemHostRegister_v2(null => *mut u32, 16 => usize, 0 => u32));
 }
 
 #[test]
 fn addresses_are_known() {
-    let context = context();
+    let _context = own_context();
     let block = allocate(1000);
     let (mut base, mut size) = (0u64, 0usize);
     ok!(cuMemGetAddressRange_v2(&raw mut base => *mut u64, &raw mut size => *mut usize, block + 999 => u64));
     assert_eq!((base, size), (block, 1000));
     let (base, size) = (&raw mut base, &raw mut size);
-    assert_eq!(
-        cu!(cuMemGetAddressRange_v2(base => *mut u64, size => *mut usize, block + 1000 => u64)),
-        code::NOT_FOUND
-    );
+    gives!(code::NOT_FOUND, cuMemGetAddressRange_v2(
+        base => *mut u64, size => *mut usize, block + 1000 => u64
+    ));
     let kind = |address: u64| {
         let mut value = 0u32;
         let code = cu!(cuPointerGetAttribute(&raw mut value => *mut u32, 2 => u32, address => u64));
@@ -180,12 +155,11 @@ fn addresses_are_known() {
     ));
     // SAFETY: the call has written both.
     assert_eq!(unsafe { ((&raw const first).read(), (&raw const second).read()) }, (0, -2));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn pooled_memory_is_freed_in_order() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let mut block = 1u64;
     ok!(cuMemAllocAsync(&raw mut block => *mut u64, 0 => usize, stream => usize));
@@ -196,14 +170,13 @@ fn pooled_memory_is_freed_in_order() {
     let mut host = [0u32; 16];
     ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, block => u64, 64 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
-    assert_eq!(cu!(cuMemFreeAsync(block => u64, stream => usize)), code::INVALID_VALUE, "twice");
+    gives!(code::INVALID_VALUE, cuMemFreeAsync(block => u64, stream => usize), "twice");
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(host, [6; 16]);
     let mut range = 0u64;
-    assert_eq!(
-        cu!(cuMemGetAddressRange_v2(&raw mut range => *mut u64, NULL => *mut u64, block => u64)),
-        code::NOT_FOUND
-    );
+    gives!(code::NOT_FOUND, cuMemGetAddressRange_v2(
+        &raw mut range => *mut u64, NULL => *mut u64, block => u64
+    ));
     // A pool that gives out no more than it may.
     #[repr(C)]
     struct Properties {
@@ -230,13 +203,12 @@ fn pooled_memory_is_freed_in_order() {
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!((attribute(7), attribute(8)), (0, 1024));
     ok!(cuMemPoolDestroy(pool => usize));
-    assert_eq!(cu!(cuMemPoolDestroy(pool => usize)), code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuMemPoolDestroy(pool => usize));
 }
 
 #[test]
 fn what_lies_beside_an_allocation_is_not_the_programs() {
-    let context = context();
+    let _context = own_context();
     let (block, freed) = (allocate(100), allocate(100));
     let pinned = made!(cuMemHostAlloc(-> usize, 64 => usize, 0 => u32));
     ok!(cuMemFree_v2(freed => u64));
@@ -255,7 +227,6 @@ fn what_lies_beside_an_allocation_is_not_the_programs() {
     assert_eq!(astray(page - 1, 2), refused);
     assert_eq!(astray(page, 64), (0, 0), "pinned memory is the program's");
     assert_eq!(host[255], 7);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -266,7 +237,7 @@ fn what_lies_far_from_every_allocation_is_not_the_programs() {
         skipped::note("`ulimit -v` says that the driver may reserve no addresses");
         return;
     }
-    let context = context();
+    let _context = own_context();
     let (block, mut host) = (allocate(100), [7u8; 16]);
     for at in [block + (1 << 14), block + (1 << 20) + 3, block + (1 << 30), block + (1 << 36)] {
         let to_host = cu!(cuMemcpy(host.as_mut_ptr() as u64 => u64, at => u64, 16 => usize));
@@ -280,5 +251,4 @@ fn what_lies_far_from_every_allocation_is_not_the_programs() {
     assert_eq!(host, [7; 16]);
     // The program's own memory is what it was.
     ok!(cuMemcpy(block => u64, host.as_ptr() as u64 => u64, 16 => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -3,7 +3,7 @@
 use cudarc::driver::sys;
 
 use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
-use crate::support::{alone, code, context, cu, is_child, ok};
+use crate::support::{code, context, cu, gives, is_alone, ok, own_context};
 
 /// Of floats.
 fn described([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -51,10 +51,8 @@ fn free() -> usize {
 
 #[test]
 fn levels_are_arrays_of_half_the_size() {
-    if !is_child() {
-        // Alone, as other tests take memory too.
-        let output = alone(module_path!(), "levels_are_arrays_of_half_the_size", &[]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // Alone, as other tests take memory too.
+    if !is_alone(module_path!(), "levels_are_arrays_of_half_the_size", &[]) {
         return;
     }
     let context = context();
@@ -77,10 +75,10 @@ fn levels_are_arrays_of_half_the_size() {
         assert_eq!(host, values[number..number + 3]);
     }
     // A level goes with the others.
-    assert_eq!(cu!(cuArrayDestroy(levels[1] => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuArrayDestroy(levels[1] => usize));
     ok!(cuMipmappedArrayDestroy(pyramid => usize));
-    assert_eq!(cu!(cuArrayDestroy(levels[1] => usize)), code::INVALID_HANDLE);
-    assert_eq!(cu!(cuMipmappedArrayDestroy(pyramid => usize)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuArrayDestroy(levels[1] => usize));
+    gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
     assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
     assert_eq!(free(), before);
     // There are no more levels than sides can be halved, and one at least.
@@ -92,7 +90,7 @@ fn levels_are_arrays_of_half_the_size() {
     }
     assert_eq!(mipmap([0, 0, 0], 0, 1).0, code::INVALID_VALUE);
     assert_eq!(mipmap([8, 0, 0], 0x100, 1).0, code::INVALID_VALUE);
-    assert_eq!(cu!(cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize));
     // What is left goes with the context.
     let left = mipmap([8, 8, 0], 0, 2).1;
     ok!(cuCtxDestroy_v2(context => usize));
@@ -101,7 +99,7 @@ fn levels_are_arrays_of_half_the_size() {
 
 #[test]
 fn a_texture_is_made_of_one_level() {
-    let context = context();
+    let _context = own_context();
     let of = |mipmap: usize| {
         let mut resource = of_array(0);
         resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
@@ -114,5 +112,4 @@ fn a_texture_is_made_of_one_level() {
     assert_eq!(of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
     // Of a level it is one of an array.
     assert_eq!(try_texture(of_array(level(two, 1).1), sampling(false, 0)).0, 0);
-    ok!(cuCtxDestroy_v2(context => usize));
 }

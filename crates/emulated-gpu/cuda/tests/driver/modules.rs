@@ -3,7 +3,8 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, launch, made, module, ok, read,
+    INCREMENT, allocate, code, context, cu, function, gives, launch, made, module, ok, own_context,
+    read,
 };
 
 fn load(image: *const u8) -> u32 {
@@ -30,10 +31,9 @@ fn images_that_are_no_ptx_are_refused() {
     );
     let mut module = 0usize;
     let path = c"/nowhere/kernel.ptx";
-    assert_eq!(
-        cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char)),
-        code::FILE_NOT_FOUND
-    );
+    gives!(code::FILE_NOT_FOUND, cuModuleLoad(
+        &raw mut module => *mut usize, path.as_ptr() => *const c_char
+    ));
     for (path, expected) in [(c"/dev/zero", code::INVALID_IMAGE), (c"/proc", code::FILE_NOT_FOUND)]
     {
         let loaded =
@@ -48,7 +48,7 @@ fn images_that_are_no_ptx_are_refused() {
 /// As many bytes of parameters as a kernel takes since PTX 8.1: 32,764.
 #[test]
 fn parameters_of_many_bytes_are_passed() {
-    let context = context();
+    let _context = own_context();
     let text = ".version 8.1\n.target sm_80\n.address_size 64\n\
         .visible .entry k(.param .u64 out, .param .align 4 .b8 many[32756])\n{\n.reg .b64 %a;\n.reg .b32 %v;\n\
         ld.param.u64 %a, [out];\nld.param.u32 %v, [many+32752];\nst.global.u32 [%a], %v;\nret;\n}";
@@ -61,12 +61,11 @@ fn parameters_of_many_bytes_are_passed() {
         parameters.as_ptr() => *const *const c_void, std::ptr::null() => *const c_void,
     ));
     assert_eq!(read(out, 1), [8188]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
-    let context = context();
+    let _context = own_context();
     let text = |target: &str| {
         CString::new(format!(".version 8.8\n.target {target}\n.visible .entry k() {{ ret; }}\n"))
             .unwrap()
@@ -89,12 +88,11 @@ fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
     let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
     assert!(told.contains("SM version specified by .target is higher"), "{told}");
     assert!(told.contains("sm_100") && told.contains("sm_90"), "{told}");
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn a_log_tells_what_is_wrong_with_the_text() {
-    let context = context();
+    let _context = own_context();
     let text = c".version 7.0\n.target sm_80\n.visible .entry f() {\n    add.u32 %r1, 1, 2;\n    ret;\n}\n";
     let mut log = [1u8; 1024];
     // CU_JIT_ERROR_LOG_BUFFER, …_SIZE_BYTES; and a hint that has no effect.
@@ -116,24 +114,22 @@ fn a_log_tells_what_is_wrong_with_the_text() {
         options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
     ));
     assert_eq!((log[7], values[1]), (0, 7));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn files_are_loaded() {
-    let context = context();
+    let _context = own_context();
     let path = std::env::temp_dir().join(format!("emulated-cuda-{}.ptx", std::process::id()));
     std::fs::write(&path, INCREMENT).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
     let module = made!(cuModuleLoad(-> usize, name.as_ptr() => *const c_char));
     function(module, "increment");
     std::fs::remove_file(&path).unwrap();
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn names_that_are_not_there_are_not_found() {
-    let context = context();
+    let _context = own_context();
     let module = module(INCREMENT);
     let mut found = 0usize;
     let get = |module: usize, name: *const c_char, out: *mut usize| cu!(cuModuleGetFunction(out => *mut usize, module => usize, name => *const c_char));
@@ -143,24 +139,20 @@ fn names_that_are_not_there_are_not_found() {
     assert_eq!(get(0, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
     assert_eq!(get(12345, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
     let (mut address, mut size) = (0u64, 0usize);
-    assert_eq!(
-        cu!(cuModuleGetGlobal_v2(
-            &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
-            c"table".as_ptr() => *const c_char,
-        )),
-        code::NOT_FOUND
-    );
+    gives!(code::NOT_FOUND, cuModuleGetGlobal_v2(
+        &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
+        c"table".as_ptr() => *const c_char
+    ));
     // A function is gone with its module.
     let increment = function(module, "increment");
     ok!(cuModuleUnload(module => usize));
-    assert_eq!(cu!(cuModuleUnload(module => usize)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuModuleUnload(module => usize));
     assert_eq!(launch(increment, (1, 1), 0, &[0, 0]), code::INVALID_HANDLE);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn variables_have_addresses() {
-    let context = context();
+    let _context = own_context();
     let module = module(
         ".version 7.0\n.target sm_80\n.address_size 64\n.visible .global .align 4 .u32 table[3] = {4, 5, 6};\n",
     );
@@ -170,13 +162,12 @@ fn variables_have_addresses() {
         c"table".as_ptr() => *const c_char,
     ));
     assert_eq!((size, read(address, 3)), (12, vec![4, 5, 6]));
-    assert_eq!(cu!(cuMemFree_v2(address => u64)), code::INVALID_VALUE, "a module frees its own");
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64), "a module frees its own");
 }
 
 #[test]
 fn launches_that_can_not_be_are_refused() {
-    let context = context();
+    let _context = own_context();
     let module = module(INCREMENT);
     let (increment, nothing) = (function(module, "increment"), function(module, "nothing"));
     let block = allocate(64);
@@ -216,12 +207,11 @@ fn launches_that_can_not_be_are_refused() {
     assert_eq!(launch(nothing, (1, 1), 0, &[]), 0);
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 2), [1, 0]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn parameters_come_in_one_buffer_too() {
-    let context = context();
+    let _context = own_context();
     let module = module(INCREMENT);
     let increment = function(module, "increment");
     let block = allocate(64);
@@ -241,12 +231,11 @@ fn parameters_come_in_one_buffer_too() {
     assert_eq!(start(40, &[0], null), code::INVALID_VALUE, "too many");
     assert_eq!(start(16, &[7, 7, 0], null), code::INVALID_VALUE, "not in the list");
     assert_eq!(start(16, &[0], buffer.as_ptr().cast()), code::INVALID_VALUE, "both forms");
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn functions_have_attributes() {
-    let context = context();
+    let _context = own_context();
     let module = module(
         ".version 8.3\n.target sm_80\n.address_size 64\n\
          .visible .entry f(.param .u64 a, .param .u32 b) .maxntid 128, 1, 1 {\n\
@@ -281,12 +270,11 @@ fn functions_have_attributes() {
     ok!(cuFuncGetName(&raw mut name => *mut *const c_char, f => usize));
     // SAFETY: the driver's name of a loaded function.
     assert_eq!(unsafe { CStr::from_ptr(name) }, c"f");
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn occupancy_is_that_of_the_card() {
-    let context = context();
+    let _context = own_context();
     let module = module(INCREMENT);
     let f = function(module, "nothing");
     let blocks = |threads: i32, shared: usize| {
@@ -328,7 +316,6 @@ fn occupancy_is_that_of_the_card() {
     assert_eq!(cooperative(4), 0);
     assert_eq!(cooperative(2 * 132 + 1), code::COOPERATIVE_LAUNCH_TOO_LARGE);
     ok!(cuCtxSynchronize());
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -350,18 +337,15 @@ fn functions_are_found_by_name_and_version() {
     assert_eq!(get(c"cuMemAlloc", 1_000, 0), (0, 2));
     assert_eq!(get(c"cuNothing", 12_000, 0), (0, 1));
     let mut address = 1usize;
-    assert_eq!(
-        cu!(cuGetProcAddress(
-            c"cuNone".as_ptr() => *const c_char, &raw mut address => *mut usize, 12_000 => i32, 0 => u64
-        )),
-        code::NOT_FOUND
-    );
+    gives!(code::NOT_FOUND, cuGetProcAddress(
+        c"cuNone".as_ptr() => *const c_char, &raw mut address => *mut usize, 12_000 => i32, 0 => u64
+    ));
     assert_eq!(address, 0);
 }
 
 #[test]
 fn a_text_passes_through_the_linker() {
-    let context = context();
+    let _context = own_context();
     let mut linker = 0usize;
     let none = std::ptr::null::<u32>();
     ok!(cuLinkCreate_v2(0 => u32, none => *const u32, none => *const u32, &raw mut linker => *mut usize));
@@ -379,13 +363,12 @@ fn a_text_passes_through_the_linker() {
     assert!(size > INCREMENT.len());
     assert_eq!(load(image), 0);
     ok!(cuLinkDestroy(linker => usize));
-    assert_eq!(cu!(cuLinkDestroy(linker => usize)), code::INVALID_HANDLE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_HANDLE, cuLinkDestroy(linker => usize));
 }
 
 #[test]
 fn a_kernel_that_wants_a_cluster_is_refused() {
-    let context = context();
+    let _context = own_context();
     let text = |blocks: u32| {
         format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n\
@@ -396,5 +379,4 @@ fn a_kernel_that_wants_a_cluster_is_refused() {
         let f = function(module(&text(blocks)), "f");
         assert_eq!(launch(f, (2, 1), 0, &[]), expected);
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }

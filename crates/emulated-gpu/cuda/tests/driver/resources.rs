@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_void};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, is_child, launch, made, module, ok,
-    read, stream,
+    INCREMENT, allocate, alone, code, context, cu, function, gives, is_child, launch, made, module,
+    ok, own_context, read, stream,
 };
 
 /// Runs a test of a module alone, in a process with these variables set; what it said on standard error.
@@ -109,7 +109,7 @@ fn variables_of_modules_are_the_devices_memory() {
 
 #[test]
 fn launches_of_any_shape_are_refused_or_run() {
-    let context = context();
+    let _context = own_context();
     let null = std::ptr::null::<c_void>();
     for limit in [".maxntid 4294967295,4294967295,4294967295", ".maxntid 65536,65536,1"] {
         let text = format!(
@@ -120,16 +120,12 @@ fn launches_of_any_shape_are_refused_or_run() {
         assert_eq!(most, 1024);
         assert_eq!(launch(k, (1, 1), 0, &[]), 0);
         let huge = u32::MAX;
-        assert_eq!(
-            cu!(cuLaunchKernel(
-                k => usize, huge => u32, huge => u32, huge => u32, huge => u32, huge => u32,
-                huge => u32, huge => u32, 0 => usize, null => *const c_void, null => *const c_void,
-            )),
-            code::INVALID_VALUE
-        );
+        gives!(code::INVALID_VALUE, cuLaunchKernel(
+            k => usize, huge => u32, huge => u32, huge => u32, huge => u32, huge => u32,
+            huge => u32, huge => u32, 0 => usize, null => *const c_void, null => *const c_void
+        ));
         ok!(cuCtxSynchronize());
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -160,7 +156,7 @@ fn local_memory_that_is_not_there_is_said_at_the_launch() {
 #[test]
 fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
     const HEAP: u32 = 2;
-    let context = context();
+    let _context = own_context();
     let k = function(module(ALLOCATING), "k");
     let out = allocate(8);
     let given = |bytes: u64, times: u64, frees: u64| {
@@ -171,18 +167,17 @@ fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
     let limit = made!(cuCtxGetLimit(-> usize, HEAP => u32));
     assert_eq!(limit, 8 << 20);
     ok!(cuCtxSetLimit(HEAP => u32, 1 << 20 => usize));
-    assert_eq!(cu!(cuCtxSetLimit(HEAP => u32, usize::MAX => usize)), code::OUT_OF_MEMORY);
+    gives!(code::OUT_OF_MEMORY, cuCtxSetLimit(HEAP => u32, usize::MAX => usize));
     assert_eq!(given(100_000, 8000, 1), 8000, "what is freed is there again");
     assert_eq!(given(100_000, 8000, 0), 10, "ten of 100 kB in 1 MiB");
     assert_eq!(given(1, 8000, 0), 1513, "what is left, 32 bytes each");
     // It has its size once a kernel has used it.
-    assert_eq!(cu!(cuCtxSetLimit(HEAP => u32, 2 << 20 => usize)), code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuCtxSetLimit(HEAP => u32, 2 << 20 => usize));
 }
 
 #[test]
 fn texts_to_link_of_any_size_are_read_or_refused() {
-    let context = context();
+    let _context = own_context();
     let text = format!("{INCREMENT}\0");
     let linker = made!(cuLinkCreate_v2(
         0 => u32, std::ptr::null() => *const u32, std::ptr::null() => *const usize, -> usize
@@ -199,7 +194,6 @@ fn texts_to_link_of_any_size_are_read_or_refused() {
     }
     assert_eq!(add(text.len()), 0);
     ok!(cuLinkDestroy(linker => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -254,12 +248,12 @@ fn too_many_threads_are_refused() {
         assert!(said.contains("100000 host threads: 1024 are the most"), "{said}");
         return;
     }
-    assert_eq!(cu!(cuInit(0 => u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuInit(0 => u32));
 }
 
 #[test]
 fn attributes_say_what_was_declared_and_asked_for() {
-    let context = context();
+    let _context = own_context();
     // 40 registers of 64 bits, and more.
     let values: String = (1..40).map(|i| format!("mov.u64 %rd{i}, {i};\n")).collect();
     let text = format!(
@@ -305,7 +299,6 @@ fn attributes_say_what_was_declared_and_asked_for() {
     ok!(cuLinkComplete(linker => usize, &raw mut image => *mut *const u8, &raw mut size => *mut usize));
     assert_eq!(attribute(load(image, None), registers), 40);
     ok!(cuLinkDestroy(linker => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -315,7 +308,7 @@ fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
         again(module_path!(), test, &[("EMULATED_GPU_MEMORY", "24M")]);
         return;
     }
-    let context = context();
+    let _context = own_context();
     let (stream, gate) = (stream(1), allocate(4));
     ok!(cuMemsetD32_v2(gate => u64, 0 => u32, 1 => usize));
     // Nothing in the stream is done until the gate opens.
@@ -337,5 +330,4 @@ fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
     let (mut free, mut total) = (0usize, 0usize);
     ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
     assert_eq!(total - free, 512, "the gate is all that is left");
-    ok!(cuCtxDestroy_v2(context => usize));
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, launch, made, module, ok, read, stream,
+    INCREMENT, allocate, code, context, cu, event, function, gives, launch, made, module, ok,
+    own_context, read, stream,
 };
 
 type HostFunction = unsafe extern "C" fn(*mut c_void);
@@ -32,7 +33,7 @@ fn query(stream: usize) -> u32 {
 
 #[test]
 fn work_is_done_in_order_and_later() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let module = module(INCREMENT);
     let increment = function(module, "increment");
@@ -48,12 +49,11 @@ fn work_is_done_in_order_and_later() {
     assert_eq!(query(stream), 0);
     let host = read(block, 1024);
     assert_eq!((&host[..1000], &host[1000..]), (&[15; 1000][..], &[5; 24][..]));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn the_default_stream_waits_for_those_that_do_not_opt_out() {
-    let context = context();
+    let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
     let open = hold(blocking);
     let block = allocate(4);
@@ -70,7 +70,6 @@ fn the_default_stream_waits_for_those_that_do_not_opt_out() {
     ok!(cuStreamSynchronize(second => usize));
     assert_eq!(read(block, 1), [2]);
     assert_eq!(query(0), 0);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -93,7 +92,7 @@ fn each_thread_has_a_default_stream_of_its_own() {
 
 #[test]
 fn streams_wait_for_events() {
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let done = event();
     let block = allocate(4);
@@ -102,20 +101,19 @@ fn streams_wait_for_events() {
     ok!(cuEventRecord(done => usize, first => usize));
     ok!(cuStreamWaitEvent(second => usize, done => usize, 0 => u32));
     ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
-    assert_eq!(cu!(cuEventQuery(done => usize)), code::NOT_READY);
+    gives!(code::NOT_READY, cuEventQuery(done => usize));
     assert_eq!(query(second), code::NOT_READY);
     // What the event is recorded in later changes nothing for who waits already, nor does its end.
     ok!(cuEventDestroy_v2(done => usize));
-    assert_eq!(cu!(cuEventQuery(done => usize)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuEventQuery(done => usize));
     open.send(()).unwrap();
     ok!(cuStreamSynchronize(second => usize));
     assert_eq!(read(block, 1), [2]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn events_have_times() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let (start, end, untimed) = (event(), event(), { made!(cuEventCreate(-> usize, 2 => u32)) });
     let elapsed = |start: usize, end: usize| {
@@ -139,12 +137,11 @@ fn events_have_times() {
     assert!(code == 0 && back == -time, "{back} {time}");
     assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "made without times");
     let mut made = 0usize;
-    assert_eq!(cu!(cuEventCreate(&raw mut made => *mut usize, 8 => u32)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuEventCreate(&raw mut made => *mut usize, 8 => u32));
     // One that was never recorded has nothing to wait for.
     let fresh = event();
     ok!(cuEventQuery(fresh => usize));
     ok!(cuEventSynchronize(fresh => usize));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -153,39 +150,36 @@ fn host_functions_may_not_call_the_driver() {
     unsafe extern "C" fn call(_: *mut c_void) {
         CODE.store(cu!(cuCtxSynchronize()), Ordering::SeqCst);
     }
-    let context = context();
+    let _context = own_context();
     let stream = stream(0);
     ok!(cuLaunchHostFunc(stream => usize, call => HostFunction, std::ptr::null_mut() => *mut c_void));
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(CODE.load(Ordering::SeqCst), code::NOT_PERMITTED);
     let none = None::<HostFunction>;
-    assert_eq!(
-        cu!(cuLaunchHostFunc(stream => usize, none => Option<HostFunction>, std::ptr::null_mut() => *mut c_void)),
-        code::INVALID_VALUE
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuLaunchHostFunc(
+        stream => usize, none => Option<HostFunction>, std::ptr::null_mut() => *mut c_void
+    ));
 }
 
 #[test]
 fn a_destroyed_stream_does_what_stands_in_it() {
-    let context = context();
+    let _context = own_context();
     let stream = stream(1);
     let block = allocate(4);
     let open = hold(stream);
     ok!(cuMemsetD32Async(block => u64, 9 => u32, 1 => usize, stream => usize));
     ok!(cuStreamDestroy_v2(stream => usize));
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::INVALID_HANDLE);
-    assert_eq!(cu!(cuStreamDestroy_v2(stream => usize)), code::INVALID_HANDLE);
-    assert_eq!(cu!(cuStreamDestroy_v2(0 => usize)), code::INVALID_HANDLE);
+    gives!(code::INVALID_HANDLE, cuStreamSynchronize(stream => usize));
+    gives!(code::INVALID_HANDLE, cuStreamDestroy_v2(stream => usize));
+    gives!(code::INVALID_HANDLE, cuStreamDestroy_v2(0 => usize));
     open.send(()).unwrap();
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 1), [9]);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn priorities_are_kept_in_their_range() {
-    let context = context();
+    let _context = own_context();
     let (mut least, mut greatest) = (9i32, 9i32);
     ok!(cuCtxGetStreamPriorityRange(&raw mut least => *mut i32, &raw mut greatest => *mut i32));
     assert_eq!((least, greatest), (0, -5));
@@ -196,13 +190,12 @@ fn priorities_are_kept_in_their_range() {
         assert_eq!(priority, given);
     }
     let mut stream = 0usize;
-    assert_eq!(cu!(cuStreamCreate(&raw mut stream => *mut usize, 6 => u32)), code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuStreamCreate(&raw mut stream => *mut usize, 6 => u32));
 }
 
 #[test]
 fn a_stream_waits_for_a_number() {
-    let context = context();
+    let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let block = allocate(8);
     ok!(cuMemsetD32_v2(block => u64, 0 => u32, 2 => usize));
@@ -214,11 +207,9 @@ fn a_stream_waits_for_a_number() {
     ok!(cuStreamWriteValue32_v2(second => usize, block => u64, 4 => u32, 0 => u32));
     ok!(cuStreamSynchronize(first => usize));
     assert_eq!(read(block, 2), [4, 1]);
-    assert_eq!(
-        cu!(cuStreamWaitValue32_v2(first => usize, block + 2 => u64, 3 => u32, 0 => u32)),
-        code::INVALID_VALUE
-    );
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuStreamWaitValue32_v2(
+        first => usize, block + 2 => u64, 3 => u32, 0 => u32
+    ));
 }
 
 #[test]
@@ -255,7 +246,7 @@ fn many_threads_use_the_driver_at_once() {
 /// As cuda.core joins them: the second stream is gone before the capture ends.
 #[test]
 fn a_stream_that_was_joined_may_go() {
-    let context = context();
+    let _context = own_context();
     let block = allocate(8);
     for joins in [true, false] {
         let (first, second) = (stream(1), stream(1));
@@ -279,5 +270,4 @@ fn a_stream_that_was_joined_may_go() {
             assert_eq!(read(block, 2), [1, 2]);
         }
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }

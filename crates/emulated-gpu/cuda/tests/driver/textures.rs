@@ -8,7 +8,9 @@ use crate::descriptions::{
     FLOAT, LAYERED, SURFACE, array, copy_3d, fill, numbers, of_array, of_memory, of_rows, sampling,
     texture, try_surface, try_texture,
 };
-use crate::support::{allocate, code, context, cu, function, launch, made, module, ok, read};
+use crate::support::{
+    allocate, code, cu, function, gives, launch, made, module, ok, own_context, read,
+};
 
 /// The program of the emulator's own tests, as NVRTC compiled it.
 const TEXTURES: &str =
@@ -43,7 +45,7 @@ pub(crate) const NAMED: &str = r"
 
 #[test]
 fn a_program_of_nvrtcs_reads_textures_and_draws() {
-    let context = context();
+    let _context = own_context();
     let sizes = [[50, 0, 0], [9, 0, 0], [6, 5, 0], [5, 4, 3], [7, 0, 3], [4, 4, 3], [8, 4, 0]];
     let memory = allocate(50 * 4);
     let line: Vec<u32> = numbers(50).iter().map(|x| x.to_bits()).collect();
@@ -102,15 +104,14 @@ fn a_program_of_nvrtcs_reads_textures_and_draws() {
     assert!(rows.iter().enumerate().all(|(index, &value)| value == 3.0 * index as f32));
     for handle in &handles[..7] {
         ok!(cuTexObjectDestroy(*handle => u64));
-        assert_eq!(cu!(cuTexObjectDestroy(*handle => u64)), code::INVALID_VALUE);
+        gives!(code::INVALID_VALUE, cuTexObjectDestroy(*handle => u64));
     }
     ok!(cuSurfObjectDestroy(surface => u64));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn references_are_bound_by_name() {
-    let context = context();
+    let _context = own_context();
     let module = module(NAMED);
     let of = |name: &str, surface: bool| {
         let (name, mut reference) = (CString::new(name).unwrap(), 0usize);
@@ -128,13 +129,10 @@ fn references_are_bound_by_name() {
     let (_, drawn) = of("drawn", true);
     let (mut address, mut size) = (0u64, 0usize);
     let name = CString::new("named").unwrap();
-    assert_eq!(
-        cu!(cuModuleGetGlobal_v2(
-            &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
-            name.as_ptr() => *const i8
-        )),
-        code::NOT_FOUND
-    );
+    gives!(code::NOT_FOUND, cuModuleGetGlobal_v2(
+        &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
+        name.as_ptr() => *const i8
+    ));
     let memory = allocate(1024);
     crate::memory::write(memory, &(0..256).map(|x| (x as f32).to_bits()).collect::<Vec<_>>());
     ok!(cuTexRefSetFormat(named => usize, FLOAT as u32 => u32, 1 => i32));
@@ -144,12 +142,9 @@ fn references_are_bound_by_name() {
     ));
     assert_eq!(offset, 0);
     let far = memory + 520;
-    assert_eq!(
-        cu!(cuTexRefSetAddress_v2(
-            std::ptr::null_mut() => *mut usize, named => usize, far => u64, 64 => usize
-        )),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuTexRefSetAddress_v2(
+        std::ptr::null_mut() => *mut usize, named => usize, far => u64, 64 => usize
+    ));
     let array = array([8, 0, 0], 1, SURFACE);
     let out = allocate(64);
     let (fetch, draw) = (function(module, "fetch"), function(module, "draw"));
@@ -172,22 +167,18 @@ fn references_are_bound_by_name() {
     ok!(cuTexRefSetAddressMode(named => usize, 1 => i32, 2 => u32));
     ok!(cuTexRefGetAddressMode(&raw mut mode => *mut u32, named => usize, 1 => i32));
     assert_eq!((bound, mode, flags), (array, 2, 3));
-    assert_eq!(
-        cu!(cuTexRefSetAddressMode(named => usize, 3 => i32, 0 => u32)),
-        code::INVALID_VALUE
-    );
-    assert_eq!(cu!(cuTexRefSetFilterMode(named => usize, 2 => u32)), code::INVALID_VALUE);
-    assert_eq!(cu!(cuTexRefSetFlags(named => usize, 0x10 => u32)), code::NOT_SUPPORTED);
-    assert_eq!(cu!(cuTexRefSetMaxAnisotropy(named => usize, 16 => u32)), code::NOT_SUPPORTED);
-    assert_eq!(cu!(cuTexRefDestroy(named => usize)), code::INVALID_VALUE);
+    gives!(code::INVALID_VALUE, cuTexRefSetAddressMode(named => usize, 3 => i32, 0 => u32));
+    gives!(code::INVALID_VALUE, cuTexRefSetFilterMode(named => usize, 2 => u32));
+    gives!(code::NOT_SUPPORTED, cuTexRefSetFlags(named => usize, 0x10 => u32));
+    gives!(code::NOT_SUPPORTED, cuTexRefSetMaxAnisotropy(named => usize, 16 => u32));
+    gives!(code::INVALID_VALUE, cuTexRefDestroy(named => usize));
     ok!(cuModuleUnload(module => usize));
-    assert_eq!(cu!(cuTexRefSetFlags(named => usize, 0 => u32)), code::INVALID_VALUE);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuTexRefSetFlags(named => usize, 0 => u32));
 }
 
 #[test]
 fn descriptions_are_given_back() {
-    let context = context();
+    let _context = own_context();
     let made = array([6, 5, 4], 2, SURFACE);
     let (none, no_format) = (0, sys::CUarray_format::CU_AD_FORMAT_HALF);
     let mut told = sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -219,10 +210,9 @@ fn descriptions_are_given_back() {
     // SAFETY: the kind says that it is an array.
     assert_eq!(unsafe { of.res.array.hArray } as usize, made);
     let mut view = [0u8; 128];
-    assert_eq!(
-        cu!(cuTexObjectGetResourceViewDesc(view.as_mut_ptr() => *mut u8, handle => u64)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(
+        view.as_mut_ptr() => *mut u8, handle => u64
+    ));
     // Limits are those of a card.
     for (attribute, value) in [(14, 512), (21, 131_072), (23, 65_536), (29, 2048), (51, 32)] {
         let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
@@ -232,7 +222,6 @@ fn descriptions_are_given_back() {
         -> usize, FLOAT as u32 => u32, 1 => u32, 0 => i32
     ));
     assert_eq!(widest, 1 << 28);
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
@@ -240,7 +229,7 @@ fn cube_maps_are_read_by_directions() {
     const CUBE: u32 = 4;
     const NORMALISED: u32 = 2;
     const SEAMLESS: u32 = 0x40;
-    let context = context();
+    let _context = own_context();
     // 100 times the side, plus 10 y, plus x: at the edge from +x to +z, two texels each of both.
     let cube = array([2, 2, 6], 1, CUBE);
     let value = |texel: usize| (100 * (texel / 4) + 10 * (texel / 2 % 2) + texel % 2) as f32;
@@ -274,12 +263,11 @@ fn cube_maps_are_read_by_directions() {
         let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let context = context();
+    let _context = own_context();
     let memory = allocate(4096);
     let invalid = |resource, texture| {
         let (code, _) = try_texture(resource, texture);
@@ -314,12 +302,8 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(try_texture(rows, sampling(true, 0)).0, 0, "as fractions they are");
     let null = std::ptr::null_mut::<u64>();
     let resource = of_array(array);
-    assert_eq!(
-        cu!(cuSurfObjectCreate(
-            null => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC
-        )),
-        code::INVALID_VALUE
-    );
-    assert_eq!(cu!(cuTexRefSetMipmappedArray()), code::NOT_SUPPORTED);
-    ok!(cuCtxDestroy_v2(context => usize));
+    gives!(code::INVALID_VALUE, cuSurfObjectCreate(
+        null => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC
+    ));
+    gives!(code::NOT_SUPPORTED, cuTexRefSetMipmappedArray());
 }

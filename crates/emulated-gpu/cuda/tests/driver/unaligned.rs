@@ -1,6 +1,6 @@
 //! Arrays and structures of the program's at odd addresses, which NVIDIA's driver reads and writes as well.
 
-use crate::support::{INCREMENT, allocate, context, function, module, ok, read};
+use crate::support::{INCREMENT, allocate, context, function, module, ok, own_context, read};
 
 /// A copy of something at an odd address, for the program to pass.
 struct Odd(Vec<u8>);
@@ -115,7 +115,7 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
 
 #[test]
 fn copies_and_lists_are_read_and_written_at_odd_addresses() {
-    let context = context();
+    let _context = own_context();
     let block = allocate(64);
     let (from, to) = (Odd::of(&[7u32; 16]), Odd::of(&[0u32; 16]));
     ok!(cuMemcpyHtoD_v2(block => u64, from.address() => usize, 64 => usize));
@@ -142,14 +142,13 @@ fn copies_and_lists_are_read_and_written_at_odd_addresses() {
         2 => u32, which.address() => usize, places.address() => usize, block => u64
     ));
     assert_eq!((kind.get::<u32>(), size.get::<usize>()), (2, 64));
-    ok!(cuCtxDestroy_v2(context => usize));
 }
 
 /// Places that are so far from each other that their distance is no number are none; they don't wrap around.
 #[test]
 fn copies_whose_places_overflow_are_refused() {
     use crate::support::{code, cu};
-    let context = context();
+    let _context = own_context();
     let block = allocate(64);
     let host = [1u8; 64];
     let copy = |y: usize, pitch: usize| {
@@ -161,5 +160,4 @@ fn copies_whose_places_overflow_are_refused() {
     for (y, pitch) in [(1 << 62, 4), (1 << 32, 1 << 32), (usize::MAX, usize::MAX), (16, 4)] {
         assert_eq!(copy(y, pitch), code::INVALID_VALUE, "{y} {pitch}");
     }
-    ok!(cuCtxDestroy_v2(context => usize));
 }

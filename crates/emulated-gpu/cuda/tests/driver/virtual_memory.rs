@@ -5,8 +5,8 @@ mod rules;
 mod sharing;
 
 use crate::support::{
-    INCREMENT, alone, attribute, code, context, cu, function, gate, is_child, launch, made, module,
-    ok, read, stream,
+    INCREMENT, alone, attribute, code, context, cu, function, gate, gives, is_child, launch, made,
+    module, ok, read, stream,
 };
 
 const MIB2: usize = 2 << 20;
@@ -200,10 +200,7 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);
     let many: Vec<usize> = (0..700).map(|_| create(MIB2)).collect();
     let mut other = 0u64;
-    assert_eq!(
-        cu!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 30 => usize)),
-        code::OUT_OF_MEMORY
-    );
+    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 30 => usize));
     for (index, handle) in many.iter().enumerate() {
         assert_eq!(map(address + (index * MIB2) as u64, MIB2, *handle), 0);
     }
@@ -267,14 +264,13 @@ fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
         let readable = if case == "read only" { 0 } else { code::INVALID_VALUE };
         assert_eq!(try_read(at), readable);
         assert_eq!(fill(at, 1, 4), code::INVALID_VALUE);
-        assert_eq!(
-            cu!(cuMemcpy(address => u64, (&raw const increment) as u64 => u64, 8 => usize)),
-            code::INVALID_VALUE
-        );
+        gives!(code::INVALID_VALUE, cuMemcpy(
+            address => u64, (&raw const increment) as u64 => u64, 8 => usize
+        ));
     }
     // A kernel that goes there ends the context.
     assert_eq!(launch(increment, (1, 2), 0, &[at, 2]), 0);
-    assert_eq!(cu!(cuCtxSynchronize()), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
 
 #[test]
@@ -286,7 +282,7 @@ fn a_copy_that_stands_in_a_stream_finds_out_when_it_runs() {
     ok!(cuMemsetD32Async(address => u64, 3 => u32, 4 => usize, stream => usize));
     assert_eq!(set_access(address, MIB2, 0), 0);
     gate.open();
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::ILLEGAL_ADDRESS);
+    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     give_back(address, MIB2);
     let _ = cu!(cuCtxDestroy_v2(context => usize));
 }

@@ -98,6 +98,14 @@ macro_rules! made {
 }
 pub(crate) use made;
 
+/// Calls a function that has to give this code: `gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64))`.
+macro_rules! gives {
+    ($code:expr, $name:ident($($value:expr => $type:ty),* $(,)?) $(, $($message:tt)+)?) => {
+        assert_eq!($crate::support::cu!($name($($value => $type),*)), $code $(, $($message)+)?)
+    };
+}
+pub(crate) use gives;
+
 /// An attribute of the first device (`CUdevice_attribute`).
 pub(crate) fn attribute(which: i32) -> i32 {
     made!(cuDeviceGetAttribute(-> i32, which => i32, 0 => i32))
@@ -107,6 +115,21 @@ pub(crate) fn attribute(which: i32) -> i32 {
 pub(crate) fn context() -> usize {
     ok!(cuInit(0 => u32));
     made!(cuCtxCreate_v2(-> usize, 0 => u32, 0 => i32))
+}
+
+/// A [`context`] that ends with the test.
+pub(crate) fn own_context() -> OwnContext {
+    OwnContext(context())
+}
+
+pub(crate) struct OwnContext(usize);
+
+impl Drop for OwnContext {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            ok!(cuCtxDestroy_v2(self.0 => usize));
+        }
+    }
 }
 
 pub(crate) fn stream(flags: u32) -> usize {
@@ -214,6 +237,17 @@ pub(crate) fn alone(module: &str, test: &str, variables: &[(&str, &str)]) -> Out
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("running 1 test"), "no test is called {module}::{test}: {said}");
     output
+}
+
+/// Whether this process is the one that [`alone`] runs. If not, runs it, and requires that it passes.
+pub(crate) fn is_alone(module: &str, test: &str, variables: &[(&str, &str)]) -> bool {
+    if is_child() {
+        return true;
+    }
+    let output = alone(module, test, variables);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    false
 }
 
 /// The command that [`alone`] runs.

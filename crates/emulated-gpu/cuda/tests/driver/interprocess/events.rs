@@ -6,7 +6,7 @@ use super::{
     Handle, LAZY, Other, close, fill, hear, hear_handle, open, share, shared_event, start, tell,
     try_open, try_open_event, try_share_event,
 };
-use crate::support::{allocate, code, cu, gate, is_child, ok, read, stream};
+use crate::support::{allocate, code, cu, gate, gives, is_child, ok, read, stream};
 
 fn query(event: usize) -> u32 {
     cu!(cuEventQuery(event => usize))
@@ -28,7 +28,7 @@ fn an_event_orders_the_work_of_two_processes() {
         let own = allocate(16);
         ok!(cuStreamWaitEvent(stream => usize, event => usize, 0 => u32));
         ok!(cuMemcpyDtoDAsync_v2(own => u64, block => u64, 16 => usize, stream => usize));
-        assert_eq!(cu!(cuStreamQuery(stream => usize)), code::NOT_READY);
+        gives!(code::NOT_READY, cuStreamQuery(stream => usize));
         tell("waiting");
         ok!(cuStreamSynchronize(stream => usize));
         assert_eq!((read(own, 4), query(event)), (vec![5; 4], 0));
@@ -92,7 +92,7 @@ fn a_process_that_ends_leaves_nobody_waiting() {
     other.end();
     assert_eq!(query(event_here), code::LAUNCH_FAILED);
     let began = Instant::now();
-    assert_eq!(cu!(cuEventSynchronize(event_here => usize)), code::LAUNCH_FAILED);
+    gives!(code::LAUNCH_FAILED, cuEventSynchronize(event_here => usize));
     assert!(began.elapsed() < Duration::from_secs(60));
     // What is open stays, what is not is gone.
     assert_eq!(read(address, 4), [3; 4]);
@@ -103,7 +103,7 @@ fn a_process_that_ends_leaves_nobody_waiting() {
     );
     // In a stream it is the context's end, as when a kernel fails.
     ok!(cuStreamWaitEvent(stream => usize, event_here => usize, 0 => u32));
-    assert_eq!(cu!(cuStreamSynchronize(stream => usize)), code::LAUNCH_FAILED);
+    gives!(code::LAUNCH_FAILED, cuStreamSynchronize(stream => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 

@@ -4,7 +4,7 @@ use super::{
     MIB2, PLAIN, Properties, attribute, create, create_as, map, release, reserve, set_access,
     start, unmap,
 };
-use crate::support::{code, cu, made, ok};
+use crate::support::{code, cu, gives, made, ok};
 
 #[test]
 fn whole_mappings_are_unmapped_and_nothing_else() {
@@ -21,10 +21,9 @@ fn whole_mappings_are_unmapped_and_nothing_else() {
     assert_eq!(map(at(0), 0, handles[0]), wrong);
     assert_eq!(map(at(0), 2 * MIB2, handles[0]), wrong);
     assert_eq!(map(at(0), MIB2, 0xbad), wrong);
-    assert_eq!(
-        cu!(cuMemMap(at(0) => u64, MIB2 => usize, MIB2 => usize, handles[1] => usize, 0 => u64)),
-        wrong
-    );
+    gives!(wrong, cuMemMap(
+        at(0) => u64, MIB2 => usize, MIB2 => usize, handles[1] => usize, 0 => u64
+    ));
     assert_eq!((map(at(0), MIB2, handles[0]), map(at(1), 2 * MIB2, handles[1])), (0, 0));
     assert_eq!(map(at(2), MIB2, handles[0]), wrong, "something is there");
     for (start, size) in [
@@ -43,13 +42,13 @@ fn whole_mappings_are_unmapped_and_nothing_else() {
     }
     assert_eq!(set_access(at(0), 3 * MIB2, 2), wrong, "there is no such access");
     assert_eq!(set_access(at(0), 3 * MIB2, 3), 0);
-    assert_eq!(cu!(cuMemFree_v2(at(0) => u64)), wrong);
-    assert_eq!(cu!(cuMemAddressFree(address => u64, 4 * MIB2 => usize)), wrong, "in use");
+    gives!(wrong, cuMemFree_v2(at(0) => u64));
+    gives!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize), "in use");
     assert_eq!(unmap(at(0), 3 * MIB2), 0, "two at once");
-    assert_eq!(cu!(cuMemAddressFree(address => u64, 2 * MIB2 => usize)), wrong);
-    assert_eq!(cu!(cuMemAddressFree(at(1) => u64, 3 * MIB2 => usize)), wrong);
+    gives!(wrong, cuMemAddressFree(address => u64, 2 * MIB2 => usize));
+    gives!(wrong, cuMemAddressFree(at(1) => u64, 3 * MIB2 => usize));
     ok!(cuMemAddressFree(address => u64, 4 * MIB2 => usize));
-    assert_eq!(cu!(cuMemAddressFree(address => u64, 4 * MIB2 => usize)), wrong);
+    gives!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize));
     assert!(handles.into_iter().all(|handle| release(handle) == 0));
     ok!(cuCtxDestroy_v2(context => usize));
 }
@@ -140,10 +139,9 @@ fn attributes_tell_addresses_from_what_is_mapped_there() {
     // Reserved: where, and that nothing is there.
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 0));
     let mut kind = 0u32;
-    assert_eq!(
-        cu!(cuPointerGetAttribute(&raw mut kind => *mut u32, 2 => i32, at => u64)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuPointerGetAttribute(
+        &raw mut kind => *mut u32, 2 => i32, at => u64
+    ));
     assert_eq!(map(at, MIB2, handle), 0);
     let (mut flags, place) = (9u64, [1i32, 0]);
     for (set, seen) in [(0, 0), (1, 1), (3, 3)] {
@@ -153,10 +151,9 @@ fn attributes_tell_addresses_from_what_is_mapped_there() {
         ));
         assert_eq!((flags, narrow(16, at)), (seen, seen as u32));
     }
-    assert_eq!(
-        cu!(cuMemGetAccess(&raw mut flags => *mut u64, place.as_ptr() => *const i32, address => u64)),
-        code::INVALID_VALUE
-    );
+    gives!(code::INVALID_VALUE, cuMemGetAccess(
+        &raw mut flags => *mut u64, place.as_ptr() => *const i32, address => u64
+    ));
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 1));
     assert_eq!((wide(19, at + 5), wide(18, at + 5)), (at, MIB2 as u64));
     // Device memory of the first device, of no context and no pool, not managed, not to be exported.

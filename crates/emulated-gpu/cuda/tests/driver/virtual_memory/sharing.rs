@@ -8,7 +8,9 @@ use super::{
     DESCRIPTOR, MIB2, PLAIN, Properties, again, attribute, create, create_as, fill, free_bytes,
     give_back, map, mapped, release, reserve, set_access, start, unmap,
 };
-use crate::support::{INCREMENT, code, cu, function, is_child, launch, module, ok, read, stream};
+use crate::support::{
+    INCREMENT, code, cu, function, gives, is_child, launch, module, ok, read, stream,
+};
 
 /// Copies the 32 bytes at `from` to `to` by one asynchronous copy, which goes through shared memory.
 const BULK: &str = r"
@@ -92,7 +94,7 @@ fn mappings_that_follow_each_other_are_one_range_with_every_check() {
         assert_eq!(launch(increment, (1, 4), 0, &[two, 4]), 0);
         ok!(cuCtxSynchronize());
         assert_eq!(launch(increment, (1, 5), 0, &[two, 5]), 0);
-        assert_eq!(cu!(cuCtxSynchronize()), code::LAUNCH_FAILED);
+        gives!(code::LAUNCH_FAILED, cuCtxSynchronize());
     }
 }
 
