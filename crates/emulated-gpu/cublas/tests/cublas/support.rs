@@ -2,54 +2,41 @@
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
-use std::sync::{Arc, Once, OnceLock};
+use std::ops::Deref;
+use std::sync::{Once, OnceLock};
 
 use cudarc::cublas::sys;
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use cudarc::driver::{CudaContext, CudaGraph, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use cudarc::driver::{CudaGraph, CudaSlice};
+use emulated_gpu_test_support::device::{self, Device};
+use libloading::os::unix::Library;
 
 /// Whoever asks for `libcuda.so` and `libcublas.so` from now on gets the emulated ones.
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
-        let paths =
-            [emulated_cuda::library_path().unwrap(), emulated_cublas::library_path().unwrap()];
-        // SAFETY: the libraries do nothing when they are loaded.
-        paths.map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+        let own = emulated_cublas::library_path().unwrap();
+        device::install([emulated_cuda::library_path().unwrap(), own])
     });
 }
 
 /// A stream of its own and a handle on it.
 pub(crate) struct Blas {
     pub(crate) handle: sys::cublasHandle_t,
-    pub(crate) stream: Arc<CudaStream>,
+    device: Device,
 }
 
 impl Blas {
     pub(crate) fn new() -> Self {
         install();
-        let context = CudaContext::new(0).unwrap();
-        // With events, a first stream would wait for the whole context, which is not allowed while
-        // another test captures.
-        // SAFETY: everything stands in one stream.
-        unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().unwrap();
+        let device = Device::new();
         let mut handle = std::ptr::null_mut();
         // SAFETY: the place lives.
         unsafe {
             assert_eq!(sys::cublasCreate_v2(&raw mut handle) as u32, 0);
-            assert_eq!(sys::cublasSetStream_v2(handle, stream.cu_stream().cast()) as u32, 0);
+            assert_eq!(sys::cublasSetStream_v2(handle, device.stream.cu_stream().cast()) as u32, 0);
         }
-        Self { handle, stream }
-    }
-
-    pub(crate) fn put<T: DeviceRepr>(&self, values: &[T]) -> CudaSlice<T> {
-        self.stream.clone_htod(values).unwrap()
-    }
-
-    pub(crate) fn get<T: DeviceRepr + Clone + Default>(&self, slice: &CudaSlice<T>) -> Vec<T> {
-        self.stream.clone_dtoh(slice).unwrap()
+        Self { handle, device }
     }
 
     /// `cublasSgemm_v2`, by operations, `[m, n, k]`, `[alpha, beta]`, and `A`, `B` and `C` with leading dimensions.
@@ -122,7 +109,15 @@ impl Blas {
 
     /// The address of an allocation, as C has it.
     pub(crate) fn address<T, P>(&self, slice: &CudaSlice<T>) -> *mut P {
-        slice.device_ptr(&self.stream).0 as *mut P
+        self.device.address(slice) as *mut P
+    }
+}
+
+impl Deref for Blas {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
     }
 }
 

@@ -1,21 +1,21 @@
 //! Loads the emulated libraries the way programs do, and builds calls of `cublasLtMatmul`.
 
 use std::ffi::{c_int, c_void};
-use std::sync::{Arc, OnceLock};
+use std::ops::Deref;
+use std::sync::OnceLock;
 
 use cudarc::cublaslt::sys;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceRepr};
+use cudarc::driver::CudaSlice;
+use emulated_gpu_test_support::device::{self, Device};
 use half::{bf16, f16};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use libloading::os::unix::Library;
 
 /// Whoever asks for `libcuda.so` and `libcublasLt.so` from now on gets the emulated ones.
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
-        let paths =
-            [emulated_cuda::library_path().unwrap(), emulated_cublaslt::library_path().unwrap()];
-        // SAFETY: the libraries do nothing when they are loaded.
-        paths.map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+        let own = emulated_cublaslt::library_path().unwrap();
+        device::install([emulated_cuda::library_path().unwrap(), own])
     });
 }
 
@@ -75,27 +75,17 @@ impl Type {
 /// A handle and a stream of its own.
 pub(crate) struct Lt {
     pub(crate) handle: sys::cublasLtHandle_t,
-    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) device: Device,
 }
 
 impl Lt {
     pub(crate) fn new() -> Self {
         install();
-        let context = CudaContext::new(0).unwrap();
-        // With events, a first stream would wait for the whole context, which is not allowed while
-        // another test captures.
-        // SAFETY: everything stands in one stream.
-        unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().unwrap();
         let mut handle = std::ptr::null_mut();
         // SAFETY: the place lives.
         let status = unsafe { sys::cublasLtCreate(&raw mut handle) };
         assert_eq!(status as u32, 0);
-        Self { handle, stream }
-    }
-
-    pub(crate) fn put<T: DeviceRepr>(&self, values: &[T]) -> CudaSlice<T> {
-        self.stream.clone_htod(values).unwrap()
+        Self { handle, device: Device::new() }
     }
 
     /// Numbers as elements of a type.
@@ -103,16 +93,8 @@ impl Lt {
         self.put(&ty.bytes(values))
     }
 
-    pub(crate) fn get(&self, slice: &CudaSlice<u8>) -> Vec<u8> {
-        self.stream.clone_dtoh(slice).unwrap()
-    }
-
     pub(crate) fn get_numbers(&self, ty: Type, slice: &CudaSlice<u8>) -> Vec<f64> {
         ty.values(&self.get(slice))
-    }
-
-    pub(crate) fn address<T>(&self, slice: &CudaSlice<T>) -> u64 {
-        slice.device_ptr(&self.stream).0
     }
 
     /// `cublasLtMatmul`, by `[alpha, beta]`, `A` to `D`, and the address and the bytes of the workspace.
@@ -138,6 +120,14 @@ impl Lt {
                 size, stream,
             )
         }
+    }
+}
+
+impl Deref for Lt {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
     }
 }
 

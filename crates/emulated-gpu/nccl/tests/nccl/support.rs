@@ -7,17 +7,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr};
 use cudarc::nccl::sys::{ncclComm_t, ncclUniqueId};
 use cudarc::nccl::{Comm, Id, result};
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use emulated_gpu_test_support::device;
 
 /// Names the part of a test that a process is to play.
 pub(crate) const PART: &str = "EMULATED_NCCL_TEST_PART";
 
 /// The libraries: whoever asks for `libcuda.so` and `libnccl.so` from now on gets them.
 pub(crate) fn install() {
-    for path in [emulated_cuda::library_path().unwrap(), emulated_nccl::library_path().unwrap()] {
-        // SAFETY: the libraries do nothing when they are loaded.
-        std::mem::forget(unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap());
-    }
+    let own = emulated_nccl::library_path().unwrap();
+    std::mem::forget(device::install([emulated_cuda::library_path().unwrap(), own]));
 }
 
 /// A process that plays a part of a test, which is named with its module.

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use emulated_gpu_test_support::device;
+use libloading::os::unix::Library;
 
 /// Results, by the header of version 13.
 pub(crate) const SUCCESS: c_int = 0;
@@ -33,9 +34,7 @@ pub(crate) fn library() -> &'static Library {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
         let own = emulated_nvjitlink::library_path().unwrap();
-        // SAFETY: the libraries do nothing when they are loaded.
-        [emulated_cuda::library_path().unwrap(), own]
-            .map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+        device::install([emulated_cuda::library_path().unwrap(), own])
     });
     &libraries[1]
 }

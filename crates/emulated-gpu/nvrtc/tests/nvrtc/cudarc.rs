@@ -8,7 +8,8 @@ use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::{
     CompileError, CompileOptions, Ptx, compile_ptx, compile_ptx_with_opts, result, sys,
 };
-use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use emulated_gpu_test_support::device;
+use libloading::os::unix::Library;
 use sys::nvrtcResult as Code;
 
 /// Whoever asks for `libcuda.so` and `libnvrtc.so` from now on gets the emulated ones.
@@ -16,9 +17,7 @@ pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
         let own = emulated_nvrtc::library_path().unwrap();
-        // SAFETY: the libraries do nothing when they are loaded.
-        [emulated_cuda::library_path().unwrap(), own]
-            .map(|path| unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap())
+        device::install([emulated_cuda::library_path().unwrap(), own])
     });
 }
 
