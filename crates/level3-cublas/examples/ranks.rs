@@ -12,7 +12,7 @@ use gpu::{Choice, Gpu};
 use level3_cublas::Level3;
 use profile::Profile;
 use training::dump::{Inputs, dump, header};
-use training::{Error, Preset};
+use training::{Error, Preset, Runner};
 
 const RANKS: usize = 3;
 
@@ -42,9 +42,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         level.map_err(Error::level)
     };
     let work = |level: &mut DataParallel<Level3>| {
-        let header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
-        let found = dump(level, header, &preset, &inputs, false)?;
-        Ok(found.write(&level.rank().file(Path::new(&out)))?)
+        let mut header = header("level3-cublas with a mistake", gpu.device(), &preset, 0);
+        let out = level.own_dump(&mut header, Path::new(&out));
+        Ok(dump(level, header, &preset, &inputs, false)?.write(&out)?)
     };
     Ok(on_gpus(&gpu, RANKS, setup, &make, &work)?)
 }
