@@ -80,7 +80,7 @@ impl Layer {
     /// Replaces the parameters of all layers.
     ///
     /// # Errors
-    /// [`GpuError::Shape`] if a layer has fewer parameters, and what the driver says.
+    /// [`GpuError::Shape`](crate::GpuError::Shape) if a layer has fewer parameters, and what the driver says.
     pub fn set_parameters(
         layers: &mut [Self],
         on: &Launcher,

@@ -9,6 +9,7 @@ mod cuts;
 mod generated;
 mod plan;
 mod products;
+mod rungs;
 mod sanitizer;
 #[path = "../support/mod.rs"]
 mod support;
