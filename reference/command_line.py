@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 import dumps
 import mnist
 import pictures
@@ -87,6 +89,13 @@ def _parser(program: Program) -> argparse.ArgumentParser:
         help="take batch, parameters, loss, seed and learning rate from this dump; of a run, the "
         "batch of each step",
     )
+    dump.add_argument(
+        "--from-mnist",
+        action="store_true",
+        help="take x and y of each step from MNIST and not from the dump: the samples that the "
+        "preset goes through in order, or those that the header names",
+    )
+    add_data_options(dump)
     dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write it here")
     dump.add_argument("--dtype", choices=program.dtypes, default=program.dtypes[0])
     dump.add_argument(
@@ -144,6 +153,8 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
             digits=arguments.digits,
         )
         batch = {name: step.tensors[name] for name in "xy"}
+        if arguments.from_mnist:
+            batch = _batch_of_mnist(step, arguments)
         dumps.layer_sizes(Dump(header, batch | now), arguments.inputs)
         rate = first.header.learning_rate
         tensors = program.step(batch | now, sizes, loss, rate, arguments.dtype)
@@ -159,6 +170,30 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
         )
         made.append(Dump(header, tensors))
     dumps.write_run(made, arguments.out)
+
+
+def _batch_of_mnist(step: Dump, arguments: argparse.Namespace) -> Tensors:
+    """x and y of a step, read and normalised here.
+
+    A preset that keeps the order of the samples begins with the first batches, whatever the header
+    says. The order of the others, and of later epochs, is known from the header alone.
+    """
+    header, size = step.header, len(step.tensors["x"])
+    preset = PRESETS.get(header.preset)
+    end = (header.step + 1) * size
+    if preset and not preset.shuffle and size == preset.batch_size and end <= preset.samples:
+        normalisation, rows = preset.normalisation, range(end - size, end)
+    elif header.mnist:
+        normalisation, rows = header.mnist["normalisation"], header.mnist["rows"]
+    else:
+        raise BadInput(
+            f"{arguments.inputs} does not say which samples of MNIST step {header.step} has"
+        )
+    training_set, _ = mnist.load(normalisation, arguments.data_dir, arguments.data_npz)
+    if max(rows) >= len(training_set):
+        raise BadInput(f"MNIST has {len(training_set)} samples, and no sample {max(rows)}")
+    taken = mnist.Samples(training_set.x[list(rows)], training_set.labels[list(rows)])
+    return {"x": taken.x.astype(np.float64), "y": taken.y().astype(np.float64)}
 
 
 def _train(program: Program, arguments: argparse.Namespace) -> None:

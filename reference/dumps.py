@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from failures import BadInput, Failure
-from presets import LOSSES, current_name
+from presets import LOSSES, NORMALISATIONS, current_name
 
 FORMAT = "four-levels-dump"
 VERSION = 1
@@ -53,6 +53,9 @@ class Header:
     """How many ranks computed the step together."""
     digits: int | None = None
     """How many significant decimal digits are left of what the step computed."""
+    mnist: dict[str, Any] | None = None
+    """Which samples of MNIST's training set `x` and `y` hold: their `rows`, and the
+    `normalisation` of their pixels."""
 
 
 @dataclass
@@ -210,7 +213,7 @@ def to_json(dump: Dump) -> str:
     header = {"format": FORMAT, "version": VERSION} | vars(dump.header)
     single = dump.header.dtype != "f64"
     header["learning_rate"] = _shortest(dump.header.learning_rate, single=True)
-    for optional in ("loss", "not_materialised", "steps", "world_size", "digits"):
+    for optional in ("loss", "not_materialised", "steps", "world_size", "digits", "mnist"):
         if not header[optional]:
             del header[optional]
     if header["rank"] is None:  # the first one is 0
@@ -296,6 +299,7 @@ def _header(file: dict[str, Any], path: str | Path) -> Header:
         rank=file.get("rank"),
         world_size=file.get("world_size"),
         digits=file.get("digits"),
+        mnist=_samples(file.get("mnist"), path),
     )
     if header.rank is not None and (type(header.rank) is not int or header.rank < 0):
         raise _content(path, f"its field 'rank' is {header.rank!r:.40}")
@@ -314,6 +318,20 @@ def _header(file: dict[str, Any], path: str | Path) -> Header:
         if not 0 <= count < 2**64:
             raise _content(path, f"its field {key!r} is {count}")
     return header
+
+
+def _samples(samples: Any, path: str | Path) -> dict[str, Any] | None:
+    if samples is None:
+        return None
+    if not isinstance(samples, dict):
+        raise _content(path, f"its field 'mnist' is {samples!r:.40}")
+    normalisation = _field(samples, "normalisation", str, path)
+    rows = _field(samples, "rows", list, path)
+    if not all(type(row) is int and 0 <= row < 2**32 for row in rows):
+        raise _content(path, "its field 'mnist' names rows that are no numbers of samples")
+    if normalisation not in NORMALISATIONS:
+        raise _content(path, f"its field 'mnist' has the normalisation {normalisation!r:.40}")
+    return {"normalisation": normalisation, "rows": rows}
 
 
 def _numbers(values: list[Any], name: str, path: str | Path) -> np.ndarray:

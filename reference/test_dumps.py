@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import tempfile
 import unittest
@@ -61,6 +62,17 @@ class DumpFormat(unittest.TestCase):
             dump = dumps.from_json(content, "a.json")
             self.assertEqual(dump.tensors["x"][0], value)
             self.assertEqual(dump.header.learning_rate, float(np.float32(0.1)))
+
+    def test_a_dump_names_its_samples(self) -> None:
+        """Which come back as they were written, and are refused where they make no sense."""
+        samples = {"normalisation": "unit", "rows": [3, 0]}
+        back = self.round_trip(Dump(dataclasses.replace(header(), mnist=samples), {}), "a.json")
+        self.assertEqual(back.header.mnist, samples)
+        for wrong in ([], {"rows": []}, {"normalisation": "unit", "rows": [-1]},
+                      {"normalisation": "unit", "rows": [True]},
+                      {"normalisation": "none", "rows": []}):  # fmt: skip
+            with self.assertRaisesRegex(BadInput, "normalisation|mnist"):
+                dumps.from_json(self.text(mnist=wrong, tensors=[]), "a.json")
 
     def test_a_preset_is_read_by_its_former_name(self) -> None:
         """And written by the current one."""

@@ -165,6 +165,44 @@ class Programs(unittest.TestCase):
                     expected = dataclasses.replace(full.header, **computed)
                     self.assertEqual(found.header, expected)
 
+    def test_a_batch_can_be_read_from_mnist(self) -> None:
+        """Of a preset in order, its first batches; else the samples that the header names."""
+        random = np.random.default_rng(3)
+        images = random.integers(0, 256, (600, 28, 28), dtype=np.uint8)
+        labels = random.integers(0, 10, 600, dtype=np.uint8)
+        sizes = (784, 2, 10)
+        given = numpy_mlp.initialise(Preset(sizes, "bce"), seed=3)
+        wrong = {"normalisation": "unit", "rows": [5, 0, 599]}
+        with tempfile.TemporaryDirectory() as folder:
+            for part in ("train", "t10k"):
+                for name, values in (("images-idx3", images), ("labels-idx1", labels)):
+                    head = bytes([0, 0, 8, values.ndim])
+                    shape = b"".join(n.to_bytes(4, "big") for n in values.shape)
+                    path = Path(folder, f"{part}-{name}-ubyte")
+                    path.write_bytes(head + shape + values.tobytes())
+            inputs, out = Path(folder, "inputs.json"), Path(folder, "out.json")
+            arguments = ("dump", "--inputs", inputs, "--out", out, "--from-mnist",
+                         "--data-dir", folder)  # fmt: skip
+            for preset, step, count, samples, normalisation, rows in [
+                ("small", 1, 256, None, "mean-std", range(256, 512)),
+                ("small", 1, 256, wrong, "mean-std", range(256, 512)),
+                ("none", 0, 3, wrong, "unit", [5, 0, 599]),
+            ]:
+                x, y = np.zeros((count, 784)), np.eye(10)[np.zeros(count, int)]
+                header = Header("me", "cpu", preset, "bce", "f32", 1, step, 0.1, mnist=samples)
+                dumps.write(Dump(header, {"x": x, "y": y} | given), inputs)
+                code, said = self.run_program(*arguments)
+                self.assertEqual(code, 0, said)
+                found = dumps.read(out).tensors
+                x = mnist.normalise(images[list(rows)].reshape(-1, 784), normalisation)
+                self.assertTrue((found["x"] == x).all())
+                self.assertTrue((found["y"].argmax(axis=1) == labels[list(rows)]).all())
+            header = dataclasses.replace(header, mnist=None)
+            dumps.write(Dump(header, {"x": x, "y": y} | given), inputs)
+            code, said = self.run_program(*arguments)
+            self.assertEqual(code, 2)
+            self.assertIn("which samples of MNIST", said)
+
     def test_exit_codes_say_whose_fault_it_is(self) -> None:
         """2 for bad input, 1 for what goes wrong later; never a traceback."""
         dump = Path(__file__).parent / "dumps" / "squared-error.json"

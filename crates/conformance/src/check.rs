@@ -94,7 +94,7 @@ pub struct Case {
 /// What has to come of a case.
 pub(crate) enum Expected {
     /// Every tensor of one step.
-    Step(Dump),
+    Step(Box<Dump>),
     /// Every tensor of several steps.
     Run(Vec<Dump>),
     /// The parameters and the last loss after several steps.
@@ -108,7 +108,12 @@ fn reference(preset: &Preset, dumps: &Path) -> Result<Case> {
     let mut preset = preset.clone();
     let inputs = Inputs::from_dump(&expected, &mut preset)
         .map_err(|error| Error::Read { path, reason: error.to_string() })?;
-    Ok(Case { name: preset.name.clone(), preset, inputs, expected: Expected::Step(expected) })
+    Ok(Case {
+        name: preset.name.clone(),
+        preset,
+        inputs,
+        expected: Expected::Step(Box::new(expected)),
+    })
 }
 
 /// Three steps with a fixture's loss, as PyTorch made them.
@@ -145,7 +150,7 @@ fn against_level1(preset: Preset) -> Result<Case> {
     let header = header("level1-cpu", "cpu", &preset, 0);
     let expected = dump(&mut level1, header, &preset, &inputs, false)?;
     let name = format!("{}, batch {}", preset.network, preset.batch_size);
-    Ok(Case { name, preset, inputs, expected: Expected::Step(expected) })
+    Ok(Case { name, preset, inputs, expected: Expected::Step(Box::new(expected)) })
 }
 
 /// One layer alone, one unit, one sample, primes, more classes than a warp has lanes, four layers,

@@ -57,7 +57,7 @@ impl Pages {
     /// When it can't be written, or a run is of other steps than the reference.
     pub fn write(&mut self, check: Check, case: &Case, kept: &[Kept], dumps: &Path) -> Result<()> {
         let expected = match &case.expected {
-            Expected::Step(dump) => std::slice::from_ref(dump),
+            Expected::Step(dump) => std::slice::from_ref(&**dump),
             Expected::Run(run) => &run[..],
             Expected::Trained(_) => return Ok(()),
         };

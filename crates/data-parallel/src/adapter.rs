@@ -199,6 +199,10 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
         Some(self.rank().world_size)
     }
 
+    fn own_part<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
+        self.rank().share(batch)
+    }
+
     fn own_dump(&self, header: &mut Header, out: &Path) -> PathBuf {
         let Rank { rank, world_size } = self.rank();
         (header.rank, header.world_size) = (Some(rank as u64), Some(world_size as u64));

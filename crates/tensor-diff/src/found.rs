@@ -26,6 +26,8 @@ pub(crate) struct Found<'a> {
     of: Verdicts<'a>,
     /// Where ranks differ that should have the same, a sentence each.
     differences: Vec<String>,
+    /// Where batches are not the samples of MNIST that their headers name, a sentence each.
+    of_mnist: Vec<String>,
 }
 
 enum Verdicts<'a> {
@@ -37,40 +39,46 @@ enum Verdicts<'a> {
 
 impl<'a> Found<'a> {
     /// Judges a single file by itself; holds each of the others against the first. `differences` are
-    /// what was found when ranks were put together.
+    /// what was found when ranks were put together, `of_mnist` where the batches are not MNIST's.
     pub(crate) fn of(
         runs: &[Run<'a>],
         differences: Vec<String>,
+        of_mnist: Vec<String>,
         scale: f64,
     ) -> Result<Self, Incomparable> {
-        Ok(Self { of: Verdicts::of(runs, scale)?, differences })
+        Ok(Self { of: Verdicts::of(runs, scale)?, differences, of_mnist })
     }
 
     /// Whether nothing is wrong.
     pub(crate) fn agrees(&self) -> bool {
-        self.differences.is_empty() && self.of.agrees()
+        self.differences.is_empty() && self.of_mnist.is_empty() && self.of.agrees()
     }
 
     /// Writes it for people.
     pub(crate) fn table(&self, out: &mut dyn Write) -> io::Result<()> {
-        if !self.differences.is_empty() {
-            writeln!(out, "the ranks differ in what all should have alike:")?;
-            for difference in &self.differences {
-                writeln!(out, "  {difference}")?;
+        for (head, sentences) in [
+            ("the batch is not made of the samples that its header names:", &self.of_mnist),
+            ("the ranks differ in what all should have alike:", &self.differences),
+        ] {
+            if !sentences.is_empty() {
+                writeln!(out, "{head}")?;
+                for sentence in sentences {
+                    writeln!(out, "  {sentence}")?;
+                }
+                writeln!(out)?;
             }
-            writeln!(out)?;
         }
         self.of.table(out)
     }
 
     /// Writes it as a page.
     pub(crate) fn html(&self, out: &mut dyn Write, scale: f64) -> io::Result<()> {
-        self.of.html(out, &self.differences, scale)
+        self.of.html(out, &[&self.of_mnist[..], &self.differences].concat(), scale)
     }
 
     /// Writes it for programs.
     pub(crate) fn json(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.differences.is_empty() {
+        if self.differences.is_empty() && self.of_mnist.is_empty() {
             return self.of.json(out);
         }
         let mut text = Vec::new();
@@ -78,7 +86,13 @@ impl<'a> Found<'a> {
         let mut report: serde_json::Value = serde_json::from_slice(&text)?;
         let alone = ["consistent", "wrong"].iter().any(|word| report["verdict"] == *word);
         report["verdict"] = if alone { "wrong" } else { "differ" }.into();
-        report["rank_differences"] = self.differences.clone().into();
+        for (key, sentences) in
+            [("rank_differences", &self.differences), ("mnist_differences", &self.of_mnist)]
+        {
+            if !sentences.is_empty() {
+                report[key] = sentences.clone().into();
+            }
+        }
         serde_json::to_writer_pretty(&mut *out, &report)?;
         writeln!(out)
     }

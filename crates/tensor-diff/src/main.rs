@@ -2,6 +2,7 @@
 
 mod found;
 mod ranks;
+mod samples;
 
 use std::io;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use thiserror::Error;
 
 use crate::found::{Found, Incomparable};
 use crate::ranks::{Incomplete, put_together};
+use crate::samples::Unreadable;
 
 /// They agree.
 const AGREE: u8 = 0;
@@ -74,6 +76,11 @@ enum Failure {
     Incomparable { reference: PathBuf, candidate: PathBuf, reason: String },
     #[error("can't put the ranks of {} together: {reason}", host::shown(path))]
     Ranks { path: PathBuf, reason: String },
+    #[error(
+        "can't compare the samples with MNIST, which MNIST_DIR names: {}: {reason}",
+        host::shown(path)
+    )]
+    Mnist { path: PathBuf, reason: String },
     #[error("can't write to standard output: {0}")]
     Output(#[source] io::Error),
 }
@@ -87,6 +94,12 @@ impl From<Incomparable> for Failure {
 impl From<Incomplete> for Failure {
     fn from(Incomplete { path, reason }: Incomplete) -> Self {
         Self::Ranks { path, reason }
+    }
+}
+
+impl From<Unreadable> for Failure {
+    fn from(Unreadable { path, reason }: Unreadable) -> Self {
+        Self::Mnist { path, reason }
     }
 }
 
@@ -105,6 +118,11 @@ fn main() -> ExitCode {
             }
         }
     })
+}
+
+/// The folder of MNIST's files, where there is one.
+fn mnist() -> Option<PathBuf> {
+    std::env::var_os("MNIST_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
 fn run(arguments: &Arguments) -> Result<u8, Failure> {
@@ -132,7 +150,8 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
             one.differences.iter().map(|it| format!("{}: {it}", host::shown(&one.path)))
         })
         .collect();
-    let found = Found::of(&runs, differences, *scale_tolerance)?;
+    let of_mnist = samples::differences(&runs, mnist().as_deref())?;
+    let found = Found::of(&runs, differences, of_mnist, *scale_tolerance)?;
     if let Some(Some(path)) = json {
         file::write_atomically(path, |out| found.json(out))
             .map_err(|source| Failure::Report { path: path.clone(), source })?;

@@ -47,6 +47,15 @@ impl Dtype {
     }
 }
 
+/// Which samples of MNIST's training set a batch holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Samples {
+    /// What became of a pixel: `unit` (x/255) or `mean-std` ((x/255 - 0.1307)/0.3081).
+    pub normalisation: String,
+    /// The number of each sample in the training set, from 0, in the order of the batch.
+    pub rows: Vec<u32>,
+}
+
 /// Where a dump comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
@@ -79,6 +88,9 @@ pub struct Header {
     pub world_size: Option<u64>,
     /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
     pub learning_rate: f32,
+    /// Which samples of MNIST `x` and `y` hold. Absent for other data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mnist: Option<Samples>,
     /// How many significant decimal digits are left of what the step computed, where it was rounded
     /// to save space. What the step was given is always exact.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ mod ranks;
 mod run;
 mod tensor;
 
-pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header};
+pub use dump::{Dtype, Dump, DumpError, DumpedTensor, Header, Samples};
 pub use name::{ParseNameError, TensorName};
 pub use network::{Loss, Network};
 pub use plausible::{is_enough_of_json, is_enough_of_safetensors};

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::{Dump, DumpedTensor, Header, TensorName};
+use crate::{Dump, DumpedTensor, Header, Samples, TensorName};
 
 /// What the dumps of all ranks come to.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,7 @@ impl Header {
     /// The header of the whole that a rank's dump is a part of.
     #[must_use]
     pub fn of_all_ranks(&self) -> Self {
-        Self { rank: None, not_materialised: Vec::new(), ..self.clone() }
+        Self { rank: None, mnist: None, not_materialised: Vec::new(), ..self.clone() }
     }
 }
 
@@ -84,6 +84,7 @@ impl Dump {
             }
         }
         let mut whole = Self::new(header);
+        whole.header.mnist = samples(parts);
         let mut differences = Vec::new();
         let nowhere = |name| parts.iter().any(|part| part.header.not_materialised.contains(&name));
         for name in parts.iter().flat_map(|part| part.header.not_materialised.iter().copied()) {
@@ -107,6 +108,20 @@ impl Dump {
         }
         Ok(Assembled { dump: whole, differences })
     }
+}
+
+/// The samples of all ranks, where each of them says which it has.
+fn samples(parts: &[&Dump]) -> Option<Samples> {
+    let normalisation = parts.first()?.header.mnist.as_ref()?.normalisation.clone();
+    let mut rows = Vec::new();
+    for part in parts {
+        let samples = part.header.mnist.as_ref()?;
+        if samples.normalisation != normalisation {
+            return None;
+        }
+        rows.extend_from_slice(&samples.rows);
+    }
+    Some(Samples { normalisation, rows })
 }
 
 /// The rows of all ranks, one below the other.
@@ -164,6 +179,10 @@ mod tests {
             world_size: Some(3),
             learning_rate: 0.1,
             digits: None,
+            mnist: Some(Samples {
+                normalisation: "unit".into(),
+                rows: (0..x.len() as u32 / 2).map(|i| 10 * rank as u32 + i).collect(),
+            }),
             not_materialised: Vec::new(),
         });
         dump.push(TensorName::X, &Tensor::new([x.len() / 2, 2], x).unwrap());
@@ -179,6 +198,7 @@ mod tests {
         assert!(found.differences.is_empty());
         let x = found.dump.get(TensorName::X).unwrap();
         assert_eq!((&x.shape[..], &x.data[..]), (&[3, 2][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0][..]));
+        assert_eq!(found.dump.header.mnist.as_ref().unwrap().rows, [0, 1, 10]);
         assert_eq!(found.dump.get(TensorName::Dw(1)).unwrap().data, [0.5, 1.0]);
         assert_eq!((found.dump.header.rank, found.dump.header.world_size), (None, Some(3)));
     }

@@ -145,6 +145,7 @@ fn follows(before: &Dump, next: &Dump) -> Result<(), String> {
     }
     let mut same = n.clone();
     same.step = b.step;
+    same.mnist.clone_from(&b.mnist);
     same.not_materialised.clone_from(&b.not_materialised);
     if same != *b {
         return Err(format!(
@@ -166,7 +167,7 @@ fn follows(before: &Dump, next: &Dump) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, Header, Tensor};
+    use crate::{Dtype, Header, Samples, Tensor};
 
     fn run(steps: u64) -> Vec<Dump> {
         let step = |step| {
@@ -183,6 +184,7 @@ mod tests {
                 world_size: None,
                 learning_rate: 0.1,
                 digits: None,
+                mnist: Some(Samples { normalisation: "unit".into(), rows: vec![step as u32] }),
                 not_materialised: Vec::new(),
             });
             dump.push(TensorName::W(1), &Tensor::new([2], vec![0.5, step as f32]).unwrap());

@@ -1,7 +1,7 @@
 //! Dumps: one training step of a level, or several in a row, every tensor of them.
 
-use data::{Batch, Dataset, Epoch, Generator, Purpose};
-use tensor::{Dtype, Dump, Header, Network, Tensor, TensorName};
+use data::{Batch, Dataset, Epoch, Generator, Normalisation, Purpose};
+use tensor::{Dtype, Dump, Header, Network, Samples, Tensor, TensorName};
 
 use crate::train::{advance, at_once, epoch_order, parameters};
 use crate::{Error, Level, Parameters, Preset, PresetKind, Result, Runner, Single};
@@ -15,6 +15,8 @@ pub struct Inputs {
     /// Whether the samples lie in the order of the steps, whatever the preset says of shuffling and
     /// of a last batch.
     as_they_lie: bool,
+    /// The number in MNIST's training set of each sample, and what became of its pixels.
+    mnist: Option<Samples>,
 }
 
 /// Which steps of a level's training are dumped.
@@ -32,7 +34,15 @@ impl Inputs {
     /// The samples of a training set, in the order in which the preset goes through them.
     #[must_use]
     pub const fn of_training(set: Dataset, parameters: Parameters) -> Self {
-        Self { set, parameters, as_they_lie: false }
+        Self { set, parameters, as_they_lie: false, mnist: None }
+    }
+
+    /// The same, where these are the first samples of MNIST's training set: each dump names those of its batch.
+    #[must_use]
+    pub fn of_mnist(self, normalisation: Normalisation) -> Self {
+        let rows = (0..self.set.len()).map(|row| row as u32).collect();
+        let mnist = Some(Samples { normalisation: normalisation.to_string(), rows });
+        Self { mnist, ..self }
     }
 
     /// The noise of a fixture: pixels between 0 and 255, of which about half are 0 as in a digit,
@@ -57,6 +67,7 @@ impl Inputs {
             set: Dataset::from_rows(x, labels, inputs, classes).expect("drawn to this size"),
             parameters,
             as_they_lie: true,
+            mnist: None,
         }
     }
 
@@ -101,6 +112,10 @@ impl Inputs {
             let next = Self::from_dump(&batch, &mut preset.clone())?;
             x.extend_from_slice(next.set.x());
             labels.extend_from_slice(next.set.labels());
+            all.mnist = all.mnist.zip(next.mnist).map(|(mut all, next)| {
+                all.rows.extend(next.rows);
+                all
+            });
         }
         preset.samples = labels.len();
         let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
@@ -157,7 +172,15 @@ impl Inputs {
             y.data().chunks_exact(classes).enumerate().map(label).collect::<Result<_>>()?;
         let set = Dataset::from_rows(x.into_data(), labels, inputs, classes)?;
         let parameters = Parameters::from_dump(dump, &preset.network)?;
-        Ok(Self { set, parameters, as_they_lie: true })
+        let mnist = dump.header.mnist.clone().filter(|samples| samples.rows.len() == batch);
+        Ok(Self { set, parameters, as_they_lie: true, mnist })
+    }
+
+    /// Which samples of MNIST a batch holds.
+    fn samples(&self, batch: &Batch<'_>) -> Option<Samples> {
+        let Samples { normalisation, rows } = self.mnist.as_ref()?;
+        let rows = batch.indices().map(|i| rows[i]).collect();
+        Some(Samples { normalisation: normalisation.clone(), rows })
     }
 
     /// The order in which a dump of this preset goes through the inputs.
@@ -173,9 +196,9 @@ impl Inputs {
 /// The part of a dump that a step starts from, `x y w1 b1 … wL bL`, without computing anything.
 #[must_use]
 pub fn inputs_only(header: Header, preset: &Preset, inputs: &Inputs) -> Dump {
-    let mut dump = Dump::new(header);
     let order = inputs.order(preset, 0);
     let batch = order.batch(&inputs.set, 0);
+    let mut dump = Dump::new(Header { mnist: inputs.samples(&batch), ..header });
     let mut x = Tensor::zeros([batch.len(), inputs.set.features()]);
     batch.copy_x(x.data_mut());
     let mut y = Tensor::zeros([batch.len(), inputs.set.classes()]);
@@ -251,7 +274,7 @@ pub fn run_into(
         return fused_run(runner, header, preset, inputs, steps, sink);
     }
     let dumped = |level: &mut dyn Level, dump: &mut Dump| step(level, preset, steps.fused, dump);
-    each_step(runner.level(), header, preset, inputs, steps, dumped, sink)
+    each_step(runner, header, preset, inputs, steps, dumped, sink)
 }
 
 /// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each, given to `sink` as by
@@ -271,7 +294,7 @@ pub fn inputs_into(
         given(level, preset, dump)?;
         level.step(preset.learning_rate)
     };
-    each_step(runner.level(), header, preset, inputs, steps, dumped, sink)
+    each_step(runner, header, preset, inputs, steps, dumped, sink)
 }
 
 /// What takes the dumps of a run, one at a time.
@@ -304,10 +327,12 @@ fn fused_run(
         for index in first.max(steps.before)..first + together {
             let last = k + index - first;
             let number = header.step + (index - steps.before) as u64;
-            let mut dump = Dump::new(Header { step: number, ..header.clone() });
+            let batch = order.batch(set, last);
+            let mnist = inputs.samples(&batch);
+            let mut dump = Dump::new(Header { step: number, mnist, ..header.clone() });
             runner.level().set_parameters(&start)?;
             advance(runner, &order, set, k..last, rate)?;
-            runner.level().load(&order.batch(set, last), None)?;
+            runner.level().load(&batch, None)?;
             given(runner.level(), preset, &mut dump)?;
             runner.level().set_parameters(&start)?;
             advance(runner, &order, set, k..last + 1, rate)?;
@@ -328,7 +353,7 @@ fn fused_run(
 /// Loads each batch as the training loop does, runs the steps that come before, and leaves the
 /// others to `dumped`, each with a dump of its own, which then goes to the sink.
 fn each_step(
-    level: &mut dyn Level,
+    runner: &mut dyn Runner,
     header: &Header,
     preset: &Preset,
     inputs: &Inputs,
@@ -340,8 +365,8 @@ fn each_step(
     if per_epoch == 0 {
         return Err(Error::Usage("the samples do not fill one batch".into()));
     }
-    level.dataset(&inputs.set)?;
-    level.set_parameters(&inputs.parameters)?;
+    runner.level().dataset(&inputs.set)?;
+    runner.level().set_parameters(&inputs.parameters)?;
     let mut order = inputs.order(preset, 0);
     for index in 0..steps.before.saturating_add(steps.dumped) {
         let k = index % per_epoch;
@@ -350,14 +375,15 @@ fn each_step(
         }
         let batch: Batch<'_> = order.batch(&inputs.set, k);
         let next = (k + 1 < per_epoch).then(|| order.batch(&inputs.set, k + 1));
-        level.load(&batch, next.as_ref())?;
+        runner.level().load(&batch, next.as_ref())?;
         if index < steps.before {
-            level.step(preset.learning_rate)?;
+            runner.level().step(preset.learning_rate)?;
             continue;
         }
         let number = header.step + (index - steps.before) as u64;
-        let mut dump = Dump::new(Header { step: number, ..header.clone() });
-        dumped(level, &mut dump)?;
+        let mnist = inputs.samples(&runner.own_part(&batch));
+        let mut dump = Dump::new(Header { step: number, mnist, ..header.clone() });
+        dumped(runner.level(), &mut dump)?;
         sink(dump)?;
     }
     Ok(())
@@ -437,6 +463,7 @@ pub fn header(level: &str, device: &str, preset: &Preset, step: u64) -> Header {
         world_size: None,
         learning_rate: preset.learning_rate,
         digits: None,
+        mnist: None,
         not_materialised: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use data::Dataset;
+use data::{Batch, Dataset};
 use tensor::Header;
 
 use crate::dump::Steps;
@@ -53,6 +53,11 @@ pub trait Runner {
     /// How many copies train together; `None` for a level by itself.
     fn world_size(&self) -> Option<usize> {
         None
+    }
+
+    /// The part of a batch that this copy computes.
+    fn own_part<'a>(&self, batch: &Batch<'a>) -> Batch<'a> {
+        *batch
     }
 
     /// Completes the header of this copy's dumps, and returns the file that they go to if `out` is

@@ -13,5 +13,6 @@ mod pages;
 mod ranks;
 mod readings;
 mod reference_dumps;
+mod samples;
 mod support;
 mod truthful;

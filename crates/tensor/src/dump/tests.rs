@@ -21,6 +21,7 @@ fn header(dtype: Dtype) -> Header {
         world_size: None,
         learning_rate: 0.1,
         digits: None,
+        mnist: None,
         not_materialised: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use data::{Counts, Dataset, Digits, Epoch};
+use data::{Counts, Dataset, Digits, Epoch, Origin};
 use tensor::Dump;
 
 use super::preset_args::datasets;
@@ -171,7 +171,11 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             let counts = Counts { train: preset.samples, test: 1 };
             let digits = args.data.load(&preset.network, counts, leads)?;
             let set = Dataset::new(&digits.train, preset.normalisation);
-            Inputs::of_training(set, parameters)
+            let inputs = Inputs::of_training(set, parameters);
+            match digits.origin {
+                Origin::Mnist(_) => inputs.of_mnist(preset.normalisation),
+                Origin::Synthetic => inputs,
+            }
         }
     };
     let device = P::device(&args.options)?;

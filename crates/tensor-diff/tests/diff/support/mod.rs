@@ -52,8 +52,8 @@ pub(crate) struct Start {
     pub(crate) learning_rate: f32,
     seed: u64,
     scale: f32,
-    x: Vec<f32>,
-    y: Vec<f32>,
+    pub(crate) x: Vec<f32>,
+    pub(crate) y: Vec<f32>,
     /// `(w, b)` of each layer.
     parameters: Vec<(Vec<f32>, Vec<f32>)>,
 }
@@ -271,6 +271,7 @@ fn header(dtype: Dtype, loss: Loss, learning_rate: f32) -> Header {
         world_size: None,
         learning_rate,
         digits: None,
+        mnist: None,
         not_materialised: Vec::new(),
     }
 }
