@@ -60,35 +60,24 @@ impl Operations {
     /// As [`new`](Self::new).
     pub fn with_products(gpu: &Gpu, profiler: &Profiler, products: Products) -> Result<Self> {
         let launcher = Launcher::new(gpu, profiler);
-        macro_rules! load {
-            ($name:ident) => {
-                load!($name from stringify!($name))
-            };
-            ($name:ident from $file:expr) => {
-                // SAFETY: the fields' types are the parameters of `kernels/*.cu`, and each method below
-                // declares all elements that its kernel accesses.
-                unsafe { launcher.kernel_of(gpu, $file, stringify!($name)) }?
+        macro_rules! loaded {
+            ($($kernel:ident)*) => {
+                Self {
+                    // SAFETY: the fields' types are the parameters of `kernels/*.cu`, and each method below
+                    // declares all elements that its kernel accesses.
+                    $($kernel: unsafe {
+                        let file = products.file(stringify!($kernel));
+                        launcher.kernel_of(gpu, &file, stringify!($kernel))
+                    }?,)*
+                    products,
+                    launcher,
+                }
             };
         }
-        Ok(Self {
-            products,
-            matmul_a_bt: load!(matmul_a_bt from &products.file("matmul_a_bt")),
-            matmul_at_b: load!(matmul_at_b from &products.file("matmul_at_b")),
-            matmul_a_b: load!(matmul_a_b from &products.file("matmul_a_b")),
-            add_bias: load!(add_bias),
-            relu: load!(relu),
-            relu_backward: load!(relu_backward),
-            softmax: load!(softmax),
-            sigmoid: load!(sigmoid),
-            cross_entropy: load!(cross_entropy),
-            bce: load!(bce),
-            squared_error: load!(squared_error),
-            output_gradient: load!(output_gradient),
-            output_gradient_of_share: load!(output_gradient_of_share),
-            sum_batch: load!(sum_batch),
-            update: load!(update),
-            launcher,
-        })
+        Ok(loaded!(
+            matmul_a_bt matmul_at_b matmul_a_b add_bias relu relu_backward softmax sigmoid
+            cross_entropy bce squared_error output_gradient output_gradient_of_share sum_batch update
+        ))
     }
 
     /// The same kernels, launched in another stream.

@@ -39,10 +39,11 @@ impl Products {
         Self::Wmma,
     ];
 
-    /// The file of a product, below `kernels`, without its ending.
-    pub(crate) fn file(self, product: &str) -> String {
+    /// The file of a kernel, below `kernels`, without its ending: these have the products.
+    pub(crate) fn file(self, kernel: &str) -> String {
         match self {
-            Self::Naive => product.into(),
+            _ if !kernel.starts_with("matmul") => kernel.into(),
+            Self::Naive => kernel.into(),
             _ => format!("products/{self}").replace('-', "_"),
         }
     }
