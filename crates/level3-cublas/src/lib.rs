@@ -162,7 +162,7 @@ fn launch(on: &Operations, state: &mut State, phase: Phase, finished: Finished<'
 
 impl Level for Level3 {
     fn dataset(&mut self, set: &Dataset) -> training::Result<()> {
-        self.state.dataset(set).map_err(training::Error::level)
+        Ok(self.state.dataset(set)?)
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> training::Result<()> {
@@ -190,7 +190,8 @@ impl Level for Level3 {
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> training::Result<()> {
-        Ok(self.state.set_parameters(&self.on, parameters)?)
+        let on = &self.on.kernels.launcher;
+        Ok(Layer::set_parameters(&mut self.state.layers, on, parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> training::Result<Option<Tensor>> {
@@ -198,15 +199,11 @@ impl Level for Level3 {
             return Ok(Some(Tensor::scalar(self.loss()?)));
         }
         let Some(buffer) = self.state.view(name) else { return Ok(None) };
-        let shape = self.network.shape(name, self.state.batch).unwrap_or_default();
-        let elements = shape.iter().product();
-        let data =
-            self.on.kernels.launcher.read(&buffer, elements).map_err(training::Error::level)?;
-        Tensor::new(shape, data).map(Some).map_err(training::Error::level)
+        self.on.kernels.launcher.tensor(&buffer, &self.network, name, self.state.batch)
     }
 
     fn report(&mut self) -> training::Result<Vec<String>> {
-        self.profile.report().map_err(training::Error::level)
+        Ok(self.profile.report()?)
     }
 }
 

@@ -9,7 +9,6 @@ use gpu::memory::{buffer, grow};
 use gpu::{Buffer, Gpu, GpuError, Layer, View};
 use level2_cuda_naive::loss::{Losses, mean};
 use tensor::{Loss, Network, TensorName};
-use training::Parameters;
 
 use crate::Setup;
 use crate::epilogue::Mask;
@@ -170,18 +169,5 @@ impl State {
             P => Some(self.p.as_view()),
             _ => Layer::find(&self.layers, name).map(Buffer::as_view),
         }
-    }
-
-    /// Replaces all parameters.
-    pub(crate) fn set_parameters(
-        &mut self,
-        on: &Operations,
-        parameters: &Parameters,
-    ) -> Result<()> {
-        for (layer, given) in self.layers.iter_mut().zip(&parameters.layers) {
-            on.kernels.launcher.write(given.w.data(), &mut layer.w)?;
-            on.kernels.launcher.write(given.b.data(), &mut layer.b)?;
-        }
-        Ok(())
     }
 }
