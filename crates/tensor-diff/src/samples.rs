@@ -50,6 +50,9 @@ pub(crate) fn differences(
     Ok(found)
 }
 
+/// What an element is, by the number of its sample and its column.
+type Expected<'a> = dyn Fn(u32, usize) -> f32 + 'a;
+
 /// The training set.
 struct Set {
     images: Vec<u8>,
@@ -66,52 +69,60 @@ impl Set {
     }
 
     /// What is wrong with a batch.
-    fn compare(&self, dump: &Dump, samples: &Samples) -> Vec<String> {
-        let count = samples.rows.len();
+    fn compare(&self, dump: &Dump, Samples { normalisation, rows }: &Samples) -> Vec<String> {
         let known = self.labels.len().min(self.images.len() / self.pixels.max(1));
-        if let Some(row) = samples.rows.iter().find(|&&row| row as usize >= known) {
+        if let Some(row) = rows.iter().find(|&&row| row as usize >= known) {
             return vec![format!("its header names sample {row}, and MNIST has {known}")];
         }
-        let mut x = Vec::with_capacity(count * self.pixels);
-        let mut y = vec![0.0; count * CLASSES];
-        for (i, &row) in samples.rows.iter().enumerate() {
-            let image = &self.images[row as usize * self.pixels..][..self.pixels];
-            x.extend(
-                image.iter().map(|&pixel| f64::from(normalised(pixel, &samples.normalisation))),
-            );
-            y[i * CLASSES + usize::from(self.labels[row as usize]).min(CLASSES - 1)] = 1.0;
+        if normalised(0, normalisation).is_none() {
+            return vec![format!(
+                "its header names the normalisation {}, which is neither unit nor mean-std",
+                host::shown(normalisation)
+            )];
         }
-        let expected = [(TensorName::X, x, self.pixels), (TensorName::Y, y, CLASSES)];
-        let wrong = expected.iter().filter_map(|(name, expected, width)| {
+        let pixel = |row: u32, i| {
+            let pixel = self.images[row as usize * self.pixels + i];
+            normalised(pixel, normalisation).unwrap_or(f32::NAN)
+        };
+        let target = |row: u32, class| f32::from(usize::from(self.labels[row as usize]) == class);
+        let tensors: [(TensorName, usize, &Expected<'_>); 2] =
+            [(TensorName::X, self.pixels, &pixel), (TensorName::Y, CLASSES, &target)];
+        let wrong = tensors.iter().filter_map(|(name, width, expected)| {
             let found = dump.get(*name)?;
-            if found.shape != [count, *width] {
+            if found.shape != [rows.len(), *width] {
                 return Some(format!(
-                    "{name} has the shape {:?}, and its header names {count} samples of MNIST",
-                    found.shape
+                    "{name} has the shape {:?}, and its header names {} samples of MNIST",
+                    found.shape,
+                    rows.len()
                 ));
             }
-            let differs = |&i: &usize| found.data[i].to_bits() != expected[i].to_bits();
-            let mut wrong = (0..expected.len()).filter(differs);
+            let expected = |i: usize| expected(rows[i / width], i % width);
+            let differs = |&i: &usize| found.data[i].to_bits() != f64::from(expected(i)).to_bits();
+            let mut wrong = (0..found.data.len()).filter(differs);
             let first = wrong.next()?;
             let (row, column) = (first / width, first % width);
             Some(format!(
                 "{name} is not what MNIST has: {name}[{row}, {column}] is {}, and sample {} has {} there, as in \
                  {} of {} elements",
                 found.data[first] as f32,
-                samples.rows[row],
-                expected[first] as f32,
+                rows[row],
+                expected(first),
                 1 + wrong.count(),
-                expected.len()
+                found.data.len()
             ))
         });
         wrong.collect()
     }
 }
 
-/// What a pixel becomes, with each step rounded to single precision.
-fn normalised(pixel: u8, normalisation: &str) -> f32 {
+/// What a pixel becomes, with each step rounded to single precision; `None` for an unknown normalisation.
+fn normalised(pixel: u8, normalisation: &str) -> Option<f32> {
     let unit = f32::from(pixel) / 255.0;
-    if normalisation == "unit" { unit } else { (unit - 0.1307) / 0.3081 }
+    match normalisation {
+        "unit" => Some(unit),
+        "mean-std" => Some((unit - 0.1307) / 0.3081),
+        _ => None,
+    }
 }
 
 /// The bytes of an IDX file, plain or gzipped, and the length of each axis.

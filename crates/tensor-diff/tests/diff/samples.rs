@@ -44,10 +44,20 @@ fn start() -> Start {
 
 /// Both dumps of a step in a folder with MNIST, and what the program makes of them.
 fn diff(start: &Start, rows: &[u32], options: &[&str], mnist: Option<&str>) -> (i32, String) {
+    diff_normalised(start, ("mean-std", rows), options, mnist)
+}
+
+/// The same, where the headers name a normalisation too.
+fn diff_normalised(
+    start: &Start,
+    (normalisation, rows): (&str, &[u32]),
+    options: &[&str],
+    mnist: Option<&str>,
+) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     write_mnist(folder.path());
     for (name, mut dump) in [("a.json", start.reference()), ("b.json", start.candidate())] {
-        let normalisation = "mean-std".into();
+        let normalisation = normalisation.to_owned();
         dump.header.mnist = Some(Samples { normalisation, rows: rows.to_vec() });
         Dump::write(&dump, &folder.path().join(name)).unwrap();
     }
@@ -109,4 +119,13 @@ fn what_can_not_be_compared_is_refused_or_named() {
         assert_eq!(code, 1, "{said}");
         assert!(said.contains(reason), "{said}");
     }
+    let (code, said) = diff_normalised(&start(), ("squared", &ROWS), &[], Some("."));
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("its header names the normalisation squared, which is neither"),
+        "{said}"
+    );
+    // The right samples, normalised in another way than the header says.
+    let (code, said) = diff_normalised(&start(), ("unit", &ROWS), &[], Some("."));
+    assert!(code == 1 && said.contains("in 12 of 12 elements"), "{said}");
 }
