@@ -133,7 +133,7 @@ pub(crate) struct Wrong<'a> {
 }
 
 impl<'a> Wrong<'a> {
-    fn of(finding: &'a Finding<'a>) -> Option<Self> {
+    pub(crate) fn of(finding: &'a Finding<'a>) -> Option<Self> {
         let Finding { row, context, expected, .. } = finding;
         let expected = (*expected)?;
         Some(Self {

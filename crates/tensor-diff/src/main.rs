@@ -31,8 +31,9 @@ const UNUSABLE: u8 = 2;
 /// the second is held against the first, and whatever differs is said to be at fault itself or to
 /// have inherited the difference; with more, each is. A file may hold a run of several steps. Files
 /// of several ranks, each with its share of a batch, are put together, and count as one. The
-/// tolerance of every element is derived from the values and from the arithmetic that the headers name. Exits with 0
-/// when there is nothing wrong, 1 when there is and 2 when it can't read its input.
+/// tolerance of every element is derived from the values and from the arithmetic that the headers name. A tensor that
+/// is within it but far further off than rounding usually gets is warned about. Exits with 0 when there is nothing
+/// wrong, warnings or not, with 1 when there is and with 2 when it can't read its input.
 #[derive(Parser)]
 #[command(version, override_usage = "tensor-diff [OPTIONS] [REFERENCE] DUMP...")]
 struct Arguments {

@@ -48,7 +48,7 @@ pub(crate) struct Product<'a> {
 impl Product<'_> {
     /// Adds up what `term` makes of two elements and their errors, for each element of the result
     /// in the order of `k`.
-    fn sums(&self, term: impl Fn((f64, f64), (f64, f64)) -> f64) -> Vec<f64> {
+    pub(crate) fn sums(&self, term: impl Fn((f64, f64), (f64, f64)) -> f64) -> Vec<f64> {
         // The right factor laid out as the result's rows are, so that sums that lie beside each
         // other are added to beside each other.
         let places = || (0..self.length).flat_map(|k| (0..self.columns).map(move |j| (j, k)));

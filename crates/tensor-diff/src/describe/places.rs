@@ -12,7 +12,15 @@ pub(crate) fn of_errors(wrong: &Wrong<'_>) -> Option<Pattern> {
             let text = format!("only the element {:?} is wrong", index(i, wrong.shape));
             Some(Pattern::new(PatternKind::OneElement, text))
         }
-        [] | [_] => None,
+        [i] => {
+            let (held, expected) = (wrong.candidate[i], wrong.expected[i]);
+            let text = format!(
+                "it is {held:.6} where {expected:.6} is right, {:.6} times as much",
+                held / expected
+            );
+            Some(Pattern::new(PatternKind::Unexplained, text))
+        }
+        [] => None,
         _ => {
             let at = place::describe(&outside, wrong.shape);
             let text =

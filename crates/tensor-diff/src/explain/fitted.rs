@@ -23,7 +23,10 @@ fn any_factor(scene: &Scene<'_>) -> Option<Pattern> {
     if others < 3 || !factor.is_finite() {
         return None;
     }
-    let text = format!("every element is {factor:.6} times what it should be");
+    let is_gradient = matches!(scene.name, TensorName::Dw(_) | TensorName::Db(_));
+    let clipped = super::numbers::of_global_norm(scene.chain, factor).filter(|_| is_gradient);
+    let clipped = clipped.map_or_else(String::new, |how| format!(", {how}"));
+    let text = format!("every element is {factor:.6} times what it should be{clipped}");
     scene.first(vec![hypothesis(text, move |i| factor * scene.expected[i])])
 }
 

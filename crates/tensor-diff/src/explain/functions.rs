@@ -109,6 +109,10 @@ fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
         hypothesis("it is the square of the difference", move |i| (p[i] - y[i]).powi(2) / batch),
         hypothesis("it is the magnitude of the difference", move |i| (p[i] - y[i]).abs() / batch),
     ];
+    let by_p = by_p(scene, p, y);
+    if by_p.is_some() {
+        return by_p;
+    }
     for (which, name, own) in [(0, "p", p), (1, "y", y)] {
         let with = move |i: usize, other: f64| {
             if which == 0 { (other - y[i]) / batch } else { (p[i] - other) / batch }
@@ -141,6 +145,31 @@ fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
         }
     }
     scene.first(family)
+}
+
+/// The gradient with respect to `p`, which the slope of the output function was not multiplied into; divided by B or
+/// by another number.
+fn by_p(scene: &Scene<'_>, p: &[f64], y: &[f64]) -> Option<Pattern> {
+    let batch = scene.chain.batch() as f64;
+    type Gradient = (&'static str, fn(f64, f64) -> f64);
+    let gradients: [Gradient; 2] =
+        [("(p - y) / (p·(1 - p))", |p, y| (p - y) / (p * (1.0 - p))), ("-y / p", |p, y| -y / p)];
+    gradients.into_iter().find_map(|(text, of)| {
+        let words = format!(
+            "it is {text}: the gradient with respect to p, not to z{}",
+            scene.chain.layers()
+        );
+        let at = |i: usize| of(p[i], y[i]) / batch;
+        scene.first(vec![hypothesis(words.clone(), at)]).or_else(|| {
+            let &first = scene.probes.iter().find(|&&i| at(i).is_finite() && at(i) != 0.0)?;
+            let factor = scene.candidate[first] / at(first);
+            if !scene.tells_after(2, 1) || !factor.is_finite() {
+                return None;
+            }
+            let times = super::numbers::number(scene, factor);
+            scene.try_numbers(|i| factor * at(i), || format!("{words}, {times} times"))
+        })
+    })
 }
 
 /// `db` summed, or averaged, over everything or over the units: NumPy's `dz.sum()` without its `axis=0`, and
@@ -217,6 +246,18 @@ fn masked(scene: &Scene<'_>, layer: usize) -> Option<Pattern> {
             da[i] * (1.0 - z[i].tanh().powi(2))
         }),
     ];
+    let a = scene.chain.get(TensorName::A(layer));
+    family.extend(a.into_iter().flat_map(|a| {
+        [
+            hypothesis(
+                "it has sigmoid's slope, a·(1 - a), in place of relu's",
+                move |i: usize| da[i] * a[i] * (1.0 - a[i]),
+            ),
+            hypothesis("it has tanh's slope, 1 - a², in place of relu's", move |i: usize| {
+                da[i] * (1.0 - a[i] * a[i])
+            }),
+        ]
+    }));
     for (offset, how) in neighbours(columns) {
         family.push(hypothesis(format!("the mask is that {how}"), move |i| {
             let at = i.checked_add_signed(offset).and_then(|at| z.get(at));

@@ -77,15 +77,18 @@ impl<'a> Hidden<'a> {
     pub(super) fn scene<'s>(&'s self, of: &'s Scene<'a>) -> Option<Scene<'s>> {
         // A hypothesis that is fitted to an element begins with the first.
         let known = |&&i: &&usize| self.values[i].is_finite();
-        let first = of.probes.iter().copied().find(|i| known(&i))?;
-        let others = of.probes.iter().copied().filter(|&i| i != first);
+        let first = of.probes.iter().copied().find(|i| known(&i));
+        if first.is_none() && !of.probes.is_empty() {
+            return None;
+        }
+        let others = of.probes.iter().copied().filter(|&i| Some(i) != first);
         let behind = self.behind.clone();
         Some(Scene {
             name: self.name,
             expected: of.chain.get(self.name)?,
             candidate: &self.values,
             wrong: of.wrong.clone(),
-            probes: std::iter::once(first).chain(others).collect(),
+            probes: first.into_iter().chain(others).collect(),
             in_part: false,
             parts: OnceCell::new(),
             firsts: [OnceCell::new(), OnceCell::new()],

@@ -46,6 +46,8 @@ pub(super) enum Map {
     /// One element in this many, along a row.
     Spread(usize),
     Transposed,
+    /// Each row, a square picture, turned like this.
+    Picture(Turn),
     FromItsEnd,
     /// By another loop's index.
     By(Which, Axis),
@@ -56,6 +58,44 @@ pub(super) enum Map {
 pub(super) enum Which {
     Row,
     Column,
+}
+
+/// A way to turn a square picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    Transposed,
+    Left,
+    Right,
+    UpsideDown,
+    Mirrored,
+}
+
+impl Turn {
+    const ALL: [Self; 5] =
+        [Self::Transposed, Self::Left, Self::Right, Self::UpsideDown, Self::Mirrored];
+
+    /// Which pixel of the picture is read for this one.
+    const fn of(self, pixel: usize, side: usize) -> usize {
+        let (row, column, last) = (pixel / side, pixel % side, side - 1);
+        let (row, column) = match self {
+            Self::Transposed => (column, row),
+            Self::Left => (column, last - row),
+            Self::Right => (last - column, row),
+            Self::UpsideDown => (last - row, column),
+            Self::Mirrored => (row, last - column),
+        };
+        row * side + column
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Transposed => "transposed",
+            Self::Left => "turned to the left",
+            Self::Right => "turned to the right",
+            Self::UpsideDown => "upside down",
+            Self::Mirrored => "mirrored",
+        }
+    }
 }
 
 /// What is taken for an index `i` below `n`.
@@ -81,6 +121,12 @@ pub(super) enum Step {
     Exchanged(usize),
     AtMost(usize),
     AtLeast(usize),
+    /// `i + by` for one `i` in `of`, from `from` on.
+    OneIn {
+        of: usize,
+        from: usize,
+        by: isize,
+    },
 }
 
 impl Step {
@@ -114,6 +160,13 @@ impl Step {
                     i
                 }
             }
+            Self::OneIn { of, from, by } => {
+                if i % of == from {
+                    Self::Clamped(by).of(i, n)
+                } else {
+                    i
+                }
+            }
         }
     }
 }
@@ -139,6 +192,7 @@ impl Operand<'_> {
             Map::Stride(stride) => row * stride + column,
             Map::Spread(by) => row * columns + column * by,
             Map::Transposed => column * rows + row,
+            Map::Picture(turn) => row * columns + turn.of(column, columns.isqrt()),
             Map::FromItsEnd => match (rows * columns).checked_sub(1 + row * columns + column) {
                 Some(flat) => flat,
                 None => return f64::NAN,
@@ -164,6 +218,10 @@ impl Operand<'_> {
             all.extend(steps(n).into_iter().map(|step| Map::Along(which, step)));
             let others = [Axis::Row, Axis::Column, Axis::Term].into_iter();
             all.extend(others.filter(|&other| other != by).map(|other| Map::By(which, other)));
+        }
+        let side = columns.isqrt();
+        if side > 1 && side * side == columns && self.by[1] != Axis::Nothing {
+            all.extend(Turn::ALL.map(Map::Picture));
         }
         all.push(Map::FromItsEnd);
         let reach = 2 * columns as isize + 2;
@@ -210,6 +268,9 @@ impl Operand<'_> {
                 format!("{name} is read with a stride of {by}: every {by} elements of a row")
             }
             Map::Transposed => format!("{name} is read as if it were stored transposed"),
+            Map::Picture(turn) => {
+                format!("each row of {name}, a picture, is read {}", turn.word())
+            }
             Map::FromItsEnd => format!("{name} is read from its end"),
             Map::By(which, other) => {
                 let right = axes(self.by[if which == Which::Row { 0 } else { 1 }]);
@@ -259,6 +320,10 @@ fn told(name: &str, what: &str, step: Step, n: usize) -> String {
         Step::Exchanged(m) => format!(
             "{name} is read with {m} {what}s and the next {m} exchanged: {what} i ^ {m} for {what} i"
         ),
+        Step::OneIn { of, from, by } => {
+            let how = if by > 0 { "too far" } else { "too early" };
+            format!("one {what} in {of} of {name}, from {from} on, is read one {what} {how}")
+        }
         Step::AtMost(m) => {
             format!("from {what} {m} of {name} on, {what} {m} is read again and again")
         }
@@ -282,6 +347,12 @@ fn steps(n: usize) -> Vec<Step> {
     all.extend((2..n.saturating_sub(1)).map(Step::Rotated));
     all.extend((2..n.min(65) as isize).flat_map(|by| [Step::Clamped(by), Step::Clamped(-by)]));
     all.extend((1..n.saturating_sub(1)).flat_map(|m| [Step::AtMost(m), Step::AtLeast(m)]));
+    let tiles = [2, 4, 8, 16, 32].into_iter().filter(|of| 2 * of <= n);
+    all.extend(
+        tiles
+            .flat_map(|of| (0..of).map(move |from| (of, from)))
+            .flat_map(|(of, from)| [1, -1].map(|by| Step::OneIn { of, from, by })),
+    );
     all
 }
 

@@ -21,7 +21,9 @@ mod multiples;
 mod named;
 pub(crate) mod numbers;
 mod operands;
+mod optimisers;
 mod outputs;
+mod pixels;
 mod precision;
 mod softmax;
 mod solve;
@@ -34,7 +36,7 @@ use tensor::{Dtype, Dump, TensorName};
 
 use crate::chain::Chain;
 use crate::describe::place::Part;
-use crate::finding::{Pattern, PatternKind, Wrong};
+use crate::finding::{Finding, Pattern, PatternKind, Wrong};
 
 /// How many of the wrong elements are looked at first.
 const PROBES: usize = 12;
@@ -61,6 +63,8 @@ pub(crate) struct Scene<'a> {
     probes: Vec<usize>,
     /// The largest bound as a part of the largest element.
     relative: f64,
+    /// What every prediction may be off: of images, a rounding of the largest pixel.
+    floor: f64,
     /// Whether a hypothesis may hold in a part of the tensor alone.
     in_part: bool,
     /// The parts that hold all wrong elements.
@@ -84,23 +88,36 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
 /// What explains the wrong elements, the simplest first: in the operation that makes the tensor, or in
 /// the one before it, which a fused kernel does on the way.
 pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
-    let named = named::of_all_elements(wrong);
+    let mut scene = Scene::of(wrong);
+    // A momentum that is dampened begins with a factor.
+    let named = optimisers::with_momentum(&scene).or_else(|| named::of_all_elements(wrong));
     if named.is_some() {
         return named;
     }
-    let mut scene = Scene::of(wrong);
-    if scene.wrong.is_empty() {
-        return precision::of_all_errors(&scene);
-    }
-    scene.explained().or_else(|| precision::of_all_errors(&scene)).or_else(|| {
+    // Errors that hardly leave their bounds fit anything: only all of them together tell.
+    let own = if scene.wrong.is_empty() { None } else { scene.explained() };
+    own.or_else(|| precision::of_all_errors(&scene)).or_else(|| {
         let hidden = hidden::Hidden::of(&scene)?;
-        let found = hidden.scene(&scene)?.explained()?;
+        let mut inner = hidden.scene(&scene)?;
+        let own = if inner.wrong.is_empty() { None } else { inner.explained() };
+        let found = own.or_else(|| precision::of_all_errors(&inner))?;
         let text = if hidden.is_written {
             format!("as if it were made of another {}: {}", hidden.name, found.text)
         } else {
             format!("in {}, which is not materialised: {}", hidden.name, found.text)
         };
         Some(Pattern { text, ..found })
+    })
+}
+
+/// What explains errors within the bounds: operands with fewer digits than they should have, of the operation that
+/// makes the tensor or of the one before it.
+pub(crate) fn errors(finding: &Finding<'_>) -> Option<String> {
+    let wrong = Wrong::of(finding)?;
+    let scene = Scene::of(&wrong);
+    precision::shortened_throughout(&scene).or_else(|| {
+        let hidden = hidden::Hidden::of(&scene)?;
+        precision::shortened_throughout(&hidden.scene(&scene)?)
     })
 }
 
@@ -127,6 +144,7 @@ impl<'a> Scene<'a> {
             wrong: Vec::new(),
             probes: Vec::new(),
             relative: SLACK * bound.min(1e-2) + unit,
+            floor: if name == TensorName::X { SLACK * unit * largest(candidate) } else { 0.0 },
             in_part: false,
             parts: OnceCell::new(),
             firsts: [OnceCell::new(), OnceCell::new()],
@@ -161,8 +179,10 @@ impl<'a> Scene<'a> {
             functions::exchanged,
             operands::bias,
         ];
-        let named: [Family; 5] = [
+        let named: [Family; 7] = [
+            pixels::misread,
             operands::replaced,
+            optimisers::by_roots_of_squares,
             multiples::update_by_other,
             multiples::plus_other,
             terms::subsets,
@@ -200,7 +220,7 @@ impl<'a> Scene<'a> {
 
     /// How far a prediction may be off: the operation's own bound, scaled to what is predicted.
     fn tolerance(&self, i: usize, predicted: f64) -> f64 {
-        (SLACK * self.bounds[i]).max(self.relative * predicted.abs())
+        (SLACK * self.bounds[i]).max(self.relative * predicted.abs()).max(self.floor)
     }
 
     fn fits(&self, i: usize, predicted: f64) -> bool {

@@ -223,7 +223,9 @@ impl Wrong<'_> {
             w.iter().zip(dw).zip(self.candidate).map(|((w, dw), c)| (w - c) * dw).sum();
         let factor = moved / (rate * dw.iter().map(|dw| dw * dw).sum::<f64>());
         named(factor.is_finite() && is_step(factor, 3), PatternKind::StepFactor, || {
-            format!("the step is {factor:.6} times what it should be")
+            let clipped = super::numbers::of_global_norm(self.chain, factor);
+            let clipped = clipped.map_or_else(String::new, |how| format!(", {how}"));
+            format!("the step is {factor:.6} times what it should be{clipped}")
         })
     }
 

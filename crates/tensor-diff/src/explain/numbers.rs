@@ -3,6 +3,7 @@
 use tensor::TensorName;
 
 use super::Scene;
+use crate::chain::Chain;
 
 /// How close a fitted number has to come to one that has a name.
 const CLOSE: f64 = 2e-5;
@@ -125,6 +126,23 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
             (is(of_rate, short) && !is(value, own)).then(|| format!("{}·lr", plain(short)))
         })
         .or_else(|| of_norms(scene, value))
+}
+
+/// What a factor of all gradients is if these are clipped by their global norm.
+pub(super) fn of_global_norm(chain: &Chain<'_>, factor: f64) -> Option<String> {
+    let all = chain
+        .names()
+        .into_iter()
+        .filter(|name| matches!(name, TensorName::Dw(_) | TensorName::Db(_)));
+    let squares = all.map(|name| Some(chain.compute(name)?.iter().map(|x| x * x).sum::<f64>()));
+    let norm = squares.sum::<Option<f64>>()?.sqrt();
+    let most: f64 = format!("{:.1e}", factor * norm).parse().ok()?;
+    (0.0 < factor && factor < 1.0 && is(factor * norm, most)).then(|| {
+        format!(
+            "{} over the norm of all gradients, {norm:.6}: they are clipped by their global norm",
+            plain(most)
+        )
+    })
 }
 
 /// A number over the norm of what the operation reads, or over its largest element.

@@ -63,6 +63,19 @@ fn usual(scene: &Scene<'_>) -> Option<Pattern> {
     let below =
         move |i: usize| if i + columns < z.len() { over(i + columns, f64::exp) } else { f64::NAN };
     family.push(hypothesis("it is softmax of the row below", below));
+    let most = largest(z);
+    // In float32, with subnormal numbers and without.
+    for least in [0.0, f64::from(f32::MIN_POSITIVE)] {
+        let small = move |z: f64| {
+            let single = f64::from((z - most).exp() as f32);
+            if single < least { 0.0 } else { single }
+        };
+        let text =
+            "the largest z of the whole batch is subtracted, not that of the row: exp underflows";
+        family.push(hypothesis(text, move |i| {
+            small(z[i]) / row(i).iter().map(|&z| small(z)).sum::<f64>()
+        }));
+    }
     scene.first(family)
 }
 
@@ -81,6 +94,7 @@ fn quotients(scene: &Scene<'_>) -> Option<Pattern> {
         ("(z)", vec![0.0; rows]),
         ("(z - max z)", (0..rows).map(|r| largest(row(r))).collect()),
         ("(z - max of the first row)", vec![largest(row(0)); rows]),
+        ("(z - max of the batch)", vec![largest(z); rows]),
         ("(z - first z)", (0..rows).map(|r| row(r)[0]).collect()),
     ];
     // Sums over each row, and over what may be taken for it.

@@ -25,7 +25,10 @@ fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
 }
 
 pub(super) fn rounded(scene: &Scene<'_>) -> Option<Pattern> {
-    operands(scene).or_else(|| of_formula(scene)).or_else(|| result(scene))
+    operands(scene)
+        .or_else(|| of_formula(scene))
+        .or_else(|| accumulated(scene))
+        .or_else(|| result(scene))
 }
 
 /// How the operands are shortened, and what becomes of the left and of the right one.
@@ -81,10 +84,20 @@ const LEFT_OVER: f64 = 0.125;
 /// Such errors are far smaller than the bound of a long sum, so that few elements or none stand out. But they
 /// follow from the operands to the last digit, and a hypothesis that is right leaves nearly nothing of them.
 pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
+    let text = shortened_throughout(scene)?;
+    let text =
+        format!("{text}: that explains the errors of all elements, within their bounds or not");
+    Some(Pattern { kind: PatternKind::Explained, text, explains: 0 })
+}
+
+/// The operands that are shortened, and to what.
+pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
     let sum = &Sum::of(scene)?;
     let (left, right) = (sum.names[0]?, sum.names[1]?);
-    let step = scene.candidate.len().div_ceil(SAMPLE).max(1);
-    let sample: Vec<usize> = (0..scene.candidate.len()).step_by(step).collect();
+    let known: Vec<usize> =
+        (0..scene.candidate.len()).filter(|&i| scene.candidate[i].is_finite()).collect();
+    let step = known.len().div_ceil(SAMPLE).max(1);
+    let sample: Vec<usize> = known.into_iter().step_by(step).collect();
     let root_mean_square = |predicted: &dyn Fn(usize) -> f64| {
         let squares = sample.iter().map(|&i| (scene.candidate[i] - predicted(i)).powi(2));
         (squares.sum::<f64>() / sample.len() as f64).sqrt()
@@ -105,19 +118,38 @@ pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
             (format!("{right} is {how}"), sum.left.clone(), short_right),
         ]
     });
-    let left_over = all.map(|(text, l, r)| (text, root_mean_square(&|i| sum.with(i, &l, &r))));
-    let (text, left_over) = left_over.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
-    (left_over <= allowed).then(|| Pattern {
-        kind: PatternKind::Explained,
-        text: format!(
-            "{text}: that explains the errors of all elements, within their bounds or not"
-        ),
-        explains: 0,
-    })
+    let left_over: Vec<(String, f64)> =
+        all.map(|(text, l, r)| (text, root_mean_square(&|i| sum.with(i, &l, &r)))).collect();
+    let least = left_over.iter().map(|(_, left)| *left).min_by(f64::total_cmp)?;
+    // TF32 and half differ in their exponents only, and few numbers tell which of them it was.
+    let mut near = left_over.iter().filter(|(_, left)| *left <= 1.25 * least);
+    let (mut text, _) = near.next()?.clone();
+    for (other, _) in near {
+        let (operands, format) = other.rsplit_once(" to ")?;
+        if text.starts_with(operands) && !text.contains(format) {
+            text = format!("{text} or {format}");
+        }
+    }
+    (least <= allowed).then_some(text)
 }
 
 /// What is done to a number, and how.
 type Way = (String, Box<dyn Fn(f64) -> f64>);
+
+/// The ways to lose digits.
+pub(super) fn ways() -> Vec<Way> {
+    let mut all: Vec<Way> = Vec::new();
+    for format in FORMATS {
+        for cut in [false, true] {
+            let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
+            all.push((how, Box::new(move |value| shortened(value, format, cut))));
+        }
+    }
+    all.push(("rounded to whole numbers".into(), Box::new(f64::round_ties_even)));
+    all.push(("cut to whole numbers".into(), Box::new(f64::trunc)));
+    all.push(("rounded down to whole numbers".into(), Box::new(f64::floor)));
+    all
+}
 
 /// Operands of an operation that is no sum.
 fn of_formula(scene: &Scene<'_>) -> Option<Pattern> {
@@ -125,33 +157,59 @@ fn of_formula(scene: &Scene<'_>) -> Option<Pattern> {
     if Sum::of(scene).is_some() || !scene.tells_after(50, 0) {
         return None;
     }
-    let ways: [Way; 9] = std::array::from_fn(|at| {
-        let (how, of): Way = match at {
-            0..6 => {
-                let (format, cut) = (FORMATS[at / 2], at % 2 == 1);
-                let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
-                (how, Box::new(move |value| shortened(value, format, cut)))
-            }
-            6 => ("rounded to whole numbers".into(), Box::new(f64::round_ties_even)),
-            7 => ("cut to whole numbers".into(), Box::new(f64::trunc)),
-            _ => ("rounded down to whole numbers".into(), Box::new(f64::floor)),
-        };
-        (how, of)
-    });
-    formula.operands.iter().enumerate().find_map(|(place, operand)| {
+    let ways = ways();
+    let together = formula.together().map(|places| places.to_vec());
+    let places = (0..formula.operands.len()).map(|place| vec![place]);
+    together.into_iter().chain(places).find_map(|places| {
         ways.iter().find_map(|(how, of)| {
-            let values: Vec<f64> = operand.values.iter().map(|&value| of(value)).collect();
-            let other = Operand { values: &values, ..operand.clone() };
-            let swap = Swap { place, operand: &other, map: Map::Right };
+            let short = |&place: &usize| -> Vec<f64> {
+                formula.operands[place].values.iter().map(|&value| of(value)).collect()
+            };
+            let values: Vec<Vec<f64>> = places.iter().map(short).collect();
+            let operands = places
+                .iter()
+                .zip(&values)
+                .map(|(&place, values)| Operand { values, ..formula.operands[place].clone() });
+            let others: Vec<Operand<'_>> = operands.collect();
+            let swaps = places.iter().zip(&others).map(|(&place, operand)| Swap {
+                place,
+                operand,
+                map: Map::Right,
+            });
+            let swaps: Vec<Swap<'_>> = swaps.collect();
             scene.try_numbers(
                 |i| {
-                    let (base, rest) = formula.made(i, &[swap]);
+                    let (base, rest) = formula.made(i, &swaps);
                     base + rest
                 },
-                || format!("{} is {how}", operand.name),
+                || format!("{} is {how}", others[0].name),
             )
         })
     })
+}
+
+/// A sum that is rounded after each term, from the first to the last: of products that are rounded as well, or not;
+/// from the bias on, or before it is added.
+fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
+    let sum = &Sum::of(scene)?;
+    let mut family: Vec<Hypothesis<'_>> = Vec::new();
+    for format in FORMATS.into_iter().take(2) {
+        let short = move |value: f64| shortened(value, format, false);
+        for (products, biased) in [(false, false), (true, false), (false, true), (true, true)] {
+            let term = move |i: usize, k: usize| {
+                let term = sum.term(i, k);
+                if products { short(term) } else { term }
+            };
+            let text = format!("the sum is kept in {}: it is rounded after each term", format.0);
+            family.push(hypothesis(text, move |i| {
+                let base = sum.base_of(i);
+                let start = if biased { short(base) } else { 0.0 };
+                let all = (0..sum.length).fold(start, |all, k| short(all + term(i, k)));
+                if biased { all } else { all + base }
+            }));
+        }
+    }
+    scene.first(family)
 }
 
 /// A result of which every element is a number of a shorter format, and the nearest one or its

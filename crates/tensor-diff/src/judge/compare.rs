@@ -196,7 +196,7 @@ pub(crate) fn compare_from(
 ) -> (Comparison, Errors) {
     let (reference, note) = moved_back(reference, scale_tolerance);
     let of_reference = note.map(|note| format!("the reference: {note}"));
-    let (candidate, of_candidate) = moved_back(candidate, scale_tolerance);
+    let candidate = moved_back(candidate, scale_tolerance).0;
     let (reference, candidate) = (&*reference, &*candidate);
     let (chain, bounds) = chain_and_bounds(reference, candidate, start, scale_tolerance);
     let expected = chain::names(chain::layers(reference).max(chain::layers(candidate)));
@@ -214,7 +214,7 @@ pub(crate) fn compare_from(
     let rows: Vec<Row> = names.iter().map(|&name| judge(name, &context, &known)).collect();
     let first_divergence = first_divergence(&rows, &context, &own);
     let mut warnings = warnings(reference, candidate);
-    warnings.extend(of_reference.into_iter().chain(of_candidate));
+    warnings.extend(of_reference.into_iter().chain(own.warnings.clone()));
     let bounds = context.bounds;
     (Comparison { rows, first_divergence, own, warnings, scale_tolerance }, bounds)
 }
@@ -374,13 +374,15 @@ fn warnings(reference: &Dump, candidate: &Dump) -> Vec<String> {
     differ("learning rate", r.learning_rate.to_string(), c.learning_rate.to_string());
     differ("seed", r.seed.to_string(), c.seed.to_string());
     differ("step", r.step.to_string(), c.step.to_string());
-    warnings.extend(varies(reference, candidate));
-    warnings
+    varies(reference, candidate).into_iter().chain(warnings).collect()
 }
 
+/// What a warning says if two dumps of one level differ.
+pub(crate) const VARY: &str = "its results vary from run to run";
+
 /// Two dumps of one level that started from the same bits and differ: what is wrong in them changes from run to
-/// run, so that no explanation of one of them holds for the other.
-fn varies(reference: &Dump, candidate: &Dump) -> Option<String> {
+/// run, so that no explanation of one of them holds for the other. Everything else is said after it.
+pub(super) fn varies(reference: &Dump, candidate: &Dump) -> Option<String> {
     let (r, c) = (&reference.header, &candidate.header);
     let bits = |dump: &Dump, name| {
         Some(dump.get(name)?.data.iter().map(|value| value.to_bits()).collect::<Vec<u64>>())
@@ -392,7 +394,8 @@ fn varies(reference: &Dump, candidate: &Dump) -> Option<String> {
     of_one.then(|| {
         format!(
             "both dumps are by {} on {}, from the same inputs, and differ from {first} on: unless the program was \
-             changed in between, its results vary from run to run, as with a race or a sum in no fixed order",
+             changed in between, {VARY}, as with a sum in no fixed order or a race. EMULATED_GPU_CHECKS=races finds a \
+             race between the threads of a launch, but none between streams",
             r.level, r.device
         )
     })

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tensor::{Dump, TensorName};
 
-use super::compare::{Comparison, Row, Verdict, compare};
+use super::compare::{Comparison, Row, Verdict, compare, varies};
 use super::run::{RunComparison, Step, compare_runs};
 
 /// A candidate beside others, and what was found of it.
@@ -27,11 +27,18 @@ pub fn compare_levels<'a>(
     candidates: impl IntoIterator<Item = (&'a Path, &'a [Dump])>,
     scale_tolerance: f64,
 ) -> Result<Vec<Candidate<'a>>, (usize, String)> {
-    let each = candidates.into_iter().enumerate().map(|(at, (path, run))| {
-        let found = compare_files(reference, run, scale_tolerance).map_err(|why| (at, why))?;
-        Ok(Candidate { path, run, found })
-    });
-    each.collect()
+    let mut all: Vec<Candidate<'a>> = Vec::new();
+    for (at, (path, run)) in candidates.into_iter().enumerate() {
+        let mut found = compare_files(reference, run, scale_tolerance).map_err(|why| (at, why))?;
+        // Another dump of the same level before it.
+        let vary = all.iter().find_map(|other| {
+            let vary = other.run.iter().zip(run).find_map(|(a, b)| varies(a, b))?;
+            Some(format!("{} and {}: {vary}", host::shown(other.path), host::shown(path)))
+        });
+        found.warnings.splice(0..0, vary);
+        all.push(Candidate { path, run, found });
+    }
+    Ok(all)
 }
 
 /// Compares two files, each a dump or a run.

@@ -9,9 +9,10 @@ mod order;
 mod own;
 pub(crate) mod rounding;
 mod run;
+mod usual;
 
 pub use compare::{Comparison, Deviation, Row, Verdict, compare};
-pub(crate) use compare::{Context, index, number, within};
+pub(crate) use compare::{Context, VARY, index, number, within};
 pub use levels::{Candidate, compare_levels};
 pub(crate) use levels::{Cell, names, titles};
 pub use moved_factor::moved_back;

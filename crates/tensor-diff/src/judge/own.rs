@@ -17,6 +17,7 @@ use super::compare::{Context, Deviation, Row, Verdict, declares_absent, deviatio
 use super::moved_factor::moved_back;
 use super::order::{self, File};
 use super::rounding::Rounding;
+use super::usual::{self, Unusual};
 use crate::chain::{self, Chain, Errors, is_given};
 use crate::finding::{Divergence, Finding};
 
@@ -29,7 +30,8 @@ pub struct Judgement {
     pub rows: Vec<Row>,
     /// The first operation whose result is wrong by itself, and what it is likely to mean.
     pub first_fault: Option<Divergence>,
-    /// What a reader has to know about the comparison: that a factor was moved.
+    /// What a reader has to know about the comparison: that a factor was moved, or that something within its bound
+    /// is far further off than rounding usually gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// What all bounds were multiplied by.
@@ -91,7 +93,8 @@ fn judge_between(
     let candidate = with_loss(candidate, before, scale_tolerance);
     let (candidate, note) = moved_back(&candidate, scale_tolerance);
     let judged = judge_with(&candidate, before, later, scale_tolerance);
-    Judgement { warnings: note.into_iter().collect(), ..judged }
+    let warnings = note.into_iter().chain(judged.warnings).collect();
+    Judgement { warnings, ..judged }
 }
 
 /// The dump itself where it names its loss, else with whichever loss explains the most.
@@ -148,6 +151,12 @@ pub(crate) fn judge_with(
     let known: HashSet<TensorName> = expected.iter().copied().collect();
     let mut names = expected;
     names.extend(candidate.tensors.iter().map(|tensor| tensor.name).filter(|n| !known.contains(n)));
+    let rounding = Rounding::of_one(&candidate.header);
+    let variances = context
+        .chain
+        .as_ref()
+        .map_or_else(Errors::new, |chain| usual::variances(chain, candidate, &rounding));
+    let mut unusual: Vec<Unusual> = Vec::new();
     let mut first_fault = None;
     let mut rows = Vec::with_capacity(names.len());
     for name in names {
@@ -158,9 +167,18 @@ pub(crate) fn judge_with(
             let finding = Finding { row, context, expected, before, later, compared: None };
             first_fault = Some(finding.read());
         }
+        if row.verdict == Verdict::Ok
+            && let (Some(expected), Some(variances), Some(found)) =
+                (&recomputed, variances.get(&name), candidate.get(name))
+        {
+            let (row, context, expected) = (&row, &context, Some(expected));
+            let finding = Finding { row, context, expected, before, later, compared: None };
+            unusual.extend(Unusual::of(&finding, &found.data, variances, unusual.is_empty()));
+        }
         rows.push(row);
     }
-    Judgement { rows, first_fault, warnings: Vec::new(), scale_tolerance }
+    let warnings = usual::warning(&unusual).into_iter().collect();
+    Judgement { rows, first_fault, warnings, scale_tolerance }
 }
 
 // ANCHOR: recompute

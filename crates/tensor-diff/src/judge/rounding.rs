@@ -180,6 +180,16 @@ impl Rounding {
         })
     }
 
+    /// The largest unit roundoff of the two.
+    pub(crate) fn unit(&self) -> f64 {
+        self.sides.iter().map(|side| side.unit).fold(0.0, f64::max)
+    }
+
+    /// What a factor of a product may lose to TF32 or bfloat16, as a part of it.
+    pub(crate) fn shortened(&self) -> f64 {
+        self.sides.iter().map(|side| side.product_input).fold(0.0, f64::max)
+    }
+
     /// What a result near zero may lose by underflow.
     pub(crate) fn tiny(&self) -> f64 {
         self.sum(|side| side.tiny)

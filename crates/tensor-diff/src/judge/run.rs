@@ -12,6 +12,7 @@ use tensor::{Dump, TensorName};
 
 use super::compare::{Comparison, Row, Verdict, chain_and_bounds, compare_from, number};
 use super::own::{Judgement, judge_step};
+use super::usual;
 use crate::chain::Errors;
 use crate::finding::Divergence;
 
@@ -136,8 +137,23 @@ pub fn judge_run(run: &[Dump], scale_tolerance: f64) -> RunComparison {
             drift: None,
         });
     }
-    let warnings = steps.first().map_or_else(Vec::new, |step| step.own.warnings.clone());
+    let mut warnings = Vec::new();
+    steps.iter().for_each(|step| add(&mut warnings, step.step, &step.own.warnings));
     RunComparison { steps, warnings }
+}
+
+/// Adds a step's warnings to those of a run: each once, and of unusual errors the first.
+fn add(warnings: &mut Vec<String>, step: u64, of_step: &[String]) {
+    for warning in of_step {
+        let unusual = |warning: &String| warning.contains(usual::FURTHER);
+        if !unusual(warning) {
+            if !warnings.contains(warning) {
+                warnings.push(warning.clone());
+            }
+        } else if !warnings.iter().any(unusual) {
+            warnings.push(format!("step {step}: {warning}"));
+        }
+    }
 }
 
 /// Compares the steps that two runs have in common, from the first on.
@@ -176,11 +192,7 @@ pub fn compare_runs(
         let (comparison, allowed) =
             compare_from(reference, candidate, own.clone(), &start, scale_tolerance);
         start = carried(allowed);
-        for warning in &comparison.warnings {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        }
+        add(&mut warnings, candidate.header.step, &comparison.warnings);
         steps.push(Step {
             step: candidate.header.step,
             loss: loss(candidate),

@@ -8,7 +8,7 @@ use tensor::Dump;
 
 use crate::judge::Verdict;
 use crate::judge::{Candidate, Cell, names, titles};
-use crate::write::table::{BAD, CAUTION, GOOD, label, legend, read_out};
+use crate::write::table::{BAD, CAUTION, GOOD, first_and_others, label, legend, read_out, warn};
 
 /// Writes what was found of several candidates, with colours as ANSI escapes.
 ///
@@ -20,6 +20,9 @@ pub fn write_levels_table(
     candidates: &[Candidate<'_>],
 ) -> io::Result<()> {
     let titles = titles(candidates);
+    for one in candidates {
+        warn(out, &first_and_others(&one.found.warnings).0)?;
+    }
     let agreeing = candidates.iter().filter(|one| one.found.agrees()).count();
     let (style, verb) = if agreeing == candidates.len() { (GOOD, "agree") } else { (BAD, "agree") };
     writeln!(
@@ -29,7 +32,7 @@ pub fn write_levels_table(
         host::shown(reference_path)
     )?;
     for (one, title) in candidates.iter().zip(&titles) {
-        for warning in &one.found.warnings {
+        for warning in first_and_others(&one.found.warnings).1 {
             writeln!(out, "{CAUTION}{title}: warning: {}{CAUTION:#}", host::shown(warning))?;
         }
         if let Some(step) = one.found.first_faulty() {

@@ -7,7 +7,9 @@ use tensor::Dump;
 
 use crate::judge::Verdict;
 use crate::judge::{RunComparison, Step};
-use crate::write::table::{BAD, CAUTION, GOOD, legend, number, write_judgement, write_table};
+use crate::write::table::{
+    BAD, GOOD, first_and_others, legend, number, warn, write_judgement, write_table,
+};
 
 /// Writes what was found of a run; of two, where `reference` is given. The paths stand for the runs.
 ///
@@ -19,10 +21,10 @@ pub fn write_run_table(
     reference: Option<(&Path, &[Dump])>,
     (path, run): (&Path, &[Dump]),
 ) -> io::Result<()> {
+    let (first, others) = first_and_others(&found.warnings);
+    warn(out, &first)?;
     verdict(out, found, reference.map(|(path, _)| path), path)?;
-    for warning in &found.warnings {
-        writeln!(out, "{CAUTION}warning: {warning}{CAUTION:#}")?;
-    }
+    warn(out, &others)?;
     writeln!(out)?;
     lines(out, found, reference.is_some())?;
     writeln!(out)?;

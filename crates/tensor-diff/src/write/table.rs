@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use tensor::{Dump, Header};
 
 use crate::finding::{Divergence, PatternKind};
-use crate::judge::{Comparison, Deviation, Judgement, Row, Verdict};
+use crate::judge::{Comparison, Deviation, Judgement, Row, VARY, Verdict};
 
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
@@ -38,15 +38,26 @@ pub fn write_table(
     (reference_path, reference): (&Path, &Dump),
     (candidate_path, candidate): (&Path, &Dump),
 ) -> io::Result<()> {
+    let (first, others) = first_and_others(&comparison.warnings);
+    warn(out, &first)?;
     verdict(out, comparison, reference_path, candidate_path)?;
-    for warning in &comparison.warnings {
-        writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(warning))?;
-    }
+    warn(out, &others)?;
     writeln!(out)?;
     rows(out, &comparison.rows, |row| label(comparison, row))?;
     writeln!(out)?;
     legend(out, "reference", reference_path, &reference.header)?;
     legend(out, "candidate", candidate_path, &candidate.header)
+}
+
+/// That results vary comes before the verdict, of which it is a reason to doubt; other warnings come after it.
+pub(crate) fn first_and_others(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
+    warnings.iter().partition(|warning| warning.contains(VARY))
+}
+
+pub(crate) fn warn(out: &mut dyn Write, warnings: &[&String]) -> io::Result<()> {
+    warnings
+        .iter()
+        .try_for_each(|text| writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(text)))
 }
 
 /// What a row of a comparison says: the verdict, and for what differs whether it is to blame.
@@ -96,9 +107,7 @@ pub fn write_judgement(
     }
     writeln!(out, "{}", parts.join(", "))?;
     read_out(out, judgement.first_fault.as_ref())?;
-    for warning in &judgement.warnings {
-        writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(warning))?;
-    }
+    warn(out, &judgement.warnings.iter().collect::<Vec<_>>())?;
     writeln!(out)?;
     rows(out, &judgement.rows, own_label)?;
     writeln!(out)?;

@@ -16,3 +16,5 @@ mod reference_dumps;
 mod samples;
 mod support;
 mod truthful;
+mod usual_mistakes;
+mod usual_rounding;

@@ -8,12 +8,14 @@ use tensor::{Dump, Loss, TensorName};
 use super::Pattern;
 use super::index::{At, Map, Operand};
 use super::numbers::{number, plain};
-use super::{BY_CHANCE, SLACK, Scene};
+use super::{BY_CHANCE, Scene};
 use crate::chain::operation::Axis;
 use crate::chain::{Chain, count};
 use crate::describe::place::TILES;
 use crate::finding::PatternKind;
 
+/// A prediction is made of the dump's own numbers, and rounded differently: this many bounds.
+const SLACK: f64 = 1.5;
 /// Steps beyond these add nothing.
 const STEPS: usize = 8;
 
@@ -88,6 +90,7 @@ pub(super) fn formulas(scene: &Scene<'_>) -> Option<Pattern> {
     let family = Family { steps: &steps };
     family
         .known(scene)
+        .or_else(|| family.with_usual_numbers())
         .or_else(|| family.parts(scene))
         .or_else(|| family.read_elsewhere())
         .or_else(|| family.combined(scene))
@@ -165,6 +168,74 @@ impl Family<'_> {
             }
         }
         None
+    }
+
+    /// Labels that are smoothed, a logarithm that is kept finite, or logits with fewer digits, by one of the usual
+    /// numbers.
+    fn with_usual_numbers(&self) -> Option<Pattern> {
+        let classes = count(self.steps[0].chain.outputs());
+        let loss = self.steps[0].loss();
+        let bce = match loss {
+            Loss::CrossEntropy => false,
+            Loss::Bce => true,
+            Loss::SquaredError => return None,
+        };
+        type Named<'f> = (String, Formula<'f>);
+        // The sum over samples and classes of a function of p and y.
+        let of_p = |text: String, of: Box<dyn Fn(f64, f64) -> f64>| -> Named<'_> {
+            let formula = move |step: &Step<'_>| {
+                let p = crate::chain::output::output(loss, step.z(), step.chain.outputs());
+                p.iter().zip(step.y()).map(|(&p, &y)| of(p, y)).sum::<f64>() / step.divisor()
+            };
+            (text, Box::new(formula))
+        };
+        let entropy = move |p: f64, q: f64, log: &dyn Fn(f64) -> f64| {
+            let term = |weight: f64, p: f64| if weight == 0.0 { 0.0 } else { -weight * log(p) };
+            term(q, p) + if bce { term(1.0 - q, 1.0 - p) } else { 0.0 }
+        };
+        let smoothed = |e: f64| {
+            let others = e / (classes - 1.0);
+            let spread = [
+                ("e/C for each class", e / classes, 1.0 - e),
+                ("e/(C - 1) for each other class", others, 1.0 - e - others),
+                ("e/2 for each class", 0.5 * e, 1.0 - e),
+            ];
+            spread.map(|(how, other, own)| {
+                let text = format!("the labels are smoothed by e = {e} in the loss alone: {how}");
+                of_p(text, Box::new(move |p, y| entropy(p, other + own * y, &f64::ln)))
+            })
+        };
+        let least = || (1..=16).map(|exponent| 10_f64.powi(-exponent));
+        let added = least().map(|e| {
+            let text = format!("{e:e} is added to p inside the logarithm");
+            of_p(text, Box::new(move |p, y| entropy(p, y, &|p| (p + e).ln())))
+        });
+        let clamped = least().map(|e| {
+            let text = format!("p is at least {e:e} inside the logarithm");
+            of_p(text, Box::new(move |p, y| entropy(p, y, &|p| p.max(e).ln())))
+        });
+        let last = self.steps[0].chain.layers();
+        // To half and to bfloat16.
+        let shortened = super::precision::ways().into_iter().take(4).map(|(how, short)| {
+            let formula: Formula<'_> = Box::new(move |step: &Step<'_>| {
+                let z: Vec<f64> = step.z().iter().map(|&z| short(z)).collect();
+                step.terms(&z, step.y()).iter().sum()
+            });
+            (format!("z{last} is {how}"), formula)
+        });
+        // The smaller a family, the fewer losses can tell its members apart.
+        let families: [Vec<Named<'_>>; 5] = [
+            smoothed(0.1).into(),
+            added.collect(),
+            [0.2, 0.05, 0.01, 0.02, 0.15, 0.3].into_iter().flat_map(smoothed).collect(),
+            clamped.collect(),
+            shortened.collect(),
+        ];
+        let (text, _) = families
+            .into_iter()
+            .filter(|family| self.tells(family.len(), 0))
+            .find_map(|family| family.into_iter().find(|(_, formula)| self.made_by(&**formula)))?;
+        Some(self.told(text))
     }
 
     /// Some samples, or some classes, with a weight of their own.

@@ -108,6 +108,25 @@ impl Start {
         self
     }
 
+    /// The same with images of bytes, most of them background, normalised as MNIST's are.
+    pub(crate) fn of_bytes(mut self) -> Self {
+        let mut random = Random::new(self.seed + 1);
+        for x in &mut self.x {
+            let byte = if random.below(5) > 0 { 0 } else { random.below(256) };
+            *x = (byte as f32 / 255.0 - 0.1307) / 0.3081;
+        }
+        self
+    }
+
+    /// The step after that of a dump, with the same batch.
+    pub(crate) fn after(mut self, dump: &Dump) -> Self {
+        let get = |name| dump.get(name).unwrap().data.iter().map(|&v| v as f32).collect();
+        for (l, (w, b)) in (1..).zip(&mut self.parameters) {
+            (*w, *b) = (get(TensorName::WNext(l)), get(TensorName::BNext(l)));
+        }
+        self
+    }
+
     /// The dump of an honest float64 step.
     pub(crate) fn reference(&self) -> Dump {
         self.reference_by(Arithmetic::default())

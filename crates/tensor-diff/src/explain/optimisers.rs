@@ -1,0 +1,204 @@
+//! Updates by an optimiser other than gradient descent: momentum, and those that divide by the root of squared
+//! gradients. Their first step says little, so the step after it has to fit as well where there is one.
+
+use super::numbers::plain;
+use super::{Pattern, Scene, hypothesis};
+use crate::chain::operation::updated_from;
+use tensor::Dump;
+
+/// Moments of the gradients, and what a step is made of them.
+struct Optimiser {
+    name: &'static str,
+    /// What is kept of the mean of the gradients, and of their squares.
+    keeps: [f64; 2],
+    /// Whether both means are corrected for having begun with 0.
+    corrected: bool,
+    /// What a new square counts, where it isn't the rest of what is kept.
+    square: Option<f64>,
+}
+
+const OPTIMISERS: [Optimiser; 7] = [
+    Optimiser { name: "Adam", keeps: [0.9, 0.999], corrected: true, square: None },
+    Optimiser { name: "Adam with 0.9 and 0.99", keeps: [0.9, 0.99], corrected: true, square: None },
+    Optimiser { name: "Adagrad", keeps: [0.0, 1.0], corrected: false, square: Some(1.0) },
+    Optimiser {
+        name: "RMSprop with a decay of 0.9",
+        keeps: [0.0, 0.9],
+        corrected: false,
+        square: None,
+    },
+    Optimiser {
+        name: "RMSprop with a decay of 0.99",
+        keeps: [0.0, 0.99],
+        corrected: false,
+        square: None,
+    },
+    Optimiser {
+        name: "RMSprop with a decay of 0.999",
+        keeps: [0.0, 0.999],
+        corrected: false,
+        square: None,
+    },
+    Optimiser {
+        name: "Adam without its bias correction",
+        keeps: [0.9, 0.999],
+        corrected: false,
+        square: None,
+    },
+];
+
+/// What keeps a quotient finite.
+const EPSILONS: [f64; 8] = [1e-8, 1e-7, 1e-10, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
+
+impl Optimiser {
+    /// The direction of the last step, of the gradients of one element in all steps.
+    fn direction(&self, gradients: &[f64], epsilon: f64) -> f64 {
+        let [first, second] = self.keeps;
+        let (mut mean, mut squares) = (0.0, 0.0);
+        for gradient in gradients {
+            mean = first * mean + (1.0 - first) * gradient;
+            squares = second * squares + self.square.unwrap_or(1.0 - second) * gradient * gradient;
+        }
+        if mean == 0.0 {
+            return 0.0;
+        }
+        if self.corrected {
+            let steps = gradients.len() as i32;
+            mean /= 1.0 - first.powi(steps);
+            squares /= 1.0 - second.powi(steps);
+        }
+        mean / (squares.sqrt() + epsilon)
+    }
+}
+
+/// The parameter, its gradient and the updated parameter of this step, and of the next one where there is one.
+struct Steps<'a> {
+    gradient: String,
+    now: [&'a [f64]; 2],
+    next: Option<[&'a [f64]; 3]>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(scene: &Scene<'a>) -> Option<Self> {
+        let (parameter, gradient) = updated_from(scene.name)?;
+        let now = [scene.chain.get(parameter)?, scene.chain.get(gradient)?];
+        let next = scene.later.first().and_then(|next: &'a Dump| {
+            let get = |name| {
+                let values = &next.get(name)?.data[..];
+                (values.len() == scene.candidate.len()).then_some(values)
+            };
+            Some([get(parameter)?, get(gradient)?, get(scene.name)?])
+        });
+        let whole = !scene.in_part && scene.seen.is_none() && scene.tells_after(100, 1);
+        whole.then(|| Self { gradient: gradient.to_string(), now, next })
+    }
+
+    /// Whether the next step is this too, of the gradients of both; `None` where there is no next step.
+    fn confirms(&self, scene: &Scene<'_>, step: impl Fn(f64, f64) -> f64) -> Option<bool> {
+        let [w, dw, made] = self.next?;
+        let fits = |i: usize| {
+            let off = (w[i] - step(self.now[1][i], dw[i]) - made[i]).abs();
+            off <= scene.tolerance(i, made[i])
+        };
+        let elements = made.len();
+        // Rounded means of f32 may be further off in a few elements, whose gradients all but cancel.
+        Some(20 * (0..elements).filter(|&i| fits(i)).count() >= 19 * elements)
+    }
+}
+
+/// The step of the farthest element over what a rule makes of its gradient: the rate, or a rate nobody set.
+fn rate_of(scene: &Scene<'_>, steps: &Steps<'_>, direction: impl Fn(f64) -> f64) -> Option<f64> {
+    let [w, dw] = steps.now;
+    let &first = scene.probes.iter().find(|&&i| scene.candidate[i].is_finite())?;
+    let rate = (w[first] - scene.candidate[first]) / direction(dw[first]);
+    let short: f64 = plain(rate).parse().ok()?;
+    let near = |other: f64| (rate - other).abs() <= 1e-3 * other.abs();
+    let own = scene.chain.learning_rate();
+    let rate = if near(own) {
+        own
+    } else if near(short) {
+        short
+    } else {
+        rate
+    };
+    (rate.is_finite() && rate > 0.0).then_some(rate)
+}
+
+/// Momentum whose first step is a multiple of gradient descent's: dampened, or Nesterov's.
+pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
+    let steps = &Steps::of(scene)?;
+    let [w, dw] = steps.now;
+    let rate = scene.chain.learning_rate();
+    let factor = rate_of(scene, steps, |gradient| gradient)? / rate;
+    let (kept, how) = match factor {
+        _ if (factor - 1.0).abs() < 1e-4 => return None,
+        ..1.0 => (1.0 - factor, "dampened: a gradient counts what the momentum leaves"),
+        1.0..2.0 => (factor - 1.0, "Nesterov's"),
+        _ => return None,
+    };
+    let kept: f64 = format!("{kept:.4}").parse().unwrap_or(kept);
+    let step = |before: f64, now: f64| match factor {
+        ..1.0 => rate * (1.0 - kept) * (kept * before + now),
+        _ => rate * (now + kept * (kept * before + now)),
+    };
+    if steps.confirms(scene, step) != Some(true) {
+        return None;
+    }
+    let text = format!("momentum of {kept}, {how}, as two steps show");
+    scene.first(vec![hypothesis(text, move |i| w[i] - step(0.0, dw[i]))])
+}
+
+/// A gradient over the root of the mean of its squares.
+pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
+    let steps = &Steps::of(scene)?;
+    let [w, dw] = steps.now;
+    let own = scene.chain.learning_rate();
+    let mut without_a_next_step: Vec<(&str, f64, f64)> = Vec::new();
+    for epsilon in [0.0].into_iter().chain(EPSILONS) {
+        for optimiser in &OPTIMISERS {
+            let direction = |gradient: f64| optimiser.direction(&[gradient], epsilon);
+            let Some(rate) = rate_of(scene, steps, direction) else { continue };
+            let made = |i: usize| w[i] - rate * direction(dw[i]);
+            let second =
+                |before: f64, now: f64| rate * optimiser.direction(&[before, now], epsilon);
+            if scene.try_numbers(made, String::new).is_none() {
+                continue;
+            }
+            match steps.confirms(scene, second) {
+                Some(true) => {
+                    let text = words(steps, optimiser.name, rate, epsilon, own);
+                    return scene.try_numbers(made, || format!("{text}, as two steps show"));
+                }
+                Some(false) => {}
+                None => without_a_next_step.push((optimiser.name, rate, epsilon)),
+            }
+        }
+        // The simplest rate: the one that was asked for.
+        let found = without_a_next_step.iter().find(|(_, rate, _)| *rate == own);
+        if let Some(&(name, rate, epsilon)) = found.or(without_a_next_step.first()) {
+            // Without an epsilon that shows, the sign of the gradient is as good an explanation.
+            if epsilon == 0.0 && rate == own {
+                return None;
+            }
+            let same = without_a_next_step.iter().filter(|(_, other, _)| *other == rate);
+            let names: Vec<&str> = same.map(|(name, ..)| *name).collect();
+            let names = if names.is_empty() { name.to_owned() } else { names.join(", or ") };
+            let text = words(steps, &names, rate, epsilon, own);
+            let optimiser = OPTIMISERS.iter().find(|one| one.name == name)?;
+            let made = |i: usize| w[i] - rate * optimiser.direction(&[dw[i]], epsilon);
+            return scene.try_numbers(made, || format!("{text}, in its first step"));
+        }
+    }
+    None
+}
+
+fn words(steps: &Steps<'_>, name: &str, rate: f64, epsilon: f64, own: f64) -> String {
+    let rate = if rate == own {
+        String::new()
+    } else {
+        format!(" and a learning rate of {}", plain(rate))
+    };
+    let epsilon =
+        if epsilon == 0.0 { String::new() } else { format!(" (with an epsilon of {epsilon:e})") };
+    format!("{} is divided by the root of its squares: {name}{epsilon}{rate}", steps.gradient)
+}

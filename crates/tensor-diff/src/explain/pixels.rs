@@ -1,0 +1,92 @@
+//! Images whose pixels were turned into numbers in another way than they should be, whether they are the tensor that
+//! is wrong or the operand of a product.
+
+use tensor::TensorName;
+
+use super::formula::Sum;
+use super::index::{Map, Operand};
+use super::numbers::{number, plain};
+use super::{Pattern, Scene, hypothesis};
+
+/// The means and deviations that pixels are normalised by: MNIST's, none, and a half.
+const NORMALISATIONS: [(f64, f64); 3] = [(0.1307, 0.3081), (0.0, 1.0), (0.5, 0.5)];
+
+/// What may become of a byte, of what it should be, by the mean and the deviation.
+type Way = (&'static str, fn(f64, f64, (f64, f64)) -> f64);
+
+const WAYS: [Way; 8] = [
+    ("normalised twice", |_, x, (mean, deviation)| (x - mean) / deviation),
+    ("not normalised", |byte, _, _| byte / 255.0),
+    ("the bytes themselves: neither divided by 255 nor normalised", |byte, _, _| byte),
+    ("normalised without a division by 255", |byte, _, (mean, deviation)| {
+        (byte - mean) / deviation
+    }),
+    ("read as signed bytes: from 128 on, 256 is missing", |byte, _, (mean, deviation)| {
+        ((if byte > 127.0 { byte - 256.0 } else { byte }) / 255.0 - mean) / deviation
+    }),
+    ("divided by 256, not by 255", |byte, _, (mean, deviation)| (byte / 256.0 - mean) / deviation),
+    ("inverted: 255 minus the byte", |byte, _, (mean, deviation)| {
+        ((255.0 - byte) / 255.0 - mean) / deviation
+    }),
+    ("read as signed bytes and not normalised", |byte, _, _| {
+        (if byte > 127.0 { byte - 256.0 } else { byte }) / 255.0
+    }),
+];
+
+pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
+    let x = scene.chain.get(TensorName::X)?;
+    let ways = ways(x);
+    if scene.name == TensorName::X {
+        let family = ways
+            .into_iter()
+            .map(|(text, values)| hypothesis(format!("the pixels are {text}"), move |i| values[i]));
+        return scene.first(family.collect()).or_else(|| affine(scene));
+    }
+    let sum = &Sum::of(scene)?;
+    let place = sum.names.iter().position(|name| *name == Some(TensorName::X))?;
+    let family = ways.iter().map(|(text, values)| {
+        let other = |operand: &Operand<'_>| (place, operand.rows, operand.columns, operand.by);
+        let (_, rows, columns, by) = other(if place == 0 { &sum.left } else { &sum.right });
+        let other = Operand { name: String::new(), values, rows, columns, by };
+        hypothesis(format!("the pixels of x are {text}"), move |i| {
+            let (other, right) = ((&other, Map::Right), Map::Right);
+            if place == 0 {
+                sum.read(i, other, (&sum.right, right))
+            } else {
+                sum.read(i, (&sum.left, right), other)
+            }
+        })
+    });
+    scene.first(family.collect())
+}
+
+/// What every way makes of the images; none where these are no bytes.
+fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
+    let byte = |x: f64, (mean, deviation): (f64, f64)| 255.0 * (x * deviation + mean);
+    let is_byte = |byte: f64| (byte - byte.round()).abs() < 0.01 && (-0.5..255.5).contains(&byte);
+    let mut found =
+        NORMALISATIONS.into_iter().filter(|&how| x.iter().all(|&x| is_byte(byte(x, how))));
+    let Some(how) = found.next() else { return Vec::new() };
+    let made = |(text, of): Way| {
+        (text, x.iter().map(|&x| of(byte(x, how).round(), x, how)).collect::<Vec<f64>>())
+    };
+    // Where nothing is normalised, some ways change nothing.
+    WAYS.into_iter()
+        .map(made)
+        .filter(|(_, values)| values.iter().zip(x).any(|(v, x)| (v - x).abs() > 1e-3))
+        .collect()
+}
+
+/// A straight line of what it should be.
+fn affine(scene: &Scene<'_>) -> Option<Pattern> {
+    let by_size = |&&a: &&usize, &&b: &&usize| scene.expected[a].total_cmp(&scene.expected[b]);
+    let (&low, &high) = (scene.wrong.iter().min_by(by_size)?, scene.wrong.iter().max_by(by_size)?);
+    let more = scene.expected[high] - scene.expected[low];
+    let slope = (scene.candidate[high] - scene.candidate[low]) / more;
+    let start = scene.candidate[low] - slope * scene.expected[low];
+    if !slope.is_finite() || scene.wrong.len() < 4 || !scene.tells_after(1, 2) {
+        return None;
+    }
+    let text = format!("it is {} times what it should be + {}", number(scene, slope), plain(start));
+    scene.try_numbers(|i| slope * scene.expected[i] + start, || text)
+}

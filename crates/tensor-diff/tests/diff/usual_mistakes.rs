@@ -1,0 +1,400 @@
+//! Mistakes that people make often, each with the words that have to be said of it, and next to each something
+//! similar that must not be taken for it.
+
+use tensor::{Dump, Loss, TensorName};
+use tensor_diff::{PatternKind, compare, judge, judge_run};
+
+use crate::support::{Start, data};
+use TensorName::{A, B, BNext, Da, Db, Dw, Dz, P, W, WNext, X, Y, Z};
+
+fn values(dump: &Dump, name: TensorName) -> Vec<f64> {
+    dump.get(name).unwrap().data.clone()
+}
+
+fn set(dump: &mut Dump, name: TensorName, made: impl IntoIterator<Item = f64>) {
+    *data(dump, name) = made.into_iter().map(|value| f64::from(value as f32)).collect();
+}
+
+fn start(loss: Loss) -> Start {
+    Start::new(&[36, 17, 10], 12, loss, 5)
+}
+
+/// The first wrong tensor of a dump that judges itself, and what is said of it; nothing where it is unexplained.
+fn said(run: &[Dump]) -> (TensorName, String) {
+    let found = judge_run(run, 1.0);
+    let fault = found.steps[0].own.first_fault.as_ref().expect("a fault");
+    let pattern = fault.pattern.as_ref().expect("an explanation, or the word that there is none");
+    let text = if pattern.kind == PatternKind::Unexplained { "" } else { &pattern.text };
+    (fault.tensor, text.to_owned())
+}
+
+/// Makes one tensor wrongly, of a step with this loss; the reading has to hold the words.
+fn reads(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> Vec<f64>) {
+    let mut dump = start.candidate();
+    let wrong = made(&dump);
+    set(&mut dump, name, wrong);
+    let (tensor, text) = said(&[dump]);
+    assert_eq!(tensor, name);
+    assert!(!words.is_empty() && text.contains(words), "{name}: {text:?} has no {words:?}");
+}
+
+/// The same, of which nothing may be said that holds these words.
+fn is_not(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> Vec<f64>) {
+    let mut dump = start.candidate();
+    let wrong = made(&dump);
+    set(&mut dump, name, wrong);
+    let (tensor, text) = said(&[dump]);
+    assert_eq!(tensor, name);
+    assert!(!text.contains(words), "{name}: {text:?} has {words:?}");
+}
+
+fn product(
+    [rows, columns, length]: [usize; 3],
+    term: impl Fn(usize, usize, usize) -> f64,
+) -> Vec<f64> {
+    let at = |i: usize| (0..length).map(|k| term(i / columns, i % columns, k)).sum();
+    (0..rows * columns).map(at).collect()
+}
+
+/// Two steps whose updates are made by a rule, of the gradients of each element so far.
+fn trained_by(rule: impl Fn(&[f64]) -> f64) -> Vec<Dump> {
+    let mut run: Vec<Dump> = Vec::new();
+    for step in 0..2 {
+        let start = start(Loss::CrossEntropy);
+        let mut dump = match run.last() {
+            Some(before) => start.after(before).candidate(),
+            None => start.candidate(),
+        };
+        dump.header.step = step;
+        for (next, parameter, gradient) in
+            [1, 2].into_iter().flat_map(|l| [(WNext(l), W(l), Dw(l)), (BNext(l), B(l), Db(l))])
+        {
+            let before: Vec<Vec<f64>> = run.iter().map(|dump| values(dump, gradient)).collect();
+            let (w, dw) = (values(&dump, parameter), values(&dump, gradient));
+            let all = |i: usize| before.iter().map(|dw| dw[i]).chain([dw[i]]).collect::<Vec<_>>();
+            set(&mut dump, next, (0..w.len()).map(|i| w[i] - rule(&all(i))));
+        }
+        run.push(dump);
+    }
+    run
+}
+
+fn adam(rate: f64, epsilon: f64) -> impl Fn(&[f64]) -> f64 {
+    move |gradients| {
+        let (mut m, mut v) = (0.0, 0.0);
+        for g in gradients {
+            m = 0.9 * m + 0.1 * g;
+            v = 0.999 * v + 0.001 * g * g;
+        }
+        let n = gradients.len() as i32;
+        let (m, v) = (m / (1.0 - 0.9_f64.powi(n)), v / (1.0 - 0.999_f64.powi(n)));
+        if m == 0.0 { 0.0 } else { rate * m / (v.sqrt() + epsilon) }
+    }
+}
+
+#[test]
+fn optimisers_other_than_gradient_descent() {
+    let root = |kept: f64| {
+        move |gradients: &[f64]| {
+            let v = gradients.iter().fold(0.0, |v, g| kept * v + (1.0 - kept) * g * g);
+            let g = gradients[gradients.len() - 1];
+            if g == 0.0 { 0.0 } else { 0.001 * g / (v.sqrt() + 1e-8) }
+        }
+    };
+    let adagrad = |gradients: &[f64]| {
+        let v: f64 = gradients.iter().map(|g| g * g).sum();
+        let g = gradients[gradients.len() - 1];
+        if g == 0.0 { 0.0 } else { 0.1 * g / v.sqrt() }
+    };
+    let dampened = |gradients: &[f64]| 0.1 * gradients.iter().fold(0.0, |v, g| 0.9 * v + 0.1 * g);
+    let nesterov = |gradients: &[f64]| {
+        let v = gradients.iter().fold(0.0, |v, g| 0.9 * v + g);
+        0.1 * (gradients[gradients.len() - 1] + 0.9 * v)
+    };
+    type Rule = Box<dyn Fn(&[f64]) -> f64>;
+    let cases: [(&str, Rule); 7] = [
+        (
+            "Adam (with an epsilon of 1e-8) and a learning rate of 0.001, as two steps show",
+            Box::new(adam(0.001, 1e-8)),
+        ),
+        ("Adam (with an epsilon of 1e-3)", Box::new(adam(0.1, 1e-3))),
+        (
+            "RMSprop with a decay of 0.9 (with an epsilon of 1e-8) and a learning rate of 0.001",
+            Box::new(root(0.9)),
+        ),
+        ("RMSprop with a decay of 0.99 (with", Box::new(root(0.99))),
+        ("Adagrad", Box::new(adagrad)),
+        ("momentum of 0.9, dampened", Box::new(dampened)),
+        ("momentum of 0.9, Nesterov's", Box::new(nesterov)),
+    ];
+    for (words, rule) in cases {
+        let run = trained_by(rule);
+        let (tensor, text) = said(&run);
+        assert_eq!(tensor, WNext(1));
+        assert!(text.contains(words), "{text:?} has no {words:?}");
+    }
+    // The usual momentum is right in its first step.
+    let run = trained_by(|gradients| 0.1 * gradients.iter().fold(0.0, |v, g| 0.9 * v + g));
+    let found = judge_run(&run, 1.0);
+    let fault = found.first_faulty().unwrap().first_fault().unwrap();
+    assert!(fault.pattern.as_ref().unwrap().text.contains("momentum of 0.9000"), "{fault:?}");
+    // A rate that is a tenth in both steps is no momentum, and the sign of the gradient no Adam.
+    let (_, text) = said(&trained_by(|gradients| 0.01 * gradients[gradients.len() - 1]));
+    assert!(!text.contains("momentum"), "{text}");
+    let sign = |gradients: &[f64]| 0.1 * gradients[gradients.len() - 1].signum();
+    let (_, text) = said(&trained_by(sign));
+    assert!(text.contains("the sign of dw1"), "{text}");
+}
+
+#[test]
+fn gradients_clipped_by_their_global_norm() {
+    let start = start(Loss::CrossEntropy);
+    let norm = |dump: &Dump| {
+        let all = [Dw(1), Db(1), Dw(2), Db(2)].into_iter().flat_map(|name| values(dump, name));
+        all.map(|g| g * g).sum::<f64>().sqrt()
+    };
+    let stepped = |dump: &Dump, factor: f64| {
+        let (w, dw) = (values(dump, W(1)), values(dump, Dw(1)));
+        w.iter().zip(dw).map(|(w, dw)| w - 0.1 * factor * dw).collect::<Vec<_>>()
+    };
+    let words = "they are clipped by their global norm";
+    reads(&start, WNext(1), words, |dump| stepped(dump, 0.5 / norm(dump)));
+    is_not(&start, WNext(1), words, |dump| stepped(dump, 0.517_37 / norm(dump)));
+    let scaled = |dump: &Dump, factor: f64| -> Vec<f64> {
+        values(dump, Dw(2)).iter().map(|dw| factor * dw).collect()
+    };
+    reads(&start, Dw(2), words, |dump| scaled(dump, 0.25 / norm(dump)));
+    is_not(&start, Dw(2), words, |dump| scaled(dump, 0.261_93 / norm(dump)));
+}
+
+#[test]
+fn gradients_with_respect_to_p_and_slopes_of_sigmoid() {
+    for (loss, words, of) in [
+        (
+            Loss::Bce,
+            "(p - y) / (p·(1 - p))",
+            (|p, y| (p - y) / (p * (1.0 - p))) as fn(f64, f64) -> f64,
+        ),
+        (Loss::CrossEntropy, "-y / p", |p, y| -y / p),
+        (Loss::Bce, "p·(1 - p)", |p, y| (p - y) * p * (1.0 - p)),
+    ] {
+        let start = start(loss);
+        let made = |dump: &Dump, factor: f64| {
+            let (p, y) = (values(dump, P), values(dump, Y));
+            p.iter().zip(y).map(|(&p, y)| factor * of(p, y) / 12.0).collect::<Vec<_>>()
+        };
+        reads(&start, Dz(2), words, |dump| made(dump, 1.0));
+        if !words.starts_with('p') {
+            reads(&start, Dz(2), &format!("{words}: the gradient with respect to p"), |dump| {
+                made(dump, 0.1)
+            });
+        }
+    }
+    let sigmoid = |dump: &Dump, slope: fn(f64) -> f64| -> Vec<f64> {
+        values(dump, Da(1)).iter().zip(values(dump, A(1))).map(|(da, a)| da * slope(a)).collect()
+    };
+    let start = start(Loss::CrossEntropy);
+    reads(&start, Dz(1), "sigmoid's slope, a·(1 - a)", |dump| sigmoid(dump, |a| a * (1.0 - a)));
+    is_not(&start, Dz(1), "sigmoid", |dump| sigmoid(dump, |a| a * (1.3 - a)));
+}
+
+/// To the nearest number with this many binary digits behind the point.
+fn short(value: f64, digits: i32) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let quantum = f64::from(value.abs().log2().floor() as i32 - digits).exp2();
+    (value / quantum).round_ties_even() * quantum
+}
+
+fn softmax(z: &[f64]) -> Vec<f64> {
+    let row = |z: &[f64]| {
+        let sum: f64 = z.iter().map(|z| z.exp()).sum();
+        z.iter().map(|z| z.exp() / sum).collect::<Vec<_>>()
+    };
+    z.chunks(10).flat_map(row).collect()
+}
+
+#[test]
+fn logits_and_sums_with_the_digits_of_half() {
+    let start = start(Loss::CrossEntropy);
+    let rounded = |dump: &Dump, digits| -> Vec<f64> {
+        values(dump, Z(2)).iter().map(|&z| short(z, digits)).collect()
+    };
+    reads(&start, P, "z2 is rounded to half", |dump| softmax(&rounded(dump, 10)));
+    is_not(&start, P, "half", |dump| softmax(&rounded(dump, 8)));
+    // Four samples.
+    let start = Start::new(&[36, 17, 10], 4, Loss::CrossEntropy, 5);
+    let summed = |dump: &Dump, digits| {
+        let (dz, a) = (values(dump, Dz(2)), values(dump, A(1)));
+        let of = |j: usize, k: usize| {
+            (0..4).fold(0.0, |sum, i| short(sum + dz[i * 10 + j] * a[i * 17 + k], digits))
+        };
+        (0..170).map(|i| of(i / 17, i % 17)).collect::<Vec<_>>()
+    };
+    reads(&start, Dw(2), "the sum is kept in half", |dump| summed(dump, 10));
+    is_not(&start, Dw(2), "half", |dump| summed(dump, 8));
+}
+
+#[test]
+fn losses_with_smoothed_labels_or_an_epsilon() {
+    for loss in [Loss::CrossEntropy, Loss::Bce] {
+        let bce = loss == Loss::Bce;
+        let start = start(loss).scaled(4.0);
+        let mut honest = vec![start.candidate()];
+        for step in 1..4 {
+            let mut next = start.clone().after(&honest[step - 1]).candidate();
+            next.header.step = step as u64;
+            honest.push(next);
+        }
+        let told = |steps: usize, term: &dyn Fn(f64, f64) -> f64| {
+            let mut run = honest[..steps].to_vec();
+            for dump in &mut run {
+                let z = values(dump, Z(2));
+                let sigmoid = || z.iter().map(|z| 1.0 / (1.0 + (-z).exp())).collect();
+                let p = if bce { sigmoid() } else { softmax(&z) };
+                let sum: f64 = p.into_iter().zip(values(dump, Y)).map(|(p, y)| term(p, y)).sum();
+                set(dump, TensorName::Loss, [sum / if bce { 120.0 } else { 12.0 }]);
+            }
+            let (name, text) = said(&run);
+            assert_eq!(name, TensorName::Loss);
+            text
+        };
+        let smooth = |e: f64| {
+            move |p: f64, y: f64| {
+                let q = (1.0 - e) * y + e / 10.0;
+                -q * p.ln() - if bce { (1.0 - q) * (1.0 - p).ln() } else { 0.0 }
+            }
+        };
+        let kept = |e: f64| {
+            move |p: f64, y: f64| {
+                -y * (p + e).ln() - if bce { (1.0 - y) * (1.0 - p + e).ln() } else { 0.0 }
+            }
+        };
+        let mut rounded = honest.clone();
+        for dump in &mut rounded {
+            let z = values(dump, Z(2)).into_iter().map(|z| short(z, 7));
+            let term = |(z, y): (f64, f64)| match loss {
+                Loss::Bce => z.max(0.0) - z * y + (-z.abs()).exp().ln_1p(),
+                _ => -z * y,
+            };
+            let z: Vec<f64> = z.collect();
+            let sum: f64 = z.iter().copied().zip(values(dump, Y)).map(term).sum();
+            let logs = z.chunks(10).map(|z| z.iter().map(|z| z.exp()).sum::<f64>().ln());
+            let logs = if bce { 0.0 } else { logs.sum() };
+            set(dump, TensorName::Loss, [(sum + logs) / if bce { 120.0 } else { 12.0 }]);
+        }
+        assert!(said(&rounded).1.contains("z2 is rounded to bfloat16"), "{:?}", said(&rounded));
+        // A single loss is enough for the usual number, if it changes the loss enough.
+        for steps in [if bce { 4 } else { 1 }, 4] {
+            let text = told(steps, &smooth(0.1));
+            assert!(text.contains("smoothed by e = 0.1 in the loss"), "{loss} {steps}: {text:?}");
+        }
+        let text = told(4, &kept(1e-3));
+        assert!(text.contains("1e-3 is added to p inside the logarithm"), "{text:?}");
+        for term in [&smooth(0.137) as &dyn Fn(f64, f64) -> f64, &kept(1.37e-3)] {
+            let text = told(4, term);
+            assert!(!text.contains("smoothed") && !text.contains("added to p"), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn a_loss_that_nothing_explains_is_called_so() {
+    let mut dump = start(Loss::CrossEntropy).candidate();
+    let loss = values(&dump, TensorName::Loss)[0];
+    set(&mut dump, TensorName::Loss, [loss.sin() + 0.314_159]);
+    let pattern = judge(&dump, 1.0).first_fault.unwrap().pattern.unwrap();
+    assert_eq!(pattern.kind, PatternKind::Unexplained);
+    assert!(pattern.text.contains("is right"), "{}", pattern.text);
+}
+
+#[test]
+fn one_term_of_four_with_its_neighbours_weight() {
+    let start = start(Loss::CrossEntropy);
+    let z = |dump: &Dump, other: &dyn Fn(usize) -> usize| {
+        let (x, w, b) = (values(dump, X), values(dump, W(1)), values(dump, B(1)));
+        let sum = product([12, 17, 36], |i, j, k| x[i * 36 + k] * w[j * 36 + other(k)]);
+        sum.iter().enumerate().map(|(i, z)| z + b[i % 17]).collect::<Vec<_>>()
+    };
+    reads(&start, Z(1), "one column in 4 of w1, from 2 on, is read one column too far", |dump| {
+        z(dump, &|k| if k % 4 == 2 { k + 1 } else { k })
+    });
+    is_not(&start, Z(1), "one column in", |dump| {
+        z(dump, &|k| if k % 7 == 2 { (k + 5) % 36 } else { k })
+    });
+}
+
+#[test]
+fn images_that_are_misread() {
+    let start = start(Loss::CrossEntropy).of_bytes();
+    let byte = |x: f64| 255.0 * (x * 0.3081 + 0.1307);
+    let signed = |x: f64| {
+        let byte = byte(x).round();
+        ((if byte > 127.0 { byte - 256.0 } else { byte }) / 255.0 - 0.1307) / 0.3081
+    };
+    let turned = |x: &[f64]| -> Vec<f64> {
+        (0..x.len()).map(|i| x[i / 36 * 36 + i % 6 * 6 + i % 36 / 6]).collect()
+    };
+    let each = |x: &[f64], of: &dyn Fn(f64) -> f64| x.iter().map(|&x| of(x)).collect::<Vec<_>>();
+    type Made<'a> = Box<dyn Fn(&[f64]) -> Vec<f64> + 'a>;
+    let cases: [(&str, Made<'_>); 4] = [
+        ("is read transposed", Box::new(turned)),
+        ("normalised twice", Box::new(|x| each(x, &|x| (x - 0.1307) / 0.3081))),
+        ("read as signed bytes", Box::new(|x| each(x, &signed))),
+        ("divided by 255 nor normalised", Box::new(|x| each(x, &byte))),
+    ];
+    let reference = start.reference();
+    for (words, made) in &cases {
+        // In a kernel that reads the images itself, and in the images that a dump begins with.
+        reads(&start, Z(1), words, |dump| {
+            let (x, w, b) = (made(&values(dump, X)), values(dump, W(1)), values(dump, B(1)));
+            let sum = product([12, 17, 36], |i, j, k| x[i * 36 + k] * w[j * 36 + k]);
+            sum.iter().enumerate().map(|(i, z)| z + b[i % 17]).collect()
+        });
+        let mut dump = start.candidate();
+        let x = made(&values(&dump, X));
+        set(&mut dump, X, x);
+        let first = compare(&reference, &dump, 1.0).first_divergence.unwrap();
+        let text = first.pattern.map(|pattern| pattern.text).unwrap_or_default();
+        assert!(first.tensor == X && text.contains(words), "{text:?} has no {words:?}");
+    }
+    for (of, words) in [
+        ((|x| 0.7 * x + 0.3) as fn(f64) -> f64, "it is 0.7 times what it should be + 0.3"),
+        (|x: f64| 0.7 * x.sin() + 0.3, ""),
+    ] {
+        let mut dump = start.candidate();
+        let x = each(&values(&dump, X), &of);
+        set(&mut dump, X, x);
+        let pattern = compare(&reference, &dump, 1.0).first_divergence.unwrap().pattern.unwrap();
+        assert!(pattern.text.contains(words), "{}", pattern.text);
+        assert_eq!(pattern.kind == PatternKind::Unexplained, words.is_empty(), "{}", pattern.text);
+    }
+}
+
+/// The largest logit of the batch in the place of each row's changes nothing until exp underflows.
+#[test]
+fn the_largest_of_the_batch_is_subtracted() {
+    // So large that the exponentials of a row's small logits are no float32, while those of its largest are.
+    let ends = |z: &[f64]| z.iter().copied().fold(f64::MIN, f64::max);
+    let reaches = |start: &Start| {
+        let z = values(&start.candidate(), Z(2));
+        ends(&z) - z.chunks(10).map(ends).fold(f64::MAX, f64::min)
+    };
+    let scales = (10..60).map(|scale| start(Loss::CrossEntropy).scaled(0.5 * scale as f32));
+    let start = scales.into_iter().find(|start| (78.0..86.0).contains(&reaches(start))).unwrap();
+    let made = |dump: &Dump, single: &dyn Fn(f64) -> f64| {
+        let z = values(dump, Z(2));
+        let most = z.iter().copied().fold(f64::MIN, f64::max);
+        let row = |z: &[f64]| {
+            let e: Vec<f64> = z.iter().map(|z| single((z - most).exp())).collect();
+            let sum: f64 = e.iter().sum();
+            e.iter().map(|e| e / sum).collect::<Vec<_>>()
+        };
+        z.chunks(10).flat_map(row).collect::<Vec<_>>()
+    };
+    assert!(judge(&start.candidate(), 1.0).is_clean());
+    reads(&start, P, "the largest z of the whole batch is subtracted", |dump| {
+        made(dump, &|e| f64::from(e as f32))
+    });
+}
