@@ -34,6 +34,14 @@ pub(crate) struct Fault {
     pub(crate) step: u64,
     /// Words of a reading that is right.
     reading: String,
+    /// Whether that reading is expected: the book counts these faults, and the test holds each to it.
+    #[serde(default = "expected")]
+    #[allow(dead_code, reason = "only the test asks")]
+    pub(crate) explained: bool,
+}
+
+const fn expected() -> bool {
+    true
 }
 
 /// How a fault is planted: by text, or by a row of [`code`].
