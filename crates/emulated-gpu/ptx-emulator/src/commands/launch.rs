@@ -59,9 +59,9 @@ pub struct Arguments {
     /// Also find reads of memory and of registers that nothing has written.
     #[cfg_attr(feature = "cli", arg(long))]
     pub initcheck: bool,
-    /// Also find accesses of two threads to the same memory that nothing orders. Volatile orders
-    /// nothing; only a volatile load that a loop waits for, and a volatile access that meets an atomic
-    /// one, are not reported.
+    /// Also find accesses of two threads of one launch to the same memory that nothing orders; races
+    /// between streams are not detected. Volatile orders nothing; only a volatile load that a loop
+    /// waits for, and a volatile access that meets an atomic one, are not reported.
     #[cfg_attr(feature = "cli", arg(long))]
     pub racecheck: bool,
     /// Also find barriers that a part of a warp misses, and shuffles from lanes that don't take part.
