@@ -26,8 +26,8 @@ from presets import PRESETS, Preset
 from pytorch_mlp import Mlp, initialise
 
 Step = Callable[[Tensor, Tensor], Tensor]
-"""x [B, n0], and y [B, C] or the labels [B] -> the loss that is backpropagated, or zL [B, C], from
-which it follows; before the update, not waited for."""
+"""x [B, n0], and y [B, C] or the labels [B] -> the backpropagated loss, or zL [B, C], from which it
+can be computed; both from before the update, without waiting for the device."""
 
 
 def backpropagated(z: Tensor, y: Tensor, loss: str) -> Tensor:
@@ -191,7 +191,7 @@ COMPILED_LEVEL = "reference-pytorch-compile"
 GRAPH_LEVEL = "reference-pytorch-graph"
 
 Make = Callable[[list[Tensor], Preset], Step]
-"""Makes a step of parameters and a preset."""
+"""Makes a step from parameters and a preset."""
 
 EAGER: dict[str, Make] = {
     "optim.SGD": lambda p, preset: step_with_sgd(p, preset, foreach=False),
@@ -222,7 +222,7 @@ WITHOUT_LOSS = [
     "torch.compile of the step without the loss",
     "CUDA graph of autograd.grad of z and p.sub_",
 ]
-"""Those that return zL, and want y [B, C] and no labels."""
+"""The loops that return zL, and take y [B, C] instead of labels."""
 
 
 def endless_batches(

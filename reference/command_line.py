@@ -173,10 +173,10 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
 
 
 def _batch_of_mnist(step: Dump, arguments: argparse.Namespace) -> Tensors:
-    """x and y of a step, read and normalised here.
+    """x and y of a step, read from MNIST and normalised here.
 
-    A preset that keeps the order of the samples begins with the first batches, whatever the header
-    says. The order of the others, and of later epochs, is known from the header alone.
+    A preset that keeps the order of the samples begins with the first batches, even if the header
+    names other samples. For other presets and for later epochs, only the header names the samples.
     """
     header, size = step.header, len(step.tensors["x"])
     preset = PRESETS.get(header.preset)

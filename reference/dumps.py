@@ -54,7 +54,7 @@ class Header:
     digits: int | None = None
     """How many significant decimal digits are left of what the step computed."""
     mnist: dict[str, Any] | None = None
-    """Which samples of MNIST's training set `x` and `y` hold: their `rows`, and the
+    """The samples of MNIST's training set that `x` and `y` hold: their `rows`, and the
     `normalisation` of their pixels."""
 
 

@@ -64,7 +64,7 @@ def normalise(pixels: np.ndarray, normalisation: str) -> np.ndarray:
 
 
 def pixels(x: np.ndarray, normalisation: str) -> np.ndarray:
-    """What `normalise` made of pixels -> the pixels, 0..255."""
+    """The inverse of `normalise`: x -> the pixels, 0..255."""
     return np.searchsorted(normalise(np.arange(256), normalisation), x).astype(np.uint8)
 
 

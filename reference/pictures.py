@@ -1,6 +1,6 @@
-"""Sheets of digits as SVG: the first images of a set, and what a model predicts for them.
+"""Sheets of digits as SVG: the first images of a set, and a model's predictions for them.
 
-The same sheets as those of the levels' `--plot`. Needs nothing besides NumPy.
+They are the same sheets as those of the levels' `--plot`. The module only needs NumPy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import training
 from failures import Failure
 
 COUNT = 40
-"""How many images a sheet shows."""
+"""The number of images on a sheet."""
 COLUMNS = 10
 CELL = (64, 84)
 """Width and height of an image with its text, in pixels."""

@@ -102,11 +102,11 @@ FORMER_NAMES = {
     "ptx-mnist": "race",
     "ptx-3layer": "deep",
 }
-"""The former name of each preset, which says whose network it is, and its name."""
+"""The former name of each preset, which was that of its source, and its current name."""
 
 
 def current_name(name: str) -> str:
-    """The name of a preset that may be given by its former name, in a dump or on a command line."""
+    """The current name of a preset, which a dump or a command line may give by its former name."""
     return FORMER_NAMES.get(name, name)
 
 

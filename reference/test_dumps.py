@@ -64,7 +64,7 @@ class DumpFormat(unittest.TestCase):
             self.assertEqual(dump.header.learning_rate, float(np.float32(0.1)))
 
     def test_a_dump_names_its_samples(self) -> None:
-        """Which come back as they were written, and are refused where they make no sense."""
+        """Samples are read back as they were written; invalid ones are refused."""
         samples = {"normalisation": "unit", "rows": [3, 0]}
         back = self.round_trip(Dump(dataclasses.replace(header(), mnist=samples), {}), "a.json")
         self.assertEqual(back.header.mnist, samples)
@@ -75,7 +75,7 @@ class DumpFormat(unittest.TestCase):
                 dumps.from_json(self.text(mnist=wrong, tensors=[]), "a.json")
 
     def test_a_preset_is_read_by_its_former_name(self) -> None:
-        """And written by the current one."""
+        """A dump with a former name is read, and written with the current one."""
         for former, current in FORMER_NAMES.items():
             back = dumps.from_json(self.text(preset=former, tensors=[]), "a.json")
             self.assertEqual(back.header.preset, current)

@@ -166,7 +166,7 @@ class Programs(unittest.TestCase):
                     self.assertEqual(found.header, expected)
 
     def test_a_batch_can_be_read_from_mnist(self) -> None:
-        """Of a preset in order, its first batches; else the samples that the header names."""
+        """The first batches of a preset in order; otherwise the samples that the header names."""
         random = np.random.default_rng(3)
         images = random.integers(0, 256, (600, 28, 28), dtype=np.uint8)
         labels = random.integers(0, 10, 600, dtype=np.uint8)

@@ -62,7 +62,7 @@ class Training(unittest.TestCase):
 
     @unittest.skipIf(pytorch_mlp is None, "PyTorch is not installed")
     def test_every_loop_of_the_benchmark_trains_alike(self) -> None:
-        """With a loss in each step and without: after seven steps the loss is the same."""
+        """All loops, with and without a loss in each step, have one loss after seven steps."""
         samples = self.samples(100)
         x, labels, y = map(torch.from_numpy, (samples.x, samples.labels, samples.y()))
         for loss in LOSSES:
@@ -205,7 +205,7 @@ class Pictures(unittest.TestCase):
             self.assertTrue((found[:, 1:] == 255 - image).all() and (found[:, 0] == 0).all())
 
     def test_training_writes_both_sheets(self) -> None:
-        """Of the first 40 images, whatever the normalisation."""
+        """Each sheet has the first 40 images, with any normalisation."""
         random = np.random.default_rng(5)
         for normalisation in NORMALISATIONS:
             raw = random.integers(0, 256, (50, 784), dtype=np.uint8)

@@ -1,5 +1,5 @@
-//! The build script of every emulated library: gives the shared library the name by which programs
-//! ask for NVIDIA's, so that one that is loaded already answers `dlopen`.
+//! The build script of every emulated library. It gives the shared library the SONAME under which programs
+//! load NVIDIA's, so that `dlopen` finds an emulated library that is already loaded.
 
 fn main() {
     println!("cargo:rerun-if-changed=../c-abi/soname.rs");
@@ -19,8 +19,8 @@ fn main() {
         return;
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
-    // Programs' exit handlers call the runtime, and the driver's threads run its code, so neither can be taken out of a
-    // process again.
+    // Programs' exit handlers call the runtime, and the driver's threads run its code, so neither library can be
+    // unloaded.
     if matches!(soname, "libcuda.so" | "libcudart.so") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }

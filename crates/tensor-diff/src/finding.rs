@@ -1,5 +1,5 @@
-//! The first wrong tensor, which the three passes share: `judge` finds it, `describe` says which operation made it
-//! and where it is wrong, and `explain` looks for the mistake that makes its numbers.
+//! The first wrong tensor, which the three passes share: `judge` finds it, `describe` names the operation that made it
+//! and the wrong elements, and `explain` looks for the mistake that makes its numbers.
 
 use serde::Serialize;
 use tensor::{Dump, DumpedTensor, TensorName};
@@ -12,10 +12,10 @@ use crate::{describe, explain};
 pub struct Divergence {
     /// The tensor.
     pub tensor: TensorName,
-    /// What is wrong with it.
+    /// The verdict on it.
     pub verdict: Verdict,
-    /// The operation that makes it, such as `dw1 = matmul_at_b(dz1, x)`; `None` for what is given
-    /// to a training step.
+    /// The operation that makes it, such as `dw1 = matmul_at_b(dz1, x)`; `None` for the inputs of a
+    /// training step.
     pub operation: Option<String>,
     /// Which operation made this tensor from tensors that agree, in a sentence or two.
     pub reading: String,
@@ -28,7 +28,7 @@ pub struct Divergence {
 pub struct Pattern {
     /// Its kind.
     pub kind: PatternKind,
-    /// What was seen and what is likely to have caused it, as a sentence.
+    /// The observation and its likely cause, as a sentence.
     pub text: String,
     /// How many of the wrong elements it predicts to within rounding; 0 for what predicts none and
     /// only says where they are.
@@ -80,17 +80,17 @@ pub enum PatternKind {
 pub(crate) struct Finding<'a> {
     pub(crate) row: &'a Row,
     pub(crate) context: &'a Context<'a>,
-    /// What it should be: the reference's, or recomputed.
+    /// The right values: the reference's, or recomputed ones.
     pub(crate) expected: Option<&'a DumpedTensor>,
-    /// The step before it, where the dump is of a run, and those after it.
+    /// The step before it, if the dump is of a run, and those after it.
     pub(crate) before: Option<&'a Dump>,
     pub(crate) later: &'a [Dump],
-    /// Against a reference: all rows, and what the candidate says of itself.
+    /// In a comparison with a reference: all rows, and the candidate's judgement by itself.
     pub(crate) compared: Option<(&'a [Row], &'a Judgement)>,
 }
 
 impl Finding<'_> {
-    /// What the other two passes make of it.
+    /// The results of the other two passes.
     pub(crate) fn read(&self) -> Divergence {
         let name = self.row.name;
         Divergence {
@@ -102,7 +102,7 @@ impl Finding<'_> {
         }
     }
 
-    /// A mistake that explains it; else what its wrong elements look like.
+    /// A mistake that explains the tensor, or else a description of its wrong elements.
     fn pattern(&self) -> Option<Pattern> {
         let fault = self.compared.and_then(|(_, own)| own.first_fault.as_ref());
         let own = fault.filter(|fault| fault.tensor == self.row.name);

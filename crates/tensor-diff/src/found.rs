@@ -26,7 +26,7 @@ pub(crate) struct Found<'a> {
     of: Verdicts<'a>,
     /// Where ranks differ that should have the same, a sentence each.
     differences: Vec<String>,
-    /// Where batches are not the samples of MNIST that their headers name, a sentence each.
+    /// A sentence for each batch that differs from the samples of MNIST that its header names.
     of_mnist: Vec<String>,
 }
 
@@ -38,8 +38,8 @@ enum Verdicts<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Judges a single file by itself; holds each of the others against the first. `differences` are
-    /// what was found when ranks were put together, `of_mnist` where the batches are not MNIST's.
+    /// Judges a single file by itself, or compares each of the others with the first. `differences` lists the
+    /// disagreements of ranks that were put together, `of_mnist` the batches that aren't MNIST's.
     pub(crate) fn of(
         runs: &[Run<'a>],
         differences: Vec<String>,

@@ -39,17 +39,17 @@
 //! # Three passes over one result
 //!
 //! ```text
-//! chain       the operations, a row each: inputs, how to recompute, bound, names of the indices
+//! chain       the operations, a row each: inputs, rule for an element, bound, names of the indices
 //!    |
 //! judge       bounds (rounding), a verdict for each tensor with a reference (compare) and without (own),
 //!    |        each step of a run, several candidates (levels)
 //! finding     the first wrong tensor
 //!    |
-//! describe    which operation made it of what, and where it is wrong
+//! describe    the operation that made it, the inputs, and the positions of wrong elements
 //!    |
 //! explain     hypotheses: which mistake makes its numbers
 //!    |
-//! write       for people (tables), for programs (report), to look at (page)
+//! write       tables for people, JSON for programs (report), and an HTML page
 //! ```
 
 mod chain;

@@ -121,7 +121,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The folder of MNIST's files, where there is one.
+/// The folder of MNIST's files, if `MNIST_DIR` names one.
 fn mnist() -> Option<PathBuf> {
     std::env::var_os("MNIST_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }

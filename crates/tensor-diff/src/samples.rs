@@ -1,7 +1,7 @@
-//! Comparison of `x` and `y` with MNIST's files, for dumps that say which samples they hold.
+//! Comparison of `x` and `y` with MNIST's files, for dumps that name their samples.
 //!
-//! A step's batch is given, so nothing in a dump shows that it is another one than it should be. Here the
-//! files are read anew, by no code of the levels.
+//! A step's batch is given, so nothing in a dump shows that it is the wrong batch. This module reads MNIST's
+//! files with its own reader, which shares no code with the levels.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use host::input;
 use tensor::{Dump, Samples, TensorName};
 
-/// MNIST's training images have 47 MB.
+/// The limit of a file's size; MNIST's training images have 47 MB.
 const MAX_BYTES: u64 = 1 << 26;
 const CLASSES: usize = 10;
 
@@ -20,11 +20,11 @@ pub(crate) struct Unreadable {
     pub(crate) reason: String,
 }
 
-/// Where the batches of these runs differ from MNIST, a sentence for each tensor. Without a folder, and for
-/// dumps that don't say which samples they hold, there is nothing to compare.
+/// A sentence for each tensor of these runs' batches that differs from MNIST. Without a folder, and for dumps
+/// that don't name their samples, there is nothing to compare.
 ///
 /// # Errors
-/// If a dump says which samples it holds, and the folder has no such files.
+/// If a dump names its samples, and the folder has no files of MNIST.
 pub(crate) fn differences(
     runs: &[(&Path, &[Dump])],
     folder: Option<&Path>,
@@ -50,7 +50,7 @@ pub(crate) fn differences(
     Ok(found)
 }
 
-/// What an element is, by the number of its sample and its column.
+/// The right value of an element, by the number of its sample and its column.
 type Expected<'a> = dyn Fn(u32, usize) -> f32 + 'a;
 
 /// The training set.
@@ -68,7 +68,7 @@ impl Set {
         Ok(Self { images, pixels, labels })
     }
 
-    /// What is wrong with a batch.
+    /// A sentence for each tensor of a batch that is wrong.
     fn compare(&self, dump: &Dump, Samples { normalisation, rows }: &Samples) -> Vec<String> {
         let known = self.labels.len().min(self.images.len() / self.pixels.max(1));
         if let Some(row) = rows.iter().find(|&&row| row as usize >= known) {
@@ -115,7 +115,7 @@ impl Set {
     }
 }
 
-/// What a pixel becomes, with each step rounded to single precision; `None` for an unknown normalisation.
+/// A pixel's input value, with each step rounded to single precision; `None` for an unknown normalisation.
 fn normalised(pixel: u8, normalisation: &str) -> Option<f32> {
     let unit = f32::from(pixel) / 255.0;
     match normalisation {

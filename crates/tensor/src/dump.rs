@@ -47,10 +47,10 @@ impl Dtype {
     }
 }
 
-/// Which samples of MNIST's training set a batch holds.
+/// The samples of MNIST's training set that a batch holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Samples {
-    /// What became of a pixel: `unit` (x/255) or `mean-std` ((x/255 - 0.1307)/0.3081).
+    /// The normalisation of pixels: `unit` (x/255) or `mean-std` ((x/255 - 0.1307)/0.3081).
     pub normalisation: String,
     /// The number of each sample in the training set, from 0, in the order of the batch.
     pub rows: Vec<u32>,
@@ -88,7 +88,7 @@ pub struct Header {
     pub world_size: Option<u64>,
     /// The learning rate that made the `_next` parameters, as the `f32` that the levels use.
     pub learning_rate: f32,
-    /// Which samples of MNIST `x` and `y` hold. Absent for other data.
+    /// The samples of MNIST that `x` and `y` hold. Absent for other data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mnist: Option<Samples>,
     /// How many significant decimal digits are left of what the step computed, where it was rounded

@@ -1,9 +1,9 @@
-//! Names of presets, and the names that they had before.
+//! Current and former names of presets.
 
 use serde::{Deserialize, Deserializer};
 
-/// The former name of a preset, which says whose network it is, and its name. Dumps, checkpoints, reports
-/// and command lines may still have the former one.
+/// The former name of each preset, which was that of its source, and its current name. Dumps, checkpoints,
+/// reports and command lines may still use the former name.
 pub const FORMER_PRESET_NAMES: [(&str, &str); 5] = [
     ("nvmath", "small"),
     ("manning", "medium"),
@@ -12,7 +12,7 @@ pub const FORMER_PRESET_NAMES: [(&str, &str); 5] = [
     ("ptx-3layer", "deep"),
 ];
 
-/// The name of a preset that may be given by its former name.
+/// The current name of a preset; `name` may be its former name.
 #[must_use]
 pub fn current_preset_name(name: &str) -> &str {
     let former = FORMER_PRESET_NAMES.iter().find(|(former, _)| *former == name);
@@ -22,7 +22,7 @@ pub fn current_preset_name(name: &str) -> &str {
 /// Reads the name of a preset, for serde's `deserialize_with`: a former name becomes the current one.
 ///
 /// # Errors
-/// If there is no string.
+/// If the value isn't a string.
 pub fn deserialize_preset_name<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
     let mut name = String::deserialize(input)?;
     let current = current_preset_name(&name);

@@ -110,7 +110,7 @@ impl Dump {
     }
 }
 
-/// The samples of all ranks, where each of them says which it has.
+/// The samples of all ranks, if every rank's dump names its samples.
 fn samples(parts: &[&Dump]) -> Option<Samples> {
     let normalisation = parts.first()?.header.mnist.as_ref()?.normalisation.clone();
     let mut rows = Vec::new();

@@ -52,8 +52,8 @@ impl Rejection {
     }
 }
 
-/// Returns a [`Rejection`] from a function where a condition holds: `invalid` or `unsupported`, and why, as `format!`
-/// takes it.
+/// Returns a [`Rejection`] from a function if a condition holds: `invalid` or `unsupported`, and the reason as
+/// arguments of `format!`.
 #[macro_export]
 macro_rules! reject_if {
     ($condition:expr, $kind:ident, $($why:tt)+) => {

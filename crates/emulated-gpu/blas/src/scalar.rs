@@ -52,8 +52,8 @@ impl Scalar {
             return Ok(Self::Device(pointer as u64, ty));
         }
         let mut bytes = [0u8; 2 * size_of::<u64>()];
-        // SAFETY: the caller's promise; the largest number has 16 bytes. It may be at an odd address, and in managed
-        // memory, where a kernel may be writing.
+        // SAFETY: the caller's promise; the largest number has 16 bytes. It may be unaligned, and in managed memory
+        // that a kernel is writing.
         unsafe { read(pointer.cast(), &mut bytes[..ty.size() as usize]) };
         let number = u128::from_ne_bytes(bytes);
         // SAFETY: the copy is aligned.

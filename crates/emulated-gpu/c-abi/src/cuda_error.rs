@@ -13,9 +13,9 @@ pub struct Code(pub u32);
 /// A call that failed.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// What the caller is told.
+    /// The code that the caller gets.
     pub code: Code,
-    /// What a person is told, where the code alone says too little.
+    /// An explanation for people, if the code isn't enough.
     pub why: Option<String>,
 }
 
@@ -56,7 +56,8 @@ impl From<DriverError> for Error {
     }
 }
 
-/// Returns an error from a function where a condition holds: the name of a [`Code`], and why, as `format!` takes it.
+/// Returns an error from a function if a condition holds: the name of a [`Code`], and the reason as arguments of
+/// `format!`.
 #[macro_export]
 macro_rules! fail_if {
     ($condition:expr, $code:ident, $($why:tt)+) => {

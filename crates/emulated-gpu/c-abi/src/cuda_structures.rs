@@ -2,8 +2,8 @@
 
 use std::ffi::{c_int, c_uint};
 
-/// What a `CUDA_MEMCPY3D` says of one end: its fields that begin with `src`, or with `dst`. A `CUDA_MEMCPY3D_PEER` has
-/// a context where the other has a reserved word.
+/// One end of a `CUDA_MEMCPY3D`: its fields that begin with `src`, or with `dst`. A `CUDA_MEMCPY3D_PEER` has a
+/// context in place of the reserved word.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are named as in cuda.h, in lower case")]

@@ -23,18 +23,19 @@ pub(crate) unsafe trait Opaque: Copy {
     /// Bytes that NVIDIA's headers reserve for it, at least.
     const SIZE: usize;
 
-    /// The place of an attribute's field, and its bytes.
+    /// The address of an attribute's field, and its size in bytes.
     fn field(&mut self, attribute: c_int) -> Option<(*mut u8, usize)>;
 }
 
-/// Where a field is, and its bytes.
+/// The address of a field, and its size in bytes.
 pub(crate) fn place_of<T>(field: &mut T) -> Option<(*mut u8, usize)> {
     Some(((&raw mut *field).cast(), size_of::<T>()))
 }
 
-/// Declares an [`Opaque`] structure: what it is, in messages; how the names of its attributes begin; its mark; bytes that
-/// NVIDIA's headers reserve for it. Each field, a number or an array of them, has a value at first, which may depend
-/// on the arguments of `new`, and the attributes that it, or its elements, stand for. `others` finds further ones.
+/// Declares an [`Opaque`] structure: its noun in messages; the prefix of its attributes' names; its mark; the bytes
+/// that NVIDIA's headers reserve for it. Each field, a number or an array of numbers, has an initial value, which
+/// may depend on the arguments of `new`, and the attributes that the field or its elements hold. `others` finds
+/// further attributes.
 macro_rules! opaque {
     (
         $(#[$meta:meta])*

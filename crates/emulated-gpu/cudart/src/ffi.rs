@@ -58,8 +58,8 @@ macro_rules! export_on_stream {
 }
 pub(crate) use export_on_stream;
 
-/// Declares exported functions that are the driver's, after what comes first: `context::bind` or `context::start`. Those
-/// with the same arguments may share a row.
+/// Declares exported functions that first call `context::bind` or `context::start`, and then the driver's function.
+/// Functions with the same arguments may share a row.
 macro_rules! forward {
     (@one $first:path, $name:ident, $driver:ident, ($($argument:ident: $type:ty),* $(,)?)) => {
         #[doc = concat!("`", stringify!($driver), "`.")]

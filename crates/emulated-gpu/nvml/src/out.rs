@@ -6,7 +6,7 @@ use std::ffi::c_uint;
 
 use crate::ffi::{Out, Result, Status};
 
-/// What stands in a structure whose first field is its version, which the caller writes there; its size is part of it.
+/// Reads a structure whose first field is its version; the caller has written the version, which includes the size.
 ///
 /// # Safety
 /// The caller of the C function has written such a structure there, of some version.

@@ -8,8 +8,8 @@ pub struct Checks {
     /// initcheck: reads of global, shared and local memory, and of registers, that nothing has
     /// written.
     pub initialisation: bool,
-    /// racecheck: accesses of two threads of one launch to the same global or shared memory that nothing orders.
-    /// Races between launches in two streams are not detected.
+    /// racecheck: unordered accesses of two threads of one launch to the same global or shared memory. It doesn't
+    /// detect races between launches in two streams.
     pub races: bool,
     /// synccheck: lanes of one warp that wait at different barriers or that a barrier leaves behind,
     /// and shuffles from lanes that don't take part.

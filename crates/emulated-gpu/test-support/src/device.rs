@@ -27,7 +27,7 @@ impl Device {
         let context = CudaContext::new(0).unwrap();
         // With events, a first stream would wait for the whole context, which is not allowed while
         // another test captures.
-        // SAFETY: everything stands in one stream.
+        // SAFETY: all work is in one stream.
         unsafe { context.disable_event_tracking() };
         Self { stream: context.new_stream().unwrap() }
     }

@@ -127,7 +127,7 @@ impl<'a> Chain<'a> {
         names(self.network.layers())
     }
 
-    /// The operation that makes the tensor, of a network with this chain's layers and loss.
+    /// The operation that makes the tensor in a network with this chain's layers and loss.
     pub(crate) fn operation(&self, name: TensorName) -> Option<Operation> {
         operation(name, self.layers(), self.loss)
     }
@@ -182,7 +182,8 @@ impl<'a> Chain<'a> {
         Settings { batch: count(self.batch), rate: self.learning_rate }
     }
 
-    /// The product that a row of the table describes, without its bias; without errors, of exact factors.
+    /// The product that a row of the table describes, without its bias. If `errors` is `None`, the factors are
+    /// exact.
     pub(crate) fn product<'b>(
         &'b self,
         operation: &Operation,
@@ -196,7 +197,7 @@ impl<'a> Chain<'a> {
             let (rows, columns) = self.rows_and_columns(name)?;
             let (values, errors) =
                 (self.get(name)?, errors.and_then(|errors| errors.get(&name)).map(Vec::as_slice));
-            // Which of its axes is summed over.
+            // Whether the first of its axes is the one that is summed over.
             let first = by[0] == Axis::Term;
             length = if first { rows } else { columns };
             let outer = if first { columns } else { rows };
@@ -212,7 +213,7 @@ impl<'a> Chain<'a> {
         (terms == others).then_some(Product { rows, columns, length, left, right })
     }
 
-    /// What an operation reads: the input, but of a mask `z` or, where that is what there is, `a`.
+    /// The values that an operation reads for an input. For a mask, these are `z`, or `a` if the dump has no `z`.
     pub(crate) fn read(&self, operation: &Operation, input: TensorName) -> Option<&[f64]> {
         match (operation.inputs.first(), input) {
             (Some(TensorName::Da(_)), TensorName::Z(layer)) => self.mask(layer),
@@ -232,7 +233,7 @@ impl<'a> Chain<'a> {
         self.made_by(&self.operation(name)?)
     }
 
-    /// What an operation makes of its inputs, in `float64`.
+    /// The result of an operation on its inputs, in `float64`.
     pub(crate) fn made_by(&self, operation: &Operation) -> Option<Vec<f64>> {
         let inputs: Vec<&[f64]> = operation
             .inputs

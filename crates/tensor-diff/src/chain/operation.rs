@@ -1,5 +1,5 @@
-//! The operations of a training step, a row each: what an operation reads, how it makes its elements, what
-//! these may err by, and what its indices are called.
+//! The operations of a training step, a row each: the inputs, the rule for an element, its error, and the names
+//! of its indices.
 
 use tensor::{Loss, TensorName};
 
@@ -14,22 +14,22 @@ pub(crate) struct Operation {
     pub(crate) noun: &'static str,
     /// The tensors that it reads.
     pub(crate) inputs: Vec<TensorName>,
-    /// How it makes an element.
+    /// The rule for an element.
     pub(crate) rule: Rule,
     /// The names of an element's row and column, and of a sum's terms.
     pub(crate) axes: [&'static str; 3],
 }
 
-/// How an operation makes an element of its inputs' elements.
+/// The rule by which an operation makes an element from its inputs' elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Rule {
     /// A sum of products.
     Sum(Sum),
-    /// The same element of each input, in a function.
+    /// A function of the same element of each input.
     Elementwise(Elementwise),
-    /// The output function, of a row of the last `z`.
+    /// The output function of a row of the last `z`.
     Output,
-    /// The loss, of all of the last `z` and of `y`.
+    /// The loss, a function of the whole last `z` and of `y`.
     Loss,
 }
 
@@ -45,13 +45,13 @@ pub(crate) enum Axis {
 /// `out[row, column] = bias[column] + Σ_term left · right`.
 #[derive(Clone, Copy)]
 pub(crate) struct Sum {
-    /// What moves down the rows and along the columns of the first input.
+    /// The axes that index the rows and the columns of the first input.
     pub(crate) left: [Axis; 2],
-    /// The same of the second; every term is multiplied by 1 if there is none.
+    /// The same for the second input; without one, every term is multiplied by 1.
     pub(crate) right: Option<[Axis; 2]>,
     /// Whether the last input is a bias.
     pub(crate) biased: bool,
-    /// What the terms are counted by.
+    /// The noun of the terms, in the plural.
     pub(crate) over: &'static str,
 }
 
@@ -68,11 +68,11 @@ type Undo = fn(&[f64], f64, Settings) -> f64;
 /// A function of an element of each input.
 #[derive(Clone, Copy)]
 pub(crate) struct Elementwise {
-    /// What is added, and the rest of it.
+    /// The two summands of the result: one that an operation only adds, and the rest.
     pub(crate) of: fn(&[f64], Settings) -> (f64, f64),
-    /// What it may err by, from each input's value and error.
+    /// The bound of the result's error, from each input's value and error.
     pub(crate) error: fn(&[(f64, f64)], Settings, &Rounding) -> f64,
-    /// For the input that a fused kernel keeps to itself: its number, and what its element must have been, from
+    /// For an input that a fused kernel may not store: its index, and a function that recovers its element from
     /// the inputs and the result; NaN if the result has no trace of it.
     pub(crate) undo: Option<(usize, Undo)>,
 }
@@ -87,23 +87,23 @@ const SCALING: usize = 4;
 const FEW_TERMS: usize = 13;
 
 impl Sum {
-    /// How many roundings a term of so many takes part in.
+    /// The number of roundings that a term takes part in, in a sum of `terms` terms.
     pub(crate) fn roundings(self, terms: usize) -> usize {
-        // z = a_prev · wᵀ + b: K products and K additions, so no term is rounded more than K + 1 times; in sums of
-        // few terms it may be more.
+        // z = a_prev · wᵀ + b: K products and K additions, so no term is rounded more than K + 1 times. Sums of few
+        // terms may need more.
         if self.biased { (terms + 1).max(FEW_TERMS) } else { terms + SCALING }
     }
 
-    /// The relative error of each of so many terms.
+    /// The relative error of each term, in a sum of `terms` terms.
     pub(crate) fn relative(self, terms: usize, rounding: &Rounding) -> f64 {
         let steps = self.roundings(terms);
-        // Without a second factor: a sum, or a product with ones.
+        // Without a second factor, nothing is multiplied.
         if self.right.is_some() { rounding.product(steps) } else { rounding.gamma(steps) }
     }
 }
 
-/// relu keeps distances, but where the interval z ± d lies below 0, or a part of it. Nothing is rounded, except
-/// here: z + d may lose what is left of it.
+/// ReLU keeps distances, unless all or a part of the interval z ± d is below 0. ReLU rounds nothing, but the
+/// computation of z + d here does, so the bound gets a few last digits more.
 const RELU: Elementwise = Elementwise {
     // A comparison with NaN is false: it stays.
     of: |v, _| (0.0, if v[0] <= 0.0 { 0.0 } else { v[0] }),
@@ -115,8 +115,8 @@ const RELU: Elementwise = Elementwise {
     undo: Some((0, |_, seen, _| if seen == 0.0 { f64::NAN } else { seen })),
 };
 
-/// dz = da where z > 0 and 0 elsewhere. Within its own bound of the kink, z may lie on the other side, and all of
-/// da appear or disappear. A z that is exactly 0 may not.
+/// dz = da where z > 0 and 0 elsewhere. If z is within its own bound of the kink, it may be on the other side, so
+/// that all of da appears or disappears. A z that is exactly 0 and has no error may not.
 const MASK: Elementwise = Elementwise {
     of: |v, _| (0.0, if v[1] > 0.0 { v[0] } else { 0.0 }),
     error: |v, _, _| {

@@ -88,8 +88,8 @@ impl Product<'_> {
     /// `relative` of itself: with `|p̂ − p| ≤ δp` and `|q̂ − q| ≤ δq`,
     /// `|p̂·q̂ − p·q| ≤ |p|·δq + δp·|q| + δp·δq`, and rounding adds `relative·(|p| + δp)·(|q| + δq)`.
     ///
-    /// `tiny` is what a product near zero and a factor near zero lose by underflow; a factor of exactly 0
-    /// loses nothing.
+    /// `tiny` is the largest error that underflow causes in a product or a factor near zero; a factor of
+    /// exactly 0 has none.
     pub(crate) fn errors(&self, relative: f64, tiny: f64) -> Vec<f64> {
         self.sums(|(p, p_error), (q, q_error)| {
             let (p, q) = (p.abs(), q.abs());

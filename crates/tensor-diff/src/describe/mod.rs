@@ -1,5 +1,5 @@
-//! The description of the first wrong tensor: which operation made it from tensors that agree, and what its
-//! values look like.
+//! The description of the first wrong tensor: the operation that made it from tensors that agree, and the look of
+//! its values.
 
 pub(crate) mod place;
 pub(crate) mod places;
@@ -82,8 +82,8 @@ fn against_the_reference(finding: &Finding<'_>, rows: &[Row], own: &Judgement) -
     }
 }
 
-/// Where a fault of an operation may sit: in it, or in what makes those of its inputs that nobody
-/// can see.
+/// The places of a possible fault: the operation, and the operations that make inputs that the dump
+/// doesn't hold.
 fn place(operation: &Operation, context: &Context<'_>) -> String {
     let unseen: Vec<TensorName> = operation
         .inputs
@@ -103,7 +103,7 @@ fn place(operation: &Operation, context: &Context<'_>) -> String {
     }
 }
 
-/// What the candidate says by itself of a tensor that differs from the reference's.
+/// The candidate's judgement by itself, for a tensor that differs from the reference's.
 fn itself(row: &Row, operation: &Operation, own: &Judgement, context: &Context<'_>) -> String {
     let inputs = list(&operation.inputs);
     let Some(own) = own.row(row.name) else { return String::new() };
@@ -216,7 +216,7 @@ const fn are(names: &[TensorName]) -> &'static str {
     if names.len() == 1 { "is" } else { "are" }
 }
 
-/// What values that are not finite, or in another shape, look like.
+/// A description of values that are not finite, or have the wrong shape.
 pub(crate) fn values(finding: &Finding<'_>) -> Option<Pattern> {
     let Finding { row, context, compared, .. } = *finding;
     let candidate = context.candidate.get(row.name)?;

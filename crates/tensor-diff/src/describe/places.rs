@@ -1,10 +1,10 @@
-//! What the wrong elements of a tensor look like if nothing explains their values.
+//! The positions of a tensor's wrong elements, for tensors that no hypothesis explains.
 
 use super::place;
 use crate::finding::{Pattern, PatternKind, Wrong};
 use crate::judge::index;
 
-/// Where the wrong elements are, the simplest description first.
+/// The simplest description of the wrong elements' positions.
 pub(crate) fn of_errors(wrong: &Wrong<'_>) -> Option<Pattern> {
     let outside = wrong.outside();
     last_rows_or_columns(wrong, &outside).or_else(|| match outside[..] {
@@ -46,7 +46,7 @@ fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Option<Pattern>
     let last = |kind, what: &str, length: usize, of: &dyn Fn(usize) -> usize| {
         let mut hit = vec![false; length];
         outside.iter().for_each(|&i| hit[of(i)] = true);
-        // The first of the trailing indices that are all wrong, where all before them are right and there are some.
+        // The first of the trailing indices, if all of these are wrong and at least one index before them is right.
         let from = hit.iter().position(|&hit| hit).filter(|&from| from > 0)?;
         if !hit[from..].iter().all(|&hit| hit) {
             return None;

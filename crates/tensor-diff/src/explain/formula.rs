@@ -1,5 +1,4 @@
-//! An operation's row as a formula of operands that can be read elsewhere: `base + rest`, of which a factor
-//! multiplies the rest.
+//! An operation's row as a formula of operands that can be read elsewhere: `base + factor · rest`.
 
 use tensor::{Loss, TensorName};
 
@@ -12,17 +11,17 @@ pub(super) struct Formula<'a> {
     pub(super) operands: Vec<Operand<'a>>,
     kind: Kind<'a>,
     columns: usize,
-    /// What the rows, the columns and the terms are called.
+    /// The names of the rows, the columns and the terms.
     axes: [&'static str; 3],
-    /// What the factor belongs to.
+    /// The words for `rest`, which the factor multiplies.
     pub(super) rest: &'static str,
 }
 
-/// Of the operands that are read at one place, what is added and the rest.
+/// The base and the rest of an element, from the operands' elements.
 type Function<'a> = Box<dyn Fn(&[f64]) -> (f64, f64) + 'a>;
 
 enum Kind<'a> {
-    /// The sum over this many terms of the product of the first two; the third is added.
+    /// The sum, over a number of terms, of the product of the first two operands; the third is added.
     Sum(usize),
     Elementwise(Function<'a>),
     /// Of the first operand, over the sum of the second.
@@ -37,7 +36,7 @@ pub(super) struct Swap<'a> {
     pub(super) map: Map,
 }
 
-/// What the terms of a sum are multiplied by if there is nothing to multiply by.
+/// The factor of a sum's terms if the operation has no second factor.
 const ONE: [f64; 1] = [1.0];
 
 fn one<'a>() -> Operand<'a> {
@@ -146,7 +145,7 @@ impl<'a> Formula<'a> {
         }
     }
 
-    /// What a loop counts.
+    /// The name of a loop's index.
     pub(super) fn counts(&self, axis: Axis) -> &'static str {
         match axis {
             Axis::Row => self.axes[0],
@@ -162,7 +161,7 @@ impl<'a> Formula<'a> {
     }
 }
 
-/// A sum, ready to be done again with something changed:
+/// A sum that can be recomputed with changed operands:
 /// `out[r, c] = base[c] + Σ_k left(r, c, k)·right(r, c, k)`.
 pub(super) struct Sum<'a> {
     pub(super) columns: usize,
@@ -170,14 +169,14 @@ pub(super) struct Sum<'a> {
     pub(super) left: Operand<'a>,
     pub(super) right: Operand<'a>,
     pub(super) base: Option<&'a [f64]>,
-    /// What `left`, `right` and the base are called; none for what is 1.
+    /// The names of `left`, `right` and the base; `None` for a factor of 1.
     pub(super) names: [Option<TensorName>; 3],
-    /// What the terms are counted by.
+    /// The noun of the terms, in the plural.
     pub(super) over: &'static str,
 }
 
 impl<'a> Sum<'a> {
-    /// The sum that the tensor is.
+    /// The sum that makes the tensor.
     pub(super) fn of(scene: &'a Scene<'a>) -> Option<Self> {
         let operation = scene.chain.operation(scene.name)?;
         let Rule::Sum(sum) = operation.rule else { return None };

@@ -147,8 +147,8 @@ fn output_gradient(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// The gradient with respect to `p`, which the slope of the output function was not multiplied into; divided by B or
-/// by another number.
+/// The gradient with respect to `p`, without the slope of the output function as a factor; divided by B or by another
+/// number.
 fn by_p(scene: &Scene<'_>, p: &[f64], y: &[f64]) -> Option<Pattern> {
     let batch = scene.chain.batch() as f64;
     type Gradient = (&'static str, fn(f64, f64) -> f64);

@@ -1,6 +1,6 @@
-//! What is wrong may have been made of a tensor that nobody wrote: a fused kernel keeps `z` to itself,
-//! and what can be seen is `a`. Then the mistake is looked for in the operation before. Also where
-//! somebody wrote that tensor, since the kernel may have made it once more.
+//! Mistakes in a tensor that a fused kernel doesn't store: it keeps `z` to itself, and the dump only has
+//! the wrong `a`. Then the mistake is looked for in the operation before. The same is tried if the dump has
+//! that tensor, because the kernel may have computed it again.
 
 use std::cell::OnceCell;
 
@@ -14,18 +14,18 @@ use crate::chain::operation::{Elementwise, Rule, Settings};
 struct Behind<'a> {
     rule: Elementwise,
     inputs: Vec<&'a [f64]>,
-    /// Which of the inputs is hidden.
+    /// The index of the hidden input.
     place: usize,
     settings: Settings,
 }
 
-/// A tensor that nobody wrote, between what is known and what is wrong.
+/// A tensor between the known tensors and the wrong one, which a kernel may not have stored.
 pub(super) struct Hidden<'a> {
     pub(super) name: TensorName,
     /// Whether the dump has it all the same.
     pub(super) is_written: bool,
     behind: Behind<'a>,
-    /// What it must have been; NaN where the operation behind it leaves no trace.
+    /// The values that the next tensor implies; NaN if the operation between them leaves no trace.
     values: Vec<f64>,
 }
 
@@ -44,7 +44,7 @@ impl Behind<'_> {
 
 impl Seen<'_> {
     // ANCHOR: made_of
-    /// What the operation makes of an element of the hidden tensor.
+    /// The result of the operation on an element of the hidden tensor.
     pub(super) fn made_of(&self, i: usize, hidden: f64) -> f64 {
         let Behind { rule, place, settings, .. } = self.behind;
         let mut inputs = self.behind.inputs_of(i);

@@ -46,7 +46,7 @@ pub(super) enum Map {
     /// One element in this many, along a row.
     Spread(usize),
     Transposed,
-    /// Each row, a square picture, turned like this.
+    /// Each row is a square picture, which is turned.
     Picture(Turn),
     FromItsEnd,
     /// By another loop's index.
@@ -74,7 +74,7 @@ impl Turn {
     const ALL: [Self; 5] =
         [Self::Transposed, Self::Left, Self::Right, Self::UpsideDown, Self::Mirrored];
 
-    /// Which pixel of the picture is read for this one.
+    /// The pixel of the picture that is read in place of `pixel`.
     const fn of(self, pixel: usize, side: usize) -> usize {
         let (row, column, last) = (pixel / side, pixel % side, side - 1);
         let (row, column) = match self {

@@ -63,7 +63,7 @@ pub(crate) struct Scene<'a> {
     probes: Vec<usize>,
     /// The largest bound as a part of the largest element.
     relative: f64,
-    /// What every prediction may be off: of images, a rounding of the largest pixel.
+    /// The least tolerance of every prediction: for images, a rounding of the largest pixel; otherwise 0.
     floor: f64,
     /// Whether a hypothesis may hold in a part of the tensor alone.
     in_part: bool,
@@ -89,12 +89,12 @@ fn hypothesis<'s>(text: impl Into<String>, predict: impl Fn(usize) -> f64 + 's) 
 /// the one before it, which a fused kernel does on the way.
 pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
     let mut scene = Scene::of(wrong);
-    // A momentum that is dampened begins with a factor.
+    // In the first step, a dampened momentum is only a factor, which `named` would claim.
     let named = optimisers::with_momentum(&scene).or_else(|| named::of_all_elements(wrong));
     if named.is_some() {
         return named;
     }
-    // Errors that hardly leave their bounds fit anything: only all of them together tell.
+    // Errors just outside their bounds fit many hypotheses: only all of them together are evidence.
     let own = if scene.wrong.is_empty() { None } else { scene.explained() };
     own.or_else(|| precision::of_all_errors(&scene)).or_else(|| {
         let hidden = hidden::Hidden::of(&scene)?;
@@ -110,8 +110,8 @@ pub(crate) fn explain(wrong: &Wrong<'_>) -> Option<Pattern> {
     })
 }
 
-/// What explains errors within the bounds: operands with fewer digits than they should have, of the operation that
-/// makes the tensor or of the one before it.
+/// An explanation of errors within the bounds: operands with too few digits, in the operation that makes the tensor
+/// or in the one before it.
 pub(crate) fn errors(finding: &Finding<'_>) -> Option<String> {
     let wrong = Wrong::of(finding)?;
     let scene = Scene::of(&wrong);
@@ -171,8 +171,8 @@ impl<'a> Scene<'a> {
     fn explained(&mut self) -> Option<Pattern> {
         // ANCHOR: families
         type Family = fn(&Scene<'_>) -> Option<Pattern>;
-        // What has a name, what is looked for and solved for, and what can be made to fit where a mistake
-        // in a part of the tensor has a simpler name.
+        // Mistakes with a name; those that are searched and solved for; and families that can be made to fit
+        // even if a mistake in a part of the tensor would be the simpler explanation.
         let plain: [Family; 4] = [
             multiples::not_written,
             multiples::known_factors,

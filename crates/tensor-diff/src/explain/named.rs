@@ -1,7 +1,7 @@
 //! Mistakes that have a name and leave a signature in every element: a wrong layout, factor, mask or index, or an
 //! operation that leaves something out.
 //!
-//! One is claimed only if every element fits it within the bounds, which the tensor itself does not.
+//! `tensor-diff` claims such a mistake only if every element fits it within the bounds.
 
 use tensor::{Dtype, Loss, TensorName};
 
@@ -12,10 +12,10 @@ use crate::chain::product::{Factor, Product};
 use crate::finding::{PatternKind, Wrong};
 use crate::judge::within;
 
-/// Comparing each row with each is given up beyond this many elements.
+/// The most elements of a tensor whose rows are compared with each other.
 const ROWS_WORTH_MATCHING: usize = 100_000_000;
 
-/// The first of them that makes all elements.
+/// The first of these mistakes that explains all elements.
 pub(super) fn of_all_elements(wrong: &Wrong<'_>) -> Option<Pattern> {
     let mistakes = [
         Wrong::rounded_to_single,
@@ -53,7 +53,7 @@ impl Wrong<'_> {
             && elements.all(|((&e, &c), &bound)| within(e, c, slack * bound + unit * e.abs()))
     }
 
-    /// Whether each element is what another one should be, within that one's bound.
+    /// Whether each element has the value that another element should have, within that element's bound.
     fn is_moved(&self, from: impl Fn(usize) -> usize) -> bool {
         let mut elements = self.candidate.iter().enumerate();
         elements.all(|(i, &c)| within(self.expected[from(i)], c, self.bounds[from(i)]))
@@ -72,20 +72,20 @@ impl Wrong<'_> {
             && elements.all(|((&r, &c), &bound)| within(r, c, bound))
     }
 
-    /// How many of these numbers stand out from the bounds, `slack` times as wide: fitting a
-    /// pattern says something only where it moves an element by this much.
+    /// The number of elements that a pattern moves by more than four bounds, each widened by `slack`: a smaller
+    /// move is no evidence for the pattern.
     fn standing_out(&self, moved: impl Iterator<Item = f64>, slack: f64) -> usize {
         moved.zip(self.bounds).filter(|(moved, bound)| moved.abs() > 4.0 * slack * **bound).count()
     }
 
-    /// Whether the candidate is what a mistake makes. Made of the candidate's inputs rather than
-    /// the reference's, it may be a few bounds off; the mistake has to move an element by more.
+    /// Whether a mistake makes the candidate. A prediction from the candidate's inputs instead of the
+    /// reference's may be a few bounds off; the mistake has to move an element by more.
     fn is_made_by_mistake(&self, mistaken: &[f64]) -> bool {
         let moved = mistaken.iter().zip(self.expected).map(|(mistaken, r)| mistaken - r);
         self.is(mistaken, 4.0) && self.standing_out(moved, 4.0) > 0
     }
 
-    /// The parameter, its name, and its gradient, for a parameter after the step.
+    /// The names and values of the parameter and its gradient, if the tensor is an updated parameter.
     fn update(&self) -> Option<(TensorName, TensorName, &[f64], &[f64])> {
         let (parameter, gradient) = updated_from(self.name)?;
         Some((parameter, gradient, self.chain.get(parameter)?, self.chain.get(gradient)?))

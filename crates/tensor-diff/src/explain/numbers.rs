@@ -128,7 +128,7 @@ fn name(scene: &Scene<'_>, value: f64) -> Option<String> {
         .or_else(|| of_norms(scene, value))
 }
 
-/// What a factor of all gradients is if these are clipped by their global norm.
+/// The name of a factor of all gradients, if these are clipped by their global norm.
 pub(super) fn of_global_norm(chain: &Chain<'_>, factor: f64) -> Option<String> {
     let all = chain
         .names()

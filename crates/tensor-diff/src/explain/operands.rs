@@ -62,7 +62,7 @@ pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family)
 }
 
-/// A factor of a product in whose place something else is read, or which is read in a wrong way.
+/// A product that reads another tensor in place of a factor, or reads a factor in a wrong way.
 pub(super) fn replaced(scene: &Scene<'_>) -> Option<Pattern> {
     let sum = Sum::of(scene)?;
     let family = readings(scene, &sum);
@@ -75,7 +75,7 @@ fn readings<'a>(scene: &'a Scene<'a>, sum: &'a Sum<'a>) -> Vec<Hypothesis<'a>> {
         [(true, &sum.left, sum.names[0]), (false, &sum.right, sum.names[1])]
     {
         let Some(name) = name else { continue };
-        // Another operand, or the same, and how it is read.
+        // `other` is another operand or the same one, and `map` how it is read.
         let mut read = |text: String, other: Operand<'a>, map: Map| {
             family.push(hypothesis(text, move |i| {
                 let (other, right) = ((&other, map), Map::Right);

@@ -1,19 +1,19 @@
-//! Updates by an optimiser other than gradient descent: momentum, and those that divide by the root of squared
-//! gradients. Their first step says little, so the step after it has to fit as well where there is one.
+//! Updates by an optimiser other than gradient descent: momentum, and optimisers that divide by the root of squared
+//! gradients. Their first step is little evidence, so the next step, if the dump has one, has to fit as well.
 
 use super::numbers::plain;
 use super::{Pattern, Scene, hypothesis};
 use crate::chain::operation::updated_from;
 use tensor::Dump;
 
-/// Moments of the gradients, and what a step is made of them.
+/// An optimiser that keeps means of the gradients and of their squares.
 struct Optimiser {
     name: &'static str,
-    /// What is kept of the mean of the gradients, and of their squares.
+    /// The decay rates of the mean of the gradients, and of that of their squares.
     keeps: [f64; 2],
-    /// Whether both means are corrected for having begun with 0.
+    /// Whether both means have a bias correction, because they begin at 0.
     corrected: bool,
-    /// What a new square counts, where it isn't the rest of what is kept.
+    /// The weight of a new square, if it isn't 1 minus the decay rate.
     square: Option<f64>,
 }
 
@@ -47,11 +47,11 @@ const OPTIMISERS: [Optimiser; 7] = [
     },
 ];
 
-/// What keeps a quotient finite.
+/// Usual epsilons, which keep a quotient finite.
 const EPSILONS: [f64; 8] = [1e-8, 1e-7, 1e-10, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2];
 
 impl Optimiser {
-    /// The direction of the last step, of the gradients of one element in all steps.
+    /// The direction of the last step, from the gradients of one element in all steps.
     fn direction(&self, gradients: &[f64], epsilon: f64) -> f64 {
         let [first, second] = self.keeps;
         let (mut mean, mut squares) = (0.0, 0.0);
@@ -71,7 +71,7 @@ impl Optimiser {
     }
 }
 
-/// The parameter, its gradient and the updated parameter of this step, and of the next one where there is one.
+/// The parameter and its gradient in this step; and in the next one, if there is one, with the updated parameter.
 struct Steps<'a> {
     gradient: String,
     now: [&'a [f64]; 2],
@@ -93,7 +93,7 @@ impl<'a> Steps<'a> {
         whole.then(|| Self { gradient: gradient.to_string(), now, next })
     }
 
-    /// Whether the next step is this too, of the gradients of both; `None` where there is no next step.
+    /// Whether the rule also explains the next step, from the gradients of both; `None` if there is no next step.
     fn confirms(&self, scene: &Scene<'_>, step: impl Fn(f64, f64) -> f64) -> Option<bool> {
         let [w, dw, made] = self.next?;
         let fits = |i: usize| {
@@ -101,12 +101,13 @@ impl<'a> Steps<'a> {
             off <= scene.tolerance(i, made[i])
         };
         let elements = made.len();
-        // Rounded means of f32 may be further off in a few elements, whose gradients all but cancel.
+        // Means rounded to f32 may be further off in a few elements whose gradients almost cancel.
         Some(20 * (0..elements).filter(|&i| fits(i)).count() >= 19 * elements)
     }
 }
 
-/// The step of the farthest element over what a rule makes of its gradient: the rate, or a rate nobody set.
+/// The learning rate that a rule implies for the farthest element: the step's own rate or a short number if one is
+/// near.
 fn rate_of(scene: &Scene<'_>, steps: &Steps<'_>, direction: impl Fn(f64) -> f64) -> Option<f64> {
     let [w, dw] = steps.now;
     let &first = scene.probes.iter().find(|&&i| scene.candidate[i].is_finite())?;
@@ -148,7 +149,7 @@ pub(super) fn with_momentum(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(vec![hypothesis(text, move |i| w[i] - step(0.0, dw[i]))])
 }
 
-/// A gradient over the root of the mean of its squares.
+/// Updates by a gradient over the root of the mean of its squares.
 pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
     let steps = &Steps::of(scene)?;
     let [w, dw] = steps.now;
@@ -173,10 +174,10 @@ pub(super) fn by_roots_of_squares(scene: &Scene<'_>) -> Option<Pattern> {
                 None => without_a_next_step.push((optimiser.name, rate, epsilon)),
             }
         }
-        // The simplest rate: the one that was asked for.
+        // The step's own learning rate is the simplest explanation.
         let found = without_a_next_step.iter().find(|(_, rate, _)| *rate == own);
         if let Some(&(name, rate, epsilon)) = found.or(without_a_next_step.first()) {
-            // Without an epsilon that shows, the sign of the gradient is as good an explanation.
+            // If no epsilon shows, the sign of the gradient explains the update equally well.
             if epsilon == 0.0 && rate == own {
                 return None;
             }

@@ -64,7 +64,7 @@ fn usual(scene: &Scene<'_>) -> Option<Pattern> {
         move |i: usize| if i + columns < z.len() { over(i + columns, f64::exp) } else { f64::NAN };
     family.push(hypothesis("it is softmax of the row below", below));
     let most = largest(z);
-    // In float32, with subnormal numbers and without.
+    // exp in float32, with and without subnormal numbers.
     for least in [0.0, f64::from(f32::MIN_POSITIVE)] {
         let small = move |z: f64| {
             let single = f64::from((z - most).exp() as f32);

@@ -1,5 +1,4 @@
-//! Images whose pixels were turned into numbers in another way than they should be, whether they are the tensor that
-//! is wrong or the operand of a product.
+//! Images whose pixels were normalised wrongly: the wrong tensor is `x` itself, or a product that reads it.
 
 use tensor::TensorName;
 
@@ -8,10 +7,10 @@ use super::index::{Map, Operand};
 use super::numbers::{number, plain};
 use super::{Pattern, Scene, hypothesis};
 
-/// The means and deviations that pixels are normalised by: MNIST's, none, and a half.
+/// The means and deviations of usual normalisations: MNIST's, none, and a half.
 const NORMALISATIONS: [(f64, f64); 3] = [(0.1307, 0.3081), (0.0, 1.0), (0.5, 0.5)];
 
-/// What may become of a byte, of what it should be, by the mean and the deviation.
+/// A wrong normalisation: a function of the byte, of the right value, and of the mean and deviation.
 type Way = (&'static str, fn(f64, f64, (f64, f64)) -> f64);
 
 const WAYS: [Way; 8] = [
@@ -60,7 +59,7 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(family.collect())
 }
 
-/// What every way makes of the images; none where these are no bytes.
+/// The images under each wrong normalisation; empty if their pixels aren't bytes.
 fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
     let byte = |x: f64, (mean, deviation): (f64, f64)| 255.0 * (x * deviation + mean);
     let is_byte = |byte: f64| (byte - byte.round()).abs() < 0.01 && (-0.5..255.5).contains(&byte);
@@ -70,14 +69,14 @@ fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
     let made = |(text, of): Way| {
         (text, x.iter().map(|&x| of(byte(x, how).round(), x, how)).collect::<Vec<f64>>())
     };
-    // Where nothing is normalised, some ways change nothing.
+    // If pixels aren't normalised, some ways change nothing.
     WAYS.into_iter()
         .map(made)
         .filter(|(_, values)| values.iter().zip(x).any(|(v, x)| (v - x).abs() > 1e-3))
         .collect()
 }
 
-/// A straight line of what it should be.
+/// A linear function of the right values.
 fn affine(scene: &Scene<'_>) -> Option<Pattern> {
     let by_size = |&&a: &&usize, &&b: &&usize| scene.expected[a].total_cmp(&scene.expected[b]);
     let (&low, &high) = (scene.wrong.iter().min_by(by_size)?, scene.wrong.iter().max_by(by_size)?);

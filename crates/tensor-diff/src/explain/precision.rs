@@ -90,7 +90,7 @@ pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
     Some(Pattern { kind: PatternKind::Explained, text, explains: 0 })
 }
 
-/// The operands that are shortened, and to what.
+/// The operands that were shortened, and the format that they were shortened to.
 pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
     let sum = &Sum::of(scene)?;
     let (left, right) = (sum.names[0]?, sum.names[1]?);
@@ -121,7 +121,7 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
     let left_over: Vec<(String, f64)> =
         all.map(|(text, l, r)| (text, root_mean_square(&|i| sum.with(i, &l, &r)))).collect();
     let least = left_over.iter().map(|(_, left)| *left).min_by(f64::total_cmp)?;
-    // TF32 and half differ in their exponents only, and few numbers tell which of them it was.
+    // TF32 and half only differ in their exponents, and few numbers distinguish them.
     let mut near = left_over.iter().filter(|(_, left)| *left <= 1.25 * least);
     let (mut text, _) = near.next()?.clone();
     for (other, _) in near {
@@ -136,7 +136,7 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
 /// What is done to a number, and how.
 type Way = (String, Box<dyn Fn(f64) -> f64>);
 
-/// The ways to lose digits.
+/// All ways to lose digits.
 pub(super) fn ways() -> Vec<Way> {
     let mut all: Vec<Way> = Vec::new();
     for format in FORMATS {
@@ -188,8 +188,8 @@ fn of_formula(scene: &Scene<'_>) -> Option<Pattern> {
     })
 }
 
-/// A sum that is rounded after each term, from the first to the last: of products that are rounded as well, or not;
-/// from the bias on, or before it is added.
+/// A sum that is rounded after each term, from the first to the last. The products may be rounded as well, and the sum
+/// may start with the bias.
 fn accumulated(scene: &Scene<'_>) -> Option<Pattern> {
     let sum = &Sum::of(scene)?;
     let mut family: Vec<Hypothesis<'_>> = Vec::new();

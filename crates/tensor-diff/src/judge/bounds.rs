@@ -8,13 +8,13 @@
 //!                           operation(reference's inputs)|
 //! ```
 //!
-//! and the second part follows from how far the inputs lie apart. That distance is never more than
-//! what the inputs' own bounds allow, and nearly always far less; since both dumps are at hand, the
-//! distance itself is what is carried on, wherever it lies within its bound. So errors add along the
-//! chain as they are, not as the worst case has them, and a mistake of 10⁻⁵ in the last layer is
-//! found behind a first layer whose bound is 10⁻³. Where one of the dumps doesn't hold an input, or
-//! the input is out of bounds, the bound is carried on: a wrong tensor doesn't excuse what is made
-//! of it.
+//! and the second part follows from the distance of the inputs. That distance is never more than
+//! the inputs' own bounds allow, and nearly always far less. Both dumps are at hand, so the bounds of the
+//! next tensor carry on the distance itself if it is within its bound. So errors add along the
+//! chain as they are, not as in the worst case, and a mistake of 10⁻⁵ in the last layer is
+//! found after a first layer whose bound is 10⁻³. If one of the dumps doesn't hold an input, or
+//! the input is out of bounds, the bound is carried on: a wrong tensor doesn't excuse the tensors that
+//! are made of it.
 
 use std::collections::HashMap;
 
@@ -27,18 +27,18 @@ use crate::chain::{Chain, Errors, is_given};
 
 /// The bounds of all tensors that one can be derived for.
 pub(crate) struct Bounds {
-    /// What each element may differ by.
+    /// The bound of each element's difference.
     pub(crate) allowed: Errors,
-    /// What the next operation has to expect: how far each element does differ where that is
-    /// allowed, and what is allowed where it isn't, or isn't known.
+    /// The error that the next operation has to expect in each element: the actual difference if it is
+    /// within the bound, and the bound otherwise, or if the difference is unknown.
     carried: Errors,
 }
 
 impl Bounds {
     /// The bounds of a candidate that is compared with the reference that `chain` is made of.
     ///
-    /// `start` is what the parameters may be apart before the step: those of a later step of a run,
-    /// in which each of the two went its own way.
+    /// `start` has the bounds of the parameters before the step: in a later step of a run, the parameters of
+    /// the two dumps already differ.
     pub(crate) fn derive(
         chain: &Chain<'_>,
         candidate: &Dump,
@@ -70,8 +70,8 @@ impl Bounds {
         let (Some(found), Some(reference)) = (found, chain.get(name)) else {
             return allowed.to_vec();
         };
-        // The `p` that dz is made of may be another than the one that is dumped: a fused kernel's,
-        // or exp(log_softmax). It is as exact, but not equal.
+        // dz may be made of a `p` other than the dumped one: a fused kernel's, or exp(log_softmax). Such a
+        // `p` is equally exact, but not equal.
         let recomputed = match name {
             TensorName::P => self.output_errors(chain, None, rounding),
             _ => None,
@@ -106,7 +106,7 @@ impl Bounds {
             return Some(vec![0.0; chain.get(name)?.len()]);
         }
         let operation = chain.operation(name)?;
-        // Values, and what they carry on; of the mask, which side of zero z may be on.
+        // Values, and the errors that they carry on; for the mask, the bound within which z may cross zero.
         let inputs: Vec<(&[f64], &[f64])> = operation
             .inputs
             .iter()

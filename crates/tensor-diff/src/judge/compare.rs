@@ -377,11 +377,11 @@ fn warnings(reference: &Dump, candidate: &Dump) -> Vec<String> {
     varies(reference, candidate).into_iter().chain(warnings).collect()
 }
 
-/// What a warning says if two dumps of one level differ.
+/// The words of the warning that two dumps of one level differ.
 pub(crate) const VARY: &str = "its results vary from run to run";
 
-/// Two dumps of one level that started from the same bits and differ: what is wrong in them changes from run to
-/// run, so that no explanation of one of them holds for the other. Everything else is said after it.
+/// A warning if two dumps of one level started from the same bits and differ: their errors change from run to run, so
+/// no explanation of one dump holds for the other. It is printed before everything else.
 pub(super) fn varies(reference: &Dump, candidate: &Dump) -> Option<String> {
     let (r, c) = (&reference.header, &candidate.header);
     let bits = |dump: &Dump, name| {

@@ -30,7 +30,7 @@ pub fn compare_levels<'a>(
     let mut all: Vec<Candidate<'a>> = Vec::new();
     for (at, (path, run)) in candidates.into_iter().enumerate() {
         let mut found = compare_files(reference, run, scale_tolerance).map_err(|why| (at, why))?;
-        // Another dump of the same level before it.
+        // An earlier dump of the same level that differs.
         let vary = all.iter().find_map(|other| {
             let vary = other.run.iter().zip(run).find_map(|(a, b)| varies(a, b))?;
             Some(format!("{} and {}: {vary}", host::shown(other.path), host::shown(path)))

@@ -1,5 +1,5 @@
-//! The judgement of each tensor: how far it may be off by rounding, and whether it is wrong by itself or has
-//! inherited the difference.
+//! The verdict on each tensor: how far rounding may move it, and whether it is wrong by itself or has inherited its
+//! difference.
 
 pub(crate) mod bounds;
 mod compare;

@@ -30,8 +30,8 @@ pub struct Judgement {
     pub rows: Vec<Row>,
     /// The first operation whose result is wrong by itself, and what it is likely to mean.
     pub first_fault: Option<Divergence>,
-    /// What a reader has to know about the comparison: that a factor was moved, or that something within its bound
-    /// is far further off than rounding usually gets.
+    /// Warnings for the reader: a factor was moved, or a tensor within its bound is far further off than rounding
+    /// usually gets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// What all bounds were multiplied by.

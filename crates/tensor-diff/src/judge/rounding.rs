@@ -180,12 +180,12 @@ impl Rounding {
         })
     }
 
-    /// The largest unit roundoff of the two.
+    /// The larger unit roundoff of the two sides.
     pub(crate) fn unit(&self) -> f64 {
         self.sides.iter().map(|side| side.unit).fold(0.0, f64::max)
     }
 
-    /// What a factor of a product may lose to TF32 or bfloat16, as a part of it.
+    /// The relative error that rounding to TF32 or bfloat16 may cause in a factor of a product.
     pub(crate) fn shortened(&self) -> f64 {
         self.sides.iter().map(|side| side.product_input).fold(0.0, f64::max)
     }

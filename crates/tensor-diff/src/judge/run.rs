@@ -142,7 +142,7 @@ pub fn judge_run(run: &[Dump], scale_tolerance: f64) -> RunComparison {
     RunComparison { steps, warnings }
 }
 
-/// Adds a step's warnings to those of a run: each once, and of unusual errors the first.
+/// Adds a step's warnings to those of a run: each text once, and only the first about unusual errors.
 fn add(warnings: &mut Vec<String>, step: u64, of_step: &[String]) {
     for warning in of_step {
         let unusual = |warning: &String| warning.contains(usual::FURTHER);

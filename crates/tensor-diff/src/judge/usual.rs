@@ -1,16 +1,16 @@
-//! How far rounding usually gets, next to how far it may get.
+//! How far rounding usually gets, in addition to the bound of how far it may get.
 //!
 //! The bound of a sum of n terms allows n roundings that all err in the same direction. Roundings to nearest don't:
 //! they err up and down, and their errors add up like the steps of a random walk, so that they grow with the root of n
 //! (N. Higham and T. Mary, "A New Approach to Probabilistic Rounding Error Analysis", SIAM Journal on Scientific
-//! Computing 41, 2019). A sum of 784 terms is therefore usually hundreds of times closer than its bound, and whoever
-//! rounds its factors to TF32, leaves a low part out or rounds towards zero remains within it. The errors of a whole
-//! tensor together show that.
+//! Computing 41, 2019). The error of a sum of 784 terms is therefore usually hundreds of times smaller than its bound,
+//! and stays within it even if a level rounds the factors to TF32, leaves a low part out or rounds towards zero. The
+//! errors of a whole tensor together show such a mistake.
 //!
-//! Each rounding counts as an independent error, uniform within the unit roundoff, so that variances add up. In a sum,
-//! term k is rounded as a product, and so is each partial sum. Nobody knows their order. They are taken for a random
-//! walk from 0 to what the sum is, whose mean square is a third of the sum's square plus a sixth of the sum of the
-//! terms' squares.
+//! Each rounding counts as an independent error, uniform within the unit roundoff, so that variances add up. In a
+//! sum, each product and each partial sum is rounded. The order of summation is unknown, so the partial sums are
+//! modelled as a random walk from 0 to the sum. The mean square of a partial sum is then a third of the sum's
+//! square plus a sixth of the sum of the terms' squares.
 
 use tensor::{Dump, TensorName};
 
@@ -20,13 +20,13 @@ use crate::chain::{Chain, Errors, count, is_given};
 use crate::explain;
 use crate::finding::Finding;
 
-/// What the mean square of a rounding is, as a part of the unit roundoff's square: that of a uniform distribution.
+/// The mean square of a rounding error, in squares of the unit roundoff: that of a uniform distribution.
 const UNIFORM: f64 = 1.0 / 3.0;
 
-/// The variance of each element of the tensors that are sums, or that are made of a sum which the dump doesn't hold.
+/// The variance of each element, for tensors that are sums or are made of a sum that the dump doesn't hold.
 pub(super) fn variances(chain: &Chain<'_>, candidate: &Dump, rounding: &Rounding) -> Errors {
     let mut all = Errors::new();
-    // What the operations behind it inherit: nothing from what the dump holds, which is what they read.
+    // The variances that later operations inherit: none from tensors in the dump, since they read those exactly.
     let mut carried = Errors::new();
     for name in chain.names().into_iter().filter(|&name| !is_given(name)) {
         let Some(variance) = variance(name, chain, &carried, rounding) else { continue };
@@ -55,7 +55,7 @@ fn variance(
     let made = chain.get(name)?;
     match operation.rule {
         Rule::Sum(sum) => {
-            // What is below the smallest normal number may become 0, in every factor and product.
+            // Every factor and product below the smallest normal number may be flushed to 0.
             let tiny = |n: f64, size: f64| n * (rounding.tiny() * (1.0 + size)).powi(2);
             let (length, mut squares, inherited) = match chain.product(&operation, Some(carried)) {
                 Some(product) => {
@@ -77,7 +77,7 @@ fn variance(
             };
             let n = count(length);
             // ANCHOR: variance
-            // Both factors of a term may be shortened first.
+            // A level may shorten both factors of a term first.
             let shortened = if sum.right.is_some() { rounding.shortened().powi(2) } else { 0.0 };
             let of_terms = unit * (1.0 + n / 6.0) + 2.0 * UNIFORM * shortened;
             for ((variance, made), inherited) in squares.iter_mut().zip(made).zip(inherited) {
@@ -88,7 +88,7 @@ fn variance(
             Some(squares)
         }
         Rule::Elementwise(rule) => {
-            // One of the inputs has to be a sum that the dump doesn't hold: all else is as exact as it can be.
+            // Only if an input is a sum that the dump doesn't hold: the bounds of other results are tight already.
             let place = operation.inputs.iter().position(|input| carried.contains_key(input))?;
             let carried = &carried[&operation.inputs[place]];
             let element = |i: usize| {
@@ -103,7 +103,7 @@ fn variance(
             };
             Some((0..made.len()).map(element).collect())
         }
-        // Hardly more than one rounding: the bound itself is what rounding gets to.
+        // Hardly more than one rounding, so usual errors come close to the bound.
         Rule::Output | Rule::Loss => None,
     }
 }
@@ -112,18 +112,18 @@ fn variance(
 pub(super) struct Unusual {
     name: TensorName,
     times: f64,
-    /// What its errors have in common.
+    /// The reason for its errors, if one was found.
     why: Option<String>,
 }
 
-/// What a warning says of it; of a run only the first is shown.
+/// The words by which such a warning is recognised; a run only shows the first.
 pub(super) const FURTHER: &str = "times further off than rounding usually gets";
 
-/// From this on a tensor is warned about.
+/// A tensor that is further off than this many times the usual error gets a warning.
 const FAR: f64 = 16.0;
 
 impl Unusual {
-    /// A tensor that is; `explained` asks for the reason.
+    /// The tensor, if it is unusually far off; with the reason if `explained`.
     pub(super) fn of(
         finding: &Finding<'_>,
         found: &[f64],
@@ -138,7 +138,7 @@ impl Unusual {
     }
 }
 
-/// The sentence about all of them.
+/// The warning about all of them, in one sentence.
 pub(super) fn warning(all: &[Unusual]) -> Option<String> {
     let listed = |each: Vec<String>| match &each[..] {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -156,8 +156,8 @@ pub(super) fn warning(all: &[Unusual]) -> Option<String> {
     Some(format!("{names} {are}, but {times} {FURTHER}{why}"))
 }
 
-/// How many times further off the elements are than rounding usually gets, all of them together; `None` if nothing
-/// can be off.
+/// How many times further off all elements together are than rounding usually gets; `None` if rounding can't move any
+/// element.
 fn times(expected: &[f64], found: &[f64], variances: &[f64]) -> Option<f64> {
     let (mut errors, mut usual) = (0.0, 0.0);
     for ((e, c), variance) in expected.iter().zip(found).zip(variances) {
@@ -168,11 +168,11 @@ fn times(expected: &[f64], found: &[f64], variances: &[f64]) -> Option<f64> {
     times.is_finite().then_some(times)
 }
 
-/// Says if far more elements are too small in magnitude than too large.
+/// A reason, if far more elements are too small in magnitude than too large.
 fn too_small(expected: &[f64], found: &[f64]) -> Option<String> {
     let off = || expected.iter().zip(found).filter(|(e, c)| e != c);
     let (all, small) = (off().count(), off().filter(|(e, c)| c.abs() < e.abs()).count());
-    // Four standard deviations of as many coins.
+    // More than four standard deviations, if each sign of the error were equally likely.
     let many = count(small) - 0.5 * count(all) > 2.0 * count(all).sqrt();
     (many && 4 * small >= 3 * all).then(|| {
         format!("{small} of {all} elements are too small in magnitude, as if sums were cut off and not rounded")

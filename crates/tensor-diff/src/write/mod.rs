@@ -1,4 +1,4 @@
-//! The result, written: for people as tables, for programs as JSON, to look at as a page.
+//! Output of the result: tables for people, JSON for programs, and an HTML page.
 
 mod levels_table;
 mod page;

@@ -49,7 +49,8 @@ pub fn write_table(
     legend(out, "candidate", candidate_path, &candidate.header)
 }
 
-/// That results vary comes before the verdict, of which it is a reason to doubt; other warnings come after it.
+/// The warning that results vary comes before the verdict, because it puts the verdict in doubt; all others follow
+/// after it.
 pub(crate) fn first_and_others(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
     warnings.iter().partition(|warning| warning.contains(VARY))
 }

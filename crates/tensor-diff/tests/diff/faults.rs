@@ -127,7 +127,7 @@ fn any_other_constant_factor() {
     data(&mut candidate, TensorName::Dw(1)).iter_mut().for_each(|value| *value *= -3.7);
     let found = diff(&reference, &candidate);
     assert_eq!(text(&found), "every element is -3.700000 times what it should be");
-    // One number is a multiple of any other: nothing is explained.
+    // A single number is a multiple of any other, so that explains nothing.
     let mut candidate = start.candidate();
     data(&mut candidate, TensorName::Loss)[0] *= -3.7;
     assert_eq!(kind(&diff(&reference, &candidate)), Some(PatternKind::Unexplained));

@@ -59,7 +59,7 @@ fn table(case: &Case) -> String {
 #[test]
 fn each_candidate_has_its_column() {
     let text = table(&Case::new());
-    // Two dumps of one level that differ: everything else is said after that.
+    // The warning about two dumps of one level that differ comes first.
     let (first, text) = text.split_once('\n').unwrap();
     assert!(
         first.starts_with("warning: a.json and c.json: both dumps are by right on cpu"),

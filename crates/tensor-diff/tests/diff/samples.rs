@@ -1,5 +1,5 @@
-//! Batches that are not the samples of MNIST that their headers name: two dumps of one level agree on them,
-//! and only the files of MNIST show it.
+//! Tests of batches that aren't the samples of MNIST that their headers name: two dumps agree on them, and only
+//! a comparison with MNIST's files finds the difference.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn image(row: u32) -> [u8; 4] {
     [0, 255, row as u8, 100 + 10 * row as u8]
 }
 
-/// A folder with MNIST's two files of that many images, plain.
+/// Writes MNIST's two files, not compressed, with five images.
 fn write_mnist(folder: &Path) {
     let images: Vec<u8> = (0..5).flat_map(image).collect();
     for (name, lengths, bytes) in [
@@ -30,7 +30,7 @@ fn write_mnist(folder: &Path) {
     }
 }
 
-/// What a step on these samples starts from.
+/// The start of a step on these samples.
 fn start() -> Start {
     let mut start = Start::new(&[4, 3, 10], 3, Loss::CrossEntropy, 1);
     let normalised = |pixel: u8| (f32::from(pixel) / 255.0 - 0.1307) / 0.3081;
@@ -42,12 +42,12 @@ fn start() -> Start {
     start
 }
 
-/// Both dumps of a step in a folder with MNIST, and what the program makes of them.
+/// Writes both dumps of a step and MNIST into a folder, and returns the program's exit status and output.
 fn diff(start: &Start, rows: &[u32], options: &[&str], mnist: Option<&str>) -> (i32, String) {
     diff_normalised(start, ("mean-std", rows), options, mnist)
 }
 
-/// The same, where the headers name a normalisation too.
+/// As [`diff`], with the normalisation that the headers name.
 fn diff_normalised(
     start: &Start,
     (normalisation, rows): (&str, &[u32]),
@@ -77,7 +77,7 @@ fn the_samples_of_a_header_are_compared_with_mnist() {
     let (code, said) = diff(&start(), &ROWS, &[], Some("."));
     assert_eq!(code, 0, "{said}");
 
-    // Sample 1 in place of 0, as one would get who counts from 1.
+    // Sample 1 in place of 0, as if samples were counted from 1.
     let (code, said) = diff(&start(), &[4, 1, 2], &[], Some("."));
     assert_eq!(code, 1, "{said}");
     let sentences = [
@@ -90,7 +90,7 @@ fn the_samples_of_a_header_are_compared_with_mnist() {
     assert!(sentences.iter().all(|sentence| said.contains(sentence)), "{said}");
 }
 
-/// A transposed image in both dumps: they agree, and neither is MNIST.
+/// A transposed image in both dumps: they agree, but neither has MNIST's samples.
 #[test]
 fn two_dumps_that_agree_may_both_have_other_samples() {
     let mut start = start();

@@ -1,5 +1,5 @@
-//! Mistakes that people make often, each with the words that have to be said of it, and next to each something
-//! similar that must not be taken for it.
+//! Tests of common mistakes: the explanation of each has to have certain words, and that of a similar mistake must not
+//! have them.
 
 use tensor::{Dump, Loss, TensorName};
 use tensor_diff::{PatternKind, compare, judge, judge_run};
@@ -19,7 +19,7 @@ fn start(loss: Loss) -> Start {
     Start::new(&[36, 17, 10], 12, loss, 5)
 }
 
-/// The first wrong tensor of a dump that judges itself, and what is said of it; nothing where it is unexplained.
+/// The first wrong tensor of a dump that is judged by itself, and its explanation; empty if it is unexplained.
 fn said(run: &[Dump]) -> (TensorName, String) {
     let found = judge_run(run, 1.0);
     let fault = found.steps[0].own.first_fault.as_ref().expect("a fault");
@@ -28,7 +28,7 @@ fn said(run: &[Dump]) -> (TensorName, String) {
     (fault.tensor, text.to_owned())
 }
 
-/// Makes one tensor wrongly, of a step with this loss; the reading has to hold the words.
+/// Replaces a tensor of a step by a wrong one; the reading has to contain the words.
 fn reads(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> Vec<f64>) {
     let mut dump = start.candidate();
     let wrong = made(&dump);
@@ -38,7 +38,7 @@ fn reads(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> V
     assert!(!words.is_empty() && text.contains(words), "{name}: {text:?} has no {words:?}");
 }
 
-/// The same, of which nothing may be said that holds these words.
+/// Replaces a tensor of a step by a wrong one; the reading must not contain the words.
 fn is_not(start: &Start, name: TensorName, words: &str, made: impl Fn(&Dump) -> Vec<f64>) {
     let mut dump = start.candidate();
     let wrong = made(&dump);
@@ -56,7 +56,7 @@ fn product(
     (0..rows * columns).map(at).collect()
 }
 
-/// Two steps whose updates are made by a rule, of the gradients of each element so far.
+/// Two steps whose updates follow a rule: a function of an element's gradients so far.
 fn trained_by(rule: impl Fn(&[f64]) -> f64) -> Vec<Dump> {
     let mut run: Vec<Dump> = Vec::new();
     for step in 0..2 {
@@ -133,12 +133,12 @@ fn optimisers_other_than_gradient_descent() {
         assert_eq!(tensor, WNext(1));
         assert!(text.contains(words), "{text:?} has no {words:?}");
     }
-    // The usual momentum is right in its first step.
+    // The usual momentum makes a right first step.
     let run = trained_by(|gradients| 0.1 * gradients.iter().fold(0.0, |v, g| 0.9 * v + g));
     let found = judge_run(&run, 1.0);
     let fault = found.first_faulty().unwrap().first_fault().unwrap();
     assert!(fault.pattern.as_ref().unwrap().text.contains("momentum of 0.9000"), "{fault:?}");
-    // A rate that is a tenth in both steps is no momentum, and the sign of the gradient no Adam.
+    // A tenth of the rate in both steps isn't momentum, and the sign of the gradient isn't Adam.
     let (_, text) = said(&trained_by(|gradients| 0.01 * gradients[gradients.len() - 1]));
     assert!(!text.contains("momentum"), "{text}");
     let sign = |gradients: &[f64]| 0.1 * gradients[gradients.len() - 1].signum();
@@ -198,7 +198,7 @@ fn gradients_with_respect_to_p_and_slopes_of_sigmoid() {
     is_not(&start, Dz(1), "sigmoid", |dump| sigmoid(dump, |a| a * (1.3 - a)));
 }
 
-/// To the nearest number with this many binary digits behind the point.
+/// Rounds to the nearest number with `digits` binary digits after the point.
 fn short(value: f64, digits: i32) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -346,7 +346,7 @@ fn images_that_are_misread() {
     ];
     let reference = start.reference();
     for (words, made) in &cases {
-        // In a kernel that reads the images itself, and in the images that a dump begins with.
+        // Once in a kernel that normalises the images itself, and once in the dump's `x`.
         reads(&start, Z(1), words, |dump| {
             let (x, w, b) = (made(&values(dump, X)), values(dump, W(1)), values(dump, B(1)));
             let sum = product([12, 17, 36], |i, j, k| x[i * 36 + k] * w[j * 36 + k]);

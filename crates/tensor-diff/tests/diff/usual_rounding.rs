@@ -1,5 +1,5 @@
-//! How far rounding usually gets: what lies within the bound and is far further off is warned about, and honest
-//! arithmetic never is.
+//! Tests of how far rounding usually gets: a tensor that is within its bound but far further off than usual gets a
+//! warning, and correct arithmetic never does.
 
 use tensor::{Dtype, Dump, Loss, TensorName};
 use tensor_diff::{Verdict, compare, judge};
@@ -56,7 +56,7 @@ fn honest_arithmetic_is_not_warned_about() {
     assert_eq!(warnings(&start().reference()), [""; 0]);
 }
 
-/// To the nearest number with this many binary digits behind the point, or towards 0.
+/// Rounds to `digits` binary digits after the point, to nearest or towards 0.
 fn short(value: f64, digits: i32, nearest: bool) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -94,7 +94,7 @@ fn what_lies_within_its_bound_and_is_far_off_is_warned_about() {
         assert_eq!(row.verdict, Verdict::Ok, "{words}: {row:?}");
         let text = found.warnings.concat();
         assert!(text.contains("z1 is within its bound, but ") && text.contains(words), "{text}");
-        // Of a kernel that keeps z1 to itself.
+        // The same mistake in a kernel that doesn't store z1.
         let mut fused = dump.clone();
         fused.tensors.retain(|tensor| tensor.name != Z(1));
         fused.header.not_materialised = vec![Z(1)];

@@ -270,7 +270,7 @@ impl Lowerer<'_> {
         self.fail(if help.is_empty() { problem } else { problem.help(help) })
     }
 
-    /// That the target is this architecture, or a later one.
+    /// Fails if the target is older than this architecture.
     fn require_arch(
         &mut self,
         what: std::fmt::Arguments<'_>,

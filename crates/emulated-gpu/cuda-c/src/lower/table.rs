@@ -8,8 +8,8 @@ pub(super) type Row = (&'static str, &'static str, Effect, u32, &'static str);
 
 use Effect::{Acts, None as Pure, Varies};
 
-/// The PTX that gives 1 where an instruction sets the predicate `%q`, else 0. With `if`, `%q` first is whether that
-/// argument is not 0.
+/// The PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With `if`, `%q` is set before
+/// the instruction if that argument is not 0.
 macro_rules! predicate {
     ($text:literal) => {
         concat!("{{ .reg .pred %q; ", $text, " selp.u32 {0}, 1, 0, %q; }}")
@@ -25,8 +25,8 @@ macro_rules! predicate {
     };
 }
 
-/// Functions that say by the end of their name how they round: the beginning, the types, and the PTX before and after
-/// the rounding.
+/// Functions whose suffix names the rounding: the name without it, the types, and the PTX before and after the
+/// rounding.
 macro_rules! rounded {
     ($name:literal, $types:literal, $before:literal, $after:literal) => {
         &[
@@ -38,7 +38,7 @@ macro_rules! rounded {
     };
 }
 
-/// All of them.
+/// All rows.
 pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().copied().flatten()
 }

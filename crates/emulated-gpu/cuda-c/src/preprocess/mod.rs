@@ -90,7 +90,7 @@ struct Spent {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Macros(HashMap<Rc<str>, Macro>);
 
-/// The tokens of a text and of all that it includes, with macros expanded, and what is defined behind it.
+/// The tokens of a text and of all its includes, with macros expanded, and the macros that are defined at its end.
 pub(crate) fn preprocess(
     file: u32,
     macros: Macros,

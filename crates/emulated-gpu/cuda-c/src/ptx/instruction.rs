@@ -78,7 +78,7 @@ pub(super) fn in_register(function: &Function, names: &mut impl Names, value: Va
     register
 }
 
-/// An instruction that is being written, and what gives it names.
+/// An instruction that is being written, with the names of its registers.
 pub(super) struct Line<'write, N> {
     pub(super) function: &'write Function,
     pub(super) names: &'write mut N,
@@ -102,7 +102,7 @@ impl<N: Names> Line<'_, N> {
         in_register(self.function, self.names, self.inst.args[index])
     }
 
-    /// All of them, in registers.
+    /// All arguments, in registers.
     pub(super) fn registers(&mut self) -> Vec<String> {
         (0..self.inst.args.len()).map(|index| self.in_register(index)).collect()
     }

@@ -114,7 +114,7 @@ fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -
     stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, when }))
 }
 
-/// The same, with the graph and the dependencies of what comes next.
+/// The capture's status and id, with the graph and the dependencies of the next node.
 fn info_of_graph(
     stream: Handle,
     (out, id): (Out<u32>, Out<u64>),

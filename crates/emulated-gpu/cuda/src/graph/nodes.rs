@@ -132,7 +132,7 @@ impl<C: Clone> Nodes<C> {
     }
 
     /// # Errors
-    /// `INVALID_VALUE` when one of the two is not in this graph.
+    /// `INVALID_VALUE` if one of the two is not in this graph.
     fn insert_edge(&mut self, before: Handle, behind: Handle) -> Result {
         let edge = self.next_edge;
         self.next_edge += 1;

@@ -85,7 +85,7 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
-/// What a function that has to succeed writes to the address that it gets in place of `-> type`:
+/// Calls a function that has to succeed, and returns the value that it writes to the pointer in place of `-> type`:
 /// `made!(cuMemAlloc_v2(-> u64, bytes => usize))`.
 macro_rules! made {
     ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
@@ -98,7 +98,7 @@ macro_rules! made {
 }
 pub(crate) use made;
 
-/// Calls a function that has to give this code: `gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64))`.
+/// Calls a function that has to return this code: `gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64))`.
 macro_rules! gives {
     ($code:expr, $name:ident($($value:expr => $type:ty),* $(,)?) $(, $($message:tt)+)?) => {
         assert_eq!($crate::support::cu!($name($($value => $type),*)), $code $(, $($message)+)?)

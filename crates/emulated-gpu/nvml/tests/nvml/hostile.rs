@@ -1,18 +1,18 @@
-//! Random calls: whatever arguments a function gets, it returns a status of its own, and writes no more than its
-//! arguments allow.
+//! Random calls: with any arguments, a function returns one of NVML's statuses, and writes no more than its arguments
+//! allow.
 
 use std::ffi::c_uint;
 use std::path::Path;
 
 use crate::support::{TWO, device, driver, ok, plays, symbol};
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Argument {
     Handle,
-    /// How many elements there is place for.
+    /// The capacity of an array, in elements.
     Length,
-    /// The same of a type that has a sign.
+    /// A capacity of a signed type.
     SignedLength,
     Number,
     Pointer,
@@ -41,7 +41,7 @@ fn functions() -> Vec<(String, Vec<Argument>)> {
             names.split(" / nvml").map(move |name| (name.to_owned(), arguments.clone()))
         })
         .collect();
-    // The order of a folder's files is the system's.
+    // The operating system lists files in any order.
     functions.sort_by(|(one, _), (other, _)| one.cmp(other));
     functions
 }
@@ -61,7 +61,8 @@ impl Random {
     }
 }
 
-/// Words of a place that the longest list takes, of 200 fields of 40 bytes, and those after it.
+/// The words that the longest list may fill (200 fields of 40 bytes), and the words of a buffer, which has as many
+/// again to detect writes after the list.
 const USED: usize = 1024;
 const PLACE: usize = 2 * USED;
 
@@ -106,9 +107,9 @@ fn every_call_ends_with_a_status() {
         let [a, b, c, d, e] = words;
         let function: unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_uint =
             symbol(&format!("nvml{name}"));
-        // SAFETY: pointers are null, or lead to places that are larger than what the lengths say.
+        // SAFETY: pointers are null, or point to buffers that are larger than the lengths.
         let status = unsafe { function(a, b, c, d, e) };
-        // A panic would be `NVML_ERROR_UNKNOWN`, 999, which nothing else here is.
+        // A panic would return `NVML_ERROR_UNKNOWN`, 999, which nothing else returns here.
         assert!(status <= 30, "nvml{name}{words:x?}: {status}");
         if status == 0 {
             done += 1;

@@ -31,8 +31,8 @@ pub(crate) fn elementary_f32(op: FloatUnary, a: f32) -> f32 {
     canonical_f32(elementary_f64(op, f64::from(a)) as f32)
 }
 
-/// `rsqrt` is ±∞ for ±0, `lg2` −∞, and both are NaN for what is less; `sin` and `cos` are NaN for the infinities, and
-/// operations that aren't elementary functions everywhere.
+/// For ±0, `rsqrt` is ±∞ and `lg2` −∞; for negative numbers, both are NaN. `sin` and `cos` of an infinity are NaN,
+/// and so are operations that aren't elementary functions.
 #[inline(always)]
 fn elementary_f64(op: FloatUnary, x: f64) -> f64 {
     match op {

@@ -14,7 +14,7 @@ type Result<T> = std::result::Result<T, Problem>;
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,
     words: Vec<Name<'a>>,
-    /// What has been asked for, each of one or several `a|b|c`: the help of an error.
+    /// The modifiers that the rules looked for, each one or several as `a|b|c`: the help of an error.
     known: Vec<&'static str>,
     /// What has been taken, to name the instruction in errors.
     taken: Vec<Name<'a>>,

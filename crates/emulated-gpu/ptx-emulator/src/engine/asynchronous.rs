@@ -293,7 +293,7 @@ impl Bulk {
         }
         let thread = core.warp * LANES as u32 + lane as u32;
         if bytes > 0 {
-            // What is copied away from shared memory is still being read when the thread goes on.
+            // A copy from shared memory still reads it when the thread goes on.
             let away = self.object.is_none();
             let source = part(core, &self.from, (from, bytes, lane), away, Does::Read)?;
             let target = part(core, &self.to, (to, bytes, lane), !away, Does::Write)?;
@@ -317,7 +317,7 @@ impl Bulk {
     }
 }
 
-/// Where the host has what a bulk copy reads or writes.
+/// The host address of a bulk copy's source or target.
 fn part(
     core: &mut Core<'_>,
     access: &Access,

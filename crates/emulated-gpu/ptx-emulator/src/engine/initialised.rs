@@ -22,7 +22,7 @@ impl LaneAccess {
 }
 
 impl Core<'_> {
-    /// Where initcheck is on: what has been resolved is known once it is written, and has to be known to be read.
+    /// With initcheck, records the bytes of a resolved write, and fails on a read of bytes that nothing has written.
     #[inline]
     pub(super) fn check_written(&self, access: LaneAccess, does: Does) -> Outcome {
         match does {

@@ -8,7 +8,7 @@ use crate::fault::FaultKind;
 use crate::memory::{Found, closed, elsewhere, read_only, unmapped};
 use crate::program::Space;
 
-/// What one lane accesses.
+/// One lane's access to memory.
 #[derive(Clone, Copy)]
 pub(super) struct LaneAccess {
     pub(super) room: StateSpace,
@@ -20,14 +20,14 @@ pub(super) struct LaneAccess {
 }
 
 impl LaneAccess {
-    /// Of an address in a space of the thread's or the block's own, or a generic one that is looked for anew.
+    /// An access that no site caches: to local or shared memory, or to a generic address that is resolved each time.
     pub(super) fn of(room: StateSpace, address: u64, bytes: u64, lane: usize) -> Self {
         Self { room, site: 0, address, bytes, lane }
     }
 }
 
 impl Core<'_> {
-    /// The host address of an access (of a power of two of bytes), aligned.
+    /// The aligned host address of an access, whose size is a power of two.
     pub(super) fn resolve(
         &mut self,
         access: LaneAccess,

@@ -14,7 +14,7 @@ use crate::chain::{Chain, count};
 use crate::describe::place::TILES;
 use crate::finding::PatternKind;
 
-/// A prediction is made of the dump's own numbers, and rounded differently: this many bounds.
+/// The tolerance of a prediction, in bounds: it uses the dump's own numbers, and rounds differently.
 const SLACK: f64 = 1.5;
 /// Steps beyond these add nothing.
 const STEPS: usize = 8;
@@ -170,8 +170,8 @@ impl Family<'_> {
         None
     }
 
-    /// Labels that are smoothed, a logarithm that is kept finite, or logits with fewer digits, by one of the usual
-    /// numbers.
+    /// Smoothed labels, an epsilon that keeps the logarithm finite, or logits with fewer digits, each in the usual
+    /// sizes.
     fn with_usual_numbers(&self) -> Option<Pattern> {
         let classes = count(self.steps[0].chain.outputs());
         let loss = self.steps[0].loss();
@@ -215,7 +215,7 @@ impl Family<'_> {
             of_p(text, Box::new(move |p, y| entropy(p, y, &|p| p.max(e).ln())))
         });
         let last = self.steps[0].chain.layers();
-        // To half and to bfloat16.
+        // Rounded or cut to half and to bfloat16.
         let shortened = super::precision::ways().into_iter().take(4).map(|(how, short)| {
             let formula: Formula<'_> = Box::new(move |step: &Step<'_>| {
                 let z: Vec<f64> = step.z().iter().map(|&z| short(z)).collect();
@@ -223,7 +223,7 @@ impl Family<'_> {
             });
             (format!("z{last} is {how}"), formula)
         });
-        // The smaller a family, the fewer losses can tell its members apart.
+        // A smaller family needs fewer losses to tell its members apart.
         let families: [Vec<Named<'_>>; 5] = [
             smoothed(0.1).into(),
             added.collect(),

@@ -20,7 +20,7 @@ pub(crate) fn derivation(name: TensorName, candidate: &Dump, reference: Option<&
     let batch = length(X, 0).unwrap_or(0);
     let last = layers(candidate).max(reference.map_or(0, layers));
     let gamma = |n: usize| format!("γ({n}) = {:.2e}", rounding.gamma(n));
-    // Of a sum of so many terms.
+    // The roundings and the bound of a sum with this number of terms.
     let sum = |terms: usize| {
         let Some(Rule::Sum(sum)) = operation(name, last, None).map(|found| found.rule) else {
             return String::new();

@@ -108,7 +108,7 @@ impl Start {
         self
     }
 
-    /// The same with images of bytes, most of them background, normalised as MNIST's are.
+    /// Replaces the images by bytes, most of them background, normalised like MNIST's.
     pub(crate) fn of_bytes(mut self) -> Self {
         let mut random = Random::new(self.seed + 1);
         for x in &mut self.x {
@@ -118,7 +118,7 @@ impl Start {
         self
     }
 
-    /// The step after that of a dump, with the same batch.
+    /// The start of the step after that of a dump, with the same batch.
     pub(crate) fn after(mut self, dump: &Dump) -> Self {
         let get = |name| dump.get(name).unwrap().data.iter().map(|&v| v as f32).collect();
         for (l, (w, b)) in (1..).zip(&mut self.parameters) {

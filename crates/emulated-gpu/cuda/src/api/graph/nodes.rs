@@ -15,7 +15,7 @@ use crate::graph::operation::Operation;
 use crate::graph::{Child, Content, Graph, Node};
 use crate::memory::copy::{CopyMemory, End, Fill, Transfer};
 
-/// Where a node is added: behind these of a graph; and where its handle goes.
+/// The arguments that add a node: the graph, the nodes that it depends on, and the pointer that receives its handle.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) out: Out<'a, Handle>,
@@ -193,14 +193,14 @@ unsafe fn kernel_v1(parameters: In<KernelNodeV1>) -> Result<Operation> {
     kernel(&parameters.get()?)
 }
 
-/// What the work of a node is described by, if it is of that type.
+/// The description of a node's work, if the node is of that type.
 fn described<T>(node: Handle, describe: impl FnOnce(&Operation) -> Option<T>) -> Result<T> {
     with(node, |node| node.operation().and_then(describe).ok_or_else(wrong_type))
 }
 
-/// Declares, for each type of node, the functions that add one, tell its parameters, and change them in a graph and in
-/// an executable one; the function that makes work of parameters; and one that makes parameters of a node. Others
-/// follow as [`export!`] takes them.
+/// Declares, for each type of node, the functions that add a node, return its parameters, and change them in a
+/// graph and in an executable graph. A row also names the function that makes work from parameters, and the one
+/// that makes parameters from a node. Further functions follow in the syntax of [`export!`].
 macro_rules! nodes {
     (
         $(

@@ -218,9 +218,9 @@ fn check_contexts(contexts: [Handle; 2]) -> Result {
     Ok(())
 }
 
-/// Declares the functions of copies: one that is done at once, and one that is done in a stream, each with its form in
-/// which stream 0 is the calling thread's own. The copy is written once, for a stream and whether the caller waits.
-/// Others follow as [`export!`] takes them.
+/// Declares the functions of copies: a synchronous one and one in a stream, each also in the form in which stream 0 is
+/// the calling thread's own. The copy is written once; its arguments are the stream, and whether the caller waits.
+/// Further functions follow in the syntax of [`export!`].
 macro_rules! copies {
     (
         $(

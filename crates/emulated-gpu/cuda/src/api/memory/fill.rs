@@ -41,8 +41,8 @@ fn rows(
     fill(Fill { address, pitch, value, size, width, height }, stream)
 }
 
-/// Declares, for each type of value, the functions that fill a row and those that fill several, at once and in a stream,
-/// each with its form in which stream 0 is the calling thread's own.
+/// Declares, for each type of value, the functions that fill one row or several, synchronously and in a stream, each
+/// also in the form in which stream 0 is the calling thread's own.
 macro_rules! fills {
     ($(
         $value:ident: $row:ident, $row_own:ident, $row_in:ident, $row_in_own:ident,

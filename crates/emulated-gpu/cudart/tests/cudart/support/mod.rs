@@ -73,7 +73,7 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
-/// What a function that has to succeed writes to the address that it gets in place of `-> type`:
+/// Calls a function that has to succeed, and returns the value that it writes to the pointer in place of `-> type`:
 /// `made!(cudaMalloc(-> usize, bytes => usize))`.
 macro_rules! made {
     ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{

@@ -12,8 +12,8 @@ use crate::program::{
 /// An instruction, or one of its forms.
 pub(super) struct Row {
     opcode: &'static str,
-    /// Words of which its form has one, or nothing, in the last row of an opcode, for all other forms. `float` is a
-    /// first type of floating point.
+    /// The words that select a form: the instruction has one of them. Empty in the last row of an opcode, which covers
+    /// all other forms. `float` stands for any floating-point type in first place.
     words: &'static str,
     /// The first target and version of PTX that have the opcode.
     since: (u32, Version),
@@ -61,7 +61,7 @@ pub fn instructions() -> impl Iterator<Item = &'static str> {
 
 type Since = (u32, u32, u32);
 
-/// Of an opcode, and after a space the words.
+/// A row; `name` is the opcode, followed by a space and the words.
 const fn row(name: &'static str, (target, major, minor): Since, rule: Rule) -> Row {
     let mut end = 0;
     while end < name.len() && name.as_bytes()[end] != b' ' {

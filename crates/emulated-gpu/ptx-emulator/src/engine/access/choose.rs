@@ -18,11 +18,11 @@ pub(crate) struct Host {
     pub(in crate::engine) checks: Checks,
 }
 
-/// What is watched of accesses.
+/// The checks that accesses are compiled with.
 pub(super) trait Watched {
-    /// Whether what is read has been written; what is written is noted.
+    /// initcheck: record writes, and check that reads only read written bytes.
     const INIT: bool;
-    /// Who has accessed what.
+    /// racecheck: record the thread of each access.
     const RACE: bool;
 }
 
