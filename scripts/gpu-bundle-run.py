@@ -24,7 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BIN = HERE / "bin"
-# In the bundle, or in the repository.
+# The folder `reference` of the bundle, or that of the repository.
 sys.path[:0] = [str(HERE / "reference"), str(HERE.parent / "reference")]
 
 from presets import PRESETS, current_name  # noqa: E402

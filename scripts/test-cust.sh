@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds level 4's example on another host, the crate cust, and compares what it computes on the emulated GPU with
-# the references: a step of every fixture.
+# Builds level 4's example on another host, the crate cust, runs it on the emulated GPU, and compares a step of seven
+# fixtures with the references.
 #
 # cust is linked against libcuda.so when it is built, and its build script panics where there is
 # none: CUDA_LIBRARY_PATH names a folder whose lib64 is the emulated driver.
@@ -15,7 +15,7 @@ for name in libcuda.so libcuda.so.1; do
     ln -sfn "$target/debug/libemulated_cuda.so" "$folder/lib64/$name"
 done
 export CUDA_LIBRARY_PATH="$folder"
-# All packages, since they are built with their features.
+# --workspace builds all packages with the features that the workspace's other builds use.
 cargo build --target-dir "$target" --workspace --features level4-ptx/cust "$@" --example cust --bin tensor-diff
 export LD_LIBRARY_PATH="$folder/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 for fixture in softmax bce squared-error three-layer wide single batch-37; do

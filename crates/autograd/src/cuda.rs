@@ -27,7 +27,7 @@ pub struct Cuda {
     kernels: HashMap<&'static str, CudaFunction>,
 }
 
-/// A kernel with the types of its parameters, and what launches it.
+/// A kernel with the types of its parameters, and its launcher.
 struct Kernel<P> {
     launcher: Launcher,
     function: Function<P>,

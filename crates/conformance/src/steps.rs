@@ -38,8 +38,9 @@ pub(crate) fn case(preset: Preset) -> Result<Case> {
     Ok(Case { name, preset, inputs, expected: Expected::Trained(trained) })
 }
 
-/// Trains as the training loop does, with as many batches at once as the level takes, and looks at the
-/// level only in the end: who asks waits, and waiting hides what comes too early or too late.
+/// Trains as the training loop does, with several batches in one call if the level takes them. It only reads
+/// from the level at the end, because reading waits for the device, and waiting hides work that comes too
+/// early or too late.
 pub(crate) fn train(runner: &mut dyn Runner, preset: &Preset, inputs: &Inputs) -> Result<Trained> {
     let set: &Dataset = &inputs.set;
     let order = if preset.shuffle {

@@ -21,7 +21,7 @@ pub struct Variant {
     pub device: Option<Choice>,
     /// What it has to pass.
     pub checks: &'static [Check],
-    /// The cases that it isn't held to, by name.
+    /// The names of the cases that it skips.
     pub without: &'static [&'static str],
     functions: Functions,
 }
@@ -29,7 +29,7 @@ pub struct Variant {
 /// A level, or why there is none.
 type Opened = Result<Box<dyn Level>>;
 
-/// What is done with a level as a command runs it.
+/// Work on a level, run as a command runs it.
 type Work<'a> = &'a (dyn Fn(&mut dyn Runner) -> Result<()> + Sync);
 
 /// What the level's program does with these options.
@@ -72,7 +72,7 @@ impl Variant {
         Self { checks, ..self }
     }
 
-    /// The same, not held to these cases, which a library decides that the level calls.
+    /// The same without these cases, whose result depends on a library that the level calls.
     #[must_use]
     pub fn without(self, cases: &'static [&'static str]) -> Self {
         Self { without: cases, ..self }
@@ -86,11 +86,11 @@ impl Variant {
         (self.functions.open)(&self.arguments(), network)
     }
 
-    /// Does something with the level as a command of its program runs it: with as many batches at once
-    /// as it takes.
+    /// Runs `work` on the level as a command of its program would: with several batches in one call if
+    /// the level takes them.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and what `work` returns.
+    /// As [`open`](Self::open); the error of `work`.
     pub fn run<T: Send>(
         &self,
         network: &Network,

@@ -1,6 +1,6 @@
-//! Faults, planted one at a time: both instruments name the tensor and the step of every one, and those that the
-//! table calls explained have a right reading, and no others. Some readings were written with some of them in sight,
-//! and none with the blind ones.
+//! Plants faults one at a time: both instruments have to name the tensor and the step of each, and
+//! exactly the faults that the table marks as explained have a right reading. The authors of the readings
+//! knew some of the faults, but none of the blind ones.
 
 #[path = "../examples/planted/faults/mod.rs"]
 mod faults;
@@ -17,7 +17,7 @@ struct Tried {
     missed: Option<String>,
     /// The page, and what has to be on it.
     case: Value,
-    /// What was read, where it is right and the table doesn't say so, or the other way round.
+    /// The reading, if it is right and the table doesn't expect that, or the other way round.
     misread: Option<String>,
 }
 

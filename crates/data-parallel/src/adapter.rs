@@ -14,17 +14,17 @@ use crate::level::DeviceLevel;
 use crate::rank::Rank;
 use crate::terms;
 
-/// Ranks ask each other whether to stop once in this many batches: each answer waits for the device.
+/// The interval, in batches, at which ranks agree on whether to stop: agreeing waits for the device.
 const ASK_EVERY: usize = 8;
 
 /// How the gradients of ranks become those of the whole batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// Gradients are sent as soon as this many bytes of them are there.
+    /// The least bytes of a bucket: gradients are sent as soon as there are enough.
     pub bucket: usize,
-    /// What each rank divides its sums by, from the samples of its share and of the whole batch.
+    /// The number by which each rank divides its sums, from the samples of its share and of the whole batch.
     pub divisor: fn(usize, usize) -> usize,
-    /// Whether ranks average what they have, and don't add it up.
+    /// Whether the all-reduce averages the ranks' gradients instead of adding them.
     pub averages: bool,
 }
 
@@ -35,10 +35,10 @@ impl Default for Setup {
     }
 }
 
-/// A level as one of several ranks: it is given whole batches, of which it takes this rank's share, and
-/// gradients and the loss are those of the whole batch.
+/// A level as one of several ranks. Callers load whole batches; the level inside computes this rank's share,
+/// and gradients and the loss are those of the whole batch.
 pub struct DataParallel<L> {
-    // Dropped first: what was sent from the level's buffers is waited for.
+    // Dropped first: this waits until everything sent from the level's buffers has arrived.
     ranks: Collectives,
     level: L,
     divisor: fn(usize, usize) -> usize,
@@ -175,7 +175,7 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
         if !self.rank().is_first() {
             return None;
         }
-        // The level will hold whole batches of another set.
+        // The tester loads whole batches of another set into the level.
         self.whole = 0;
         Some(&mut self.level)
     }

@@ -1,5 +1,5 @@
-//! What ranks do together: the sums of gradients, buckets of which are sent while the backward pass goes
-//! on, and a few questions that all ranks answer.
+//! The collectives: all-reduces of gradients, in buckets that are sent while the backward pass goes on, and
+//! reductions of a single number.
 #![allow(unsafe_code, reason = "NCCL is a C library")]
 
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ pub(crate) struct Collectives {
 }
 
 impl Collectives {
-    /// Takes a place among the ranks. `layers` are inputs and outputs of each layer.
+    /// Prepares the collectives of one rank. `layers` has the inputs and outputs of each layer.
     pub(crate) fn new(
         communicator: Arc<Communicator>,
         compute: Launcher,
@@ -61,9 +61,9 @@ impl Collectives {
     }
 
     // ANCHOR: reduce
-    /// The gradients of layer `l`, the first of `layers`, have been put into the kernels' stream: sends
-    /// them, where a bucket is full now. The kernels that follow the first layer's wait for all that
-    /// was sent.
+    /// Called once the kernels that make the gradients of layer `l`, the first of `layers`, are in the
+    /// stream: sends the bucket if it is full now. After the first layer, the kernels that follow wait for
+    /// all buckets.
     pub(crate) fn reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
         let bucket = &mut layers[..self.buckets[l]];
         if bucket.is_empty() {
@@ -76,7 +76,7 @@ impl Collectives {
         if l == 0 { self.wait() } else { Ok(()) }
     }
 
-    /// Has the kernels wait for all that was sent.
+    /// Makes the kernels' stream wait for everything that was sent.
     fn wait(&self) -> Result<()> {
         Ok(self.compute.stream.join(&self.stream)?)
     }
@@ -143,7 +143,7 @@ impl Collectives {
         Ok(profiler.sent(work, (start, event()?))?)
     }
 
-    /// The sum over all ranks of a number that is on the device, or of 0 where a share has none.
+    /// The sum over all ranks of a number on the device; a rank whose share is empty adds 0.
     pub(crate) fn sum_of(&self, number: Option<&mut Buffer>) -> Result<f32> {
         let mut own = self.number.borrow_mut();
         let number = match number {
@@ -161,7 +161,7 @@ impl Collectives {
         Ok(sum)
     }
 
-    /// The largest of the ranks' numbers; waits for the device.
+    /// The maximum of the ranks' numbers; waits for the device.
     pub(crate) fn largest(&self, here: f32) -> Result<f32> {
         let (mut number, compute) = (self.number.borrow_mut(), &self.compute.stream);
         compute.memcpy_htod(&[here], &mut *number)?;
@@ -174,7 +174,7 @@ impl Collectives {
         Ok(found[0])
     }
 
-    /// Fails when another rank is lost: then what was read may be anything.
+    /// Fails if another rank is lost, because then any number may have been read.
     fn check(&self) -> Result<()> {
         self.communicator.with("ncclCommGetAsyncError", |_| Ok(()))
     }
@@ -191,7 +191,7 @@ impl Collectives {
         let from = send.device_ptr(&self.stream).0 as *const c_void;
         let to = all.device_ptr_mut(&self.stream).0 as *mut c_void;
         let (byte, stream) = (ncclDataType_t::ncclUint8, self.stream.cu_stream().cast());
-        // SAFETY: there are this many bytes, and of all ranks; both live until the stream is done.
+        // SAFETY: `from` has TERMS bytes and `to` as many for each rank; both live until the stream is done.
         self.communicator.with("ncclAllGather", |comm| unsafe {
             result::all_gather(from, to, TERMS, byte, comm, stream).map(|_| ())
         })?;
@@ -216,8 +216,8 @@ impl Drop for Collectives {
 }
 
 // ANCHOR: buckets
-/// How many layers are sent when the gradients of each layer are there: those from the last layer
-/// on come first, and a bucket is full when it holds this many bytes.
+/// For each layer, how many layers are sent once its gradients are finished. The last layer comes first, and
+/// a bucket is full when it holds `full` bytes.
 fn buckets(layers: &[[usize; 2]], full: usize) -> Vec<usize> {
     let mut buckets = vec![0; layers.len()];
     let (mut bytes, mut waiting) = (0_usize, 0);

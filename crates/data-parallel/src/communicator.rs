@@ -1,7 +1,7 @@
-//! NCCL's communicator: the ranks of a run, as one of them has them.
+//! One rank's NCCL communicator.
 //!
-//! On cudarc's `result` layer: its safe one aborts what is under way when it is dropped, and panics
-//! where that can't be done.
+//! It uses cudarc's `result` layer, because the safe layer's `Drop` aborts collectives in flight, and panics
+//! if it can't.
 #![allow(unsafe_code, reason = "NCCL is a C library")]
 
 use std::ffi::c_char;

@@ -4,13 +4,13 @@ use cudarc::driver::DriverError;
 use gpu::GpuError;
 use thiserror::Error;
 
-/// The result of everything in this crate that asks no level.
+/// The result of functions of this crate that call no level.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why ranks can't go on. The message says what, where and what to do next.
+/// Why ranks can't go on. The message states what failed, where, and what to do next.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The GPU, its driver, or NCCL, which is missing.
+    /// The GPU or its driver failed, or NCCL is missing.
     #[error(transparent)]
     Gpu(#[from] GpuError),
     /// NCCL refused a call.
@@ -18,7 +18,7 @@ pub enum Error {
     Nccl {
         /// NCCL's function.
         call: &'static str,
-        /// What it answered.
+        /// The status that it returned.
         status: String,
     },
     /// The ranks of a run did not find each other.

@@ -1,21 +1,21 @@
-//! The trait [`DeviceLevel`]: what a level needs so that it can be one of several ranks.
+//! The trait [`DeviceLevel`], which a level implements to be one of several ranks.
 
 use data::Batch;
 use gpu::{Buffer, Gpu, Launcher, Layer};
 use tensor::Network;
 use training::{Level, Result};
 
-/// Called during a backward pass with `l` and the layers from `l` on, when the kernels that make `dw`
-/// and `db` of layer `l` are in the stream. It puts work into this and other streams, and is called
-/// again only if the level puts its own work there again, not if it replays a graph.
+/// A callback of the backward pass. A level calls it with `l` and the layers from `l` on, once the kernels
+/// that make `dw` and `db` of layer `l` are in the stream. The callback puts work into this and other
+/// streams. A level that replays a graph doesn't call it again: the graph includes that work.
 pub type Finished<'a> = &'a mut dyn FnMut(usize, &mut [Layer]) -> Result<()>;
 
-/// A level whose gradients are on a device, layer by layer.
+/// A level that keeps its gradients on a device, in one buffer for each tensor of a layer.
 pub trait DeviceLevel: Level {
     /// The device.
     fn gpu(&self) -> &Gpu;
 
-    /// The stream of the level's kernels, and what records them.
+    /// The stream of the level's kernels, with the profiler that records them.
     fn launcher(&self) -> &Launcher;
 
     /// The network.
@@ -24,8 +24,8 @@ pub trait DeviceLevel: Level {
     /// The layers, first to last.
     fn layers(&mut self) -> &mut [Layer];
 
-    /// As [`load`](Level::load), of some of the samples of a larger batch: gradients are divided by
-    /// `whole`, and not by the number of samples that are loaded.
+    /// As [`load`](Level::load), for a share of a larger batch: gradients are divided by `whole`
+    /// instead of by the number of loaded samples.
     ///
     /// # Errors
     /// If the device reports an error.
@@ -36,25 +36,25 @@ pub trait DeviceLevel: Level {
         whole: usize,
     ) -> Result<()>;
 
-    /// As [`backward`](Level::backward), and reports each layer whose gradients are finished.
+    /// As [`backward`](Level::backward), and calls `finished` after each layer's gradients.
     ///
     /// # Errors
     /// If the device or `finished` reports an error.
     fn backward_with(&mut self, finished: Finished<'_>) -> Result<()>;
 
-    /// As [`step`](Level::step), likewise. The update waits for what `finished` has made this stream
-    /// wait for.
+    /// As [`step`](Level::step), and calls `finished` after each layer's gradients. The update is in the
+    /// level's stream, so it waits for everything that `finished` made this stream wait for.
     ///
     /// # Errors
     /// If the device or `finished` reports an error.
     fn step_with(&mut self, learning_rate: f32, finished: Finished<'_>) -> Result<()>;
 
-    /// The sum of the losses of all samples that are loaded, on the device, `[1]`.
+    /// The sum of the losses of all loaded samples, on the device, `[1]`.
     ///
     /// # Errors
     /// If the device reports an error.
     fn loss_sum(&mut self) -> Result<&mut Buffer>;
 
-    /// The loss, as the preset prints it, from the sum over this many samples.
+    /// The loss as the preset prints it, from the sum over a number of samples.
     fn mean_loss(&self, sum: f32, samples: usize) -> f32;
 }

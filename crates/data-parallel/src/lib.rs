@@ -9,25 +9,25 @@
 //! all_reduce                    [ dw2 db2 ]     [ dw1 db1 ]
 //! ```
 //!
-//! A bucket is what is sent at once: the gradients of a layer, or of several small ones. It is sent
-//! in a second stream as soon as it is there, while the kernels go on with the layer before. What is
-//! added up are sums with the factor 1/B of the whole batch in them already, so shares may be of
-//! different sizes, or empty.
+//! A bucket holds the gradients that are sent together: those of a layer, or of several small ones. A second
+//! stream sends it as soon as it is complete, while the kernels go on with the layer before. Each rank has
+//! already applied the factor 1/B of the whole batch to its sums, so shares may have different sizes, or be
+//! empty.
 //!
 //! [`DataParallel`] is an adapter: it makes a rank of any level that implements [`DeviceLevel`], and is a
-//! [`Level`](training::Level) itself. A level that takes several steps in one call
-//! ([`MultiStep`](training::MultiStep)) takes them one at a time as a rank, since gradients are summed at
-//! every step.
+//! [`Level`](training::Level) itself. As a rank, a level that can take several steps in one call
+//! ([`MultiStep`](training::MultiStep)) takes them one at a time, because every step ends with an
+//! all-reduce.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `level` | the optional trait: what a level needs so that it can be a rank |
+//! | `level` | [`DeviceLevel`], the trait that a level implements to be a rank |
 //! | `adapter` | [`DataParallel`] |
-//! | `collectives`, `communicator` | what ranks do together, through NCCL |
-//! | `rank`, `terms` | which rank this is; what all have to agree on |
+//! | `collectives`, `communicator` | all-reduces, and NCCL's communicator |
+//! | `rank`, `terms` | a rank's number and share; the settings that all ranks have to share |
 //! | `options` | `--gpus`, `--distributed`, `--bucket`, `--wait` |
 //! | `threads`, `process` | ranks as threads of one process; this process as one of several |
-//! | `environment`, `rendezvous`, `peer`, `link` | torchrun's and Slurm's variables; how processes find each other, whom they let in, and how they hear that one has failed |
+//! | `environment`, `rendezvous`, `peer`, `link` | torchrun's and Slurm's variables; how processes find each other, which peers they accept, and how they notice that one has failed |
 
 mod adapter;
 mod collectives;

@@ -63,16 +63,16 @@ impl ParallelArgs {
         process.into_iter().chain(threads)
     }
 
-    /// The files that the ranks of this process write where an option names `path`.
+    /// The files that the ranks of this process write for an option that names `path`.
     #[must_use]
     pub fn files(&self, path: &Path) -> Vec<PathBuf> {
         self.ranks().map(|rank| rank.file(path)).collect()
     }
 
-    /// Fails if several ranks are asked for, where there is work for one.
+    /// Fails if there are several ranks, for a command that only has work for one.
     ///
     /// # Errors
-    /// [`Error::Usage`], and as [`leads`](Self::leads).
+    /// [`Error::Usage`] if there are several ranks; as [`leads`](Self::leads).
     pub fn require_one(&self) -> Result<()> {
         self.leads()?;
         if self.ranks().all(Rank::is_alone) {
@@ -99,7 +99,7 @@ impl ParallelArgs {
             // One rank says what there is to say of the device.
             false => Gpu::open(device.device),
         };
-        // The driver may show a process its own GPU alone; an emulated one is its own anyway.
+        // The driver may only show a process its own GPU; every process has its own emulated one.
         let gpu = opened.and_then(|gpu| match gpu.count()? {
             1 => Ok(gpu),
             _ if gpu.is_emulated() => Ok(gpu),
@@ -108,8 +108,8 @@ impl ParallelArgs {
         gpu.map_err(Error::level)
     }
 
-    /// Makes the level of each rank of this process on its GPU, and does some work with all of them at
-    /// the same time.
+    /// Makes the level of each rank of this process on its GPU, and runs `work` on all of them at the same
+    /// time.
     ///
     /// # Errors
     /// If a level can't be made or the work fails: the first failure.

@@ -21,7 +21,7 @@ pub(crate) struct Process {
     pub(crate) place: Rank,
     /// Which of the ranks of this machine.
     pub(crate) local_rank: usize,
-    /// To the others; none where there are none.
+    /// The connection to the other ranks; `None` for a single rank.
     link: Option<Arc<Link>>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn on_process<L: DeviceLevel>(
         lost = joined.is_lost();
         let done = if lost { done.and(Err(Error::level(crate::Error::Lost))) } else { done };
         if done.is_err() {
-            // What was sent and nobody answers would be waited for.
+            // Otherwise this rank would wait for collectives that no other rank joins.
             joined.abort();
         }
         done
@@ -81,7 +81,8 @@ pub(crate) fn on_process<L: DeviceLevel>(
         }
         Err(error) => {
             let reason = if lost { link.why_lost(REASON) } else { None };
-            // A reader who went away is no failure that the others have to be told of by a name.
+            // The others get the reason that this rank got itself, or else this rank's error. An output error, such
+            // as a closed stdout, isn't a failure of the rank, so this process reports it without the rank's number.
             let told = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));
             link.end(Some(&told));
             match reason {

@@ -30,8 +30,8 @@ impl Rank {
     }
 
     // ANCHOR: share
-    /// The share of a batch that is this rank's: the sizes of shares are one apart at most, the first
-    /// ranks have the larger ones, and all shares in the order of the ranks are the batch.
+    /// This rank's share of a batch. Sizes of shares differ by one sample at most, the first ranks have
+    /// the larger shares, and all shares in the order of the ranks make up the batch.
     #[must_use]
     pub fn share<'a>(self, batch: &Batch<'a>) -> Batch<'a> {
         let (each, more) = (batch.len() / self.world_size, batch.len() % self.world_size);

@@ -1,8 +1,8 @@
-//! What all ranks of a run have to agree on.
+//! The settings that all ranks of a run have to share.
 
 use training::Terms;
 
-/// A line for each thing that has to be the same on all ranks: its name, and what it is here.
+/// A line for each setting that has to be the same on all ranks: its name, and its value on this rank.
 pub(crate) fn lines(terms: &Terms<'_>) -> Vec<String> {
     let Terms { command, steps, preset, set, start } = *terms;
     let every = |batches: Option<usize>| batches.map_or("never".into(), |n| n.to_string());

@@ -1,4 +1,4 @@
-//! Ranks as threads of one process, a GPU each.
+//! Ranks as threads of one process, each with a GPU.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -129,7 +129,7 @@ fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
     }
 }
 
-/// The error of one rank among several.
+/// The error that one of several ranks ended with.
 pub(crate) fn of_rank(rank: usize, error: Error) -> Error {
     Error::Copy { copy: format!("rank {rank}"), error: error.into() }
 }

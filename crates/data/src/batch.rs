@@ -96,16 +96,16 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Whether there is no sample: only a part of a batch can be empty.
+    /// Whether there are no samples: only a part of a batch can be empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The samples at these places of the batch, as a batch.
+    /// The samples in this range of the batch, as a batch.
     ///
     /// # Panics
-    /// If the batch has no such places.
+    /// If the range isn't within the batch.
     #[must_use]
     pub fn part(&self, places: Range<usize>) -> Self {
         let rows = match self.rows {

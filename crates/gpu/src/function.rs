@@ -1,5 +1,4 @@
-//! A loaded kernel with the types of its parameters, and [`launch!`](crate::launch!), the statement that
-//! launches it.
+//! Loaded kernels with the types of their parameters, and the macro [`launch!`](crate::launch!).
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use std::marker::PhantomData;
@@ -31,8 +30,8 @@ impl<P> Function<P> {
     /// Gives a loaded kernel the types of its parameters.
     ///
     /// # Safety
-    /// The kernel takes these parameters, in this order, and every [`launch!`](crate::launch!) of it
-    /// declares all elements that it reads and writes.
+    /// The kernel has parameters of these types, in this order, and every [`launch!`](crate::launch!) of it
+    /// declares all elements that the kernel reads and writes.
     #[must_use]
     pub const unsafe fn new(kernel: CudaFunction, name: &'static str) -> Self {
         Self { kernel, name, parameters: PhantomData }
@@ -50,20 +49,20 @@ impl<P> Function<P> {
         Self { kernel: self.kernel.clone(), name, parameters: PhantomData }
     }
 
-    /// cudarc's own handle.
+    /// cudarc's handle.
     #[must_use]
     pub const fn kernel(&self) -> &CudaFunction {
         &self.kernel
     }
 
-    /// Compiles if these are the kernel's parameters, and calls nothing.
+    /// Type-checks the arguments of a launch; never calls the closure.
     #[doc(hidden)]
     pub fn takes(&self, _arguments: impl FnOnce() -> P) {}
 }
 
-/// The address of a buffer, as a kernel gets it; of `None`, a null pointer.
+/// A buffer whose address is a kernel's argument; `None` is a null pointer.
 pub trait Address<'a> {
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     const BYTES: usize;
 
     /// How many elements the buffer holds; `None` for a null pointer.
@@ -73,7 +72,7 @@ pub trait Address<'a> {
     fn push(self, arguments: &mut LaunchArgs<'a>);
 }
 
-/// The address of a buffer that a kernel may write.
+/// A buffer that a kernel may write.
 pub trait WritableAddress<'a>: Address<'a> {}
 
 macro_rules! addresses {
@@ -117,12 +116,12 @@ impl<'a, A: Address<'a>> Address<'a> for Option<A> {
 
 impl<'a, A: WritableAddress<'a>> WritableAddress<'a> for Option<A> {}
 
-/// A launch that is being put together: its arguments, and what they make of its work.
+/// A launch under construction: its arguments, and the work that follows from them.
 #[doc(hidden)]
 pub struct Launch<'a> {
     launcher: &'a Launcher,
     arguments: LaunchArgs<'a>,
-    /// The first buffer that is too small is an error.
+    /// The work so far, or the error of the first buffer that is too small.
     work: Result<Work>,
 }
 
@@ -179,8 +178,8 @@ impl<'a> Launch<'a> {
     pub fn launch(self, shape: impl FnOnce() -> LaunchConfig) -> Result<()> {
         let Self { launcher, arguments, work } = self;
         let work = work?;
-        // SAFETY: who loaded the function has vouched for its parameters and for what it accesses,
-        // and every buffer holds what this launch declares.
+        // SAFETY: the caller of `Function::new` promised that the parameters are right and that launches
+        // declare all accesses, and every buffer holds the elements that this launch declares.
         unsafe { launcher.launch(arguments, shape(), work) }
     }
 
@@ -209,11 +208,12 @@ impl<'a> Launch<'a> {
 /// }
 /// ```
 ///
-/// `on` has a [`Launcher`] in its field `launcher`, and a [`Function`] in the field that is named. Then come
-/// the shape of the grid; the floating-point operations; and the kernel's arguments, each a variable, in the
-/// kernel's order. A buffer is one that the kernel reads (`read`), writes (`write`), or both (`update`), and has
-/// its elements in brackets. These are a product of lengths, which are `usize` or `u32`. `cooperative` before
-/// the function has all blocks on the device at once.
+/// `on` is a variable with a [`Launcher`] in its field `launcher`, and a [`Function`] in the named field.
+/// Then follow the shape of the grid; the floating-point operations; and the kernel's arguments in the
+/// kernel's order, each a variable. A buffer is marked as read (`read`), written (`write`), or both
+/// (`update`) by the kernel. The number of its elements follows in brackets, as a product of lengths,
+/// each a `usize` or a `u32`. With `cooperative` before the function, the launch is cooperative: all
+/// blocks are on the device at once.
 ///
 /// The compiler checks the types of the arguments: the same launch with `elements` as `u32` is an error.
 ///
@@ -230,14 +230,14 @@ impl<'a> Launch<'a> {
 /// }
 /// ```
 ///
-/// When it runs, the statement multiplies the lengths and checks that every buffer is large enough; a product
-/// that overflows is larger than any buffer. What is recorded is derived from the same list: the bytes are those
-/// of all declared elements. A kernel that reaches buffers through addresses in memory, which are no arguments,
-/// has `bytes[…]` after its operations instead.
+/// At run time, the statement multiplies the lengths and checks that every buffer is large enough; a
+/// product that overflows counts as larger than any buffer. The bytes that a profile records are those of
+/// all declared elements. If a kernel also reaches buffers through a table of addresses, which aren't
+/// arguments, `bytes[…]` after the operations replaces that number.
 ///
 /// # Errors
 /// [`GpuError::Shape`](crate::GpuError::Shape) for the first buffer that is too small,
-/// [`GpuError::NoBatch`](crate::GpuError::NoBatch) if the grid is empty, and what the driver says.
+/// [`GpuError::NoBatch`](crate::GpuError::NoBatch) if the grid is empty; the driver's error.
 #[macro_export]
 macro_rules! launch {
     (cooperative $on:ident.$function:ident, $($declared:tt)*) => {
@@ -292,7 +292,7 @@ mod tests {
     fn kernels() -> Kernels {
         let gpu = Gpu::open(Choice::Emulated).unwrap();
         let launcher = Launcher::new(&gpu, &Profiler::off());
-        // SAFETY: these are its parameters, and the launches below declare what it accesses.
+        // SAFETY: these are its parameters, and the launches below declare all its accesses.
         let sum_batch = unsafe { launcher.kernel_of(&gpu, "sum_batch", "sum_batch") }.unwrap();
         Kernels { launcher, sum_batch }
     }
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(counted(launch().update("b", &mut b, six)), (48, 7));
         assert_eq!(counted(launch().read("wide", &wide, Size::ONE.times(3_usize))), (24, 7));
         assert_eq!(counted(launch().read("a", &a, six).bytes(Size::ONE.times(5_usize))), (5, 7));
-        // A null pointer holds nothing, and nothing is asked of it.
+        // A null pointer has no elements, and its size isn't checked.
         assert_eq!(counted(launch().write("b", None::<&mut crate::Buffer>, six)), (0, 7));
     }
 }

@@ -168,11 +168,11 @@ impl Gpu {
         self.driver.emulated
     }
 
-    /// Fails if the device is older than a compute capability, major and minor, which `option` needs, such as
-    /// `--products wmma`. The message recommends the option `instead`.
+    /// Fails if the device's compute capability is below `least`, major and minor, which `option` needs, such
+    /// as `--products wmma`. The message recommends the option `instead`.
     ///
     /// # Errors
-    /// [`training::Error::Usage`], and what the driver says.
+    /// [`training::Error::Usage`] if it is below; the driver's error.
     pub fn require(
         &self,
         least: (i32, i32),

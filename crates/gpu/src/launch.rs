@@ -44,7 +44,7 @@ pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
     }
 }
 
-/// A loss as kernels are told it.
+/// The number by which kernels know a loss.
 #[must_use]
 pub const fn loss_code(loss: Loss) -> u32 {
     match loss {

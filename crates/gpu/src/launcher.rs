@@ -24,8 +24,8 @@ impl Launcher {
         Self { stream: gpu.stream(), profiler: profiler.clone() }
     }
 
-    /// Loads a kernel of the folder `kernels`, by its file and its name, and has its launches
-    /// recorded.
+    /// Loads a kernel of the folder `kernels`, by its file and its name. The profiler records its
+    /// launches.
     ///
     /// # Errors
     /// As [`Gpu::kernel_of`].
@@ -42,7 +42,7 @@ impl Launcher {
         Ok(unsafe { self.watched(gpu.kernel_of(file, name)?, name) })
     }
 
-    /// Has the launches of a loaded kernel recorded, under this name.
+    /// A loaded kernel whose launches the profiler records under this name.
     ///
     /// # Safety
     /// As of [`Function::new`].
@@ -116,8 +116,8 @@ impl Launcher {
         Ok(read)
     }
 
-    /// Reads the tensor of that name for a batch of this many samples, from a buffer that may have room
-    /// for a larger one. Waits for all that was launched.
+    /// Reads the named tensor of a batch of `batch` samples from a buffer that may have room for a larger
+    /// one. Waits for everything that was launched.
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -51,10 +51,10 @@ impl Layer {
         Self::allocate(stream, inputs, outputs, true)
     }
 
-    /// The same; without `gradients`, `dw` and `db` hold one element too.
+    /// As [`new`](Self::new); without `gradients`, `dw` and `db` have one element too.
     ///
     /// # Errors
-    /// What the driver says.
+    /// As [`new`](Self::new).
     pub fn allocate(
         stream: &Arc<CudaStream>,
         inputs: usize,
@@ -80,7 +80,7 @@ impl Layer {
     /// Replaces the parameters of all layers.
     ///
     /// # Errors
-    /// [`GpuError::Shape`](crate::GpuError::Shape) if a layer has fewer parameters, and what the driver says.
+    /// [`GpuError::Shape`](crate::GpuError::Shape) if a layer has fewer parameters; the driver's error.
     pub fn set_parameters(
         layers: &mut [Self],
         on: &Launcher,

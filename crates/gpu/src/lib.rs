@@ -19,7 +19,7 @@
 //! compiler ── compile ── nvrtc, ptx_version, library      else what a compiler makes of it
 //!
 //! layer ── memory          what a level computes on
-//! function ── launcher ── launch       how kernels get into a stream, and with how many threads
+//! function ── launcher ── launch       kernels, their launches into a stream, and grid sizes
 //!    |
 //! profiler ── timing, work, nvtx      passes them to whatever records them, such as the crate `profile`
 //!    |

@@ -8,7 +8,7 @@ pub struct Size(usize);
 
 /// A length along one axis, as the host or a kernel counts.
 pub trait Length {
-    /// The same as `usize`, or `usize::MAX`.
+    /// The length as `usize`; `usize::MAX` if it doesn't fit.
     fn get(self) -> usize;
 }
 
@@ -35,7 +35,7 @@ impl Size {
     /// One element, the product of no lengths.
     pub const ONE: Self = Self(1);
 
-    /// As many elements for each step along one more axis; see [`size`].
+    /// The number of elements with one more axis of this length; see [`size`].
     #[must_use]
     pub fn times(self, length: impl Length) -> Self {
         Self(self.0.saturating_mul(length.get()))

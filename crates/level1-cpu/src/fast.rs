@@ -176,8 +176,8 @@ fn product(
     multiply(c, keep, scale, a, b, Parallelism::None);
 }
 
-/// What the library reaches on all cores, in 10⁹ operations a second: the best of several products of
-/// 1024 × 1024 matrices, measured now.
+/// The library's speed on all cores in GFLOP/s: measures several products of 1024 × 1024 matrices, and
+/// returns the best.
 #[must_use]
 pub fn large_product_gflops() -> f64 {
     const N: usize = 1024;

@@ -2,7 +2,7 @@
 //! its result is one thread; parameters, activations and gradients stay on the device.
 //!
 //! `forward`, `backward`, `update` and `state` are those of level 1, line by line. [`operations`]
-//! launches the kernels of the folder `kernels`; [`mod@gpu::launch`] says with how many threads, and
+//! launches the kernels of the folder `kernels`; [`mod@gpu::launch`] chooses the grids, and
 //! [`gpu::transfer`] brings the batches, in one of five ways.
 //!
 //! [`PerSample`] is the same network in two kernels, in which one thread trains one sample.

@@ -17,9 +17,9 @@ use gpu::{launch, size};
 
 use crate::Products;
 
-/// Two factors and the product, then `m`, `n` and `k`.
+/// A product: two factors and the result, then `m`, `n` and `k`.
 type Product = Function<(Read, Read, Write, usize, usize, usize)>;
-/// `z` and `y` and a loss or gradient, then `batch` and `classes`.
+/// A loss or its gradient: two inputs (`z` or `p`, and `y`) and the result, then `batch` and `classes`.
 type Loss = Function<(Read, Read, Write, usize, usize)>;
 
 /// The kernels, loaded, and the stream that they are launched in.
@@ -46,7 +46,7 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Loads the kernels. Their launches are recorded by `profiler`.
+    /// Loads the kernels. `profiler` records their launches.
     ///
     /// # Errors
     /// If a kernel can't be loaded.

@@ -64,7 +64,7 @@ impl PerSample {
     ) -> gpu::Result<Self> {
         let on = Operations::new(gpu, &profile.profiler)?;
         let (stream, launcher) = (on.stream(), on.launcher.clone());
-        // SAFETY: these are their parameters, and the launches below declare what they access.
+        // SAFETY: these are their parameters, and the launches below declare all their accesses.
         let (train_step, update_weights) = unsafe {
             (
                 launcher.kernel_of(gpu, "train_step", "train_step")?,
@@ -120,7 +120,7 @@ impl PerSample {
         let passes: usize = if backward { 3 } else { 1 };
         let Self { kernels, sizes, parameters, z, a, dz, .. } = self;
         let (x, y) = (&self.input.x(), &self.input.y());
-        // Without gradients to write, the kernel goes forward only.
+        // Without gradients to write, the kernel only runs the forward pass.
         let gradients = backward.then_some(&mut self.gradients);
         // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
@@ -143,8 +143,8 @@ impl PerSample {
             update parameters[count], read gradients[batch * count], learning_rate, batch, count)
     }
 
-    /// The elements of a tensor. The gradients of the parameters are added up for whoever asks: the
-    /// network never holds their sum.
+    /// The elements of a tensor. Gradients of the parameters are added up here, because the network only has
+    /// those of each sample.
     fn read(&self, name: TensorName, elements: usize) -> gpu::Result<Option<Vec<f32>>> {
         use TensorName::{A, B, Db, Dw, Dz, P, W, X, Y, Z};
         let (on, sizes) = (&self.on, &self.network.sizes);

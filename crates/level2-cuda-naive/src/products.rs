@@ -39,7 +39,7 @@ impl Products {
         Self::Wmma,
     ];
 
-    /// The file of a kernel, below `kernels`, without its ending: these have the products.
+    /// The file of a kernel in `kernels`, without its extension; only products depend on the variant.
     pub(crate) fn file(self, kernel: &str) -> String {
         match self {
             _ if !kernel.starts_with("matmul") => kernel.into(),
@@ -66,7 +66,7 @@ impl Products {
         }
     }
 
-    /// Fails on a device that is too old for them.
+    /// Fails if the device is too old for these products.
     pub(crate) fn run_on(self, gpu: &Gpu) -> Result<()> {
         let (option, instead) =
             (format!("--products {self}"), format!("--products {}", Self::Vectorised));

@@ -1,5 +1,5 @@
-//! A training step of a batch of seven on three emulated GPUs, with one mistake in what is done with
-//! the gradients: writes a dump for each rank.
+//! A training step of a batch of seven on three emulated GPUs, with one mistake in the factor 1/B of the
+//! gradients: writes a dump for each rank.
 //!
 //!     cargo run -p level3-cublas --example ranks -- MISTAKE OUT
 //!

@@ -1,10 +1,9 @@
-//! What a training step launches and moves: level 2, and level 3 without and with epilogues, one beside
-//! the other.
+//! Compares the launches and the bytes of a training step: level 2, and level 3 without and with epilogues.
 //!
 //!     cargo run -p level3-cublas --example traffic
 //!
-//! Each of them makes one step, and every launch of it is counted, with the bytes of its arguments:
-//! the least that it has to read and write. A kernel that reads an element twice moves more.
+//! The example counts the launches of one step of each, and the bytes of their arguments: the least that a
+//! launch has to read and write. A kernel that reads an element twice moves more.
 
 use data::{Dataset, Epoch};
 use gpu::{ActivityKind, Choice, Gpu};
@@ -44,7 +43,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Counts one step of each, with a batch of this many samples.
+/// Counts one step of each, with a batch of `batch` samples.
 fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
     let recording = Recording::start(gpu);
     let how = gpu::transfer::Strategy::default();
@@ -105,7 +104,7 @@ fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     let widths: Vec<usize> = (0..rows[0].len())
         .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
         .collect();
-    // The names of the levels stand over two columns each.
+    // Each level's name is above two columns.
     let over = steps.iter().enumerate().map(|(i, step)| {
         let width = widths[2 * i + 1] + 2 + widths[2 * i + 2];
         format!("  {:>width$}", step.of)
@@ -136,7 +135,7 @@ mod tests {
         let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
         let steps = steps(&gpu(), &network, 256).unwrap();
         let [level2, cublas, cublaslt] = &steps[..] else { panic!("{} steps", steps.len()) };
-        // The same operations, of which cuBLAS computes some.
+        // The operations are the same; cuBLAS only computes the products.
         let all = |step: &Step| -> Vec<_> {
             step.operations.iter().map(|of| (of.name, of.launches, of.bytes)).collect()
         };
@@ -148,9 +147,9 @@ mod tests {
         for name in ["add_bias", "relu", "relu_backward", "sum_batch", "matmul_a_b"] {
             assert!(has(level2, name) && !has(cublaslt, name), "{name}");
         }
-        // What is no longer moved. z and a of 256 · 30, z of 256 · 10, and b: add_bias reads and writes
-        // z, relu reads it; relu_backward reads z and da and sum_batch reads dz, of both layers. The
-        // product writes a instead of z and dz instead of da. A mask of 128 bits is written and read.
+        // The numbers that epilogues save: z and a of 256 · 30, z of 256 · 10, and b. add_bias reads and
+        // writes z, relu reads it; relu_backward reads z and da and sum_batch reads dz, of both layers.
+        // The product writes a instead of z and dz instead of da. A mask of 128 bits is written and read.
         let (hidden, output) = (256 * 30, 256 * 10);
         let numbers = (2 * hidden + 2 * output) // add_bias
             + 2 * hidden                        // relu

@@ -7,8 +7,8 @@ use crate::operations::Operations;
 use crate::state::State;
 
 /// From the last layer to the first: `dw = dzᵀ · a_prev` and `db = Σ_batch dz`; then, for the
-/// layer before, `da = dz · w` and `dz = da` where its `z` was positive. `finished` is called when the
-/// launches that make a layer's gradients are in the stream.
+/// layer before, `da = dz · w` and `dz = da` where its `z` was positive. Calls `finished` once the launches
+/// that make a layer's gradients are in the stream.
 pub(crate) fn backward(on: &Operations, state: &mut State, finished: Finished<'_>) -> Result<()> {
     state.is_loaded("backward")?;
     let State { layers, masks, plans, batch, whole, input, p, .. } = state;

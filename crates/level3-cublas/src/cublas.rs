@@ -77,7 +77,7 @@ impl Library for Cublas {
     }
 }
 
-/// A product, of which cuBLAS is told everything at each call.
+/// A planned product. cuBLAS has no plans, so each call passes the whole description.
 struct Sgemm {
     handle: Rc<Handle>,
     problem: Problem,

@@ -40,7 +40,7 @@ pub(crate) struct CublasLt {
     autotune: Option<Autotune>,
 }
 
-/// What products compute with.
+/// The handle, the stream and the workspace that all products share.
 struct Context {
     handle: Handle,
     stream: Arc<CudaStream>,
@@ -87,7 +87,7 @@ impl CublasLt {
         Ok(Self { on: on.into(), compute, autotune })
     }
 
-    /// Asks the heuristic for this many algorithms; for fewer where it has fewer.
+    /// Asks the heuristic for up to `wanted` algorithms.
     fn candidates(
         &self,
         planned: &PlannedMatmul,
@@ -96,8 +96,8 @@ impl CublasLt {
     ) -> Result<Vec<cublasLtMatmulHeuristicResult_t>> {
         let mut answers = Vec::with_capacity(wanted);
         let mut found = 0;
-        // SAFETY: everything in it lives, and describes what it is passed as; there is room for as many
-        // answers as are asked for, and as many are there as the library says.
+        // SAFETY: all objects live, and are of the kinds that the call takes; there is room for `wanted`
+        // answers, and the library returns how many it wrote.
         let asked = unsafe {
             let asked = sys::cublasLtMatmulAlgoGetHeuristic(
                 self.on.handle.0,
@@ -198,7 +198,7 @@ impl Routine for PlannedMatmul {
     ) -> Result<()> {
         let (Context { handle, stream, workspace }, problem) = (&*self.on, &self.problem);
         let operands = [first, second, result].into_iter().zip(problem.alignments.map(u64::from));
-        // An algorithm was chosen for what these were multiples of.
+        // The library chose an algorithm for the alignment that these addresses had then.
         let then = [problem.pointers.bias, problem.pointers.aux].map(alignment);
         for (address, alignment) in
             operands.chain([pointers.bias, pointers.aux].into_iter().zip(then))

@@ -86,7 +86,7 @@ impl EpilogueBuffers<'_> {
         }
     }
 
-    /// Where its buffers are, and the leading dimension of its mask.
+    /// The addresses of its buffers, and the leading dimension of its mask.
     pub(crate) fn pointers(&mut self, stream: &Arc<CudaStream>) -> (EpiloguePointers, usize) {
         let (bias, aux, ld) = match self {
             Self::None => (0, 0, 0),

@@ -34,7 +34,7 @@ pub enum Error {
         /// The size.
         size: usize,
     },
-    /// What waits for finished gradients fails.
+    /// The callback for finished gradients failed.
     #[error(transparent)]
     Finished(#[from] training::Error),
     /// Memory that an algorithm was not chosen for.

@@ -1,8 +1,8 @@
 //! Level 3: level 2 with its matrix products handed to cuBLAS, then fused with cuBLASLt's epilogues.
 //!
 //! `forward`, `backward`, `update` and `state` are those of levels 1 and 2, line by line; `operations`
-//! are level 2's kernels and the products. [`column_major`] says once how row-major matrices
-//! are handed to a [`library`] that reads columns. A product is planned once for each size of batch
+//! are level 2's kernels and the products. [`column_major`] describes row-major matrices to a
+//! [`library`] that reads columns. A product is planned once for each size of batch
 //! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilogue`] lists what
 //! cuBLASLt does besides. `graph` replays a whole step as one. As a
 //! [`DeviceLevel`] the level can be one of several ranks.
@@ -79,7 +79,7 @@ impl Level3 {
         Ok(Self { gpu: gpu.clone(), network: network.clone(), on, state, graphs, profile })
     }
 
-    /// The same with products from another library, which `wrap` makes of this level's.
+    /// Replaces this level's library by the one that `wrap` makes of it.
     ///
     /// # Safety
     /// The library's routines compute what they were asked to plan.
@@ -93,10 +93,10 @@ impl Level3 {
         self
     }
 
-    /// What makes each tensor of a step with a batch of this many samples, a line each.
+    /// A line for each tensor of a step with `batch` samples: the product or kernel that makes it.
     ///
     /// # Errors
-    /// When the library has no algorithm for a product, and what the driver says.
+    /// If the library has no algorithm for a product, or the driver reports an error.
     pub fn plan(&mut self, batch: usize) -> Result<Vec<String>> {
         self.state.batch = 0;
         self.state.make_room(&self.on, batch)?;
@@ -107,7 +107,7 @@ impl Level3 {
     }
 
     // ANCHOR: run
-    /// Replays a phase, where graphs were asked for; launches it elsewhere.
+    /// Replays the graph of a phase if graphs are on; otherwise launches the phase.
     fn run(&mut self, phase: Phase, finished: Finished<'_>) -> Result<()> {
         let Self { on, state, graphs, .. } = self;
         let Some(graphs) = graphs else { return launch(on, state, phase, finished) };
@@ -130,7 +130,7 @@ impl Level3 {
     }
     // ANCHOR_END: run
 
-    /// Loads a batch, or a share of one of `whole` samples.
+    /// Loads a batch, or a share of a batch of `whole` samples.
     fn take_in(
         &mut self,
         batch: &Batch<'_>,
@@ -138,7 +138,7 @@ impl Level3 {
         whole: Option<usize>,
     ) -> Result<()> {
         let moved = self.state.load(&self.on, batch, next, whole);
-        // Where there was no memory for all buffers, some may have moved.
+        // If the device ran out of memory, some buffers may have moved.
         if let (Some(graphs), Ok(true) | Err(_)) = (&mut self.graphs, &moved) {
             graphs.clear();
         }

@@ -1,4 +1,4 @@
-//! What cuBLAS and cuBLASLt have in common: a product is described, planned once, and run at every step.
+//! The interface to cuBLAS and cuBLASLt: a product is described, planned once, and run at every step.
 #![allow(unsafe_code, reason = "NVIDIA's libraries take addresses")]
 
 use std::fmt;
@@ -22,42 +22,43 @@ pub trait Library {
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>>;
 }
 
-/// A product, planned.
+/// A planned product.
 pub trait Routine {
     /// Computes the product from matrices at the addresses of its first operand, its second, and its
     /// result.
     ///
     /// # Safety
-    /// The matrices, and what the epilogue reads and writes, are as the product was planned.
+    /// The matrices and the epilogue's buffers have the sizes and alignments that the product was planned
+    /// for.
     ///
     /// # Errors
     /// If the library refuses the call.
     unsafe fn run(&self, addresses: [u64; 3], pointers: EpiloguePointers) -> Result<()>;
 
-    /// What was measured when the library chose an algorithm, if anything was.
+    /// The table of measurements by which an algorithm was chosen, if candidates were measured.
     fn measured(&self) -> Option<&str> {
         None
     }
 }
 
-/// A product, as a library is told of it.
+/// The description of a product, as a library gets it.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem {
     /// The product of row-major matrices.
     pub matmul: Matmul,
     /// Its sizes.
     pub shape: Shape,
-    /// What is done to the product on the way.
+    /// The operation that the library applies to the product.
     pub epilogue: Epilogue,
     /// The same product of column-major matrices.
     pub call: ColumnMajor,
-    /// How much of what the result held before is added to it, by cuBLAS: 0 writes without reading.
+    /// The factor of the result's old contents, which cuBLAS adds: 0 overwrites them without reading.
     pub beta: f32,
-    /// Where the epilogue's buffers are when the product is planned.
+    /// The addresses of the epilogue's buffers when the product is planned.
     pub pointers: EpiloguePointers,
     /// The leading dimension of the mask.
     pub mask_ld: usize,
-    /// Multiples of this many bytes at which the operands lie: first, second, result.
+    /// The alignments of the operands in bytes: first, second, result.
     pub alignments: [u32; 3],
 }
 

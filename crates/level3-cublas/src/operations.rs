@@ -1,8 +1,8 @@
-//! The operations of a layer: the three products, which the library computes, and what level 2's kernels
-//! do.
+//! The operations of a layer: the three products, which the library computes, and those that level 2's
+//! kernels compute.
 //!
-//! They are those of the other levels. What a product's epilogue has done, the operation after it leaves
-//! undone, as the layer's plan says.
+//! They are the operations of the other levels. If the layer's plan lets a product's epilogue do an
+//! operation, that operation launches nothing.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -25,7 +25,7 @@ pub(crate) struct Operations {
     /// Level 2's operations, in this level's own stream.
     pub(crate) kernels: Kernels,
     pub(crate) library: Box<dyn Library>,
-    /// What was said on standard error.
+    /// The notes that were already printed to standard error.
     said: RefCell<HashSet<String>>,
 }
 
@@ -118,7 +118,8 @@ impl Operations {
         self.run(&plan.dw, &dz.as_view(), a_prev, dw, fused)
     }
 
-    /// `db = Σ_batch dz`, unless a product has made it: `dw` of this layer, or `da` of the layer behind.
+    /// `db = Σ_batch dz`, unless a product has made it: this layer's `dw`, or the product of the layer
+    /// after it that makes `da`.
     pub(crate) fn sum_batch(
         &self,
         plan: &LayerPlan,

@@ -21,7 +21,8 @@ pub(crate) struct LayerPlan {
     makes_db: bool,
 }
 
-/// The plan as a table: each tensor that a step makes, in the order of computation, and what makes it.
+/// The plan as a table: each tensor that a step makes, in the order of computation, with the product or
+/// kernel that makes it.
 pub(crate) fn table(plans: &[LayerPlan], loss: Loss) -> Vec<(TensorName, String)> {
     use TensorName::{A, Da, Db, Dw, Dz, P, Z};
     const NOT_WRITTEN: &str = "never written";

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::library::{EpiloguePointers, Problem, Routine};
 use crate::operations::Operations;
 
-/// What a buffer of its own is aligned to, in bytes.
+/// The alignment of a buffer with its own allocation, in bytes.
 pub(crate) const OWN: u32 = 256;
 
 /// A product, ready to run.
@@ -21,12 +21,12 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// What is done to the product besides.
+    /// The product's epilogue.
     pub(crate) const fn epilogue(&self) -> Epilogue {
         self.problem.epilogue
     }
 
-    /// The product, for a person.
+    /// The product in words.
     pub(crate) fn describe(&self) -> String {
         self.problem.to_string()
     }
@@ -71,7 +71,7 @@ impl Operations {
         })
     }
 
-    /// Asks the library for a product.
+    /// Asks the library to plan a product; `None` if it has no algorithm.
     fn ask(&self, problem: Problem) -> Result<Option<Product>> {
         let Some(routine) = self.library.plan(&problem)? else { return Ok(None) };
         if let Some(measured) = routine.measured() {
@@ -103,8 +103,8 @@ impl Operations {
         let (a, _used) = a.device_ptr(stream);
         let (b, _used) = b.device_ptr(stream);
         let (c, _used) = c.device_ptr_mut(stream);
-        // SAFETY: the buffers hold what the shape asks for, which was just checked, and `column_major`
-        // says how it lies there. What is ours and comes second, the library has first.
+        // SAFETY: the buffers were just checked to hold as many elements as the shape, and `column_major`
+        // describes their layout. The library's first operand is our second.
         let launch = || unsafe { product.routine.run([b, a, c], pointers) };
         let _range = profiler.range(work.operation);
         if !profiler.is_on() {

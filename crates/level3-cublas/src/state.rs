@@ -30,7 +30,7 @@ pub(crate) struct State {
     pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; 0 until one is loaded.
     pub(crate) batch: usize,
-    /// What gradients are divided by if it isn't `B`: the samples are a share of a larger batch.
+    /// The divisor of gradients if it isn't `B`, because the samples are a share of a larger batch.
     pub(crate) whole: Option<usize>,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
     pub(crate) input: Input,
@@ -72,12 +72,11 @@ impl State {
         self.input.dataset(set)
     }
 
-    /// Takes in a batch, or a share of one of `whole` samples, told the one after it too, makes room for
-    /// it, and plans its products where there was none of that size before. Says whether a buffer is in
-    /// another place now.
+    /// Loads a batch, or a share of a batch of `whole` samples; `next` is the batch after it. Makes room for
+    /// the batch, and plans its products if there is no plan for its size yet. Returns whether a buffer
+    /// has moved.
     ///
-    /// Where the device has no memory left, no batch is loaded afterwards, and some buffers may be in
-    /// other places.
+    /// If the device is out of memory, no batch is loaded afterwards, and some buffers may have moved.
     pub(crate) fn load(
         &mut self,
         on: &Operations,
@@ -93,8 +92,8 @@ impl State {
         Ok(moved)
     }
 
-    /// Makes room for batches of one size, and finds or makes their plans. Says whether a buffer is in
-    /// another place now.
+    /// Makes room for batches of one size, and finds or makes their plans. Returns whether a buffer has
+    /// moved.
     pub(crate) fn make_room(&mut self, on: &Operations, batch: usize) -> Result<bool> {
         let (stream, last) = (on.stream(), self.layers.len() - 1);
         let mut moved = false;
@@ -128,7 +127,7 @@ impl State {
         Ok(moved)
     }
 
-    /// Fails where no batch is loaded.
+    /// Fails if no batch is loaded.
     pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
         if self.batch == 0 {
             return Err(GpuError::NoBatch { operation }.into());
@@ -151,7 +150,7 @@ impl State {
         Ok(self.mean_loss(sum, self.batch))
     }
 
-    /// The loss from the sum over this many samples.
+    /// The loss from the sum over a number of samples.
     pub(crate) fn mean_loss(&self, sum: f32, samples: usize) -> f32 {
         mean(self.loss, sum, samples, self.layers[self.layers.len() - 1].outputs)
     }

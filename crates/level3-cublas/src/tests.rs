@@ -1,4 +1,4 @@
-//! What is planned and captured once, and what goes on while gradients are sent: on two emulated devices.
+//! Tests of plans and graphs, and of kernels that run while gradients are sent, on two emulated devices.
 
 use std::rc::Rc;
 use std::sync::mpsc::channel;
@@ -47,8 +47,8 @@ fn a_size_is_captured_once_unless_buffers_move() {
     assert_eq!(graphs(&[5, 8, 5]), [1, 1, 2]);
 }
 
-/// The last layer's gradients are sent while the first one's are computed: these get ready on
-/// rank 0 although rank 1 has not sent anything yet, and only what comes behind them waits.
+/// The last layer's gradients are sent while the first one's are computed: rank 0 finishes the latter
+/// although rank 1 has not sent anything yet, and only later work waits.
 #[test]
 fn gradients_are_computed_while_others_are_sent() {
     let preset = Preset::find("softmax").unwrap();
@@ -81,7 +81,7 @@ fn gradients_are_computed_while_others_are_sent() {
         while dw1().iter().any(|v| v.is_nan()) {
             assert!(begun.elapsed() < Duration::from_secs(60), "dw1 waits for the other rank");
         }
-        // What is read in the kernels' stream would wait for all that was sent.
+        // A read in the kernels' stream would wait for everything that was sent.
         says.lock().unwrap().send(()).unwrap();
         stream.synchronize().map_err(training::Error::level)
     };

@@ -81,8 +81,8 @@ fn how(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String>
 }
 
 /// The rung that `--kernels auto` takes: the last one that suits the network and the batch and that the
-/// device can run. What a small network with small batches pays is launches, and weights that are fetched again
-/// for every step: `whole-epoch` has many steps in a launch, where the weights fit on chip.
+/// device can run. With a small network and small batches, most time goes into launches, and into
+/// fetching the weights again for every step. `whole-epoch` saves both if the weights fit on chip.
 ///
 /// # Errors
 /// If not even the second rung can run, with the reason.

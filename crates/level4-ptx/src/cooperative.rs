@@ -12,7 +12,7 @@ use crate::kernels::{Loader, On};
 /// many blocks of this many bytes.
 type Cut = fn(&Network, usize, usize, &mut dyn FnMut(usize) -> usize) -> Option<Plan>;
 
-/// Such a kernel, and how its launches are planned.
+/// A kernel that is launched cooperatively, and the plan of its launches.
 pub(crate) struct Cooperative<P> {
     pub(crate) on: On<P>,
     /// Where the blocks of the grid wait for each other.

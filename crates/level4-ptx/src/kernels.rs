@@ -9,7 +9,7 @@ use gpu::{Buffer, Function, Gpu, Launcher, Profiler, Read, Result, Write, launch
 
 use crate::Rung;
 
-/// A rung's file of PTX, loaded, and that of the rung that has the rest of its kernels.
+/// The loaded modules of a rung: its own file of PTX, and the file with the rest of its kernels.
 pub(crate) struct Loader<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) launcher: Launcher,
@@ -18,7 +18,7 @@ pub(crate) struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Loads this text, which is the rung's file or a variant of it.
+    /// Loads `ptx`, which is the text of the rung's file or a variant of it.
     pub(crate) fn new(gpu: &'a Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
         let own = gpu.module(rung.row().name, ptx)?;
         let rest = match rung.row().rest {
@@ -33,19 +33,19 @@ impl<'a> Loader<'a> {
         self.function(&self.own, name)
     }
 
-    /// One of those that are the same on several rungs.
+    /// A kernel that several rungs share.
     pub(crate) fn rest<P>(&self, name: &'static str) -> Result<Function<P>> {
         self.function(&self.rest, name)
     }
 
     fn function<P>(&self, module: &Arc<CudaModule>, name: &'static str) -> Result<Function<P>> {
-        // SAFETY: each rung's file names the parameters that its kernels have in `ptx`, and its launches
-        // declare what they access; where that goes through the table of layers, `State` has written it.
+        // SAFETY: each rung's Rust file has the types of its kernels' parameters, and its launches declare
+        // all accesses, except those through the table of layers, which `State` writes.
         Ok(unsafe { self.launcher.watched(module.load_function(name)?, name) })
     }
 }
 
-/// A kernel, and what launches it.
+/// A kernel, and its launcher.
 pub(crate) struct On<P> {
     pub(crate) launcher: Launcher,
     pub(crate) kernel: Function<P>,
@@ -56,7 +56,7 @@ impl<P> On<P> {
         Ok(Self { launcher: from.launcher.clone(), kernel: from.own(name)? })
     }
 
-    /// The same under another name in errors and profiles.
+    /// The same kernel under another name in errors and profiles.
     pub(crate) fn called(&self, name: &'static str) -> Self {
         Self { launcher: self.launcher.clone(), kernel: self.kernel.called(name) }
     }
@@ -82,7 +82,7 @@ impl Update {
     pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
         let elements = w.len() as u32;
         let blocks = elements.div_ceil(self.of_a_thread * Self::THREADS);
-        // `w` is read, too; a profile of this level counts it once.
+        // The kernel also reads `w`; a profile of this level counts its bytes once.
         launch!(self.update, grid(blocks, 1, Self::THREADS), flops[2 * elements],
             write w[elements], read dw[elements], elements, learning_rate)
     }

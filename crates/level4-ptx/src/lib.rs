@@ -1,10 +1,10 @@
 //! Level 4: the network in PTX written by hand, in eight rungs of a ladder.
 //!
-//! `forward`, `backward`, `update` and `state` are next to those of the other levels. [`Rung`] has a row for
-//! each rung, and each rung has a launch function, which runs phases of a step as fused as the rung allows:
-//! `thread_per_sample`, `tiled` (also for the products on tensor cores and from register tiles), `one_launch`
-//! and `whole_epoch`. What is computed, and how, is in the folder `ptx`, and `kernels` loads it. `choice` says
-//! which rungs a device can run.
+//! `forward`, `backward`, `update` and `state` can be read next to those of the other levels. [`Rung`] has a
+//! row for each rung. Four modules launch the kernels of the rungs, and run the phases of a step as fused as
+//! the rung allows: `thread_per_sample`, `tiled` (also for the products on tensor cores and from register
+//! tiles), `one_launch` and `whole_epoch`. The kernels are in the folder `ptx`, and `kernels` loads them.
+//! `choice` decides which rungs a device can run.
 //!
 //! A kernel that takes a whole network, of any number of layers, gets a table of them in the
 //! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the
@@ -56,7 +56,8 @@ impl Level4 {
     /// A network with all parameters 0.
     ///
     /// # Errors
-    /// If the PTX can't be loaded, with what the driver's compiler says, or the driver reports an error.
+    /// If the PTX can't be loaded, with the messages of the driver's compiler, or if the driver reports
+    /// an error.
     pub fn new(gpu: &Gpu, network: &Network, rung: Rung, profile: Profile) -> Result<Self> {
         Self::start(gpu, network, rung, rung.row().ptx, profile)
     }
@@ -91,13 +92,13 @@ impl Level4 {
     }
 }
 
-/// Fails on a card that is too old for a rung.
+/// Fails if the card is too old for the rung.
 fn runs_on(gpu: &Gpu, rung: Rung) -> Result<()> {
     let instead = rung.row().rest.map(|rest| format!("--kernels {rest}"));
     gpu.require(rung.row().least_capability, &format!("--kernels {rung}"), instead.as_deref())
 }
 
-/// Fails if the kernels can't count what a batch takes in every layer.
+/// Fails if a batch has more elements in some layer than the kernels can count.
 fn countable_batch(network: &Network, batch: usize) -> Result<()> {
     let widest = network.sizes.iter().max().copied().unwrap_or_default();
     counted(batch.saturating_mul(widest), "a batch")
@@ -185,7 +186,7 @@ impl MultiStep for Level4 {
             countable_batch(network, first.len())?;
             state.expect(first.len(), launches.plan(network, first.len())?)?;
             if launches.steps(state, batches, learning_rate)? {
-                // Afterwards it is as if the last one had been loaded alone.
+                // The contract of `steps`: afterwards, the last batch is the loaded one.
                 self.load(last, None)?;
                 self.state.losses_from = batches[..batches.len() - 1].iter().map(Batch::len).sum();
                 return Ok(());

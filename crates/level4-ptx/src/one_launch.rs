@@ -11,8 +11,9 @@ use crate::state::{AllLayers, State};
 use crate::step::{self, BACKWARD, FORWARD, Launches, Phases};
 use crate::{Plan, Record};
 
-/// The parameters of `step`: the table, how many layers, the loss, `x`, `y`, `p`, the losses, how many samples,
-/// the learning rate, the phases, chunks, groups, whether weights are on chip, and the barrier.
+/// The parameters of `step`: the table, the number of layers, the loss, `x`, `y`, `p`, the losses, the
+/// number of samples, the learning rate, the phases, chunks, groups, whether weights are on chip, and the
+/// barrier.
 type Step = (Read, u32, u32, Read, Read, Write, Write, u32, f32, Phases, u32, u32, u32, Write);
 
 /// The kernel of the third rung.

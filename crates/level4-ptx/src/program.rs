@@ -67,7 +67,7 @@ impl training::Program for Program {
 }
 
 impl Options {
-    /// The level, which may take several steps in one launch.
+    /// The level; some rungs take several steps in one launch.
     fn level(&self, network: &Network) -> Result<Box<dyn MultiStep>> {
         let gpu = self.device.open()?;
         let profile = self.profile.open(&gpu)?;

@@ -1,4 +1,4 @@
-//! The rungs of the ladder, a row for each: its file of PTX, the least card that runs it, what it launches.
+//! The rungs of the ladder, a row for each: its file of PTX, its minimum compute capability, its launches.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub enum Rung {
     ThreeTf32,
 }
 
-/// A rung of the ladder.
+/// The description of a rung.
 pub struct Row {
     /// The name as `--kernels` takes it.
     pub name: &'static str,
@@ -44,12 +44,12 @@ pub struct Row {
     pub ptx: &'static str,
     /// The least compute capability that it runs on, major and minor: its file's `.target`.
     pub least_capability: (i32, i32),
-    /// What is computed in.
+    /// The arithmetic.
     pub dtype: Dtype,
-    /// The rung that has the kernels that its own file lacks: all but the products.
+    /// The rung whose file has the kernels that this rung's own file lacks: all except the products.
     pub(crate) rest: Option<Rung>,
-    /// Launches of a training step: these, and these for each layer. None where blocks wait for each other,
-    /// because then the device may have no room for the one launch.
+    /// The launches of a training step: a number, and a number for each layer. None if blocks wait for each
+    /// other, because then the device may have no room for the one launch.
     pub(crate) launches: Option<(usize, usize)>,
     /// Whether `--kernels auto` prefers it to the rungs before it, for this network and size of batches.
     pub(crate) suits: fn(&Network, usize) -> bool,
@@ -74,12 +74,12 @@ macro_rules! row {
     };
 }
 
-/// Forward and backward at once, and an update of each parameter.
+/// One launch for forward and backward, and an update of each parameter.
 const FUSED: Option<(usize, usize)> = Some((1, 2));
-/// For each layer a product forward and two backward, but for the gradient of the images; the sums for its
-/// biases, and two updates; and the output.
+/// For each layer a product forward and two backward, the sums for its biases, and two updates. The first
+/// layer has no product for a gradient of the images, and the output has one launch instead.
 const SIX: Option<(usize, usize)> = Some((0, 6));
-/// The rest of the kernels.
+/// The rung with the rest of the kernels.
 const REST: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]
@@ -102,13 +102,14 @@ const fn always(_: &Network, _: usize) -> bool {
     true
 }
 
-/// Products that fill the tiles of 64 by 64 results: what is smaller is mostly padding.
+/// Whether the products fill tiles of 64 by 64 results: with smaller products, tiles are mostly padding.
 fn fills_tiles(network: &Network, batch: usize) -> bool {
     let hidden = &network.sizes[1..network.layers()];
     batch >= 64 && !hidden.is_empty() && hidden.iter().all(|units| *units >= 64)
 }
 
-/// Few samples: a block takes all of a batch, and more of them are shared out better by one launch a step.
+/// Whether a batch has few samples: a block takes a whole batch, and one launch a step distributes larger
+/// batches better.
 const fn is_small(_: &Network, batch: usize) -> bool {
     batch <= 64
 }
@@ -126,7 +127,7 @@ impl Rung {
         Self::ThreeTf32,
     ];
 
-    /// What there is to know of it.
+    /// The rung's row.
     #[must_use]
     pub fn row(self) -> &'static Row {
         &ROWS[self as usize]
@@ -142,8 +143,8 @@ impl Rung {
             // relu(z) is stored instead, and the masked gradient.
             (_, Z(l)) => l == layers,
             (_, Da(_)) => false,
-            // Only partial sums are, one for each chunk of the batch; or they live in the registers of the
-            // threads that update by them.
+            // Memory only has partial sums, one for each chunk of the batch; or the gradients are in the
+            // registers of the threads that apply them.
             (Self::OneLaunch | Self::WholeEpoch, Dw(_) | Db(_)) => false,
             _ => true,
         }
@@ -155,7 +156,7 @@ impl Rung {
         use TensorName::{Da, Db, Dw};
         match (self, name) {
             (Self::WholeEpoch, Da(l)) => l < layers,
-            // The first layer's are read by nobody but the block that updates them.
+            // Only the block that updates the first layer's parameters reads them.
             (Self::WholeEpoch, Dw(l) | Db(l)) => l > 1,
             _ => self.materialises(name, layers),
         }

@@ -39,18 +39,18 @@ pub(crate) struct State {
     stream: Arc<CudaStream>,
 }
 
-/// What a launch over all layers is given, and what it has to do.
+/// The arguments of a launch over all layers, and the size of its work.
 pub(crate) struct AllLayers {
     pub(crate) layers: u32,
     pub(crate) loss: u32,
     pub(crate) batch: u32,
     pub(crate) n0: u32,
     pub(crate) classes: u32,
-    /// All weights.
+    /// The number of weights.
     pub(crate) weights: usize,
-    /// What a sample has on both sides of every layer.
+    /// The inputs and outputs of every layer, for one sample.
     pub(crate) units: usize,
-    /// The weights, and the units of all samples: the least that it moves.
+    /// The weights, and the units of all samples: the least numbers that the launch moves.
     pub(crate) numbers: usize,
 }
 
@@ -85,11 +85,11 @@ impl State {
         self.input.dataset(set)
     }
 
-    /// Takes in a batch, and makes room for it. Rungs whose blocks wait say how they cut batches of this
-    /// size, which the kernel finds in the table.
+    /// Loads a batch, and makes room for it. A rung whose blocks wait for each other passes its plan for
+    /// batches of this size, which the kernel finds in the table.
     ///
-    /// Where the device has no memory left, no batch is loaded afterwards, and what was there is as
-    /// large as it was: the next batch finds room, or fails in the same way.
+    /// If the device is out of memory, no batch is loaded afterwards, and the buffers keep their sizes: the
+    /// next batch finds room, or fails in the same way.
     pub(crate) fn load(&mut self, batch: &Batch<'_>, plan: Option<&Plan>) -> Result<()> {
         let before = std::mem::take(&mut self.batch);
         self.input.load(batch, None)?;
@@ -115,8 +115,8 @@ impl State {
         Ok(())
     }
 
-    /// Makes room for a batch in what has a row for each sample: whole for what the rung writes, one
-    /// element for what it never does.
+    /// Makes room for a batch in the buffers with a row for each sample: all rows for tensors that the rung
+    /// writes, one element for those that it never writes.
     fn make_room(&mut self, batch: usize) -> Result<()> {
         let last = self.layers.len();
         for (layer, l) in self.layers.iter_mut().zip(1..) {
@@ -139,7 +139,7 @@ impl State {
         grow(&self.stream, &mut self.losses, samples).map(|_| ())
     }
 
-    /// Tells the device where everything is.
+    /// Writes the table of all addresses to the device.
     fn write_table(&mut self, plan: Option<&Plan>) -> Result<()> {
         let stream = &self.stream;
         for (layer, partial) in self.layers.iter().zip(&mut self.partials) {
@@ -167,7 +167,7 @@ impl State {
         Ok(stream.memcpy_htod(&words, &mut self.table)?)
     }
 
-    /// What a launch over all layers is given. Fails where no batch is loaded.
+    /// The arguments of a launch over all layers. Fails if no batch is loaded.
     pub(crate) fn all_layers(&self, operation: &'static str) -> Result<AllLayers> {
         self.is_loaded(operation)?;
         let Self { layers, batch, .. } = self;

@@ -1,4 +1,4 @@
-//! What a rung launches for the phases of a training step.
+//! The trait [`Launches`]: how a rung launches the phases of a training step.
 
 use data::Batch;
 use gpu::Result;
@@ -7,7 +7,7 @@ use tensor::Network;
 use crate::Plan;
 use crate::state::State;
 
-/// Phases of a training step; added up for more than one. Kernels that run several of them take this number.
+/// Phases of a training step, as a bit mask. Kernels that can run several phases take this number.
 pub(crate) type Phases = u32;
 
 pub(crate) const FORWARD: Phases = 1;
@@ -15,7 +15,7 @@ pub(crate) const BACKWARD: Phases = 2;
 pub(crate) const UPDATE: Phases = 4;
 pub(crate) const STEP: Phases = FORWARD | BACKWARD | UPDATE;
 
-/// What phases are called that run together.
+/// The name of phases that run together.
 pub(crate) const fn name(phases: Phases) -> &'static str {
     match phases {
         FORWARD => "forward",
@@ -30,7 +30,7 @@ pub(crate) trait Launches {
     /// Runs phases of a training step on the loaded batch: as fused as the rung allows.
     fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()>;
 
-    /// How batches of this size are cut, by rungs whose blocks wait for each other.
+    /// The plan for batches of this size, for rungs whose blocks wait for each other.
     ///
     /// # Errors
     /// If the device has no room for all blocks at once.
@@ -38,13 +38,13 @@ pub(crate) trait Launches {
         Ok(None)
     }
 
-    /// The most batches of one launch.
+    /// The most batches that one launch takes.
     fn at_once(&self) -> usize {
         1
     }
 
-    /// A training step on each of these batches, in one launch. False, and nothing is done, if the rung or
-    /// the device can't do that.
+    /// Runs a training step on each of these batches, in one launch. Returns false and does nothing if
+    /// the rung can't do that, or the batches aren't on the device.
     fn steps(
         &mut self,
         _: &mut State,

@@ -1,4 +1,4 @@
-//! A record of the table of layers, by which a kernel takes a network of any number of them.
+//! The table of layers, by which a kernel handles a network with any number of layers: one record for each.
 
 /// What the kernels know of one layer: sizes, and the addresses of its tensors on the device. In
 /// device memory a record is 88 bytes, laid out as the comment at the top of

@@ -10,10 +10,10 @@ use crate::state::{AllLayers, State};
 use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
 use crate::update::update;
 
-/// The parameters of `forward` and `forward_backward`: the table, how many layers, the loss, `x`, `y`, `p`,
-/// the losses and how many samples.
+/// The parameters of `forward` and `forward_backward`: the table, the number of layers, the loss, `x`, `y`,
+/// `p`, the losses and the number of samples.
 type Forward = (Read, u32, u32, Read, Read, Write, Write, u32);
-/// The parameters of `backward`: the table, how many layers, `x`, `y`, `p` and how many samples.
+/// The parameters of `backward`: the table, the number of layers, `x`, `y`, `p` and the number of samples.
 type Backward = (Read, u32, Read, Read, Read, u32);
 
 /// The kernels of the first rung.
@@ -36,8 +36,8 @@ impl ThreadPerSample {
         }))
     }
 
-    /// `z1 a1 … zL p`, and the loss of each sample; by `forward_backward` all the rest, too. `products` is how
-    /// many there are for each layer.
+    /// `z1 a1 … zL p`, and the loss of each sample; with `forward_backward` also the backward pass.
+    /// `products` is the number of products for each layer.
     fn forward(on: &On<Forward>, products: usize, state: &mut State) -> Result<()> {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
             state.all_layers(on.kernel.name())?;
@@ -86,8 +86,8 @@ impl Launches for ThreadPerSample {
     }
 }
 
-/// A thread for each sample. A block has a single warp, so that a batch spreads over as many multiprocessors
-/// as it can.
+/// A grid with a thread for each sample. A block has a single warp, so that a batch spreads over as many
+/// multiprocessors as possible.
 const fn samples(batch: u32) -> LaunchConfig {
     grid(batch.div_ceil(32), 1, 32)
 }

@@ -1,5 +1,5 @@
-//! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation; and of those
-//! that take the place of its products on `register-tiles`, `tensor-cores`, `bf16` and `three-tf32`.
+//! The second rung: launches of the kernels of `ptx/tiled.ptx`, one for each operation. On `register-tiles`,
+//! `tensor-cores`, `bf16` and `three-tf32`, other kernels replace those of the products.
 
 use cudarc::driver::LaunchConfig;
 use gpu::{Buffer, Function, Launcher, Layer, Read, Result, View, Write, launch, loss_code};
@@ -12,21 +12,22 @@ use crate::state::State;
 use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
 use crate::update::update;
 
-/// How much a block of each product computes: so many columns and rows.
+/// The columns and rows of the tile that a block computes, for each product.
 #[derive(Clone, Copy)]
 pub(crate) struct Tiles {
-    /// Threads of a block.
+    /// Threads in a block.
     threads: u32,
-    /// Of `forward_layer`: units, samples.
+    /// For `forward_layer`: units, samples.
     forward: (u32, u32),
-    /// Of `gradient`: inputs, units.
+    /// For `gradient`: inputs, units.
     gradient: (u32, u32),
-    /// Of `backward_layer`: inputs, samples.
+    /// For `backward_layer`: inputs, samples.
     backward: (u32, u32),
 }
 
 impl Tiles {
-    /// Blocks of this many threads that compute `side` units or samples by this many `inputs`.
+    /// Blocks of `threads` threads, with tiles of `side` units or samples; `backward_layer` computes `inputs`
+    /// inputs.
     pub(crate) const fn new(threads: u32, side: u32, inputs: u32) -> Self {
         Self { threads, forward: (side, side), gradient: (64, side), backward: (inputs, side) }
     }
@@ -37,8 +38,8 @@ impl Tiles {
     }
 }
 
-/// The kernels of the second rung, and of those that have other products. Their last numbers are `B`, `m` and
-/// `n`, or of them those that there are.
+/// The kernels of the second rung, and of the rungs with other products. Their last parameters are `B`,
+/// `m` and `n`, or those of the three that a kernel needs.
 pub(crate) struct Tiled {
     launcher: Launcher,
     tiles: Tiles,
@@ -50,11 +51,11 @@ pub(crate) struct Tiled {
     update: Update,
 }
 
-/// `a_prev`, `w`, `b`, `out`; and whether it is relu's.
+/// `a_prev`, `w`, `b`, `out`; `B`, `m`, `n`; and whether to apply ReLU.
 type ForwardLayer = (Read, Read, Read, Write, u32, u32, u32, u32);
-/// `z`, `y`, `p`, `dz`, `losses`; and which loss it is.
+/// `z`, `y`, `p`, `dz`, `losses`; `B`, `n`; and the loss.
 type Output = (Read, Read, Write, Write, Write, u32, u32, u32);
-/// `dz`, `w`, `a_prev`, `dz_prev`.
+/// `dz`, `w`, `a_prev`, `dz_prev`; `B`, `m`, `n`.
 type BackwardLayer = (Read, Read, Read, Write, u32, u32, u32);
 
 /// The shape of a layer in a launch: `B` samples, `m` inputs, `n` units.
@@ -101,7 +102,7 @@ impl Tiled {
             write out[batch * n], batch, m, n, relu)
     }
 
-    /// `p`, the loss of each sample, and `dz = (p − y) / B`. A warp for each sample, four of them in a block.
+    /// `p`, the loss of each sample, and `dz = (p − y) / B`. Each sample has a warp, and a block four warps.
     pub(crate) fn output(
         &self,
         (z, y): (&Buffer, &View<'_>),

@@ -13,9 +13,9 @@ use crate::state::{AllLayers, State};
 use crate::step::{self, BACKWARD, FORWARD, Launches, Phases, STEP};
 use crate::{Plan, Record};
 
-/// The parameters of `steps`: the table, how many layers, the loss, `x`, `y`, `p`, the losses, the order of the
-/// rows, how many samples, those of a batch, the learning rate, the phases, where the rows of a batch are on
-/// chip, and the barrier.
+/// The parameters of `steps`: the table, the number of layers, the loss, `x`, `y`, `p`, the losses, the
+/// order of the rows, the number of samples, the batch size, the learning rate, the phases, the offset of
+/// a batch's rows on chip, and the barrier.
 type Steps = (Read, u32, u32, Read, Read, Write, Write, Read, u32, u32, f32, Phases, u32, Write);
 
 /// The kernel of this rung.
@@ -23,22 +23,22 @@ pub(crate) struct WholeEpoch {
     together: Cooperative<Steps>,
     /// Which row of the training set each sample of a launch is.
     order: CudaSlice<u32>,
-    /// Batches of a launch, at most.
+    /// The most batches of a launch.
     at_once: usize,
 }
 
 impl WholeEpoch {
     pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
         let order = from.launcher.stream.alloc_zeros(1)?;
-        // Between launches somebody may ask to stop: on hardware after milliseconds.
+        // Ctrl-C only takes effect between launches: on hardware within milliseconds.
         let at_once = if from.gpu.is_emulated() { 64 } else { 1024 };
         let together = Cooperative::load(from, "steps", Plan::of_an_epoch)?;
         Ok(Box::new(Self { together, order, at_once }))
     }
 
-    /// Runs phases on these batches, of which only the last may be smaller than the others and than
-    /// [`State::expect`] was told; without any, on the loaded one. False, and nothing is done, where the
-    /// device does not have them.
+    /// Runs phases on these batches, all of the size that was passed to [`State::expect`], except that
+    /// the last may be smaller. If `batches` is empty, runs them on the loaded batch. Returns false and
+    /// does nothing if the device doesn't have the batches.
     fn run(
         &mut self,
         state: &mut State,
@@ -71,9 +71,9 @@ impl WholeEpoch {
         // A product forward and two backward, less the gradient of `x`; each weight comes and goes once.
         let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
         let numbers = 2 * weights + samples as usize * units;
-        // Behind everything else on chip: where the rows of a batch lie.
+        // The rows of a batch come after everything else on chip.
         let rows_at = plan.shared as u32 - 4 * batch;
-        // Without an order, the rows are the samples.
+        // Without an order, row i is sample i.
         let order = order.is_some().then_some(&self.order);
         let (x, y, on) = (&x, &y, self.together.on.called(name));
         let barrier = &mut self.together.barrier;

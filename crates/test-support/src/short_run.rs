@@ -26,7 +26,7 @@ pub fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
     run_by(&mut Single(level), preset)
 }
 
-/// The same of a level in the hands of a runner.
+/// As [`run`], through a runner.
 pub fn run_by(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
     let counts = Counts { train: preset.samples, test: 70 };
     let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();

@@ -17,7 +17,7 @@ pub struct Bench {
     pub level: String,
     /// The device it ran on.
     pub device: String,
-    /// How many copies of the level trained together; absent if it was alone.
+    /// How many copies of the level trained together; absent for a single level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world_size: Option<usize>,
     /// The preset.
@@ -75,7 +75,7 @@ pub struct Measured {
     pub beside: Option<f64>,
 }
 
-/// A run of so many seconds is measured well enough to say how many steps fill half a second.
+/// A run of at least this many seconds is long enough to extrapolate the steps of half a second.
 const LONG_ENOUGH: f64 = 0.25;
 
 /// Measures training steps over preloaded data: load, forward, backward, update, batch after
@@ -137,7 +137,7 @@ pub fn bench(
             let mut steps = 16;
             loop {
                 let (_, time, _) = run(runner, steps)?;
-                // Copies of a level run the same number of steps, by the clock of the slowest.
+                // All copies of a level run the same number of steps, which the slowest copy's clock decides.
                 let seconds = f64::from(runner.largest(time.as_secs_f32())?);
                 if seconds >= LONG_ENOUGH {
                     break ((steps as f64 * 0.5 / seconds).ceil()) as usize;

@@ -207,7 +207,7 @@ mod tests {
         save(&path, &parameters, &preset).unwrap();
         assert_eq!(load(&path, &preset.network).unwrap(), parameters);
         assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
-        // As it was saved when the preset still had its former name.
+        // A checkpoint that was saved under the preset's former name.
         let former = Preset { name: "ptx-3layer".into(), ..preset.clone() };
         save(&path, &parameters, &former).unwrap();
         assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);

@@ -57,17 +57,17 @@ pub trait Program {
         Err(Error::Usage(format!("{} has one way to compute, and nothing to plan", Self::NAME)))
     }
 
-    /// Makes the level, by itself.
+    /// Makes a single level.
     ///
     /// # Errors
     /// What its device says.
     fn level(options: &Self::Options, network: &Network) -> Result<Box<dyn Level>>;
 
-    /// Whether this process prints, tests and writes results. Asked first of all: a program that is
-    /// one of several processes finds the others here.
+    /// Whether this process prints, tests and writes results. Commands call this first: a program that runs
+    /// as one of several processes connects to the others here.
     ///
     /// # Errors
-    /// If they aren't found.
+    /// If the other processes aren't found.
     fn leads(_options: &Self::Options) -> Result<bool> {
         Ok(true)
     }
@@ -78,8 +78,8 @@ pub trait Program {
         vec![path.to_owned()]
     }
 
-    /// Makes the level and does some work with it; for several copies that train together, each in a
-    /// runner of its own, at the same time.
+    /// Makes the level and runs `work` on it. Several copies that train together each get a runner, and
+    /// their `work` runs at the same time.
     ///
     /// # Errors
     /// If the level can't be made or the work fails; for several copies, the first failure.
@@ -121,7 +121,7 @@ enum Command<O: Args> {
     Bench(BenchArgs<O>),
     /// Recognises digits with saved parameters.
     Predict(PredictArgs<O>),
-    /// Lists what would compute a step with this network and batch on this device.
+    /// Lists the kernels or products that would compute a step with this network and batch on this device.
     Plan(PlanArgs<O>),
 }
 

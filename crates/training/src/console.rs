@@ -40,7 +40,7 @@ impl Console {
         Self { quiet: true, hears: false, ..Self::new(true) }
     }
 
-    /// A console that writes nothing, and hears signals.
+    /// A console that writes nothing, but handles signals.
     #[must_use]
     pub fn listening() -> Self {
         Self { quiet: true, ..Self::new(true) }

@@ -15,7 +15,7 @@ pub struct Inputs {
     /// Whether the samples lie in the order of the steps, whatever the preset says of shuffling and
     /// of a last batch.
     as_they_lie: bool,
-    /// The number in MNIST's training set of each sample, and what became of its pixels.
+    /// The number of each sample in MNIST's training set, and the normalisation of its pixels.
     mnist: Option<Samples>,
 }
 
@@ -37,7 +37,8 @@ impl Inputs {
         Self { set, parameters, as_they_lie: false, mnist: None }
     }
 
-    /// The same, where these are the first samples of MNIST's training set: each dump names those of its batch.
+    /// Marks the samples as the first ones of MNIST's training set, so that each dump names those of its
+    /// batch.
     #[must_use]
     pub fn of_mnist(self, normalisation: Normalisation) -> Self {
         let rows = (0..self.set.len()).map(|row| row as u32).collect();
@@ -176,7 +177,7 @@ impl Inputs {
         Ok(Self { set, parameters, as_they_lie: true, mnist })
     }
 
-    /// Which samples of MNIST a batch holds.
+    /// The samples of MNIST that a batch holds.
     fn samples(&self, batch: &Batch<'_>) -> Option<Samples> {
         let Samples { normalisation, rows } = self.mnist.as_ref()?;
         let rows = batch.indices().map(|i| rows[i]).collect();
@@ -297,12 +298,12 @@ pub fn inputs_into(
     each_step(runner, header, preset, inputs, steps, dumped, sink)
 }
 
-/// What takes the dumps of a run, one at a time.
+/// Consumes the dumps of a run, one at a time.
 pub type Sink<'a> = dyn FnMut(Dump) -> Result<()> + 'a;
 
-/// Several steps as training runs them on a level that takes several batches at once: each dump is read
-/// after a launch that begins where one of training's does, and ends with the step that is dumped.
-/// So each step but the first of a launch is run behind others in it, as in training.
+/// Dumps several steps as training runs them on a level that takes several batches in one call. Each dump is
+/// read after a launch that begins where a launch of training does, and ends with the dumped step. So every
+/// step except the first of a launch follows others in the same launch, as in training.
 fn fused_run(
     runner: &mut dyn Runner,
     header: &Header,
@@ -414,7 +415,7 @@ fn step(level: &mut dyn Level, preset: &Preset, fused: bool, dump: &mut Dump) ->
     updated(level, preset, dump)
 }
 
-/// The tensors between what a step starts from and the parameters after it.
+/// The tensors that a step computes, except the updated parameters.
 fn computed(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
     for name in preset.network.tensor_names().into_iter().filter(|name| !name.is_given()) {
         let tensor = match name {
@@ -427,7 +428,7 @@ fn computed(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<(
     Ok(())
 }
 
-/// The parameters after a step.
+/// The updated parameters of a step.
 fn updated(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
     for name in preset.network.tensor_names() {
         let tensor = match name {

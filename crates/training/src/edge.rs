@@ -1,4 +1,4 @@
-//! What a fixture at an edge of arithmetic has in place of drawn parameters.
+//! Parameters and labels of the fixtures at the edges of arithmetic.
 
 use crate::Parameters;
 use crate::parameters::Layer;
@@ -6,9 +6,10 @@ use crate::parameters::Layer;
 /// An edge of single precision, at which a formula that is right on paper may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// The last weights times 400: `exp(z)` overflows, and each `p` is 0, 1 or nearly so.
+    /// The last weights times 400: `exp(z)` overflows, and most `p` are 0 or 1 in single precision.
     LargeLogits,
-    /// Every other unit of the first layer has weights and a bias of 0: its `z` is exactly 0, and `da` isn't.
+    /// Every other unit of the first layer has weights and a bias of 0: its `z` is exactly 0, but not its
+    /// `da`.
     Kink,
     /// Every other unit of the first layer is scaled by 2⁻¹³⁰, and the last biases are lowered by 95: `z1`
     /// and `exp(zL)` are subnormal, or 0 where subnormal numbers are flushed to zero.
@@ -18,7 +19,7 @@ pub enum Edge {
 }
 
 impl Edge {
-    /// Moves drawn parameters and labels to the edge.
+    /// Changes drawn parameters and labels so that they reach the edge.
     pub(crate) fn apply(self, parameters: &mut Parameters, labels: &mut [u8]) {
         let [.., last] = &mut parameters.layers[..] else { return };
         match self {

@@ -101,7 +101,7 @@
 //! |---|---|
 //! | `preset` | the list of presets and fixtures: layers, loss, batch size, learning rate |
 //! | `level` | the contract between the training loop and a level |
-//! | `runner` | what a command leaves to whoever runs its level, alone or as one of several copies |
+//! | `runner` | how a command runs its level: a single one, or one of several copies |
 //! | [`mod@train`] | the training loop, and the test of what was learned |
 //! | [`dump`], `divergence` | all tensors of a training step; the first one that isn't finite |
 //! | `cli` | the command line, a file for each command and group of options |

@@ -99,8 +99,8 @@ pub struct Preset {
     pub stop_at_accuracy: Option<f64>,
     /// Training stops after this many batches.
     pub max_batches: Option<usize>,
-    /// The edge of arithmetic that a fixture is about. The gold standard doesn't have it in its table: there a
-    /// fixture's parameters come with its inputs.
+    /// The edge of arithmetic that a fixture tests. The table in `reference/presets.py` has no such field,
+    /// because the gold standard reads a fixture's parameters from its inputs.
     pub edge: Option<Edge>,
 }
 

@@ -17,7 +17,7 @@ pub struct Report {
     pub level: String,
     /// The device it ran on.
     pub device: String,
-    /// How many copies of the level trained together; absent if it was alone.
+    /// How many copies of the level trained together; absent for a single level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world_size: Option<usize>,
     /// The preset's name.

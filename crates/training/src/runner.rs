@@ -1,5 +1,5 @@
-//! The trait [`Runner`]: what a command leaves to whoever runs its level, alone or as one of several
-//! copies that train together.
+//! The trait [`Runner`], through which a command runs its level: a single one, or one of several copies that
+//! train together.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,12 @@ use tensor::Header;
 use crate::dump::Steps;
 use crate::{Level, MultiStep, Parameters, Preset, Result};
 
-/// A level under a command. Copies of a level that train together are asked the same questions in the
-/// same order, and have to get the same answers where the documentation says so; a level by itself
-/// ([`Single`], [`Multi`]) takes its own answers.
+/// A level as a command runs it. If several copies of a level train together, each has a runner, and the
+/// command calls the same methods of all runners in the same order. Methods whose documentation says "the
+/// same for all of them" return the same value in every copy. A single level ([`Single`], [`Multi`])
+/// decides for itself.
 pub trait Runner {
-    /// The level, which is given whole batches to train on.
+    /// The level; it takes whole batches.
     fn level(&mut self) -> &mut dyn Level;
 
     /// The same level, if it can take several steps in one call.
@@ -25,15 +26,16 @@ pub trait Runner {
     /// No batch is loaded in [`level`](Self::level) afterwards.
     fn tester(&mut self) -> Option<&mut dyn Level>;
 
-    /// Checks that all copies were started alike, before any other question.
+    /// Checks that all copies were started with the same settings. A command calls this before any other
+    /// method that compares copies.
     ///
     /// # Errors
-    /// If they weren't, naming what differs; if the device reports an error.
+    /// If a setting differs, which the error names; if the device reports an error.
     fn check_terms(&mut self, _terms: &Terms<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// The largest of the numbers that the copies have: the same for all of them.
+    /// The maximum of a number over all copies: the same for all of them.
     ///
     /// # Errors
     /// If the device reports an error.
@@ -41,7 +43,7 @@ pub trait Runner {
         Ok(here)
     }
 
-    /// Whether training stops after this batch, counted from 0, as a signal requested here, or in
+    /// Whether training stops after this batch, counted from 0, because a signal requested it here or in
     /// another copy: the same for all of them.
     ///
     /// # Errors
@@ -50,7 +52,7 @@ pub trait Runner {
         Ok(requested)
     }
 
-    /// How many copies train together; `None` for a level by itself.
+    /// How many copies train together; `None` for a single level.
     fn world_size(&self) -> Option<usize> {
         None
     }
@@ -60,14 +62,14 @@ pub trait Runner {
         *batch
     }
 
-    /// Completes the header of this copy's dumps, and returns the file that they go to if `out` is
-    /// that of all copies.
+    /// Completes the header of this copy's dumps, and returns the file that they go to if `out` names the
+    /// file of all copies.
     fn own_dump(&self, _header: &mut Header, out: &Path) -> PathBuf {
         out.to_owned()
     }
 }
 
-/// What has to be the same in all copies of a level.
+/// The settings that have to be the same in all copies of a level.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
     /// The command.
@@ -82,7 +84,7 @@ pub struct Terms<'a> {
     pub start: &'a Parameters,
 }
 
-/// A level by itself.
+/// A single level.
 pub struct Single<'a>(pub &'a mut dyn Level);
 
 impl Runner for Single<'_> {
@@ -95,7 +97,7 @@ impl Runner for Single<'_> {
     }
 }
 
-/// A level by itself that can take several steps in one call.
+/// A single level that can take several steps in one call.
 pub struct Multi<'a>(pub &'a mut dyn MultiStep);
 
 impl Runner for Multi<'_> {

@@ -88,13 +88,13 @@ pub fn train(
     watch.finish(runner)
 }
 
-/// How many batches one call of the level takes, at most.
+/// The most batches that one call of the level takes.
 pub(crate) fn at_once(runner: &mut dyn Runner) -> usize {
     runner.multi_step().map_or(1, |level| level.at_once())
 }
 
-/// Trains on the batches `k` of an epoch as [`train`] does on those between two reports: as many at
-/// once as the level takes.
+/// Trains on the batches `k` of an epoch as [`train`] does on those between two reports: each call of the
+/// level gets as many batches as it takes.
 ///
 /// # Errors
 /// If the device reports an error.

@@ -137,7 +137,7 @@ pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
         launch!(on.function, line(elements), flops[elements],
             read from[elements], write to[elements], elements)
     } else {
-        // A kernel of this crate takes a number besides.
+        // Kernels of this crate take a number in addition.
         let on = cuda.kernel::<(Read, Write, f32, usize)>(kernel)?;
         launch!(on.function, line(elements), flops[elements],
             read from[elements], write to[elements], number, elements)
@@ -184,7 +184,7 @@ pub(crate) fn matmul(a: View<'_>, b: View<'_>) -> Result<Elements> {
     let mut product = cuda.room(m * n)?;
     let (a, b, c) = (&a.view(), &b.view(), &mut product);
     let on = cuda.kernel::<(Read, Read, Write, usize, usize, usize)>(kernel)?;
-    // The factors hold m·k and k·n elements, whichever way they lie.
+    // The factors hold m·k and k·n elements, transposed or not.
     let multiplied = launch!(on.function, matrix(m, n), flops[2 * m * n * k],
         read a[m * k], read b[k * n], write c[m * n], m, n, k);
     cuda.launched(kernel, multiplied)?;
@@ -243,7 +243,7 @@ fn by_rows(kernel: &'static str, x: View<'_>, rows: usize, columns: usize) -> Re
     Ok(cuda.holding(y))
 }
 
-/// The parameters of `place`: a part, the whole, and where the part belongs.
+/// The parameters of `place`: a part, the whole, and the part's position.
 type Place = (Read, Write, usize, usize, usize, usize, usize);
 
 /// Zeros of a shape, with each part copied to where it begins along an axis. All parts are on the

@@ -1,5 +1,5 @@
-//! The edges of arithmetic: a fault that only shows there is found, by the fixture made for it and by no other
-//! case; and what cuBLASLt does there.
+//! Tests at the edges of arithmetic: the fixture made for a fault finds it, and no other case does; and
+//! cuBLASLt's behaviour at the kink.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use tensor::{Network, Tensor, TensorName};
 use test_support::choice;
 use training::{Level, Parameters, Program, Result};
 
-/// What the level does wrong.
+/// The level's fault.
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
     /// Softmax doesn't subtract the maximum.
@@ -142,8 +142,8 @@ fn a_fault_at_an_edge_is_found() {
     assert_eq!(failed, expected);
 }
 
-/// cuBLASLt's mask has a one where `z` is exactly 0, so that `dz1` is `da1` there, and 0 in PyTorch. If a
-/// version of the library does otherwise, its variants have to be held to this fixture too.
+/// cuBLASLt's mask has a one where `z` is exactly 0, so `dz1` is `da1` there; in PyTorch it is 0. If this
+/// test fails with a newer library, the variants that use it should no longer skip this fixture.
 #[test]
 fn cublaslt_lets_the_gradient_through_at_the_kink() {
     let dumps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");

@@ -18,7 +18,7 @@ use crate::{Buffer, Function, Gpu, Launcher, Read, Result, View, Write, launch};
 /// Keeps the training set on the device.
 pub struct Resident {
     launcher: Launcher,
-    /// Without it, shuffled batches are copied, too.
+    /// The kernel that gathers shuffled batches; without it, they are copied.
     gather_rows: Option<GatherRows>,
     set: Option<OnDevice>,
     /// Shuffled batches.
@@ -53,7 +53,7 @@ impl Resident {
         Ok(Self { gather_rows: Some(GatherRows::new(gpu, on)?), ..Self::copying(on)? })
     }
 
-    /// Shuffled batches are copied, as those of another set.
+    /// Copies shuffled batches, like batches of another set.
     ///
     /// # Errors
     /// What the driver says.
@@ -179,8 +179,8 @@ struct GatherRows {
 
 impl GatherRows {
     fn new(gpu: &Gpu, launcher: &Launcher) -> Result<Self> {
-        // SAFETY: these are its parameters, and `launch` declares what it accesses: a batch lists rows
-        // of its own set, which the table holds.
+        // SAFETY: these are its parameters, and `launch` declares all its accesses: a batch only lists rows
+        // of its own set, which is the table.
         let gather_rows = unsafe { launcher.kernel_of(gpu, "gather_rows", "gather_rows") }?;
         Ok(Self { launcher: launcher.clone(), gather_rows })
     }

@@ -121,7 +121,7 @@ fn usage_errors_say_what_would_be_right() {
     fails(&["dump", "--preset", "softmax"], 2, &["--out"]);
     let long = ["dump", "--preset", "softmax", "--steps", "100000", "--out", "absent.json"];
     fails(&long, 2, &["--steps 100000", "can't be read back", "dump fewer steps"]);
-    // Before the images are read: there are none.
+    // The check comes before the images are read, because there are none.
     let long = ["dump", "--data-dir", "absent", "--steps", "100000", "--out", "absent.json"];
     fails(&long, 2, &["--steps 100000", "can't be read back"]);
     let few = ["--data", "digits", "--samples", "100"];

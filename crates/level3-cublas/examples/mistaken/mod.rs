@@ -1,4 +1,4 @@
-//! Level 3 on a library that is told of each product with a mistake.
+//! Level 3 with a mistake in the description of each product that the library gets.
 #![allow(unsafe_code, reason = "a mistaken library is a promise that isn't kept")]
 
 use gpu::Gpu;
@@ -7,7 +7,7 @@ use level3_cublas::{Level3, Result, Setup};
 use profile::Profile;
 use tensor::Network;
 
-/// A library, and the mistake that is made with each product.
+/// A library, and the mistake to make in each product's description.
 struct Mistaken<M>(Box<dyn Library>, M);
 
 impl<M: Fn(&mut Problem)> Library for Mistaken<M> {
@@ -22,10 +22,10 @@ impl<M: Fn(&mut Problem)> Library for Mistaken<M> {
     }
 }
 
-/// The level, on the emulated GPU.
+/// Level 3 with a mistake, on the emulated GPU.
 ///
 /// # Panics
-/// On another GPU, whose libraries believe what they are told.
+/// On any other GPU, whose libraries don't check a description against the buffers.
 pub(crate) fn level3(
     gpu: &Gpu,
     network: &Network,
@@ -34,6 +34,6 @@ pub(crate) fn level3(
 ) -> Result<Level3> {
     assert!(gpu.is_emulated(), "only the emulated GPU checks what it is told");
     let level = Level3::new(gpu, network, setup, Profile::default())?;
-    // SAFETY: the emulated library checks what it is told before it reads or writes.
+    // SAFETY: the emulated library checks each description before it reads or writes.
     Ok(unsafe { level.with_library(|library| Box::new(Mistaken(library, mistake))) })
 }

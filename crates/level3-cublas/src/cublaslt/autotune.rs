@@ -28,7 +28,7 @@ const RUNS: usize = 20;
 
 /// How candidates are measured.
 pub(super) struct Autotune {
-    /// By counts.
+    /// Whether the GPU is emulated, and candidates are compared by counts instead of times.
     emulated: bool,
     multiprocessors: usize,
 }
@@ -40,7 +40,7 @@ impl Autotune {
         Ok(Self { emulated: gpu.is_emulated(), multiprocessors })
     }
 
-    /// Measures the candidates for a product, and has it take the best.
+    /// Measures the candidates for a product, and selects the best one.
     pub(super) fn choose(
         &self,
         planned: &mut PlannedMatmul,
@@ -62,8 +62,8 @@ impl Autotune {
     }
 }
 
-/// Times all candidates, each with operands of its own, and with the epilogue's buffers, which a step
-/// fills again before it reads them.
+/// Times all candidates, with temporary operands and the epilogue's own buffers, which a step fills again
+/// before it reads them.
 fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Cost>> {
     let (call, pointers) = (planned.problem.call, planned.problem.pointers);
     let stream = planned.on.stream.clone();
@@ -78,7 +78,7 @@ fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Co
         // SAFETY: the operands are as large as the call says, and live until the stream is waited for.
         let run = || unsafe { planned.run(addresses, pointers) };
         let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-        // What the library refuses after all isn't kept.
+        // A candidate that the library refuses is out.
         if run().is_err() {
             costs.push(Cost::Unknown);
             continue;

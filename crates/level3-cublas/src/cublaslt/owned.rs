@@ -13,13 +13,13 @@ use super::REAL;
 
 type Result<T> = std::result::Result<T, CublasError>;
 
-/// An object of the library's, and what destroys it.
+/// An object of the library, and the function that destroys it.
 pub(super) struct Owned<T: Copy>(pub(super) T, unsafe fn(T) -> Result<()>);
 
 impl<T: Copy> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: it was made by one of the functions below, and is dropped once. When it can't be
-        // destroyed, nothing is left to do.
+        // SAFETY: one of the functions below made it, and it is dropped once. If the library fails to
+        // destroy it, nothing more can be done.
         let _ = unsafe { (self.1)(self.0) };
     }
 }
@@ -27,9 +27,9 @@ impl<T: Copy> Drop for Owned<T> {
 pub(super) type Handle = Owned<cublasLtHandle_t>;
 /// The shape of a matrix in memory, column-major.
 pub(super) type Layout = Owned<cublasLtMatrixLayout_t>;
-/// What is computed: transpositions, the epilogue and its addresses.
+/// The computation: transpositions, the epilogue and its addresses.
 pub(super) type Descriptor = Owned<cublasLtMatmulDesc_t>;
-/// What the heuristic has to keep to.
+/// The heuristic's limits.
 pub(super) type Preference = Owned<cublasLtMatmulPreference_t>;
 
 pub(super) fn handle() -> Result<Handle> {

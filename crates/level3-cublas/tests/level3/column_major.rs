@@ -1,4 +1,4 @@
-//! What a library that reads columns makes of the products that it is asked for.
+//! Tests of the products that a library that reads columns computes.
 
 use level3_cublas::column_major::{ColumnMajor, Matmul, Operand, column_major};
 

@@ -142,7 +142,7 @@ fn a_profile_names_products_with_their_epilogues_and_claims_nothing_of_them() {
     assert_eq!((named("matmul_a_bt+RELU_AUX_BIAS"), named("matmul_at_b+BGRADB")), (4, 4));
 }
 
-/// Each tensor has a row, in the order of computation, whoever multiplies.
+/// Each tensor has a row, in the order of computation, with either library.
 #[test]
 fn the_plan_names_what_makes_each_tensor() {
     let rows = |options: &[&str]| {

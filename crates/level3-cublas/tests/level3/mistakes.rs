@@ -13,7 +13,7 @@ use training::Preset;
 #[path = "../../examples/mistaken/mod.rs"]
 mod mistaken;
 
-/// A step with a mistake, on the emulated GPU wherever these tests run.
+/// A step with a mistake, always on the emulated GPU.
 fn with(
     mistake: impl Fn(&mut Problem) + 'static,
     preset: &Preset,
@@ -68,7 +68,7 @@ fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
     }
 }
 
-/// The operands as they are, told as if the library read rows.
+/// The operands are described as if the library read rows.
 #[test]
 fn forgotten_columns_are_refused() {
     for gemm in GEMMS {
@@ -84,7 +84,7 @@ fn forgotten_columns_are_refused() {
     }
 }
 
-/// Too large, too small, and of the result.
+/// One operand's is too large, another's too small, and the result's has the wrong size.
 #[test]
 fn a_wrong_leading_dimension_is_refused() {
     for gemm in GEMMS {
@@ -94,8 +94,8 @@ fn a_wrong_leading_dimension_is_refused() {
     }
 }
 
-/// A leading dimension that is wrong may fit, where the matrix is told to be narrower too. Then the
-/// numbers are wrong.
+/// A wrong leading dimension may fit if the matrix is described as narrower too. Then the numbers are
+/// wrong.
 #[test]
 fn a_leading_dimension_that_fits_differs() {
     fn narrow(Problem { matmul, call, .. }: &mut Problem) {
@@ -115,7 +115,7 @@ fn a_leading_dimension_that_fits_differs() {
     }
 }
 
-/// One bit for each of 30 units; bytes that are full; words that are full.
+/// Masks of 30 bits, of full bytes and of full words.
 #[test]
 fn an_unpadded_mask_is_refused() {
     for multiple in [1, 8, 32] {

@@ -1,5 +1,5 @@
-//! The first rung on another host: the crate cust in place of cudarc. The PTX and the table of layers are
-//! the same, and so are the launches.
+//! The first rung on another host: the crate cust in place of cudarc, with the same PTX, the same table of
+//! layers and the same launches.
 //!
 //! cust is linked against `libcuda.so` when the program is built, and the loader chooses the driver before
 //! `main`. `scripts/test-cust.sh` builds and runs this on the emulated driver.
@@ -21,9 +21,9 @@ use training::{Error, Level, Parameters, Result};
 
 struct OnCust {
     network: Network,
-    /// Of each layer `w b z a da dz dw db`.
+    /// For each layer, `w b z a da dz dw db`.
     layers: Vec<[DeviceBuffer<f32>; 8]>,
-    /// `x y p`, and the loss of each sample.
+    /// `x y p`, and the losses of all samples.
     rows: [DeviceBuffer<f32>; 4],
     table: DeviceBuffer<u64>,
     batch: usize,
@@ -52,7 +52,7 @@ impl OnCust {
         })
     }
 
-    /// Allocates what has a row for each sample, and tells the device where everything is.
+    /// Allocates the buffers with a row for each sample, and writes the table of all addresses.
     fn make_room(&mut self, batch: usize) -> CudaResult<()> {
         let (n0, classes) = (self.network.inputs(), self.network.outputs());
         self.rows =
@@ -76,7 +76,7 @@ impl OnCust {
         let (layers, batch) = (self.layers.len() as u32, self.batch as u32);
         let loss = self.network.loss as u32;
         let [x, y, p, losses] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
-        // SAFETY: these are the kernel's parameters, and the table says what the layers are.
+        // SAFETY: these are the kernel's parameters, and the table has the addresses of all layers.
         unsafe {
             launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(
                 self.table.as_device_ptr(), layers, loss, x, y, p, losses, batch
@@ -88,7 +88,7 @@ impl OnCust {
         let (kernel, stream) = (self.module.get_function("backward")?, &self.stream);
         let (layers, batch) = (self.layers.len() as u32, self.batch as u32);
         let [x, y, p, _] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
-        // The threads add their gradients to what is there.
+        // The threads add their gradients to the buffers' contents.
         for gradient in self.layers.iter_mut().flat_map(|layer| &mut layer[6..]) {
             gradient.set_8(0)?;
         }
@@ -105,7 +105,7 @@ impl OnCust {
         for [w, b, .., dw, db] in &self.layers {
             for (w, dw) in [(w, dw), (b, db)] {
                 let count = w.len() as u32;
-                // SAFETY: these are the kernel's parameters, and both buffers have this many elements.
+                // SAFETY: these are the kernel's parameters, and both buffers have `count` elements.
                 unsafe {
                     launch!(kernel<<<count.div_ceil(256), 256, 0, stream>>>(
                         w.as_device_ptr(), dw.as_device_ptr(), count, learning_rate
@@ -161,7 +161,7 @@ impl Level for OnCust {
             let (w, b) = (DeviceBuffer::from_slice(w)?, DeviceBuffer::from_slice(b)?);
             Ok([w, b, zeros(1)?, zeros(1)?, zeros(1)?, zeros(1)?, dw, db])
         };
-        // The next batch writes their table.
+        // `load` writes the table of the new buffers with the next batch.
         self.batch = 0;
         let layers: CudaResult<_> = parameters.layers.iter().map(layer).collect();
         self.layers = layers.map_err(Error::level)?;

@@ -1,4 +1,4 @@
-//! How a training step is cut into blocks, on devices with much room and with little.
+//! Tests of plans, which cut a training step into blocks, on devices with much room and with little.
 
 use level4_ptx::Plan;
 use tensor::{Loss, Network};

@@ -1,4 +1,4 @@
-//! The three files that are generated from `ptx/products.jinja`.
+//! Tests of the three files that are generated from `ptx/products.jinja`.
 
 use crate::generated::generated;
 

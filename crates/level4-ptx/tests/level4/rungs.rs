@@ -1,4 +1,4 @@
-//! The rungs have one order, in `Rung::ALL`, in their files and in the book's table.
+//! Tests that the rungs have the same order in `Rung::ALL`, in their files and in the book's table.
 
 use clap::ValueEnum;
 use level4_ptx::Rung;

@@ -93,8 +93,8 @@ fn sizes_that_the_kernels_can_not_count_are_refused() {
     assert!(refused.to_string().starts_with(said), "{refused}");
 }
 
-/// A mistake that only the second step of a launch makes: it reads the rows of the first batch again. One
-/// launch for each step doesn't show it, the steps as training runs them do.
+/// A mistake that only the second step of a launch makes: it reads the rows of the first batch again. Dumps
+/// with one launch for each step don't show it; `--fused` dumps do.
 #[test]
 #[allow(unsafe_code, reason = "a mistake is planted in the PTX")]
 fn a_mistake_within_a_launch_is_found() {

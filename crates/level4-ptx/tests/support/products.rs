@@ -1,4 +1,4 @@
-//! The PTX of the three products on tensor cores, from the template that they have in common.
+//! Generation of the PTX of the three rungs on tensor cores, from their common template.
 
 use level4_ptx::Rung;
 use minijinja::{Environment, Error, context};

@@ -79,7 +79,7 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     })
 }
 
-/// Where a copy of a level writes its lines, if it does.
+/// The console of a copy of a level; only the copy that tests writes to it.
 fn console(runner: &mut dyn Runner, goes_on: bool) -> Console {
     if runner.tester().is_some() { Console::new(goes_on) } else { Console::listening() }
 }

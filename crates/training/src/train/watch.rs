@@ -17,13 +17,13 @@ pub(super) struct Watch<'a> {
     preset: &'a Preset,
     train: &'a Dataset,
     test: &'a Dataset,
-    /// How many batches there are to train.
+    /// The number of batches to train.
     planned: usize,
     console: &'a Console,
     progress: ProgressBar,
-    /// Since when training has gone on without a test or a check.
+    /// When training last continued after a test or a check.
     clock: Instant,
-    /// The number of the first batch that `outcome.parameters` have not seen.
+    /// The first batch that isn't part of `outcome.parameters` yet.
     saved_at: usize,
     outcome: Outcome,
 }
@@ -58,23 +58,23 @@ impl<'a> Watch<'a> {
         Self { preset, train, test, planned, console, progress, clock, saved_at: 0, outcome }
     }
 
-    /// How many batches there are until the next one after which the level is asked for something.
+    /// The number of batches up to the next one after which the loop reads from the level.
     pub(super) fn until_report(&self) -> usize {
         until_report(self.preset, self.outcome.batches, self.planned)
     }
 
-    /// Loads a batch, and counts the time.
+    /// Loads a batch, and measures the time.
     pub(super) fn load(&mut self, load: impl FnOnce() -> Result<()>) -> Result<()> {
         timed(&mut self.outcome.phases.load, load)
     }
 
-    /// Takes a step, or several, and counts the time.
+    /// Takes one or several steps, and measures the time.
     pub(super) fn step(&mut self, step: impl FnOnce() -> Result<()>) -> Result<()> {
         timed(&mut self.outcome.phases.step, step)
     }
 
-    /// Counts batches that were trained, reports and tests where the preset says so, and decides
-    /// whether training stops.
+    /// Counts the trained batches, reports and tests when the preset asks for it, and decides whether
+    /// training stops.
     pub(super) fn stops_after(
         &mut self,
         batches: &[Batch<'_>],
@@ -137,11 +137,11 @@ impl<'a> Watch<'a> {
             self.console.accuracy(batches, accuracy)?;
         }
         let Some(mark) = preset.stop_at_accuracy else { return Ok(false) };
-        // Every copy stops where the one that tests does.
+        // Every copy stops after the same batch as the copy that tests.
         Ok(runner.largest(f32::from(u8::from(fraction > mark)))? > 0.0)
     }
 
-    /// Tests what was learned.
+    /// Tests the trained network.
     pub(super) fn finish(self, runner: &mut dyn Runner) -> Result<Outcome> {
         self.progress.finish_and_clear();
         let mut outcome = self.outcome;
@@ -160,7 +160,9 @@ impl<'a> Watch<'a> {
 /// How many batches there are until the next one whose loss is reported, after which the network is
 /// tested, or which is the last; `done` are trained.
 fn until_report(preset: &Preset, done: usize, planned: usize) -> usize {
-    // Losses are reported at batches whose number is a multiple, tests made after this many.
+    // Losses are reported at batches whose number is a multiple of `report_every`; tests come after a
+    // multiple of
+    // `evaluate_every` batches.
     let report = match preset.report_every {
         0 => usize::MAX,
         every => done.next_multiple_of(every) - done + 1,

@@ -18,7 +18,7 @@ struct Witness {
     steps: usize,
     updates: usize,
     at_once: usize,
-    /// The batches of each call that took several.
+    /// The number of batches in each call of `steps`.
     launches: Vec<usize>,
 }
 
@@ -87,7 +87,7 @@ impl MultiStep for Witness {
         self.at_once
     }
 
-    /// In the second step of a call, it makes a mistake.
+    /// Makes a mistake in the second step of a call.
     fn steps(&mut self, batches: &[Batch<'_>], _learning_rate: f32) -> Result<()> {
         self.launches.push(batches.len());
         self.parameters.layers[0].b.data_mut()[0] = 7.0;
@@ -95,11 +95,11 @@ impl MultiStep for Witness {
     }
 }
 
-/// One of several copies of a level, which trains no faster than the slowest of them.
+/// One of several copies of a level. The slowest copy sets the number of steps.
 struct Copy {
     level: Witness,
     terms: Vec<String>,
-    /// What this copy measured each time when all were asked.
+    /// This copy's measurements, one for each call of `largest`.
     said: Vec<f32>,
 }
 
@@ -223,8 +223,8 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     assert!(given.iter().all(|dump| dump.get(TensorName::Loss).is_none()));
 }
 
-/// Two batches at once, and three in an epoch: each step of a call is dumped after the steps before it in
-/// that call, from where the call began.
+/// Calls of two batches, in epochs of three: each step of a call is dumped after the earlier steps of
+/// that call, from the call's start.
 #[test]
 fn a_fused_step_of_several_is_run_behind_the_others() {
     let preset = preset();
@@ -234,13 +234,13 @@ fn a_fused_step_of_several_is_run_behind_the_others() {
     let steps = Steps { before: 2, dumped: 3, fused: true };
     let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
-    // The two before; the third alone; of the next epoch the first alone, and the second with it.
+    // Calls of several: the two steps before the dumps; then the second dump of the next epoch's first call.
     assert_eq!(level.launches, [2, 2]);
     let first = |dump: &Dump, name| dump.get(name).unwrap().data[0];
     let drawn = f64::from(start.layers[0].b.data()[0]);
     let (b, next) = (TensorName::B(1), TensorName::BNext(1));
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
-    // After the two before, all begin with the mistake, and the last call makes it again.
+    // The two steps before leave the mistake, so all dumps begin with it, and the last call makes it again.
     assert_eq!(found, [(7.0, 7.0); 3]);
     assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [0, 1, 2]);
 
@@ -251,7 +251,7 @@ fn a_fused_step_of_several_is_run_behind_the_others() {
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
     assert_eq!(found, [(drawn, drawn), (drawn, 7.0)]);
 
-    // A phase at a time, several batches are never taken at once.
+    // If phases are run one at a time, no call takes several batches.
     let steps = Steps { fused: false, ..steps };
     let mut level = Witness { at_once: 2, ..Witness::new(&preset) };
     run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
@@ -279,8 +279,8 @@ fn a_run_that_is_not_taken_any_further_ends_there() {
     assert_eq!((level.steps, taken), (3, 3));
 }
 
-/// One copy of several decides nothing by its own clock: otherwise they would run different numbers of
-/// steps, and wait for each other for ever.
+/// No copy decides by its own clock: otherwise the copies would run different numbers of steps, and wait for
+/// each other forever.
 #[test]
 fn all_copies_measure_as_many_steps_as_fill_half_a_second_on_the_slowest() {
     let preset = preset();
@@ -288,14 +288,14 @@ fn all_copies_measure_as_many_steps_as_fill_half_a_second_on_the_slowest() {
     let plan = BenchPlan { runs: 2, steps: None };
     let mut copy = Copy { level: Witness::new(&preset), terms: Vec::new(), said: Vec::new() };
     let measured = bench(&mut copy, &preset, &samples(), &start, plan, &|| Ok(None)).unwrap();
-    // 16 steps, and then 32 in 0.4 s, were tried, and as many as fill half a second are measured, twice.
+    // Trial runs of 16 steps and of 32, which took 0.4 s; then two measured runs of half a second each.
     assert_eq!(measured.steps, 40);
     assert_eq!(copy.level.steps, 16 + 32 + 2 * 40);
     assert!(copy.said.len() == 2 && copy.said.iter().all(|&said| said < 0.2), "{:?}", copy.said);
     assert_eq!(copy.terms, ["bench"]);
     assert_eq!((measured.rates.len(), measured.last_loss, measured.beside), (2, 0.25, None));
 
-    // The number of steps that was asked for is run by a level alone.
+    // A single level runs the requested number of steps.
     let mut level = Witness::new(&preset);
     let plan = BenchPlan { runs: 1, steps: Some(3) };
     let (single, beside) = (&mut Single(&mut level), || Ok(Some(5.0)));

@@ -1,5 +1,5 @@
-//! Faults that no replaced text plants, by the names that `faults.toml` gives them: products that
-//! are described wrongly to cuBLAS, and tensors of the plain network that are made wrongly.
+//! Faults that are planted by code instead of by replaced text, under their names in `faults.toml`: products
+//! that are described wrongly to cuBLAS, and tensors of the plain network that are computed wrongly.
 
 use level3_cublas::column_major::{Matmul, Operand};
 use level3_cublas::library::Problem;
@@ -12,7 +12,7 @@ pub(crate) fn find<T: Copy>(rows: &[(&str, T)], name: &str) -> Option<T> {
     rows.iter().find(|(row, _)| *row == name).map(|(_, code)| *code)
 }
 
-/// Makes a mistake in what cuBLAS is told of a product.
+/// Changes the description of a product that cuBLAS gets.
 type Mistake = fn(&mut Problem);
 
 /// What level 3 asks of cuBLAS.

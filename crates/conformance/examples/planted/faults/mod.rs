@@ -34,7 +34,7 @@ pub(crate) struct Fault {
     pub(crate) step: u64,
     /// Words of a reading that is right.
     reading: String,
-    /// Whether that reading is expected: the book counts these faults, and the test holds each to it.
+    /// Whether that reading is expected: the book counts these faults, and the test checks each.
     #[serde(default = "expected")]
     #[allow(dead_code, reason = "only the test asks")]
     pub(crate) explained: bool,
