@@ -37,7 +37,7 @@ export default {
     await page.waitForFunction(() => Number(document.querySelector("[data-four-levels]").dataset.batches) >= 2);
     await place.locator("summary").click();
     const tiled = await page.evaluate(() => fourLevels.kernels["ptx/tiled.ptx"]);
-    await type(page, place, tiled.replace("st.global.f32 [at], mine", "st.global.f32 [at+1073741824], mine"));
+    await type(page, place, tiled.replace("st.global.f32 [address], mine", "st.global.f32 [address+1073741824], mine"));
     await place.getByRole("button", { name: "train on with these kernels" }).click();
     await place.locator(".fl-fault").waitFor();
     const said = await place.locator(".fl-fault").innerText();

@@ -128,7 +128,8 @@ fn broken_kernels_are_told_and_mended_ones_go_on() {
     assert!(lost["refused"].as_str().unwrap().contains("no kernel update"), "{lost}");
     assert!(ask(&mut page, &json!({ "do": "train-step", "batches": 1 }))["fault"].is_null());
     // One that writes outside is a fault, and the page lives on.
-    let wild = tiled().replace("st.global.f32 [at], mine", "st.global.f32 [at+1073741824], mine");
+    let wild = tiled()
+        .replace("st.global.f32 [address], mine", "st.global.f32 [address+1073741824], mine");
     assert_ne!(wild, tiled());
     assert_eq!(kernels(&mut page, &wild)["diagnostics"], json!([]));
     let state = ask(&mut page, &json!({ "do": "train-step", "batches": 1 }));
