@@ -47,9 +47,14 @@ function own(subject) {
   return { expect, open, close, accessible: (page, name) => accessible(expect, page, name) };
 }
 
-/** Opens the panel of the `at`-th block of a page. */
+/** Opens the panel of the `at`-th block of a page, and first the tab that holds it. */
 async function panel(page, at = 0) {
   const block = page.locator(".fl-block").nth(at);
+  await block.evaluate((node) => {
+    const section = node.closest(".side-by-side > section");
+    const place = section ? [...section.parentElement.querySelectorAll(":scope > section")].indexOf(section) : -1;
+    section?.parentElement.querySelectorAll("input[type=radio]")[place].click();
+  });
   await block.locator(".fl-open").click();
   await block.locator(".fl-panel").waitFor();
   return block.locator(".fl-panel");
