@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use data::{Batch, Dataset};
+use data::Dataset;
 use serde::Serialize;
 use tensor::Network;
 
 use crate::runner::{Runner, Terms};
-use crate::train::{at_once, epoch_order};
+use crate::train::{advance, epoch_order};
 use crate::{Error, Parameters, Preset, Result};
 
 /// Samples per second over several runs in one process.
@@ -103,24 +103,12 @@ pub fn bench(
         let mut done = 0;
         while done < steps {
             let order = epoch_order(preset, train.len(), position / per_epoch);
-            let mut k = position % per_epoch;
-            let end = per_epoch.min(k + steps - done);
-            while k < end {
-                let together = at_once(runner).min(end - k);
-                let now: Vec<_> = (k..k + together).map(|k| order.batch(train, k)).collect();
-                k += together;
-                match runner.multi_step().filter(|_| together > 1) {
-                    None => {
-                        let next = (k < per_epoch).then(|| order.batch(train, k));
-                        runner.level().load(&now[0], next.as_ref())?;
-                        runner.level().step(preset.learning_rate)?;
-                    }
-                    Some(level) => level.steps(&now, preset.learning_rate)?,
-                }
-                samples += now.iter().map(Batch::len).sum::<usize>();
-                position += together;
-                done += together;
-            }
+            let first = position % per_epoch;
+            let end = per_epoch.min(first + steps - done);
+            advance(runner, &order, train, first..end, preset.learning_rate)?;
+            samples += (first..end).map(|k| order.batch(train, k).len()).sum::<usize>();
+            position += end - first;
+            done += end - first;
         }
         let loss = runner.level().loss()?;
         Ok((samples, clock.elapsed(), loss))
