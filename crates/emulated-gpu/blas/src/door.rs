@@ -26,7 +26,7 @@ impl From<Rejection> for Refused {
     /// There is no room for what lies between operands and result, which was found out only when the
     /// work ran: it is said, and the driver ends the context.
     fn from(rejection: Rejection) -> Self {
-        c_abi::say("emulated library", &rejection.to_string());
+        c_abi::report("emulated library", &rejection.to_string());
         Self(if rejection.status == Status::AllocFailed { OUT_OF_MEMORY } else { UNKNOWN })
     }
 }

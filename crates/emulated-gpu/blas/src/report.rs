@@ -80,9 +80,9 @@ impl Report {
         }
         let callback = state.callback.clone();
         if state.said.len() < SHOWN && state.said.insert(line.clone()) {
-            c_abi::say(self.library, &line);
+            c_abi::report(self.library, &line);
             if state.said.len() == SHOWN {
-                c_abi::say(self.library, "further messages are not shown here");
+                c_abi::report(self.library, "further messages are not shown here");
             }
         }
         // It may call the library again.

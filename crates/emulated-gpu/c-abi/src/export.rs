@@ -15,7 +15,7 @@ pub fn guard<T, E: From<Fault>>(body: impl FnOnce() -> Result<T, E>) -> Result<T
 
 /// Reports something on standard error, after the name of the library. It is written in one piece, so that lines
 /// of other libraries and processes don't cut it.
-pub fn say(library: &str, line: &str) {
+pub fn report(library: &str, line: &str) {
     let line = format!("{library}: {line}\n");
     // If standard error is full or closed, nothing can be done about it.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());

@@ -9,7 +9,7 @@
 //! - [`Copy3d`] and [`TextureDescription`] are structures of the driver's that the runtime makes.
 //! - [`driver_functions!`] declares functions of the emulated driver, which is found when one is first called.
 //! - [`nvidia_functions!`] declares functions of NVIDIA's own library, where the environment names its file.
-//! - [`library_file!`] says where the shared library is built to, and [`say`] writes to standard error.
+//! - [`library_file!`] says where the shared library is built to, and [`report`] writes to standard error.
 //!
 //! A library makes its own error of what this crate finds wrong, by `From<`[`Fault`]`>`.
 
@@ -27,7 +27,7 @@ mod status;
 pub use cuda_error::{Code, Error as CudaError};
 pub use cuda_structures::{Copy3d, Side3d, TextureDescription};
 pub use driver::{DriverError, Function, driver_library};
-pub use export::{guard, say};
+pub use export::{guard, report};
 pub use host::library::{NotFound, beside_program};
 #[doc(hidden)]
 pub use libloading::os::unix::Library;

@@ -31,7 +31,7 @@ pub(crate) fn last() -> Code {
 pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> Code {
     let Err(error) = c_abi::guard(body) else { return Code::SUCCESS };
     if let Some(why) = error.why {
-        c_abi::say("emulated CUDA runtime", &format!("{function}: {why}"));
+        c_abi::report("emulated CUDA runtime", &format!("{function}: {why}"));
     }
     LAST.set(error.code);
     error.code

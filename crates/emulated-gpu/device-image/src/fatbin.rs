@@ -8,12 +8,12 @@
 
 use std::io::Read;
 
-use host::input::MOST_TEXT_BYTES;
+use host::input::MAX_TEXT_BYTES;
 
 /// What a fatbin begins with.
 const MAGIC: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
 /// As long may one be, in bytes: most of what libraries ship is machine code for many cards.
-pub const MOST_BYTES: u64 = 4 * MOST_TEXT_BYTES;
+pub const MOST_BYTES: u64 = 4 * MAX_TEXT_BYTES;
 /// Of the container's header, the first bytes: the magic, a version, its length, and the length of
 /// all entries.
 pub const HEADER: usize = 16;
@@ -183,9 +183,9 @@ fn unpack(entry: &Entry<'_>) -> Result<String, Wrong> {
     if entry.flags & (LZ4 | ZSTD) == 0 {
         return text(entry.payload);
     }
-    if entry.unpacked > MOST_TEXT_BYTES {
+    if entry.unpacked > MAX_TEXT_BYTES {
         return Err(broken(format!(
-            "it says that its PTX has {} bytes; at most {MOST_TEXT_BYTES} are read",
+            "it says that its PTX has {} bytes; at most {MAX_TEXT_BYTES} are read",
             entry.unpacked
         )));
     }

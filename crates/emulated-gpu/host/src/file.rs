@@ -9,7 +9,7 @@ use tempfile::NamedTempFile;
 
 mod target;
 
-pub use crate::input::{MOST_TEXT_BYTES, open, open_up_to, read, read_file, read_packed};
+pub use crate::input::{MAX_TEXT_BYTES, open, open_up_to, read, read_file, read_packed};
 use crate::signals::Unfinished;
 use target::Target;
 

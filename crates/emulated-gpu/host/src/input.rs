@@ -18,15 +18,15 @@ pub fn open(path: &Path) -> io::Result<File> {
 
 /// The most that is read of a text that somebody wrote, such as a kernel: thousands of times the
 /// longest here.
-pub const MOST_TEXT_BYTES: u64 = 1 << 26;
+pub const MAX_TEXT_BYTES: u64 = 1 << 26;
 
-/// Reads a text of at most [`MOST_TEXT_BYTES`]. What is no UTF-8 is replaced, for the text's own
+/// Reads a text of at most [`MAX_TEXT_BYTES`]. What is no UTF-8 is replaced, for the text's own
 /// reader to find.
 ///
 /// # Errors
 /// As of [`read_file`].
 pub fn text(path: &Path) -> io::Result<String> {
-    let bytes = read_file(path, MOST_TEXT_BYTES, |_| false)?;
+    let bytes = read_file(path, MAX_TEXT_BYTES, |_| false)?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }

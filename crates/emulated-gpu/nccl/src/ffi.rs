@@ -99,7 +99,7 @@ pub(crate) fn last_error() -> *const c_char {
 
 /// Reports something on standard error.
 pub(crate) fn say(line: &str) {
-    c_abi::say("emulated NCCL", line);
+    c_abi::report("emulated NCCL", line);
 }
 
 /// Runs the body of an exported function, and makes a code of what comes of it.

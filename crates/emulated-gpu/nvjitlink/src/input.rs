@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use device_image::archive;
 use device_image::fatbin::{self, Wrong};
-use host::input::MOST_TEXT_BYTES;
+use host::input::MAX_TEXT_BYTES;
 
 use crate::options::Options;
 use crate::status::Status;
@@ -145,9 +145,9 @@ fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, R
     match contents {
         Contents::Ptx => {
             let text = c_text(bytes);
-            if text.len() as u64 > MOST_TEXT_BYTES {
+            if text.len() as u64 > MAX_TEXT_BYTES {
                 let why = format!(
-                    "it has more than {MOST_TEXT_BYTES} bytes, which is as much as is linked"
+                    "it has more than {MAX_TEXT_BYTES} bytes, which is as much as is linked"
                 );
                 return Err((Status::InvalidInput, why));
             }

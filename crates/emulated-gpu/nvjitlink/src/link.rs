@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use device_image::fatbin::{self, MOST_BYTES};
 use device_image::linked;
-use host::input::{MOST_TEXT_BYTES, open, read};
+use host::input::{MAX_TEXT_BYTES, open, read};
 use ptx_emulator::Diagnostic;
 use ptx_emulator::program::{Linkage, Space, Variable};
 use ptx_emulator::source::Source;
@@ -170,9 +170,9 @@ impl Link {
     fn add_text(&mut self, options: &Options, source: Source) -> Result<(), Status> {
         let (name, text) = (&source.name, &source.text);
         let size: usize = self.texts.iter().map(|source| source.text.len()).sum();
-        if (size + text.len()) as u64 > MOST_TEXT_BYTES {
+        if (size + text.len()) as u64 > MAX_TEXT_BYTES {
             let log = format!(
-                "error   : {name}: more than {MOST_TEXT_BYTES} bytes of PTX are not linked together"
+                "error   : {name}: more than {MAX_TEXT_BYTES} bytes of PTX are not linked together"
             );
             return Err(self.refuse((Status::InvalidInput, log)));
         }

@@ -22,7 +22,7 @@ driver_functions! {
 /// Reports something on standard error, the first time.
 fn say(line: &str) {
     static SAID: Once = Once::new();
-    SAID.call_once(|| c_abi::say("emulated NVML", line));
+    SAID.call_once(|| c_abi::report("emulated NVML", line));
 }
 
 /// The status of a call of the driver's; if it can't be called, standard error says why.

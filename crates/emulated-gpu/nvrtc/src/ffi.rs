@@ -70,7 +70,7 @@ pub(crate) fn guard(_function: &str, body: impl FnOnce() -> Result) -> ReturnCod
 
 /// Reports something on standard error.
 pub(crate) fn say(line: &str) {
-    c_abi::say("emulated NVRTC", line);
+    c_abi::report("emulated NVRTC", line);
 }
 
 #[cfg(test)]

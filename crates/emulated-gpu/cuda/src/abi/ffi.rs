@@ -68,7 +68,7 @@ pub(crate) fn is_per_thread() -> bool {
 
 /// Reports something on standard error.
 pub(crate) fn say(text: &str) {
-    c_abi::say("emulated GPU", text);
+    c_abi::report("emulated GPU", text);
 }
 
 /// Writes a failed call into the log, if there is to be one.

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ::host::file::MOST_TEXT_BYTES;
+use ::host::file::MAX_TEXT_BYTES;
 use device_image::fatbin::ptx_of;
 use device_image::{archive, linked};
 use ptx_emulator::Diagnostic;
@@ -96,9 +96,9 @@ fn add(
     });
     let source = text.map_err(|refusal| linker.refuse(refusal))?;
     let size: usize = work.texts.iter().map(|source| source.text.len()).sum();
-    if (size + source.text.len()) as u64 > MOST_TEXT_BYTES {
+    if (size + source.text.len()) as u64 > MAX_TEXT_BYTES {
         return Err(Code::INVALID_VALUE
-            .because(format!("more than {MOST_TEXT_BYTES} bytes of texts are not linked")));
+            .because(format!("more than {MAX_TEXT_BYTES} bytes of texts are not linked")));
     }
     // SAFETY: the linker is there, and with it the buffers.
     unsafe { linker.logs.write("", "") };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use device_image::fatbin::ptx_of;
 use device_image::linked::max_registers_of;
-use host::file::{MOST_TEXT_BYTES, open, read};
+use host::file::{MAX_TEXT_BYTES, open, read};
 
 use crate::abi::error::{Code, Error, Refusal, Result};
 use crate::abi::ffi::{export, say};
@@ -80,7 +80,7 @@ unsafe fn load_file(
 
 /// The bytes of a file of PTX: not those of a device that has no end, or of a disk's image.
 pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
-    let bytes = open(path.as_ref()).and_then(|file| read(file, MOST_TEXT_BYTES));
+    let bytes = open(path.as_ref()).and_then(|file| read(file, MAX_TEXT_BYTES));
     bytes.map_err(|error| {
         match error.kind() {
             io::ErrorKind::OutOfMemory => Code::OUT_OF_MEMORY,
