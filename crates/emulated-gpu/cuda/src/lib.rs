@@ -1,23 +1,23 @@
-//! The CUDA driver, emulated: a shared library that exports the C functions of `libcuda.so` and runs
-//! PTX on the CPU.
+//! The emulated CUDA driver: a shared library that exports the C functions of `libcuda.so` and runs PTX on the CPU.
 //!
-//! It is meant to be loaded, not linked: a program opens the file that [`library_path`] names before
-//! anything asks for `libcuda.so`, and the loader then gives that name to it. Everything else is
-//! behind the C ABI. Nothing else of this crate may be used from Rust: it would be linked into the
-//! program a second time, with a second set of everything that is known of the device.
+//! The library is meant to be loaded, not linked: a program opens the file at [`library_path`] before anything
+//! requests `libcuda.so`, and the dynamic loader then resolves that name to it. All other functions are only
+//! available through the C ABI. They must not be called from Rust, because the crate would then be linked into the
+//! program as a second copy, with its own separate state.
 //!
-//! The functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's
-//! bindings for Python call. What is not emulated says so: textures of several levels, sparse arrays,
-//! clusters, machine code (a cubin, or a fatbin without PTX). Of the tables behind NVIDIA's runtime library
-//! there is what is known of them. `include/emulated_gpu.h` declares what NVIDIA's driver does not have. The
-//! environment chooses checks and reports; the crate's `README.md` lists the variables.
+//! The exported functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's Python
+//! bindings call. Features that are not emulated return an error that names them: textures with several levels,
+//! sparse arrays, clusters, and machine code (a cubin, or a fatbin without PTX). The undocumented function tables
+//! that NVIDIA's runtime library uses are emulated as far as they are known. `include/emulated_gpu.h` declares
+//! extensions that NVIDIA's driver doesn't have. Environment variables select checks and reports; the crate's
+//! `README.md` lists them.
 //!
-//! The folders are named after the chapters of the CUDA Driver API's manual. They form seven layers, each of which
-//! imports only from those below it:
+//! The folders are named after the chapters of the CUDA Driver API's manual. They form seven layers; each layer only
+//! imports from lower ones:
 //!
 //! | layer | folders |
 //! |---|---|
-//! | 7 | `api`: the exported functions by chapter, and the driver in which they look handles up |
+//! | 7 | `api`: the exported functions by chapter, and the driver's registries of handles |
 //! | 6 | `stream`: queues of work, and their capture into graphs |
 //! | 5 | `graph`: graphs, and the operations that graphs and streams run; `module`; `green_context` |
 //! | 4 | `execution`: functions, launches and occupancy; `event`; `texture`: arrays, textures and surfaces |
@@ -25,7 +25,7 @@
 //! | 2 | `memory`: allocations, copies, pools and mappings; `device`: attributes, limits and settings |
 //! | 1 | `abi`: C's types, errors and handles; `sync`: locks and work queues |
 //!
-//! Two calls on their way down:
+//! The path of two calls through the layers:
 //!
 //! - `cuMemcpyHtoD`: `api/memory/copy.rs` → `memory/copy.rs` (checks) → `stream/mod.rs` (`enqueue`) →
 //!   `sync/queue.rs` → `graph/operation/mod.rs` (`run`, on the stream's thread) → `memory/copy.rs` → the emulator's

@@ -1,16 +1,16 @@
-//! The path of the shared library.
+//! The path of the driver's shared library.
 
 use std::path::PathBuf;
 
 pub use host::library::NotFound;
 
-/// The name of the file.
+/// The file name of the shared library.
 pub const FILE: &str = "libemulated_cuda.so";
 
 /// The absolute path of the shared library that was built with the running program.
 ///
 /// # Errors
-/// When it is not beside it.
+/// If it is not next to the program.
 pub fn library_path() -> Result<PathBuf, NotFound> {
     host::library::beside_program(FILE)
 }

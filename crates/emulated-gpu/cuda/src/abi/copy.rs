@@ -1,4 +1,4 @@
-//! Copies of rows and slices, as C describes them: two ends of one shape, and how much is copied.
+//! Two- and three-dimensional copies (`CUDA_MEMCPY2D`, `CUDA_MEMCPY3D`): source, destination and extent.
 
 use std::ffi::c_int;
 
@@ -6,7 +6,7 @@ pub(crate) use c_abi::{Copy3d, Side3d};
 
 use crate::abi::{Handle, Pointer};
 
-/// What a `CUDA_MEMCPY2D` says of one end: its fields that begin with `src`, or with `dst`.
+/// One end of a `CUDA_MEMCPY2D`: its fields that begin with `src`, or with `dst`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Side2d {
@@ -37,7 +37,7 @@ impl Side2d {
 }
 
 impl Copy2d {
-    /// The same copy, of one slice.
+    /// The same copy as a three-dimensional one with a depth of 1.
     pub(crate) fn in_space(self) -> Copy3d {
         let Self { from, to, width, height } = self;
         Copy3d { from: from.in_space(), to: to.in_space(), width, height, depth: 1 }

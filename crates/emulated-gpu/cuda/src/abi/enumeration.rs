@@ -1,24 +1,24 @@
 //! Enumerations of `cuda.h`: their members' names and numbers.
 
-/// Declares an enumeration with the numbers of its members, and `of`, which finds a member by its number. The text
-/// describes the error for any other number.
+/// Declares an enumeration with the numbers of its members, and `from_number`, which finds a member by its number.
+/// The text describes the error for any other number.
 macro_rules! enumeration {
     (
         $(#[$meta:meta])*
-        $name:ident, $unknown:literal { $($(#[$of_one:meta])* $member:ident = $number:literal,)* }
+        $name:ident, $unknown:literal { $($(#[$member_meta:meta])* $member:ident = $number:literal,)* }
     ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum $name {
-            $($(#[$of_one])* $member = $number,)*
+            $($(#[$member_meta])* $member = $number,)*
         }
 
         impl $name {
-            /// The member of a number.
+            /// The member with this number.
             ///
             /// # Errors
-            /// `INVALID_VALUE`
-            pub(crate) fn of(number: u32) -> $crate::abi::error::Result<Self> {
+            /// `INVALID_VALUE` if no member has this number.
+            pub(crate) fn from_number(number: u32) -> $crate::abi::error::Result<Self> {
                 match number {
                     $($number => Ok(Self::$member),)*
                     _ => Err($crate::abi::error::Code::INVALID_VALUE.because(format!($unknown, number))),

@@ -1,20 +1,20 @@
-//! CUDA's error codes, and what goes wrong in the driver.
+//! CUDA's error codes, and the driver's error type.
 
 use ptx_emulator::memory::OutOfMemory;
 
 pub(crate) use c_abi::{Code, CudaError as Error, fail_if};
 
-/// What was wrong with an image, for the log that the caller may have passed.
+/// Why an image was refused: the error code, and the text for the log that the caller may have passed.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) code: Code,
     pub(crate) log: String,
 }
 
-/// What every call comes to.
+/// The result of a driver call.
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
-/// The host is out of memory.
+/// `OUT_OF_MEMORY`: the host is out of memory.
 pub(crate) fn out_of_memory(error: OutOfMemory) -> Error {
-    Code::OUT_OF_MEMORY.because(format!("the host has not the room: {error}"))
+    Code::OUT_OF_MEMORY.because(format!("the host is out of memory: {error}"))
 }

@@ -1,5 +1,5 @@
-//! The foreign function interface between C and Rust: every exported function passes here, so that no panic crosses it,
-//! nothing is done before `cuInit`, and what failed can be read in a log.
+//! The foreign function interface between C and Rust. Every exported function goes through [`call`] or [`early`], so
+//! that no panic crosses into C, calls before `cuInit` fail, and failures are logged.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -11,9 +11,9 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::process;
 
 thread_local! {
-    /// Whether this thread runs a host function, which may call nothing of the driver's.
+    /// Whether this thread runs a host function, which may not call the driver.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
-    /// Whether stream 0 means the thread's own: in functions whose names end in `_ptsz` or `_ptds`.
+    /// Whether stream 0 means the per-thread default stream: in functions whose names end in `_ptsz` or `_ptds`.
     static PER_THREAD: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn call(name: &str, body: impl FnOnce() -> Result) -> Code {
     })
 }
 
-/// As [`call`], for what may be called before `cuInit` and in host functions.
+/// Like [`call`], for functions that may be called before `cuInit` and in host functions.
 pub(crate) fn early(name: &str, body: impl FnOnce() -> Result) -> Code {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => Code::SUCCESS,
@@ -39,13 +39,15 @@ pub(crate) fn early(name: &str, body: impl FnOnce() -> Result) -> Code {
             error.code
         }
         Err(_) => {
-            say(&format!("{name} failed inside the emulated driver; this is a bug of it"));
+            report(&format!(
+                "{name} failed inside the emulated driver; this is a bug in the emulated driver, please report it"
+            ));
             Code::UNKNOWN
         }
     }
 }
 
-/// Calls what may call nothing of the driver's.
+/// Calls a function of the program that may not call the driver.
 pub(crate) fn host_function<T>(body: impl FnOnce() -> T) -> T {
     let before = IN_HOST_FUNCTION.replace(true);
     let result = body();
@@ -53,7 +55,7 @@ pub(crate) fn host_function<T>(body: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Stream 0 is the thread's own while `body` runs.
+/// Runs `body` with stream 0 meaning the per-thread default stream.
 pub(crate) fn per_thread(body: impl FnOnce() -> Code) -> Code {
     let before = PER_THREAD.replace(true);
     let code = body();
@@ -61,17 +63,17 @@ pub(crate) fn per_thread(body: impl FnOnce() -> Code) -> Code {
     code
 }
 
-/// Whether stream 0 is the thread's own.
+/// Whether stream 0 means the per-thread default stream.
 pub(crate) fn is_per_thread() -> bool {
     PER_THREAD.get()
 }
 
-/// Reports something on standard error.
-pub(crate) fn say(text: &str) {
+/// Prints a message on standard error.
+pub(crate) fn report(text: &str) {
     c_abi::report("emulated GPU", text);
 }
 
-/// Writes a failed call into the log, if there is to be one.
+/// Writes a failed call to the log, if one is configured.
 fn log(name: &str, error: &Error) {
     let Some(path) = process::log() else { return };
     let text = error.code.driver_texts();
@@ -80,7 +82,7 @@ fn log(name: &str, error: &Error) {
     });
     let why = error.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
     let line = format!("[{name}] {code} ({text}){why}\n");
-    // A log that can't be written must not fail the call that it tells of.
+    // A log that can't be written must not change the result of the call.
     let _ = if path == Path::new("stderr") {
         std::io::stderr().write_all(line.as_bytes())
     } else if path == Path::new("stdout") {
@@ -91,21 +93,21 @@ fn log(name: &str, error: &Error) {
     };
 }
 
-/// A function that is exported, and that can be asked for by `cuGetProcAddress`.
+/// An exported function, which `cuGetProcAddress` finds too.
 pub(crate) struct Entry {
-    /// Its symbol: its name, with `_v2` and the like behind it where there are several forms.
+    /// Its symbol: the name, followed by `_v2` and the like if there are several forms.
     pub(crate) symbol: &'static str,
-    /// The CUDA version that brought it in this form.
+    /// The CUDA version that introduced this form.
     pub(crate) since: i32,
     pub(crate) function: *const c_void,
-    /// The form in which stream 0 is the thread's own.
+    /// The form in which stream 0 means the per-thread default stream.
     pub(crate) per_thread: *const c_void,
 }
 
-/// Declares exported functions, each behind the CUDA version that brought it in this form (12040 for 12.4; of
-/// `cudaTypedefs.h`), and lists them as `ENTRIES`. One that is `also` another is exported under that name too,
-/// with stream 0 meaning the calling thread's own; `early` ones need no `cuInit`. A pointer `as required` may not be null,
-/// which is looked at first.
+/// Declares exported functions and lists them as `ENTRIES`. Before each function is the CUDA version that introduced
+/// this form (12040 for 12.4, as in `cudaTypedefs.h`). `also ALIAS` exports the function under a second name, with
+/// stream 0 meaning the per-thread default stream. `early` functions need no `cuInit`. An argument `as required` is a
+/// pointer that must not be null; these are checked first.
 macro_rules! export {
     (@call) => { $crate::abi::ffi::call };
     (@call early) => { $crate::abi::ffi::early };
@@ -113,10 +115,10 @@ macro_rules! export {
     (@per_thread $name:ident also $alias:ident) => { $alias };
     (@per_thread $name:ident $(early)?) => { $name };
     (@alias $name:ident ($($argument:ident: $type:ty),*) also $alias:ident) => {
-        #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the calling thread's own.")]
+        #[doc = concat!("[`", stringify!($name), "`], with stream 0 meaning the per-thread default stream.")]
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $alias($($argument: $type),*) -> $crate::abi::error::Code {
-            // SAFETY: the caller vouches for the same as there.
+            // SAFETY: the caller makes the same promises as for `$name`.
             $crate::abi::ffi::per_thread(|| unsafe { $name($($argument),*) })
         }
     };
@@ -133,7 +135,7 @@ macro_rules! export {
                     $($($argument.$required()?;)?)*
                     $body
                 }
-                // SAFETY: the caller vouches for the same here.
+                // SAFETY: the caller's promises are passed on.
                 let body = || unsafe { body($($argument),*) };
                 $crate::abi::ffi::export!(@call $($how)?)(stringify!($name), body)
             }

@@ -1,13 +1,13 @@
-//! Memory of the program's own: read with care, since a pointer that a program passes by mistake
-//! should be an error code and not the end of the process.
+//! Checked reads of the program's memory: a pointer that a program passes by mistake should give an error code and
+//! not crash the process.
 
-#![allow(unsafe_code, reason = "asks the kernel for memory that may not be there")]
+#![allow(unsafe_code, reason = "asks the kernel to read memory that may not be mapped")]
 
 use ptx_emulator::room::filled;
 
 use crate::abi::error::{Code, Error, Result, out_of_memory};
 
-/// Whether the first and the last byte of a range can be read, as far as the system tells.
+/// Whether the first and the last byte of a range can be read. True if the system can't tell.
 pub(crate) fn is_readable(address: usize, len: usize) -> bool {
     if len == 0 {
         return true;
@@ -19,7 +19,7 @@ pub(crate) fn is_readable(address: usize, len: usize) -> bool {
     ask_kernel(&[(address, 1), (address + (len - 1), 1)], &mut bytes).unwrap_or(true)
 }
 
-/// A range that can't be read is an error of the caller's.
+/// Checks that a range can be read.
 pub(crate) fn check(address: usize, len: usize) -> Result {
     if is_readable(address, len) { Ok(()) } else { Err(wild(address, len)) }
 }
@@ -29,13 +29,13 @@ fn wild(address: usize, len: usize) -> Error {
         .because(format!("{len} bytes at host address {address:#x} can't be accessed"))
 }
 
-/// Copies `count` words of 8 bytes, aligned or not.
+/// Copies `count` words of 8 bytes; the address may be unaligned.
 ///
 /// # Safety
-/// As of [`gather`].
+/// See [`gather`].
 ///
 /// # Errors
-/// `INVALID_VALUE` when they can't be read.
+/// `INVALID_VALUE` if they can't be read, `OUT_OF_MEMORY` if the host is out of memory.
 pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
     let len = count.checked_mul(8).ok_or_else(|| wild(address, usize::MAX))?;
     check(address, len)?;
@@ -48,11 +48,11 @@ pub(crate) unsafe fn words(address: usize, count: usize) -> Result<Vec<usize>> {
     Ok(bytes.chunks_exact(8).map(word).collect())
 }
 
-/// Copies ranges one after another; false when one of them can't be read.
+/// Copies ranges one after another; false if one of them can't be read.
 ///
 /// # Safety
-/// The system can tell of each range that it can't be read, or it can be, unless its address is 0: in a sandbox
-/// that forbids `process_vm_readv`, only the program knows.
+/// Every range whose address isn't 0 is readable, or the system can detect that it isn't. In a sandbox that forbids
+/// `process_vm_readv` it can't, so there the program must pass readable ranges.
 pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool {
     debug_assert_eq!(ranges.iter().map(|(_, len)| len).sum::<usize>(), into.len());
     let mut rest = into;
@@ -75,7 +75,7 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
     true
 }
 
-/// Has the kernel copy, which knows what can be read; `None` where it does not do that.
+/// Lets the kernel copy, which checks that the ranges can be read; `None` if it doesn't support that.
 #[cfg(target_os = "linux")]
 fn ask_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
     let remote: Vec<libc::iovec> = ranges
@@ -84,13 +84,13 @@ fn ask_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
         .collect();
     let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let count = remote.len() as libc::c_ulong;
-    // SAFETY: the kernel writes to `into` alone, and checks what it reads.
+    // SAFETY: the kernel only writes to `into`, and checks what it reads.
     let copied =
         unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, remote.as_ptr(), count, 0) };
     if copied >= 0 {
         return Some(copied as usize == into.len());
     }
-    // A sandbox may forbid the call, even on the own process.
+    // A sandbox may forbid the call, even for the calling process itself.
     let error = std::io::Error::last_os_error().raw_os_error();
     (!matches!(error, Some(libc::ENOSYS | libc::EPERM | libc::EACCES))).then_some(false)
 }
@@ -100,7 +100,7 @@ fn ask_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
     None
 }
 
-/// Copies what the program vouches for, as NVIDIA's driver does; only null is found out.
+/// Copies ranges that the program vouches for, as NVIDIA's driver does; only null is detected.
 ///
 /// # Safety
 /// Each range can be read, unless its address is 0.
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wild_addresses_are_not_read() {
+    fn unreadable_addresses_are_detected() {
         let here = [1u8, 2, 3];
         assert!(is_readable(here.as_ptr() as usize, 3));
         assert!(!is_readable(0, 1));
@@ -133,15 +133,15 @@ mod tests {
     }
 
     #[test]
-    fn ranges_come_one_behind_another() {
+    fn ranges_are_gathered_in_order() {
         let (a, b) = ([1u8, 2], [3u8; 3]);
         let mut into = [0; 5];
         let ranges = [(a.as_ptr() as usize, 2), (b.as_ptr() as usize, 3)];
-        // SAFETY: both are there.
+        // SAFETY: both ranges are arrays of this function.
         assert!(unsafe { gather(&ranges, &mut into) });
         assert_eq!(into, [1, 2, 3, 3, 3]);
         if ask_kernel(&ranges, &mut into).is_some() {
-            // SAFETY: the system tells of the second that it is not.
+            // SAFETY: the system detects that the second range can't be read.
             assert!(!unsafe { gather(&[(a.as_ptr() as usize, 2), (8, 3)], &mut into) });
         }
     }

@@ -1,4 +1,4 @@
-//! Handles that a process passes to another process, which finds memory or an event by them.
+//! Interprocess handles, by which another process opens memory or an event (`cuIpc…`).
 
 use ptx_emulator::memory::SharedMemory;
 
@@ -9,7 +9,7 @@ use crate::abi::error::{Code, Error, Result};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InterprocessHandle([u8; 64]);
 
-/// What a handle is of, in its first eight bytes.
+/// The kind of object that a handle is for, in its first eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleKind {
     Memory,
@@ -25,9 +25,9 @@ impl HandleKind {
     }
 }
 
-/// A check sum (FNV-1a, 64 bits), by which a handle is known to be as it was made. It keeps no secret: who may
-/// open another process's memory may open all of it.
-fn check_sum(words: &[u64]) -> u64 {
+/// A checksum (FNV-1a, 64 bits) that detects a changed handle. It protects no secret: a process that may open another
+/// process's memory may open all of it.
+fn checksum(words: &[u64]) -> u64 {
     let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -35,28 +35,29 @@ fn check_sum(words: &[u64]) -> u64 {
 }
 
 impl InterprocessHandle {
-    /// Of what lies there, on a device.
+    /// A handle for memory or an event at `place`, on a device.
     pub(crate) fn new(kind: HandleKind, place: SharedMemory, device: u32) -> Self {
         let SharedMemory { process, descriptor, inode, offset, size } = place;
         let own = u64::from(process) | u64::from(descriptor.cast_unsigned()) << 32;
         let mut bytes = [0; 64];
         let words = [kind.magic(), own, inode, offset, size, device.into()];
-        let words = words.into_iter().chain([check_sum(&words)]);
+        let words = words.into_iter().chain([checksum(&words)]);
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
             chunk.copy_from_slice(&word.to_ne_bytes());
         }
         Self(bytes)
     }
 
-    /// What it was made of.
+    /// The place and the device that the handle was made for.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the handle was not created by this driver, is of another kind, or was changed: with
-    /// another offset it would be a neighbour's.
+    /// `INVALID_VALUE` if the handle was not created by this driver, is of another kind, or was changed: with another
+    /// offset it would refer to a neighbour's memory.
     pub(crate) fn read(&self, kind: HandleKind) -> Result<(SharedMemory, u32)> {
         let wrong = || -> Error {
-            Code::INVALID_VALUE
-                .because("these 64 bytes are no handle that an emulated driver has made")
+            Code::INVALID_VALUE.because(
+                "these 64 bytes are not a handle of this kind that an emulated driver made",
+            )
         };
         let mut words = [0; 8];
         for (word, chunk) in words.iter_mut().zip(self.0.chunks_exact(8)) {

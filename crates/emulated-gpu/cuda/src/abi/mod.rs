@@ -1,8 +1,8 @@
-//! Types of the C ABI: pointers that a caller vouches for, handles, and structures of CUDA's `cuda.h`.
+//! Types of the C ABI: pointers, handles, and structures of `cuda.h`.
 
 #![allow(
     unsafe_code,
-    reason = "pointers come from C; who calls a function of the driver vouches that each is null or \
+    reason = "pointers come from C; the caller of a driver function promises that each is null or \
               points at what the function's documentation says, for as long as the call takes"
 )]
 
@@ -33,29 +33,29 @@ pub(crate) type Device = c_int;
 pub(crate) type Pointer = u64;
 /// `CUhostFn`
 pub(crate) type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
-/// The value of an option of `CUjit_option`: a pointer, or a number passed as if it were one.
+/// The value of a `CUjit_option`: a pointer, or a number cast to a pointer.
 pub(crate) type JitValue<'a> = Out<'a, u8>;
 /// `CUstreamCallback`
 pub(crate) type StreamCallback = Option<unsafe extern "C" fn(Handle, Code, *mut c_void)>;
-/// `CUoccupancyB2DSize`
-pub(crate) type SharedBytesOf = Option<unsafe extern "C" fn(c_int) -> usize>;
+/// `CUoccupancyB2DSize`: dynamic shared memory as a function of the block size.
+pub(crate) type SharedBytesForBlock = Option<unsafe extern "C" fn(c_int) -> usize>;
 
-/// A pointer of the program's to which a result is written.
+/// An output pointer of the program.
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
-/// A pointer of the program's to something that is read.
+/// An input pointer of the program.
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
-/// A text of the program's.
+/// A NUL-terminated string of the program.
 pub(crate) type Text<'a> = c_abi::Text<'a, Error>;
 
-/// A list of the program's.
+/// A list in the program's memory.
 pub(crate) trait List<T> {
-    /// Its elements.
+    /// Copies its elements.
     ///
     /// # Safety
-    /// Unless it is null, there are as many, or the system knows that nothing is there.
+    /// Unless the pointer is null, it points to `count` elements, or the system can detect that it doesn't.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the pointer is null although there are elements, or nothing can be read there.
+    /// `INVALID_VALUE` if the pointer is null although `count` isn't 0, or the memory can't be read.
     unsafe fn list(self, count: usize) -> Result<Vec<T>>;
 }
 
@@ -65,7 +65,7 @@ impl<T: Copy> List<T> for In<'_, T> {
             return Ok(Vec::new());
         }
         self.get()?;
-        // A count that goes beyond the memory that there is is wrong.
+        // A count that exceeds the readable memory is wrong.
         host_memory::check(self.address(), count.saturating_mul(size_of::<T>()))?;
         let mut list = vector(count).map_err(out_of_memory)?;
         // SAFETY: the caller's promise.
@@ -107,8 +107,8 @@ pub(crate) struct AllocationNode {
 }
 
 impl AllocationNode {
-    /// Of memory on a device: pinned, for this process alone, for no other device.
-    pub(crate) fn of(address: Pointer, size: usize, device: u32) -> Self {
+    /// The parameters for memory on a device: pinned, not shared with other processes or devices.
+    pub(crate) fn pinned_on(address: Pointer, size: usize, device: u32) -> Self {
         let pool = PoolProperties {
             allocation_type: 1,
             handle_types: 0,

@@ -11,7 +11,7 @@ use crate::abi::error::{Code, Error, Result, fail_if};
 /// The process that has called `cuInit`, or 0.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-/// Where calls that fail are told of; it is set when there is a driver.
+/// The log of failed calls (`CUDA_LOG_FILE`); set once the driver exists.
 static LOG: OnceLock<Option<PathBuf>> = OnceLock::new();
 
 fn forked() -> Error {
@@ -19,37 +19,37 @@ fn forked() -> Error {
         .because("this process was forked after cuInit; start it with spawn, or fork before cuInit")
 }
 
-/// This process makes the driver.
+/// Records that this process creates the driver.
 ///
 /// # Errors
-/// `NOT_INITIALIZED` in a process that was forked off since another one began to.
+/// `NOT_INITIALIZED` in a child that was forked after another process began to.
 pub(crate) fn begin() -> Result {
     let own = std::process::id();
     let first = PROCESS.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed);
     if first.is_err_and(|process| process != own) { Err(forked()) } else { Ok(()) }
 }
 
-/// Nothing was made: a process that is forked off may try again.
+/// Records that creating the driver failed: a child forked from this process may try again.
 pub(crate) fn give_up() {
     PROCESS.store(0, Ordering::Relaxed);
 }
 
-/// There is a driver.
+/// Records that the driver exists.
 pub(crate) fn ready(log: Option<PathBuf>) {
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     LOG.get_or_init(|| log);
 }
 
-/// Fails where nothing may be done.
+/// Checks that the driver may be called.
 ///
 /// # Errors
-/// `NOT_INITIALIZED` before `cuInit`, and in a process that was forked off since.
+/// `NOT_INITIALIZED` before `cuInit`, and in a child that was forked after it.
 pub(crate) fn check() -> Result {
     fail_if!(LOG.get().is_none(), NOT_INITIALIZED, "call cuInit first");
     if PROCESS.load(Ordering::Relaxed) == std::process::id() { Ok(()) } else { Err(forked()) }
 }
 
-/// Where calls that fail are told of.
+/// The log of failed calls.
 pub(crate) fn log() -> Option<PathBuf> {
     let unset = || std::env::var_os("CUDA_LOG_FILE").map(Into::into);
     LOG.get().cloned().unwrap_or_else(unset)

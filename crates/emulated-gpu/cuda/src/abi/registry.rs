@@ -1,5 +1,5 @@
-//! Objects by handle. A handle is a number that is only ever looked up, so a wrong one is an error
-//! and never a wild pointer.
+//! Registries, which find objects by handle. A handle is a number that is only ever looked up, so a wrong one gives
+//! an error and is never dereferenced.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,22 +8,22 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
 
-/// The first handle, and how far the next one is from it. Small numbers mean something: streams 0, 1 and 2.
+/// The first handle, and the distance between handles. Small numbers are reserved: streams 0, 1 and 2.
 const FIRST: Handle = 0x1000_0000;
 const STEP: Handle = 0x40;
 
-/// A handle that was never given out before.
+/// A new handle; no handle is used twice.
 pub(crate) fn fresh() -> Handle {
     static NEXT: AtomicUsize = AtomicUsize::new(FIRST);
     NEXT.fetch_add(STEP, Ordering::Relaxed)
 }
 
-/// How manieth handle it is, from 1.
-pub(crate) fn number(handle: Handle) -> u32 {
+/// The handle's ordinal, counting from 1.
+pub(crate) fn ordinal(handle: Handle) -> u32 {
     (handle.saturating_sub(FIRST) / STEP + 1) as u32
 }
 
-/// The objects of one kind.
+/// The objects of one type.
 #[derive(Debug)]
 pub(crate) struct Registry<T> {
     objects: RwLock<HashMap<Handle, Arc<T>>>,
@@ -44,10 +44,10 @@ impl<T> Registry<T> {
         self.objects.read().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
     }
 
-    /// The object of a handle.
+    /// The object with this handle.
     ///
     /// # Errors
-    /// `code`, and what there is none of.
+    /// `code`, naming the kind of object, if the handle is unknown.
     pub(crate) fn find(&self, handle: Handle, code: Code, what: &str) -> Result<Arc<T>> {
         let missing = || code.because(format!("there is no {what} {handle:#x}"));
         self.get(handle).ok_or_else(missing)
@@ -57,7 +57,7 @@ impl<T> Registry<T> {
         self.objects.write().unwrap_or_else(PoisonError::into_inner).remove(&handle)
     }
 
-    /// Removes those that are not to stay.
+    /// Removes the objects for which `stays` is false.
     pub(crate) fn retain(&self, stays: impl Fn(&T) -> bool) {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         objects.retain(|_, object| stays(object));

@@ -40,7 +40,7 @@ pub(crate) struct ResourceDescription {
     pub(crate) flags: c_uint,
 }
 
-/// The union in it, of 128 bytes: which of them counts, the kind says.
+/// The union in it, of 128 bytes; `kind` says which member is valid.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) union ResourceUnion {
@@ -50,7 +50,7 @@ pub(crate) union ResourceUnion {
     pub(crate) reserved: [c_int; 32],
 }
 
-/// Memory without dimensions.
+/// Memory used as a one-dimensional array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LinearResource {
@@ -60,7 +60,7 @@ pub(crate) struct LinearResource {
     pub(crate) bytes: usize,
 }
 
-/// Memory of rows.
+/// Memory used as a two-dimensional array.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PitchedResource {

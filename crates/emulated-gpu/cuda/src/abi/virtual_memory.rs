@@ -11,7 +11,7 @@ pub(crate) struct AllocationProperties {
     pub(crate) allocation_type: c_int,
     pub(crate) handle_types: c_int,
     pub(crate) location: Location,
-    /// An address of Windows' security attributes.
+    /// A pointer to security attributes, on Windows.
     pub(crate) security: usize,
     pub(crate) compression: u8,
     pub(crate) rdma: u8,
@@ -20,8 +20,9 @@ pub(crate) struct AllocationProperties {
 }
 
 impl AllocationProperties {
-    /// Of memory on a device, pinned and not compressed, that may be exported as handles of these types.
-    pub(crate) fn of(device: u32, handle_types: c_int) -> Self {
+    /// The properties of memory on a device, pinned and not compressed, that may be exported as handles of these
+    /// types.
+    pub(crate) fn pinned_on(device: u32, handle_types: c_int) -> Self {
         Self {
             allocation_type: 1,
             handle_types,

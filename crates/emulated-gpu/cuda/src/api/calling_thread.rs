@@ -1,4 +1,4 @@
-//! The calling thread's stack of contexts, and the streams that it names by numbers.
+//! The calling thread's stack of contexts, and its special stream handles (0, 1 and 2).
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use crate::abi::error::{Code, Result};
 use crate::abi::ffi;
 use crate::api::driver::driver;
 use crate::context::Context;
-use crate::green_context::Green;
+use crate::green_context::GreenContext;
 use crate::stream::Stream;
 
 thread_local! {
-    /// The top of the stack, or 0. It has no destructor, so that a thread has its context until its end.
+    /// The top of the stack, or 0. It has no destructor, so that it stays valid until the thread ends.
     static TOP: Cell<Handle> = const { Cell::new(0) };
-    /// What is below the top.
+    /// The stack without its top.
     static BELOW: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -23,10 +23,10 @@ pub(crate) fn handle() -> Handle {
     TOP.get()
 }
 
-/// The calling thread's context, usable or not.
+/// The calling thread's context, even if it can't be used any more.
 ///
 /// # Errors
-/// `INVALID_CONTEXT` when there is none, `CONTEXT_IS_DESTROYED`.
+/// `INVALID_CONTEXT` if the thread has none, `CONTEXT_IS_DESTROYED`.
 pub(crate) fn context_of_any_state() -> Result<Arc<Context>> {
     let handle = handle();
     if handle == 0 {
@@ -39,14 +39,14 @@ pub(crate) fn context_of_any_state() -> Result<Arc<Context>> {
 /// The calling thread's context.
 ///
 /// # Errors
-/// `INVALID_CONTEXT` when there is none, and the error that ended it.
+/// `INVALID_CONTEXT` if the thread has none; otherwise the error that made the context unusable.
 pub(crate) fn context() -> Result<Arc<Context>> {
     let context = context_of_any_state()?;
     context.check()?;
     Ok(context)
 }
 
-/// Replaces the top of the calling thread's stack; 0 takes it away.
+/// Replaces the top of the calling thread's stack; 0 pops it.
 pub(crate) fn set(handle: Handle) {
     if handle == 0 {
         pop();
@@ -55,39 +55,39 @@ pub(crate) fn set(handle: Handle) {
     }
 }
 
-/// Puts a context, whose handle is not 0, on the calling thread's stack.
+/// Pushes a context, whose handle is not 0, onto the calling thread's stack.
 pub(crate) fn push(handle: Handle) {
     let before = TOP.replace(handle);
     if before != 0 {
-        // A thread that exits has no stack any longer.
+        // A thread that is exiting has already lost its stack.
         let _ = BELOW.try_with(|below| below.borrow_mut().push(before));
     }
 }
 
-/// Takes the top of the calling thread's stack away.
+/// Pops the top of the calling thread's stack.
 pub(crate) fn pop() -> Option<Handle> {
     let below = BELOW.try_with(|below| below.borrow_mut().pop()).ok().flatten();
     Some(TOP.replace(below.unwrap_or(0))).filter(|top| *top != 0)
 }
 
-/// The green context that is the calling thread's.
+/// The calling thread's green context, if its current context is one.
 ///
 /// # Errors
-/// Before `cuInit`.
-pub(crate) fn green() -> Result<Option<Arc<Green>>> {
+/// `NOT_INITIALIZED`
+pub(crate) fn green() -> Result<Option<Arc<GreenContext>>> {
     Ok(driver()?.green_of_context(handle()))
 }
 
-/// The stream of a handle: 0 is a default stream, 1 the legacy one, 2 that of the thread.
+/// The stream of a handle: 0 is the default stream, 1 the legacy one, 2 the per-thread one.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, `INVALID_CONTEXT`, `STREAM_DETACHED`, and the error that ended its context.
+/// `INVALID_HANDLE`, `INVALID_CONTEXT`, `STREAM_DETACHED`, or the error that made its context unusable.
 pub(crate) fn stream(handle: Handle) -> Result<Arc<Stream>> {
     let driver = driver()?;
     let stream = match handle {
-        0 if ffi::is_per_thread() => driver.streams_of(&*context()?)?.of_thread(),
+        0 if ffi::is_per_thread() => driver.streams_of(&*context()?)?.per_thread(),
         0 | 1 => driver.streams_of(&*context()?)?.null(),
-        2 => driver.streams_of(&*context()?)?.of_thread(),
+        2 => driver.streams_of(&*context()?)?.per_thread(),
         _ => driver.stream(handle)?,
     };
     stream.context.check()?;

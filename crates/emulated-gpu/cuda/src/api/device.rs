@@ -5,8 +5,8 @@ use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Device, Out, Text};
 use crate::api::driver::driver;
-use crate::device::limits::{BLOCK, BLOCK_THREADS, GRID};
-use crate::device::{attributes, bus, name, place, uuid};
+use crate::device::limits::{MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID};
+use crate::device::{attributes, name, pci_address, pci_bus_id, uuid};
 
 /// `CUdevprop`
 #[repr(C)]
@@ -24,18 +24,18 @@ pub(crate) struct Properties {
     texture: i32,
 }
 
-/// How many there are.
+/// The number of devices.
 ///
 /// # Errors
-/// Before `cuInit`.
+/// `NOT_INITIALIZED`
 pub(crate) fn count() -> Result<u32> {
     Ok(driver()?.hardware.settings.devices)
 }
 
-/// The number of a device, counted from 0.
+/// The ordinal of a device, counted from 0.
 ///
 /// # Errors
-/// `INVALID_DEVICE`
+/// `INVALID_DEVICE` if there is no such device.
 pub(crate) fn check(device: i32) -> Result<u32> {
     let count = count()?;
     u32::try_from(device).ok().filter(|device| *device < count).ok_or_else(|| {
@@ -44,7 +44,7 @@ pub(crate) fn check(device: i32) -> Result<u32> {
         } else {
             format!("{count} devices, numbers 0 to {},", count - 1)
         };
-        let more = "(EMULATED_GPU_DEVICES says how many)";
+        let more = "(EMULATED_GPU_DEVICES sets their number)";
         Code::INVALID_DEVICE.because(format!("there is {devices} and no number {device} {more}"))
     })
 }
@@ -52,7 +52,7 @@ pub(crate) fn check(device: i32) -> Result<u32> {
 /// `CUdevice_attribute` of a device.
 ///
 /// # Errors
-/// `INVALID_VALUE` for what is none.
+/// `INVALID_VALUE` if the attribute is unknown.
 fn attribute(which: i32, device: Device) -> Result<i32> {
     let hardware = &driver()?.hardware;
     attributes::attribute(which, device, &hardware.settings, hardware.memory())
@@ -65,10 +65,10 @@ enumeration! {
     }
 }
 
-/// Writes a text that ends in NUL, cut where there is no more space.
+/// Writes a text and a NUL, truncated to the available space.
 ///
 /// # Safety
-/// There is room for as many bytes as the program says.
+/// `into` has space for `len` bytes.
 unsafe fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
     into.required()?;
     let space = usize::try_from(len).ok().filter(|&len| len > 0).ok_or(Code::INVALID_VALUE)?;
@@ -77,9 +77,9 @@ unsafe fn write_text(text: &str, into: Out<u8>, len: i32) -> Result {
     Ok(())
 }
 
-/// The domain, the bus and the number there that an address on the bus says, in hexadecimal digits: "0000:01:00.0",
-/// "01:00.0", "0000:01:00". The domain may be left out, and the function, which is 0.
-fn place_of(text: &str) -> Option<[i32; 3]> {
+/// Parses a PCI address in hexadecimal ("0000:01:00.0", "01:00.0" or "0000:01:00") into domain, bus and device
+/// number. The domain and the function may be omitted; the function must be 0.
+fn parse_pci_address(text: &str) -> Option<[i32; 3]> {
     let (address, function) = text.split_once('.').unwrap_or((text, "0"));
     let number = |digits: &str| {
         let are_digits = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -135,9 +135,9 @@ export! {
     2000 fn cuDeviceGetProperties(properties: Out<Properties>, device: Device) {
         check(device)?;
         properties.set(Properties {
-            threads: BLOCK_THREADS as i32,
-            block: BLOCK.map(|axis| axis as i32),
-            grid: GRID.map(|axis| axis as i32),
+            threads: MAX_BLOCK_THREADS as i32,
+            block: MAX_BLOCK.map(|axis| axis as i32),
+            grid: MAX_GRID.map(|axis| axis as i32),
             shared: attribute(attributes::MAX_SHARED_MEMORY_PER_BLOCK, device)?,
             constant: attribute(attributes::TOTAL_CONSTANT_MEMORY, device)?,
             lanes: attribute(attributes::WARP_SIZE, device)?,
@@ -150,16 +150,16 @@ export! {
 
     4010 fn cuDeviceGetPCIBusId(text: Out<u8>, len: i32, device: Device) {
         check(device)?;
-        write_text(&bus(device), text, len)
+        write_text(&pci_bus_id(device), text, len)
     }
 
     4010 fn cuDeviceGetByPCIBusId(device as required: Out<Device>, text: Text) {
         let text = text.get()?;
-        let place = place_of(text.trim());
-        match (0..count()? as i32).find(|&device| place == Some(self::place(device))) {
+        let address = parse_pci_address(text.trim());
+        match (0..count()? as i32).find(|&device| address == Some(pci_address(device))) {
             Some(found) => device.set(found),
             None => Err(Code::INVALID_DEVICE
-                .because(format!("there is no device at {text}; the first is at {}", bus(0)))),
+                .because(format!("there is no device at {text}; the first is at {}", pci_bus_id(0)))),
         }
     }
 
@@ -171,19 +171,19 @@ export! {
     4000 fn cuDeviceCanAccessPeer(can: Out<i32>, device: Device, peer: Device) {
         check(device)?;
         check(peer)?;
-        // Any two, and none is a peer of its own.
+        // Any two different devices are peers.
         can.set(i32::from(device != peer))
     }
 
     8000 fn cuDeviceGetP2PAttribute(value as required: Out<i32>, which: i32, from: Device, to: Device) {
         check(from)?;
         check(to)?;
-        fail_if!(from == to, INVALID_DEVICE, "a device is no peer of its own");
-        value.set(match PeerAttribute::of(which.cast_unsigned())? {
-            // The best there is.
+        fail_if!(from == to, INVALID_DEVICE, "a device is not its own peer");
+        value.set(match PeerAttribute::from_number(which.cast_unsigned())? {
+            // The best rank.
             PeerAttribute::PerformanceRank => 0,
             PeerAttribute::AccessSupported | PeerAttribute::NativeAtomicSupported => 1,
-            // CUDA arrays of one are not made for the other.
+            // One device's CUDA arrays can't be used on another.
             PeerAttribute::CudaArrayAccessSupported => 0,
         })
     }

@@ -1,4 +1,4 @@
-//! The one driver of a process: settings, device, and every object that has a handle.
+//! The driver, one per process: settings, devices, and every object that has a handle.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -10,7 +10,7 @@ use crate::abi::registry::Registry;
 use crate::context::coredump::Coredumps;
 use crate::context::hardware::Hardware;
 use crate::context::leaks;
-use crate::context::library_storage::Ended;
+use crate::context::library_storage::PendingDestructors;
 use crate::context::{Context, Primary};
 use crate::device::settings::Settings;
 use crate::event::Event;
@@ -18,7 +18,7 @@ use crate::execution::function::Function;
 use crate::graph::executable::Executable;
 use crate::graph::user_object::UserObject;
 use crate::graph::{Graph, Graphs};
-use crate::green_context::{Description, Green};
+use crate::green_context::{GreenContext, ResourceDescriptor};
 use crate::memory::pool::{Pool, Pools};
 use crate::module::Module;
 use crate::module::linker::Linker;
@@ -28,9 +28,9 @@ use crate::texture::Objects;
 use crate::texture::arrays::Arrays;
 use crate::texture::reference::Reference;
 
-/// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up
-/// to 9.x, so what NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 emit loads alike. Programs whose toolkit is newer
-/// than the driver compile PTX to machine code themselves (Warp does), which no older number allows.
+/// CUDA 13.5. A driver runs the PTX of its own version and of older ones; the emulator reads PTX up to 9.x, so the
+/// output of both NVRTC 12.9 (PTX 8.8) and NVRTC 13.5 can be loaded. If the version were older, programs with a newer
+/// toolkit would compile PTX to machine code themselves, as Warp does.
 pub(crate) const VERSION: i32 = 13_050;
 
 /// The driver.
@@ -40,10 +40,10 @@ pub(crate) struct Driver {
     /// The primary context of each device.
     pub(crate) primary: Vec<Mutex<Primary>>,
     pub(crate) contexts: Registry<Context>,
-    /// Of each context, by its own handle.
+    /// The streams of each context, by the context's handle.
     streams_of: Registry<Streams>,
-    pub(crate) greens: Registry<Green>,
-    pub(crate) descriptions: Registry<Description>,
+    pub(crate) green_contexts: Registry<GreenContext>,
+    pub(crate) resource_descriptors: Registry<ResourceDescriptor>,
     pub(crate) streams: Registry<Stream>,
     pub(crate) events: Registry<Event>,
     pub(crate) modules: Registry<Module>,
@@ -52,7 +52,7 @@ pub(crate) struct Driver {
     pub(crate) executables: Registry<Executable>,
     pub(crate) captures: Arc<Registry<Capture>>,
     pub(crate) linkers: Registry<Linker>,
-    pub(crate) users: Registry<UserObject>,
+    pub(crate) user_objects: Registry<UserObject>,
     pub(crate) arrays: Arrays,
     pub(crate) textures: Objects,
     pub(crate) surfaces: Objects,
@@ -63,20 +63,20 @@ pub(crate) struct Driver {
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
-/// How many cards a program has asked for, where the environment says nothing; 0 for as many as it
-/// says.
+/// The number of cards that the program asked for (`emulatedGpuSetDevices`), used if the environment doesn't set it;
+/// 0 if the program didn't ask.
 static DEVICES: AtomicU32 = AtomicU32::new(0);
 
-/// Asks for this many cards, before `cuInit`.
+/// Sets the number of cards, before `cuInit`.
 ///
 /// # Errors
-/// `INVALID_VALUE` for a number that can't be; `NOT_PERMITTED` after `cuInit`, unless there are as
-/// many.
-pub(crate) fn ask_for_devices(count: u32) -> Result<()> {
+/// `INVALID_VALUE` if the number is out of range; `NOT_PERMITTED` after `cuInit`, unless there are exactly that many.
+pub(crate) fn set_devices(count: u32) -> Result<()> {
     let count = crate::device::settings::devices("emulatedGpuSetDevices", count.into())?;
     match DRIVER.get().map(|driver| driver.hardware.settings.devices) {
-        Some(there) if there != count => Err(Code::NOT_PERMITTED
-            .because(format!("cuInit was called already, and there are {there} cards"))),
+        Some(there) if there != count => Err(Code::NOT_PERMITTED.because(format!(
+            "cuInit was called already and made {there} cards; set their number before cuInit"
+        ))),
         _ => {
             DEVICES.store(count, Ordering::Relaxed);
             Ok(())
@@ -89,28 +89,28 @@ fn read_settings() -> Result<Settings> {
     Settings::read(asked, |name| std::env::var(name).ok())
 }
 
-/// The driver's settings; before `cuInit`, those that it would have if it were called now.
+/// The driver's settings; before `cuInit`, those that `cuInit` would use now.
 ///
 /// # Errors
-/// When the environment says something that can't be.
+/// `INVALID_VALUE` if an environment variable has an invalid value.
 pub(crate) fn settings() -> Result<Settings> {
     DRIVER.get().map_or_else(read_settings, |driver| Ok(driver.hardware.settings.clone()))
 }
 
-/// The driver, once `cuInit` has made it.
+/// The driver, once `cuInit` has created it.
 ///
 /// # Errors
-/// `NOT_INITIALIZED` before, and in a process that was forked off since.
+/// `NOT_INITIALIZED` before that, and in a child that was forked since.
 pub(crate) fn driver() -> Result<&'static Driver> {
     process::check()?;
     DRIVER.get().ok_or_else(|| Code::NOT_INITIALIZED.into())
 }
 
-/// Makes the driver, the first time.
+/// Creates the driver on the first call.
 ///
 /// # Errors
-/// When the environment says something that can't be; `NOT_INITIALIZED` in a process that was
-/// forked off since the first time.
+/// `INVALID_VALUE` if an environment variable has an invalid value; `NOT_INITIALIZED` in a child that was forked
+/// after the first call.
 pub(crate) fn initialise() -> Result<&'static Driver> {
     static FIRST: Mutex<()> = Mutex::new(());
     process::begin()?;
@@ -128,11 +128,11 @@ impl Driver {
     fn new(hardware: Arc<Hardware>) -> Self {
         let devices = 0..hardware.settings.devices;
         Self {
-            primary: devices.map(|device| Mutex::new(Primary::of(device))).collect(),
+            primary: devices.map(|device| Mutex::new(Primary::new(device))).collect(),
             contexts: Registry::default(),
             streams_of: Registry::default(),
-            greens: Registry::default(),
-            descriptions: Registry::default(),
+            green_contexts: Registry::default(),
+            resource_descriptors: Registry::default(),
             streams: Registry::default(),
             events: Registry::default(),
             modules: Registry::default(),
@@ -141,7 +141,7 @@ impl Driver {
             executables: Registry::default(),
             captures: Arc::default(),
             linkers: Registry::default(),
-            users: Registry::default(),
+            user_objects: Registry::default(),
             arrays: Arrays::default(),
             textures: Objects::new(Arc::clone(&hardware)),
             surfaces: Objects::new(Arc::clone(&hardware)),
@@ -152,7 +152,7 @@ impl Driver {
         }
     }
 
-    /// Makes a context, which is known from now on.
+    /// Creates and registers a context.
     pub(crate) fn create_context(&self, handle: Handle, flags: u32, device: u32) -> Arc<Context> {
         let context = Context::new(handle, flags, device, Arc::clone(&self.hardware));
         let context = Arc::new(context);
@@ -169,20 +169,20 @@ impl Driver {
         self.streams_of.get(context.handle).ok_or_else(|| Code::CONTEXT_IS_DESTROYED.into())
     }
 
-    /// Every stream in which there may be work.
+    /// All streams of all contexts.
     pub(crate) fn all_streams(&self) -> Vec<Arc<Stream>> {
         self.streams_of.all().iter().flat_map(|streams| streams.all()).collect()
     }
 
-    /// Has a context take no work any longer, waits for what it has taken, then frees what belongs to it.
-    /// Its handle is not known any longer. What is given back is told when no lock is held.
+    /// Destroys a context: it accepts no more work, its pending work is waited for, and its resources are freed. Its
+    /// handle becomes unknown. Returns the destructors of its library storage, to be run when no lock is held.
     ///
     /// # Errors
-    /// `CONTEXT_IS_DESTROYED` when another thread has begun to destroy it.
-    pub(crate) fn destroy_context(&self, context: &Context) -> Result<Ended> {
+    /// `CONTEXT_IS_DESTROYED` if another thread has begun to destroy it.
+    pub(crate) fn destroy_context(&self, context: &Context) -> Result<PendingDestructors> {
         let (own, streams) = (context.handle, self.streams_of(context)?);
         context.end()?;
-        // What nobody ended would go on keeping other threads from unsafe calls.
+        // A capture that was never ended would still forbid unsafe calls in other threads.
         for capture in streams.all().into_iter().filter_map(|stream| stream.capture()) {
             capture.abandon();
         }
@@ -195,17 +195,17 @@ impl Driver {
         self.functions.retain(|function| function.context != own);
         let stays = |module| module == 0 || self.modules.get(module).is_some();
         self.references.retain(|reference| stays(reference.module));
-        self.textures.end_context(own);
-        self.surfaces.end_context(own);
+        self.textures.remove_context(own);
+        self.surfaces.remove_context(own);
         streams.close();
-        leaks::of_context(&self.hardware, own);
+        leaks::report_context(&self.hardware, own);
         self.hardware.memory().end_heap(own as u64);
-        self.arrays.end_context(own);
+        self.arrays.remove_context(own);
         self.hardware.allocations.free_context(own)?;
-        Ok(context.storage.end(own))
+        Ok(context.storage.take_all(own))
     }
 
-    /// A module's handle, and those of its functions, are not known any longer.
+    /// Removes a module and its functions, so that their handles become unknown.
     pub(crate) fn unload(&self, module: &Module) {
         let own = module.handle;
         self.modules.remove(own);
@@ -217,13 +217,13 @@ impl Driver {
     ///
     /// # Errors
     /// `INVALID_CONTEXT`
-    pub(crate) fn green(&self, handle: Handle) -> Result<Arc<Green>> {
-        self.greens.find(handle, Code::INVALID_CONTEXT, "green context")
+    pub(crate) fn green(&self, handle: Handle) -> Result<Arc<GreenContext>> {
+        self.green_contexts.find(handle, Code::INVALID_CONTEXT, "green context")
     }
 
-    /// The one that stands under a context's handle.
-    pub(crate) fn green_of_context(&self, context: Handle) -> Option<Arc<Green>> {
-        self.greens.all().into_iter().find(|green| green.context == context)
+    /// The green context whose context has this handle.
+    pub(crate) fn green_of_context(&self, context: Handle) -> Option<Arc<GreenContext>> {
+        self.green_contexts.all().into_iter().find(|green| green.context == context)
     }
 
     pub(crate) fn stream(&self, handle: usize) -> Result<Arc<Stream>> {

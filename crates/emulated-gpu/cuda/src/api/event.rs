@@ -1,4 +1,4 @@
-//! Events.
+//! Events: creation, recording, waiting and timing (`cuEvent…`).
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::stream::{self, Stream};
 /// Records an event in a stream.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, `INVALID_VALUE`, and what capturing forbids.
+/// `INVALID_HANDLE`, `INVALID_VALUE`, and `STREAM_CAPTURE_…` if the capture doesn't allow it.
 pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result {
     let event = driver()?.event(event)?;
     if event.context.handle != stream.context.handle {
@@ -24,7 +24,7 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
             Code::INVALID_HANDLE.because("the event and the stream belong to different contexts")
         );
     }
-    // CU_EVENT_RECORD_EXTERNAL: a node that records, in a capture.
+    // CU_EVENT_RECORD_EXTERNAL: in a capture, adds a node that records the event.
     fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     let Some(capture) = stream.capture() else {
         fail_if!(flags == 1, INVALID_VALUE, "the stream is not being captured");
@@ -40,18 +40,18 @@ pub(crate) fn record(event: Handle, stream: &Arc<Stream>, flags: u32) -> Result 
     Ok(())
 }
 
-/// Makes the capture useless that an event was recorded in, by a call that can't be part of it.
-pub(crate) fn captured(point: &Point, code: Code) -> Result<Error> {
+/// Invalidates the capture in which an event was recorded, because of a call that can't be captured.
+pub(crate) fn invalidate_capture(point: &Point, code: Code) -> Result<Error> {
     let capture = driver()?.captures.get(point.capture);
     Ok(capture.map_or_else(|| code.into(), |capture| capture.invalidate(code)))
 }
 
-/// The mark that an event stands for; `None` when it was never recorded.
+/// The mark that the event last recorded; `None` if it was never recorded.
 fn mark(event: &Event) -> Result<Option<Arc<Mark>>> {
     match event.recorded() {
         Recorded::Never => Ok(None),
         Recorded::Stream(mark) => Ok(Some(mark)),
-        Recorded::Capture(point) => Err(captured(&point, Code::CAPTURED_EVENT)?),
+        Recorded::Capture(point) => Err(invalidate_capture(&point, Code::CAPTURED_EVENT)?),
     }
 }
 
@@ -59,14 +59,15 @@ fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
     milliseconds.required()?;
     let driver = driver()?;
     let (start, end) = (driver.event(start)?, driver.event(end)?);
-    start.context.tell()?;
+    start.context.report_fault()?;
     milliseconds.set(Event::elapsed(&start, &end)?)
 }
 
 export! {
     2000 fn cuEventCreate(out as required: Out<Handle>, flags: u32) {
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
-            return Err(Code::INVALID_VALUE.because(format!("flags {flags:#x} of an event")));
+            return Err(Code::INVALID_VALUE
+                .because(format!("unsupported flags {flags:#x} of an event")));
         }
         let context = calling_thread::context()?;
         let event = Arc::new(Event::new(fresh(), context, flags)?);
@@ -77,7 +78,7 @@ export! {
     4000 fn cuEventDestroy_v2(event: Handle) {
         let driver = driver()?;
         let event = driver.event(event)?;
-        // What waits for it has its mark.
+        // Work that waits for the event holds its mark.
         driver.events.remove(event.handle);
         Ok(())
     }
@@ -98,7 +99,7 @@ export! {
         capture::forbid_unsafe_call(&driver()?.captures)?;
         match mark {
             Some(mark) if !mark.is_passed()? => Err(Code::NOT_READY.into()),
-            _ => event.context.tell(),
+            _ => event.context.report_fault(),
         }
     }
 
@@ -110,7 +111,7 @@ export! {
         if let Some(mark) = mark {
             mark.wait()?;
         }
-        event.context.tell()
+        event.context.report_fault()
     }
 
     2000 fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) {

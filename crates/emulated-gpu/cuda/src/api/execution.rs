@@ -1,16 +1,16 @@
-//! Functions: attributes, occupancy, and launches. A kernel of a library is a function here.
+//! Functions: attributes, occupancy, and launches. A kernel of a library has a function handle, too.
 
 use std::ffi::c_char;
 use std::sync::Arc;
 
 use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
-use crate::abi::{Handle, HostFunction, In, LaunchConfig, List, Out, SharedBytesOf};
+use crate::abi::{Handle, HostFunction, In, LaunchConfig, List, Out, SharedBytesForBlock};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::device::limits::PROCESSORS;
 use crate::execution::function::Function;
-use crate::execution::launch::{Shape, check_cluster, prepare};
+use crate::execution::launch::{LaunchShape, check_cluster, prepare};
 use crate::execution::occupancy;
 use crate::graph::operation::Operation;
 use crate::stream;
@@ -21,14 +21,14 @@ const CLUSTER_DIMENSION: i32 = 4;
 
 unsafe fn launch(
     function: Handle,
-    shape: Shape,
+    shape: LaunchShape,
     stream: Handle,
     parameters: In<usize>,
     extra: In<usize>,
 ) -> Result {
     let function = driver()?.function(function)?;
     let stream = calling_thread::stream(stream)?;
-    // A kernel of a library belongs to no context and runs in any.
+    // A kernel of a library belongs to no context and runs in every one.
     if function.context != 0 && stream.context.handle != function.context {
         return Err(Code::INVALID_HANDLE
             .because("the function and the stream belong to different contexts"));
@@ -38,27 +38,27 @@ unsafe fn launch(
     stream::enqueue(&stream, Operation::Launch { function, launch })
 }
 
-/// A function that is asked for its name, for which null is no handle.
-fn named(function: Handle) -> Result<Arc<Function>> {
+/// The function of a handle that must not be null, as `cuFuncGetName` and `cuKernelGetName` require.
+fn non_null(function: Handle) -> Result<Arc<Function>> {
     fail_if!(function == 0, INVALID_VALUE, "the function is null");
     driver()?.function(function)
 }
 
-/// The best block size, with dynamic shared memory that may depend on it.
-fn potential(
+/// The block size with the highest occupancy; dynamic shared memory may depend on it.
+fn best_block_size(
     grid: Out<i32>,
     block: Out<i32>,
     function: Handle,
-    of_size: SharedBytesOf,
+    shared_for_block: SharedBytesForBlock,
     shared: usize,
     limit: i32,
 ) -> Result {
     grid.required()?;
     block.required()?;
     let function = driver()?.function(function)?;
-    let shared = |size: i32| match of_size {
-        // SAFETY: the program gave the function for this.
-        Some(of_size) => unsafe { of_size(size) as u64 },
+    let shared = |size: i32| match shared_for_block {
+        // SAFETY: the program passed the function to be called with a block size.
+        Some(shared_for_block) => unsafe { shared_for_block(size) as u64 },
         None => shared as u64,
     };
     let (size, fit) = occupancy::best(&function, limit, shared);
@@ -67,7 +67,13 @@ fn potential(
     block.set(size)
 }
 
-fn fitting(count: Out<i32>, function: Handle, threads: i32, shared: usize, flags: u32) -> Result {
+fn resident_blocks(
+    count: Out<i32>,
+    function: Handle,
+    threads: i32,
+    shared: usize,
+    flags: u32,
+) -> Result {
     count.required()?;
     fail_if!(threads <= 0 || flags > 1, INVALID_VALUE, "{threads} threads, flags {flags:#x}");
     let function: Arc<Function> = driver()?.function(function)?;
@@ -100,7 +106,7 @@ export! {
     }
 
     12030 fn cuFuncGetName(name as required: Out<*const c_char>, function: Handle) {
-        name.set(named(function)?.name.as_ptr())
+        name.set(non_null(function)?.name.as_ptr())
     }
 
     12040 fn cuFuncGetParamInfo(
@@ -155,13 +161,13 @@ export! {
     }
 
     12030 fn cuKernelGetName(name as required: Out<*const c_char>, kernel: Handle) {
-        name.set(named(kernel)?.name.as_ptr())
+        name.set(non_null(kernel)?.name.as_ptr())
     }
 
     12040 fn cuKernelGetParamInfo(
         kernel: Handle, index: usize, offset as required: Out<usize>, size: Out<usize>,
     ) {
-        // A kernel of a library is loaded for the thread's context before it can be asked.
+        // Like NVIDIA's driver, this requires a current context, into which a library's kernel would be loaded.
         calling_thread::context()?;
         let function = driver()?.function(kernel)?;
         let layout = function.kernel.parameters().get(index).ok_or(Code::INVALID_VALUE)?;
@@ -174,7 +180,7 @@ export! {
         block_z: u32, shared: u32, stream: Handle, parameters: In<usize>, extra: In<usize>,
     ) also cuLaunchKernel_ptsz {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        launch(function, Shape { grid, block, shared, cooperative: false }, stream, parameters, extra)
+        launch(function, LaunchShape { grid, block, shared, cooperative: false }, stream, parameters, extra)
     }
 
     9000 fn cuLaunchCooperativeKernel(
@@ -182,7 +188,7 @@ export! {
         block_z: u32, shared: u32, stream: Handle, parameters: In<usize>,
     ) also cuLaunchCooperativeKernel_ptsz {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape { grid, block, shared, cooperative: true };
+        let shape = LaunchShape { grid, block, shared, cooperative: true };
         launch(function, shape, stream, parameters, In::null())
     }
 
@@ -195,11 +201,11 @@ export! {
             match attribute.id {
                 COOPERATIVE => cooperative = attribute.value[0] as u32 != 0,
                 CLUSTER_DIMENSION => check_cluster(&attribute.value)?,
-                // The others are hints, and about what the emulator does not have.
+                // The others are hints, or concern features that the emulator doesn't have.
                 _ => {}
             }
         }
-        launch(function, Shape { grid, block, shared, cooperative }, stream, parameters, extra)
+        launch(function, LaunchShape { grid, block, shared, cooperative }, stream, parameters, extra)
     }
 
     10000 fn cuLaunchHostFunc(stream: Handle, function: HostFunction, data: Out<u8>)
@@ -212,28 +218,28 @@ export! {
     6050 fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         count: Out<i32>, function: Handle, threads: i32, shared: usize,
     ) {
-        fitting(count, function, threads, shared, 0)
+        resident_blocks(count, function, threads, shared, 0)
     }
 
     7000 fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         count: Out<i32>, function: Handle, threads: i32, shared: usize, flags: u32,
     ) {
-        fitting(count, function, threads, shared, flags)
+        resident_blocks(count, function, threads, shared, flags)
     }
 
     6050 fn cuOccupancyMaxPotentialBlockSize(
-        grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
+        grid: Out<i32>, block: Out<i32>, function: Handle, shared_for_block: SharedBytesForBlock, shared: usize,
         limit: i32,
     ) {
-        potential(grid, block, function, of_size, shared, limit)
+        best_block_size(grid, block, function, shared_for_block, shared, limit)
     }
 
     7000 fn cuOccupancyMaxPotentialBlockSizeWithFlags(
-        grid: Out<i32>, block: Out<i32>, function: Handle, of_size: SharedBytesOf, shared: usize,
+        grid: Out<i32>, block: Out<i32>, function: Handle, shared_for_block: SharedBytesForBlock, shared: usize,
         limit: i32, flags: u32,
     ) {
         fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
-        potential(grid, block, function, of_size, shared, limit)
+        best_block_size(grid, block, function, shared_for_block, shared, limit)
     }
 
     10020 fn cuOccupancyAvailableDynamicSMemPerBlock(
@@ -241,9 +247,8 @@ export! {
     ) {
         let function = driver()?.function(function)?;
         if blocks <= 0 || threads <= 0 || occupancy::blocks(&function, threads, 0) < blocks {
-            return Err(Code::INVALID_VALUE.because(format!(
-                "{blocks} blocks of {threads} threads do not fit on a multiprocessor"
-            )));
+            return Err(Code::INVALID_VALUE
+                .because(format!("{blocks} blocks of {threads} threads do not fit on a multiprocessor")));
         }
         bytes.set(occupancy::dynamic_shared(&function, blocks) as usize)
     }
@@ -252,7 +257,7 @@ export! {
         size as required: Out<i32>, function: Handle, _config: In<LaunchConfig>,
     ) {
         driver()?.function(function)?;
-        // A cluster of one block.
+        // Clusters have one block.
         size.set(1)
     }
 

@@ -1,54 +1,54 @@
-//! Reports at the end of a process: memory leaks, and the kernels' counts.
+//! Reports at process exit: memory leaks, and the kernels' counters.
 
-#![allow(unsafe_code, reason = "asks the C library to call a function at the end")]
+#![allow(unsafe_code, reason = "asks the C library to call a function at process exit")]
 
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use host::file::write_atomically;
 
-use crate::abi::ffi::say;
+use crate::abi::ffi::report;
 use crate::api::driver::{Driver, driver};
-use crate::context::leaks::at_end;
+use crate::context::leaks::describe_remaining;
 use crate::device;
 
-/// How long the next piece of work may take at the end of the process.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// At process exit, pending work is given up if no piece of it finishes for this long.
+const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Has the reports made that the settings ask for, once.
+/// Registers the reports that the settings ask for; only the first call has an effect.
 pub(crate) fn at_exit(driver: &Driver) {
     static FIRST: Once = Once::new();
     let settings = &driver.hardware.settings;
     if settings.leaks || settings.statistics.is_some() {
-        // SAFETY: `report` may be called at any time. What it can't do is then not done.
-        FIRST.call_once(|| _ = unsafe { libc::atexit(report) });
+        // SAFETY: `report_at_exit` may be called at any time; if the driver is unusable by then, it does nothing.
+        FIRST.call_once(|| _ = unsafe { libc::atexit(report_at_exit) });
     }
 }
 
-extern "C" fn report() {
-    // A panic must not cross into C; there is nobody to tell of it either.
+extern "C" fn report_at_exit() {
+    // A panic must not cross into C, and no caller could handle it.
     let _ = std::panic::catch_unwind(|| {
         let Ok(driver) = driver() else { return };
-        settle(driver);
+        drain_streams(driver);
         let hardware = &driver.hardware;
         if hardware.settings.leaks
-            && let Some(leaks) = at_end(hardware)
+            && let Some(leaks) = describe_remaining(hardware)
         {
-            say(&leaks);
+            report(&leaks);
         }
         if let Some(path) = &hardware.settings.statistics
             && let Err(error) = write_atomically(path, |file| {
                 file.write_all(hardware.counts.to_json(device::name()).as_bytes())
             })
         {
-            say(&format!("EMULATED_GPU_STATISTICS: {}: {error}", path.display()));
+            report(&format!("EMULATED_GPU_STATISTICS: {}: {error}", path.display()));
         }
     });
 }
 
-/// Waits for the work that stands in streams, for as long as some of it is being done: a kernel that
-/// runs for ever, or a wait for what nobody writes, must not keep the process from its end.
-fn settle(driver: &Driver) {
+/// Waits for the pending work of all streams, as long as it makes progress. A kernel in an endless loop, or a wait
+/// for a value that is never written, must not keep the process from exiting.
+fn drain_streams(driver: &Driver) {
     let streams = driver.all_streams();
     let (mut last, mut since) = (0, Instant::now());
     loop {
@@ -60,11 +60,11 @@ fn settle(driver: &Driver) {
         if done != last {
             (last, since) = (done, Instant::now());
         }
-        if since.elapsed() > PATIENCE {
-            return say(&format!(
-                "the process ends, and {left} pieces of work still stand in streams, of which none \
-                 was done within {} s: what they would have counted or freed is missing",
-                PATIENCE.as_secs()
+        if since.elapsed() > STALL_TIMEOUT {
+            return report(&format!(
+                "the process exits with {left} pieces of work pending in streams, of which none \
+                 finished within {} s; their counts are missing, and memory they would have freed is reported",
+                STALL_TIMEOUT.as_secs()
             ));
         }
         std::thread::sleep(Duration::from_millis(1));

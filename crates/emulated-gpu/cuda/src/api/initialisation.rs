@@ -1,10 +1,10 @@
-//! Initialisation, version, and the texts of errors.
+//! Initialisation, version, and error texts.
 
 use std::ffi::c_char;
 
 use crate::abi::Out;
 use crate::abi::error::{Code, fail_if};
-use crate::abi::ffi::{export, say};
+use crate::abi::ffi::{export, report};
 use crate::api::driver::{VERSION, initialise};
 use crate::api::exit_report::at_exit;
 
@@ -12,11 +12,11 @@ export! {
     2000 fn cuInit(flags: u32) early {
         fail_if!(flags != 0, INVALID_VALUE, "cuInit takes no flags");
         let made = initialise().inspect(|driver| at_exit(driver));
-        // Without this, whoever mistyped a variable would see a number and nothing else.
+        // Otherwise a program with a mistyped environment variable would only show an error code.
         if let Err(error) = &made
             && let Some(why) = &error.why
         {
-            say(why);
+            report(why);
         }
         made.map(|_| ())
     }

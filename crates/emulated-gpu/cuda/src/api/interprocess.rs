@@ -1,4 +1,4 @@
-//! Memory and events that several processes have (`cuIpc…`).
+//! Memory and events shared between processes (`cuIpc…`).
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::stream::capture;
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
 const LAZY_ENABLE_PEER_ACCESS: u32 = 1;
 
-fn not_shared(error: ShareError) -> Error {
+fn share_error(error: ShareError) -> Error {
     let code = match error {
         ShareError::NotDevice => Code::INVALID_VALUE,
         ShareError::Unavailable => Code::MAP_FAILED,
@@ -27,11 +27,11 @@ fn not_shared(error: ShareError) -> Error {
     code.because(error.to_string())
 }
 
-/// A process has its own memory and events already.
-fn of_another(process: u32) -> Result {
+/// Checks that a handle comes from another process: memory and events can't be opened in the process that owns them.
+fn check_foreign(process: u32) -> Result {
     if process == std::process::id() {
         return Err(Code::INVALID_CONTEXT
-            .because("this process has made the handle: only another one can open it"));
+            .because("this process made the handle; only another process can open it"));
     }
     Ok(())
 }
@@ -41,28 +41,27 @@ export! {
         capture::forbid_unsafe_call(&driver()?.captures)?;
         calling_thread::context()?;
         let driver = driver()?;
-        let found = driver.hardware.allocations.with(address, |one| {
+        let found = driver.hardware.allocations.with_allocation(address, |one| {
             matches!(one.kind, AllocationKind::Device).then_some(one.device)
         });
         let device = found.flatten().ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("{address:#x} is not inside memory of cuMemAlloc"))
         })?;
-        let place = driver.hardware.memory().share_with_processes(address).map_err(not_shared)?;
+        let place = driver.hardware.memory().share_with_processes(address).map_err(share_error)?;
         out.set(InterprocessHandle::new(HandleKind::Memory, place, device))
     }
 
     4010 fn cuIpcOpenMemHandle_v2(out as required: Out<Pointer>, handle: InterprocessHandle, flags: u32) {
         if flags != LAZY_ENABLE_PEER_ACCESS {
-            return Err(Code::INVALID_VALUE.because(format!(
-                "flags {flags:#x}: CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS (1) is asked for"
-            )));
+            return Err(Code::INVALID_VALUE
+                .because(format!("flags {flags:#x}; pass CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS (1)")));
         }
         capture::forbid_unsafe_call(&driver()?.captures)?;
         let context = calling_thread::context()?;
         let (place, device) = handle.read(HandleKind::Memory)?;
-        of_another(place.process)?;
+        check_foreign(place.process)?;
         crate::api::device::check(device.cast_signed())?;
-        // What the flag asks for: the context's device reaches it, whichever it is on.
+        // The flag enables peer access: the context's device may access the memory, whichever device it is on.
         let home = Home {
             shared_with: Devices::default().with(context.device),
             ..Home::on(device)
@@ -82,7 +81,7 @@ export! {
         event.context.check()?;
         let shared = event.shared.as_ref().ok_or_else(|| {
             Code::INVALID_HANDLE.because(
-                "an event goes to other processes if it is made for that: CU_EVENT_INTERPROCESS with \
+                "the event is not shareable; create it with CU_EVENT_INTERPROCESS and \
                  CU_EVENT_DISABLE_TIMING",
             )
         })?;
@@ -92,7 +91,7 @@ export! {
     4010 fn cuIpcOpenEventHandle(out as required: Out<Handle>, handle: InterprocessHandle) {
         let context = calling_thread::context()?;
         let (place, _) = handle.read(HandleKind::Event)?;
-        of_another(place.process)?;
+        check_foreign(place.process)?;
         let shared = SharedEvent::open(place)?;
         let flags = INTERPROCESS | DISABLE_TIMING;
         let event = Arc::new(Event::shared(fresh(), context, flags, shared));

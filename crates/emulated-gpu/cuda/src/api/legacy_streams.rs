@@ -1,4 +1,4 @@
-//! The order of work in the legacy default streams of several contexts.
+//! Ordering of work in the legacy default streams of several contexts.
 
 use std::sync::Arc;
 
@@ -9,27 +9,27 @@ use crate::event::Mark;
 use crate::graph::operation::Operation;
 use crate::stream::{self, Stream, StreamKind};
 
-/// Puts the work of a graph into a stream. From a legacy default stream it also stands in those of the other
-/// contexts that its kernels are of. CUDA promises no order there, but on cards a program that counts on one
-/// hardly ever sees the opposite: what it put into the other stream before is done long before the graph begins.
+/// Enqueues the work of a graph. In a legacy default stream, it is also ordered with the legacy default streams of
+/// the other contexts to which its kernels belong. CUDA promises no such order. But on real cards, earlier work of
+/// those streams almost always ends long before the graph begins, and programs rely on that.
 ///
 /// # Errors
-/// As [`stream::enqueue`].
+/// Those of [`stream::enqueue`].
 pub(crate) fn enqueue(stream: &Arc<Stream>, work: Arc<Vec<Operation>>) -> Result {
     let owner = |operation: &Operation| match operation {
         Operation::Launch { function, .. } => function.own_context(),
         _ => None,
     };
     let owners: Vec<_> = work.iter().filter_map(owner).collect();
-    in_all(stream, owners, || stream::enqueue(stream, Operation::All(work)))
+    order_with_others(stream, owners, || stream::enqueue(stream, Operation::All(work)))
 }
 
-/// Has `put` put work into a stream, which from a legacy default stream also stands in those of other contexts:
-/// it begins when what stands there is done, and what comes there later waits for it.
+/// Calls `put`, which enqueues work. In a legacy default stream, that work is also ordered with the legacy default
+/// streams of `owners`: it waits for their pending work, and their later work waits for it.
 ///
 /// # Errors
-/// As of `put`, and of [`Stream::submit`].
-pub(crate) fn in_all(
+/// Those of `put` and [`Stream::submit`].
+pub(crate) fn order_with_others(
     stream: &Arc<Stream>,
     owners: Vec<Arc<Context>>,
     put: impl FnOnce() -> Result,
@@ -40,7 +40,7 @@ pub(crate) fn in_all(
     };
     for other in &others {
         let before = Arc::new(Mark::default());
-        // A context that has ended has no work to wait for.
+        // A destroyed context has no work to wait for.
         if other.submit(Operation::Pass(Arc::clone(&before))).is_ok() {
             stream.submit(Operation::WaitFor(before))?;
         }
@@ -50,14 +50,14 @@ pub(crate) fn in_all(
         let end = Arc::new(Mark::default());
         stream.submit(Operation::Pass(Arc::clone(&end)))?;
         for other in &others {
-            // And none to come.
+            // A destroyed context gets no more work, so nothing needs to wait.
             other.submit(Operation::WaitFor(Arc::clone(&end))).ok();
         }
     }
     Ok(())
 }
 
-/// The legacy default streams of contexts, each once, but for that of a stream.
+/// The legacy default streams of the given contexts, without duplicates and without `stream` itself.
 fn legacy_streams(stream: &Stream, owners: Vec<Arc<Context>>) -> Vec<Arc<Stream>> {
     let mut handles = vec![stream.context.handle];
     let mut streams = Vec::new();
@@ -66,7 +66,7 @@ fn legacy_streams(stream: &Stream, owners: Vec<Arc<Context>>) -> Vec<Arc<Stream>
             continue;
         }
         handles.push(context.handle);
-        // A context that has ended has none.
+        // A destroyed context has no streams.
         let found = driver().and_then(|driver| driver.streams_of(&context));
         streams.extend(found.map(|own| own.null()));
     }

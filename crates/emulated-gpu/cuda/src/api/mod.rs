@@ -1,13 +1,13 @@
-//! The exported functions, by the groups of the CUDA Driver API's documentation.
+//! The exported functions, grouped as in the CUDA Driver API's documentation.
 
 #![allow(
     unsafe_code,
-    reason = "functions of a C ABI: whoever calls one vouches for the pointers that he passes"
+    reason = "functions of a C ABI: the caller promises that the pointers are valid"
 )]
 #![allow(
     unsafe_op_in_unsafe_fn,
-    reason = "what the caller of an exported function vouches for holds for all of its body, and for the \
-              functions that it hands the pointers on to"
+    reason = "the promises of the caller of an exported function hold for its whole body, and for the \
+              functions that it passes the pointers to"
 )]
 #![allow(non_snake_case, reason = "the names are CUDA's")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]

@@ -1,4 +1,4 @@
-//! `cuGetProcAddress`: functions by name and version.
+//! `cuGetProcAddress`: looks up functions by name and version.
 
 use std::ffi::c_void;
 
@@ -11,17 +11,17 @@ use crate::api::{self, graph};
 const LEGACY: u64 = 1;
 const PER_THREAD: u64 = 2;
 
-/// What became of a request.
+/// The result of a look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
+enum LookUp {
     Function(*const c_void),
-    /// There is none of that name.
-    Nothing,
-    /// There is, in later versions.
+    /// No function has this name.
+    Unknown,
+    /// Only later versions have it.
     Newer,
 }
 
-/// What `cuGraphInstantiate` has been since 12.0: another function before.
+/// The function that `cuGraphInstantiate` denotes since 12.0. Before that, it was another one.
 const RENAMED: &[Entry] = &[Entry {
     symbol: "cuGraphInstantiate",
     since: 12000,
@@ -29,7 +29,7 @@ const RENAMED: &[Entry] = &[Entry {
     per_thread: graph::cuGraphInstantiateWithFlags as *const c_void,
 }];
 
-/// Every function.
+/// Every exported function.
 const ALL: &[&[Entry]] = &[
     ENTRIES,
     RENAMED,
@@ -69,7 +69,7 @@ const ALL: &[&[Entry]] = &[
     api::memory::virtual_memory::ENTRIES,
 ];
 
-/// The name by which it is asked for, without the `_v2` of its symbol.
+/// The name that `cuGetProcAddress` uses: the symbol without a suffix like `_v2`.
 fn name_of(entry: &Entry) -> &str {
     match entry.symbol.rsplit_once("_v") {
         Some((name, form)) if form.bytes().all(|digit| digit.is_ascii_digit()) => name,
@@ -77,26 +77,26 @@ fn name_of(entry: &Entry) -> &str {
     }
 }
 
-fn look_up(name: &str, version: i32, flags: u64) -> Found {
+fn look_up(name: &str, version: i32, flags: u64) -> LookUp {
     let all = ALL.iter().copied().flatten();
     let mut named = all.filter(|entry| name_of(entry) == name).peekable();
     if named.peek().is_none() {
-        return Found::Nothing;
+        return LookUp::Unknown;
     }
     let newest = named.filter(|entry| entry.since <= version).max_by_key(|entry| entry.since);
     match newest {
-        Some(entry) if flags == PER_THREAD => Found::Function(entry.per_thread),
-        Some(entry) => Found::Function(entry.function),
-        None => Found::Newer,
+        Some(entry) if flags == PER_THREAD => LookUp::Function(entry.per_thread),
+        Some(entry) => LookUp::Function(entry.function),
+        None => LookUp::Newer,
     }
 }
 
-fn get(symbol: Text, out: Out<*const c_void>, version: i32, flags: u64) -> Result<Found> {
+fn get(symbol: Text, out: Out<*const c_void>, version: i32, flags: u64) -> Result<LookUp> {
     out.required()?;
     let name = symbol.get()?;
     fail_if!(!matches!(flags, 0 | LEGACY | PER_THREAD), INVALID_VALUE, "unknown flags {flags:#x}");
     let found = look_up(&name, version, flags);
-    out.set(if let Found::Function(function) = found { function } else { std::ptr::null() })?;
+    out.set(if let LookUp::Function(function) = found { function } else { std::ptr::null() })?;
     Ok(found)
 }
 
@@ -105,7 +105,7 @@ export! {
         symbol: Text, out: Out<*const c_void>, version: i32, flags: u64,
     ) early {
         match get(symbol, out, version, flags)? {
-            Found::Function(_) => Ok(()),
+            LookUp::Function(_) => Ok(()),
             _ => {
                 let name = symbol.get()?;
                 Err(Code::NOT_FOUND
@@ -119,9 +119,9 @@ export! {
     ) early {
         // CUdriverProcAddressQueryResult
         let status_of = |found| match found {
-            Found::Function(_) => 0,
-            Found::Nothing => 1,
-            Found::Newer => 2,
+            LookUp::Function(_) => 0,
+            LookUp::Unknown => 1,
+            LookUp::Newer => 2,
         };
         status.set_if_wanted(status_of(get(symbol, out, version, flags)?));
         Ok(())
@@ -134,9 +134,9 @@ mod tests {
     use crate::api::{context, execution, memory};
 
     #[test]
-    fn the_newest_form_that_is_old_enough_is_found() {
+    fn the_newest_form_up_to_the_version_is_found() {
         let is =
-            |found: Found, function: *const c_void| assert_eq!(found, Found::Function(function));
+            |found: LookUp, function: *const c_void| assert_eq!(found, LookUp::Function(function));
         is(look_up("cuMemAlloc", 12_000, 0), memory::cuMemAlloc_v2 as *const c_void);
         is(look_up("cuCtxCreate", 12_000, 0), context::cuCtxCreate_v3 as *const c_void);
         is(look_up("cuCtxCreate", 13_000, 0), context::cuCtxCreate_v4 as *const c_void);
@@ -146,8 +146,8 @@ mod tests {
             execution::cuLaunchKernel_ptsz as *const c_void,
         );
         is(look_up("cuMemAlloc", 12_000, PER_THREAD), memory::cuMemAlloc_v2 as *const c_void);
-        assert_eq!(look_up("cuMemAlloc", 2_000, 0), Found::Newer);
-        assert_eq!(look_up("cuMemAlloc_v2", 12_000, 0), Found::Nothing);
-        assert_eq!(look_up("cuNothing", 12_000, 0), Found::Nothing);
+        assert_eq!(look_up("cuMemAlloc", 2_000, 0), LookUp::Newer);
+        assert_eq!(look_up("cuMemAlloc_v2", 12_000, 0), LookUp::Unknown);
+        assert_eq!(look_up("cuNothing", 12_000, 0), LookUp::Unknown);
     }
 }

@@ -1,4 +1,4 @@
-//! Streams, and capturing them.
+//! Streams and stream capture.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
     out.required()?;
     fail_if!(flags & !NON_BLOCKING != 0, INVALID_VALUE, "unknown flags {flags:#x} of a stream");
     let context = calling_thread::context()?;
-    // What is outside of the range counts as its nearest end.
+    // A priority outside the range is clamped.
     let stream = driver()?.streams_of(&context)?.create(flags, priority);
     if let Some(green) = calling_thread::green()? {
         crate::api::green_context::adopt(&stream, green)?;
@@ -31,10 +31,10 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> Result {
 /// Makes a stream wait for an event.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, and what capturing forbids.
+/// `INVALID_HANDLE`, `INVALID_VALUE` for unknown flags, and `STREAM_CAPTURE_…` if the capture doesn't allow it.
 pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Result {
     let event = driver()?.event(event)?;
-    // CU_EVENT_WAIT_EXTERNAL: a node that waits, in a capture.
+    // CU_EVENT_WAIT_EXTERNAL: in a capture, adds a node that waits for the event.
     fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     if flags == 1 && stream.capture().is_some() {
         return stream::enqueue(stream, Operation::WaitForEvent(event));
@@ -50,14 +50,14 @@ pub(crate) fn wait_event(stream: &Arc<Stream>, event: Handle, flags: u32) -> Res
     }
 }
 
-/// Begins to capture a stream, into a new graph.
+/// Begins to capture a stream into a new graph.
 fn begin(stream: Handle, mode: Mode) -> Result {
     let (driver, stream) = (driver()?, calling_thread::stream(stream)?);
     let graph = Arc::new(Graph::new(Arc::clone(&driver.graphs)));
     Capture::begin(&stream, mode, (graph, Vec::new()), &driver.streams, &driver.captures)
 }
 
-/// A status of capturing: none, active, invalidated.
+/// `CUstreamCaptureStatus`: 0 none, 1 active, 2 invalidated.
 fn status(capture: Option<&Arc<Capture>>) -> u32 {
     capture.map_or(0, |capture| if capture.is_invalidated() { 2 } else { 1 })
 }
@@ -78,9 +78,9 @@ fn info(
     Ok(capture.map(|capture| (stream, capture)))
 }
 
-/// What the caller may read until the next call: the nodes that the next work comes after.
+/// Writes the nodes that the next work will depend on. The caller may read the list until the next call.
 fn dependencies(capture: &Capture, stream: &Stream, list: Out<*const Handle>, count: Out<usize>) {
-    let (len, nodes) = capture.give_nodes(stream);
+    let (len, nodes) = capture.dependency_list(stream);
     count.set_if_wanted(len);
     list.set_if_wanted(nodes);
 }
@@ -91,9 +91,9 @@ unsafe fn update(stream: Handle, nodes: In<Handle>, count: usize, flags: u32) ->
     let mut new = nodes.list(count)?;
     fail_if!(flags > 1, INVALID_VALUE, "unknown flags {flags:#x}");
     if flags == 0 {
-        new.extend(capture.nodes_of(&stream));
+        new.extend(capture.dependencies_of(&stream));
     }
-    capture.set_nodes(&stream, new);
+    capture.set_dependencies(&stream, new);
     Ok(())
 }
 
@@ -108,7 +108,7 @@ fn write(stream: Handle, write: Write) -> Result {
 
 fn wait(stream: Handle, address: Pointer, value: u64, size: usize, flags: u32) -> Result {
     let stream = calling_thread::stream(stream)?;
-    let when = When::of(flags)?;
+    let when = When::from_flags(flags)?;
     check_device(driver()?.hardware.memory(), address, size as u64)?;
     fail_if!(!address.is_multiple_of(size as u64), INVALID_VALUE, "the address is not aligned");
     stream::enqueue(&stream, Operation::Wait(Wait { address, value, size, when }))
@@ -165,7 +165,7 @@ export! {
         if !stream.is_idle() {
             return Err(Code::NOT_READY.into());
         }
-        stream.context.tell()
+        stream.context.report_fault()
     }
 
     3020 fn cuStreamWaitEvent(stream: Handle, event: Handle, flags: u32)
@@ -175,9 +175,7 @@ export! {
 
     5000 fn cuStreamAddCallback(stream: Handle, function: StreamCallback, data: Out<u8>, flags: u32)
     also cuStreamAddCallback_ptsz {
-        if flags != 0 || function.is_none() {
-            return Err(Code::INVALID_VALUE.because("flags must be 0, and the callback not null"));
-        }
+        fail_if!(flags != 0 || function.is_none(), INVALID_VALUE, "flags must be 0, and the callback not null");
         let own = calling_thread::stream(stream)?;
         if let Some(capture) = own.capture() {
             return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
@@ -202,20 +200,20 @@ export! {
     }
 
     9020 fn cuStreamGetCtx(stream: Handle, out as required: Out<Handle>) also cuStreamGetCtx_ptsz {
-        let (stream, green) = crate::api::green_context::of_stream(stream)?;
+        let (stream, green) = crate::api::green_context::stream_and_green(stream)?;
         out.set(green.map_or(stream.context.handle, |green| green.context))
     }
 
     12050 fn cuStreamGetCtx_v2(stream: Handle, out as required: Out<Handle>, green: Out<Handle>)
     also cuStreamGetCtx_v2_ptsz {
-        let (stream, of) = crate::api::green_context::of_stream(stream)?;
-        green.set_if_wanted(of.map_or(0, |green| green.handle));
+        let (stream, owner) = crate::api::green_context::stream_and_green(stream)?;
+        green.set_if_wanted(owner.map_or(0, |green| green.handle));
         out.set(stream.context.handle)
     }
 
     11000 fn cuStreamCopyAttributes(to: Handle, from: Handle) also cuStreamCopyAttributes_ptsz {
         calling_thread::stream(to)?;
-        // A stream's attributes are hints that have no effect here.
+        // Stream attributes are hints, which have no effect here.
         calling_thread::stream(from).map(|_| ())
     }
 
@@ -224,7 +222,7 @@ export! {
     }
 
     10010 fn cuStreamBeginCapture_v2(stream: Handle, mode: u32) also cuStreamBeginCapture_v2_ptsz {
-        begin(stream, Mode::of(mode)?)
+        begin(stream, Mode::from_number(mode)?)
     }
 
     12030 fn cuStreamBeginCaptureToGraph(
@@ -234,10 +232,8 @@ export! {
         let driver = driver()?;
         let graph = driver.graph(graph)?;
         let after = after.list(count)?;
-        if !graph.nodes().have(&after) {
-            return Err(Code::INVALID_VALUE.because("a dependency is not a node of the graph"));
-        }
-        Capture::begin(&stream, Mode::of(mode)?, (graph, after), &driver.streams, &driver.captures)
+        fail_if!(!graph.nodes().contain_all(&after), INVALID_VALUE, "a dependency is not a node of the graph");
+        Capture::begin(&stream, Mode::from_number(mode)?, (graph, after), &driver.streams, &driver.captures)
     }
 
     10000 fn cuStreamEndCapture(stream: Handle, out: Out<Handle>) also cuStreamEndCapture_ptsz {
@@ -246,7 +242,7 @@ export! {
         let capture = stream.capture().ok_or_else(|| {
             Code::ILLEGAL_STATE.because("the stream is not being captured")
         })?;
-        // Nobody else could destroy a graph that nobody knows.
+        // Without `out`, the program would have no handle to destroy the graph.
         if driver()?.graphs.graphs.get(capture.graph.handle).is_none() {
             out.required()?;
         }

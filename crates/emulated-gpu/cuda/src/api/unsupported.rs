@@ -1,20 +1,20 @@
-//! Exported functions that are not emulated: references to mipmaps, memory of graphics libraries, tensor maps,
-//! checkpoints. Calling one is an error. They are exported because some programs look all functions up when they
-//! start and complain of missing ones (NVIDIA's runtime library, Warp), and others end at the first missing one
-//! (cudarc).
+//! Exported functions that are not emulated and always return `NOT_SUPPORTED`: references to mipmaps, memory of
+//! graphics libraries, tensor maps, checkpoints and others. They are exported because some clients resolve every
+//! function when they start: NVIDIA's runtime library and Warp report a missing one, and cudarc stops at the first
+//! missing one.
 
 use std::ffi::c_void;
 
 use crate::abi::error::Code;
 use crate::abi::ffi::{Entry, early};
 
-/// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
-/// "The Stack Frame"), so none need be declared. Each with the version by which it is asked for (those of
-/// `cudaTypedefs.h`).
+/// Declares functions that fail whatever their arguments are. The arguments need no declaration, because the caller
+/// removes them (System V ABI, "The Stack Frame"). Before each is the version with which `cuGetProcAddress` finds it
+/// (as in `cudaTypedefs.h`).
 macro_rules! refuse {
     ($($what:literal { $($since:literal $symbol:ident;)* })*) => {
         $($(
-            #[doc = concat!("Refused: ", $what, " are not emulated.")]
+            #[doc = concat!("Not supported: ", $what, " are not emulated.")]
             #[unsafe(no_mangle)]
             pub(crate) extern "C" fn $symbol() -> Code {
                 early(stringify!($symbol), || {
@@ -44,14 +44,14 @@ refuse! {
         5000 cuTexRefSetMipmapLevelClamp;
         5000 cuTexRefGetMipmapLevelClamp;
     }
-    "planes of arrays, and arrays whose memory is mapped later," {
+    "array planes and sparse or deferred-mapping arrays" {
         11020 cuArrayGetPlane;
         11010 cuArrayGetSparseProperties;
         11060 cuArrayGetMemoryRequirements;
         11010 cuMipmappedArrayGetSparseProperties;
         11060 cuMipmappedArrayGetMemoryRequirements;
     }
-    "arrays that are mapped piece by piece, memory by descriptors of the system's, and memory of many devices at once," {
+    "sparse mappings, exports of address ranges and multicast objects" {
         11010 cuMemMapArrayAsync;
         11070 cuMemGetHandleForAddressRange;
         12010 cuMulticastCreate;
@@ -85,7 +85,7 @@ refuse! {
         12080 cuCheckpointProcessRestore;
         12080 cuCheckpointProcessUnlock;
     }
-    "tensor maps, and the bulk copies by them," {
+    "tensor maps and their bulk copies" {
         12000 cuTensorMapEncodeTiled;
         12000 cuTensorMapEncodeIm2col;
         12080 cuTensorMapEncodeIm2colWide;

@@ -1,6 +1,6 @@
 //! Core dump attributes (CUDA Driver API, "Coredump Attributes Control API"). The emulator writes no core dumps,
-//! since a fault's report says what one would show. The attributes are kept and can be read; enabling core dumps is
-//! refused.
+//! because its report of a fault contains the same information. Attributes can be set and read, but enabling core
+//! dumps gives an error.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,8 +14,8 @@ const LIGHTWEIGHT: u32 = 0b1_0010_1111;
 const SKIP_ABORT: u32 = 1 << 4;
 /// Every flag of `CUCoredumpGenerationFlags`.
 const FLAGS: u32 = 0xc000_01ff;
-/// A text has at most this many bytes, with the NUL behind it.
-pub(crate) const TEXT: usize = 1024;
+/// The maximum length of a text value in bytes, including its NUL.
+pub(crate) const MAX_TEXT: usize = 1024;
 
 enumeration! {
     /// An attribute (`CUcoredumpSettings`).
@@ -32,79 +32,81 @@ pub(crate) enum Value {
     Flags(u32),
 }
 
-/// What was said, where it was.
+/// The attributes that were set explicitly.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct Attributes {
     flags: Option<u32>,
     file: Option<String>,
     pipe: Option<String>,
 }
 
-/// What was said of each context, and of all of them.
+/// The attributes of each context, and the global ones.
 #[derive(Debug, Default)]
 pub(crate) struct Coredumps {
-    contexts: Mutex<HashMap<Handle, Said>>,
+    contexts: Mutex<HashMap<Handle, Attributes>>,
 }
 
-/// The name that stands for all contexts.
-pub(crate) const ALL: Handle = 0;
+/// The key of the global attributes.
+pub(crate) const GLOBAL: Handle = 0;
 
 impl Attribute {
-    /// Bytes of its value.
+    /// The size of its value in bytes.
     pub(crate) fn size(self) -> usize {
         match self {
-            Self::File | Self::Pipe => TEXT,
+            Self::File | Self::Pipe => MAX_TEXT,
             Self::Flags => size_of::<u32>(),
             _ => size_of::<bool>(),
         }
     }
 }
 
-/// "core.cuda.HOST.PROCESS", and the same of the pipe.
-fn named(what: &str) -> String {
+/// The default name of a file or pipe: "core.cuda.HOST.PROCESS" for `what` = "core".
+fn default_name(what: &str) -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{what}.cuda.{}.{}", host.trim(), std::process::id())
 }
 
 impl Coredumps {
-    fn contexts(&self) -> MutexGuard<'_, HashMap<Handle, Said>> {
+    fn contexts(&self) -> MutexGuard<'_, HashMap<Handle, Attributes>> {
         self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What holds for a context, or for all.
+    /// The value for a context, or the global one.
     pub(crate) fn get(&self, context: Handle, attribute: Attribute) -> Value {
         let contexts = self.contexts();
         let [own, all] =
-            [context, ALL].map(|name| contexts.get(&name).cloned().unwrap_or_default());
+            [context, GLOBAL].map(|key| contexts.get(&key).cloned().unwrap_or_default());
         let flags = own.flags.or(all.flags).unwrap_or_default();
         match attribute {
             Attribute::OnException | Attribute::UserTrigger => Value::Switch(false),
             Attribute::TriggerHost => Value::Switch(flags & SKIP_ABORT == 0),
             Attribute::Lightweight => Value::Switch(flags & LIGHTWEIGHT == LIGHTWEIGHT),
             Attribute::Flags => Value::Flags(flags),
-            Attribute::File => Value::Text(own.file.or(all.file).unwrap_or_else(|| named("core"))),
+            Attribute::File => {
+                Value::Text(own.file.or(all.file).unwrap_or_else(|| default_name("core")))
+            }
             Attribute::Pipe => {
-                Value::Text(own.pipe.or(all.pipe).unwrap_or_else(|| named("corepipe")))
+                Value::Text(own.pipe.or(all.pipe).unwrap_or_else(|| default_name("corepipe")))
             }
         }
     }
 
-    /// Says it of a context, or of all.
+    /// Sets the value for a context, or the global one.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` where a dump would be written, `NOT_PERMITTED` of a context's own pipe, `INVALID_VALUE`.
+    /// `NOT_SUPPORTED` when enabling core dumps, `NOT_PERMITTED` for the pipe of a single context, `INVALID_VALUE` if
+    /// the value doesn't fit the attribute.
     pub(crate) fn set(&self, context: Handle, attribute: Attribute, value: Value) -> Result {
         let mut contexts = self.contexts();
-        let all = contexts.get(&ALL).and_then(|all| all.flags);
+        let all = contexts.get(&GLOBAL).and_then(|all| all.flags);
         let own = contexts.entry(context).or_default();
         let flags = own.flags.or(all).unwrap_or_default();
         let switched = |bits: u32, on: bool| Some(if on { flags | bits } else { flags & !bits });
         match (attribute, value) {
             (Attribute::OnException | Attribute::UserTrigger, Value::Switch(false)) => {}
             (Attribute::OnException | Attribute::UserTrigger, Value::Switch(true)) => {
-                return Err(Code::NOT_SUPPORTED.because(
-                    "core dumps are not written; the report of a fault is on standard error",
-                ));
+                return Err(Code::NOT_SUPPORTED
+                    .because("core dumps are not written; faults are reported on standard error"));
             }
             (Attribute::TriggerHost, Value::Switch(on)) => own.flags = switched(SKIP_ABORT, !on),
             (Attribute::Lightweight, Value::Switch(on)) => own.flags = switched(LIGHTWEIGHT, on),
@@ -112,12 +114,14 @@ impl Coredumps {
                 own.flags = Some(flags);
             }
             (Attribute::File, Value::Text(text)) => own.file = Some(text),
-            (Attribute::Pipe, Value::Text(_)) if context != ALL => {
-                return Err(Code::NOT_PERMITTED.because("a process has one pipe, for all contexts"));
+            (Attribute::Pipe, Value::Text(_)) if context != GLOBAL => {
+                return Err(Code::NOT_PERMITTED
+                    .because("the pipe can only be set globally, since a process has only one"));
             }
             (Attribute::Pipe, Value::Text(text)) => own.pipe = Some(text),
             (attribute, value) => {
-                return Err(Code::INVALID_VALUE.because(format!("{value:?} of {attribute:?}")));
+                return Err(Code::INVALID_VALUE
+                    .because(format!("{value:?} is not valid for {attribute:?}")));
             }
         }
         Ok(())

@@ -1,30 +1,30 @@
-//! The emulated hardware: the devices' memory, the emulator that runs kernels on it, and records of both. Contexts
-//! hold it; it refers to no context.
+//! The emulated hardware: the devices' memory, the emulator that runs kernels on it, and the driver's records about
+//! both. Contexts hold it; it refers to no context.
 
 use std::sync::Arc;
 
 use ptx_emulator::{Emulator, Memory, Options};
 
-use crate::device::kernel_counts::Register;
+use crate::device::kernel_counts::KernelCounts;
 use crate::device::settings::Settings;
 use crate::memory::allocations::Allocations;
-use crate::memory::graph_usage::Taken;
+use crate::memory::graph_usage::GraphUsage;
 use crate::memory::virtual_memory::Handles;
 
-/// The devices.
+/// The emulated devices.
 #[derive(Debug)]
 pub(crate) struct Hardware {
     pub(crate) settings: Settings,
     pub(crate) emulator: Emulator,
     pub(crate) allocations: Arc<Allocations>,
-    /// Of physical memory.
+    /// Handles of physical memory.
     pub(crate) handles: Handles,
-    pub(crate) graph_memory: Taken,
-    pub(crate) counts: Register,
+    pub(crate) graph_memory: GraphUsage,
+    pub(crate) counts: KernelCounts,
 }
 
 impl Hardware {
-    /// As the settings say.
+    /// Creates the hardware that the settings describe.
     pub(crate) fn new(settings: Settings) -> Self {
         let memory = settings.memory_of_each();
         let emulator = Emulator::new(Options {
@@ -43,13 +43,13 @@ impl Hardware {
             allocations: Arc::new(Allocations::new(emulator.clone(), memory)),
             emulator,
             handles: Handles::default(),
-            graph_memory: Taken::default(),
-            counts: Register::default(),
+            graph_memory: GraphUsage::default(),
+            counts: KernelCounts::default(),
             settings,
         }
     }
 
-    /// What kernels access.
+    /// The memory of all devices.
     pub(crate) fn memory(&self) -> &Memory {
         self.emulator.memory()
     }

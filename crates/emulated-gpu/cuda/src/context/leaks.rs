@@ -4,41 +4,43 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ptx_emulator::memory::{Allocation, AllocationKind};
 
-use crate::abi::ffi::say;
+use crate::abi::ffi::report;
 use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
 
-/// Whether memory was left in some context.
+/// Whether any destroyed context leaked memory.
 static LEAKED: AtomicBool = AtomicBool::new(false);
 
-/// Tells what is left in a context that ends, which takes its memory with it.
-pub(crate) fn of_context(hardware: &Hardware, context: Handle) {
+/// Reports the memory that is still allocated when a context is destroyed, which frees it.
+pub(crate) fn report_context(hardware: &Hardware, context: Handle) {
     let mut list = hardware.allocations.list(Some(context));
-    list.extend(hardware.memory().in_heap(context as u64).iter().map(of_kernel));
+    list.extend(hardware.memory().in_heap(context as u64).iter().map(kernel_allocation));
     if hardware.settings.leaks && !list.is_empty() {
         LEAKED.store(true, Ordering::Relaxed);
-        say(&lines(&list));
+        report(&lines(&list));
     }
 }
 
-/// Every allocation that is left at the end.
-pub(crate) fn at_end(hardware: &Hardware) -> Option<String> {
+/// The report for process exit: every allocation that was not freed. `None` if there are none now, but contexts
+/// leaked some before.
+pub(crate) fn describe_remaining(hardware: &Hardware) -> Option<String> {
     let mut list = hardware.allocations.list(None);
     let heap = hardware.memory().leaks().into_iter();
     let heap = heap.filter(|one| one.kind == AllocationKind::Heap);
-    list.extend(heap.map(|one| of_kernel(&one)));
+    list.extend(heap.map(|one| kernel_allocation(&one)));
     let physical = hardware.handles.list().into_iter();
     list.extend(
-        physical.map(|(handle, size)| (handle as u64, size, "physical memory, by its handle,")),
+        physical
+            .map(|(handle, size)| (handle as u64, size, "physical memory (listed by its handle)")),
     );
     if list.is_empty() {
-        let none = !LEAKED.load(Ordering::Relaxed);
-        return none.then(|| "all memory was freed".to_owned());
+        let no_leaks = !LEAKED.load(Ordering::Relaxed);
+        return no_leaks.then(|| "all memory was freed".to_owned());
     }
     Some(lines(&list))
 }
 
-fn of_kernel(one: &Allocation) -> (Pointer, u64, &'static str) {
+fn kernel_allocation(one: &Allocation) -> (Pointer, u64, &'static str) {
     (one.address, one.size, "memory that a kernel allocated")
 }
 

@@ -1,21 +1,21 @@
-//! Values that host libraries store with a context, each under a key of its own and with a function that is called
-//! when the context has ended.
+//! Values that host libraries store with a context, each with its key and a destructor that is called when the
+//! context has been destroyed.
 
-#![allow(unsafe_code, reason = "calls functions of C that a host library named")]
+#![allow(unsafe_code, reason = "calls a host library's destructors, which are C functions")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::abi::Handle;
 
-/// Told of the end of a context: its handle, the key, and the value. The library's own, so that neither
-/// is looked at here.
-pub(crate) type OnEnd = Option<unsafe extern "C" fn(Handle, usize, usize)>;
+/// A value's destructor, called with the context's handle, the key, and the value. The last two only mean something to
+/// the library.
+pub(crate) type Destructor = Option<unsafe extern "C" fn(Handle, usize, usize)>;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     key: usize,
     value: usize,
-    on_end: OnEnd,
+    destructor: Destructor,
 }
 
 /// The values that belong to one context.
@@ -24,11 +24,11 @@ pub(crate) struct Storage {
     entries: Mutex<Vec<Entry>>,
 }
 
-/// What is left of a context that has ended: whoever is to be told, once no lock is held, since they
-/// may call the driver.
+/// The destructors of a destroyed context's values. They must be run after all locks are released, because they may
+/// call the driver.
 #[derive(Debug, Default)]
-#[must_use = "whoever keeps values beside the context has to be told"]
-pub(crate) struct Ended {
+#[must_use = "the destructors have to be run"]
+pub(crate) struct PendingDestructors {
     context: Handle,
     entries: Vec<Entry>,
 }
@@ -38,11 +38,11 @@ impl Storage {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a value, in place of what was there under the key.
-    pub(crate) fn put(&self, key: usize, value: usize, on_end: OnEnd) {
+    /// Stores a value under a key, replacing an existing one.
+    pub(crate) fn put(&self, key: usize, value: usize, destructor: Destructor) {
         let mut entries = self.entries();
         entries.retain(|entry| entry.key != key);
-        entries.push(Entry { key, value, on_end });
+        entries.push(Entry { key, value, destructor });
     }
 
     /// The value under a key.
@@ -50,24 +50,25 @@ impl Storage {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| entry.value)
     }
 
-    /// Keeps what is under a key no longer, and tells nobody.
+    /// Removes the value under a key without calling its destructor.
     pub(crate) fn delete(&self, key: usize) {
         self.entries().retain(|entry| entry.key != key);
     }
 
-    /// Takes everything, at the end of the context.
-    pub(crate) fn end(&self, context: Handle) -> Ended {
-        Ended { context, entries: std::mem::take(&mut *self.entries()) }
+    /// Removes all values, when the context is destroyed.
+    pub(crate) fn take_all(&self, context: Handle) -> PendingDestructors {
+        PendingDestructors { context, entries: std::mem::take(&mut *self.entries()) }
     }
 }
 
-impl Ended {
-    /// Tells everybody, in the order in which they came.
-    pub(crate) fn tell(self) {
+impl PendingDestructors {
+    /// Calls the destructors, in the order in which the values were stored.
+    pub(crate) fn run(self) {
         for entry in self.entries {
-            if let Some(on_end) = entry.on_end {
-                // SAFETY: who kept the value vouches for the function, with these arguments.
-                unsafe { on_end(self.context, entry.key, entry.value) };
+            if let Some(destructor) = entry.destructor {
+                // SAFETY: the library that stored the value promised that the function may be called with these
+                // arguments.
+                unsafe { destructor(self.context, entry.key, entry.value) };
             }
         }
     }
@@ -79,24 +80,24 @@ mod tests {
 
     use super::*;
 
-    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    static DESTROYED: AtomicUsize = AtomicUsize::new(0);
 
-    unsafe extern "C" fn note(context: Handle, key: usize, value: usize) {
-        TOLD.store(context * 100 + key * 10 + value, Ordering::Relaxed);
+    unsafe extern "C" fn destroy(context: Handle, key: usize, value: usize) {
+        DESTROYED.store(context * 100 + key * 10 + value, Ordering::Relaxed);
     }
 
     #[test]
-    fn values_are_kept_by_key_until_the_context_ends() {
+    fn values_are_stored_by_key_until_the_context_is_destroyed() {
         let storage = Storage::default();
         assert_eq!(storage.get(1), None);
         storage.put(1, 2, None);
-        storage.put(1, 3, Some(note));
-        storage.put(4, 5, Some(note));
+        storage.put(1, 3, Some(destroy));
+        storage.put(4, 5, Some(destroy));
         assert_eq!((storage.get(1), storage.get(4)), (Some(3), Some(5)));
         storage.delete(4);
         assert_eq!(storage.get(4), None);
-        storage.end(7).tell();
-        assert_eq!(TOLD.load(Ordering::Relaxed), 713);
+        storage.take_all(7).run();
+        assert_eq!(DESTROYED.load(Ordering::Relaxed), 713);
         assert_eq!(storage.get(1), None);
     }
 }

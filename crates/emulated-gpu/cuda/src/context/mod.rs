@@ -1,5 +1,5 @@
-//! Contexts: what streams, modules and memory belong to, and where an error that can't be undone
-//! stays until the context is gone.
+//! Contexts, which own streams, modules and memory, and record sticky errors: an error that makes a context unusable
+//! until it is destroyed.
 
 pub(crate) mod coredump;
 pub(crate) mod hardware;
@@ -17,35 +17,35 @@ use crate::abi::registry::fresh;
 use crate::context::hardware::Hardware;
 use crate::context::library_storage::Storage;
 use crate::memory::allocations::Owner;
-use crate::sync::queue::Order;
+use crate::sync::queue::SubmissionOrder;
 
 /// `CU_LIMIT_MALLOC_HEAP_SIZE`
 pub(crate) const HEAP_LIMIT: u32 = 2;
-/// The number of limits that `cuCtxSetLimit` knows.
+/// The number of `CUlimit` values.
 const LIMITS: usize = 8;
 
 /// A context.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) handle: Handle,
-    /// The device that it is on.
+    /// The ordinal of its device.
     pub(crate) device: u32,
     pub(crate) hardware: Arc<Hardware>,
-    /// Devices to whose memory it has enabled access.
+    /// Devices to whose memory peer access is enabled.
     peers: Mutex<Devices>,
     /// `cuCtxGetId`
     pub(crate) id: u64,
     pub(crate) flags: AtomicU32,
     pub(crate) cache: AtomicU32,
     pub(crate) shared_banks: AtomicU32,
-    /// The error that ended what it can do, or 0.
+    /// The sticky error that made the context unusable, or 0.
     fault: AtomicU32,
-    /// Whether the program has been told.
-    told: AtomicBool,
+    /// Whether that error was reported to the program.
+    fault_reported: AtomicBool,
     destroyed: AtomicBool,
-    /// Of the work that is put into its streams.
-    pub(crate) order: Order,
-    /// What libraries keep beside it.
+    /// The order in which work is put into the queues of its streams.
+    pub(crate) order: SubmissionOrder,
+    /// Values that libraries store with the context.
     pub(crate) storage: Storage,
     limits: Mutex<[u64; LIMITS]>,
 }
@@ -57,12 +57,12 @@ pub(crate) struct Primary {
     pub(crate) context: Option<Arc<Context>>,
     pub(crate) retained: u64,
     pub(crate) flags: u32,
-    /// The handle stays the same whenever the context is made anew.
+    /// The handle, which stays the same when the context is created again.
     handle: Option<Handle>,
 }
 
 impl Context {
-    /// A context of a device, which nobody knows yet.
+    /// A context of a device, not registered yet.
     pub(crate) fn new(handle: Handle, flags: u32, device: u32, hardware: Arc<Hardware>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self {
@@ -75,30 +75,30 @@ impl Context {
             cache: AtomicU32::new(0),
             shared_banks: AtomicU32::new(1),
             fault: AtomicU32::new(0),
-            told: AtomicBool::new(false),
+            fault_reported: AtomicBool::new(false),
             destroyed: AtomicBool::new(false),
-            order: Order::default(),
+            order: SubmissionOrder::default(),
             storage: Storage::default(),
-            // Stack, printf buffer, heap, depth and number of launches of the device's own, sector,
-            // persisting cache, shared memory.
+            // Stack, printf buffer, heap, depth and number of device-side launches, L2 fetch granularity, persisting
+            // cache, shared memory.
             limits: Mutex::new([1024, 1 << 20, 8 << 20, 2, 2048, 64, 0, 48 << 10]),
         }
     }
 
-    /// Memory of its device.
+    /// The owner to record for memory on this context's device.
     pub(crate) fn owner(&self) -> Owner {
         Owner { context: self.handle, home: Home::on(self.device) }
     }
 
-    /// Whether it was destroyed; work that has found it before may still hold it.
+    /// Whether it was destroyed. Work that began before may still refer to it.
     pub(crate) fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Relaxed)
     }
 
-    /// Takes no work any longer.
+    /// Makes the context accept no more work.
     ///
     /// # Errors
-    /// `CONTEXT_IS_DESTROYED` when another thread has begun to destroy it.
+    /// `CONTEXT_IS_DESTROYED` if another thread has begun to destroy it.
     pub(crate) fn end(&self) -> Result {
         if !self.order.end() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
@@ -107,27 +107,26 @@ impl Context {
         Ok(())
     }
 
-    /// Fails when an error has ended what the context can do, and the program knows it. Until then
-    /// work is taken, and not done: a kernel fails some time after it was launched, and programs
-    /// should not depend on how soon. On hardware, too, it takes a while.
+    /// Checks that the context is usable. After a fault, it only becomes unusable once the fault was reported; until
+    /// then, work is accepted but not executed. A kernel fails some time after its launch, also on hardware, and
+    /// programs should not depend on how soon an asynchronous error shows up.
     pub(crate) fn check(&self) -> Result {
         if self.is_destroyed() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         }
-        if self.told.load(Ordering::Acquire) { self.tell() } else { Ok(()) }
+        if self.fault_reported.load(Ordering::Acquire) { self.report_fault() } else { Ok(()) }
     }
 
-    /// Fails when an error has ended what the context can do, and tells the program: in calls that
-    /// have waited for work or that ask about it.
-    pub(crate) fn tell(&self) -> Result {
+    /// Reports a fault to the program, if one occurred: in calls that wait for work or query it.
+    pub(crate) fn report_fault(&self) -> Result {
         if self.is_destroyed() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         }
         match self.fault() {
             Some(code) => {
-                self.told.store(true, Ordering::Release);
+                self.fault_reported.store(true, Ordering::Release);
                 Err(code.because(
-                    "an earlier kernel, copy or host library failed, which ended its context; the \
+                    "an earlier kernel, copy or host library failed and made its context unusable; the \
                      report is on standard error",
                 ))
             }
@@ -135,36 +134,36 @@ impl Context {
         }
     }
 
-    /// The error that ended it.
+    /// The sticky error.
     pub(crate) fn fault(&self) -> Option<Code> {
         Some(self.fault.load(Ordering::Acquire)).filter(|&code| code != 0).map(Code)
     }
 
-    /// Ends what the context can do; the first error stays.
+    /// Records an error that makes the context unusable; only the first one is kept.
     pub(crate) fn raise(&self, code: Code) {
         let _ = self.fault.compare_exchange(0, code.0, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// What memory its work may access.
+    /// The memory that its work may access.
     pub(crate) fn reach(&self) -> Reach {
         let peers = *self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         Reach { device: self.device, peers }
     }
 
-    /// Whether its work is let into the memory of another device.
+    /// Whether peer access to another device is enabled.
     pub(crate) fn has_peer(&self, device: u32) -> bool {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner).contains(device)
     }
 
-    /// Lets its work into the memory of another device, or no longer.
+    /// Enables or disables peer access to another device.
     ///
     /// # Errors
-    /// `PEER_ACCESS_UNSUPPORTED` where both are on one device, `PEER_ACCESS_ALREADY_ENABLED`,
+    /// `PEER_ACCESS_UNSUPPORTED` if `peer` is the context's device, `PEER_ACCESS_ALREADY_ENABLED`,
     /// `PEER_ACCESS_NOT_ENABLED`.
     pub(crate) fn set_peer(&self, peer: u32, on: bool) -> Result {
         if on && peer == self.device {
             return Err(Code::PEER_ACCESS_UNSUPPORTED
-                .because("both contexts are on the same device, which needs no access"));
+                .because("both contexts are on the same device, so no peer access is needed"));
         }
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
         match (on, peers.contains(peer)) {
@@ -189,18 +188,17 @@ impl Context {
     /// Sets a limit.
     ///
     /// # Errors
-    /// `UNSUPPORTED_LIMIT` for what is none; of the heap, `INVALID_VALUE` once a kernel has allocated
-    /// from it, and `OUT_OF_MEMORY` for more than there is.
+    /// `UNSUPPORTED_LIMIT` for an unknown limit. For the heap, `INVALID_VALUE` once a kernel has allocated from it,
+    /// and `OUT_OF_MEMORY` if the size exceeds the free memory.
     pub(crate) fn set_limit(&self, limit: u32, value: u64) -> Result {
         if limit == HEAP_LIMIT && self.hardware.memory().has_heap(self.handle as u64) {
-            return Err(Code::INVALID_VALUE.because(
-                "a kernel has called malloc already: set the size of the heap before the first does",
-            ));
+            return Err(Code::INVALID_VALUE
+                .because("a kernel has already called malloc; set the heap size before that"));
         }
         let free = self.hardware.allocations.free_bytes(self.device);
         if limit == HEAP_LIMIT && value > free {
             return Err(Code::OUT_OF_MEMORY.because(format!(
-                "a heap of {value} bytes, and {free} are free: free some first"
+                "a heap of {value} bytes was requested, but only {free} are free; free memory first"
             )));
         }
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -211,12 +209,12 @@ impl Context {
 }
 
 impl Primary {
-    /// Of a device, of which there is none yet.
-    pub(crate) fn of(device: u32) -> Self {
+    /// A primary context that hasn't been created yet.
+    pub(crate) fn new(device: u32) -> Self {
         Self { device, context: None, retained: 0, flags: 0, handle: None }
     }
 
-    /// The primary context; where there is none, `make` makes it of a handle, flags and the device.
+    /// Retains the context. If it doesn't exist, `make` creates it from the handle, the flags and the device.
     pub(crate) fn retain(
         &mut self,
         make: impl FnOnce(Handle, u32, u32) -> Arc<Context>,
@@ -226,20 +224,20 @@ impl Primary {
         Arc::clone(self.context.get_or_insert_with(|| make(handle, flags, device)))
     }
 
-    /// Its handle, whether it is there or not.
+    /// Its handle, which is reserved even if the context doesn't exist yet.
     pub(crate) fn handle(&mut self) -> Handle {
         *self.handle.get_or_insert_with(fresh)
     }
 
-    /// Whether the handle was given out as its.
+    /// Whether this is the reserved handle.
     pub(crate) fn has(&self, handle: Handle) -> bool {
         self.handle == Some(handle)
     }
 
-    /// Gives back one of the times it was retained: after the last one, what has to end.
+    /// Releases the context once. Returns the context if it must now be destroyed.
     ///
     /// # Errors
-    /// `INVALID_CONTEXT` where it is not retained.
+    /// `INVALID_CONTEXT` if it is not retained.
     pub(crate) fn release(&mut self) -> Result<Option<Arc<Context>>> {
         fail_if!(self.retained == 0, INVALID_CONTEXT, "the primary context is not retained");
         self.retained -= 1;

@@ -1,20 +1,21 @@
-//! The attributes of devices (`CUdevice_attribute`), those of an H100 SXM (compute capability 9.0) where the emulator
-//! has no limits of its own.
+//! The attributes of devices (`CUdevice_attribute`). They are those of an H100 SXM (compute capability 9.0), except
+//! where the emulator's own limits differ.
 
 use ptx_emulator::Memory;
 
 use crate::abi::error::{Code, Result};
 use crate::device::limits::{
-    BLOCK, BLOCK_THREADS, GRID, PROCESSORS, SHARED, SHARED_MOST, multiprocessor,
+    MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID, MAX_SHARED, MAX_SHARED_OPT_IN, PROCESSORS,
+    multiprocessor,
 };
-use crate::device::place;
+use crate::device::pci_address;
 use crate::device::settings::Settings;
 use crate::device::texture_limits::{
     ALIGNMENT, ARRAY_1D, ARRAY_2D, ARRAY_3D, LAYERED_1D, LAYERED_2D, LINEAR, PITCH, PITCHED,
     SURFACE_WIDTH,
 };
 
-/// Declares the attributes: `CU_DEVICE_ATTRIBUTE_…`, their numbers, and their value.
+/// Declares the attributes: the names (`CU_DEVICE_ATTRIBUTE_…`), the numbers, and the values.
 macro_rules! attributes {
     (
         ($device:ident, $settings:ident, $memory:ident)
@@ -46,14 +47,14 @@ macro_rules! attributes {
 
 attributes! {
     (device, settings, memory)
-    MAX_THREADS_PER_BLOCK 1 => BLOCK_THREADS as i32;
-    MAX_BLOCK_DIM_X 2 => BLOCK[0] as i32;
-    MAX_BLOCK_DIM_Y 3 => BLOCK[1] as i32;
-    MAX_BLOCK_DIM_Z 4 => BLOCK[2] as i32;
-    MAX_GRID_DIM_X 5 => GRID[0] as i32;
-    MAX_GRID_DIM_Y 6 => GRID[1] as i32;
-    MAX_GRID_DIM_Z 7 => GRID[2] as i32;
-    MAX_SHARED_MEMORY_PER_BLOCK 8 => SHARED;
+    MAX_THREADS_PER_BLOCK 1 => MAX_BLOCK_THREADS as i32;
+    MAX_BLOCK_DIM_X 2 => MAX_BLOCK[0] as i32;
+    MAX_BLOCK_DIM_Y 3 => MAX_BLOCK[1] as i32;
+    MAX_BLOCK_DIM_Z 4 => MAX_BLOCK[2] as i32;
+    MAX_GRID_DIM_X 5 => MAX_GRID[0] as i32;
+    MAX_GRID_DIM_Y 6 => MAX_GRID[1] as i32;
+    MAX_GRID_DIM_Z 7 => MAX_GRID[2] as i32;
+    MAX_SHARED_MEMORY_PER_BLOCK 8 => MAX_SHARED;
     // Bytes.
     TOTAL_CONSTANT_MEMORY 9 => 65_536;
     // Lanes.
@@ -61,7 +62,7 @@ attributes! {
     // Bytes.
     MAX_PITCH 11 => i32::MAX;
     MAX_REGISTERS_PER_BLOCK 12 => multiprocessor::REGISTERS;
-    // kHz: the base clock of that card.
+    // kHz: the boost clock of that card.
     CLOCK_RATE 13 => 1_980_000;
     TEXTURE_ALIGNMENT 14 => ALIGNMENT as i32;
     // Copies overlap with kernels.
@@ -82,8 +83,8 @@ attributes! {
     SURFACE_ALIGNMENT 30 => ALIGNMENT as i32;
     CONCURRENT_KERNELS 31 => 1;
     ECC_ENABLED 32 => 0;
-    PCI_BUS_ID 33 => place(device)[1];
-    PCI_DEVICE_ID 34 => place(device)[2];
+    PCI_BUS_ID 33 => pci_address(device)[1];
+    PCI_DEVICE_ID 34 => pci_address(device)[2];
     TCC_DRIVER 35 => 0;
     // kHz.
     MEMORY_CLOCK_RATE 36 => 2_619_000;
@@ -99,13 +100,13 @@ attributes! {
     CAN_TEX2D_GATHER 44 => 1;
     MAXIMUM_TEXTURE2D_GATHER_WIDTH 45 => LAYERED_2D[0] as i32;
     MAXIMUM_TEXTURE2D_GATHER_HEIGHT 46 => LAYERED_2D[1] as i32;
-    // Of three dimensions, when one of them is longer.
+    // The maximum size of three-dimensional textures of which one side is longer.
     MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE 47, MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE 48 => 8192;
     MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE 49 => 32_768;
-    PCI_DOMAIN_ID 50 => place(device)[0];
+    PCI_DOMAIN_ID 50 => pci_address(device)[0];
     TEXTURE_PITCH_ALIGNMENT 51 => PITCH as i32;
     MAXIMUM_TEXTURECUBEMAP_WIDTH 52, MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH 53 => LAYERED_2D[0] as i32;
-    // As many whole cubes as layers.
+    // The largest number of layers that consists of whole cubes.
     MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS 54 => (LAYERED_2D[2] / 6 * 6) as i32;
     MAXIMUM_SURFACE1D_WIDTH 55 => SURFACE_WIDTH as i32;
     MAXIMUM_SURFACE2D_WIDTH 56 => ARRAY_2D[0] as i32;
@@ -134,23 +135,23 @@ attributes! {
     MAX_REGISTERS_PER_MULTIPROCESSOR 82 => multiprocessor::REGISTERS;
     MANAGED_MEMORY 83 => 1;
     MULTI_GPU_BOARD 84, MULTI_GPU_BOARD_GROUP_ID 85 => 0;
-    // Atomics of host and device are the same.
+    // The host's atomic operations are atomic with respect to kernels.
     HOST_NATIVE_ATOMIC_SUPPORTED 86 => 1;
-    // f32 to f64.
+    // The ratio of f32 to f64 throughput.
     SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO 87 => 2;
-    // Memory that was not allocated here stays the host's own.
+    // Kernels can't access host memory that CUDA neither allocated nor registered.
     PAGEABLE_MEMORY_ACCESS 88 => 0;
     CONCURRENT_MANAGED_ACCESS 89, COMPUTE_PREEMPTION_SUPPORTED 90 => 1;
-    // Registered memory has one address for both.
+    // Registered memory has the same address on host and device.
     CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM 91, CAN_USE_STREAM_MEM_OPS_V1 92,
         CAN_USE_64_BIT_STREAM_MEM_OPS_V1 93, CAN_USE_STREAM_WAIT_VALUE_NOR_V1 94,
         COOPERATIVE_LAUNCH 95 => 1;
     COOPERATIVE_MULTI_DEVICE_LAUNCH 96 => 0;
-    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN 97 => SHARED_MOST;
+    MAX_SHARED_MEMORY_PER_BLOCK_OPTIN 97 => MAX_SHARED_OPT_IN;
     CAN_FLUSH_REMOTE_WRITES 98 => 0;
     HOST_REGISTER_SUPPORTED 99 => 1;
     PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES 100, DIRECT_MANAGED_MEM_ACCESS_FROM_HOST 101 => 0;
-    // Memory and events for other processes are files of memory.
+    // Memory and events are shared between processes as memory files, which not every system allows.
     VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED 102,
         HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED 103 => memory.can_map().into();
     HANDLE_TYPE_WIN32_HANDLE_SUPPORTED 104, HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED 105 => 0;
@@ -170,7 +171,7 @@ attributes! {
     IPC_EVENT_SUPPORTED 125 => memory.can_map().into();
     MEM_SYNC_DOMAIN_COUNT 126, TENSOR_MAP_ACCESS_SUPPORTED 127, HANDLE_TYPE_FABRIC_SUPPORTED 128,
         UNIFIED_FUNCTION_POINTERS 129 => 0;
-    // No NUMA of its own.
+    // The devices have no NUMA nodes.
     NUMA_CONFIG 130 => 0;
     NUMA_ID 131 => -1;
     MULTICAST_SUPPORTED 132, MPS_ENABLED 133, HOST_NUMA_ID 134, D3D12_CIG_SUPPORTED 135,
@@ -186,7 +187,7 @@ attributes! {
         LOGICAL_ENDPOINT_UNICAST_ACCESS_ON_OWNER_DEVICE_SUPPORTED 156,
         LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT 157, LOGICAL_ENDPOINT_SUPPORTED_HANDLE_TYPES 158,
         VULKAN_CIG_STREAMS_SUPPORTED 159 => 0;
-    // What tensor maps need of memory makes no difference.
+    // Tensor maps are not supported, so the minimum size is irrelevant.
     TENSOR_MAP_LARGE_TENSOR_MIN_SIZE 160 => i32::MAX;
     GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED 161 => 0;
 }

@@ -1,4 +1,4 @@
-//! The execution counts of each kernel.
+//! The execution counters of each kernel.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,8 +8,7 @@ use ptx_emulator::{Kernel, Statistics};
 
 use crate::abi::Handle;
 
-/// `EmulatedGpuCounts`: sums over launches. What is only counted where it was asked for is 0
-/// otherwise.
+/// `EmulatedGpuCounts`: sums over launches. Counters that are only updated on request are 0 otherwise.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
@@ -21,11 +20,11 @@ pub(crate) struct Counts {
     pub(crate) warps: u64,
     /// Instructions that warps executed; one for up to 32 lanes.
     pub(crate) warp_instructions: u64,
-    /// The same, times the lanes.
+    /// Instructions that threads executed: the same, multiplied by the active lanes.
     pub(crate) thread_instructions: u64,
     /// Time on the host, in nanoseconds.
     pub(crate) nanoseconds: u64,
-    /// Branches that sent the lanes of a warp two ways. Counted on request, as all that follows.
+    /// Branches on which the lanes of a warp diverged. This and the following counters are updated on request.
     pub(crate) divergent_branches: u64,
     /// Instructions of warps that accessed global memory.
     pub(crate) global_requests: u64,
@@ -33,27 +32,27 @@ pub(crate) struct Counts {
     pub(crate) global_sectors: u64,
     /// Instructions of warps that accessed shared memory.
     pub(crate) shared_requests: u64,
-    /// Passes that they took: more than the requests where banks conflict.
+    /// Passes that these instructions took: more than the requests if there are bank conflicts.
     pub(crate) shared_passes: u64,
-    /// Those of the sectors that were written to.
+    /// Sectors among them that were written.
     pub(crate) global_written_sectors: u64,
-    /// Multiply-adds of floating-point numbers by the units for single numbers.
+    /// Floating-point multiply-adds, except those of the tensor cores.
     pub(crate) fma_multiply_adds: u64,
-    /// Multiply-adds by the matrix units.
+    /// Multiply-adds of the tensor cores.
     pub(crate) tensor_multiply_adds: u64,
-    /// Those of both that are of other types than single precision, and TF32 on the matrix units.
+    /// Multiply-adds among both that are not single precision (FMA units) or TF32 (tensor cores).
     pub(crate) other_multiply_adds: u64,
-    /// Floating-point additions, subtractions and products that are no part of a multiply-add.
+    /// Floating-point additions, subtractions and products that are not part of a multiply-add.
     pub(crate) single_operations: u64,
 }
 
-/// The counts of every kernel.
+/// The counters of all kernels.
 #[derive(Debug, Default)]
-pub(crate) struct Register {
+pub(crate) struct KernelCounts {
     kernels: Mutex<BTreeMap<Handle, (String, Counts)>>,
 }
 
-impl Register {
+impl KernelCounts {
     /// Adds a launch of a function's kernel.
     pub(crate) fn add(
         &self,
@@ -86,17 +85,17 @@ impl Register {
     }
 
     /// The counts of a kernel since it was loaded or since they were reset.
-    pub(crate) fn of(&self, function: Handle) -> Counts {
+    pub(crate) fn get(&self, function: Handle) -> Counts {
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.get(&function).map(|(_, counts)| *counts).unwrap_or_default()
     }
 
-    /// Begins anew.
+    /// Sets all counters to 0.
     pub(crate) fn reset(&self) {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// All counts as JSON.
+    /// All counters as JSON.
     pub(crate) fn to_json(&self, device: &str) -> String {
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let list: Vec<serde_json::Value> = kernels

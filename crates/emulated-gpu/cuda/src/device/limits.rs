@@ -1,18 +1,18 @@
-//! Limits of a device and of its multiprocessors, those of compute capability 9.0 (CUDA C++ Programming Guide,
-//! "Compute Capabilities").
+//! Limits of a device and of its multiprocessors. They are those of compute capability 9.0 (CUDA C++ Programming
+//! Guide, "Compute Capabilities").
 
-/// Threads of a block along each axis, at most.
-pub(crate) const BLOCK: [u32; 3] = [1024, 1024, 64];
-/// Threads of a block, at most.
-pub(crate) const BLOCK_THREADS: u64 = 1024;
-/// Blocks of a grid along each axis, at most.
-pub(crate) const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-/// Multiprocessors.
+/// Maximum threads of a block along each axis.
+pub(crate) const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// Maximum threads of a block.
+pub(crate) const MAX_BLOCK_THREADS: u64 = 1024;
+/// Maximum blocks of a grid along each axis.
+pub(crate) const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
+/// Multiprocessors of a device.
 pub(crate) const PROCESSORS: i32 = 132;
-/// Shared memory of a block, unless a kernel asks for more, in bytes.
-pub(crate) const SHARED: i32 = 48 << 10;
-/// Shared memory of a block that a kernel may ask for, in bytes.
-pub(crate) const SHARED_MOST: i32 = 227 << 10;
+/// Maximum shared memory of a block in bytes, unless the kernel opts in to more.
+pub(crate) const MAX_SHARED: i32 = 48 << 10;
+/// Maximum shared memory of a block in bytes, if the kernel opts in.
+pub(crate) const MAX_SHARED_OPT_IN: i32 = 227 << 10;
 
 /// Limits of a multiprocessor.
 pub(crate) mod multiprocessor {
@@ -24,6 +24,6 @@ pub(crate) mod multiprocessor {
     pub(crate) const REGISTERS: i32 = 65_536;
     /// Shared memory in bytes.
     pub(crate) const SHARED: i32 = 228 << 10;
-    /// Shared memory that the system takes for each block, in bytes.
+    /// Shared memory that the system reserves for each block, in bytes.
     pub(crate) const SHARED_RESERVED: i32 = 1 << 10;
 }

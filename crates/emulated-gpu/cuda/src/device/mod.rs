@@ -8,7 +8,7 @@ pub(crate) mod texture_limits;
 
 use std::sync::OnceLock;
 
-/// `CUuuid`: the same on every machine, and no hardware's: "emulated-gpu-001" and so on.
+/// `CUuuid`: "emulated-gpu-001" and so on. It is the same on every machine, and no real card has it.
 pub(crate) fn uuid(device: i32) -> [u8; 16] {
     let mut uuid = *b"emulated-gpu-000";
     let number = format!("{:03}", device.saturating_add(1));
@@ -16,18 +16,18 @@ pub(crate) fn uuid(device: i32) -> [u8; 16] {
     uuid
 }
 
-/// Where it would be: the domain of PCI, the bus, and its number there.
-pub(crate) fn place(device: i32) -> [i32; 3] {
+/// The device's PCI address: domain, bus and device number.
+pub(crate) fn pci_address(device: i32) -> [i32; 3] {
     [0, device, 0]
 }
 
-/// The same, as text.
-pub(crate) fn bus(device: i32) -> String {
-    let [domain, bus, slot] = place(device);
+/// The PCI address as text.
+pub(crate) fn pci_bus_id(device: i32) -> String {
+    let [domain, bus, slot] = pci_address(device);
     format!("{domain:04x}:{bus:02x}:{slot:02x}.0")
 }
 
-/// "Emulated GPU (the processor's name)".
+/// The name of every device: "Emulated GPU (the processor's name)".
 pub(crate) fn name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -35,14 +35,14 @@ pub(crate) fn name() -> &'static str {
         let line = text.lines().find_map(|line| line.strip_prefix("model name"));
         let model = line.and_then(|rest| rest.split_once(':')).map(|(_, model)| model.trim());
         let model = model.filter(|model| !model.is_empty()).unwrap_or(std::env::consts::ARCH);
-        // Programs pass buffers of 64 to 256 bytes.
+        // Programs pass buffers of 64 to 256 bytes, so the name is kept short.
         let short: String = model.chars().filter(char::is_ascii).take(48).collect();
         format!("Emulated GPU ({})", balanced(&short))
     })
 }
 
-/// The text up to a bracket that is never closed, or never was opened: who reads the name finds the
-/// end of it by its brackets.
+/// The part of a text before its first unbalanced bracket. Programs that parse the device's name use the brackets to
+/// find its end.
 fn balanced(text: &str) -> &str {
     let mut open = Vec::new();
     for (at, c) in text.char_indices() {

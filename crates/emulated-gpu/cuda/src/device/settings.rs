@@ -1,4 +1,4 @@
-//! Settings from the environment: checks, threads, reports.
+//! Settings from environment variables: cards, checks, threads and reports.
 
 use std::path::PathBuf;
 
@@ -7,50 +7,50 @@ use ptx_emulator::memory::Devices;
 
 use crate::abi::error::{Code, Result};
 
-/// The compute capability of the emulated card where nothing is said, and those that it can have.
-const CAPABILITY: u32 = 90;
+/// The default compute capability of the emulated cards, and the supported ones.
+const DEFAULT_CAPABILITY: u32 = 90;
 const CAPABILITIES: [u32; 12] = [50, 52, 60, 61, 70, 72, 75, 80, 86, 87, 89, 90];
 
-/// What `EMULATED_GPU_…` variables say.
+/// The values of the `EMULATED_GPU_…` environment variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    /// `EMULATED_GPU_CHECKS`: what is checked beyond bounds, alignment and use after free, which
-    /// always are: `initialisation`, `races`, `synchronisation`, separated by commas, or `all`.
+    /// `EMULATED_GPU_CHECKS`: checks in addition to bounds, alignment and use after free, which are always on:
+    /// `initialisation`, `races`, `synchronisation`, separated by commas, or `all`.
     pub(crate) checks: Checks,
-    /// `EMULATED_GPU_THREADS`: host threads that the blocks of a kernel run on, 1024 at most; 0 for
-    /// all.
+    /// `EMULATED_GPU_THREADS`: number of host threads that run the blocks of a kernel, at most 1024; 0 for all cores.
     pub(crate) threads: usize,
-    /// `EMULATED_GPU_DETERMINISTIC`: 1 for one thread, and blocks in order.
+    /// `EMULATED_GPU_DETERMINISTIC`: 1 runs the blocks in order on one thread.
     pub(crate) deterministic: bool,
-    /// `EMULATED_GPU_SEED`: shuffles the order in which warps take turns.
+    /// `EMULATED_GPU_SEED`: seed that shuffles the order in which warps are scheduled.
     pub(crate) seed: Option<u64>,
-    /// `EMULATED_GPU_INSTRUCTION_LIMIT`: a warp that executes more has run away.
+    /// `EMULATED_GPU_INSTRUCTION_LIMIT`: a warp that executes more instructions than this is stopped as a runaway.
     pub(crate) instruction_limit: Option<u64>,
-    /// `EMULATED_GPU_MEMORY`: bytes of the card, with K, M, G or T; by default three
-    /// quarters of what this process can have (`ptx_emulator::machine`).
+    /// `EMULATED_GPU_MEMORY`: the memory of a card in bytes, with an optional unit K, M, G or T. The default is three
+    /// quarters of the memory available to this process (`ptx_emulator::machine`), divided among the cards.
     pub(crate) memory: Option<u64>,
-    /// `EMULATED_GPU_CAPABILITY`: the card's compute capability, such as 8.0: up to which `.target` it
-    /// takes PTX, and by whose rules its matrix units add. Without it 9.0.
+    /// `EMULATED_GPU_CAPABILITY`: the cards' compute capability, such as 8.0. It limits the `.target` of PTX, and
+    /// selects how the tensor cores round. The default is 9.0.
     pub(crate) capability: u32,
-    /// `EMULATED_GPU_DEVICES`: how many cards there are, 64 at most; by default one.
+    /// `EMULATED_GPU_DEVICES`: number of cards, at most 64; the default is 1.
     pub(crate) devices: u32,
-    /// `EMULATED_GPU_LEAKS`: 1 lists at the end what was never freed.
+    /// `EMULATED_GPU_LEAKS`: 1 prints the memory that was never freed, at process exit.
     pub(crate) leaks: bool,
-    /// `EMULATED_GPU_STATISTICS`: a JSON file with the counts of every kernel, written at the end.
+    /// `EMULATED_GPU_STATISTICS`: path of a JSON file to which the counters of all kernels are written at process
+    /// exit.
     pub(crate) statistics: Option<PathBuf>,
-    /// `CUDA_LOG_FILE`, as NVIDIA's driver has it: `stdout`, `stderr` or a file that is told of
-    /// every call that fails, and why.
+    /// `CUDA_LOG_FILE`, as for NVIDIA's driver: the log of failed calls and their reasons; `stdout`, `stderr` or a
+    /// path.
     pub(crate) log: Option<PathBuf>,
-    /// `CUDA_MODULE_LOADING`, as NVIDIA's driver has it: whether the runtime library loads all of a
-    /// program's code at once (`EAGER`), or each kernel when it is first used.
+    /// `CUDA_MODULE_LOADING`, as for NVIDIA's driver: whether the runtime library loads all of a program's code at
+    /// once (`EAGER`) or each kernel on its first use.
     pub(crate) eager: bool,
 }
 
 impl Settings {
-    /// Reads the environment. `asked` is how many cards there are where it does not say that.
+    /// Reads the environment. `asked` is the number of cards if the environment doesn't set it.
     ///
     /// # Errors
-    /// `INVALID_VALUE`, with the name of the variable and what it may be.
+    /// `INVALID_VALUE`, with the variable's name and its valid values.
     pub(crate) fn read(
         asked: Option<u32>,
         variable: impl Fn(&str) -> Option<String>,
@@ -65,7 +65,7 @@ impl Settings {
             instruction_limit: number(&text, "EMULATED_GPU_INSTRUCTION_LIMIT")?,
             memory: text("EMULATED_GPU_MEMORY").map(|value| bytes(&value)).transpose()?,
             capability: text("EMULATED_GPU_CAPABILITY")
-                .map_or(Ok(CAPABILITY), |value| capability(&value))?,
+                .map_or(Ok(DEFAULT_CAPABILITY), |value| capability(&value))?,
             devices: number(&text, "EMULATED_GPU_DEVICES")?
                 .map_or(Ok(asked.unwrap_or(1)), |count| devices("EMULATED_GPU_DEVICES", count))?,
             leaks: flag(&text, "EMULATED_GPU_LEAKS")?,
@@ -75,7 +75,7 @@ impl Settings {
         })
     }
 
-    /// Bytes of memory of each card: they share what there is, where nothing is said.
+    /// The memory of each card in bytes; by default, the cards share the memory that is available.
     pub(crate) fn memory_of_each(&self) -> u64 {
         let share = || ptx_emulator::machine::memory() / u64::from(self.devices);
         self.memory.unwrap_or_else(share)
@@ -86,7 +86,7 @@ fn checks(list: &str) -> Result<Checks> {
     let mut checks = Checks::default();
     for word in list.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         match word {
-            // Always on: nothing else keeps a kernel from the host's own memory.
+            // Bounds are always checked: nothing else would keep a kernel from accessing the host's memory.
             "memory" => {}
             "initialisation" => checks.initialisation = true,
             "races" => checks.races = true,
@@ -98,8 +98,8 @@ fn checks(list: &str) -> Result<Checks> {
             }
             _ => {
                 return Err(Code::INVALID_VALUE.because(format!(
-                    "EMULATED_GPU_CHECKS: `{word}` is no check; choose among memory, \
-                     initialisation, races, synchronisation, or write all"
+                    "EMULATED_GPU_CHECKS: unknown check `{word}`; use memory, \
+                     initialisation, races and synchronisation, or all"
                 )));
             }
         }
@@ -121,16 +121,15 @@ fn number(text: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u
     let Some(value) = text(name) else { return Ok(None) };
     let parsed = value.trim().parse();
     parsed.map(Some).map_err(|_| {
-        Code::INVALID_VALUE
-            .because(format!("{name}: `{value}` is not a whole number from 0 upward"))
+        Code::INVALID_VALUE.because(format!("{name}: `{value}` is not a non-negative integer"))
     })
 }
 
 fn threads(wanted: u64) -> Result<usize> {
-    let most = ptx_emulator::MOST_THREADS;
-    usize::try_from(wanted).ok().filter(|&threads| threads <= most).ok_or_else(|| {
+    let max = ptx_emulator::MOST_THREADS;
+    usize::try_from(wanted).ok().filter(|&threads| threads <= max).ok_or_else(|| {
         Code::INVALID_VALUE
-            .because(format!("EMULATED_GPU_THREADS: {wanted} host threads: {most} are the most"))
+            .because(format!("EMULATED_GPU_THREADS: {wanted} host threads; the maximum is {max}"))
     })
 }
 
@@ -142,20 +141,21 @@ fn capability(value: &str) -> Result<u32> {
     known.copied().ok_or_else(|| {
         let names: Vec<String> =
             CAPABILITIES.iter().map(|number| format!("{}.{}", number / 10, number % 10)).collect();
-        Code::INVALID_VALUE
-            .because(format!("EMULATED_GPU_CAPABILITY: `{value}` is none of {}", names.join(", ")))
+        Code::INVALID_VALUE.because(format!(
+            "EMULATED_GPU_CAPABILITY: `{value}` is not supported; use one of {}",
+            names.join(", ")
+        ))
     })
 }
 
-/// A number of cards; `who` asks for it.
+/// Checks a number of cards. `source` names where it comes from.
 ///
 /// # Errors
-/// `INVALID_VALUE` when this many can't be.
-pub(crate) fn devices(who: &str, wanted: u64) -> Result<u32> {
-    let most = Devices::MOST;
-    u32::try_from(wanted).ok().filter(|devices| (1..=most).contains(devices)).ok_or_else(|| {
-        Code::INVALID_VALUE
-            .because(format!("{who}: {wanted} cards: from 1 to {most} can be emulated"))
+/// `INVALID_VALUE` if the number is not supported.
+pub(crate) fn devices(source: &str, wanted: u64) -> Result<u32> {
+    let max = Devices::MOST;
+    u32::try_from(wanted).ok().filter(|devices| (1..=max).contains(devices)).ok_or_else(|| {
+        Code::INVALID_VALUE.because(format!("{source}: {wanted} cards; 1 to {max} can be emulated"))
     })
 }
 
@@ -175,7 +175,7 @@ fn bytes(value: &str) -> Result<u64> {
         digits.parse::<u64>().ok().zip(factor).and_then(|(n, factor)| n.checked_mul(factor));
     parsed.filter(|&bytes| bytes > 0).ok_or_else(|| {
         Code::INVALID_VALUE.because(format!(
-            "EMULATED_GPU_MEMORY: `{value}` is no size; write one such as 512M or 8G"
+            "EMULATED_GPU_MEMORY: `{value}` is not a size; write one like 512M or 8G"
         ))
     })
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_set_is_the_default() {
+    fn unset_variables_give_the_defaults() {
         let settings = read(&[("EMULATED_GPU_CHECKS", " ")]).unwrap();
         assert_eq!(settings.checks, Checks::default());
         assert_eq!((settings.threads, settings.seed, settings.memory), (0, None, None));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_decides_before_the_program_how_many_cards_there_are() {
+    fn the_environment_overrides_the_programs_number_of_cards() {
         assert_eq!(read(&[]).unwrap().devices, 1);
         assert_eq!(Settings::read(Some(4), |_| None).unwrap().devices, 4);
         assert_eq!(
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capability_is_two_numbers() {
+    fn a_capability_has_the_form_major_dot_minor() {
         let settings = read(&[("EMULATED_GPU_CAPABILITY", " 8.6")]).unwrap();
         assert_eq!(settings.capability, 86);
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_names_its_variable() {
+    fn errors_name_the_variable() {
         for (name, value) in [
             ("EMULATED_GPU_CHECKS", "memory,speed"),
             ("EMULATED_GPU_THREADS", "two"),

@@ -1,24 +1,24 @@
-//! Limits of textures and arrays, and the alignment of their memory.
+//! Limits of arrays and textures, and the alignment of texture memory.
 
-/// Textures begin at multiples of this many bytes: `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`.
+/// Alignment of textures in bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`).
 pub(crate) const ALIGNMENT: u64 = 512;
-/// Texels of a texture of memory without dimensions, at most.
+/// Maximum texels of a one-dimensional texture in linear memory.
 pub(crate) const LINEAR: u64 = 1 << 28;
-/// Texels of a row, rows, and bytes from one row to the next, of memory of rows.
+/// Maximum width, height and pitch in bytes of a two-dimensional texture in pitched memory.
 pub(crate) const PITCHED: [u64; 3] = [131_072, 65_000, 2_097_120];
-/// Width, height and depth of arrays of one, two and three dimensions.
+/// Maximum width, height and depth of one-, two- and three-dimensional arrays.
 pub(crate) const ARRAY_1D: [u64; 3] = [131_072, 0, 0];
 pub(crate) const ARRAY_2D: [u64; 3] = [131_072, 65_536, 0];
 pub(crate) const ARRAY_3D: [u64; 3] = [16_384, 16_384, 16_384];
-/// Width, height and number of layers of arrays of one and two dimensions.
+/// Maximum width, height and number of layers of one- and two-dimensional layered arrays.
 pub(crate) const LAYERED_1D: [u64; 3] = [32_768, 0, 2048];
 pub(crate) const LAYERED_2D: [u64; 3] = [32_768, 32_768, 2048];
-/// Width of arrays of one dimension for surfaces.
+/// Maximum width of one-dimensional arrays for surfaces.
 pub(crate) const SURFACE_WIDTH: u64 = 32_768;
-/// Rows begin at multiples of this, in bytes: `CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`.
+/// Alignment of rows in bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT`).
 pub(crate) const PITCH: u64 = 32;
 
-/// The largest array of a shape.
+/// The maximum extent of an array with these dimensions and flags.
 pub(crate) fn limits(height: usize, depth: usize, layered: bool, surface: bool) -> [u64; 3] {
     match (height, depth, layered) {
         (0, _, true) => LAYERED_1D,

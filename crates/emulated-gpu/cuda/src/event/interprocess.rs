@@ -1,4 +1,4 @@
-//! State of an event that processes share: the number of its records, and how many of them were passed.
+//! The shared state of an interprocess event: the number of its records, and the number of records that were reached.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -7,92 +7,92 @@ use ptx_emulator::memory::{SharedMemory, SharedNumbers};
 
 use crate::abi::error::{Code, Error, Result};
 
-/// How often another process's work is looked at at least: no process wakes another one's threads.
-const SHORTEST: Duration = Duration::from_micros(20);
-const LONGEST: Duration = Duration::from_millis(1);
-/// How often it is asked whether the other process is still there.
-const LIFE_SIGN: Duration = Duration::from_millis(200);
+/// The shortest and the longest interval of polling another process's work; processes can't wake each other's
+/// threads.
+const MIN_POLL_INTERVAL: Duration = Duration::from_micros(20);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// The interval of checking whether the other process still runs.
+const LIVENESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The numbers, each with its meaning.
+/// The indices of the shared numbers.
 #[derive(Clone, Copy)]
 enum Number {
-    /// The last ticket that was drawn: a record of the event has one.
+    /// The last ticket that was drawn. Each record of the event has one.
     Drawn,
-    /// That of the last record.
+    /// The ticket of the last record.
     Recorded,
-    /// The newest of which work has come by.
+    /// The newest ticket that a stream's work has reached.
     Passed,
-    /// The process that recorded last, as [`mark_of`] has it.
+    /// The process that recorded last, encoded by [`process_mark`].
     Process,
 }
 
-/// Process numbers are less on Linux (`PID_MAX_LIMIT`).
-const PROCESSES: u32 = 1 << 22;
+/// An exclusive upper bound of process ids on Linux (`PID_MAX_LIMIT`).
+const MAX_PROCESSES: u32 = 1 << 22;
 
-/// A process and, in the bits above its number, the last bits of when it began: numbers are given out again.
-fn mark_of(process: u32, began: Option<u32>) -> u32 {
-    (process % PROCESSES) | (began.unwrap_or(0) << PROCESSES.trailing_zeros())
+/// Identifies a process: its id, and above it the low bits of its start time, because ids are reused.
+fn process_mark(process: u32, start_time: Option<u32>) -> u32 {
+    (process % MAX_PROCESSES) | (start_time.unwrap_or(0) << MAX_PROCESSES.trailing_zeros())
 }
 
-/// What the system says of a process behind its name (proc(5), `/proc/PID/stat`), if there is one.
+/// The fields of `/proc/PID/stat` after the process name (proc(5)), if the process exists.
 fn stat(process: u32) -> Option<Vec<String>> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, behind) = text.rsplit_once(')')?;
-    Some(behind.split_whitespace().map(str::to_owned).collect())
+    let (_, fields) = text.rsplit_once(')')?;
+    Some(fields.split_whitespace().map(str::to_owned).collect())
 }
 
-/// When a process began, in ticks since the system did: the 22nd field, and the 20th behind the name.
-fn began(stat: Vec<String>) -> u32 {
+/// The start time of a process in clock ticks after boot: field 22, which is the 20th after the name.
+fn start_time(stat: Vec<String>) -> u32 {
     stat.get(19).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0) as u32
 }
 
-/// Whether the process of a mark still runs. One that was killed is there until its parent asks for its exit
-/// status, and never does anything again; one whose first thread has exited is not distinguished from it by
-/// its state, but has others.
+/// Whether the marked process still runs. A killed process remains as a zombie until its parent collects the exit
+/// status. A process whose first thread has exited has the same state, but still has other threads.
 fn runs(mark: u32) -> bool {
-    let process = mark % PROCESSES;
+    let process = mark % MAX_PROCESSES;
     let Some(stat) = stat(process) else { return false };
-    let is_over = matches!(stat.first().map(String::as_str), Some("Z" | "X" | "x"));
+    let is_zombie = matches!(stat.first().map(String::as_str), Some("Z" | "X" | "x"));
     let threads = || std::fs::read_dir(format!("/proc/{process}/task")).map_or(0, Iterator::count);
-    mark_of(process, Some(began(stat))) == mark && (!is_over || threads() > 1)
+    process_mark(process, Some(start_time(stat))) == mark && (!is_zombie || threads() > 1)
 }
 
-/// An event that several processes have.
+/// An event that several processes share.
 #[derive(Debug)]
 pub(crate) struct SharedEvent(SharedNumbers);
 
 impl SharedEvent {
-    /// One that was never recorded.
+    /// An event that was never recorded.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` where the system allows no files of memory.
+    /// `OUT_OF_MEMORY` if the system allows no (further) memory file.
     pub(crate) fn new() -> Result<Self> {
         SharedNumbers::new().map(Self).ok_or_else(|| {
             Code::OUT_OF_MEMORY.because(
-                "an event for several processes is a file of memory (memfd_create), which this process may \
-                 not have, or not one more",
+                "an interprocess event needs a memory file (memfd_create), which this process may not \
+                 create, or not another one",
             )
         })
     }
 
-    /// Another process's.
+    /// Opens another process's event.
     ///
     /// # Errors
-    /// `MAP_FAILED` when that has ended, or has it no longer.
+    /// `MAP_FAILED` if that process has ended or destroyed the event, or access is denied.
     pub(crate) fn open(place: SharedMemory) -> Result<Self> {
         let SharedMemory { process, descriptor, inode, .. } = place;
         let found = SharedNumbers::open(process, descriptor, inode);
         found.map(Self).ok_or_else(|| {
             Code::MAP_FAILED.because(format!(
-                "process {process} has ended or destroyed the event, or may not be asked for it"
+                "process {process} has ended or destroyed the event, or may not be accessed"
             ))
         })
     }
 
-    /// By what other processes find it.
+    /// Where other processes find the event.
     ///
     /// # Errors
-    /// `MAP_FAILED` when the system can't tell.
+    /// `MAP_FAILED` if the system doesn't provide the necessary information.
     pub(crate) fn place(&self) -> Result<SharedMemory> {
         self.0.place().ok_or_else(|| Error::from(Code::MAP_FAILED))
     }
@@ -101,64 +101,65 @@ impl SharedEvent {
         self.0.get(number as usize)
     }
 
-    /// A ticket for a record that is about to be made.
+    /// Draws a ticket for a new record.
     pub(super) fn draw(&self) -> u32 {
         self.get(Number::Drawn).fetch_add(1, Ordering::SeqCst) + 1
     }
 
-    /// The record is made.
+    /// Stores a new record.
     pub(super) fn record(&self, ticket: u32) {
         let own = std::process::id();
-        self.get(Number::Process).store(mark_of(own, stat(own).map(began)), Ordering::SeqCst);
+        self.get(Number::Process)
+            .store(process_mark(own, stat(own).map(start_time)), Ordering::SeqCst);
         self.get(Number::Recorded).fetch_max(ticket, Ordering::SeqCst);
     }
 
-    /// The ticket of the last record, of whichever process.
+    /// The ticket of the last record, by any process.
     pub(super) fn recorded(&self) -> Option<u32> {
         Some(self.get(Number::Recorded).load(Ordering::SeqCst)).filter(|ticket| *ticket > 0)
     }
 
-    /// Work has come by.
+    /// Marks a record as reached by the stream's work.
     pub(super) fn pass(&self, ticket: u32) {
         self.get(Number::Passed).fetch_max(ticket, Ordering::SeqCst);
     }
 
-    /// Whether it has.
+    /// Whether a record was reached.
     pub(super) fn has_passed(&self, ticket: u32) -> bool {
         self.get(Number::Passed).load(Ordering::SeqCst) >= ticket
     }
 
-    /// The same, or an error where no work will come by any longer.
+    /// Whether a record was reached; an error if it never will be.
     ///
     /// # Errors
-    /// `LAUNCH_FAILED` when the process that recorded it has ended before.
+    /// `LAUNCH_FAILED` if the process that recorded it has ended before.
     pub(super) fn check(&self, ticket: u32) -> Result<bool> {
         let mark = self.get(Number::Process).load(Ordering::SeqCst);
-        let process = mark % PROCESSES;
-        let is_there = runs(mark);
-        // It may have come by just before its end, so this is looked at last.
+        let process = mark % MAX_PROCESSES;
+        let is_alive = runs(mark);
+        // Read this last: the record may have been reached just before the process ended.
         let has_passed = self.has_passed(ticket);
-        if is_there || has_passed {
+        if is_alive || has_passed {
             return Ok(has_passed);
         }
         Err(Code::LAUNCH_FAILED.because(format!(
-            "process {process} has recorded an event, and ended before its work came to it"
+            "process {process} recorded an event, but ended before its work reached the record"
         )))
     }
 
-    /// Waits until it has.
+    /// Waits until a record was reached.
     ///
     /// # Errors
-    /// As of [`check`](Self::check).
+    /// See [`check`](Self::check).
     pub(super) fn wait(&self, ticket: u32) -> Result {
-        let (mut pause, mut asked) = (SHORTEST, Instant::now());
+        let (mut pause, mut checked) = (MIN_POLL_INTERVAL, Instant::now());
         while !self.has_passed(ticket) {
-            if asked.elapsed() > LIFE_SIGN {
-                asked = Instant::now();
+            if checked.elapsed() > LIVENESS_INTERVAL {
+                checked = Instant::now();
                 self.check(ticket)?;
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(LONGEST);
+            pause = (pause * 2).min(MAX_POLL_INTERVAL);
         }
         Ok(())
     }

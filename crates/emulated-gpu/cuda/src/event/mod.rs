@@ -1,4 +1,4 @@
-//! Events: marks in the order of a stream.
+//! Events, which mark points in the order of a stream's work.
 
 pub(crate) mod interprocess;
 
@@ -18,17 +18,17 @@ pub(crate) const INTERPROCESS: u32 = 4;
 /// All flags of an event.
 pub(crate) const FLAGS: u32 = 7;
 
-/// A point of a stream that work comes by, once.
+/// A point in a stream, which the stream's work passes once.
 #[derive(Debug, Default)]
 pub(crate) struct Mark {
     passed: Mutex<Option<Instant>>,
     condition: Condvar,
-    /// Where other processes see it, and as which record of the event.
+    /// For interprocess events: the shared event, and the ticket of the record.
     shared: Option<(Arc<SharedEvent>, u32)>,
 }
 
 impl Mark {
-    /// Work has come by.
+    /// Marks the point as passed.
     pub(crate) fn pass(&self) {
         if let Some((event, ticket)) = &self.shared {
             event.pass(*ticket);
@@ -37,7 +37,7 @@ impl Mark {
         self.condition.notify_all();
     }
 
-    /// When it did. That of an event which other processes have has no time, and may be theirs.
+    /// When the point was passed. For an interprocess event the time is not known, so it is the current one.
     pub(crate) fn passed(&self) -> Option<Instant> {
         if let Some((event, ticket)) = &self.shared {
             return event.has_passed(*ticket).then(Instant::now);
@@ -45,10 +45,10 @@ impl Mark {
         *self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it did.
+    /// Whether the point was passed.
     ///
     /// # Errors
-    /// As of [`wait`](Self::wait).
+    /// See [`wait`](Self::wait).
     pub(crate) fn is_passed(&self) -> Result<bool> {
         match &self.shared {
             Some((event, ticket)) => event.check(*ticket),
@@ -56,10 +56,10 @@ impl Mark {
         }
     }
 
-    /// Waits until it does.
+    /// Waits until the point is passed.
     ///
     /// # Errors
-    /// `LAUNCH_FAILED` when that was up to another process, which has ended.
+    /// `LAUNCH_FAILED` if another process recorded the event and has ended.
     pub(crate) fn wait(&self) -> Result {
         if let Some((event, ticket)) = &self.shared {
             return event.wait(*ticket);
@@ -72,16 +72,16 @@ impl Mark {
     }
 }
 
-/// A point in a stream that is captured, as an event remembers it.
+/// A point in a stream that is being captured, as recorded by an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     /// The capture's handle.
     pub(crate) capture: Handle,
-    /// The nodes that come before it.
+    /// The nodes that precede the point.
     pub(crate) nodes: Vec<Handle>,
 }
 
-/// What an event was recorded in last.
+/// An event's last record.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Recorded {
     #[default]
@@ -99,22 +99,22 @@ pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) flags: u32,
     recorded: Mutex<Recorded>,
-    /// What other processes know of it, if it was made for them.
+    /// The state shared with other processes, for interprocess events.
     pub(crate) shared: Option<Arc<SharedEvent>>,
 }
 
 impl Event {
-    /// A new one.
+    /// A new event.
     ///
     /// # Errors
-    /// As of [`SharedEvent::new`], where it is for other processes too.
+    /// Those of [`SharedEvent::new`], for an interprocess event.
     pub(crate) fn new(handle: Handle, context: Arc<Context>, flags: u32) -> Result<Self> {
         let is_shared = flags & INTERPROCESS != 0;
         let shared = is_shared.then(|| SharedEvent::new().map(Arc::new)).transpose()?;
         Ok(Self { handle, context, flags, recorded: Mutex::default(), shared })
     }
 
-    /// One that another process has made.
+    /// An event that another process created.
     pub(crate) fn shared(
         handle: Handle,
         context: Arc<Context>,
@@ -124,7 +124,7 @@ impl Event {
         Self { handle, context, flags, recorded: Mutex::default(), shared: Some(Arc::new(shared)) }
     }
 
-    /// A mark for the next record of it.
+    /// A mark for the event's next record.
     pub(crate) fn mark(&self) -> Arc<Mark> {
         let shared = self.shared.as_ref().map(|event| (Arc::clone(event), event.draw()));
         Arc::new(Mark { shared, ..Mark::default() })
@@ -139,7 +139,7 @@ impl Event {
         *self.recorded.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
     }
 
-    /// What it was recorded in last: of one that other processes have, by whichever.
+    /// The last record; that of an interprocess event may have been made by any process.
     pub(crate) fn recorded(&self) -> Recorded {
         let own = self.recorded.lock().unwrap_or_else(PoisonError::into_inner).clone();
         match (&self.shared, own) {
@@ -157,21 +157,21 @@ impl Event {
     fn time(&self) -> Result<Instant> {
         if self.flags & DISABLE_TIMING != 0 {
             return Err(Code::INVALID_HANDLE
-                .because("an event made with CU_EVENT_DISABLE_TIMING has no time"));
+                .because("an event created with CU_EVENT_DISABLE_TIMING has no time"));
         }
         match self.recorded() {
-            Recorded::Never => Err(Code::INVALID_HANDLE.because("an event was never recorded")),
+            Recorded::Never => Err(Code::INVALID_HANDLE.because("the event was never recorded")),
             Recorded::Capture(_) => Err(Code::CAPTURED_EVENT.into()),
             Recorded::Stream(mark) => mark.passed().ok_or_else(|| Code::NOT_READY.into()),
         }
     }
 
-    /// Milliseconds from one event to another.
+    /// The milliseconds between two events.
     ///
     /// # Errors
-    /// `INVALID_HANDLE` without times, `NOT_READY` before both have been passed.
+    /// `INVALID_HANDLE` if an event has no time, `CAPTURED_EVENT`, `NOT_READY` before both were passed.
     pub(crate) fn elapsed(start: &Self, end: &Self) -> Result<f32> {
-        // What is wrong with either comes before what is not ready yet.
+        // Any other error takes precedence over NOT_READY.
         let (start, end) = match (start.time(), end.time()) {
             (Ok(start), Ok(end)) => (start, end),
             (Err(error), other) | (other, Err(error)) => {

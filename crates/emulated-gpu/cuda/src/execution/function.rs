@@ -1,4 +1,4 @@
-//! Kernels as functions of the driver: attributes, and what a launch may ask of them.
+//! Kernels as functions of the driver: their attributes, and the limits of launches.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -12,20 +12,20 @@ use crate::abi::error::{Code, Result};
 use crate::abi::registry::fresh;
 use crate::context::Context;
 use crate::context::hardware::Hardware;
-use crate::device::limits::{SHARED, SHARED_MOST};
+use crate::device::limits::{MAX_SHARED, MAX_SHARED_OPT_IN};
 use crate::execution::image::Image;
 
-/// Registers of a thread, as reported. The emulator gives a kernel as many as it declares; which of
-/// them ptxas would keep is not known, so no more are reported than let a block of any size run.
-const REGISTERS: u32 = 64;
+/// The maximum number of registers per thread that is reported. The emulator gives a kernel as many as it declares,
+/// but how many ptxas would allocate is unknown, so no more are reported than a block of any size may have.
+const MAX_REPORTED_REGISTERS: u32 = 64;
 
-/// No compiler makes do with fewer, whatever it is told (CUDA Compiler Driver NVCC,
-/// `--maxrregcount`: "the ABI minimum limit").
-const LEAST_REGISTERS: u32 = 16;
+/// The minimum number of registers that a compiler uses (CUDA Compiler Driver NVCC, `--maxrregcount`: "the ABI
+/// minimum limit").
+const MIN_REGISTERS: u32 = 16;
 
 enumeration! {
     /// `CUfunction_attribute`
-    Attribute, "functions have no attribute {} to read or to set" {
+    Attribute, "functions have no attribute {}" {
         MaxThreadsPerBlock = 0, SharedSizeBytes = 1, ConstSizeBytes = 2, LocalSizeBytes = 3, NumRegs = 4,
         PtxVersion = 5, BinaryVersion = 6, CacheModeCa = 7, MaxDynamicSharedSizeBytes = 8,
         PreferredSharedMemoryCarveout = 9, ClusterSizeMustBeSet = 10, RequiredClusterWidth = 11,
@@ -39,14 +39,14 @@ enumeration! {
 pub(crate) struct Function {
     pub(crate) handle: Handle,
     pub(crate) module: Handle,
-    /// 0 of a library's.
+    /// 0 for a library's kernel.
     pub(crate) context: Handle,
     own: Weak<Context>,
     image: Arc<Image>,
     pub(crate) kernel: Kernel,
-    /// The kernel's name, for C.
+    /// The kernel's name as a C string.
     pub(crate) name: CString,
-    /// `CU_JIT_MAX_REGISTERS`, where the module was loaded with it.
+    /// `CU_JIT_MAX_REGISTERS`, if the module was loaded with it.
     max_registers: Option<u32>,
     /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
     dynamic_shared: AtomicI32,
@@ -59,7 +59,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// A kernel of a module, in a context, or of a library, in none.
+    /// A kernel of a module, which belongs to a context, or of a library, which doesn't.
     pub(crate) fn new(
         module: Handle,
         own: Weak<Context>,
@@ -68,7 +68,7 @@ impl Function {
         max_registers: Option<u32>,
     ) -> Arc<Self> {
         let context = own.upgrade().map_or(0, |context| context.handle);
-        let shared = i32::try_from(kernel.static_shared()).unwrap_or(SHARED);
+        let shared = i32::try_from(kernel.static_shared()).unwrap_or(MAX_SHARED);
         let name = CString::new(kernel.name()).unwrap_or_default();
         Arc::new(Self {
             handle: fresh(),
@@ -78,7 +78,7 @@ impl Function {
             image,
             name,
             max_registers,
-            dynamic_shared: AtomicI32::new((SHARED - shared).max(0)),
+            dynamic_shared: AtomicI32::new((MAX_SHARED - shared).max(0)),
             carveout: AtomicI32::new(-1),
             large_clusters: AtomicI32::new(0),
             cluster_policy: AtomicI32::new(0),
@@ -86,40 +86,45 @@ impl Function {
         })
     }
 
-    /// The devices that it may run on.
+    /// The hardware that it runs on.
     pub(crate) fn hardware(&self) -> &Hardware {
         &self.image.hardware
     }
 
-    /// The context that it is of, while that is there; a library's runs in whichever launches it.
+    /// The context of a module's kernel, unless it was destroyed. A library's kernel has none, and runs in the
+    /// context that launches it.
     pub(crate) fn own_context(&self) -> Option<Arc<Context>> {
         self.own.upgrade().filter(|context| !context.is_destroyed())
     }
 
-    /// The kernel on a device: that of a library is there once for each.
+    /// The kernel's code on a device: a library is loaded on each device separately.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` where the library has no room there.
+    /// `OUT_OF_MEMORY` if the device has no memory for the library.
     pub(crate) fn kernel_on(&self, device: u32) -> Result<Kernel> {
         if self.context != 0 || device == 0 {
             return Ok(self.kernel.clone());
         }
-        self.image.on(device)?.kernel(self.kernel.name()).ok_or_else(|| Code::NOT_FOUND.into())
+        self.image
+            .loaded_on(device)?
+            .kernel(self.kernel.name())
+            .ok_or_else(|| Code::NOT_FOUND.into())
     }
 
-    /// Bytes of dynamic shared memory that a launch may ask for.
+    /// The maximum dynamic shared memory of a launch, in bytes.
     pub(crate) fn dynamic_shared(&self) -> i32 {
         self.dynamic_shared.load(Ordering::Relaxed)
     }
 
-    /// Registers of a thread, as reported.
+    /// The number of registers per thread, as reported.
     pub(crate) fn registers(&self) -> u32 {
-        let most =
-            self.max_registers.map_or(REGISTERS, |most| most.clamp(LEAST_REGISTERS, REGISTERS));
-        self.kernel.registers().clamp(1, most)
+        let max = self.max_registers.map_or(MAX_REPORTED_REGISTERS, |wanted| {
+            wanted.clamp(MIN_REGISTERS, MAX_REPORTED_REGISTERS)
+        });
+        self.kernel.registers().clamp(1, max)
     }
 
-    /// Threads of a block, at most.
+    /// The maximum number of threads of a block.
     pub(crate) fn max_threads(&self) -> u32 {
         let limits = self.kernel.limits();
         let limit = limits.required_threads.or(limits.max_threads);
@@ -134,13 +139,13 @@ impl Function {
     /// `INVALID_VALUE` for an unknown attribute.
     pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
         let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
-        Ok(match Attribute::of(attribute)? {
+        Ok(match Attribute::from_number(attribute)? {
             Attribute::MaxThreadsPerBlock => number(self.max_threads()),
             Attribute::SharedSizeBytes => number(self.kernel.static_shared()),
             Attribute::ConstSizeBytes => number(self.kernel.constant_bytes()),
             Attribute::LocalSizeBytes => number(self.kernel.local_bytes()),
             Attribute::NumRegs => number(self.registers()),
-            // CUB chooses by it what the host and the kernel have to agree on.
+            // CUB selects its tuning parameters by this, so the host and the kernel must agree on it.
             Attribute::PtxVersion => number(self.kernel.target()),
             Attribute::BinaryVersion => number(self.hardware().settings.capability),
             Attribute::MaxDynamicSharedSizeBytes => self.dynamic_shared(),
@@ -149,7 +154,7 @@ impl Function {
             Attribute::ClusterSchedulingPolicyPreference => {
                 self.cluster_policy.load(Ordering::Relaxed)
             }
-            // No cluster is required, no kernel changes graphs, and shared memory is of one kind.
+            // Kernels don't require clusters and don't update graphs, and there is one kind of shared memory.
             Attribute::CacheModeCa
             | Attribute::ClusterSizeMustBeSet
             | Attribute::RequiredClusterWidth
@@ -163,17 +168,17 @@ impl Function {
     /// Sets an attribute.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what is none, can't be set, or can't be that.
+    /// `INVALID_VALUE` if the attribute is unknown or read-only, or the value is out of range.
     pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result {
-        let shared = i32::try_from(self.kernel.static_shared()).unwrap_or(SHARED_MOST);
-        let (slot, range) = match Attribute::of(attribute)? {
+        let shared = i32::try_from(self.kernel.static_shared()).unwrap_or(MAX_SHARED_OPT_IN);
+        let (slot, range) = match Attribute::from_number(attribute)? {
             Attribute::MaxDynamicSharedSizeBytes => {
-                (&self.dynamic_shared, 0..=SHARED_MOST - shared)
+                (&self.dynamic_shared, 0..=MAX_SHARED_OPT_IN - shared)
             }
             Attribute::PreferredSharedMemoryCarveout => (&self.carveout, -1..=100),
             Attribute::NonPortableClusterSizeAllowed => (&self.large_clusters, 0..=1),
             Attribute::ClusterSchedulingPolicyPreference => (&self.cluster_policy, 0..=2),
-            // A cluster of one block is what every kernel has.
+            // Every kernel has clusters of one block.
             Attribute::ClusterSizeMustBeSet
             | Attribute::RequiredClusterWidth
             | Attribute::RequiredClusterHeight
@@ -190,7 +195,7 @@ impl Function {
         };
         if !range.contains(&value) {
             return Err(Code::INVALID_VALUE.because(format!(
-                "attribute {attribute} of {} can be {} to {}, and not {value}",
+                "attribute {attribute} of {} must be from {} to {}, and not {value}",
                 self.kernel.name(),
                 range.start(),
                 range.end()

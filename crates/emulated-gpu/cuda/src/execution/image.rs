@@ -1,4 +1,4 @@
-//! Images of modules: the source, and its code on each device that uses it.
+//! Images of modules and libraries: the source, and the code loaded on each device.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,22 +10,22 @@ use ptx_emulator::{Diagnostic, Loaded};
 use crate::abi::error::{Code, Result};
 use crate::context::hardware::Hardware;
 
-/// A text that was loaded.
+/// The image of a module or library.
 #[derive(Debug)]
 pub(crate) struct Image {
     source: Source,
-    /// Of a library, on the first device.
+    /// The code; for a library, on the first device.
     pub(crate) loaded: Loaded,
-    /// A library on the other devices; `None` of a module that is of one context, and one device.
-    elsewhere: Option<Mutex<HashMap<u32, Loaded>>>,
+    /// The code of a library on the other devices; `None` for a module, which is on one device.
+    other_devices: Option<Mutex<HashMap<u32, Loaded>>>,
     pub(crate) hardware: Arc<Hardware>,
 }
 
 impl Image {
-    /// Loads a text: for one device, or as a library.
+    /// Loads a module's text on a device, or a library's text.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The errors of the text.
     pub(crate) fn load(
         source: Source,
         device: Option<u32>,
@@ -33,29 +33,29 @@ impl Image {
     ) -> std::result::Result<Self, Vec<Diagnostic>> {
         let at = Home::on(device.unwrap_or(0));
         let loaded = hardware.emulator.load_at(at, source.clone())?;
-        let elsewhere = device.is_none().then(Mutex::default);
-        Ok(Self { source, loaded, elsewhere, hardware: Arc::clone(hardware) })
+        let other_devices = device.is_none().then(Mutex::default);
+        Ok(Self { source, loaded, other_devices, hardware: Arc::clone(hardware) })
     }
 
-    /// The code on a device: a library has variables of its own on each.
+    /// The code on a device. A library has separate variables on each.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` where there is no room for them.
-    pub(crate) fn on(&self, device: u32) -> Result<Loaded> {
-        let Some(elsewhere) = self.elsewhere.as_ref().filter(|_| device != 0) else {
+    /// `OUT_OF_MEMORY` if the device has no memory for the variables.
+    pub(crate) fn loaded_on(&self, device: u32) -> Result<Loaded> {
+        let Some(others) = self.other_devices.as_ref().filter(|_| device != 0) else {
             return Ok(self.loaded.clone());
         };
-        let mut elsewhere = elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loaded) = elsewhere.get(&device) {
+        let mut others = others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = others.get(&device) {
             return Ok(loaded.clone());
         }
-        // It could be loaded before: what is missing now is memory.
+        // The text was loaded before, so the only possible error is a lack of memory.
         let loaded = self.hardware.emulator.load_at(Home::on(device), self.source.clone());
         let loaded = loaded.map_err(|diagnostics| {
             let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
             Code::OUT_OF_MEMORY.because(log.join("\n"))
         })?;
-        elsewhere.insert(device, loaded.clone());
+        others.insert(device, loaded.clone());
         Ok(loaded)
     }
 }

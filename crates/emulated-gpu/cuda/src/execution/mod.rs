@@ -1,4 +1,4 @@
-//! Kernels as functions: their attributes, their occupancy, and the checks of a launch.
+//! Kernels as functions: attributes, occupancy, and launches.
 
 pub(crate) mod function;
 pub(crate) mod image;

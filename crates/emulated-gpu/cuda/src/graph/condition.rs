@@ -1,34 +1,34 @@
-//! Conditions of conditional nodes (`cuGraphConditionalHandleCreate`). A condition's value is in the emulator's
-//! table, where kernels set it by its handle; its owner and its default are here.
+//! Conditions of conditional nodes (`cuGraphConditionalHandleCreate`). A condition's value is in a table of the
+//! emulator, where kernels set it by its handle. Its owner and its default are stored here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::Handle;
 use crate::context::hardware::Hardware;
-use crate::graph::launch_order::Turns;
+use crate::graph::launch_order::LaunchOrder;
 
-/// A condition. It is known to kernels until the last graph, executable graph and launch that has it is gone.
+/// A condition. Kernels can set it until the last graph, executable graph and launch that use it are destroyed.
 #[derive(Debug)]
 pub(crate) struct Condition {
     /// `CUgraphConditionalHandle`
     pub(crate) handle: u64,
     /// The context whose kernels may set it.
     pub(crate) context: Handle,
-    /// The graph that it was made for.
+    /// The graph that it was created for.
     pub(crate) graph: Handle,
-    /// What it is when a launch begins (`CU_GRAPH_COND_ASSIGN_DEFAULT`); otherwise it stays what it was.
+    /// The value at the beginning of a launch (`CU_GRAPH_COND_ASSIGN_DEFAULT`); `None` keeps the current value.
     pub(crate) default: Option<u32>,
-    /// A node decides by it, and no other may.
-    taken: AtomicBool,
-    /// Of the launches that use it.
-    pub(crate) turns: Turns,
-    /// Where the number is.
+    /// Whether a node uses it. At most one may.
+    in_use: AtomicBool,
+    /// The order of the launches that use it.
+    pub(crate) launches: LaunchOrder,
+    /// The hardware whose table has the value.
     hardware: Arc<Hardware>,
 }
 
 impl Condition {
-    /// A new one, for a graph and the kernels of a context.
+    /// A condition for a graph and the kernels of a context.
     pub(crate) fn new(
         graph: Handle,
         context: Handle,
@@ -36,32 +36,32 @@ impl Condition {
         hardware: Arc<Hardware>,
     ) -> Self {
         let handle = hardware.memory().conditions().create(context as u64);
-        let (taken, turns) = (AtomicBool::new(false), Turns::default());
-        Self { handle, context, graph, default, taken, turns, hardware }
+        let (in_use, launches) = (AtomicBool::new(false), LaunchOrder::default());
+        Self { handle, context, graph, default, in_use, launches, hardware }
     }
 
-    /// A node decides by it from now on; false where another one does already.
-    pub(crate) fn take(&self) -> bool {
-        !self.taken.swap(true, Ordering::Relaxed)
+    /// Assigns the condition to a node; false if another node has it.
+    pub(crate) fn acquire(&self) -> bool {
+        !self.in_use.swap(true, Ordering::Relaxed)
     }
 
-    /// Its node is gone.
-    pub(crate) fn give_back(&self) {
-        self.taken.store(false, Ordering::Relaxed);
+    /// Ends the assignment to a node that was removed.
+    pub(crate) fn release(&self) {
+        self.in_use.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a node decides by it.
-    pub(crate) fn is_taken(&self) -> bool {
-        self.taken.load(Ordering::Relaxed)
+    /// Whether a node uses it.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed)
     }
 
-    /// What it is now.
+    /// Its current value.
     pub(crate) fn value(&self) -> u32 {
-        // It is in the table as long as this object is.
+        // The table has the value as long as this object exists.
         self.hardware.memory().conditions().value(self.handle).unwrap_or(0)
     }
 
-    /// Makes it another number.
+    /// Sets its value.
     pub(crate) fn assign(&self, value: u32) {
         self.hardware.memory().conditions().assign(self.handle, value);
     }

@@ -1,4 +1,4 @@
-//! Nodes that decide what runs, and the graphs that are their bodies.
+//! Conditional nodes, and the graphs that are their bodies.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -6,48 +6,48 @@ use crate::abi::Handle;
 use crate::abi::error::{Code, Error, Result};
 use crate::graph::Graph;
 use crate::graph::condition::Condition;
-use crate::graph::nested::{DEEPEST, MOST_NODES, too_large};
+use crate::graph::nested::{MAX_DEPTH, MAX_NODES, too_large};
 use crate::graph::operation::Operation;
-use crate::graph::operation::decision::{Decision, Kind};
+use crate::graph::operation::decision::{ConditionalKind, Decision};
 
-/// A node that decides.
+/// A conditional node.
 #[derive(Debug)]
 pub(crate) struct Conditional {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ConditionalKind,
     pub(crate) condition: Arc<Condition>,
     pub(crate) bodies: Vec<Arc<Graph>>,
-    /// Their handles, for the program to read as long as the node lives.
+    /// The bodies' handles, which the program may read as long as the node exists.
     handles: Box<[Handle]>,
-    /// The one executable graph that it is in.
+    /// The mark of the executable graph that contains the node; there is at most one.
     instance: Mutex<Weak<()>>,
 }
 
 impl Conditional {
-    /// A node for a graph, and its bodies, which are empty and which the driver knows.
+    /// A node for a graph, and its empty bodies, which are registered.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for a condition of another graph, or of another node; `OUT_OF_MEMORY` where graphs
-    /// would be too deep inside each other, or too many.
+    /// `INVALID_VALUE` if the condition belongs to another graph or node; `OUT_OF_MEMORY` if graphs would be nested
+    /// too deeply, or there would be too many.
     pub(crate) fn new(
         outer: &Arc<Graph>,
         condition: Arc<Condition>,
-        kind: Kind,
+        kind: ConditionalKind,
         size: u32,
     ) -> Result<Self> {
         if !outer.is_inside(condition.graph) {
             return Err(Code::INVALID_VALUE.because(
-                "the condition was made for a graph that neither is this one nor has it inside",
+                "the condition was created for a graph that neither is nor contains this one",
             ));
         }
         let depth = outer.depth().saturating_add(1);
-        if depth >= DEEPEST || size as usize >= MOST_NODES {
+        if depth >= MAX_DEPTH || size as usize >= MAX_NODES {
             return Err(too_large());
         }
-        if !condition.take() {
+        if !condition.acquire() {
             return Err(Code::INVALID_VALUE
-                .because("another node decides by this condition: each has its own"));
+                .because("another node uses this condition; create one for each node"));
         }
-        let body = || Arc::new(Graph::inside(outer, depth));
+        let body = || Arc::new(Graph::body(outer, depth));
         let bodies: Vec<_> = (0..size).map(|_| body()).collect();
         for body in &bodies {
             body.register();
@@ -56,84 +56,80 @@ impl Conditional {
         Ok(Self { kind, condition, bodies, handles, instance: Mutex::default() })
     }
 
-    /// The list of its bodies, which is there as long as the node is.
+    /// The handles of its bodies, valid as long as the node exists.
     pub(crate) fn handles(&self) -> &[Handle] {
         &self.handles
     }
 
-    /// What a launch does at it.
+    /// The work of the node in a launch.
     pub(super) fn decision(&self) -> Decision {
         let condition = Arc::clone(&self.condition);
         Decision { kind: self.kind, default: condition.default, condition, bodies: Vec::new() }
     }
 
-    /// It is in an executable graph from now on, for as long as that has `mark`.
+    /// Assigns the node to the executable graph that holds `mark`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where it is in another one.
+    /// `INVALID_VALUE` if it is in another executable graph.
     pub(super) fn claim(&self, mark: &Arc<()>) -> Result {
         let mut instance = self.instance.lock().unwrap_or_else(PoisonError::into_inner);
         if instance.strong_count() > 0 {
-            return Err(Code::INVALID_VALUE.because(
-                "a graph with conditional nodes has one executable graph at a time: destroy that first",
-            ));
+            return Err(Code::INVALID_VALUE
+                .because("a graph with conditional nodes can have only one executable graph; destroy that first"));
         }
         *instance = Arc::downgrade(mark);
         Ok(())
     }
 
-    /// Takes its bodies out of what the driver knows; another node may have its condition.
-    pub(crate) fn forget(&self) {
-        self.condition.give_back();
-        self.bodies.iter().for_each(|body| body.forget());
+    /// Unregisters its bodies, and releases its condition for another node.
+    pub(crate) fn unregister(&self) {
+        self.condition.release();
+        self.bodies.iter().for_each(|body| body.unregister());
     }
 }
 
 impl Graph {
-    /// A condition for a node of this graph, or of one inside it.
-    pub(crate) fn condition(&self, context: Handle, default: Option<u32>) -> u64 {
-        let hardware = Arc::clone(&self.known.hardware);
+    /// Creates a condition for a node of this graph or of a graph inside it.
+    pub(crate) fn create_condition(&self, context: Handle, default: Option<u32>) -> u64 {
+        let hardware = Arc::clone(&self.registry.hardware);
         let condition = Arc::new(Condition::new(self.handle, context, default, hardware));
         let handle = condition.handle;
         self.conditions().push(Arc::clone(&condition));
-        self.known.conditions.insert(handle as Handle, condition);
+        self.registry.conditions.insert(handle as Handle, condition);
         handle
     }
 
-    /// Whether no node decides by a condition that was made for it.
-    pub(super) fn has_idle_condition(&self) -> bool {
-        self.conditions().iter().any(|condition| !condition.is_taken())
+    /// Whether a condition of this graph is used by no node.
+    pub(super) fn has_unused_condition(&self) -> bool {
+        self.conditions().iter().any(|condition| !condition.is_in_use())
     }
 }
 
-/// What a body may hold ("Conditional Node Body Graph Requirements" in the CUDA C++ Programming Guide):
-/// kernels of the condition's context, empty nodes, other graphs, and copies and fills that the device does
-/// by itself.
+/// Checks that work may be in a body ("Conditional Node Body Graph Requirements" in the CUDA C++ Programming Guide):
+/// kernels of the condition's context, empty nodes, child graphs, and copies and fills that need only the device.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if it may not.
 pub(super) fn check_in_body(operation: &Operation, context: Handle) -> Result {
     match operation {
-        // Work of a library is that of its kernels.
-        Operation::Nothing | Operation::Fill(_) | Operation::Library(_) | Operation::Keep(_) => {
-            Ok(())
-        }
-        // A launch that was captured.
+        // Library work counts as the kernels that the real library would launch.
+        Operation::NoOp | Operation::Fill(_) | Operation::Library(_) | Operation::Keep(_) => Ok(()),
+        // A captured launch of a graph.
         Operation::All(work) => work.iter().try_for_each(|one| check_in_body(one, context)),
         Operation::Launch { function, .. } => {
-            // A library's kernel runs in whichever context launches it.
-            let known = function.own_context().is_some();
-            if known && function.context != context {
-                return Err(refused("a kernel of another context"));
+            // A library's kernel runs in the context that launches it.
+            let has_context = function.own_context().is_some();
+            if has_context && function.context != context {
+                return Err(not_allowed("a kernel of another context"));
             }
             Ok(())
         }
-        Operation::Copy(transfer) if transfer.is_by_device_alone() => Ok(()),
-        Operation::Copy(_) => Err(refused("a copy of an array, or of memory that isn't pinned")),
-        other => Err(refused(&format!("a node of type {}", other.node_type() as u32))),
+        Operation::Copy(transfer) if transfer.needs_only_device() => Ok(()),
+        Operation::Copy(_) => Err(not_allowed("a copy of an array, or of unpinned memory")),
+        other => Err(not_allowed(&format!("a node of type {}", other.node_type() as u32))),
     }
 }
 
-fn refused(what: &str) -> Error {
+fn not_allowed(what: &str) -> Error {
     Code::INVALID_VALUE.because(format!("{what} may not be in the body of a conditional node"))
 }

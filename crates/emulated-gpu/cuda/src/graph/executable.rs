@@ -1,4 +1,4 @@
-//! Graphs that can be launched.
+//! Executable graphs (`CUgraphExec`).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,26 +9,26 @@ use crate::abi::error::{Code, Error, Result};
 use crate::context::hardware::Hardware;
 use crate::event::Mark;
 use crate::graph::Graph;
-use crate::graph::kept::Kept;
-use crate::graph::launch_order::Turns;
-use crate::graph::nested::Flat;
+use crate::graph::launch_order::LaunchOrder;
+use crate::graph::nested::FlatGraph;
 use crate::graph::operation::Operation;
 use crate::graph::operation::decision::Decision;
+use crate::graph::resources::Resources;
 use crate::graph::step::{Difference, Step, work_of};
 
-/// A graph that can be launched: its nodes in an order that keeps every dependency.
+/// An executable graph: its nodes in an order that respects every dependency.
 #[derive(Debug)]
 pub(crate) struct Executable {
     pub(crate) flags: u64,
     steps: Mutex<Vec<Step>>,
-    /// Where the step of each node stands.
-    places: HashMap<Handle, usize>,
-    kept: Mutex<Arc<Kept>>,
-    /// Where the steps stand of the graph that a node has inside.
+    /// The index of each node's step.
+    indices: HashMap<Handle, usize>,
+    resources: Mutex<Arc<Resources>>,
+    /// The range of the steps of each child-graph node.
     children: HashMap<Handle, Range<usize>>,
-    turns: Turns,
-    /// By it the conditional nodes know that it is there.
-    #[expect(dead_code, reason = "held for those who ask whether it is")]
+    launches: LaunchOrder,
+    /// Shows the graph's conditional nodes, which hold weak references, that it still exists.
+    #[expect(dead_code, reason = "held for its weak references")]
     mark: Arc<()>,
     hardware: Arc<Hardware>,
 }
@@ -52,17 +52,16 @@ impl From<Error> for Refusal {
 }
 
 impl Graph {
-    /// Makes a graph that can be launched.
+    /// Instantiates the graph.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle, for what the body of a conditional node may not
-    /// hold, for a condition by which no node decides, and where a conditional node is in another executable
-    /// graph; `OUT_OF_MEMORY` when it has too many nodes.
+    /// `INVALID_VALUE` if dependencies form a cycle, a body has a node that isn't allowed there, a condition is
+    /// unused, or a conditional node is in another executable graph; `OUT_OF_MEMORY` if the graph has too many nodes.
     pub(crate) fn instantiate(&self, flags: u64) -> std::result::Result<Executable, Refusal> {
-        let flat = self.flat()?;
-        if flat.has_idle_condition {
+        let flat = self.flatten()?;
+        if flat.has_unused_condition {
             let error = Code::INVALID_VALUE.because(
-                "a handle of a condition belongs to no conditional node: add one, or make no such handle",
+                "a conditional handle is used by no conditional node; add a node, or don't create the handle",
             );
             // CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED
             return Err(Refusal { error, result: 5 });
@@ -73,14 +72,14 @@ impl Graph {
         }
         let mark = Arc::default();
         flat.conditionals.iter().try_for_each(|node| node.claim(&mark))?;
-        let Flat { steps, kept, children, .. } = flat;
-        let mut places = HashMap::with_capacity(steps.len());
-        for (place, step) in steps.iter().enumerate() {
-            places.entry(step.node).or_insert(place);
+        let FlatGraph { steps, resources, children, .. } = flat;
+        let mut indices = HashMap::with_capacity(steps.len());
+        for (index, step) in steps.iter().enumerate() {
+            indices.entry(step.node).or_insert(index);
         }
-        let (steps, kept) = (Mutex::new(steps), Mutex::new(Arc::new(kept)));
-        let (turns, hardware) = (Turns::default(), Arc::clone(&self.known.hardware));
-        Ok(Executable { flags, steps, places, kept, children, turns, mark, hardware })
+        let (steps, resources) = (Mutex::new(steps), Mutex::new(Arc::new(resources)));
+        let (launches, hardware) = (LaunchOrder::default(), Arc::clone(&self.registry.hardware));
+        Ok(Executable { flags, steps, indices, resources, children, launches, mark, hardware })
     }
 }
 
@@ -89,37 +88,37 @@ impl Executable {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Arc<Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn resources(&self) -> MutexGuard<'_, Arc<Resources>> {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has `enqueue` put the work of one launch into a stream; `begins` says that it stands there, and not in a
-    /// graph that is being captured. It begins when the launch before it has ended, in whichever stream that is,
-    /// and so has what used the same conditions.
+    /// Launches the graph: calls `enqueue` with the work of one launch. `begins` is whether that work goes to a
+    /// stream; otherwise it becomes part of a graph that is being captured. The work waits for the previous launch of
+    /// this graph and for earlier launches that use the same conditions, in whichever stream they are.
     ///
     /// # Errors
-    /// That of `enqueue`; `INVALID_VALUE` where a graph would get conditional nodes in a child node.
+    /// Those of `enqueue`; `INVALID_VALUE` if a captured graph would get conditional nodes.
     pub(crate) fn launch(
         &self,
         begins: bool,
         enqueue: impl FnOnce(Arc<Vec<Operation>>) -> Result,
     ) -> Result {
-        /// What a launch waits for was put into its stream before.
+        /// Held while a launch is enqueued, so that it is enqueued after the launches that it waits for.
         static ORDER: Mutex<()> = Mutex::new(());
         let _order = ORDER.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut work, decisions) = self.work(begins);
-        let keep = Operation::Keep(Arc::clone(&self.kept()));
+        let keep = Operation::Keep(Arc::clone(&self.resources()));
         if !begins {
             if !decisions.is_empty() {
                 return Err(Code::INVALID_VALUE
-                    .because("a graph with conditional nodes can't become a part of another one"));
+                    .because("a graph with conditional nodes can't become part of another graph"));
             }
             work.push(keep);
             return enqueue(Arc::new(work));
         }
         let end = Arc::new(Mark::default());
-        let turns = || decisions.iter().map(|one| &one.condition.turns).chain([&self.turns]);
-        let waits = turns().filter_map(Turns::last).map(Operation::WaitFor);
+        let orders = || decisions.iter().map(|one| &one.condition.launches).chain([&self.launches]);
+        let waits = orders().filter_map(LaunchOrder::last).map(Operation::WaitFor);
         let assign = |one: &Decision| {
             one.default.map(|value| Operation::Assign(Arc::clone(&one.condition), value))
         };
@@ -129,8 +128,8 @@ impl Executable {
         let all = Arc::new(all);
         let done = enqueue(Arc::clone(&all));
         match &done {
-            Ok(()) => turns().for_each(|one| one.take(&end)),
-            // Nobody is to wait for what was never begun.
+            Ok(()) => orders().for_each(|one| one.add(&end)),
+            // Nothing may wait for marks of work that will not run.
             Err(_) => all.iter().for_each(|operation| {
                 if let Operation::Pass(mark) = operation {
                     mark.pass();
@@ -140,9 +139,9 @@ impl Executable {
         done
     }
 
-    /// What one launch does, and where it decides. An event that it waits for is waited for as it
-    /// was recorded last before the launch, by another graph's launch, too: what is recorded afterwards may wait for
-    /// the launch itself. (Where the graph records it itself, the order of its nodes is what there is to wait for.)
+    /// The work of one launch, and its decisions. If the graph waits for an event, it waits for the record that is
+    /// the last one now, even if another graph's launch made it; later records are ignored, because they may depend
+    /// on this launch. If the graph itself records the event, the order of its nodes ensures the wait.
     fn work(&self, begins: bool) -> (Vec<Operation>, Vec<Decision>) {
         let steps = self.steps();
         let decision = |step: &Step| match &step.operation {
@@ -152,16 +151,16 @@ impl Executable {
         (work_of(&steps, begins, &self.hardware), steps.iter().filter_map(decision).collect())
     }
 
-    /// Takes over the work of another graph of the same shape, and what that needs; conditional nodes decide by
-    /// its conditions from then on, which its kernels set.
+    /// Takes over the work of another graph with the same topology, and the resources that it needs. Conditional
+    /// nodes then use the other graph's conditions, because its kernels set those.
     ///
     /// # Errors
-    /// As of [`Graph::instantiate`] of the other graph.
+    /// Those of [`Graph::instantiate`] for the other graph.
     pub(crate) fn update(
         &self,
         from: &Graph,
     ) -> Result<std::result::Result<(), (Handle, Difference)>> {
-        let new = from.flat()?;
+        let new = from.flatten()?;
         let mut own = self.steps();
         if own.len() != new.steps.len() {
             return Ok(Err((new.steps.last().map_or(0, |step| step.node), Difference::Topology)));
@@ -174,57 +173,57 @@ impl Executable {
         for (step, new) in own.iter_mut().zip(new.steps) {
             step.operation = new.operation;
         }
-        let before = std::mem::replace(&mut *self.kept(), Arc::new(new.kept));
-        // What ends with it may take a while.
+        let before = std::mem::replace(&mut *self.resources(), Arc::new(new.resources));
+        // Dropping the old resources may take a while, so release the lock first.
         drop(own);
         drop(before);
         Ok(Ok(()))
     }
 
-    /// The graph inside a node does the work of another one of the same shape.
+    /// Replaces the work of a child-graph node by that of a graph with the same topology.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where there is no such node, or where the shapes differ.
+    /// `INVALID_VALUE` if there is no such node, or the topologies differ.
     pub(crate) fn update_child(&self, node: Handle, from: &Graph) -> Result {
-        let refuse = |why: &str| Err(Code::INVALID_VALUE.because(why));
-        let new = from.flat()?;
+        let invalid = |why: &str| Err(Code::INVALID_VALUE.because(why));
+        let new = from.flatten()?;
         if !new.conditionals.is_empty() {
-            return refuse("a graph with conditional nodes can't be in a child node");
+            return invalid("a graph with conditional nodes can't be in a child node");
         }
         let mut steps = self.steps();
         let own = self.children.get(&node).and_then(|range| steps.get_mut(range.clone()));
         let Some(own) = own else {
-            return refuse("the node has no graph inside, or is not in this executable graph");
+            return invalid("the node is not a child-graph node of this executable graph");
         };
         let fits = own.iter().zip(&new.steps).all(|(own, new)| own.difference(new).is_none());
         if own.len() != new.steps.len() || !fits {
-            return refuse(
-                "the graph has other nodes, or in another order, than the one in the node",
+            return invalid(
+                "the graph and the node's graph differ in their nodes or in their order",
             );
         }
         for (step, new) in own.iter_mut().zip(new.steps) {
             step.operation = new.operation;
         }
-        let mut kept = Kept::clone(&self.kept());
-        kept.children.insert(node, Arc::new(new.kept));
-        let before = std::mem::replace(&mut *self.kept(), Arc::new(kept));
-        // What ends with it may take a while.
+        let mut resources = Resources::clone(&self.resources());
+        resources.children.insert(node, Arc::new(new.resources));
+        let before = std::mem::replace(&mut *self.resources(), Arc::new(resources));
+        // Dropping the old resources may take a while, so release the lock first.
         drop(steps);
         drop(before);
         Ok(())
     }
 
-    /// The step of a node, changed by a function.
+    /// Calls `f` with the step of a node.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there is none.
-    pub(crate) fn with<T>(
+    /// `INVALID_VALUE` if the node has no step.
+    pub(crate) fn with_step<T>(
         &self,
         node: Handle,
         f: impl FnOnce(&mut Step) -> Result<T>,
     ) -> Result<T> {
         let mut steps = self.steps();
-        let found = self.places.get(&node).and_then(|place| steps.get_mut(*place));
+        let found = self.indices.get(&node).and_then(|index| steps.get_mut(*index));
         f(found.ok_or_else(|| {
             Code::INVALID_VALUE.because("the node is not in this executable graph")
         })?)

@@ -1,23 +1,23 @@
-//! The order of launches in different streams: an executable graph runs once at a time (CUDA Driver API,
-//! `cuGraphLaunch`), and so do the graphs that use one condition.
+//! The order of launches in different streams. An executable graph runs only once at a time (CUDA Driver API,
+//! `cuGraphLaunch`), and so do graphs that share a condition.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::event::Mark;
 
-/// Where the last launch ends.
+/// The end of the last launch.
 #[derive(Debug, Default)]
-pub(crate) struct Turns(Mutex<Option<Arc<Mark>>>);
+pub(crate) struct LaunchOrder(Mutex<Option<Arc<Mark>>>);
 
-impl Turns {
-    /// The end of the last launch, if it has not come there.
+impl LaunchOrder {
+    /// The end of the last launch, unless it was passed.
     pub(crate) fn last(&self) -> Option<Arc<Mark>> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.filter(|mark| mark.passed().is_none())
     }
 
-    /// A launch that ends there has taken its turn.
-    pub(crate) fn take(&self, end: &Arc<Mark>) {
+    /// Adds a launch, with its end.
+    pub(crate) fn add(&self, end: &Arc<Mark>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(end));
     }
 }

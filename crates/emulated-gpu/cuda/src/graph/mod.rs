@@ -1,13 +1,13 @@
-//! Graphs: work with its order, to be launched again and again.
+//! Graphs: nodes of work with dependencies, which can be launched repeatedly.
 
 pub(crate) mod condition;
 mod conditional;
 pub(crate) mod executable;
-mod kept;
 mod launch_order;
 mod nested;
 mod nodes;
 pub(crate) mod operation;
+mod resources;
 pub(crate) mod step;
 pub(crate) mod user_object;
 
@@ -18,41 +18,41 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 pub(crate) use self::conditional::Conditional;
 pub(crate) use self::nested::Child;
 
-use self::kept::Reserved;
+use self::resources::GraphAllocations;
 use crate::abi::error::{Code, Result};
 use crate::abi::registry::{Registry, fresh};
 use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
 use crate::graph::condition::Condition;
 use crate::graph::operation::{NodeType, Operation};
-use crate::graph::user_object::Held;
+use crate::graph::user_object::HeldReferences;
 
-/// What is known of graphs by its handle.
+/// The registries of graphs, nodes and conditions.
 #[derive(Debug)]
 pub(crate) struct Graphs {
     pub(crate) graphs: Registry<Graph>,
     /// The graph that each node is in.
-    pub(crate) of_nodes: Registry<Graph>,
+    pub(crate) graph_of_node: Registry<Graph>,
     pub(crate) conditions: Registry<Condition>,
     pub(crate) hardware: Arc<Hardware>,
 }
 
 impl Graphs {
-    /// None yet.
+    /// Empty registries.
     pub(crate) fn new(hardware: Arc<Hardware>) -> Self {
-        let (graphs, of_nodes) = (Registry::default(), Registry::default());
-        Self { graphs, of_nodes, conditions: Registry::default(), hardware }
+        let (graphs, graph_of_node) = (Registry::default(), Registry::default());
+        Self { graphs, graph_of_node, conditions: Registry::default(), hardware }
     }
 }
 
-/// What is at a node.
+/// The content of a node.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     /// A piece of work.
     Work(Operation),
-    /// A graph.
+    /// A child graph.
     Child(Child),
-    /// Graphs of which a condition says which run.
+    /// Body graphs, of which a condition selects those that run.
     Conditional(Arc<Conditional>),
 }
 
@@ -82,35 +82,35 @@ pub(crate) type Nodes = nodes::Nodes<Content>;
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(crate) handle: Handle,
-    /// Where it is known, or will be.
-    known: Arc<Graphs>,
+    /// The registries for its handles.
+    registry: Arc<Graphs>,
     nodes: Mutex<Nodes>,
     /// Memory that was allocated while the graph was captured, which lives as long as the graph.
-    memory: Arc<Reserved>,
-    /// For each node of the graph that this one is a clone of, the node here.
+    memory: Arc<GraphAllocations>,
+    /// If this graph is a clone, maps each node of the original to the node here.
     pub(crate) origin: HashMap<Handle, Handle>,
-    /// What the program wants to live as long.
-    pub(crate) users: Held,
-    /// Inside how many others it is, where somebody has its handle.
+    /// User objects to which the graph holds references.
+    pub(crate) user_objects: HeldReferences,
+    /// Nesting depth, if the program has a handle of this graph.
     depth: AtomicU32,
-    /// Inside which other it is, where somebody has its handle.
+    /// The enclosing graph, if this is a nested graph with a handle.
     outer: OnceLock<Weak<Graph>>,
-    /// It is the body of a conditional node, whose it is.
+    /// Whether it is the body of a conditional node, which owns it.
     pub(crate) is_body: bool,
-    /// What was made for its nodes to decide by.
+    /// Conditions that were created for its nodes.
     conditions: Mutex<Vec<Arc<Condition>>>,
 }
 
 impl Graph {
     /// An empty graph.
-    pub(crate) fn new(known: Arc<Graphs>) -> Self {
+    pub(crate) fn new(registry: Arc<Graphs>) -> Self {
         Self {
             handle: fresh(),
             nodes: Mutex::default(),
-            memory: Arc::new(Reserved::new(Arc::clone(&known.hardware))),
-            known,
+            memory: Arc::new(GraphAllocations::new(Arc::clone(&registry.hardware))),
+            registry,
             origin: HashMap::new(),
-            users: Held::default(),
+            user_objects: HeldReferences::default(),
             depth: AtomicU32::new(0),
             outer: OnceLock::new(),
             is_body: false,
@@ -118,19 +118,19 @@ impl Graph {
         }
     }
 
-    /// An empty graph that is the body of a node of another one, inside this many.
-    fn inside(parent: &Arc<Self>, depth: u32) -> Self {
+    /// An empty graph that is the body of a conditional node of `parent`, with a nesting depth.
+    fn body(parent: &Arc<Self>, depth: u32) -> Self {
         let outer = OnceLock::from(Arc::downgrade(parent));
-        let new = Self::new(Arc::clone(&parent.known));
+        let new = Self::new(Arc::clone(&parent.registry));
         Self { depth: AtomicU32::new(depth), outer, is_body: true, ..new }
     }
 
-    /// Inside how many others it is, where somebody has its handle.
+    /// Nesting depth, if the program has a handle of this graph.
     fn depth(&self) -> u32 {
         self.depth.load(Ordering::Relaxed)
     }
 
-    /// Whether it is the graph of that handle, or inside it.
+    /// Whether this is the given graph, or nested inside it.
     fn is_inside(&self, graph: Handle) -> bool {
         let outer = || self.outer.get().and_then(Weak::upgrade);
         self.handle == graph || outer().is_some_and(|outer| outer.is_inside(graph))
@@ -144,30 +144,30 @@ impl Graph {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The memory of this graph.
+    /// Adds memory that the graph owns.
     pub(crate) fn reserve(&self, address: Pointer) {
         self.memory.push(address);
     }
 
-    /// Adds a node after others.
+    /// Adds a node that depends on others.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when one of those is not in this graph.
+    /// `INVALID_VALUE` if one of those is not in this graph.
     pub(crate) fn add(
         self: &Arc<Self>,
         content: impl Into<Content>,
         after: &[Handle],
     ) -> Result<Handle> {
         let handle = self.nodes().add(content.into(), after)?;
-        self.known.of_nodes.insert(handle, Arc::clone(self));
+        self.registry.graph_of_node.insert(handle, Arc::clone(self));
         Ok(handle)
     }
 
-    /// The node of a handle, changed by a function.
+    /// Calls `f` with a node.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when there is none.
-    pub(crate) fn with<T>(
+    /// `INVALID_VALUE` if it is not in this graph.
+    pub(crate) fn with_node<T>(
         &self,
         node: Handle,
         f: impl FnOnce(&mut Node) -> Result<T>,
@@ -175,74 +175,75 @@ impl Graph {
         f(self.nodes().get_mut(node)?)
     }
 
-    /// The nodes in an order that keeps every dependency.
+    /// The nodes in an order that respects every dependency.
     ///
     /// # Errors
-    /// As of [`Nodes::ordered`].
+    /// Those of [`Nodes::ordered`].
     pub(crate) fn ordered(&self) -> Result<Vec<Node>> {
         self.nodes().ordered()
     }
 
-    /// Every node before one of these, and these.
-    pub(crate) fn ancestors(&self, of: &[Handle]) -> HashSet<Handle> {
-        self.nodes().ancestors(of)
+    /// These nodes and all nodes on which they depend.
+    pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
+        self.nodes().ancestors(nodes)
     }
 
-    /// The same nodes under new handles, which nobody knows yet.
+    /// A copy with new, unregistered handles.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where a node decides, which CUDA has no copies of (`CUgraphNodeType`).
+    /// `INVALID_VALUE` if there are conditional nodes, which CUDA can't copy (`CUgraphNodeType`).
     fn copy(&self) -> Result<Self> {
         let copied = |content: &Content| match content {
-            Content::Child(child) => Ok(Content::Child(child.for_copy()?)),
-            Content::Conditional(_) => Err(Code::INVALID_VALUE
-                .because("a graph with conditional nodes can't be cloned, or be in a child node")),
+            Content::Child(child) => Ok(Content::Child(child.share()?)),
+            Content::Conditional(_) => Err(Code::INVALID_VALUE.because(
+                "a graph with conditional nodes can't be cloned or added as a child graph",
+            )),
             Content::Work(operation) => Ok(operation.clone().into()),
         };
         let (copies, origin) = self.nodes().copy(copied)?;
         Ok(Self {
             nodes: Mutex::new(copies),
             memory: Arc::clone(&self.memory),
-            users: self.users.duplicate(),
+            user_objects: self.user_objects.duplicate(),
             origin,
-            ..Self::new(Arc::clone(&self.known))
+            ..Self::new(Arc::clone(&self.registry))
         })
     }
 
-    /// A copy, which the driver knows.
+    /// A registered copy.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where there is a conditional node in it.
+    /// `INVALID_VALUE` if the graph has a conditional node.
     pub(crate) fn duplicate(&self) -> Result<Arc<Self>> {
         let graph = Arc::new(self.copy()?);
         graph.register();
         Ok(graph)
     }
 
-    /// From now on the driver finds it, and its nodes, by their handles.
+    /// Registers the graph and its nodes, so that their handles are valid.
     pub(crate) fn register(self: &Arc<Self>) {
         for node in self.nodes().iter() {
-            self.known.of_nodes.insert(node.handle, Arc::clone(self));
+            self.registry.graph_of_node.insert(node.handle, Arc::clone(self));
         }
-        self.known.graphs.insert(self.handle, Arc::clone(self));
+        self.registry.graphs.insert(self.handle, Arc::clone(self));
     }
 
-    /// Takes it, and its nodes, out of what the driver knows.
-    pub(crate) fn forget(&self) {
-        self.known.graphs.remove(self.handle);
+    /// Unregisters the graph and its nodes, so that their handles are invalid.
+    pub(crate) fn unregister(&self) {
+        self.registry.graphs.remove(self.handle);
         for condition in std::mem::take(&mut *self.conditions()) {
-            self.known.conditions.remove(condition.handle as Handle);
+            self.registry.conditions.remove(condition.handle as Handle);
         }
         let nodes = std::mem::take(&mut *self.nodes());
         for node in nodes.iter() {
-            self.known.of_nodes.remove(node.handle);
-            node.forget_inside();
+            self.registry.graph_of_node.remove(node.handle);
+            node.unregister_inner();
         }
     }
 }
 
 impl Node {
-    /// Its work, where it is no graph inside another one.
+    /// Its work, unless it is a child-graph or conditional node.
     pub(crate) fn operation(&self) -> Option<&Operation> {
         match &self.content {
             Content::Work(operation) => Some(operation),
@@ -250,12 +251,12 @@ impl Node {
         }
     }
 
-    /// Takes the graphs inside it out of what the driver knows.
-    pub(crate) fn forget_inside(&self) {
+    /// Unregisters the graphs inside it.
+    pub(crate) fn unregister_inner(&self) {
         match &self.content {
             Content::Work(_) => {}
-            Content::Child(child) => child.forget(),
-            Content::Conditional(node) => node.forget(),
+            Content::Child(child) => child.unregister(),
+            Content::Conditional(node) => node.unregister(),
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Graphs inside graphs. A node of a copy has the same graph inside as that of the original, until somebody
-//! asks for one of the two: a few calls that put a graph into itself make a great many nodes, and few graphs.
+//! Nested graphs. A copy of a child-graph node shares its graph with the original until the program requests the
+//! handle of one of the two. So a few calls that nest a graph in itself, again and again, make many nodes but few
+//! graphs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,25 +10,25 @@ use std::sync::atomic::Ordering;
 use crate::abi::Handle;
 use crate::abi::error::{Code, Error, Result};
 use crate::graph::conditional::{Conditional, check_in_body};
-use crate::graph::kept::Kept;
 use crate::graph::operation::Operation;
+use crate::graph::resources::Resources;
 use crate::graph::step::Step;
 use crate::graph::{Content, Graph, Node};
 
-/// As many nodes may a graph have, with those of the graphs inside it.
-pub(super) const MOST_NODES: usize = 1 << 18;
-/// So deep may graphs be inside each other.
-pub(super) const DEEPEST: u32 = 256;
+/// The maximum number of nodes of a graph, including those of nested graphs.
+pub(super) const MAX_NODES: usize = 1 << 18;
+/// The maximum nesting depth of graphs.
+pub(super) const MAX_DEPTH: u32 = 256;
 
-/// The graph of a node.
+/// The graph of a child-graph node.
 #[derive(Clone, Debug)]
 pub(crate) struct Child {
     graph: Arc<Graph>,
-    /// Its handle has been given out: whoever has it may change it, and only this node's.
-    is_known: bool,
+    /// Whether the program has its handle, and may therefore change this node's graph.
+    is_registered: bool,
 }
 
-/// How large a graph is, with those inside it.
+/// The size of a graph, including nested graphs.
 #[derive(Clone, Copy)]
 struct Extent {
     nodes: usize,
@@ -35,61 +36,62 @@ struct Extent {
 }
 
 impl Child {
-    /// A copy of a graph, for a node of another one.
+    /// A copy of a graph, for a node of `outer`.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` where it would have too many nodes, or be too deep; `INVALID_VALUE` where there is a
-    /// conditional node in it.
+    /// `OUT_OF_MEMORY` if there would be too many nodes, or they would be nested too deeply; `INVALID_VALUE` if the
+    /// graph has a conditional node.
     pub(crate) fn copy_of(graph: &Graph, outer: &Graph) -> Result<Self> {
         let extent = graph.extent(&mut HashMap::new());
         let deep = outer.depth().saturating_add(extent.height);
-        if extent.nodes >= MOST_NODES || deep >= DEEPEST {
+        if extent.nodes >= MAX_NODES || deep >= MAX_DEPTH {
             return Err(too_large());
         }
-        Ok(Self { graph: Arc::new(graph.copy()?), is_known: false })
+        Ok(Self { graph: Arc::new(graph.copy()?), is_registered: false })
     }
 
-    /// The same for a copy of its node.
+    /// The graph for a copy of its node: shared if possible, otherwise copied.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where there is a conditional node in it.
-    pub(super) fn for_copy(&self) -> Result<Self> {
-        let graph = match self.is_known {
+    /// `INVALID_VALUE` if the graph has a conditional node.
+    pub(super) fn share(&self) -> Result<Self> {
+        let graph = match self.is_registered {
             true => Arc::new(self.graph.copy()?),
-            // Nobody has put one there.
+            // Unregistered graphs can't be changed, so they have no conditional nodes.
             false => Arc::clone(&self.graph),
         };
-        Ok(Self { graph, is_known: false })
+        Ok(Self { graph, is_registered: false })
     }
 
-    /// The graph, for somebody who may change it. `outer` is that of the node.
+    /// Registers the graph, and returns its handle, with which the program may change it. `outer` is the node's
+    /// graph.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where there is a conditional node in it.
-    pub(crate) fn give_out(&mut self, outer: &Arc<Graph>) -> Result<Handle> {
-        if !self.is_known {
+    /// `INVALID_VALUE` if the graph has a conditional node.
+    pub(crate) fn register(&mut self, outer: &Arc<Graph>) -> Result<Handle> {
+        if !self.is_registered {
             if Arc::strong_count(&self.graph) > 1 {
                 self.graph = Arc::new(self.graph.copy()?);
             }
             self.graph.depth.store(outer.depth().saturating_add(1), Ordering::Relaxed);
-            // It has never been inside another one that somebody knows.
+            // It was never nested in another registered graph.
             let _ = self.graph.outer.set(Arc::downgrade(outer));
             self.graph.register();
-            self.is_known = true;
+            self.is_registered = true;
         }
         Ok(self.graph.handle)
     }
 
-    /// Takes it out of what the driver knows.
-    pub(crate) fn forget(&self) {
-        if self.is_known {
-            self.graph.forget();
+    /// Unregisters the graph.
+    pub(crate) fn unregister(&self) {
+        if self.is_registered {
+            self.graph.unregister();
         }
     }
 }
 
 impl Graph {
-    /// Those that its nodes have inside, and how many nodes have none.
+    /// The graphs nested in its nodes, and the number of the other nodes.
     fn children(&self) -> (Vec<Arc<Self>>, usize) {
         let (mut children, mut others) = (Vec::new(), 0);
         for node in self.nodes().iter() {
@@ -117,16 +119,16 @@ impl Graph {
         all
     }
 
-    /// What a launch does, node by node, and what it needs.
+    /// The steps of a launch, and the resources that they need.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle, and for what the body of a conditional node may not
-    /// hold; `OUT_OF_MEMORY` when it has too many nodes.
-    pub(super) fn flat(&self) -> Result<Flat> {
-        if self.extent(&mut HashMap::new()).nodes > MOST_NODES {
+    /// `INVALID_VALUE` if dependencies form a cycle, or a body has a node that isn't allowed there; `OUT_OF_MEMORY`
+    /// if there are too many nodes.
+    pub(super) fn flatten(&self) -> Result<FlatGraph> {
+        if self.extent(&mut HashMap::new()).nodes > MAX_NODES {
             return Err(too_large());
         }
-        let mut flat = Flat::default();
+        let mut flat = FlatGraph::default();
         flat.add(self, None)?;
         Ok(flat)
     }
@@ -134,57 +136,57 @@ impl Graph {
 
 pub(super) fn too_large() -> Error {
     Code::OUT_OF_MEMORY.because(format!(
-        "a graph may have {MOST_NODES} nodes, with those of the graphs inside it, which may be {DEEPEST} \
-         deep: launch graphs one after another"
+        "a graph may have {MAX_NODES} nodes, including those of nested graphs, and a nesting depth of {MAX_DEPTH}; \
+         launch several graphs instead"
     ))
 }
 
-/// A graph with those inside it, one step after the other.
+/// A graph whose nested graphs were expanded into one list of steps.
 #[derive(Default)]
-pub(super) struct Flat {
+pub(super) struct FlatGraph {
     pub(super) steps: Vec<Step>,
-    pub(super) kept: Kept,
+    pub(super) resources: Resources,
     pub(super) conditionals: Vec<Arc<Conditional>>,
-    /// There is a condition by which no node decides.
-    pub(super) has_idle_condition: bool,
-    /// Where the steps of a graph stand that has come before, in bodies of the same context or in none.
+    /// Whether a condition is used by no node.
+    pub(super) has_unused_condition: bool,
+    /// The steps of each graph that was already expanded, by the graph and the context of the enclosing body, if any.
     seen: HashMap<(Handle, Option<Handle>), Range<usize>>,
-    /// Where the steps stand of the graph that a node has inside.
+    /// The range of the steps of each child-graph node.
     pub(super) children: HashMap<Handle, Range<usize>>,
 }
 
-impl Flat {
-    /// Fails where there is more in it than what a kernel may launch: kernels, copies and fills (CUDA C++
-    /// Programming Guide, "Device Graph Requirements").
+impl FlatGraph {
+    /// Checks that kernels may launch the graph: it must only have kernels, copies and fills (CUDA C++ Programming
+    /// Guide, "Device Graph Requirements").
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if it has other nodes.
     pub(super) fn check_for_device(&self) -> Result {
         let mut types = self.steps.iter().map(|step| step.operation.node_type());
-        let other = types.find(|node_type| !node_type.is_by_device());
+        let other = types.find(|node_type| !node_type.is_device_work());
         let Some(other) = other else { return Ok(()) };
         Err(Code::INVALID_VALUE.because(format!(
-            "a graph for launches by kernels has kernels, copies and fills, and no node of type {}",
+            "a graph that kernels launch may only have kernels, copies and fills, and not a node of type {}",
             other as u32
         )))
     }
 
-    /// `context` is that of the conditional node in whose body it is.
+    /// Expands a graph. `context` is that of the conditional node in whose body the graph is.
     fn add(&mut self, graph: &Graph, context: Option<Handle>) -> Result {
         if let Some(range) = self.seen.get(&(graph.handle, context)) {
             self.steps.extend_from_within(range.clone());
             return Ok(());
         }
-        self.kept.memory.push(Arc::clone(&graph.memory));
-        self.kept.users.extend(graph.users.all());
-        self.has_idle_condition |= graph.has_idle_condition();
+        self.resources.memory.push(Arc::clone(&graph.memory));
+        self.resources.user_objects.extend(graph.user_objects.all());
+        self.has_unused_condition |= graph.has_unused_condition();
         let start = self.steps.len();
         for Node { handle, content, .. } in graph.ordered()? {
             match content {
                 Content::Child(child) => {
                     let start = self.steps.len();
                     self.add(&child.graph, context)?;
-                    // A node that stands there more than once has no handle that anybody knows.
+                    // A node that occurs several times is in a shared graph, and the program doesn't have its handle.
                     self.children.insert(handle, start..self.steps.len());
                 }
                 Content::Conditional(node) => self.add_conditional(handle, node)?,
@@ -192,7 +194,7 @@ impl Flat {
                     if let Some(context) = context {
                         check_in_body(&operation, context)?;
                     }
-                    self.steps.push(Step::of(handle, operation));
+                    self.steps.push(Step::new(handle, operation));
                 }
             }
         }
@@ -200,10 +202,10 @@ impl Flat {
         Ok(())
     }
 
-    /// The steps of the bodies stand behind that of their node.
+    /// Adds the step of the node, followed by those of its bodies.
     fn add_conditional(&mut self, handle: Handle, node: Arc<Conditional>) -> Result {
         let at = self.steps.len();
-        self.steps.push(Step::of(handle, Operation::Decide(node.decision())));
+        self.steps.push(Step::new(handle, Operation::Decide(node.decision())));
         for body in &node.bodies {
             let start = self.steps.len();
             self.add(body, Some(node.condition.context))?;

@@ -1,5 +1,5 @@
-//! The nodes of a graph by handle, and the edges between them in both directions, so that no call that
-//! concerns one node looks at all of them.
+//! The nodes of a graph by handle, with edges in both directions, so that a call that concerns one node needn't visit
+//! all nodes.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -7,18 +7,18 @@ use crate::abi::Handle;
 use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::registry::fresh;
 
-/// A node of a graph: `C` is what it does.
+/// A node of a graph, with a content of type `C`.
 #[derive(Clone, Debug)]
 pub(crate) struct Node<C> {
     pub(crate) handle: Handle,
     pub(crate) content: C,
-    /// The nodes that come before it, by the ordinals of the edges.
+    /// The nodes that it depends on, by the ordinals of the edges.
     after: BTreeMap<u64, Handle>,
-    /// The nodes that come after it, and the ordinals of the edges.
+    /// The nodes that depend on it, with the ordinals of the edges.
     dependents: BTreeMap<Handle, u64>,
-    /// The pointers that were handed out with its parameters, which stay until the next time.
+    /// The pointers to its parameters that the program received, valid until it requests them again.
     pub(crate) pointers: Vec<usize>,
-    /// What the program has said of a kernel that changes nothing here.
+    /// Attributes of a kernel that have no effect here.
     pub(crate) hints: HashMap<u32, [u64; 8]>,
 }
 
@@ -29,24 +29,24 @@ impl<C> Node<C> {
         Self { handle, content, after, dependents, pointers, hints }
     }
 
-    /// The nodes that come before it, in the order in which the edges were added.
+    /// The nodes that it depends on, in the order in which the edges were added.
     pub(crate) fn after(&self) -> impl ExactSizeIterator<Item = Handle> + '_ {
         self.after.values().copied()
     }
 
-    /// The nodes that come after it, in the order in which they were added.
+    /// The nodes that depend on it, in the order in which the nodes were added.
     pub(crate) fn dependents(&self) -> impl Iterator<Item = Handle> + '_ {
         self.dependents.keys().copied()
     }
 }
 
-/// The nodes of a graph, in the order in which they were added: that of their handles.
+/// The nodes of a graph in the order in which they were added, which is that of their handles.
 #[derive(Debug)]
 pub(crate) struct Nodes<C> {
     nodes: BTreeMap<Handle, Node<C>>,
     /// The ordinal of the next edge.
     next_edge: u64,
-    /// Every edge leads from an older node to a newer one, so that one more of that kind closes no circle.
+    /// Whether every edge leads from an older node to a newer one. Then another such edge can't close a cycle.
     is_ascending: bool,
 }
 
@@ -66,28 +66,30 @@ impl<C: Clone> Nodes<C> {
     }
 
     /// # Errors
-    /// `INVALID_VALUE` when it is not in this graph.
+    /// `INVALID_VALUE` if the node is not in this graph.
     pub(crate) fn get(&self, node: Handle) -> Result<&Node<C>> {
-        self.nodes.get(&node).ok_or_else(gone)
+        self.nodes.get(&node).ok_or_else(missing_node)
     }
 
     /// # Errors
-    /// `INVALID_VALUE` when it is not in this graph.
+    /// `INVALID_VALUE` if the node is not in this graph.
     pub(crate) fn get_mut(&mut self, node: Handle) -> Result<&mut Node<C>> {
-        self.nodes.get_mut(&node).ok_or_else(gone)
+        self.nodes.get_mut(&node).ok_or_else(missing_node)
     }
 
-    /// Whether all of these are in this graph.
-    pub(crate) fn have(&self, nodes: &[Handle]) -> bool {
+    /// Whether all of these nodes are in this graph.
+    pub(crate) fn contain_all(&self, nodes: &[Handle]) -> bool {
         nodes.iter().all(|node| self.nodes.contains_key(node))
     }
 
-    /// Adds a node after others, each of which counts once: its handle.
+    /// Adds a node that depends on others, and returns its handle. Duplicates among the others are ignored.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when one of those is not in this graph.
+    /// `INVALID_VALUE` if one of the others is not in this graph.
     pub(crate) fn add(&mut self, content: C, after: &[Handle]) -> Result<Handle> {
-        fail_if!(!self.have(after), INVALID_VALUE, "a dependency is not a node of this graph");
+        if !self.contain_all(after) {
+            return Err(Code::INVALID_VALUE.because("a dependency is not a node of this graph"));
+        }
         let handle = fresh();
         self.nodes.insert(handle, Node::new(handle, content));
         for before in after {
@@ -98,81 +100,80 @@ impl<C: Clone> Nodes<C> {
         Ok(handle)
     }
 
-    /// Takes a node out, with its edges.
+    /// Removes a node and its edges.
     pub(crate) fn remove(&mut self, node: Handle) -> Option<Node<C>> {
-        let gone = self.nodes.remove(&node)?;
-        for before in gone.after.values() {
+        let removed = self.nodes.remove(&node)?;
+        for before in removed.after.values() {
             if let Some(before) = self.nodes.get_mut(before) {
                 before.dependents.remove(&node);
             }
         }
-        for (behind, edge) in &gone.dependents {
-            if let Some(behind) = self.nodes.get_mut(behind) {
-                behind.after.remove(edge);
+        for (after, edge) in &removed.dependents {
+            if let Some(after) = self.nodes.get_mut(after) {
+                after.after.remove(edge);
             }
         }
-        Some(gone)
+        Some(removed)
     }
 
     /// Adds an edge.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when one of the two is not in this graph, for an edge that is there already, and for
-    /// one that would close a circle.
-    pub(crate) fn connect(&mut self, before: Handle, behind: Handle) -> Result {
-        let is_there = self.has_edge(before, behind)?;
-        fail_if!(is_there, INVALID_VALUE, "the edge is there already");
-        let ascends = before < behind;
-        if !(ascends && self.is_ascending) && self.leads(behind, before)? {
-            return Err(Code::INVALID_VALUE.because("the edge would close a circle"));
+    /// `INVALID_VALUE` if one of the nodes is not in this graph, the edge exists already, or it would close a cycle.
+    pub(crate) fn connect(&mut self, before: Handle, after: Handle) -> Result {
+        let exists = self.has_edge(before, after)?;
+        fail_if!(exists, INVALID_VALUE, "the edge exists already");
+        let ascends = before < after;
+        if !(ascends && self.is_ascending) && self.has_path(after, before)? {
+            return Err(Code::INVALID_VALUE.because("the edge would close a cycle"));
         }
-        self.insert_edge(before, behind)?;
+        self.insert_edge(before, after)?;
         self.is_ascending &= ascends;
         Ok(())
     }
 
     /// # Errors
-    /// `INVALID_VALUE` if one of the two is not in this graph.
-    fn insert_edge(&mut self, before: Handle, behind: Handle) -> Result {
+    /// `INVALID_VALUE` if one of the nodes is not in this graph.
+    fn insert_edge(&mut self, before: Handle, after: Handle) -> Result {
         let edge = self.next_edge;
         self.next_edge += 1;
-        self.get_mut(before)?.dependents.insert(behind, edge);
-        self.get_mut(behind)?.after.insert(edge, before);
+        self.get_mut(before)?.dependents.insert(after, edge);
+        self.get_mut(after)?.after.insert(edge, before);
         Ok(())
     }
 
     /// Removes an edge.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when one of the two is not in this graph, or there is no such edge.
-    pub(crate) fn disconnect(&mut self, before: Handle, behind: Handle) -> Result {
-        fail_if!(!self.has_edge(before, behind)?, INVALID_VALUE, "there is no such edge");
-        if let Some(edge) = self.get_mut(before)?.dependents.remove(&behind) {
-            self.get_mut(behind)?.after.remove(&edge);
+    /// `INVALID_VALUE` if one of the nodes is not in this graph, or the edge doesn't exist.
+    pub(crate) fn disconnect(&mut self, before: Handle, after: Handle) -> Result {
+        fail_if!(!self.has_edge(before, after)?, INVALID_VALUE, "there is no such edge");
+        if let Some(edge) = self.get_mut(before)?.dependents.remove(&after) {
+            self.get_mut(after)?.after.remove(&edge);
         }
         Ok(())
     }
 
-    fn has_edge(&self, before: Handle, behind: Handle) -> Result<bool> {
-        if before == behind || !self.nodes.contains_key(&behind) {
+    fn has_edge(&self, before: Handle, after: Handle) -> Result<bool> {
+        if before == after || !self.nodes.contains_key(&after) {
             return Err(no_edge());
         }
         let before = self.nodes.get(&before).ok_or_else(no_edge)?;
-        Ok(before.dependents.contains_key(&behind))
+        Ok(before.dependents.contains_key(&after))
     }
 
-    /// Whether a way leads from one node to another.
-    fn leads(&self, from: Handle, to: Handle) -> Result<bool> {
+    /// Whether a path leads from one node to another.
+    fn has_path(&self, from: Handle, to: Handle) -> Result<bool> {
         if self.get(from)?.dependents.is_empty() || self.get(to)?.after.is_empty() {
             return Ok(false);
         }
         Ok(self.ancestors(&[to]).contains(&from))
     }
 
-    /// Every node before one of these, and these.
-    pub(crate) fn ancestors(&self, of: &[Handle]) -> HashSet<Handle> {
+    /// These nodes and all nodes on which they depend.
+    pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
         let mut found: HashSet<Handle> = HashSet::new();
-        let mut open: Vec<Handle> = of.to_vec();
+        let mut open: Vec<Handle> = nodes.to_vec();
         while let Some(handle) = open.pop() {
             count_step();
             if found.insert(handle) {
@@ -182,11 +183,10 @@ impl<C: Clone> Nodes<C> {
         found
     }
 
-    /// The nodes in an order that keeps every dependency; in the order in which they were added
-    /// otherwise.
+    /// The nodes in an order that respects every dependency; apart from that, in the order in which they were added.
     ///
     /// # Errors
-    /// `INVALID_VALUE` when dependencies run in a circle.
+    /// `INVALID_VALUE` if dependencies form a cycle.
     pub(crate) fn ordered(&self) -> Result<Vec<Node<C>>> {
         let mut waiting: HashMap<Handle, usize> =
             self.iter().map(|node| (node.handle, node.after.len())).collect();
@@ -206,13 +206,13 @@ impl<C: Clone> Nodes<C> {
             }
         }
         if ordered.len() < self.len() {
-            return Err(Code::INVALID_VALUE.because("the dependencies of a graph run in a circle"));
+            return Err(Code::INVALID_VALUE.because("the dependencies of the graph form a cycle"));
         }
         Ok(ordered)
     }
 
-    /// The same nodes under new handles, each with what `copied` makes of its content; and the new handle of
-    /// each node.
+    /// A copy with new handles, in which `copied` converts each node's content. Also returns the new handle of each
+    /// node.
     ///
     /// # Errors
     /// Those of `copied`.
@@ -241,21 +241,21 @@ impl<C: Clone> Nodes<C> {
     }
 }
 
-fn gone() -> crate::abi::error::Error {
-    Code::INVALID_VALUE.because("the node is gone from its graph")
+fn missing_node() -> crate::abi::error::Error {
+    Code::INVALID_VALUE.because("the node is not in this graph")
 }
 
 fn no_edge() -> crate::abi::error::Error {
-    Code::INVALID_VALUE.because("an edge leads from a node of the graph to another")
+    Code::INVALID_VALUE.because("an edge needs two different nodes of this graph")
 }
 
 #[cfg(test)]
 thread_local! {
-    /// How many nodes and edges were looked at, one after another.
+    /// The number of nodes and edges visited so far.
     static STEPS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// In tests, counts a node or an edge that was looked at.
+/// In tests, counts a visited node or edge.
 fn count_step() {
     #[cfg(test)]
     STEPS.set(STEPS.get() + 1);
@@ -270,8 +270,8 @@ mod tests {
         nodes.add((), after).unwrap()
     }
 
-    /// A graph of nodes without edges.
-    fn loose(count: usize) -> (Nodes<()>, Vec<Handle>) {
+    /// A graph with nodes but no edges.
+    fn unconnected(count: usize) -> (Nodes<()>, Vec<Handle>) {
         let mut nodes = Nodes::default();
         let handles = (0..count).map(|_| add(&mut nodes, &[])).collect();
         (nodes, handles)
@@ -283,9 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn building_and_clearing_a_graph_looks_at_each_node_a_few_times() {
+    fn building_and_clearing_a_graph_takes_linear_time() {
         STEPS.set(0);
-        // A chain, and a node after all of it.
+        // A chain, and a node that depends on all of it.
         let mut nodes = Nodes::default();
         let mut chain: Vec<Handle> = Vec::new();
         for _ in 0..COUNT {
@@ -298,7 +298,7 @@ mod tests {
             nodes.disconnect(pair[0], pair[1]).unwrap();
             nodes.connect(pair[0], pair[1]).unwrap();
         }
-        assert_eq!(STEPS.get(), 0, "none of this looks at other nodes");
+        assert_eq!(STEPS.get(), 0, "adding nodes and edges doesn't visit other nodes");
         let (copy, origin) = nodes.copy(|()| Ok(())).unwrap();
         assert_eq!(copy.ancestors(&[origin[&last]]).len(), COUNT + 1);
         assert_eq!(copy.ordered().unwrap().len(), COUNT + 1);
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn edges_may_be_added_from_either_end() {
         STEPS.set(0);
-        let (mut nodes, handles) = loose(COUNT);
-        // From newer nodes to older ones, the last edge first.
+        let (mut nodes, handles) = unconnected(COUNT);
+        // From newer nodes to older ones, starting with the oldest pair.
         for pair in handles.windows(2) {
             nodes.connect(pair[1], pair[0]).unwrap();
         }
@@ -324,15 +324,15 @@ mod tests {
     }
 
     #[test]
-    fn no_edge_closes_a_circle() {
-        let (mut nodes, n) = loose(5);
-        for (before, behind) in [(0, 1), (3, 2), (1, 3), (0, 2)] {
-            nodes.connect(n[before], n[behind]).unwrap();
+    fn edges_that_close_a_cycle_are_rejected() {
+        let (mut nodes, n) = unconnected(5);
+        for (before, after) in [(0, 1), (3, 2), (1, 3), (0, 2)] {
+            nodes.connect(n[before], n[after]).unwrap();
         }
-        for (before, behind) in [(2, 0), (2, 1), (2, 3), (3, 0), (1, 0), (4, 4)] {
-            assert!(nodes.connect(n[before], n[behind]).is_err(), "{before} before {behind}");
+        for (before, after) in [(2, 0), (2, 1), (2, 3), (3, 0), (1, 0), (4, 4)] {
+            assert!(nodes.connect(n[before], n[after]).is_err(), "{before} before {after}");
         }
-        assert!(nodes.connect(n[0], n[1]).is_err(), "it is there already");
+        assert!(nodes.connect(n[0], n[1]).is_err(), "the edge exists already");
         assert!(nodes.connect(n[0], 7).is_err() && nodes.connect(7, n[0]).is_err());
         nodes.disconnect(n[1], n[3]).unwrap();
         assert!(nodes.disconnect(n[1], n[3]).is_err());

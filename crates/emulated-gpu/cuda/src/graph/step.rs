@@ -1,4 +1,4 @@
-//! The steps of a graph that can be launched: what is done at each of its nodes.
+//! The steps of an executable graph: one for each node.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::context::hardware::Hardware;
 use crate::graph::operation::Operation;
 use crate::graph::operation::decision::Decision;
 
-/// What keeps an executable graph from taking over the work of a graph.
+/// Why an executable graph can't take over the work of a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
     Topology,
@@ -21,19 +21,18 @@ pub(crate) struct Step {
     pub(crate) node: Handle,
     pub(crate) operation: Operation,
     pub(crate) enabled: bool,
-    /// Of a node that decides, how many steps each of its bodies has, which stand behind it one after
-    /// the other.
+    /// For a conditional node, the number of steps of each body. These steps follow this one, body after body.
     pub(super) bodies: Vec<usize>,
 }
 
 impl Step {
-    pub(super) fn of(node: Handle, operation: Operation) -> Self {
+    pub(super) fn new(node: Handle, operation: Operation) -> Self {
         Self { node, operation, enabled: true, bodies: Vec::new() }
     }
 }
 
 impl Step {
-    /// What keeps it from doing the work of another one.
+    /// Why it can't take over the work of another step, if it can't.
     pub(super) fn difference(&self, new: &Self) -> Option<Difference> {
         if self.operation.node_type() != new.operation.node_type() {
             return Some(Difference::NodeType);
@@ -47,14 +46,15 @@ impl Step {
     }
 }
 
-/// The work of steps: that of bodies, which stand behind the step of their node, is inside what decides.
+/// The operations of steps. The operations of bodies, whose steps follow the step of their node, are put inside the
+/// decision.
 pub(super) fn work_of(steps: &[Step], begins: bool, hardware: &Hardware) -> Vec<Operation> {
     let (mut work, mut left) = (Vec::with_capacity(steps.len() + 4), steps);
-    while let Some((step, behind)) = left.split_first() {
-        left = behind;
+    while let Some((step, rest)) = left.split_first() {
+        left = rest;
         let mut take = |count: &usize| {
-            let (body, behind) = left.split_at((*count).min(left.len()));
-            left = behind;
+            let (body, rest) = left.split_at((*count).min(left.len()));
+            left = rest;
             Arc::new(work_of(body, begins, hardware))
         };
         let bodies: Vec<_> = step.bodies.iter().map(&mut take).collect();

@@ -1,5 +1,5 @@
-//! Green contexts: each a primary context that has some of its device's multiprocessors. Everything is shared
-//! with the primary one, streams apart.
+//! Green contexts. Each is a primary context restricted to some multiprocessors of its device. It shares everything
+//! with the primary context except streams.
 
 pub(crate) mod multiprocessors;
 
@@ -11,9 +11,9 @@ use crate::abi::error::{Code, Result};
 use crate::abi::green_context::DeviceResource;
 use crate::event::Mark;
 
-/// What a green context is made of.
+/// The resources of a green context.
 #[derive(Clone, Debug)]
-pub(crate) struct Description {
+pub(crate) struct ResourceDescriptor {
     pub(crate) device: u32,
     pub(crate) multiprocessors: DeviceResource,
     pub(crate) queues: DeviceResource,
@@ -21,39 +21,39 @@ pub(crate) struct Description {
 
 /// A green context.
 #[derive(Debug)]
-pub(crate) struct Green {
+pub(crate) struct GreenContext {
     pub(crate) handle: Handle,
-    /// The handle under which it is a context (`cuCtxFromGreenCtx`).
+    /// Its handle as a `CUcontext` (`cuCtxFromGreenCtx`).
     pub(crate) context: Handle,
-    pub(crate) description: Description,
-    /// What the work of streams waits for that are made later.
+    pub(crate) resources: ResourceDescriptor,
+    /// Marks for which the work of streams created later must wait.
     pub(crate) awaited: Mutex<Vec<Arc<Mark>>>,
-    is_gone: AtomicBool,
+    is_destroyed: AtomicBool,
 }
 
-impl Green {
-    pub(crate) fn new(handle: Handle, context: Handle, description: Description) -> Self {
-        let is_gone = AtomicBool::new(false);
-        Self { handle, context, description, awaited: Mutex::default(), is_gone }
+impl GreenContext {
+    pub(crate) fn new(handle: Handle, context: Handle, resources: ResourceDescriptor) -> Self {
+        let is_destroyed = AtomicBool::new(false);
+        Self { handle, context, resources, awaited: Mutex::default(), is_destroyed }
     }
 
-    /// Takes no work any longer; false where it took none before.
+    /// Makes it accept no more work; false if that was the case already.
     pub(crate) fn end(&self) -> bool {
-        !self.is_gone.swap(true, Ordering::AcqRel)
+        !self.is_destroyed.swap(true, Ordering::AcqRel)
     }
 
-    /// Fails for streams that have outlived it.
+    /// Checks that the green context of a stream still exists.
     ///
     /// # Errors
-    /// `STREAM_DETACHED`
+    /// `STREAM_DETACHED` if it was destroyed.
     pub(crate) fn check(&self) -> Result {
-        if self.is_gone.load(Ordering::Acquire) {
+        if self.is_destroyed.load(Ordering::Acquire) {
             return Err(Code::STREAM_DETACHED.because("the stream's green context was destroyed"));
         }
         Ok(())
     }
 
-    /// What streams wait for that are made now.
+    /// The marks for which streams created now must wait.
     pub(crate) fn awaited(&self) -> Vec<Arc<Mark>> {
         let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
         awaited.retain(|mark| mark.passed().is_none());

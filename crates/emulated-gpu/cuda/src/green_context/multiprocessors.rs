@@ -1,5 +1,5 @@
-//! Sets of a device's multiprocessors, as green contexts divide them (CUDA Driver API, "Green Contexts"). Kernels run
-//! as if they had the whole card: which multiprocessor a block is on changes no result.
+//! Sets of a device's multiprocessors, with which green contexts partition it (CUDA Driver API, "Green Contexts").
+//! Kernels run as if they had the whole device, because results don't depend on the multiprocessor that runs a block.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,18 +8,18 @@ use crate::abi::green_context::{DeviceResource, GroupParameters, MULTIPROCESSORS
 use crate::device::limits::PROCESSORS;
 
 /// `CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING`, and all flags of a split by count.
-const EACH_ALONE: u32 = 1;
+const IGNORE_COSCHEDULING: u32 = 1;
 const COUNT_FLAGS: u32 = 3;
-/// `CU_DEV_SM_RESOURCE_GROUP_BACKFILL`, and what names parts of a card that has none.
+/// `CU_DEV_SM_RESOURCE_GROUP_BACKFILL`, and the flags that select locality domains, which the device doesn't have.
 const BACKFILL: u32 = 1;
 const DOMAINS: u32 = 6;
-/// Groups are of at least this many, everywhere.
-const PAIR: u32 = 2;
+/// The minimum size of a group on every device.
+const MIN_GROUP: u32 = 2;
 
-/// How many multiprocessors are scheduled together, and the most that can be: of compute capability 9.0 and of those
-/// before.
-fn together(capability: u32) -> (u32, u32) {
-    if capability >= 90 { (8, 32) } else { (PAIR, PAIR) }
+/// The number of multiprocessors that are scheduled together, and its maximum: for compute capability 9.0, and for
+/// older ones.
+fn coscheduled(capability: u32) -> (u32, u32) {
+    if capability >= 90 { (8, 32) } else { (MIN_GROUP, MIN_GROUP) }
 }
 
 fn split_id() -> u64 {
@@ -27,24 +27,24 @@ fn split_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-fn wrong(why: impl Into<String>) -> crate::abi::error::Error {
+fn invalid_configuration(why: impl Into<String>) -> crate::abi::error::Error {
     Code::INVALID_RESOURCE_CONFIGURATION.because(why)
 }
 
-/// All of a device.
+/// All multiprocessors of a device.
 pub(crate) fn all(device: u32, capability: u32) -> DeviceResource {
     let mut set = [0u64; 4];
     for number in 0..PROCESSORS as usize {
         set[number / 64] |= 1 << (number % 64);
     }
-    of(device, set, together(capability).0)
+    resource(device, set, coscheduled(capability).0)
 }
 
-/// A set of them; the fewest that a partition can have are those that are scheduled together.
-fn of(device: u32, set: [u64; 4], together: u32) -> DeviceResource {
-    let least = together.max(PAIR);
+/// The resource for a set of multiprocessors. The minimum partition is the number that is scheduled together.
+fn resource(device: u32, set: [u64; 4], coscheduled: u32) -> DeviceResource {
+    let min = coscheduled.max(MIN_GROUP);
     let mut data = [0; 10];
-    data[..3].copy_from_slice(&[count(&set), least, together]);
+    data[..3].copy_from_slice(&[count(&set), min, coscheduled]);
     DeviceResource { kind: MULTIPROCESSORS, device, set, data, ..DeviceResource::default() }
 }
 
@@ -52,89 +52,96 @@ fn count(set: &[u64; 4]) -> u32 {
     set.iter().map(|word| word.count_ones()).sum()
 }
 
-/// Takes the first ones out of a set.
-fn take(set: &mut [u64; 4], mut many: u32) -> [u64; 4] {
+/// Removes the first `number` multiprocessors from a set, and returns them.
+fn take(set: &mut [u64; 4], mut number: u32) -> [u64; 4] {
     let mut taken = [0u64; 4];
     for (word, taken) in set.iter_mut().zip(&mut taken) {
-        while many > 0 && *word != 0 {
+        while number > 0 && *word != 0 {
             let lowest = *word & word.wrapping_neg();
             *word ^= lowest;
             *taken |= lowest;
-            many -= 1;
+            number -= 1;
         }
     }
     taken
 }
 
-/// Multiprocessors that a program passes.
+/// Checks a resource that a program passes.
 ///
 /// # Errors
-/// `INVALID_RESOURCE_TYPE`, `INVALID_VALUE`
+/// `INVALID_RESOURCE_TYPE` if it is of another type, `INVALID_VALUE` if the driver didn't return it.
 pub(crate) fn check(resource: &DeviceResource, capability: u32) -> Result {
     if resource.kind != MULTIPROCESSORS {
-        return Err(Code::INVALID_RESOURCE_TYPE.because("the resource is no multiprocessors"));
+        return Err(
+            Code::INVALID_RESOURCE_TYPE.because("the resource does not consist of multiprocessors")
+        );
     }
     let whole = all(resource.device, capability);
     let inside = resource.set.iter().zip(whole.set).all(|(set, whole)| set & !whole == 0);
     if inside && count(&resource.set) > 0 && count(&resource.set) == resource.data[0] {
         return Ok(());
     }
-    Err(Code::INVALID_VALUE.because("the resource is none that the driver gave out"))
+    Err(Code::INVALID_VALUE.because("the driver did not return this resource"))
 }
 
-/// What can be split: groups of a split become the resource of a context first.
+/// Checks that a resource can be split. A group of a split can't, unless a green context has it.
 fn check_input(input: &DeviceResource, capability: u32) -> Result {
     check(input, capability)?;
     if input.is_group != 0 {
-        return Err(wrong("a group is split again once a green context has it"));
+        return Err(invalid_configuration(
+            "a group can only be split again once a green context has it",
+        ));
     }
     Ok(())
 }
 
-/// What the groups left.
+/// The remainder of a split.
 fn rest(input: &DeviceResource, set: [u64; 4], split: u64) -> DeviceResource {
     if count(&set) == 0 {
         return DeviceResource { kind: NONE, ..DeviceResource::default() };
     }
-    DeviceResource { split, ..of(input.device, set, PAIR) }
+    DeviceResource { split, ..resource(input.device, set, MIN_GROUP) }
 }
 
-/// The groups of a split, and what they left.
+/// The groups of a split, and the remainder.
 pub(crate) type Split = (Vec<DeviceResource>, DeviceResource);
 
-/// Splits them into groups of one size, as many as asked for and as there are.
+/// Splits a resource into up to `wanted` groups of equal size.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `INVALID_RESOURCE_TYPE`, `INVALID_RESOURCE_CONFIGURATION`
+/// `INVALID_VALUE` for unknown flags or groups that are too large, and the errors of [`check`] and `check_input`.
 pub(crate) fn by_count(
     input: &DeviceResource,
     wanted: u32,
-    least: u32,
+    min: u32,
     flags: u32,
     capability: u32,
 ) -> Result<Split> {
     check_input(input, capability)?;
-    if flags & !COUNT_FLAGS != 0 || least > input.data[0] {
-        return Err(Code::INVALID_VALUE
-            .because(format!("groups of {least} of {}, flags {flags:#x}", input.data[0])));
+    if flags & !COUNT_FLAGS != 0 || min > input.data[0] {
+        return Err(Code::INVALID_VALUE.because(format!(
+            "groups of {min} multiprocessors out of {}, flags {flags:#x}",
+            input.data[0]
+        )));
     }
-    let unit = if flags & EACH_ALONE != 0 { PAIR } else { together(capability).0 };
-    let size = least.max(1).next_multiple_of(unit);
+    let unit = if flags & IGNORE_COSCHEDULING != 0 { MIN_GROUP } else { coscheduled(capability).0 };
+    let size = min.max(1).next_multiple_of(unit);
     let (split, mut left) = (split_id(), input.set);
     let groups = (0..wanted.min(input.data[0] / size)).map(|_| DeviceResource {
         split,
         is_group: 1,
-        ..of(input.device, take(&mut left, size), unit)
+        ..resource(input.device, take(&mut left, size), unit)
     });
     let groups = groups.collect();
     Ok((groups, rest(input, left, split)))
 }
 
-/// Splits them into groups that are described one by one; where a description leaves the number open, it is
-/// filled in. Without `strict`, groups may come out empty.
+/// Splits a resource into groups that are described individually. A size of 0 is replaced by the largest possible
+/// one. Groups may only be empty if `strict` is false.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `INVALID_RESOURCE_TYPE`, `INVALID_RESOURCE_CONFIGURATION`
+/// `INVALID_VALUE` for a description that is not valid, `INVALID_RESOURCE_CONFIGURATION` if a group doesn't fit, and
+/// the errors of [`check`] and `check_input`.
 pub(crate) fn by_groups(
     input: &DeviceResource,
     wanted: &mut [GroupParameters],
@@ -142,60 +149,70 @@ pub(crate) fn by_groups(
     capability: u32,
 ) -> Result<Split> {
     check_input(input, capability)?;
-    let (usual, most) = together(capability);
+    let (default, max) = coscheduled(capability);
     let (split, mut left) = (split_id(), input.set);
     let mut groups = Vec::with_capacity(wanted.len());
     for (index, group) in wanted.iter_mut().enumerate() {
-        let GroupParameters { count: asked, together, flags, .. } = *group;
-        if flags & !(BACKFILL | DOMAINS) != 0 || together > most || !together.is_multiple_of(PAIR) {
-            return Err(Code::INVALID_VALUE
-                .because(format!("group {index}: {together} together, flags {flags:#x}")));
+        let GroupParameters { count: wanted, coscheduled, flags, .. } = *group;
+        if flags & !(BACKFILL | DOMAINS) != 0
+            || coscheduled > max
+            || !coscheduled.is_multiple_of(MIN_GROUP)
+        {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "group {index}: {coscheduled} coscheduled multiprocessors, flags {flags:#x}"
+            )));
         }
         if flags & DOMAINS != 0 {
-            return Err(wrong(format!("group {index}: the card has no locality domains")));
+            return Err(invalid_configuration(format!(
+                "group {index}: the device has no locality domains"
+            )));
         }
         let fill = flags & BACKFILL != 0;
-        let unit = if fill || together == 0 { PAIR } else { together };
-        if !asked.is_multiple_of(unit) || asked > input.data[0] {
-            return Err(
-                Code::INVALID_VALUE.because(format!("group {index}: {asked}, in steps of {unit}"))
-            );
+        let unit = if fill || coscheduled == 0 { MIN_GROUP } else { coscheduled };
+        if !wanted.is_multiple_of(unit) || wanted > input.data[0] {
+            return Err(Code::INVALID_VALUE.because(format!(
+                "group {index}: the size {wanted} is too large, or not a multiple of {unit}"
+            )));
         }
-        let there = count(&left);
-        if asked == 0 {
-            let step = match together {
-                _ if fill => PAIR,
-                0 => usual,
-                together => together,
+        let available = count(&left);
+        if wanted == 0 {
+            let step = match coscheduled {
+                _ if fill => MIN_GROUP,
+                0 => default,
+                coscheduled => coscheduled,
             };
-            group.count = there / step * step;
+            group.count = available / step * step;
         }
-        let taken = group.count;
-        if taken > there || strict && (taken == 0 || taken < together) {
-            return Err(wrong(format!("group {index}: {taken}, and {there} are left")));
+        let size = group.count;
+        if size > available || strict && (size == 0 || size < coscheduled) {
+            return Err(invalid_configuration(format!(
+                "group {index}: {size} multiprocessors, but {available} are left"
+            )));
         }
-        let unit = if together == 0 { usual.min(taken.max(PAIR)) } else { together };
-        let made = of(input.device, take(&mut left, taken), unit);
+        let unit = if coscheduled == 0 { default.min(size.max(MIN_GROUP)) } else { coscheduled };
+        let made = resource(input.device, take(&mut left, size), unit);
         groups.push(DeviceResource { split, is_group: 1, ..made });
     }
     Ok((groups, rest(input, left, split)))
 }
 
-/// All of several, which are of one split.
+/// The union of disjoint resources from one split.
 ///
 /// # Errors
-/// `INVALID_RESOURCE_CONFIGURATION`
+/// `INVALID_RESOURCE_CONFIGURATION` if they overlap or come from different splits.
 pub(crate) fn union(all: &[DeviceResource]) -> Result<Option<DeviceResource>> {
     let Some((first, others)) = all.split_first() else { return Ok(None) };
     let mut set = first.set;
     for other in others {
         let same = (other.device, other.split, other.data[2])
             == (first.device, first.split, first.data[2]);
-        let apart = set.iter().zip(other.set).all(|(own, other)| own & other == 0);
-        if !same || !apart || first.split == 0 {
-            return Err(wrong("multiprocessors of one context are different ones of one split"));
+        let disjoint = set.iter().zip(other.set).all(|(own, other)| own & other == 0);
+        if !same || !disjoint || first.split == 0 {
+            return Err(invalid_configuration(
+                "the multiprocessors of a context must be disjoint groups of one split",
+            ));
         }
         set.iter_mut().zip(other.set).for_each(|(own, other)| *own |= other);
     }
-    Ok(Some(of(first.device, set, first.data[2])))
+    Ok(Some(resource(first.device, set, first.data[2])))
 }

@@ -1,6 +1,6 @@
-//! Copies and fills: what is moved, and moving it.
+//! Copies and fills: their descriptions, checks and execution.
 
-#![allow(unsafe_code, reason = "reads and writes the memory that the program passed")]
+#![allow(unsafe_code, reason = "reads and writes the program's memory")]
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::abi::{Handle, Pointer};
 pub(crate) enum CopyMemory {
     /// Memory that kernels can access.
     Device(Pointer),
-    /// Memory of the program's own.
+    /// Host memory of the program.
     Host(HostMemory),
-    /// What was in the program's memory when it asked for the copy.
+    /// A copy of the program's memory, made when it requested the copy.
     Staged(Arc<Vec<u8>>),
 }
 
-/// The address of memory of the program's own, which the program vouches for until the copy is done. Only `unsafe`
-/// functions make one.
+/// The address of host memory that the program keeps valid until the copy has finished. Only `unsafe` functions
+/// create it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostMemory(usize);
 
@@ -36,20 +36,19 @@ impl HostMemory {
 }
 
 impl CopyMemory {
-    /// Memory of either kind, by what the table of allocations says.
+    /// Classifies an address: memory in the table of allocations is `Device`, everything else is `Host`.
     ///
     /// # Safety
-    /// Unless it is in the table, the program vouches for the memory at the address, as far as it is copied, until
-    /// the copy is done.
-    pub(crate) unsafe fn of(memory: &Memory, address: Pointer) -> Self {
+    /// If the address is not in the table, the program keeps the copied range valid until the copy has finished.
+    pub(crate) unsafe fn classify(memory: &Memory, address: Pointer) -> Self {
         let known = memory.range_of(address).is_some();
         if known { Self::Device(address) } else { Self::Host(HostMemory(address as usize)) }
     }
 
-    /// The memory that begins so many bytes later.
+    /// The memory `by` bytes later.
     ///
     /// # Safety
-    /// As of [`of`](Self::of), for that memory.
+    /// See [`classify`](Self::classify), for that memory.
     pub(crate) unsafe fn offset(self, by: usize) -> Self {
         match self {
             Self::Device(address) => Self::Device(address.wrapping_add(by as u64)),
@@ -59,13 +58,13 @@ impl CopyMemory {
     }
 }
 
-/// One end, and how far its rows and its slices lie apart, in bytes.
+/// One end of a copy, with the distances between its rows and between its slices in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) place: CopyMemory,
     pub(crate) pitch: usize,
     pub(crate) slice: usize,
-    /// The array that the memory is of, and where in it the copy begins: byte, row, slice.
+    /// The array to which the memory belongs, if any, and the position in it: byte, row, slice.
     pub(crate) array: Option<(Handle, [usize; 3])>,
 }
 
@@ -77,18 +76,18 @@ pub(crate) struct Transfer {
     pub(crate) width: usize,
     pub(crate) height: usize,
     pub(crate) depth: usize,
-    /// As a program described it, if it did.
+    /// The program's description, if it passed one.
     pub(crate) given: Option<Copy3d>,
 }
 
 impl Transfer {
-    /// A copy of bytes that lie one behind another.
-    pub(crate) fn line(from: CopyMemory, to: CopyMemory, width: usize) -> Self {
+    /// A copy of contiguous bytes.
+    pub(crate) fn linear(from: CopyMemory, to: CopyMemory, width: usize) -> Self {
         let end = |place| End { place, pitch: width, slice: width, array: None };
         Self { from: end(from), to: end(to), width, height: 1, depth: 1, given: None }
     }
 
-    /// How far an end reaches, in bytes.
+    /// The number of bytes from the beginning of an end to its last byte.
     fn reach(&self, end: &End) -> Option<usize> {
         let rows = (self.height - 1).checked_mul(end.pitch)?;
         let slices = (self.depth - 1).checked_mul(end.slice)?;
@@ -100,16 +99,16 @@ impl Transfer {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Whether a device does it without the host: no array, and no memory that only the host reaches.
-    pub(crate) fn is_by_device_alone(&self) -> bool {
+    /// Whether a device can do it without the host: both ends are device memory, and neither is an array.
+    pub(crate) fn needs_only_device(&self) -> bool {
         let device = |end: &End| end.array.is_none() && matches!(end.place, CopyMemory::Device(_));
         device(&self.from) && device(&self.to)
     }
 
-    /// Checks, as the driver does when it is asked, that both ends are there.
+    /// Checks that both ends are valid, as the driver does when the copy is requested.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if an end is not valid memory, a pitch is too small, or the copy is too large.
     pub(crate) fn check(&self, memory: &Memory) -> Result {
         if self.is_empty() {
             return Ok(());
@@ -117,19 +116,19 @@ impl Transfer {
         for (end, write) in [(&self.from, false), (&self.to, true)] {
             let reach = self
                 .reach(end)
-                .ok_or_else(|| Code::INVALID_VALUE.because("a copy is too large"))?;
+                .ok_or_else(|| Code::INVALID_VALUE.because("the copy is too large"))?;
             let rows = self.height > 1 && end.pitch < self.width;
             let slice = end.pitch.saturating_mul(self.height).max(self.width);
             if rows || self.depth > 1 && end.slice < slice {
                 return Err(
-                    Code::INVALID_VALUE.because("the pitch of a copy is less than its width")
+                    Code::INVALID_VALUE.because("the pitch of the copy is less than its width")
                 );
             }
             match end.place {
                 CopyMemory::Device(address) => check_access(memory, address, reach as u64, write)?,
                 CopyMemory::Host(HostMemory(address)) => {
                     host_memory::check(address, reach)?;
-                    check_own(memory, address, reach as u64)?;
+                    check_host(memory, address, reach as u64)?;
                 }
                 CopyMemory::Staged(_) => {}
             }
@@ -137,19 +136,19 @@ impl Transfer {
         Ok(())
     }
 
-    /// Takes the program's bytes now, as the driver does with memory that is not pinned, so that the
-    /// program may change them after the call.
+    /// Copies the source now, as the driver does with pageable memory, so that the program may change it after the
+    /// call.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` when the host has not the room for them.
+    /// `OUT_OF_MEMORY`: the host is out of memory.
     pub(crate) fn stage(&mut self) -> Result {
         let CopyMemory::Host(HostMemory(address)) = self.from.place else { return Ok(()) };
         let Some(reach) = self.reach(&self.from).filter(|_| !self.is_empty()) else {
             return Ok(());
         };
         let mut bytes = vector(reach).map_err(out_of_memory)?;
-        // SAFETY: the program vouches for the range during the call, and there is room for as many bytes, all
-        // of which are written before they count.
+        // SAFETY: the program keeps the range valid during the call. The vector has a capacity of `reach` bytes, and
+        // all of them are written before its length is set.
         unsafe {
             Memory::copy_of_host(bytes.as_mut_ptr(), address as *const u8, reach);
             bytes.set_len(reach);
@@ -158,10 +157,10 @@ impl Transfer {
         Ok(())
     }
 
-    /// Copies.
+    /// Performs the copy.
     ///
     /// # Errors
-    /// When an end is not inside one allocation any longer.
+    /// If an end is no longer inside one allocation.
     pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
         if self.is_empty() {
             return Ok(());
@@ -194,9 +193,9 @@ impl Transfer {
             (CopyMemory::Device(source), CopyMemory::Device(target)) => {
                 memory.copy(target + to as u64, source + from as u64, len as u64)
             }
-            // Other threads may use the program's ranges meanwhile, so there is never a slice of them.
+            // Other threads may access the program's memory meanwhile, so no reference to it is created.
             (CopyMemory::Device(source), CopyMemory::Host(HostMemory(target))) => {
-                // SAFETY: the program vouches for the range until the copy is done.
+                // SAFETY: the program keeps the range valid until the copy has finished.
                 unsafe { memory.read_to(source + from as u64, (target + to) as *mut u8, len) }
             }
             (CopyMemory::Host(HostMemory(source)), CopyMemory::Device(target)) => {
@@ -215,18 +214,18 @@ impl Transfer {
             (CopyMemory::Staged(bytes), CopyMemory::Host(HostMemory(target))) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 let target = (target + to) as *mut u8;
-                // SAFETY: as above, and the other range is the driver's own.
+                // SAFETY: as above; the source belongs to the driver.
                 unsafe { Memory::copy_of_host(target, bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }
-            // Nothing is ever copied into what was taken from the program.
+            // Nothing is copied into a staged source.
             (_, CopyMemory::Staged(_)) => Ok(()),
         }
     }
 }
 
-/// A range of the program's own memory can't touch the device's.
-fn check_own(memory: &Memory, address: usize, len: u64) -> Result {
+/// Checks that a range of host memory doesn't touch device memory.
+fn check_host(memory: &Memory, address: usize, len: u64) -> Result {
     if !memory.is_astray(address as u64, len) {
         return Ok(());
     }
@@ -236,12 +235,12 @@ fn check_own(memory: &Memory, address: usize, len: u64) -> Result {
         return Err(Code::INVALID_VALUE.because(why));
     }
     Err(Code::INVALID_VALUE.because(format!(
-        "{len} bytes at {address:#x} are no memory of the program's: they lie beside an allocation, or \
-         in one that has been freed"
+        "{len} bytes at {address:#x} are not the program's memory: they are next to an allocation, or in one \
+         that was freed"
     )))
 }
 
-/// A range has to be inside one allocation, or go through mappings that follow each other.
+/// Checks that a range is inside one allocation, or in contiguous mappings.
 pub(crate) fn check_device(memory: &Memory, address: Pointer, len: u64) -> Result {
     if memory.holds(address, len) {
         return Ok(());
@@ -250,12 +249,12 @@ pub(crate) fn check_device(memory: &Memory, address: Pointer, len: u64) -> Resul
         .because(format!("{len} bytes at {address:#x} are not inside one allocation")))
 }
 
-/// The same, where it is read or written.
+/// The same, and that it may be read or written.
 fn check_access(memory: &Memory, address: Pointer, len: u64, write: bool) -> Result {
     check_device(memory, address, len)?;
     let is_mapped = memory.mapping(address).is_some();
-    let closed = if is_mapped { memory.check(address, len, write).err() } else { None };
-    closed.map_or(Ok(()), |error| Err(Code::INVALID_VALUE.because(error.to_string())))
+    let denied = if is_mapped { memory.check(address, len, write).err() } else { None };
+    denied.map_or(Ok(()), |error| Err(Code::INVALID_VALUE.because(error.to_string())))
 }
 
 /// A fill of `height` rows of `width` elements.
@@ -263,53 +262,53 @@ fn check_access(memory: &Memory, address: Pointer, len: u64, write: bool) -> Res
 pub(crate) struct Fill {
     pub(crate) address: Pointer,
     pub(crate) pitch: u64,
-    /// The element; its first `size` bytes.
+    /// The element, in its lowest `size` bytes.
     pub(crate) value: u32,
-    /// 1, 2 or 4.
+    /// The size of an element: 1, 2 or 4 bytes.
     pub(crate) size: u64,
     pub(crate) width: u64,
     pub(crate) height: u64,
 }
 
 impl Fill {
-    /// Checks that the range is there.
+    /// Checks that the range is valid.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if it is not, or the fill is misaligned, too large or has a pitch that is too small.
     pub(crate) fn check(&self, memory: &Memory) -> Result {
         if self.width == 0 || self.height == 0 {
             return Ok(());
         }
         let row = self.width.checked_mul(self.size);
         let reach = row.and_then(|row| (self.height - 1).checked_mul(self.pitch)?.checked_add(row));
-        let reach = reach.ok_or_else(|| Code::INVALID_VALUE.because("a fill is too large"))?;
+        let reach = reach.ok_or_else(|| Code::INVALID_VALUE.because("the fill is too large"))?;
         fail_if!(!matches!(self.size, 1 | 2 | 4), INVALID_VALUE, "an element has 1, 2 or 4 bytes");
         if !self.address.is_multiple_of(self.size)
             || self.height > 1 && !self.pitch.is_multiple_of(self.size)
         {
-            return Err(Code::INVALID_VALUE.because("a fill is not aligned to its element"));
+            return Err(Code::INVALID_VALUE.because("the fill is not aligned to its element size"));
         }
         if self.height > 1 && Some(self.pitch) < row {
-            return Err(Code::INVALID_VALUE.because("the pitch of a fill is less than its width"));
+            return Err(Code::INVALID_VALUE.because("the pitch of the fill is less than its width"));
         }
         check_access(memory, self.address, reach, true)
     }
 
-    /// Fills.
+    /// Performs the fill.
     ///
     /// # Errors
-    /// When it is not inside one allocation any longer.
+    /// If the range is no longer inside one allocation.
     pub(crate) fn run(&self, memory: &Memory) -> std::result::Result<(), AccessError> {
         if self.width == 0 || self.height == 0 {
             return Ok(());
         }
         let bytes = self.value.to_le_bytes();
         let element = bytes.get(..self.size as usize).unwrap_or(&bytes);
-        // One byte is filled faster than two or four.
-        let same = element.iter().all(|byte| *byte == element[0]);
+        // Filling bytes is faster than filling larger elements.
+        let is_uniform = element.iter().all(|byte| *byte == element[0]);
         for row in 0..self.height {
             let at = self.address + row * self.pitch;
-            if same {
+            if is_uniform {
                 memory.fill(at, &element[..1], self.width * self.size)?;
             } else {
                 memory.fill(at, element, self.width)?;

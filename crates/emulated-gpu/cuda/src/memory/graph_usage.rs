@@ -1,6 +1,6 @@
-//! The memory that graphs use on each device, now and at most (CUDA Driver API, `CUgraphMem_attribute`). A graph
-//! takes it when it is launched. It stays with graphs when they are done and when they are destroyed, for the next
-//! launches, until the part that no graph uses is freed (`cuDeviceGraphMemTrim`).
+//! The memory that graphs use on each device, currently and at its peak (CUDA Driver API, `CUgraphMem_attribute`). A
+//! graph takes memory when it is launched. The memory stays reserved for further launches when graphs have finished
+//! and when they are destroyed, until `cuDeviceGraphMemTrim` frees what no graph uses.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,69 +10,69 @@ use crate::abi::error::{Code, Result};
 
 enumeration! {
     /// `CUgraphMem_attribute`
-    Attribute, "memory of graphs has no attribute {}" {
+    Attribute, "graph memory has no attribute {}" {
         UsedMemCurrent = 0, UsedMemHigh = 1, ReservedMemCurrent = 2, ReservedMemHigh = 3,
     }
 }
 
-/// Of each device the bytes that are with graphs, and the most that were since somebody asked to forget.
+/// For each device, the bytes reserved for graphs, and the peaks since they were reset.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Mutex<HashMap<u32, Bytes>>);
+pub(crate) struct GraphUsage(Mutex<HashMap<u32, Bytes>>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bytes {
-    now: u64,
-    /// The most, as each of the two attributes tells it.
-    most_used: u64,
-    most_reserved: u64,
+    current: u64,
+    /// The peaks, one for each of the two attributes.
+    peak_used: u64,
+    peak_reserved: u64,
 }
 
-impl Taken {
+impl GraphUsage {
     fn devices(&self) -> MutexGuard<'_, HashMap<u32, Bytes>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Graphs use this much at once.
-    pub(crate) fn note(&self, device: u32, used: u64) {
+    /// Records that graphs use `used` bytes.
+    pub(crate) fn update_peak(&self, device: u32, used: u64) {
         let mut devices = self.devices();
         let bytes = devices.entry(device).or_default();
-        bytes.now = bytes.now.max(used);
-        bytes.most_used = bytes.most_used.max(bytes.now);
-        bytes.most_reserved = bytes.most_reserved.max(bytes.now);
+        bytes.current = bytes.current.max(used);
+        bytes.peak_used = bytes.peak_used.max(bytes.current);
+        bytes.peak_reserved = bytes.peak_reserved.max(bytes.current);
     }
 
-    /// Gives back what no graph uses, beside this much.
+    /// Frees reserved memory except for the `used` bytes in use.
     pub(crate) fn trim(&self, device: u32, used: u64) {
-        self.devices().entry(device).or_default().now = used;
+        self.devices().entry(device).or_default().current = used;
     }
 
-    /// An attribute of a device's memory of graphs, in bytes.
+    /// The value of an attribute of a device's graph memory, in bytes.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if the attribute is unknown.
     pub(crate) fn attribute(&self, device: u32, attribute: u32) -> Result<u64> {
         let bytes = self.devices().get(&device).copied().unwrap_or_default();
-        Ok(match Attribute::of(attribute)? {
-            // What graphs take is theirs as a whole.
-            Attribute::UsedMemCurrent | Attribute::ReservedMemCurrent => bytes.now,
-            Attribute::UsedMemHigh => bytes.most_used,
-            Attribute::ReservedMemHigh => bytes.most_reserved,
+        Ok(match Attribute::from_number(attribute)? {
+            // Used and reserved memory are the same here.
+            Attribute::UsedMemCurrent | Attribute::ReservedMemCurrent => bytes.current,
+            Attribute::UsedMemHigh => bytes.peak_used,
+            Attribute::ReservedMemHigh => bytes.peak_reserved,
         })
     }
 
-    /// Forgets one of the two that are the most: from now on it is what there is now.
+    /// Resets one of the peaks to the current value.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if the attribute is unknown or not a peak.
     pub(crate) fn reset(&self, device: u32, attribute: u32) -> Result {
         let mut devices = self.devices();
         let bytes = devices.entry(device).or_default();
-        match Attribute::of(attribute)? {
-            Attribute::UsedMemHigh => bytes.most_used = bytes.now,
-            Attribute::ReservedMemHigh => bytes.most_reserved = bytes.now,
+        match Attribute::from_number(attribute)? {
+            Attribute::UsedMemHigh => bytes.peak_used = bytes.current,
+            Attribute::ReservedMemHigh => bytes.peak_reserved = bytes.current,
             Attribute::UsedMemCurrent | Attribute::ReservedMemCurrent => {
                 return Err(Code::INVALID_VALUE
-                    .because(format!("attribute {attribute} of memory of graphs can't be set")));
+                    .because(format!("attribute {attribute} of graph memory can't be set")));
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! The ranges that a host library declares to read or write, and their check, which is the same as for a kernel's
-//! accesses.
+//! The memory ranges that a host library declares to read or write, and their check, which follows the rules for
+//! accesses of kernels.
 
 use ptx_emulator::Memory;
 use ptx_emulator::memory::Reach;
@@ -7,12 +7,12 @@ use ptx_emulator::memory::Reach;
 use crate::abi::Pointer;
 use crate::abi::error::{Code, Result};
 
-/// It is read.
+/// The range is read.
 pub(crate) const READ: u32 = 1;
-/// It is written.
+/// The range is written.
 pub(crate) const WRITE: u32 = 2;
 
-/// `EmulatedGpuRange`: `height` rows of `width` bytes, whose beginnings lie `pitch` bytes apart.
+/// `EmulatedGpuRange`: `height` rows of `width` bytes, which begin `pitch` bytes apart.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
@@ -22,11 +22,11 @@ pub(crate) struct Range {
     pub(crate) pitch: u64,
     /// [`READ`], [`WRITE`] or both.
     pub(crate) access: u32,
-    /// What the address has to be a multiple of, in bytes; 0 where it may be any.
+    /// The required alignment of the address in bytes; 0 for none.
     pub(crate) alignment: u32,
 }
 
-/// What an operation is about to access.
+/// The ranges that an operation is about to access.
 #[derive(Debug)]
 pub(crate) struct Declaration {
     /// The name of the operation, for reports.
@@ -35,19 +35,19 @@ pub(crate) struct Declaration {
 }
 
 impl Range {
-    /// From its first byte to its last, in bytes.
+    /// The number of bytes from the first byte to the last.
     fn reach(&self) -> Option<u64> {
         (self.height.checked_sub(1)?).checked_mul(self.pitch)?.checked_add(self.width)
     }
 }
 
 impl Declaration {
-    /// Checks it when its turn has come, on the device of the stream.
+    /// Checks the ranges for the device of the stream, when the operation's turn has come.
     ///
     /// # Errors
-    /// `ILLEGAL_ADDRESS`, `LAUNCH_FAILED` for what was never written; with the report.
+    /// `ILLEGAL_ADDRESS`, `MISALIGNED_ADDRESS`, or `LAUNCH_FAILED` for uninitialised memory; each with a report.
     pub(crate) fn check(&self, memory: &Memory, from: Reach) -> Result {
-        // What is read is checked before what is written counts as written.
+        // All reads are checked before any write marks memory as initialised.
         for access in [READ, WRITE] {
             for (index, range) in self.ranges.iter().enumerate() {
                 if range.access & access != 0 && range.width > 0 && range.height > 0 {
@@ -76,7 +76,7 @@ impl Declaration {
             )))
         };
         if range.alignment > 1 && !range.address.is_multiple_of(range.alignment.into()) {
-            let note = format!("it has to be at a multiple of {} bytes", range.alignment);
+            let note = format!("the address must be a multiple of {} bytes", range.alignment);
             return report(Code::MISALIGNED_ADDRESS, "misaligned address", &note);
         }
         let Some(reach) = range.reach() else {
@@ -86,31 +86,30 @@ impl Declaration {
                 "it is larger than any memory",
             );
         };
-        // The range as a whole lies in one allocation, as one pointer was passed for it.
+        // One pointer was passed for the range, so all of it must be in one allocation.
         if let Err(error) = memory.check_read(range.address, reach, from) {
             return report(Code::ILLEGAL_ADDRESS, "illegal address", &error.to_string());
         }
-        // Rows without gaps between them are one range, however many there are, and gaps matter only
-        // where it is known of each byte whether it was written. There are fewer rows with gaps than
-        // the allocation has bytes.
+        // Rows without gaps form one contiguous range. Gaps only matter if the initialisation of each byte is
+        // tracked. Then the loop is bounded: there are fewer rows with gaps than bytes in the allocation.
         let gaps = range.pitch > range.width && memory.tracks();
         let rows = if gaps { range.height } else { 1 };
         let len = if gaps { range.width } else { reach };
         for row in 0..rows {
             let at = range.address + row * range.pitch;
-            let lost = |error: &dyn std::fmt::Display| {
+            let illegal = |error: &dyn std::fmt::Display| {
                 report(Code::ILLEGAL_ADDRESS, "illegal address", &error.to_string())
             };
             if !reads {
                 if let Err(error) = memory.check_write(at, len, from) {
-                    return lost(&error);
+                    return illegal(&error);
                 }
                 continue;
             }
             match memory.check_read(at, len, from) {
-                Err(error) => return lost(&error),
+                Err(error) => return illegal(&error),
                 Ok(Some(byte)) => {
-                    let note = format!("nothing has written the byte at {byte:#x}, in row {row}");
+                    let note = format!("the byte at {byte:#x}, in row {row}, was never written");
                     return report(Code::LAUNCH_FAILED, "uninitialised memory", &note);
                 }
                 Ok(None) => {}

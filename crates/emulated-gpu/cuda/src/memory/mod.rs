@@ -1,4 +1,4 @@
-//! The devices' memory: what was allocated, mapped and pooled, and copies and fills of it.
+//! Memory of the devices: allocations, mappings and pools, and copies and fills.
 
 pub(crate) mod allocations;
 pub(crate) mod copy;

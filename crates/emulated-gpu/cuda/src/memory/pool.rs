@@ -1,5 +1,5 @@
-//! Memory pools. The emulator's memory comes from the host's allocator, which has caches of its own:
-//! a pool here only keeps count.
+//! Memory pools. The emulator's memory comes from the host's allocator, which has caches already, so a pool here only
+//! counts.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ enumeration! {
 }
 
 impl Attribute {
-    /// Whether the value is an `int`, and not a `cuuint64_t`.
+    /// Whether the value is an `int` instead of a `cuuint64_t`.
     pub(crate) fn is_narrow(self) -> bool {
         self as u32 <= Self::ReuseAllowInternalDependencies as u32
     }
@@ -31,17 +31,17 @@ impl Attribute {
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) handle: Handle,
-    /// The device that its memory is on.
+    /// The ordinal of its device.
     pub(crate) device: u32,
-    /// Other devices that may access what is allocated from it.
+    /// Other devices that may access its allocations.
     shared_with: Mutex<Devices>,
-    /// The most bytes that it may give out; 0 for all there are.
+    /// The limit of allocated bytes; 0 for no limit.
     max_size: u64,
-    /// How it may use memory again: by events, by chance, by adding dependencies.
+    /// The permitted kinds of reuse: following event dependencies, opportunistic, internal dependencies.
     reuse: Mutex<[i32; 3]>,
     threshold: AtomicU64,
-    /// The most bytes that were in use.
-    high: AtomicU64,
+    /// The peak of bytes in use.
+    peak: AtomicU64,
     allocations: Arc<Allocations>,
 }
 
@@ -49,57 +49,59 @@ pub(crate) struct Pool {
 #[derive(Debug)]
 pub(crate) struct Pools {
     pub(crate) registry: Registry<Pool>,
-    devices: Vec<Own>,
+    devices: Vec<DevicePools>,
     allocations: Arc<Allocations>,
 }
 
-/// A device's own pools.
+/// A device's default and current pool.
 #[derive(Debug)]
-struct Own {
+struct DevicePools {
     /// The one that it came with.
     default: Handle,
-    /// The one that `cuMemAllocAsync` takes from.
+    /// The pool from which `cuMemAllocAsync` allocates.
     current: AtomicUsize,
 }
 
 impl Pools {
-    /// Of all devices.
+    /// A default pool for each device.
     pub(crate) fn new(allocations: Arc<Allocations>, devices: u32) -> Self {
         let registry = Registry::default();
         let own = |device| {
             let default = fresh();
             registry
                 .insert(default, Arc::new(Pool::new(default, device, 0, Arc::clone(&allocations))));
-            Own { default, current: AtomicUsize::new(default) }
+            DevicePools { default, current: AtomicUsize::new(default) }
         };
         let devices = (0..devices).map(own).collect();
         Self { registry, devices, allocations }
     }
 
-    fn own(&self, device: u32) -> Result<&Own> {
+    fn pools_of(&self, device: u32) -> Result<&DevicePools> {
         self.devices.get(device as usize).ok_or_else(|| Code::INVALID_DEVICE.into())
     }
 
-    /// The one that a device came with.
-    pub(crate) fn default_of(&self, device: u32) -> Result<Handle> {
-        Ok(self.own(device)?.default)
+    /// The default pool of a device.
+    pub(crate) fn default_pool(&self, device: u32) -> Result<Handle> {
+        Ok(self.pools_of(device)?.default)
     }
 
-    /// The one that `cuMemAllocAsync` takes from.
+    /// The pool from which `cuMemAllocAsync` allocates.
     pub(crate) fn current(&self, device: u32) -> Result<Handle> {
-        Ok(self.own(device)?.current.load(Ordering::Relaxed))
+        Ok(self.pools_of(device)?.current.load(Ordering::Relaxed))
     }
 
-    /// Takes from another one from now on.
+    /// Makes `pool` the device's current pool.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for one whose memory is elsewhere.
+    /// `INVALID_VALUE` if the pool is on another device.
     pub(crate) fn set_current(&self, device: u32, pool: &Pool) -> Result {
         if pool.device != device {
-            return Err(Code::INVALID_VALUE
-                .because(format!("the pool is of device {}, not of {device}", pool.device)));
+            return Err(Code::INVALID_VALUE.because(format!(
+                "the pool is on device {}, not on device {device}",
+                pool.device
+            )));
         }
-        self.own(device)?.current.store(pool.handle, Ordering::Relaxed);
+        self.pools_of(device)?.current.store(pool.handle, Ordering::Relaxed);
         Ok(())
     }
 
@@ -111,14 +113,14 @@ impl Pools {
         handle
     }
 
-    /// Forgets a pool; what was allocated from it stays until it is freed.
+    /// Destroys a pool. Its allocations stay until they are freed.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for the default pool and for what is none.
+    /// `INVALID_VALUE` for a default pool or an unknown handle.
     pub(crate) fn destroy(&self, handle: Handle) -> Result {
         let is_default = self.devices.iter().any(|own| own.default == handle);
         if is_default || self.registry.remove(handle).is_none() {
-            return Err(Code::INVALID_VALUE.because("this is the default pool, or no pool"));
+            return Err(Code::INVALID_VALUE.because("this is a default pool or not a pool"));
         }
         for own in &self.devices {
             let (current, default) = (&own.current, own.default);
@@ -138,12 +140,12 @@ impl Pool {
             max_size,
             reuse: Mutex::new([1; 3]),
             threshold: AtomicU64::new(0),
-            high: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
             allocations,
         }
     }
 
-    /// Where its memory is, and who may access it: nobody by `cuCtxEnablePeerAccess`.
+    /// The place of its memory, and which devices may access it; `cuCtxEnablePeerAccess` has no effect on pools.
     pub(crate) fn home(&self) -> Home {
         Home { device: self.device, shared_with: self.shared_with(), to_peers: false }
     }
@@ -152,18 +154,18 @@ impl Pool {
         *self.shared_with.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a device may access what is allocated from it.
-    pub(crate) fn admits(&self, device: u32) -> bool {
+    /// Whether a device may access its allocations.
+    pub(crate) fn allows_access(&self, device: u32) -> bool {
         device == self.device || self.shared_with().contains(device)
     }
 
-    /// Lets a device in, or no longer: into what has been allocated, too.
+    /// Allows or forbids a device's access to its allocations, including existing ones.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where its own device is to be kept out.
-    pub(crate) fn admit(&self, device: u32, on: bool) -> Result {
+    /// `INVALID_VALUE` when forbidding access to its own device.
+    pub(crate) fn set_access(&self, device: u32, on: bool) -> Result {
         if device == self.device {
-            let why = "a device always reads and writes its own pool";
+            let why = "a device can always access its own pools";
             return if on { Ok(()) } else { Err(Code::INVALID_VALUE.because(why)) };
         }
         let mut shared = self.shared_with.lock().unwrap_or_else(PoisonError::into_inner);
@@ -173,24 +175,24 @@ impl Pool {
     }
 
     fn used(&self) -> u64 {
-        self.allocations.of_pool(self.handle)
+        self.allocations.pool_bytes(self.handle)
     }
 
-    /// Fails when this many bytes are more than it may give out.
+    /// Checks that an allocation of `size` bytes stays within the pool's limit.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY`
+    /// `OUT_OF_MEMORY` if it doesn't.
     pub(crate) fn check(&self, size: u64) -> Result {
         if self.max_size > 0 && self.used().saturating_add(size) > self.max_size {
             return Err(Code::OUT_OF_MEMORY
-                .because(format!("the pool may give out {} bytes in all", self.max_size)));
+                .because(format!("the pool is limited to {} bytes", self.max_size)));
         }
         Ok(())
     }
 
-    /// Remembers the most that was in use.
-    pub(crate) fn note(&self) {
-        self.high.fetch_max(self.used(), Ordering::Relaxed);
+    /// Updates the peak.
+    pub(crate) fn update_peak(&self) {
+        self.peak.fetch_max(self.used(), Ordering::Relaxed);
     }
 
     /// The value of an attribute.
@@ -203,10 +205,10 @@ impl Pool {
                 u64::from(reuse[attribute as usize - 1] != 0)
             }
             Attribute::ReleaseThreshold => self.threshold.load(Ordering::Relaxed),
-            // What is in use is all that is kept.
+            // Pools reserve no memory beyond what is in use.
             Attribute::ReservedMemCurrent | Attribute::UsedMemCurrent => self.used(),
             Attribute::ReservedMemHigh | Attribute::UsedMemHigh => {
-                self.high.load(Ordering::Relaxed)
+                self.peak.load(Ordering::Relaxed)
             }
         }
     }
@@ -214,7 +216,7 @@ impl Pool {
     /// Sets an attribute.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what can't be set, or can't be that.
+    /// `INVALID_VALUE` if the attribute is read-only or can't have the value.
     pub(crate) fn set_attribute(&self, attribute: Attribute, value: u64) -> Result {
         match attribute {
             Attribute::ReuseFollowEventDependencies
@@ -225,7 +227,7 @@ impl Pool {
             }
             Attribute::ReleaseThreshold => self.threshold.store(value, Ordering::Relaxed),
             Attribute::ReservedMemHigh | Attribute::UsedMemHigh if value == 0 => {
-                self.high.store(self.used(), Ordering::Relaxed);
+                self.peak.store(self.used(), Ordering::Relaxed);
             }
             _ => {
                 return Err(Code::INVALID_VALUE.because(format!(

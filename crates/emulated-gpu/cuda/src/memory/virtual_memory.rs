@@ -1,5 +1,5 @@
-//! Physical memory by its handles. A handle counts how often it was given out; the memory is there until
-//! that is zero and nothing of it is mapped any longer.
+//! Handles of physical memory (`cuMemCreate`). A handle has a reference count. The memory exists until the count is
+//! zero and no part of it is mapped any more.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,28 +11,28 @@ use crate::abi::Handle;
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::registry::fresh;
 
-/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`: the one way to other processes.
+/// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`: the only supported type of exported handles.
 pub(crate) const DESCRIPTOR: i32 = 1;
 
 #[derive(Debug)]
 struct Entry {
     memory: Weak<Physical>,
-    /// The handle's own part in keeping it, while it was not released as often as it was given out.
-    kept: Option<Arc<Physical>>,
+    /// The handle's own reference to the memory, while the count isn't zero.
+    owned: Option<Arc<Physical>>,
     references: usize,
-    /// `CUmemAllocationHandleType`s that it may be exported as.
+    /// `CUmemAllocationHandleType`s as which it may be exported.
     types: i32,
 }
 
-/// What is known of a handle.
+/// A handle and its memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct PhysicalHandle {
     pub(crate) handle: Handle,
     pub(crate) memory: Arc<Physical>,
     pub(crate) types: i32,
 }
 
-/// Every handle.
+/// The table of handles.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
     entries: Mutex<HashMap<Handle, Entry>>,
@@ -43,67 +43,69 @@ impl Handles {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A handle of new memory, given out once.
+    /// A handle for new memory, with a reference count of 1.
     pub(crate) fn insert(&self, memory: Arc<Physical>, types: i32) -> Handle {
         let handle = fresh();
         let mut entries = self.entries();
         entries.retain(|_, entry| entry.memory.strong_count() > 0);
         let weak = Arc::downgrade(&memory);
-        entries.insert(handle, Entry { memory: weak, kept: Some(memory), references: 1, types });
+        entries.insert(handle, Entry { memory: weak, owned: Some(memory), references: 1, types });
         handle
     }
 
-    /// What a handle is of.
+    /// Looks up a handle.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what was given out by nobody, or released as often.
-    pub(crate) fn get(&self, handle: Handle) -> Result<Held> {
+    /// `INVALID_VALUE` if the handle is unknown or its count is zero.
+    pub(crate) fn get(&self, handle: Handle) -> Result<PhysicalHandle> {
         let entries = self.entries();
-        let found = entries.get(&handle).and_then(|entry| Some((entry.kept.clone()?, entry.types)));
+        let found =
+            entries.get(&handle).and_then(|entry| Some((entry.owned.clone()?, entry.types)));
         let (memory, types) = found.ok_or_else(|| missing(handle))?;
-        Ok(Held { handle, memory, types })
+        Ok(PhysicalHandle { handle, memory, types })
     }
 
-    /// The handle of memory that is mapped somewhere.
-    pub(crate) fn of(&self, memory: &Arc<Physical>) -> Option<Held> {
+    /// Finds the handle of mapped memory.
+    pub(crate) fn find(&self, memory: &Arc<Physical>) -> Option<PhysicalHandle> {
         let (entries, at) = (self.entries(), Arc::as_ptr(memory));
         let (&handle, entry) = entries.iter().find(|(_, entry)| entry.memory.as_ptr() == at)?;
-        Some(Held { handle, memory: Arc::clone(memory), types: entry.types })
+        Some(PhysicalHandle { handle, memory: Arc::clone(memory), types: entry.types })
     }
 
-    /// The handle of memory that came back to the process it was exported from, or came twice.
-    pub(crate) fn same_as(&self, other: &Physical) -> Option<Held> {
+    /// Finds the handle of memory that is identical to imported memory: it was exported by this process, or imported
+    /// before.
+    pub(crate) fn same_as(&self, other: &Physical) -> Option<PhysicalHandle> {
         self.entries().iter().find_map(|(&handle, entry)| {
             let memory = entry.memory.upgrade().filter(|memory| memory.is_same(other))?;
-            Some(Held { handle, memory, types: entry.types })
+            Some(PhysicalHandle { handle, memory, types: entry.types })
         })
     }
 
-    /// Gives a handle out once more.
-    pub(crate) fn retain(&self, known: &Held) {
-        if let Some(entry) = self.entries().get_mut(&known.handle) {
+    /// Increments a handle's count.
+    pub(crate) fn retain(&self, handle: &PhysicalHandle) {
+        if let Some(entry) = self.entries().get_mut(&handle.handle) {
             entry.references += 1;
-            entry.kept = Some(Arc::clone(&known.memory));
+            entry.owned = Some(Arc::clone(&handle.memory));
         }
     }
 
-    /// Takes a handle back once.
+    /// Decrements a handle's count.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// See [`get`](Self::get).
     pub(crate) fn release(&self, handle: Handle) -> Result {
         let mut entries = self.entries();
         let entry = entries.get_mut(&handle).filter(|entry| entry.references > 0);
         let entry = entry.ok_or_else(|| missing(handle))?;
         entry.references -= 1;
-        // The memory goes outside of the lock.
-        let gone = if entry.references == 0 { entry.kept.take() } else { None };
+        // The memory is dropped after the lock was released.
+        let unowned = if entry.references == 0 { entry.owned.take() } else { None };
         drop(entries);
-        drop(gone);
+        drop(unowned);
         Ok(())
     }
 
-    /// What was never released, or is still mapped: the handle, and how many bytes.
+    /// Handles that were not released, or whose memory is still mapped, with their sizes in bytes.
     pub(crate) fn list(&self) -> Vec<(Handle, u64)> {
         let entries = self.entries();
         let alive = |(&handle, entry): (&Handle, &Entry)| {
@@ -117,13 +119,13 @@ impl Handles {
 
 fn missing(handle: Handle) -> Error {
     Code::INVALID_VALUE.because(format!(
-        "there is no memory with the handle {handle:#x}: it was released as often as it was given out, \
-         or never came from cuMemCreate, cuMemRetainAllocationHandle or cuMemImportFromShareableHandle"
+        "there is no memory with the handle {handle:#x}: it was released already, or it does not come \
+         from cuMemCreate, cuMemRetainAllocationHandle or cuMemImportFromShareableHandle"
     ))
 }
 
-/// `OUT_OF_MEMORY`, or `INVALID_VALUE`.
-pub(crate) fn not_mapped(error: MapError) -> Error {
+/// The error for a failed mapping: `OUT_OF_MEMORY` or `INVALID_VALUE`.
+pub(crate) fn map_error(error: MapError) -> Error {
     let code = match error {
         MapError::OutOfMemory(_) => Code::OUT_OF_MEMORY,
         _ => Code::INVALID_VALUE,
@@ -131,16 +133,16 @@ pub(crate) fn not_mapped(error: MapError) -> Error {
     code.because(error.to_string())
 }
 
-/// Whether this machine has all this.
+/// Checks that this machine supports virtual memory management.
 ///
 /// # Errors
-/// `NOT_SUPPORTED`
-pub(crate) fn required(memory: &Memory) -> Result {
+/// `NOT_SUPPORTED` if it doesn't.
+pub(crate) fn check_supported(memory: &Memory) -> Result {
     if memory.can_map() {
         return Ok(());
     }
     Err(Code::NOT_SUPPORTED.because(
-        "virtual memory management is emulated by files of memory (memfd_create), which this process \
-         may not have: CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED says so",
+        "virtual memory management needs memory files (memfd_create), which this process may not create; \
+         CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0",
     ))
 }

@@ -1,6 +1,7 @@
-//! Fatbins in the program's memory, with CUDA's error codes for broken ones. `device_image::fatbin` parses them.
+//! Reading fatbins from the program's memory, with CUDA's error codes for damaged ones. `device_image::fatbin` parses
+//! them.
 
-#![allow(unsafe_code, reason = "reads what a program has in its memory")]
+#![allow(unsafe_code, reason = "reads the program's memory")]
 
 use device_image::fatbin::{self, HEADER, Wrong};
 use ptx_emulator::room::filled;
@@ -8,7 +9,7 @@ use ptx_emulator::room::filled;
 use crate::abi::error::{Code, Refusal};
 use crate::abi::host_memory;
 
-/// What the structure begins with that a host compiler puts around it: two numbers, and its address.
+/// Magic number of the structure in which a host compiler wraps a fatbin: two numbers, and the fatbin's address.
 const WRAPPER: [u8; 4] = 0x4662_43b1u32.to_le_bytes();
 
 impl From<Wrong> for Refusal {
@@ -22,22 +23,22 @@ impl From<Wrong> for Refusal {
     }
 }
 
-fn broken(what: &str) -> Refusal {
+fn damaged(what: &str) -> Refusal {
     Wrong::Damaged(what.to_owned()).into()
 }
 
-/// Whether bytes begin as a fatbin does, or as the structure around one.
+/// Whether these bytes begin a fatbin or its wrapper.
 pub(crate) fn is_fatbin(magic: [u8; 4]) -> bool {
     fatbin::is_fatbin(&magic) || magic == WRAPPER
 }
 
-/// The bytes of a fatbin in the program's memory, or of the one that a structure there names.
+/// Reads a fatbin at an address, or the one to which a wrapper there points.
 ///
 /// # Safety
-/// Where the system can't tell that it is not there, it is.
+/// The fatbin is readable, or the system can detect that it isn't.
 ///
 /// # Errors
-/// When it can't be read, or says that it is longer than any text that is loaded.
+/// If it can't be read, or states a length that exceeds the limit.
 pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     // SAFETY: the caller's promise.
     let gather = |at, len, bytes: &mut [u8]| unsafe { host_memory::gather(&[(at, len)], bytes) };
@@ -46,17 +47,17 @@ pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     if gather(address, 4, &mut magic) && magic == WRAPPER {
         // SAFETY: the caller's promise.
         let inner = address.checked_add(8).and_then(|at| unsafe { host_memory::words(at, 1) }.ok());
-        address = inner.ok_or_else(|| broken("the structure around it can't be read"))?[0];
+        address = inner.ok_or_else(|| damaged("its wrapper can't be read"))?[0];
     }
     let mut header = [0; HEADER];
     if !gather(address, HEADER, &mut header) || !fatbin::is_fatbin(&header) {
-        return Err(broken("there is none at the address that the structure around it names"));
+        return Err(damaged("there is none at the address in its wrapper"));
     }
     let whole = fatbin::length(&header)?;
     let mut bytes =
         filled(0, whole).map_err(|_| Refusal::from(Wrong::OutOfMemory(whole as u64)))?;
     if !gather(address, whole, &mut bytes) {
-        return Err(broken(&format!("it says that it has {whole} bytes, which can't be read")));
+        return Err(damaged(&format!("it states a length of {whole} bytes, which can't be read")));
     }
     Ok(bytes)
 }
@@ -66,25 +67,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structure_around_it_leads_to_it() {
+    fn a_wrapped_fatbin_is_read() {
         let whole = fatbin::of_ptx(b".version 8.0", 80);
         let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
-        let around = [magic, whole.as_ptr() as u64, 0];
-        // SAFETY: both are there.
-        assert_eq!(unsafe { read(around.as_ptr() as usize) }.unwrap(), whole);
+        let wrapper = [magic, whole.as_ptr() as u64, 0];
+        // SAFETY: both are readable.
+        assert_eq!(unsafe { read(wrapper.as_ptr() as usize) }.unwrap(), whole);
         for nowhere in [0, 8, 0xdead_0000_0000, u64::MAX] {
-            let around = [magic, nowhere, 0];
-            // SAFETY: the system tells that the inner one is not there.
-            let refusal = unsafe { read(around.as_ptr() as usize) }.unwrap_err();
+            let wrapper = [magic, nowhere, 0];
+            // SAFETY: the system detects that the inner one can't be read.
+            let refusal = unsafe { read(wrapper.as_ptr() as usize) }.unwrap_err();
             assert_eq!(refusal.code, Code::INVALID_IMAGE);
         }
     }
 
     #[test]
-    fn one_that_says_it_is_huge_takes_no_memory() {
+    fn a_huge_stated_length_is_rejected_before_allocating() {
         let mut header = fatbin::of_ptx(b".version 8.0", 80);
         header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
-        // SAFETY: its header is there, and no more of it is asked for.
+        // SAFETY: its header is readable, and nothing more is read.
         let refusal = unsafe { read(header.as_ptr() as usize) }.unwrap_err();
         assert!(refusal.log.contains("at most"), "{}", refusal.log);
     }

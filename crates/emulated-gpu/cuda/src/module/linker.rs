@@ -1,43 +1,45 @@
 //! The run-time linker (`cuLinkCreate`).
 
-#![allow(unsafe_code, reason = "writes to the log that a program named")]
+#![allow(unsafe_code, reason = "writes to the program's log buffer")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emulator::source::Source;
 
 use crate::abi::error::{Error, Refusal};
-use crate::abi::ffi::say;
+use crate::abi::ffi::report;
 use crate::module::jit_options::JitOptions;
 
-/// What has been given to a linker.
+/// A linker, with its inputs and options.
 #[derive(Debug, Default)]
 pub(crate) struct Linker {
-    pub(crate) work: Mutex<Work>,
-    /// What was said when it was made.
+    pub(crate) work: Mutex<LinkState>,
+    /// The log buffers that were passed when it was created.
     pub(crate) logs: JitOptions,
 }
 
+/// The inputs of a linker, and its result.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct LinkState {
     pub(crate) texts: Vec<Source>,
-    /// What was made of them, ending in NUL: the image that is handed out points here.
+    /// The linked image, ending in NUL. The pointer that the program receives points here.
     pub(crate) image: Option<Vec<u8>>,
-    /// How many registers what is linked may have.
+    /// The maximum number of registers per thread of the linked code.
     pub(crate) max_registers: Option<u32>,
 }
 
 impl Linker {
-    pub(crate) fn work(&self) -> MutexGuard<'_, Work> {
+    pub(crate) fn work(&self) -> MutexGuard<'_, LinkState> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An error of a text, which goes to the log that was asked for.
+    /// Converts a text's errors to the call's error, and writes them to the log buffer, or to standard error if there
+    /// is none.
     pub(crate) fn refuse(&self, Refusal { code, log }: Refusal) -> Error {
-        // SAFETY: the linker is there, and with it the buffers.
+        // SAFETY: the log buffers stay valid as long as the linker exists.
         unsafe { self.logs.write("", &log) };
         if !self.logs.has_error_log() {
-            say(&log);
+            report(&log);
         }
         code.because(log)
     }

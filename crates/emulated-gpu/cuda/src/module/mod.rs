@@ -1,4 +1,4 @@
-//! Modules: PTX that has been loaded.
+//! Modules, which are loaded PTX.
 
 pub(crate) mod fatbin;
 pub(crate) mod jit_options;
@@ -26,7 +26,7 @@ use crate::execution::image::Image;
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(crate) handle: Handle,
-    /// 0 of a library, which is loaded on each device that uses it.
+    /// 0 for a library, which is loaded on each device that uses it.
     pub(crate) context: Handle,
     own: Weak<Context>,
     image: Arc<Image>,
@@ -35,26 +35,26 @@ pub(crate) struct Module {
     functions: Mutex<HashMap<String, Arc<Function>>>,
 }
 
-/// The text of an image, for a card of this compute capability.
+/// The PTX of an image, for a card with this compute capability.
 ///
 /// # Safety
-/// Where the system can't tell that it is not there, it is, up to its end: a text's NUL.
+/// The image is readable up to its end (a text's NUL), or the system can detect that it isn't.
 ///
 /// # Errors
-/// What it is instead.
-#[allow(unsafe_code, reason = "reads an image of the program's")]
+/// If the image can't be read, is machine code, or is a damaged fatbin or one without PTX; the log says which.
+#[allow(unsafe_code, reason = "reads an image in the program's memory")]
 pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<String, Refusal> {
     let refuse = |code, log: &str| Err(Refusal { code, log: log.to_owned() });
     let mut magic = [0u8; 4];
     // SAFETY: the caller's promise.
     if !unsafe { host_memory::gather(&[(image, 4)], &mut magic) } {
-        return refuse(Code::INVALID_VALUE, "the image is null, or no address that can be read");
+        return refuse(Code::INVALID_VALUE, "the image is null, or its address can't be read");
     }
     if magic == *b"\x7fELF" {
         return refuse(
             Code::NO_BINARY_FOR_GPU,
             "the image is a cubin, which is machine code for NVIDIA's hardware; the emulated GPU \
-             runs PTX: compile with --ptx, or give NVRTC --gpu-architecture=compute_90; where nvJitLink \
+             runs PTX: compile with --ptx, or pass --gpu-architecture=compute_90 to NVRTC; if nvJitLink \
              made it, set EMULATED_GPU_NVJITLINK",
         );
     }
@@ -68,7 +68,7 @@ pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<Str
         Ok(text) if text.contains(".version") => Ok(text),
         Ok(_) => refuse(
             Code::INVALID_IMAGE,
-            "the image is no PTX: it has no .version, and PTX begins with one",
+            "the image is not PTX, because it has no .version directive",
         ),
         // The parser points at the first character that is not ASCII.
         Err(error) => Ok(String::from_utf8_lossy(error.as_bytes()).into_owned()),
@@ -76,11 +76,11 @@ pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<Str
 }
 
 impl Module {
-    /// Loads a PTX text, into a context, or as a library, into none.
+    /// Loads a PTX text into a context, or as a library without one.
     ///
     /// # Errors
-    /// The diagnostics, and `INVALID_PTX`, or `UNSUPPORTED_PTX_VERSION` where it is newer than what
-    /// is known, or `OUT_OF_MEMORY` where the device has not the room for its variables.
+    /// `INVALID_PTX` with the diagnostics, `UNSUPPORTED_PTX_VERSION` if the text's version is too new,
+    /// `OUT_OF_MEMORY` if the device has too little memory for its variables.
     pub(crate) fn load(
         text: String,
         name: Option<String>,
@@ -89,14 +89,14 @@ impl Module {
         hardware: &Arc<Hardware>,
     ) -> std::result::Result<Self, Refusal> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = name.unwrap_or_else(|| format!("module {number}"));
-        let newer = is_newer(&text);
+        let ordinal = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = name.unwrap_or_else(|| format!("module {ordinal}"));
+        let is_too_new = has_unknown_version(&text);
         let device = context.map(|context| context.device);
         let image = Image::load(Source { name, text }, device, hardware);
         let image = image.map_err(|diagnostics| {
             let log: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
-            let code = if newer {
+            let code = if is_too_new {
                 Code::UNSUPPORTED_PTX_VERSION
             } else if diagnostics.iter().all(|one| one.out_of_memory) {
                 Code::OUT_OF_MEMORY
@@ -105,12 +105,12 @@ impl Module {
             };
             Refusal { code, log: log.join("\n") }
         })?;
-        // The driver hands PTX to ptxas for its own card, which refuses it so.
+        // NVIDIA's driver compiles PTX for its card with ptxas, which rejects such a text with this message.
         let (target, card) = (image.loaded.target(), hardware.settings.capability);
         if target > card {
             let log = format!(
                 "fatal   : SM version specified by .target is higher than default SM version assumed: \
-                 the file says sm_{target}, the emulated card is a sm_{card}; compile for \
+                 the file needs sm_{target}, but the emulated card is sm_{card}; compile for \
                  compute_{card} or an older one"
             );
             return Err(Refusal { code: Code::INVALID_PTX, log });
@@ -125,10 +125,10 @@ impl Module {
         })
     }
 
-    /// The function of a name; always the same, and known from the first time on.
+    /// The function with this name. It is created and registered on the first call.
     ///
     /// # Errors
-    /// `NOT_FOUND`, and what there is instead.
+    /// `NOT_FOUND`, listing the kernels that exist; `OUT_OF_MEMORY`.
     pub(crate) fn function(&self, name: &str, known: &Registry<Function>) -> Result<Arc<Function>> {
         let mut functions = self.functions.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(function) = functions.get(name) {
@@ -137,7 +137,7 @@ impl Module {
         let kernel = self.image.loaded.kernel(name).ok_or_else(|| {
             let names = self.image.loaded.kernels().join(", ");
             Code::NOT_FOUND.because(format!(
-                "there is no kernel `{name}`; the module has: {names}. (C++ names are mangled: write \
+                "there is no kernel `{name}`; the module has: {names} (C++ names are mangled; use \
                  extern \"C\")"
             ))
         })?;
@@ -148,29 +148,29 @@ impl Module {
         Ok(function)
     }
 
-    /// Every kernel, in the order of the text.
+    /// All kernels, in the order of the text.
     ///
     /// # Errors
-    /// As of [`function`](Self::function).
+    /// See [`function`](Self::function).
     pub(crate) fn all(&self, known: &Registry<Function>) -> Result<Vec<Arc<Function>>> {
         self.image.loaded.kernels().iter().map(|name| self.function(name, known)).collect()
     }
 
-    /// Address and size of a variable on a device.
+    /// The address and the size of a variable on a device.
     ///
     /// # Errors
-    /// `NOT_FOUND`
+    /// `NOT_FOUND` if there is no such variable.
     pub(crate) fn variable(&self, name: &str, device: u32) -> Result<(Pointer, u64)> {
-        let found = self.image.on(device)?.variable(name);
+        let found = self.image.loaded_on(device)?.variable(name);
         found.ok_or_else(|| Code::NOT_FOUND.because(format!("there is no variable `{name}`")))
     }
 
-    /// The handle of a texture's or a surface's variable on a device, and how its text says that it is read.
+    /// The handle of a texture or surface variable on a device, and the sampling that the text declares for it.
     ///
     /// # Errors
-    /// `NOT_FOUND`
+    /// `NOT_FOUND` if there is no such variable.
     pub(crate) fn opaque(&self, name: &str, device: u32, kind: Opaque) -> Result<(u64, Sampling)> {
-        let found = self.image.on(device)?.opaque(name, kind);
+        let found = self.image.loaded_on(device)?.opaque(name, kind);
         let what = if kind == Opaque::Texture { "texture" } else { "surface" };
         found.ok_or_else(|| {
             Code::NOT_FOUND.because(format!("there is no {what} reference `{name}`"))
@@ -178,8 +178,8 @@ impl Module {
     }
 }
 
-/// Whether a text says that it is of a version that is newer than any that is known.
-fn is_newer(text: &str) -> bool {
+/// Whether the text's `.version` is newer than the supported ones.
+fn has_unknown_version(text: &str) -> bool {
     let mut words = text.split_whitespace().skip_while(|word| *word != ".version").skip(1);
     let major = words.next().and_then(|version| version.split('.').next()?.parse::<u32>().ok());
     major.is_some_and(|major| major > 9)
@@ -190,9 +190,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_unknown_versions_are_newer() {
-        assert!(is_newer("// made\n.version 10.0\n.target sm_90"));
-        assert!(!is_newer(".version 8.8\n.target sm_52"));
-        assert!(!is_newer(".target sm_52"));
+    fn versions_above_9_are_unknown() {
+        assert!(has_unknown_version("// made\n.version 10.0\n.target sm_90"));
+        assert!(!has_unknown_version(".version 8.8\n.target sm_52"));
+        assert!(!has_unknown_version(".target sm_52"));
     }
 }

@@ -1,4 +1,4 @@
-//! Stream capture: what is put into a stream becomes a graph instead of being done.
+//! Stream capture: work that is enqueued becomes a graph instead of being executed.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -16,13 +16,13 @@ use crate::graph::operation::Operation;
 use crate::stream::{Stream, StreamKind, Streams};
 
 enumeration! {
-    /// `CUstreamCaptureMode`: whose calls are kept from disturbing a capture.
+    /// `CUstreamCaptureMode`: which threads may not make calls that could disturb a capture.
     Mode, "there is no capture mode {}" {
-        /// Everybody's.
+        /// All threads.
         Global = 0,
-        /// Those of the thread that captures.
+        /// The capturing thread.
         ThreadLocal = 1,
-        /// Nobody's.
+        /// None.
         Relaxed = 2,
     }
 }
@@ -32,12 +32,12 @@ thread_local! {
     static MODE: Cell<Mode> = const { Cell::new(Mode::Global) };
 }
 
-/// Changes the calling thread's mode; what it was before.
+/// Changes the calling thread's mode, and returns the previous one.
 pub(crate) fn exchange_mode(mode: Mode) -> Mode {
     MODE.replace(mode)
 }
 
-/// A capture that is going on: of one stream, and of those that came to depend on it.
+/// A capture in progress: of one stream, and of the streams that joined it.
 #[derive(Debug)]
 pub(crate) struct Capture {
     /// `cuStreamGetCaptureInfo`
@@ -47,50 +47,48 @@ pub(crate) struct Capture {
     origin: Handle,
     thread: ThreadId,
     state: Mutex<State>,
-    /// Those that go on, with this one until it ends.
-    others: Arc<Registry<Capture>>,
+    /// The registry of captures in progress; it contains this one until it ends.
+    registry: Arc<Registry<Capture>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     invalidated: bool,
-    /// Each stream that takes part, and the nodes that its next work comes after.
+    /// Each participating stream, and the nodes on which its next work depends.
     streams: HashMap<Handle, (Arc<Stream>, Vec<Handle>)>,
-    /// What the program was given to read, of each stream, until it asks again.
-    given: HashMap<Handle, Vec<Handle>>,
+    /// For each stream, the list of dependencies that the program received, valid until it requests it again.
+    exposed: HashMap<Handle, Vec<Handle>>,
 }
 
 impl State {
-    /// The nodes that the next work of a stream comes after.
+    /// The nodes on which the next work of a stream depends.
     ///
     /// # Errors
     /// `STREAM_CAPTURE_INVALIDATED`
-    fn nodes_of(&mut self, stream: &Stream) -> Result<&mut Vec<Handle>> {
+    fn dependencies_of(&mut self, stream: &Stream) -> Result<&mut Vec<Handle>> {
         let invalid = self.invalidated;
-        let own = self.streams.get_mut(&stream.handle).filter(|_| !invalid);
-        own.map(|(_, nodes)| nodes).ok_or_else(|| Code::STREAM_CAPTURE_INVALIDATED.into())
+        let participant = self.streams.get_mut(&stream.handle).filter(|_| !invalid);
+        participant.map(|(_, nodes)| nodes).ok_or_else(|| Code::STREAM_CAPTURE_INVALIDATED.into())
     }
 }
 
 impl Capture {
-    /// Begins to capture one of the streams that there are, into a graph that may have nodes already, beside
-    /// other captures.
+    /// Begins to capture a stream into a graph, which may already have nodes.
     ///
     /// # Errors
-    /// `ILLEGAL_STATE` when it is captured already, `STREAM_CAPTURE_UNSUPPORTED` for the legacy
-    /// default stream, `CONTEXT_IS_DESTROYED` and `INVALID_HANDLE` where another thread destroys the
-    /// context or the stream meanwhile.
+    /// `ILLEGAL_STATE` if it is being captured already, `STREAM_CAPTURE_UNSUPPORTED` for the legacy default stream,
+    /// `CONTEXT_IS_DESTROYED` or `INVALID_HANDLE` if another thread destroys the context or the stream meanwhile.
     pub(crate) fn begin(
         stream: &Arc<Stream>,
         mode: Mode,
         (graph, after): (Arc<Graph>, Vec<Handle>),
         streams: &Registry<Stream>,
-        others: &Arc<Registry<Self>>,
+        registry: &Arc<Registry<Self>>,
     ) -> Result {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         if stream.kind == StreamKind::Null {
             return Err(Code::STREAM_CAPTURE_UNSUPPORTED.because(
-                "the legacy default stream can't be captured; make one with cuStreamCreate",
+                "the legacy default stream can't be captured; create a stream with cuStreamCreate",
             ));
         }
         let own = HashMap::from([(stream.handle, (Arc::clone(stream), after))]);
@@ -101,19 +99,19 @@ impl Capture {
             origin: stream.handle,
             thread: thread::current().id(),
             state: Mutex::new(State { streams: own, ..State::default() }),
-            others: Arc::clone(others),
+            registry: Arc::clone(registry),
         });
-        // Until it is on the list, and its stream knows of it, the context is not destroyed: who does that
-        // ends the captures of all streams.
-        let Some(_turn) = stream.context.order.turn() else {
+        // Destroying the context ends the captures of all its streams. The guard delays that until this capture is
+        // registered and its stream knows about it.
+        let Some(_guard) = stream.context.order.lock() else {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         };
-        others.insert(capture.handle(), Arc::clone(&capture));
-        if !stream.take_part(&capture) {
-            others.remove(capture.handle());
-            return Err(Code::ILLEGAL_STATE.because("the stream is captured already"));
+        registry.insert(capture.handle(), Arc::clone(&capture));
+        if !stream.begin_capture(&capture) {
+            registry.remove(capture.handle());
+            return Err(Code::ILLEGAL_STATE.because("the stream is being captured already"));
         }
-        // Who destroys a stream takes it off the list first, and ends its capture then.
+        // A thread that destroys the stream first unregisters it, and then ends its capture.
         if stream.kind == StreamKind::Created && streams.get(stream.handle).is_none() {
             capture.abandon();
             return Err(Code::INVALID_HANDLE.because("another thread has destroyed the stream"));
@@ -129,102 +127,103 @@ impl Capture {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether something has made it useless.
+    /// Whether a call has invalidated the capture.
     pub(crate) fn is_invalidated(&self) -> bool {
         self.state().invalidated
     }
 
-    /// Makes it useless; gives back the error that did.
+    /// Invalidates the capture, and returns the error for the call that did it.
     pub(crate) fn invalidate(&self, code: Code) -> Error {
         self.state().invalidated = true;
-        code.because("the stream is being captured, which this call can't be part of")
+        code.because("this call is not allowed while the stream is being captured")
     }
 
     fn check(&self) -> Result {
         if self.is_invalidated() { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) } else { Ok(()) }
     }
 
-    /// Adds work of a stream that is captured.
+    /// Adds work of a participating stream as a node.
     ///
     /// # Errors
-    /// `STREAM_CAPTURE_INVALIDATED`, also when another thread has ended the capture meanwhile.
+    /// `STREAM_CAPTURE_INVALIDATED`, also if another thread has ended the capture meanwhile.
     pub(crate) fn add(&self, stream: &Stream, operation: Operation) -> Result<Handle> {
-        // The lock is held throughout: work that another thread puts into the stream comes after.
+        // The lock is held throughout, so that work of other threads in this stream comes later.
         let mut state = self.state();
-        let nodes = state.nodes_of(stream)?;
+        let nodes = state.dependencies_of(stream)?;
         let node = self.graph.add(operation, nodes)?;
         *nodes = vec![node];
         Ok(node)
     }
 
-    /// The nodes that the next work of a stream comes after.
-    pub(crate) fn nodes_of(&self, stream: &Stream) -> Vec<Handle> {
+    /// The nodes on which the next work of a stream depends.
+    pub(crate) fn dependencies_of(&self, stream: &Stream) -> Vec<Handle> {
         let state = self.state();
         state.streams.get(&stream.handle).map(|(_, nodes)| nodes.clone()).unwrap_or_default()
     }
 
-    /// The same, for the program to read: how many, and where they stand until it asks again or the
-    /// capture ends.
-    pub(crate) fn give_nodes(&self, stream: &Stream) -> (usize, *const Handle) {
-        let nodes = self.nodes_of(stream);
+    /// The same as a list for the program: its length and its address, valid until the next request or the end of the
+    /// capture.
+    pub(crate) fn dependency_list(&self, stream: &Stream) -> (usize, *const Handle) {
+        let nodes = self.dependencies_of(stream);
         let mut state = self.state();
-        let given = state.given.entry(stream.handle).or_default();
-        *given = nodes;
-        (given.len(), given.as_ptr())
+        let exposed = state.exposed.entry(stream.handle).or_default();
+        *exposed = nodes;
+        (exposed.len(), exposed.as_ptr())
     }
 
-    pub(crate) fn set_nodes(&self, stream: &Stream, nodes: Vec<Handle>) {
+    pub(crate) fn set_dependencies(&self, stream: &Stream, nodes: Vec<Handle>) {
         if let Some((_, own)) = self.state().streams.get_mut(&stream.handle) {
             *own = nodes;
         }
     }
 
-    /// Where a stream is in it, for an event.
+    /// The current point of a stream in the capture, for an event.
     ///
     /// # Errors
     /// `STREAM_CAPTURE_INVALIDATED`
     pub(crate) fn point(&self, stream: &Stream) -> Result<Point> {
-        let nodes = self.state().nodes_of(stream)?.clone();
+        let nodes = self.state().dependencies_of(stream)?.clone();
         Ok(Point { capture: self.handle(), nodes })
     }
 
-    /// Forgets it: its streams do their work from now on. What it has come to.
-    fn leave(&self) -> State {
+    /// Unregisters the capture, so that its streams execute their work again. Returns its final state.
+    fn detach(&self) -> State {
         let state = std::mem::take(&mut *self.state());
-        self.others.remove(self.handle());
+        self.registry.remove(self.handle());
         for (own, _) in state.streams.values() {
-            own.leave_capture();
+            own.end_capture();
         }
         state
     }
 
-    /// Forgets it and its graph: nobody can end it any longer.
+    /// Discards the capture and its graph.
     pub(crate) fn abandon(&self) {
-        self.leave();
+        self.detach();
     }
 
-    /// A stream that takes part is going: where it was begun in that one, nobody can end it. Another one has
-    /// put in what it was to, and at the end it counts whether the first has waited for that.
-    pub(crate) fn lose(&self, stream: &Stream) {
+    /// Called when a participating stream is destroyed. If the capture began in it, the capture can't be ended any
+    /// more and is discarded. Otherwise the work of that stream stays in the graph, and `end` checks whether the
+    /// first stream waited for it.
+    pub(crate) fn remove_stream(&self, stream: &Stream) {
         if self.origin == stream.handle {
             self.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED);
             self.abandon();
         }
     }
 
-    /// Ends it.
+    /// Ends the capture and returns its graph.
     ///
     /// # Errors
     /// `STREAM_CAPTURE_UNMATCHED`, `…_WRONG_THREAD`, `…_INVALIDATED`, `…_UNJOINED`.
     pub(crate) fn end(&self, stream: &Stream) -> Result<Arc<Graph>> {
         if self.origin != stream.handle {
             return Err(Code::STREAM_CAPTURE_UNMATCHED
-                .because("end the capture in the stream in which it was begun"));
+                .because("the capture must be ended in the stream in which it began"));
         }
         if self.mode != Mode::Relaxed && self.thread != thread::current().id() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
-        let state = self.leave();
+        let state = self.detach();
         if state.invalidated {
             return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
         }
@@ -234,25 +233,25 @@ impl Capture {
         let mut others = state.streams.values().flat_map(|(_, nodes)| nodes);
         if others.any(|node| !joined.contains(node)) {
             return Err(Code::STREAM_CAPTURE_UNJOINED.because(
-                "another stream took part in the capture, and the first one never waited for its end",
+                "another stream joined the capture, and the first stream did not wait for its work",
             ));
         }
         Ok(Arc::clone(&self.graph))
     }
 }
 
-/// Makes a stream wait for a point of a capture, of those that go on: it takes part from then on.
+/// Makes a stream wait for a point of a capture in progress, whereby it joins the capture.
 ///
 /// # Errors
-/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream that is captured
-/// otherwise, `…_INVALIDATED`.
+/// `STREAM_CAPTURE_IMPLICIT` for the legacy default stream, `…_MERGE` for a stream in another capture,
+/// `…_INVALIDATED`.
 pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capture>) -> Result {
     let own = stream.capture();
     let Some(capture) = captures.get(point.capture) else {
         return Err(match own {
             _ if stream.kind == StreamKind::Null => Code::STREAM_CAPTURE_IMPLICIT.into(),
             Some(own) => own.invalidate(Code::STREAM_CAPTURE_MERGE),
-            // It has ended.
+            // The capture has ended.
             None => Code::STREAM_CAPTURE_INVALIDATED.into(),
         });
     };
@@ -263,15 +262,15 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capt
     match own {
         None => {
             let mut state = capture.state();
-            // Another thread may have ended it, or have the stream captured, meanwhile.
-            if state.streams.is_empty() || !stream.take_part(&capture) {
+            // Another thread may have ended this capture, or begun to capture the stream, meanwhile.
+            if state.streams.is_empty() || !stream.begin_capture(&capture) {
                 return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
             }
             state.streams.insert(stream.handle, (Arc::clone(stream), point.nodes.clone()));
         }
         Some(own) if Arc::ptr_eq(&own, &capture) => {
             let mut state = capture.state();
-            let nodes = state.nodes_of(stream)?;
+            let nodes = state.dependencies_of(stream)?;
             nodes.extend(&point.nodes);
             nodes.sort_unstable();
             nodes.dedup();
@@ -284,7 +283,7 @@ pub(crate) fn join(stream: &Arc<Stream>, point: &Point, captures: &Registry<Capt
     Ok(())
 }
 
-/// Fails when work in the legacy default stream would come to depend on a capture.
+/// Fails if work in the legacy default stream would depend on a capture.
 ///
 /// # Errors
 /// `STREAM_CAPTURE_IMPLICIT`
@@ -302,8 +301,8 @@ pub(crate) fn forbid_legacy(stream: &Stream) -> Result {
     Ok(())
 }
 
-/// Fails when a call that may disturb a capture is made while one is going on that keeps the
-/// calling thread from it (CUDA Driver API, `cuThreadExchangeStreamCaptureMode`).
+/// Fails if a capture in progress forbids the calling thread potentially unsafe calls (CUDA Driver API,
+/// `cuThreadExchangeStreamCaptureMode`).
 ///
 /// # Errors
 /// `STREAM_CAPTURE_UNSUPPORTED`
@@ -322,7 +321,7 @@ pub(crate) fn forbid_unsafe_call(captures: &Registry<Capture>) -> Result {
     Ok(())
 }
 
-/// Fails when one of a context's streams is captured: its work can't be waited for.
+/// Fails if a stream of a context is being captured, because its work can't be waited for.
 ///
 /// # Errors
 /// `STREAM_CAPTURE_UNSUPPORTED`

@@ -1,8 +1,7 @@
-//! Streams: each a queue of work, and a thread that does it in order.
+//! Streams. Each has a queue of work, and a thread that executes it in order.
 //!
-//! The legacy default stream waits for what stands in all other streams that don't opt out of it
-//! (`CU_STREAM_NON_BLOCKING`), and they wait for what stands in it (CUDA Driver API, "Stream
-//! synchronization behavior").
+//! The legacy default stream waits for the pending work of all other streams, except those created with
+//! `CU_STREAM_NON_BLOCKING`, and they wait for its work (CUDA Driver API, "Stream synchronization behavior").
 
 pub(crate) mod capture;
 
@@ -19,23 +18,23 @@ use crate::abi::process;
 use crate::abi::registry::fresh;
 use crate::context::Context;
 use crate::graph::operation::Operation;
-use crate::green_context::Green;
+use crate::green_context::GreenContext;
 use crate::stream::capture::{Capture, forbid_legacy};
 use crate::sync::queue::{Queue, Ticket};
 
 /// `CU_STREAM_NON_BLOCKING`
 pub(crate) const NON_BLOCKING: u32 = 1;
-/// The least and the greatest priority, as on devices of compute capability 9.0.
+/// The lowest and the highest priority, as on devices of compute capability 9.0.
 pub(crate) const PRIORITIES: (i32, i32) = (0, -5);
 
-/// Which stream it is.
+/// The kind of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamKind {
     /// The legacy default stream.
     Null,
     /// The default stream of a thread.
     PerThread,
-    /// One that a program made.
+    /// A stream that the program created.
     Created,
 }
 
@@ -49,9 +48,9 @@ pub(crate) struct Stream {
     pub(crate) kind: StreamKind,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
-    /// The green context that it is of, if it is of one.
-    pub(crate) green: OnceLock<Arc<Green>>,
-    /// Those of its context.
+    /// The green context to which it belongs, if any.
+    pub(crate) green: OnceLock<Arc<GreenContext>>,
+    /// The streams of its context.
     pub(crate) siblings: Arc<Streams>,
     queue: Arc<Queue<Operation>>,
     capture: Mutex<Option<Arc<Capture>>>,
@@ -72,19 +71,19 @@ struct List {
 }
 
 /// The contexts in which a thread has a per-thread default stream, which is destroyed when the thread exits.
-struct OfThread {
+struct ThreadStreams {
     thread: ThreadId,
     contexts: RefCell<Vec<Weak<Streams>>>,
 }
 
 thread_local! {
-    static OF_THREAD: OfThread =
-        OfThread { thread: thread::current().id(), contexts: RefCell::default() };
+    static THREAD_STREAMS: ThreadStreams =
+        ThreadStreams { thread: thread::current().id(), contexts: RefCell::default() };
 }
 
-impl Drop for OfThread {
+impl Drop for ThreadStreams {
     fn drop(&mut self) {
-        // In a forked process, a lock may be held by a thread that is not there.
+        // In a forked process, the lock may be held by a thread that doesn't exist there.
         if process::check().is_ok() {
             let contexts = self.contexts.take();
             contexts.iter().filter_map(Weak::upgrade).for_each(|one| one.end_thread(self.thread));
@@ -93,7 +92,7 @@ impl Drop for OfThread {
 }
 
 impl Streams {
-    /// Of a new context.
+    /// The streams of a new context: none.
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context, list: Mutex::default() }
     }
@@ -110,8 +109,8 @@ impl Streams {
         Arc::clone(stream)
     }
 
-    /// The default stream of the calling thread, until the thread exits.
-    pub(crate) fn of_thread(self: &Arc<Self>) -> Arc<Stream> {
+    /// The per-thread default stream of the calling thread.
+    pub(crate) fn per_thread(self: &Arc<Self>) -> Arc<Stream> {
         let mut list = self.list();
         let List { per_thread, all, .. } = &mut *list;
         let thread = thread::current().id();
@@ -119,23 +118,23 @@ impl Streams {
             return Arc::clone(stream);
         }
         let stream = self.add(all, 2, StreamKind::PerThread, 0, 0);
-        let is_noted = OF_THREAD.try_with(|own| {
+        let is_recorded = THREAD_STREAMS.try_with(|own| {
             let mut contexts = own.contexts.borrow_mut();
             contexts.retain(|one| one.strong_count() > 0);
             contexts.push(Arc::downgrade(self));
         });
-        match is_noted {
+        match is_recorded {
             Ok(()) => {
                 per_thread.insert(thread, Arc::clone(&stream));
             }
-            // The thread is exiting, and its other thread-local variables are gone: a closed stream does what
-            // is put into it, and keeps nothing.
+            // The thread is exiting, and has lost its thread-local variables. A closed stream still executes its
+            // work, but keeps no thread alive after that.
             Err(_) => stream.close(),
         }
         stream
     }
 
-    /// Removes the default stream of a thread that exits. The work in it is still done.
+    /// Removes the per-thread default stream of an exiting thread. Its pending work is still executed.
     fn end_thread(&self, thread: ThreadId) {
         let stream = self.list().per_thread.remove(&thread);
         if let Some(stream) = stream {
@@ -143,7 +142,7 @@ impl Streams {
         }
     }
 
-    /// Makes a stream.
+    /// Creates a stream.
     pub(crate) fn create(self: &Arc<Self>, flags: u32, priority: i32) -> Arc<Stream> {
         let priority = priority.clamp(PRIORITIES.1, PRIORITIES.0);
         let all = &mut self.list().all;
@@ -171,7 +170,7 @@ impl Streams {
             queue: Arc::default(),
             capture: Mutex::default(),
         });
-        // Before the list grows, what is gone makes room.
+        // Before the list grows, remove streams that no longer exist.
         if all.len() == all.capacity() {
             all.retain(|stream| stream.strong_count() > 0);
         }
@@ -179,18 +178,18 @@ impl Streams {
         stream
     }
 
-    /// Every stream in which there may be work.
+    /// Every stream that may have pending work.
     pub(crate) fn all(&self) -> Vec<Arc<Stream>> {
         self.list().all.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// Waits until all work is done.
+    /// Waits until all pending work is done.
     pub(crate) fn synchronize(&self) {
         self.all().iter().for_each(|stream| stream.wait_for_all());
     }
 
-    /// Their threads end when the work is done, and nothing holds the default streams any longer: streams
-    /// hold their context, and their threads hold the streams.
+    /// Makes the streams' threads end when their work is done, and drops the default streams. Without this there
+    /// would be cycles: streams refer to their context, and threads to their streams.
     pub(crate) fn close(&self) {
         let list = std::mem::take(&mut *self.list());
         list.all.iter().filter_map(Weak::upgrade).for_each(|stream| stream.close());
@@ -198,53 +197,54 @@ impl Streams {
 }
 
 impl Stream {
-    /// Whether it and the legacy default stream wait for each other.
+    /// Whether this stream and the legacy default stream wait for each other.
     pub(crate) fn is_blocking(&self) -> bool {
         self.kind != StreamKind::Null && self.flags & NON_BLOCKING == 0
     }
 
-    /// What captures its work.
+    /// The capture in which it participates.
     pub(crate) fn capture(&self) -> Option<Arc<Capture>> {
         self.capture.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Has its work captured from now on; false when something captures it already.
-    pub(crate) fn take_part(&self, capture: &Arc<Capture>) -> bool {
+    /// Joins a capture; false if it already participates in one.
+    pub(crate) fn begin_capture(&self, capture: &Arc<Capture>) -> bool {
         let mut own = self.capture.lock().unwrap_or_else(PoisonError::into_inner);
         let is_free = own.is_none();
         own.get_or_insert_with(|| Arc::clone(capture));
         is_free
     }
 
-    /// Has its work done from now on.
-    pub(crate) fn leave_capture(&self) {
+    /// Leaves its capture, so that its work is executed again.
+    pub(crate) fn end_capture(&self) {
         *self.capture.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Puts work at the end; says how much work stands in the stream then, since its beginning.
+    /// Enqueues work. Returns its ticket: the number of operations enqueued so far.
     ///
     /// # Errors
-    /// The error that ended the context, and when there is no thread to be had.
+    /// The error that made the context unusable, or `OPERATING_SYSTEM` if the stream's thread can't be created.
     pub(crate) fn submit(self: &Arc<Self>, operation: Operation) -> Result<u64> {
-        // What is taken now is waited for before the context is gone.
-        let Some(_turn) = self.context.order.turn() else {
+        // Work that is accepted under this guard is finished before the context is destroyed.
+        let Some(_guard) = self.context.order.lock() else {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
         };
         self.context.check()?;
-        self.queue.push(self.others(), operation, || {
+        self.queue.push(self.blocking_work(), operation, || {
             let stream = Arc::clone(self);
             thread::Builder::new()
                 .name(format!("emulated-gpu stream {}", self.id))
                 .spawn(move || stream.run())
                 .map(|_| ())
                 .map_err(|error| {
-                    Code::OPERATING_SYSTEM.because(format!("no thread for a stream: {error}"))
+                    Code::OPERATING_SYSTEM
+                        .because(format!("can't create the thread of a stream: {error}"))
                 })
         })
     }
 
-    /// The work of other streams that has to be done before what comes now.
-    fn others(&self) -> Vec<Ticket<Operation>> {
+    /// The pending work of other streams for which new work must wait.
+    fn blocking_work(&self) -> Vec<Ticket<Operation>> {
         let streams = match self.kind {
             StreamKind::Null => {
                 let mut streams = self.siblings.all();
@@ -257,55 +257,55 @@ impl Stream {
         streams.iter().filter_map(|stream| stream.queue.pending()).collect()
     }
 
-    /// Waits until this much work is done, since the beginning.
+    /// Waits until the work with this ticket is done.
     pub(crate) fn wait_for(&self, ticket: u64) {
         self.queue.wait_for(ticket);
     }
 
-    /// How much work has been done since the beginning, and how much stands in it.
+    /// The number of operations that were executed so far, and the number of pending ones.
     pub(crate) fn progress(&self) -> (u64, u64) {
         self.queue.progress()
     }
 
-    /// Waits until all is done that stands in it now.
+    /// Waits until all pending work is done.
     pub(crate) fn wait_for_all(&self) {
         self.queue.wait_for_all();
     }
 
-    /// Waits as `cuStreamSynchronize` does: the legacy default stream for the others too.
+    /// Waits as `cuStreamSynchronize` does; the legacy default stream also waits for the blocking streams.
     ///
     /// # Errors
-    /// The error that ended the context.
+    /// The error that made the context unusable.
     pub(crate) fn synchronize(&self) -> Result {
         self.context.check()?;
-        let others = if self.kind == StreamKind::Null { self.others() } else { Vec::new() };
+        let others = if self.kind == StreamKind::Null { self.blocking_work() } else { Vec::new() };
         self.wait_for_all();
         for (queue, ticket) in others {
             queue.wait_for(ticket);
         }
-        self.context.tell()
+        self.context.report_fault()
     }
 
     /// Whether all work is done.
     pub(crate) fn is_idle(&self) -> bool {
-        let others = if self.kind == StreamKind::Null { self.others() } else { Vec::new() };
+        let others = if self.kind == StreamKind::Null { self.blocking_work() } else { Vec::new() };
         self.queue.pending().is_none() && others.is_empty()
     }
 
-    /// Its thread ends when the work is done.
+    /// Makes its thread end when all work is done.
     pub(crate) fn close(&self) {
         self.queue.close();
     }
 
-    /// Nobody puts anything into it any longer. What is in it is still done, and a capture loses it.
+    /// Called when the stream is destroyed: pending work is still executed, and its capture is updated.
     pub(crate) fn end(&self) {
         if let Some(capture) = self.capture() {
-            capture.lose(self);
+            capture.remove_stream(self);
         }
         self.close();
     }
 
-    /// Does the work.
+    /// Executes the queue's work; called on the stream's thread.
     fn run(&self) {
         self.queue.work(|operation| {
             let code = ffi::early("a stream", || {
@@ -319,10 +319,10 @@ impl Stream {
     }
 }
 
-/// Puts work into a stream, or into the graph that it is captured into.
+/// Enqueues work, or adds it to the graph if the stream is being captured.
 ///
 /// # Errors
-/// As [`Stream::submit`], and what capturing forbids.
+/// Those of [`Stream::submit`], and `STREAM_CAPTURE_…` if a capture doesn't allow the work.
 pub(crate) fn enqueue(stream: &Arc<Stream>, operation: Operation) -> Result {
     if let Some(capture) = stream.capture() {
         return capture.add(stream, operation).map(|_| ());
@@ -331,10 +331,10 @@ pub(crate) fn enqueue(stream: &Arc<Stream>, operation: Operation) -> Result {
     stream.submit(operation).map(|_| ())
 }
 
-/// Puts work into a stream and waits for it.
+/// Enqueues work and waits until it is done.
 ///
 /// # Errors
-/// As [`enqueue`], what the work itself says, and that a capture can't be waited for.
+/// Those of [`enqueue`] and of the work itself; `STREAM_CAPTURE_UNSUPPORTED` during a capture.
 pub(crate) fn enqueue_and_wait(stream: &Arc<Stream>, operation: Operation) -> Result {
     if let Some(capture) = stream.capture() {
         return Err(capture.invalidate(Code::STREAM_CAPTURE_UNSUPPORTED));
@@ -342,5 +342,5 @@ pub(crate) fn enqueue_and_wait(stream: &Arc<Stream>, operation: Operation) -> Re
     forbid_legacy(stream)?;
     let ticket = stream.submit(operation)?;
     stream.wait_for(ticket);
-    stream.context.tell()
+    stream.context.report_fault()
 }

@@ -1,5 +1,5 @@
-//! Locks of the protocols between threads: from the standard library, or, in this crate's own unit
-//! tests, from a scheduler that tries the orders in which threads may come.
+//! Locks for the protocols between threads. They come from the standard library; in this crate's unit tests, they
+//! come from a scheduler that tries different interleavings of the threads.
 
 pub(crate) mod queue;
 

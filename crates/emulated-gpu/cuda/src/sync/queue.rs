@@ -1,25 +1,24 @@
-//! The protocol of streams: queues of work, each done in order by a thread of its own, and waiting
-//! for each other.
+//! The queues of streams. A worker thread executes each queue's jobs in order; jobs may wait for jobs of other
+//! queues.
 //!
-//! No two queues wait for each other for ever. What a job waits for was put into its queue before the
-//! job was put into another, because [`Order`] lets one thread at a time find out what there is and
-//! add to it: so there is always a job that waits for nothing, the oldest.
+//! Queues can't deadlock. A job only waits for jobs that were enqueued earlier, because [`SubmissionOrder`] lets only
+//! one thread at a time collect the pending jobs and enqueue a new one. So the oldest pending job never waits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How far a queue has to have come: this many of its jobs are done.
+/// The point at which a queue has executed this many jobs.
 pub(crate) type Ticket<J> = (Arc<Queue<J>>, u64);
 
 /// A queue of jobs.
 #[derive(Debug)]
 pub(crate) struct Queue<J> {
     state: Mutex<State<J>>,
-    /// Work has come, or none will.
+    /// Notified when work was enqueued or the queue was closed.
     work: Condvar,
-    /// Work has been done.
+    /// Notified when a job was done.
     done: Condvar,
 }
 
@@ -28,12 +27,12 @@ struct State<J> {
     jobs: VecDeque<Entry<J>>,
     submitted: u64,
     completed: u64,
-    /// Whether there is a thread that does the work.
-    working: bool,
+    /// Whether the queue has a worker thread.
+    has_worker: bool,
     closed: bool,
 }
 
-/// Work, and what has to be done in other queues before.
+/// A job, and the tickets of other queues for which it waits.
 #[derive(Debug)]
 struct Entry<J> {
     after: Vec<Ticket<J>>,
@@ -46,7 +45,7 @@ impl<J> Default for Queue<J> {
             jobs: VecDeque::new(),
             submitted: 0,
             completed: 0,
-            working: false,
+            has_worker: false,
             closed: false,
         };
         Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new() }
@@ -58,12 +57,11 @@ impl<J> Queue<J> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job at the end, to be done after others: how much work stands in the queue then, since
-    /// its beginning. Where no thread does the work, `start` starts one that calls
-    /// [`work`](Self::work).
+    /// Enqueues a job that waits for `after`. Returns its ticket: the number of jobs enqueued so far. If the queue
+    /// has no worker, `start` starts a thread that calls [`work`](Self::work).
     ///
     /// # Errors
-    /// That of `start`; the job is not in the queue then.
+    /// Those of `start`; the job is not enqueued then.
     pub(crate) fn push<E>(
         &self,
         after: Vec<Ticket<J>>,
@@ -71,9 +69,9 @@ impl<J> Queue<J> {
         start: impl FnOnce() -> Result<(), E>,
     ) -> Result<u64, E> {
         let mut state = self.state();
-        if !state.working {
+        if !state.has_worker {
             start()?;
-            state.working = true;
+            state.has_worker = true;
         }
         state.jobs.push_back(Entry { after, job });
         state.submitted += 1;
@@ -83,13 +81,13 @@ impl<J> Queue<J> {
         Ok(ticket)
     }
 
-    /// What stands in it, if there is something that is not done.
+    /// The ticket of the last job, if it is not done.
     pub(crate) fn pending(self: &Arc<Self>) -> Option<Ticket<J>> {
         let state = self.state();
         (state.completed < state.submitted).then(|| (Arc::clone(self), state.submitted))
     }
 
-    /// Waits until this much work is done, since the beginning.
+    /// Waits until the job with this ticket is done.
     pub(crate) fn wait_for(&self, ticket: u64) {
         let mut state = self.state();
         while state.completed < ticket {
@@ -97,31 +95,31 @@ impl<J> Queue<J> {
         }
     }
 
-    /// How much work has been done since the beginning, and how much stands in it.
+    /// The number of jobs done so far, and the number of pending ones.
     pub(crate) fn progress(&self) -> (u64, u64) {
         let state = self.state();
         (state.completed, state.submitted - state.completed)
     }
 
-    /// Waits until all is done that stands in it now.
+    /// Waits until all pending jobs are done.
     pub(crate) fn wait_for_all(&self) {
         let ticket = self.state().submitted;
         self.wait_for(ticket);
     }
 
-    /// The thread that does the work ends when there is none.
+    /// The worker exits when its queue is empty.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.work.notify_one();
     }
 
-    /// Does the work, until the queue is closed and empty.
+    /// Executes jobs until the queue is closed and empty.
     pub(crate) fn work(&self, mut run: impl FnMut(J)) {
         while let Some(Entry { after, job }) = self.next() {
             for (queue, ticket) in &after {
                 queue.wait_for(*ticket);
             }
-            // What the job holds is given back before it counts as done.
+            // The job's resources are released before it counts as done.
             run(job);
             drop(after);
             self.state().completed += 1;
@@ -136,7 +134,7 @@ impl<J> Queue<J> {
                 return Some(entry);
             }
             if state.closed {
-                state.working = false;
+                state.has_worker = false;
                 return None;
             }
             state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -144,32 +142,32 @@ impl<J> Queue<J> {
     }
 }
 
-/// The one order in which work comes into the queues that may wait for each other, until it ends.
+/// Serialises submissions to queues that may wait for each other, until it is ended.
 #[derive(Debug, Default)]
-pub(crate) struct Order(Mutex<Ended>);
+pub(crate) struct SubmissionOrder(Mutex<Ended>);
 
 #[derive(Debug, Default)]
 struct Ended(bool);
 
-/// While it lives, nobody else puts work into these queues.
+/// A guard: while it exists, no other thread can submit work.
 #[derive(Debug)]
-pub(crate) struct Turn<'order>(
+pub(crate) struct SubmissionGuard<'order>(
     #[expect(dead_code, reason = "held for its `Drop`")] MutexGuard<'order, Ended>,
 );
 
-impl Order {
+impl SubmissionOrder {
     fn ended(&self) -> MutexGuard<'_, Ended> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The turn to put work in; `None` when no work is taken any longer.
-    pub(crate) fn turn(&self) -> Option<Turn<'_>> {
+    /// Locks the order for a submission; `None` if no more work is accepted.
+    pub(crate) fn lock(&self) -> Option<SubmissionGuard<'_>> {
         let ended = self.ended();
-        (!ended.0).then_some(Turn(ended))
+        (!ended.0).then_some(SubmissionGuard(ended))
     }
 
-    /// No work is taken from now on: whoever then waits for the queues waits for all that ever was.
-    /// False when it had ended before.
+    /// Ends the acceptance of work, so that a later wait covers all work there will ever be. False if it was ended
+    /// before.
     pub(crate) fn end(&self) -> bool {
         !std::mem::replace(&mut self.ended().0, true)
     }
@@ -186,8 +184,8 @@ mod tests {
     use super::*;
     use crate::event::Mark;
 
-    /// How many orders of the threads are tried.
-    const ORDERS: usize = 1000;
+    /// Number of interleavings of the threads that are tried.
+    const INTERLEAVINGS: usize = 1000;
 
     type Job = Box<dyn FnOnce() + Send>;
     type Jobs = Arc<Queue<Job>>;
@@ -195,8 +193,8 @@ mod tests {
     fn check(model: impl Fn() + Send + Sync + 'static) {
         let model = Arc::new(model);
         let again = Arc::clone(&model);
-        shuttle::check_random(move || model(), ORDERS);
-        shuttle::check_pct(move || again(), ORDERS, 3);
+        shuttle::check_random(move || model(), INTERLEAVINGS);
+        shuttle::check_pct(move || again(), INTERLEAVINGS, 3);
     }
 
     fn put(queue: &Jobs, after: Vec<Ticket<Job>>, job: impl FnOnce() + Send + 'static) -> u64 {
@@ -209,17 +207,17 @@ mod tests {
         ticket
     }
 
-    /// A default queue that waits for two others, which wait for it, as streams do.
+    /// A default queue and two others that wait for each other, as streams do.
     #[derive(Default)]
     struct Streams {
-        order: Order,
+        order: SubmissionOrder,
         null: Jobs,
         others: [Jobs; 2],
     }
 
     impl Streams {
         fn submit(&self, which: Option<usize>, job: impl FnOnce() + Send + 'static) -> bool {
-            let Some(_turn) = self.order.turn() else { return false };
+            let Some(_guard) = self.order.lock() else { return false };
             match which {
                 None => {
                     let after = self.others.iter().filter_map(Queue::pending).collect();
@@ -244,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_does_everything_in_order() {
+    fn a_queue_executes_jobs_in_order() {
         check(|| {
             let (queue, done) = (Jobs::default(), Arc::new(AtomicUsize::new(0)));
             for index in 0..3 {
@@ -257,7 +255,7 @@ mod tests {
             assert!(done.load(Ordering::SeqCst) >= 2);
             queue.wait_for_all();
             assert_eq!(done.load(Ordering::SeqCst), 3);
-            // A closed queue takes work still, of threads that have the stream.
+            // A closed queue still accepts work, because threads may hold the stream.
             queue.close();
             let ticket = put(&queue, Vec::new(), move || drop(done));
             queue.wait_for(ticket);
@@ -265,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_that_wait_for_each_other_come_to_an_end() {
+    fn queues_that_wait_for_each_other_do_not_deadlock() {
         check(|| {
             let streams = Arc::new(Streams::default());
             let inside = Arc::new(AtomicUsize::new(0));
@@ -276,7 +274,7 @@ mod tests {
                         for which in [Some(index), None] {
                             let inside = Arc::clone(&inside);
                             streams.submit(which, move || match which {
-                                // The default queue's jobs run alone.
+                                // No other job may run at the same time as a job of the default queue.
                                 None => assert_eq!(inside.load(Ordering::SeqCst), 0),
                                 Some(_) => {
                                     inside.fetch_add(1, Ordering::SeqCst);
@@ -294,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_end_waits_for_is_all_that_was_taken() {
+    fn waiting_after_the_end_covers_all_accepted_work() {
         check(|| {
             let streams = Arc::new(Streams::default());
             let freed = Arc::new(AtomicBool::new(false));
@@ -316,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_passed_before_who_waits_for_it_goes_on() {
+    fn waiters_continue_after_the_mark_is_passed() {
         check(|| {
             let (first, second) = (Jobs::default(), Jobs::default());
             let (mark, written) = (Arc::new(Mark::default()), Arc::new(AtomicBool::new(false)));
@@ -335,12 +333,12 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_without_a_thread_takes_nothing() {
+    fn a_job_is_rejected_if_no_thread_can_be_started() {
         shuttle::check_random(
             || {
                 let queue = Jobs::default();
-                let refused = queue.push(Vec::new(), Box::new(|| ()), || Err("no thread"));
-                assert_eq!(refused, Err("no thread"));
+                let rejected = queue.push(Vec::new(), Box::new(|| ()), || Err("no thread"));
+                assert_eq!(rejected, Err("no thread"));
                 assert!(queue.pending().is_none());
                 queue.wait_for_all();
             },

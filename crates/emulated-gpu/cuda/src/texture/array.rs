@@ -1,5 +1,5 @@
-//! CUDA arrays: texels that only copies, textures and surfaces reach. Where NVIDIA's are laid out in ways
-//! of its own, ours are row behind row.
+//! CUDA arrays: texels that are only accessed by copies, textures and surfaces. NVIDIA's layout of arrays is opaque;
+//! here it is row-major.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ const COLOUR_ATTACHMENT: u32 = 0x20;
 const SPARSE: u32 = 0x40;
 const DEFERRED: u32 = 0x80;
 
-/// Whether the depth of an array with these flags is a number of layers, or of the sides of cubes.
+/// Whether the depth of an array with these flags counts layers or cube faces.
 pub(crate) fn is_layered(flags: u32) -> bool {
     flags & (LAYERED | CUBE_MAP) != 0
 }
 
-/// `CUarray_format`, those that textures filter and surfaces store.
+/// The supported values of `CUarray_format`: those that textures filter and surfaces store.
 const FORMATS: [(u32, Channel); 8] = [
     (0x01, Channel::U8),
     (0x02, Channel::U16),
@@ -47,39 +47,40 @@ const FORMATS: [(u32, Channel); 8] = [
 pub(crate) struct Array {
     pub(crate) handle: Handle,
     pub(crate) context: Handle,
-    /// As it was asked for.
+    /// The description with which it was created.
     pub(crate) description: Array3dDescription,
     pub(crate) texels: Texels,
     hardware: Arc<Hardware>,
 }
 
-/// The format that a program names.
+/// The texel format for a `CUarray_format` and a number of channels.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `NOT_SUPPORTED` for one that exists and is not emulated.
+/// `INVALID_VALUE` if they don't exist, `NOT_SUPPORTED` if they are not emulated.
 pub(crate) fn format(number: u32, channels: u32) -> Result<Format> {
     let known = FORMATS.iter().find(|(own, _)| *own == number);
     let Some(&(_, channel)) = known else {
-        // Planes of video, normalised formats, blocks of compressed texels.
+        // Video planes, normalised formats and block-compressed formats.
         let exists = matches!(number, 0x50 | 0x60..=0x7f | 0x90..=0xdf);
         let code = if exists { Code::NOT_SUPPORTED } else { Code::INVALID_VALUE };
         return Err(code.because(format!(
-            "the format {number:#x} of texels is not emulated: take integers of 8, 16 or 32 bits, half \
+            "the texel format {number:#x} is not emulated; use integers of 8, 16 or 32 bits, half \
              or float"
         )));
     };
     if !matches!(channels, 1 | 2 | 4) {
         return Err(Code::INVALID_VALUE
-            .because(format!("a texel of {channels} channels: there are 1, 2 or 4")));
+            .because(format!("a texel must have 1, 2 or 4 channels, and not {channels}")));
     }
     Ok(Format { channel, channels })
 }
 
 impl Array {
-    /// Makes one, on the context's device.
+    /// Creates an array on the context's device.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what no array is, `NOT_SUPPORTED` for what is not emulated, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` for a description that is not valid, `NOT_SUPPORTED` for features that are not emulated,
+    /// `OUT_OF_MEMORY`.
     pub(crate) fn new(context: &Context, description: Array3dDescription) -> Result<Self> {
         let texels = layout(&description)?;
         let hardware = Arc::clone(&context.hardware);
@@ -89,25 +90,25 @@ impl Array {
         Ok(Self { handle, context: context.handle, description, texels, hardware })
     }
 
-    /// Gives its memory back. Work that has found it keeps it.
+    /// Frees its memory. Work that already uses the memory keeps it.
     ///
     /// # Errors
-    /// As of [`Allocations::free`](crate::memory::allocations::Allocations::free).
+    /// Those of [`Allocations::free`](crate::memory::allocations::Allocations::free).
     pub(crate) fn destroy(&self) -> Result {
         let is_array = |kind: &AllocationKind| matches!(kind, AllocationKind::Array);
         self.hardware.allocations.free(self.texels.base, is_array).map(|_| ())
     }
 
-    /// Bytes of a row, rows, and slices or layers: at least one of each.
+    /// Width in bytes, number of rows, and number of slices or layers; each at least 1.
     pub(crate) fn extent(&self) -> [u64; 3] {
         let [width, height, depth] = self.texels.lengths();
         [width * self.texels.format.bytes(), height, depth * self.texels.layers.max(1)]
     }
 
-    /// A part of it as an end of a copy: this many bytes of this many rows of this many slices.
+    /// A part of the array as one end of a copy. `at` and `size` are in bytes, rows and slices.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what is not inside.
+    /// `INVALID_VALUE` if the part is not inside the array, or begins inside a texel.
     pub(crate) fn part(&self, at: [usize; 3], size: [usize; 3]) -> Result<End> {
         let extent = self.extent();
         let outside = at.iter().zip(size).zip(extent).any(|((&at, size), length)| {
@@ -115,14 +116,15 @@ impl Array {
         });
         if outside {
             return Err(Code::INVALID_VALUE.because(format!(
-                "{size:?} bytes, rows and slices from {at:?} of an array that has {extent:?}"
+                "{size:?} bytes, rows and slices at {at:?} are not inside an array of {extent:?}"
             )));
         }
         let texels = &self.texels;
         let size = texels.format.bytes();
         if !at.first().is_some_and(|&x| (x as u64).is_multiple_of(size)) {
-            return Err(Code::INVALID_VALUE
-                .because(format!("a copy begins at a texel of an array, of {size} bytes each")));
+            return Err(Code::INVALID_VALUE.because(format!(
+                "a copy must begin at a texel boundary of the array ({size} bytes per texel)"
+            )));
         }
         let [x, y, z] = at.map(|index| index as u64);
         let address = texels.base + x + y * texels.pitch + z * texels.slice;
@@ -133,44 +135,43 @@ impl Array {
 }
 
 fn too_large() -> crate::abi::error::Error {
-    Code::INVALID_VALUE.because("the array is larger than any memory")
+    Code::INVALID_VALUE.because("the array is too large")
 }
 
-/// Where the texels of an array lie, from 0 on.
+/// The layout of an array's texels, with a base address of 0.
 fn layout(description: &Array3dDescription) -> Result<Texels> {
     let Array3dDescription { width, height, depth, format: number, channels, flags } = *description;
     let format = format(number, channels)?;
-    let refused = [
+    let unsupported = [
         (DEPTH, "depth textures"),
         (SPARSE, "sparse arrays"),
-        (DEFERRED, "arrays whose memory is mapped later"),
+        (DEFERRED, "deferred-mapping arrays"),
     ];
-    if let Some((_, what)) = refused.iter().find(|(flag, _)| flags & flag != 0) {
+    if let Some((_, what)) = unsupported.iter().find(|(flag, _)| flags & flag != 0) {
         return Err(Code::NOT_SUPPORTED.because(format!("{what} are not emulated")));
     }
     if flags & !(LAYERED | SURFACE | CUBE_MAP | GATHER | COLOUR_ATTACHMENT) != 0 {
         return Err(Code::INVALID_VALUE.because(format!("unknown flags {flags:#x} of an array")));
     }
-    // The sides of a cube, or of several, are layers.
+    // The faces of a cube, or of several, are layers.
     let cube = flags & CUBE_MAP != 0;
     let layered = is_layered(flags);
-    let sides = if flags & LAYERED == 0 { depth == 6 } else { depth.is_multiple_of(6) };
-    if cube && (width != height || !sides) {
-        return Err(Code::INVALID_VALUE.because(format!(
-            "{depth} sides of {width} × {height}: a cube has six squares, and several have a multiple of six"
-        )));
+    let has_whole_cubes = if flags & LAYERED == 0 { depth == 6 } else { depth.is_multiple_of(6) };
+    if cube && (width != height || !has_whole_cubes) {
+        return Err(Code::INVALID_VALUE
+            .because(format!("{depth} faces of {width} × {height}: a cube has six square faces, and layered cubes a multiple of six")));
     }
     let layers = if layered { depth } else { 0 };
-    let most = limits(height, depth, layered, flags & SURFACE != 0);
+    let max = limits(height, depth, layered, flags & SURFACE != 0);
     let shape = [width, height, depth].map(|length| length as u64);
-    let impossible = width == 0
+    let invalid = width == 0
         || height == 0 && depth > 0 && !layered
         || layered && depth == 0
-        || shape.iter().zip(most).any(|(length, most)| *length > most);
-    if impossible {
+        || shape.iter().zip(max).any(|(length, max)| *length > max);
+    if invalid {
         return Err(Code::INVALID_VALUE.because(format!(
-            "an array of {width} × {height} × {depth}{}: at most {most:?}, the width not 0, and no depth \
-             without a height",
+            "an array of {width} × {height} × {depth}{}: the maximum is {max:?}, the width must not be 0, and a \
+             depth needs a height",
             if layered { " layers" } else { "" }
         )));
     }
@@ -197,22 +198,22 @@ fn layout(description: &Array3dDescription) -> Result<Texels> {
 mod tests {
     use super::*;
 
-    fn of(width: usize, height: usize, depth: usize, flags: u32) -> Result<Texels> {
+    fn texels_of(width: usize, height: usize, depth: usize, flags: u32) -> Result<Texels> {
         layout(&Array3dDescription { width, height, depth, format: 0x20, channels: 2, flags })
     }
 
     #[test]
     fn rows_are_padded_and_slices_follow_each_other() {
-        let flat = of(5, 3, 0, 0).unwrap();
+        let flat = texels_of(5, 3, 0, 0).unwrap();
         assert_eq!((flat.pitch, flat.slice, flat.reach()), (64, 192, Some(2 * 64 + 40)));
-        let layered = of(5, 0, 7, LAYERED).unwrap();
+        let layered = texels_of(5, 0, 7, LAYERED).unwrap();
         assert_eq!((layered.depth, layered.layers, layered.slice), (0, 7, 64));
-        let deep = of(2, 2, 2, SURFACE).unwrap();
+        let deep = texels_of(2, 2, 2, SURFACE).unwrap();
         assert_eq!((deep.depth, deep.layers, deep.reach()), (2, 0, Some(32 + 64 + 16)));
     }
 
     #[test]
-    fn what_is_no_array_is_refused() {
+    fn invalid_descriptions_are_rejected() {
         let code = |found: Result<Texels>| found.unwrap_err().code;
         for (width, height, depth, flags) in [
             (0, 0, 0, 0),
@@ -223,17 +224,17 @@ mod tests {
             (usize::MAX, usize::MAX, usize::MAX, 0),
             (4, 4, 0, 0x100),
         ] {
-            let found = code(of(width, height, depth, flags));
+            let found = code(texels_of(width, height, depth, flags));
             assert_eq!(found, Code::INVALID_VALUE, "{width} {height} {depth} {flags}");
         }
-        assert_eq!(of(4, 4, 6, CUBE_MAP).unwrap().layers, 6);
-        assert_eq!(of(4, 4, 24, LAYERED | CUBE_MAP).unwrap().layers, 24);
+        assert_eq!(texels_of(4, 4, 6, CUBE_MAP).unwrap().layers, 6);
+        assert_eq!(texels_of(4, 4, 24, LAYERED | CUBE_MAP).unwrap().layers, 24);
         for (height, depth, flags) in
             [(4, 5, CUBE_MAP), (4, 12, CUBE_MAP), (3, 6, CUBE_MAP), (4, 9, 5)]
         {
-            assert_eq!(code(of(4, height, depth, flags)), Code::INVALID_VALUE);
+            assert_eq!(code(texels_of(4, height, depth, flags)), Code::INVALID_VALUE);
         }
-        assert_eq!(code(of(4, 4, 0, SPARSE)), Code::NOT_SUPPORTED);
+        assert_eq!(code(texels_of(4, 4, 0, SPARSE)), Code::NOT_SUPPORTED);
         assert_eq!(format(3, 3).unwrap_err().code, Code::INVALID_VALUE);
         assert_eq!(format(4, 1).unwrap_err().code, Code::INVALID_VALUE);
         assert_eq!(format(0xb0, 1).unwrap_err().code, Code::NOT_SUPPORTED);

@@ -1,4 +1,4 @@
-//! The arrays and mipmapped arrays that there are, by their handles.
+//! The registries of arrays and mipmapped arrays.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// Makes an array, on the context's device.
+    /// Creates an array on the context's device.
     ///
     /// # Errors
     /// Those of [`Array::new`].
@@ -32,7 +32,7 @@ impl Arrays {
         Ok(array)
     }
 
-    /// Makes a mipmapped array with this many levels, if it can have them.
+    /// Creates a mipmapped array. The number of levels is clamped to the possible range.
     ///
     /// # Errors
     /// Those of [`Array::new`].
@@ -40,10 +40,10 @@ impl Arrays {
         &self,
         context: &Context,
         description: Array3dDescription,
-        asked: u32,
+        wanted: u32,
     ) -> Result<Handle> {
         let mut made: Vec<Arc<Array>> = Vec::new();
-        for description in levels(&description, asked) {
+        for description in levels(&description, wanted) {
             match self.create(context, description) {
                 Ok(array) => made.push(array),
                 Err(error) => {
@@ -58,29 +58,29 @@ impl Arrays {
         Ok(handle)
     }
 
-    /// The array of a handle.
+    /// The array with this handle.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`
+    /// `INVALID_HANDLE` if the handle is unknown.
     pub(crate) fn array(&self, handle: Handle) -> Result<Arc<Array>> {
         self.arrays.find(handle, Code::INVALID_HANDLE, "array")
     }
 
-    /// The mipmapped array of a handle.
+    /// The mipmapped array with this handle.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`
+    /// `INVALID_HANDLE` if the handle is unknown.
     pub(crate) fn mipmap(&self, handle: Handle) -> Result<Arc<Mipmap>> {
         self.mipmaps.find(handle, Code::INVALID_HANDLE, "mipmapped array")
     }
 
-    /// Whether an array is the level of a mipmapped one, which goes with it.
+    /// Whether an array is a level of a mipmapped array, which owns it.
     pub(crate) fn is_level(&self, array: &Array) -> bool {
         let has = |mipmap: &Arc<Mipmap>| mipmap.levels.iter().any(|one| one.handle == array.handle);
         self.mipmaps.all().iter().any(has)
     }
 
-    /// Forgets an array and gives its memory back.
+    /// Removes an array and frees its memory.
     ///
     /// # Errors
     /// Those of [`Array::destroy`].
@@ -89,7 +89,7 @@ impl Arrays {
         array.destroy()
     }
 
-    /// The same for a mipmapped array, with all its levels.
+    /// Removes a mipmapped array and frees all its levels.
     ///
     /// # Errors
     /// Those of [`Array::destroy`].
@@ -98,8 +98,8 @@ impl Arrays {
         mipmap.levels.iter().try_for_each(|array| self.destroy(array))
     }
 
-    /// Forgets those of a context; their memory goes with it.
-    pub(crate) fn end_context(&self, context: Handle) {
+    /// Removes the arrays of a destroyed context; their memory is freed together with it.
+    pub(crate) fn remove_context(&self, context: Handle) {
         self.mipmaps.retain(|mipmap| mipmap.context != context);
         self.arrays.retain(|array| array.context != context);
     }

@@ -1,7 +1,6 @@
-//! Textures and surfaces, as programs describe them: what the emulator is told of them, and what was
-//! asked for, for those who ask again.
+//! Textures and surfaces: their descriptions by programs, and the conversion to the emulator's resources.
 
-#![allow(unsafe_code, reason = "which part of a union counts, the kind beside it says")]
+#![allow(unsafe_code, reason = "reads unions, whose valid member the kind selects")]
 
 pub(crate) mod array;
 pub(crate) mod arrays;
@@ -43,7 +42,7 @@ const SEAMLESS_CUBE_MAP: u32 = 0x40;
 pub(crate) struct Object {
     pub(crate) context: Handle,
     pub(crate) resource: ResourceDescription,
-    /// Of a texture.
+    /// The texture's parameters; the default for a surface.
     pub(crate) texture: TextureDescription,
     pub(crate) view: Option<ViewDescription>,
 }
@@ -54,7 +53,7 @@ impl std::fmt::Debug for Object {
     }
 }
 
-/// The objects, by handle.
+/// The texture or surface objects by handle.
 #[derive(Debug)]
 pub(crate) struct Objects {
     list: Mutex<HashMap<u64, Object>>,
@@ -62,7 +61,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// None yet.
+    /// An empty registry.
     pub(crate) fn new(hardware: Arc<Hardware>) -> Self {
         Self { list: Mutex::default(), hardware }
     }
@@ -71,26 +70,26 @@ impl Objects {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes one.
+    /// Creates an object.
     pub(crate) fn create(&self, resource: Resource, object: Object) -> u64 {
         let handle = self.hardware.memory().bindings().create(resource);
         self.list().insert(handle, object);
         handle
     }
 
-    /// What was asked for.
+    /// The object with this handle.
     ///
     /// # Errors
-    /// `INVALID_VALUE`, and what there is none of.
+    /// `INVALID_VALUE`, naming the kind of object, if the handle is unknown.
     pub(crate) fn find(&self, handle: u64, what: &str) -> Result<Object> {
         let found = self.list().get(&handle).copied();
         found.ok_or_else(|| invalid(format!("there is no {what} {handle:#x}")))
     }
 
-    /// Forgets one.
+    /// Destroys an object.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if the handle is unknown.
     pub(crate) fn destroy(&self, handle: u64, kind: Opaque) -> Result {
         let destroyed = self.hardware.memory().bindings().destroy(handle, kind);
         destroyed.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))?;
@@ -98,13 +97,13 @@ impl Objects {
         Ok(())
     }
 
-    /// Forgets those of a context.
-    pub(crate) fn end_context(&self, context: Handle) {
+    /// Destroys the objects of a destroyed context.
+    pub(crate) fn remove_context(&self, context: Handle) {
         let bindings = self.hardware.memory().bindings();
         self.list().retain(|&handle, object| {
             let stays = object.context != context;
             if !stays {
-                // It is of one of the two kinds.
+                // The object is either a texture or a surface.
                 let _ = bindings
                     .destroy(handle, Opaque::Texture)
                     .or_else(|_| bindings.destroy(handle, Opaque::Surface));
@@ -118,17 +117,19 @@ fn invalid(why: impl Into<String>) -> crate::abi::error::Error {
     Code::INVALID_VALUE.because(why)
 }
 
-/// The texels of memory without dimensions.
+/// The texels of a one-dimensional texture in linear memory.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the memory or the format is not valid.
 pub(crate) fn linear(memory: &Memory, given: LinearResource) -> Result<Texels> {
     let LinearResource { address, format, channels, bytes } = given;
     let format = array::format(format, channels)?;
-    aligned(address)?;
+    check_alignment(address)?;
     let width = bytes as u64 / format.bytes();
     if width == 0 || width > LINEAR {
-        return Err(invalid(format!("{width} texels: a texture of memory has 1 to {LINEAR}")));
+        return Err(invalid(format!(
+            "{width} texels; a texture in linear memory has 1 to {LINEAR}"
+        )));
     }
     check_device(memory, address, width * format.bytes())?;
     let (pitch, slice) = (width * format.bytes(), width * format.bytes());
@@ -136,25 +137,25 @@ pub(crate) fn linear(memory: &Memory, given: LinearResource) -> Result<Texels> {
     Ok(Texels { base: address, format, width, height, depth, layers, pitch, slice, linear, cube })
 }
 
-/// The texels of memory of rows.
+/// The texels of a two-dimensional texture in pitched memory.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the memory, the format or the pitch is not valid.
 pub(crate) fn pitched(memory: &Memory, given: PitchedResource) -> Result<Texels> {
     let PitchedResource { address, format, channels, width, height, pitch } = given;
     let format = array::format(format, channels)?;
-    aligned(address)?;
+    check_alignment(address)?;
     let shape = [width, height, pitch].map(|length| length as u64);
-    if shape.contains(&0) || shape.iter().zip(PITCHED).any(|(length, most)| *length > most) {
+    if shape.contains(&0) || shape.iter().zip(PITCHED).any(|(length, max)| *length > max) {
         return Err(invalid(format!(
-            "a texture of {width} × {height} texels, rows {pitch} bytes apart: at most {PITCHED:?}, and \
-             none of them 0"
+            "a texture of {width} × {height} texels with a pitch of {pitch} bytes: the maximum is {PITCHED:?}, \
+             and none may be 0"
         )));
     }
     let [width, height, pitch] = shape;
     if !pitch.is_multiple_of(PITCH) || width * format.bytes() > pitch {
         return Err(invalid(format!(
-            "rows of {} bytes, {pitch} bytes apart: that is a multiple of {PITCH}, and no less than a row",
+            "a pitch of {pitch} bytes for rows of {} bytes: it must be a multiple of {PITCH}, and at least a row",
             width * format.bytes()
         )));
     }
@@ -166,19 +167,19 @@ pub(crate) fn pitched(memory: &Memory, given: PitchedResource) -> Result<Texels>
     Ok(texels)
 }
 
-fn aligned(address: u64) -> Result {
+fn check_alignment(address: u64) -> Result {
     if address.is_multiple_of(ALIGNMENT) {
         return Ok(());
     }
     Err(invalid(format!(
-        "a texture begins at a multiple of {ALIGNMENT} bytes, and not at {address:#x}"
+        "a texture must begin at a multiple of {ALIGNMENT} bytes, and not at {address:#x}"
     )))
 }
 
-/// How a texture is read.
+/// Converts a texture's parameters.
 ///
 /// # Errors
-/// `INVALID_VALUE` for what makes no sense, `NOT_SUPPORTED` for what is not emulated.
+/// `INVALID_VALUE` for invalid parameters, `NOT_SUPPORTED` for features that are not emulated.
 pub(crate) fn sampling(given: &TextureDescription) -> Result<Sampling> {
     let address = |mode: u32| match mode {
         0 => Ok(AddressMode::Wrap),
@@ -194,16 +195,17 @@ pub(crate) fn sampling(given: &TextureDescription) -> Result<Sampling> {
         1 => Filter::Linear,
         other => return Err(invalid(format!("there is no filter mode {other}"))),
     };
-    let unsupported = |what: &str| Err(Code::NOT_SUPPORTED.because(format!("{what} not emulated")));
+    let unsupported =
+        |what: &str| Err(Code::NOT_SUPPORTED.because(format!("{what} is not emulated")));
     if given.flags & SRGB != 0 {
-        return unsupported("conversion from sRGB is");
+        return unsupported("conversion from sRGB");
     }
     let known = READ_AS_INTEGER | NORMALISED | NO_TRILINEAR_OPTIMISATION | SEAMLESS_CUBE_MAP;
     if given.flags & !known != 0 {
         return Err(invalid(format!("unknown flags {:#x} of a texture", given.flags)));
     }
     if given.anisotropy > 1 {
-        return unsupported("anisotropic filtering is");
+        return unsupported("anisotropic filtering");
     }
     Ok(Sampling {
         address,
@@ -215,32 +217,36 @@ pub(crate) fn sampling(given: &TextureDescription) -> Result<Sampling> {
     })
 }
 
-/// A texture of these texels.
+/// A texture with these texels and this sampling.
 ///
 /// # Errors
-/// `INVALID_VALUE` for a mixture of numbers that are read as integers.
+/// `INVALID_VALUE` for linear filtering of texels that are read as integers.
 pub(crate) fn texture(texels: Texels, sampling: Sampling) -> Result<Resource> {
     let channel = texels.format.channel;
     let fractions = channel.is_float() || sampling.scaled && channel.is_scalable();
     if sampling.filter == Filter::Linear && !fractions && !texels.linear {
         return Err(invalid(
-            "integers are not filtered: read them as fractions (without CU_TRSF_READ_AS_INTEGER, 8 or \
-             16 bits), or take the nearest (CU_TR_FILTER_MODE_POINT)",
+            "integers can't be filtered: read 8-bit or 16-bit ones as fractions (without CU_TRSF_READ_AS_INTEGER), \
+             or use CU_TR_FILTER_MODE_POINT",
         ));
     }
     Ok(Resource::Texture(texels, sampling))
 }
 
-/// What a texture object stands for, of memory or of one of the arrays.
+/// The emulator's resource for a texture object, in memory or in an array.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `NOT_SUPPORTED`
-pub(crate) fn of(object: &Object, memory: &Memory, arrays: &Arrays) -> Result<Resource> {
+/// `INVALID_VALUE` for an invalid description, `NOT_SUPPORTED` for features that are not emulated.
+pub(crate) fn texture_resource(
+    object: &Object,
+    memory: &Memory,
+    arrays: &Arrays,
+) -> Result<Resource> {
     let ResourceDescription { kind, resource, flags } = object.resource;
     if flags != 0 {
-        return Err(invalid("the flags of a resource have to be 0"));
+        return Err(invalid("the flags of a resource must be 0"));
     }
-    // SAFETY: every part of the union is of plain numbers, and all its bytes came from the program.
+    // SAFETY: every member of the union consists of plain numbers, and the program initialised all its bytes.
     let (handle, linear_memory, rows) =
         unsafe { (resource.array, resource.linear, resource.pitched) };
     let texels = match kind {
@@ -252,7 +258,7 @@ pub(crate) fn of(object: &Object, memory: &Memory, arrays: &Arrays) -> Result<Re
             let mipmap = found.map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
             let [level] = &mipmap.levels[..] else {
                 return Err(Code::NOT_SUPPORTED.because(
-                    "textures of several levels are not emulated: make one of a level \
+                    "textures with several levels are not emulated; make one of a single level \
                      (cuMipmappedArrayGetLevel)",
                 ));
             };
@@ -260,7 +266,7 @@ pub(crate) fn of(object: &Object, memory: &Memory, arrays: &Arrays) -> Result<Re
         }
         MEMORY => linear(memory, linear_memory)?,
         ROWS => pitched(memory, rows)?,
-        _ => return Err(invalid(format!("there is no kind {kind} of resource"))),
+        _ => return Err(invalid(format!("there is no resource type {kind}"))),
     };
     if let Some(view) = &object.view {
         check_view(kind, &texels, view)?;
@@ -268,10 +274,10 @@ pub(crate) fn of(object: &Object, memory: &Memory, arrays: &Arrays) -> Result<Re
     texture(texels, sampling(&object.texture)?)
 }
 
-/// A view that is the whole array as it is says nothing new.
+/// Checks that a view shows the whole array in its format; other views are not emulated.
 fn check_view(kind: i32, texels: &Texels, view: &ViewDescription) -> Result {
     if kind != ARRAY {
-        return Err(invalid("memory has no views: pass a null pointer"));
+        return Err(invalid("a texture in memory has no view; pass a null pointer"));
     }
     let shape = [view.width, view.height, view.depth].map(|length| length as u64);
     let own = [texels.width, texels.height, texels.depth];
@@ -282,32 +288,32 @@ fn check_view(kind: i32, texels: &Texels, view: &ViewDescription) -> Result {
         return Ok(());
     }
     Err(Code::NOT_SUPPORTED.because(
-        "views are not emulated, but for those of a whole array in its own format \
+        "views are not emulated, except those of a whole array in its format \
          (CU_RES_VIEW_FORMAT_NONE)",
     ))
 }
 
-/// What a surface object stands for, of one of the arrays.
+/// The emulator's resource for a surface object, which is always in an array.
 ///
 /// # Errors
-/// `INVALID_VALUE`
-pub(crate) fn surface(given: &ResourceDescription, arrays: &Arrays) -> Result<Resource> {
+/// `INVALID_VALUE` if the resource is not an array for surfaces.
+pub(crate) fn surface_resource(given: &ResourceDescription, arrays: &Arrays) -> Result<Resource> {
     if given.kind != ARRAY || given.flags != 0 {
-        return Err(invalid("a surface is made of an array"));
+        return Err(invalid("a surface needs an array, and flags of 0"));
     }
-    // SAFETY: as above.
+    // SAFETY: every member of the union consists of plain numbers, and the program initialised all its bytes.
     surface_of(unsafe { given.resource.array }, arrays)
 }
 
 /// A surface of an array.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the handle is unknown, or the array was not created for surfaces.
 pub(crate) fn surface_of(handle: Handle, arrays: &Arrays) -> Result<Resource> {
     let array = arrays.array(handle).map_err(|error| Code::INVALID_VALUE.because(why(error)))?;
     if array.description.flags & SURFACE == 0 {
         return Err(invalid(
-            "the array was not made for surfaces: give cuArray3DCreate CUDA_ARRAY3D_SURFACE_LDST",
+            "the array was not created for surfaces; pass CUDA_ARRAY3D_SURFACE_LDST to cuArray3DCreate",
         ));
     }
     Ok(Resource::Surface(array.texels))

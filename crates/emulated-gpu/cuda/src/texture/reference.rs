@@ -1,5 +1,5 @@
-//! Texture and surface references: variables of modules, to which the host binds arrays and memory.
-//! NVIDIA calls them deprecated; drivers of CUDA 12 and 13 have them.
+//! Texture and surface references: variables of modules to which the host binds arrays and memory. NVIDIA has
+//! deprecated them, but drivers of CUDA 12 and 13 still have them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,37 +17,37 @@ use crate::texture::{self, NORMALISED, READ_AS_INTEGER, sampling, surface_of};
 #[derive(Debug)]
 pub(crate) struct Reference {
     pub(crate) handle: Handle,
-    /// The module whose variable it is; 0 of one that a program made by itself.
+    /// The module whose variable it is; 0 for a reference that the program created.
     pub(crate) module: Handle,
     pub(crate) kind: Opaque,
-    /// The variable.
+    /// The handle of the variable.
     variable: Option<u64>,
     state: Mutex<State>,
     hardware: Arc<Hardware>,
 }
 
-/// What was set.
+/// The state of a reference: the bound memory and the parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     pub(crate) source: Source,
-    /// `CUarray_format`, and how many channels, for memory.
+    /// `CUarray_format` and number of channels, for bound memory.
     pub(crate) format: (u32, u32),
     pub(crate) texture: TextureDescription,
 }
 
-/// What is bound.
+/// The bound array or memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     Nothing,
     Array(Handle),
-    /// An address and bytes.
+    /// Linear memory: address and size in bytes.
     Memory(u64, usize),
-    /// An address, texels of a row, rows, and bytes from one to the next.
+    /// Pitched memory: address; width in texels, number of rows, and pitch in bytes.
     Rows(u64, [usize; 3]),
 }
 
 impl Reference {
-    /// Of a variable of a module, which is read at first as its text says.
+    /// A reference for a variable of a module, which begins with the sampling that the PTX declares.
     pub(crate) fn new(
         module: Handle,
         kind: Opaque,
@@ -82,21 +82,22 @@ impl Reference {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was set.
+    /// The current state.
     pub(crate) fn get(&self) -> State {
         *self.state()
     }
 
-    /// The address of its variable.
+    /// The handle of its variable.
     pub(crate) fn variable(&self) -> Option<u64> {
         self.variable
     }
 
-    /// Changes what is set, if that can be at all, and binds what comes of it. What does not fit together
-    /// yet is not bound: a program sets one thing after the other.
+    /// Changes the state, and binds the resulting resource to the variable. An incomplete or inconsistent state is
+    /// stored but not bound, because programs set the parameters one after another.
     ///
     /// # Errors
-    /// `INVALID_VALUE`, `NOT_SUPPORTED`
+    /// `INVALID_VALUE` or `NOT_SUPPORTED` if a single parameter is not valid, `INVALID_HANDLE` if the variable no
+    /// longer exists.
     pub(crate) fn set(&self, arrays: &Arrays, change: impl FnOnce(&mut State)) -> Result {
         let mut state = self.state();
         let mut new = *state;
@@ -134,10 +135,10 @@ impl Reference {
     }
 }
 
-/// Flags that a reference takes.
+/// Checks the flags of a texture reference.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` for unknown flags.
 pub(crate) fn check_flags(flags: u32) -> Result {
     if flags & !(READ_AS_INTEGER | NORMALISED | 0x10 | 0x20) == 0 {
         return Ok(());

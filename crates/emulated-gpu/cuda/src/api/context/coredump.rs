@@ -1,14 +1,14 @@
-//! The attributes of core dumps, of the current context and of all.
+//! The attributes of core dumps: of the current context, and the global ones.
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, List, Out};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
-use crate::context::coredump::{ALL, Attribute, TEXT, Value};
+use crate::context::coredump::{Attribute, GLOBAL, MAX_TEXT, Value};
 
-/// Writes the size that a value needs, where nobody wants the value itself; whether that was so.
-unsafe fn tell_size(attribute: Attribute, value: Out<u8>, size: Out<usize>) -> Result<bool> {
+/// If `value` is null, writes the size that the value needs, and returns true.
+unsafe fn write_size_only(attribute: Attribute, value: Out<u8>, size: Out<usize>) -> Result<bool> {
     size.required()?;
     if value.is_null() {
         size.set(attribute.size())?;
@@ -17,50 +17,50 @@ unsafe fn tell_size(attribute: Attribute, value: Out<u8>, size: Out<usize>) -> R
 }
 
 fn too_small(size: usize, wanted: usize) -> crate::abi::error::Error {
-    Code::INVALID_VALUE.because(format!("{size} bytes for a value of {wanted}"))
+    Code::INVALID_VALUE.because(format!("the value needs {wanted} bytes and the buffer has {size}"))
 }
 
 unsafe fn get(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
-    let attribute = Attribute::of(attribute)?;
-    if tell_size(attribute, value, size)? {
+    let attribute = Attribute::from_number(attribute)?;
+    if write_size_only(attribute, value, size)? {
         return Ok(());
     }
-    let room = size.get()?;
-    let held = driver()?.coredumps.get(context, attribute);
-    match held {
-        Value::Switch(_) | Value::Flags(_) if room < attribute.size() => {
-            return Err(too_small(room, attribute.size()));
+    let space = size.get()?;
+    let current = driver()?.coredumps.get(context, attribute);
+    match current {
+        Value::Switch(_) | Value::Flags(_) if space < attribute.size() => {
+            return Err(too_small(space, attribute.size()));
         }
         Value::Switch(on) => value.set(on.into())?,
         Value::Flags(flags) => value.cast::<u32>().set(flags)?,
-        Value::Text(text) if room <= text.len() => return Err(too_small(room, text.len() + 1)),
+        Value::Text(text) if space <= text.len() => return Err(too_small(space, text.len() + 1)),
         Value::Text(text) => value.set_all(text.into_bytes().into_iter().chain([0])),
     }
     Ok(())
 }
 
 unsafe fn set(context: Handle, attribute: u32, value: Out<u8>, size: Out<usize>) -> Result {
-    let attribute = Attribute::of(attribute)?;
-    if tell_size(attribute, value, size)? {
+    let attribute = Attribute::from_number(attribute)?;
+    if write_size_only(attribute, value, size)? {
         return Ok(());
     }
-    let given = size.get()?;
-    let said = match attribute {
+    let size = size.get()?;
+    let new = match attribute {
         Attribute::File | Attribute::Pipe => {
-            let mut bytes = value.read_only().list(given.min(TEXT))?;
+            let mut bytes = value.read_only().list(size.min(MAX_TEXT))?;
             if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
                 bytes.truncate(end);
             }
-            if bytes.is_empty() || bytes.len() >= TEXT {
+            if bytes.is_empty() || bytes.len() >= MAX_TEXT {
                 return Err(Code::INVALID_VALUE.because("a name has 1 to 1023 bytes"));
             }
             Value::Text(String::from_utf8_lossy(&bytes).into_owned())
         }
-        _ if given < attribute.size() => return Err(too_small(given, attribute.size())),
+        _ if size < attribute.size() => return Err(too_small(size, attribute.size())),
         Attribute::Flags => Value::Flags(value.cast::<u32>().get()?),
         _ => Value::Switch(value.get()? != 0),
     };
-    driver()?.coredumps.set(context, attribute, said)
+    driver()?.coredumps.set(context, attribute, new)
 }
 
 export! {
@@ -69,7 +69,7 @@ export! {
     }
 
     12010 fn cuCoredumpGetAttributeGlobal(attribute: u32, value: Out<u8>, size: Out<usize>) {
-        get(ALL, attribute, value, size)
+        get(GLOBAL, attribute, value, size)
     }
 
     12010 fn cuCoredumpSetAttribute(attribute: u32, value: Out<u8>, size: Out<usize>) {
@@ -77,6 +77,6 @@ export! {
     }
 
     12010 fn cuCoredumpSetAttributeGlobal(attribute: u32, value: Out<u8>, size: Out<usize>) {
-        set(ALL, attribute, value, size)
+        set(GLOBAL, attribute, value, size)
     }
 }

@@ -1,4 +1,4 @@
-//! Contexts: the primary one, others, and the stack of each thread.
+//! Contexts: primary contexts, other contexts, and each thread's stack of current contexts.
 
 pub(crate) mod coredump;
 
@@ -12,14 +12,14 @@ use crate::abi::{Device, Handle, In, Out};
 use crate::api::calling_thread;
 use crate::api::device::check;
 use crate::api::driver::{VERSION, driver};
-use crate::context::library_storage::Ended;
+use crate::context::library_storage::PendingDestructors;
 use crate::context::{Context, Primary};
 use crate::stream::capture;
 use crate::stream::{PRIORITIES, Stream};
 
 /// All flags of a context.
 const FLAGS: u32 = 0xff;
-/// The bits of them that say how to wait: one of the values 0, 1, 2, 4.
+/// The scheduling bits, which select how to wait: one of the values 0, 1, 2, 4.
 const SCHEDULING: u32 = 7;
 
 fn check_flags(flags: u32) -> Result {
@@ -38,7 +38,7 @@ fn create(out: Out<Handle>, flags: u32, device: Device) -> Result {
     out.set(context.handle)
 }
 
-/// A context by its handle; 0 for the calling thread's.
+/// The context with this handle; 0 for the calling thread's.
 ///
 /// # Errors
 /// `INVALID_CONTEXT`
@@ -51,20 +51,23 @@ pub(crate) fn find(handle: Handle) -> Result<Arc<Context>> {
     })
 }
 
-/// Whether a handle may be made current: that of a context, or of a primary one that isn't there yet,
-/// which NVIDIA's runtime library makes current before it retains it.
+/// Checks that a handle may be made current: that of a context, or of a primary context that doesn't exist yet, which
+/// NVIDIA's runtime library makes current before it retains it.
 fn check_current(handle: Handle) -> Result {
-    let is = |primary: &std::sync::Mutex<Primary>| {
+    let is_primary = |primary: &std::sync::Mutex<Primary>| {
         primary.lock().unwrap_or_else(PoisonError::into_inner).has(handle)
     };
-    if driver()?.primary.iter().any(is) { Ok(()) } else { find(handle).map(|_| ()) }
+    if driver()?.primary.iter().any(is_primary) { Ok(()) } else { find(handle).map(|_| ()) }
 }
 
-/// The primary context of a device, locked.
+/// Calls `f` with the device's primary context, which is locked meanwhile.
 ///
 /// # Errors
-/// `INVALID_DEVICE`, and what the function fails with.
-pub(crate) fn primary<T>(device: Device, f: impl FnOnce(&mut Primary) -> Result<T>) -> Result<T> {
+/// `INVALID_DEVICE`, and the errors of `f`.
+pub(crate) fn with_primary<T>(
+    device: Device,
+    f: impl FnOnce(&mut Primary) -> Result<T>,
+) -> Result<T> {
     let device = check(device)? as usize;
     let primary = driver()?.primary.get(device).ok_or(Code::INVALID_DEVICE)?;
     f(&mut primary.lock().unwrap_or_else(PoisonError::into_inner))
@@ -74,53 +77,53 @@ fn synchronize(context: &Context) -> Result {
     let streams = driver()?.streams_of(context)?;
     capture::forbid_waiting(&streams)?;
     streams.synchronize();
-    context.tell()
+    context.report_fault()
 }
 
-/// The legacy default stream of a context that can be used.
+/// The legacy default stream of a usable context.
 fn null_stream(context: Handle) -> Result<Arc<Stream>> {
     let context = find(context)?;
     context.check()?;
     Ok(driver()?.streams_of(&context)?.null())
 }
 
-/// Retains the primary context of a device.
+/// Retains the primary context of a device, creating it if necessary.
 ///
 /// # Errors
 /// `INVALID_DEVICE`
 pub(crate) fn retain(device: Device) -> Result<Arc<Context>> {
     let driver = driver()?;
     let make = |handle, flags, device| driver.create_context(handle, flags, device);
-    primary(device, |primary| Ok(primary.retain(make)))
+    with_primary(device, |primary| Ok(primary.retain(make)))
 }
 
-/// Ends the primary context of a device, where a function has it end.
+/// Destroys the device's primary context if `f` returns it.
 fn end(device: Device, f: impl FnOnce(&mut Primary) -> Result<Option<Arc<Context>>>) -> Result {
-    // The lock is held: another one has the same handle.
-    let ended = primary(device, |primary| match f(primary)? {
+    // The lock is held until it is destroyed, because its successor has the same handle.
+    let ended = with_primary(device, |primary| match f(primary)? {
         Some(context) => driver()?.destroy_context(&context),
-        None => Ok(Ended::default()),
+        None => Ok(PendingDestructors::default()),
     })?;
-    ended.tell();
+    ended.run();
     Ok(())
 }
 
-/// Gives the primary context of a device back, once.
+/// Releases the primary context of a device once.
 ///
 /// # Errors
-/// `INVALID_DEVICE`, `INVALID_CONTEXT` where it is not retained.
+/// `INVALID_DEVICE`, and `INVALID_CONTEXT` if it is not retained.
 pub(crate) fn release(device: Device) -> Result {
     end(device, Primary::release)
 }
 
-/// Ends it, however often it was retained.
+/// Destroys the primary context, no matter how often it was retained.
 fn reset(device: Device) -> Result {
     end(device, |primary| Ok(primary.context.take()))
 }
 
 fn set_flags(device: Device, flags: u32) -> Result {
     check_flags(flags)?;
-    primary(device, |primary| {
+    with_primary(device, |primary| {
         primary.flags = flags;
         if let Some(context) = &primary.context {
             context.flags.store(flags, Ordering::Relaxed);
@@ -159,7 +162,7 @@ export! {
     }
 
     7000 fn cuDevicePrimaryCtxGetState(device: Device, flags: Out<u32>, active: Out<i32>) {
-        primary(device, |primary| {
+        with_primary(device, |primary| {
             flags.set(primary.flags)?;
             active.set(i32::from(primary.context.is_some()))
         })
@@ -194,20 +197,20 @@ export! {
         } else {
             find(context)?
         };
-        if primary(context.device as Device, |primary| Ok(primary.context.as_ref().is_some_and(|own| own.handle == context.handle)))? {
+        if with_primary(context.device as Device, |primary| Ok(primary.context.as_ref().is_some_and(|one| one.handle == context.handle)))? {
             return Err(Code::INVALID_CONTEXT
-                .because("this is the primary context; give it back with cuDevicePrimaryCtxRelease"));
+                .because("this is the primary context; release it with cuDevicePrimaryCtxRelease"));
         }
         if calling_thread::handle() == context.handle {
             calling_thread::pop();
         }
-        driver()?.destroy_context(&context)?.tell();
+        driver()?.destroy_context(&context)?.run();
         Ok(())
     }
 
     4000 fn cuCtxPushCurrent_v2(context: Handle) {
         fail_if!(context == 0, INVALID_CONTEXT, "the context is null");
-        // Of several handles of a context, green ones among them, the one that was pushed is current.
+        // A context may have several handles, for example of green contexts. The pushed one becomes current.
         find(context)?;
         calling_thread::push(context);
         Ok(())
@@ -292,7 +295,7 @@ export! {
 
     4020 fn cuCtxSetSharedMemConfig(config: u32) {
         fail_if!(config > 2, INVALID_VALUE, "there is no bank configuration {config}");
-        // Banks have 4 bytes on all cards since compute capability 5.0; the wish has no effect.
+        // Banks have had 4 bytes since compute capability 5.0, so the setting has no effect.
         calling_thread::context()?;
         Ok(())
     }
@@ -316,7 +319,8 @@ export! {
         let own = calling_thread::context()?;
         let peer = find(peer)?;
         if flags != 0 || own.handle == peer.handle {
-            return Err(Code::INVALID_VALUE.because("a context is no peer of its own"));
+            return Err(Code::INVALID_VALUE
+                .because("flags must be 0, and a context is not its own peer"));
         }
         own.set_peer(peer.device, true)
     }
@@ -354,14 +358,14 @@ export! {
     }
 
     10010 fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
-        let new = capture::Mode::of(mode.get()?)?;
+        let new = capture::Mode::from_number(mode.get()?)?;
         mode.set(capture::exchange_mode(new) as u32)
     }
 }
 
-/// Waits for the work of all contexts that may use memory of this one's device, before memory goes
-/// back to the host; of all contexts where the owner is not known. Work of other devices may wait for
-/// what the caller does next, as a collective does.
+/// Before memory is returned to the host, waits for the work of all contexts that may use memory of the owner's
+/// device; of all contexts if the owner is unknown. Contexts of other devices are not waited for, because their work
+/// may depend on the caller's next call, as a collective does.
 pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
     let driver = driver()?;
     let contexts = &driver.contexts;
@@ -370,7 +374,7 @@ pub(crate) fn synchronize_users(owner: Option<Handle>) -> Result {
         device.is_none_or(|device| context.device == device || context.has_peer(device))
     };
     for context in contexts.all().into_iter().filter(|context| may_use(context)) {
-        // Another thread may have destroyed it meanwhile, and has waited then.
+        // Another thread may have destroyed the context meanwhile, and has then waited for its work.
         if let Ok(streams) = driver.streams_of(&context) {
             streams.synchronize();
         }

@@ -1,9 +1,9 @@
-//! The driver's identity, which NVIDIA's runtime library checks: a keyed digest of the driver's version, the
-//! process, the thread, the time, the addresses of some tables and the cards, which the caller computes as well.
-//! The project ZLUDA found out its input and published it (`dark_api`); the digest itself is RFC 1319's and RFC
-//! 2104's. The cards' identifiers in it are the real ones, which say that they are emulated.
+//! The driver's identity, which NVIDIA's runtime library checks: a keyed digest of the driver's version, the process,
+//! the thread, the time, the addresses of some tables, and the cards. The caller computes the same digest and
+//! compares. The project ZLUDA found out its input and published it (`dark_api`); the digest is that of RFC 1319 and
+//! RFC 2104. The cards' identifiers in it are not forged: they show that the cards are emulated.
 
-#![allow(unsafe_code, reason = "asks C for the calling thread")]
+#![allow(unsafe_code, reason = "calls the C library for the thread's identifier")]
 
 use crate::abi::error::Result;
 use crate::api::device::count;
@@ -13,57 +13,60 @@ use crate::device;
 
 /// The key of the digest.
 const KEY: [u8; 16] = 0x146a_ddae_53a9_a752_aa08_4136_0bf5_5a9f_u128.to_be_bytes();
-/// The answers to the first two questions, which no input goes into.
+/// The answers to the first two questions, which depend on no input.
 const FIXED: [[u64; 2]; 2] = [
     [0x3341_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
     [0x1841_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
 ];
 
-/// Addresses that the caller knows from `cuGetExportTable`.
+/// Addresses that the caller got from `cuGetExportTable`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Places {
-    /// Of the table that the runtime library has for itself.
+pub(crate) struct TableAddresses {
+    /// The table for the runtime library (`CUDART_INTERFACE`).
     pub(crate) runtime: usize,
-    /// Of the table that has the function which asks.
+    /// The table that contains the function which asks for the identity.
     pub(crate) identity: usize,
-    /// Of that function.
+    /// That function.
     pub(crate) function: usize,
 }
 
-/// The answer to the question that is the last digit of `version`: two words.
+/// The answer, two words, to the question whose number is the last digit of `version`.
 ///
 /// # Errors
-/// Before `cuInit`.
-pub(crate) fn answer(version: u32, seconds: u64, places: &Places) -> Result<[u64; 2]> {
+/// `NOT_INITIALIZED`
+pub(crate) fn answer(version: u32, seconds: u64, addresses: &TableAddresses) -> Result<[u64; 2]> {
     if let Some(fixed) = FIXED.get((version % 10) as usize) {
         return Ok(*fixed);
     }
-    // SAFETY: it takes nothing, and gives a number.
+    // SAFETY: it has no preconditions.
     let thread = unsafe { libc::pthread_self() } as u32;
     let cards = 0..count()? as i32;
-    let cards: Vec<_> = cards.map(|card| (device::uuid(card), device::place(card))).collect();
-    Ok(words(keyed(KEY, &message(version, seconds, (std::process::id(), thread), places, &cards))))
+    let cards: Vec<_> = cards.map(|card| (device::uuid(card), device::pci_address(card))).collect();
+    Ok(words(keyed(
+        KEY,
+        &message(version, seconds, (std::process::id(), thread), addresses, &cards),
+    )))
 }
 
-/// What goes into the digest, as C lays it out.
+/// The input of the digest, in C's layout.
 fn message(
     version: u32,
     seconds: u64,
     (process, thread): (u32, u32),
-    places: &Places,
+    addresses: &TableAddresses,
     cards: &[([u8; 16], [i32; 3])],
 ) -> Vec<u8> {
     let mut message = Vec::new();
     for number in [VERSION as u32, version, process, thread] {
         message.extend(number.to_ne_bytes());
     }
-    for address in [places.runtime, places.identity, places.function] {
+    for address in [addresses.runtime, addresses.identity, addresses.function] {
         message.extend(address.to_ne_bytes());
     }
     message.extend(seconds.to_ne_bytes());
-    for (uuid, place) in cards {
+    for (uuid, pci_address) in cards {
         message.extend(uuid);
-        place.iter().for_each(|number| message.extend(number.to_ne_bytes()));
+        pci_address.iter().for_each(|number| message.extend(number.to_ne_bytes()));
     }
     message
 }
@@ -81,11 +84,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_goes_into_the_message() {
-        let places = Places { runtime: 1, identity: 2, function: 3 };
+    fn the_message_contains_all_inputs() {
+        let addresses = TableAddresses { runtime: 1, identity: 2, function: 3 };
         let cards = [([9; 16], [4, 5, 6])];
-        let message = message(12_092, 7, (10, 11), &places, &cards);
-        // Four words, three addresses, the time, and 28 bytes a card.
+        let message = message(12_092, 7, (10, 11), &addresses, &cards);
+        // Four words, three addresses, the time, and 28 bytes per card.
         assert_eq!(message.len(), 16 + 24 + 8 + 28);
         assert_eq!(message[..8], [VERSION as u32, 12_092].map(u32::to_ne_bytes).concat()[..]);
         assert_eq!(message[16..24], 1usize.to_ne_bytes());
@@ -95,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_two_words() {
+    fn a_digest_is_read_as_two_words() {
         let mut digest = [0; 16];
         (digest[0], digest[8]) = (1, 2);
         assert_eq!(

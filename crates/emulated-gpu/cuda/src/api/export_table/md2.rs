@@ -1,11 +1,10 @@
-//! The message digest MD2 (RFC 1319) and the keyed digest on it (HMAC, RFC 2104), by which NVIDIA's
-//! runtime library asks a driver who it is. It is no protection of anything any more, and nothing here
-//! uses it as one.
+//! The message digest MD2 (RFC 1319), and HMAC (RFC 2104) on it, with which NVIDIA's runtime library identifies a
+//! driver. MD2 is broken and gives no security; nothing here relies on it for that.
 
-/// Bytes of a block, of a digest, and of a key.
+/// Bytes of a block, and also of a digest and of a key.
 pub(crate) const BLOCK: usize = 16;
 
-/// RFC 1319, section 3.2: a permutation of all bytes, made from the digits of π.
+/// RFC 1319, section 3.2: a permutation of all bytes, derived from the digits of π.
 const PERMUTATION: [u8; 256] = [
     41, 46, 67, 201, 162, 216, 124, 1, 61, 54, 84, 161, 236, 240, 6, 19, 98, 167, 5, 243, 192, 199,
     115, 140, 152, 147, 43, 217, 188, 76, 130, 202, 30, 155, 87, 60, 253, 212, 224, 22, 103, 66,
@@ -28,11 +27,11 @@ fn permuted(byte: u8) -> u8 {
 
 /// The digest of a message.
 pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
-    // Section 3.1: as many bytes as are missing in the last block, each with that number.
+    // Section 3.1: pad to a whole block with n bytes of value n.
     let missing = BLOCK - message.len() % BLOCK;
     let mut padded = message.to_vec();
     padded.resize(message.len() + missing, missing as u8);
-    // Section 3.2: the checksum is a block of its own.
+    // Section 3.2: the checksum is appended as one more block.
     let (mut checksum, mut last) = ([0; BLOCK], 0);
     for block in padded.chunks_exact(BLOCK) {
         for (sum, byte) in checksum.iter_mut().zip(block) {
@@ -60,14 +59,14 @@ pub(crate) fn digest(message: &[u8]) -> [u8; BLOCK] {
     std::array::from_fn(|at| state[at])
 }
 
-/// The digest of a message under a key of a block's length.
+/// The HMAC of a message, for a key as long as a block.
 pub(crate) fn keyed(key: [u8; BLOCK], message: &[u8]) -> [u8; BLOCK] {
-    let with = |pad: u8, message: &[u8]| {
+    let padded_digest = |pad: u8, message: &[u8]| {
         let mut whole: Vec<u8> = key.iter().map(|byte| byte ^ pad).collect();
         whole.extend(message);
         digest(&whole)
     };
-    with(0x5c, &with(0x36, message))
+    padded_digest(0x5c, &padded_digest(0x36, message))
 }
 
 #[cfg(test)]
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_are_those_of_the_rfc() {
+    fn digests_match_rfc_1319() {
         // RFC 1319, appendix A.5.
         for (message, expected) in [
             ("", "8350e5a3e24c153df2275c9f80692773"),
@@ -93,8 +92,8 @@ mod tests {
     }
 
     #[test]
-    fn a_keyed_digest_is_a_digest_of_a_digest() {
-        let (key, message) = ([7; BLOCK], b"what is told");
+    fn hmac_matches_its_definition() {
+        let (key, message) = ([7; BLOCK], b"message");
         let inner = digest(&[&[7 ^ 0x36; BLOCK], message.as_slice()].concat());
         let outer = digest(&[&[7 ^ 0x5c; BLOCK], inner.as_slice()].concat());
         assert_eq!(keyed(key, message), outer);

@@ -1,12 +1,11 @@
-//! The tables of functions behind NVIDIA's own libraries, which no documentation describes and
-//! `cuGetExportTable` gives by their identifiers. What is known of them comes from those who watched
-//! programs use them, above all the project ZLUDA (its `dark_api`): the identifiers, how long each table
-//! is, and of some entries what they take and do. An entry that nobody describes says that it was called,
-//! and refuses.
+//! Tables of functions that NVIDIA's own libraries get from `cuGetExportTable` by identifier. NVIDIA doesn't document
+//! them. What is known comes from observing programs that use them, above all in the project ZLUDA (its `dark_api`):
+//! the identifiers, each table's length, and the arguments and purpose of some entries. An undescribed entry logs
+//! that it was called, and returns `NOT_SUPPORTED`.
 //!
-//! NVIDIA's runtime library (`libcudart`, and its copy inside programs that nvcc built) needs seven of
-//! them before it does anything. It asks the last for a digest of who the driver is
-//! ([`crate::api::export_table::identity`]), and goes on when it computes the same.
+//! NVIDIA's runtime library (`libcudart`, and its copy inside programs that nvcc built) needs seven of them before it
+//! does anything. It asks the last one for a digest that identifies the driver
+//! ([`crate::api::export_table::identity`]), and only continues if it computes the same.
 
 mod identity;
 mod md2;
@@ -17,34 +16,34 @@ use std::sync::atomic::AtomicU32;
 use std::sync::{Mutex, PoisonError};
 
 use crate::abi::error::{Code, Result};
-use crate::abi::ffi::{early, export, say};
+use crate::abi::ffi::{early, export, report};
 use crate::abi::{Device, Handle, In, Out};
-use crate::api::context::{cuCtxCreate_v2, find, primary};
+use crate::api::context::{cuCtxCreate_v2, find, with_primary};
 use crate::api::driver::driver;
-use crate::api::export_table::identity::Places;
+use crate::api::export_table::identity::TableAddresses;
 use crate::api::module::{load_from_memory, unload};
-use crate::context::library_storage::OnEnd;
+use crate::context::library_storage::Destructor;
 
-/// A word of a table: the address of a function, or how many bytes the table has.
+/// A word of a table: the address of a function, or the table's size in bytes.
 #[repr(transparent)]
 struct Word(*const c_void);
 
-// SAFETY: functions and numbers stay what they are.
+// SAFETY: function addresses and numbers never change.
 unsafe impl Sync for Word {}
 
-/// What a table of `words` words begins with.
+/// The first word of a table of `words` words: its size.
 const fn size(words: usize) -> Word {
     Word(std::ptr::without_provenance(words * size_of::<usize>()))
 }
 
-/// Bytes of an identifier, as they lie in memory.
+/// Bytes of an identifier, in memory order.
 type Id = [u8; 16];
 
 const fn id(number: u128) -> Id {
     number.to_be_bytes()
 }
 
-/// A table that is given out.
+/// A table that `cuGetExportTable` returns.
 struct Table {
     id: Id,
     /// ZLUDA's name for it, or what other sources call it.
@@ -103,11 +102,11 @@ static TABLES: [Table; 11] = [
         name: "CU_ETID_ToolsContext",
         words: &TOOLS_CONTEXT,
     },
-    // NVRTC looks for these when it finds a driver, and does without what is in them.
+    // NVRTC looks these up when it finds a driver, and works without their contents.
     Table { id: id(0xda91_51d3_3ae6_cc41_a5c0_4f26_d533_e328), name: "NVRTC's", words: &EMPTY },
 ];
 
-/// Tables that are looked for and done without: NVIDIA's own drivers of CUDA 12.0 have not all of them.
+/// Tables that are optional for the callers: NVIDIA's own drivers of CUDA 12.0 don't have all of them.
 const OPTIONAL: [Id; 2] =
     [id(0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9), id(0x1734_dc26_800d_4745_8726_c0f1_e7dd_8bca)];
 
@@ -117,32 +116,32 @@ fn text(id: Id) -> String {
     [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
-/// Says something once.
-fn say_once(what: String) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    if !said.contains(&what) {
-        say(&what);
-        said.insert(what);
+/// Reports a text, the first time only.
+fn report_once(text: String) {
+    static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if !reported.contains(&text) {
+        report(&text);
+        reported.insert(text);
     }
 }
 
-/// An entry that nobody describes; whatever its arguments are, the caller removes them.
+/// An undescribed entry. Its arguments don't matter, because the caller removes them.
 extern "C" fn undescribed<const TABLE: usize, const ENTRY: usize>() -> Code {
     early("cuGetExportTable", || {
         let table = TABLES.get(TABLE).ok_or(Code::UNKNOWN)?;
         let why = format!(
-            "entry {ENTRY} of the table {} ({}) was called; nothing published says what it does, and it \
-             is not emulated",
+            "entry {ENTRY} of the table {} ({}) was called; it is undocumented and not \
+             emulated",
             table.name,
             text(table.id)
         );
-        say_once(why.clone());
+        report_once(why.clone());
         Err(Code::NOT_SUPPORTED.because(why))
     })
 }
 
-/// Words for entries that nobody describes: `undescribed!(table: entry …)`
+/// Words for undescribed entries: `undescribed!(table: entry …)`
 macro_rules! undescribed {
     ($table:literal: $($entry:literal)*) => {
         [$(Word(undescribed::<$table, $entry> as *const c_void)),*]
@@ -150,7 +149,7 @@ macro_rules! undescribed {
     ($table:literal[$entry:literal]) => { Word(undescribed::<$table, $entry> as *const c_void) };
 }
 
-/// Entries: functions like the exported ones, which have no name outside.
+/// Entries: functions like the exported ones, but without an exported symbol.
 macro_rules! entries {
     ($($(#[$meta:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$meta])*
@@ -162,19 +161,19 @@ macro_rules! entries {
 }
 
 entries! {
-    /// Loads a fatbin, as the structure that a host compiler puts around it names it.
+    /// Loads a fatbin, given the structure in which a host compiler wraps it.
     fn register_module(out: Out<Handle>, fatbin: In<u8>) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)
     }
 
-    /// The same; of its other arguments nothing is known.
-    fn register_module_with(out: Out<Handle>, fatbin: In<u8>, _first: usize, _second: usize, _third: u32) {
+    /// The same; the meaning of its other arguments is unknown.
+    fn register_module_extended(out: Out<Handle>, fatbin: In<u8>, _first: usize, _second: usize, _third: u32) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)
     }
 
-    /// The same of a fatbin without that structure.
+    /// The same for a fatbin without that structure.
     fn load_fatbin(fatbin: In<u8>, out: Out<Handle>, _first: usize, _second: usize, _third: u32) {
         out.required()?;
         out.set(load_from_memory(fatbin)?)
@@ -184,20 +183,20 @@ entries! {
         unload(module)
     }
 
-    /// The handle of a device's primary context, which is not made by this.
+    /// The handle of a device's primary context; the context isn't created.
     fn primary_context(out: Out<Handle>, device: Device) {
         out.required()?;
-        out.set(primary(device, |primary| Ok(primary.handle()))?)
+        out.set(with_primary(device, |primary| Ok(primary.handle()))?)
     }
 
-    /// The compiler of PTX is always there.
+    /// Loads the PTX compiler; a no-op, because it is always loaded.
     fn load_compilers() {
         Ok(())
     }
 
-    /// Keeps a value beside a context (0: the calling thread's), for [`crate::context::library_storage`].
-    fn storage_put(context: Handle, key: usize, value: usize, on_end: OnEnd) {
-        find(context)?.storage.put(key, value, on_end);
+    /// Stores a library's value with a context (0: the calling thread's; see [`crate::context::library_storage`]).
+    fn storage_put(context: Handle, key: usize, value: usize, destructor: Destructor) {
+        find(context)?.storage.put(key, value, destructor);
         Ok(())
     }
 
@@ -208,13 +207,13 @@ entries! {
 
     fn storage_get(value: Out<usize>, context: Handle, key: usize) {
         value.required()?;
-        let missing = || Code::INVALID_HANDLE.because("nothing is kept there under this key");
+        let missing = || Code::INVALID_HANDLE.because("the context stores no value under this key");
         value.set(find(context)?.storage.get(key).ok_or_else(missing)?)
     }
 
-    /// Whether the context is a green one, and which.
+    /// Whether the context is a green one, and the green context's handle.
     fn context_check(context: Handle, answer: Out<u32>, detail: Out<usize>) {
-        // Before cuInit there is none.
+        // Before cuInit there are no green contexts.
         let green = driver().ok().and_then(|driver| driver.green_of_context(context));
         if let Some(green) = &green {
             detail.set_if_wanted(green.handle);
@@ -222,15 +221,15 @@ entries! {
         answer.set(green.is_some().into())
     }
 
-    /// What the caller computes too, from `version` (of the runtime library, times ten, and which of its
-    /// questions this is) and `seconds` (since 1970).
+    /// The driver's identity, which the caller computes as well. `version` is ten times the runtime library's version
+    /// plus the number of the question; `seconds` counts from 1970.
     fn identify(version: u32, seconds: u64, answer: Out<[u64; 2]>) {
-        let places = Places {
+        let addresses = TableAddresses {
             runtime: (&raw const CUDART_INTERFACE).addr(),
             identity: (&raw const INTEGRITY_CHECK).addr(),
             function: INTEGRITY_CHECK[1].0.addr(),
         };
-        answer.set(identity::answer(version, seconds, &places)?)
+        answer.set(identity::answer(version, seconds, &addresses)?)
     }
 }
 
@@ -238,21 +237,21 @@ extern "C" fn no_check() -> u32 {
     0
 }
 
-/// Buffers into which profilers write whom to call back, of 1024 and of 14 words; all 0, as there is none.
+/// Buffers of 1024 and 14 words to which profilers write their callbacks; all 0, because there are none.
 static HOOKS: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
 static MORE_HOOKS: [AtomicU32; 14] = [const { AtomicU32::new(0) }; 14];
 
-fn give(buffer: &'static [AtomicU32], out: Out<*const AtomicU32>, words: Out<usize>) {
+fn set_buffer(buffer: &'static [AtomicU32], out: Out<*const AtomicU32>, words: Out<usize>) {
     out.set_if_wanted(buffer.as_ptr());
     words.set_if_wanted(buffer.len());
 }
 
 extern "C" fn hooks(out: Out<*const AtomicU32>, words: Out<usize>) {
-    give(&HOOKS, out, words);
+    set_buffer(&HOOKS, out, words);
 }
 
 extern "C" fn more_hooks(out: Out<*const AtomicU32>, words: Out<usize>) {
-    give(&MORE_HOOKS, out, words);
+    set_buffer(&MORE_HOOKS, out, words);
 }
 
 static EMPTY: [Word; 1] = [size(1)];
@@ -264,7 +263,7 @@ static CUDART_INTERFACE: [Word; 13] = [
     undescribed!(0[3]),
     undescribed!(0[4]),
     undescribed!(0[5]),
-    Word(register_module_with as *const c_void),
+    Word(register_module_extended as *const c_void),
     Word(unregister_module as *const c_void),
     Word(load_fatbin as *const c_void),
     undescribed!(0[9]),
@@ -285,7 +284,7 @@ static CALLBACK_HOOKS: [Word; 7] = [
 
 static TOOLS_TLS: [Word; 4] = [size(4), undescribed!(2[1]), undescribed!(2[2]), undescribed!(2[3])];
 
-/// This one has no size: it ends in null.
+/// This one has no size; it ends with a null word.
 static LOCAL_STORAGE: [Word; 4] = [
     Word(storage_put as *const c_void),
     Word(storage_delete as *const c_void),
@@ -315,7 +314,7 @@ static TOOLS_CONTEXT: [Word; 95] = with_size(undescribed!(9:
     71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94
 ));
 
-/// The table with its size in place of the first word.
+/// Stores the table's size in its first word.
 const fn with_size<const N: usize>(mut words: [Word; N]) -> [Word; N] {
     words[0] = size(N);
     words
@@ -329,12 +328,12 @@ export! {
         }
         table.set(std::ptr::null())?;
         let why = format!(
-            "a library asks for the table of functions {}, which nothing published describes; it is told \
-             that there is none",
+            "a library asks for the undocumented table of functions {}, which is not emulated; it gets \
+             NOT_SUPPORTED",
             text(id)
         );
         if !OPTIONAL.contains(&id) {
-            say_once(why.clone());
+            report_once(why.clone());
         }
         Err(Code::NOT_SUPPORTED.because(why))
     }

@@ -1,5 +1,5 @@
-//! Nodes of graphs by one structure for all types, and those that decide what runs, which are made in no
-//! other way.
+//! The generic node functions, with one structure for all node types (`cuGraphAddNode`), and conditional nodes, which
+//! can only be created this way.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::api::driver::driver;
 use crate::api::graph::child::{set_child, set_child_in};
 use crate::api::graph::memory::{add_allocation, add_free};
 use crate::api::graph::nodes::{
-    Place, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
+    NewNode, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
     parameters_of_v2, record, set, set_in, wait,
 };
-use crate::graph::operation::decision::Kind;
+use crate::graph::operation::decision::ConditionalKind;
 use crate::graph::operation::{GraphMemory, NodeType, Operation};
 use crate::graph::{Conditional, Content};
 
@@ -30,7 +30,7 @@ pub(crate) struct AnyNode {
     reserved: [i32; 3],
     /// A union of 232 bytes.
     of_type: [u64; 29],
-    reserved_behind: u64,
+    reserved_end: u64,
 }
 
 /// `CUDA_MEMCPY_NODE_PARAMS`
@@ -64,44 +64,43 @@ struct ConditionalNode<'a> {
 
 fn refuse(node_type: NodeType) -> Error {
     Code::NOT_SUPPORTED.because(format!(
-        "nodes of type {} (semaphores of graphics libraries, waits for numbers in memory) are not made by \
-         cuGraphAddNode here, and parameters of memory and conditions don't change",
+        "nodes of type {} can't be added or changed with CUgraphNodeParams here: external semaphores and \
+         batched memory operations aren't emulated, and memory and conditional nodes have fixed parameters",
         node_type as u32
     ))
 }
 
-/// The type of a node.
+/// The type in a node's parameters.
 ///
 /// # Errors
-/// `INVALID_VALUE` for an unknown type, and for reserved fields that aren't 0.
+/// `INVALID_VALUE` if the type is unknown, or reserved fields aren't 0.
 unsafe fn node_type(node: Out<AnyNode>) -> Result<NodeType> {
-    let AnyNode { node_type, reserved, reserved_behind, .. } = node.get()?;
-    if reserved != [0; 3] || reserved_behind != 0 {
+    let AnyNode { node_type, reserved, reserved_end, .. } = node.get()?;
+    if reserved != [0; 3] || reserved_end != 0 {
         return Err(Code::INVALID_VALUE.because("reserved fields of CUgraphNodeParams are not 0"));
     }
-    NodeType::of(node_type)
+    NodeType::from_number(node_type)
 }
 
-/// The member of the union for the type.
+/// The union's member for the node's type.
 unsafe fn member<'a, T>(node: Out<'a, AnyNode>) -> Out<'a, T> {
     node.cast::<u8>().offset(std::mem::offset_of!(AnyNode, of_type)).cast()
 }
 
-/// The graph of a node that has one inside.
+/// The graph in the parameters of a child-graph node; `None` for another type.
 unsafe fn child(node: Out<AnyNode>) -> Result<Option<Handle>> {
     if node_type(node)? != NodeType::Graph {
         return Ok(None);
     }
     let ChildNode { graph, ownership } = member::<ChildNode>(node).get()?;
     if ownership != 0 {
-        return Err(
-            Code::NOT_SUPPORTED.because("a graph is copied into a child node, and not moved there")
-        );
+        return Err(Code::NOT_SUPPORTED
+            .because("a child-graph node always copies its graph; pass CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE (0)"));
     }
     Ok(Some(graph))
 }
 
-/// The work of a node whose parameters may change.
+/// The work of a node whose parameters can be changed.
 unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
     let event = || member::<Handle>(node).get();
     Ok(match node_type(node)? {
@@ -120,12 +119,12 @@ unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
     })
 }
 
-unsafe fn add_any(place: Place, node: Out<AnyNode>) -> Result {
+unsafe fn add_any(place: NewNode, node: Out<AnyNode>) -> Result {
     if let Some(child) = child(node)? {
         return place.add_child(child);
     }
     match node_type(node)? {
-        NodeType::Empty => place.add(Operation::Nothing),
+        NodeType::Empty => place.add(Operation::NoOp),
         NodeType::Allocate => add_allocation(place, member::<AllocationNode>(node)),
         NodeType::Free => add_free(place, member::<Pointer>(node).get()?),
         NodeType::Conditional => add_conditional(place, member(node)),
@@ -133,7 +132,7 @@ unsafe fn add_any(place: Place, node: Out<AnyNode>) -> Result {
     }
 }
 
-/// The context of a handle; the current one of none.
+/// The context with this handle; 0 for the current one.
 fn context_of(handle: Handle) -> Result<Handle> {
     if handle == 0 {
         return Ok(calling_thread::context()?.handle);
@@ -142,47 +141,48 @@ fn context_of(handle: Handle) -> Result<Handle> {
     driver()?.contexts.get(handle).map(|context| context.handle).ok_or_else(missing)
 }
 
-unsafe fn add_conditional(place: Place, parameters: Out<ConditionalNode>) -> Result {
+unsafe fn add_conditional(place: NewNode, parameters: Out<ConditionalNode>) -> Result {
     place.out.required()?;
     let given = parameters.get()?;
     let (graph, after) = (driver()?.graph(place.graph)?, place.after.list(place.count)?);
     let missing = || {
         let handle = given.condition;
-        Code::INVALID_VALUE.because(format!("{handle:#x} is no condition, or its graph is gone"))
+        Code::INVALID_VALUE
+            .because(format!("{handle:#x} is not a conditional handle, or its graph was destroyed"))
     };
     let known = usize::try_from(given.condition).ok();
     let condition = known.and_then(|handle| driver().ok()?.graphs.conditions.get(handle));
     let condition = condition.ok_or_else(missing)?;
-    let kind = Kind::of(given.kind)?;
+    let kind = ConditionalKind::from_number(given.kind)?;
     kind.check_bodies(given.size)?;
     if context_of(given.context)? != condition.context {
         return Err(Code::INVALID_VALUE
-            .because("the condition was made for another context than the node's"));
+            .because("the conditional handle and the node belong to different contexts"));
     }
     let node = Arc::new(Conditional::new(&graph, condition, kind, given.size)?);
     let added = graph.add(Content::Conditional(Arc::clone(&node)), &after);
     let added = added.inspect_err(|_| {
-        // Nobody has its handles.
-        node.forget();
+        // The caller has not received its handles.
+        node.unregister();
     })?;
     parameters.set(ConditionalNode { graphs: In::new(node.handles().as_ptr()), ..given })?;
     place.out.set(added)
 }
 
-/// Says what a node is, and its parameters, by pointers that are good as long as the node is.
+/// Writes the type and the parameters of a node. Pointers in them are valid as long as the node exists.
 unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
     let graph = graph_of(handle)?;
-    let content = graph.with(handle, |node| Ok(node.content.clone()))?;
+    let content = graph.with_node(handle, |node| Ok(node.content.clone()))?;
     let node_type = content.node_type() as u32;
-    out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_behind: 0 })?;
+    out.set(AnyNode { node_type, reserved: [0; 3], of_type: [0; 29], reserved_end: 0 })?;
     let operation = match content {
         Content::Work(operation) => operation,
         Content::Child(_) => {
-            let inside = graph.with(handle, |node| match &mut node.content {
-                Content::Child(child) => child.give_out(&graph),
+            let inside = graph.with_node(handle, |node| match &mut node.content {
+                Content::Child(child) => child.register(&graph),
                 _ => Err(Code::INVALID_VALUE.because("another thread has changed the node")),
             })?;
-            // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: it is the node's.
+            // CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID: the graph belongs to the node.
             return member(out).set(ChildNode { graph: inside, ownership: -1 });
         }
         Content::Conditional(node) => {
@@ -205,14 +205,12 @@ unsafe fn describe(handle: Handle, out: Out<AnyNode>) -> Result {
         Operation::Host { function, data } => member(out).set(HostNode { function, data }),
         Operation::WaitForEvent(event) | Operation::Record(event) => member(out).set(event.handle),
         Operation::Memory(GraphMemory::Allocate { address, size, device }) => {
-            member(out).set(AllocationNode::of(address, size, device))
+            member(out).set(AllocationNode::pinned_on(address, size, device))
         }
         Operation::Memory(GraphMemory::Free(address)) => member(out).set(address),
-        Operation::Nothing => Ok(()),
-        _ => {
-            Err(Code::NOT_SUPPORTED
-                .because("the node is work of a library, which has no parameters"))
-        }
+        Operation::NoOp => Ok(()),
+        _ => Err(Code::NOT_SUPPORTED
+            .because("the node is a host library's work, which has no parameters")),
     }
 }
 
@@ -220,14 +218,14 @@ export! {
     12020 fn cuGraphAddNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, node: Out<AnyNode>,
     ) {
-        add_any(Place { out, graph, after, count }, node)
+        add_any(NewNode { out, graph, after, count }, node)
     }
 
     12030 fn cuGraphAddNode_v2(
         out: Out<Handle>, graph: Handle, after: In<Handle>, _edges: In<u64>, count: usize,
         node: Out<AnyNode>,
     ) {
-        add_any(Place { out, graph, after, count }, node)
+        add_any(NewNode { out, graph, after, count }, node)
     }
 
     12020 fn cuGraphNodeSetParams(node: Handle, parameters: Out<AnyNode>) {
@@ -251,9 +249,9 @@ export! {
     12030 fn cuGraphConditionalHandleCreate(
         out as required: Out<u64>, graph: Handle, context: Handle, default: u32, flags: u32,
     ) {
-        fail_if!(flags & !ASSIGN_DEFAULT != 0, INVALID_VALUE, "flags {flags:#x} of a condition");
+        fail_if!(flags & !ASSIGN_DEFAULT != 0, INVALID_VALUE, "unknown flags {flags:#x} of a conditional handle");
         let graph = driver()?.graph(graph)?;
         let default = (flags & ASSIGN_DEFAULT != 0).then_some(default);
-        out.set(graph.condition(context_of(context)?, default))
+        out.set(graph.create_condition(context_of(context)?, default))
     }
 }

@@ -1,4 +1,4 @@
-//! Graphs that take the place of those inside nodes.
+//! Replacing the graph of a child-graph node.
 
 use crate::abi::Handle;
 use crate::abi::error::{Code, Result};
@@ -8,25 +8,25 @@ use crate::api::graph::executable;
 use crate::api::graph::nodes::graph_of;
 use crate::graph::{Child, Content};
 
-/// A copy of another graph is inside a node from now on.
+/// Replaces the graph of a child-graph node by a copy of another graph.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `OUT_OF_MEMORY`.
+/// `INVALID_VALUE` if a handle is unknown, the node is of another type or the graph can't be copied; `OUT_OF_MEMORY`.
 pub(crate) fn set_child(node: Handle, graph: Handle) -> Result {
     let (outer, graph) = (graph_of(node)?, driver()?.graph(graph)?);
     let new = Child::copy_of(&graph, &outer)?;
-    let old = outer.with(node, |node| match &mut node.content {
+    let old = outer.with_node(node, |node| match &mut node.content {
         Content::Child(child) => Ok(std::mem::replace(child, new)),
         _ => Err(Code::INVALID_VALUE.because("the node is of another type")),
     })?;
-    old.forget();
+    old.unregister();
     Ok(())
 }
 
-/// The same in an executable graph, for a graph of the same shape.
+/// The same in an executable graph; the new graph must have the same topology.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if a handle is unknown or the topology differs.
 pub(crate) fn set_child_in(executable_graph: Handle, node: Handle, graph: Handle) -> Result {
     let graph = driver()?.graph(graph)?;
     executable(executable_graph)?.update_child(node, &graph)

@@ -1,4 +1,4 @@
-//! The shape of graphs: which nodes there are, and which come before which.
+//! The topology of graphs: nodes and edges.
 
 use crate::abi::error::{Result, fail_if};
 use crate::abi::ffi::export;
@@ -6,13 +6,13 @@ use crate::abi::{Handle, In, List, Out};
 use crate::api::driver::driver;
 use crate::api::graph::nodes::graph_of;
 
-/// Writes as many as there is space for, and says how many there are when nobody asks for them.
+/// Writes the number of handles if `out` is null, otherwise as many handles as fit.
 unsafe fn list(all: &[Handle], out: Out<Handle>, count: Out<usize>) -> Result {
     if out.is_null() {
         return count.set(all.len());
     }
     let space = count.get()?;
-    // What is left over is null, and the number is that of those that were written.
+    // Unused slots are set to null, and `count` to the number of handles written.
     out.set_all((0..space).map(|index| all.get(index).copied().unwrap_or(0)));
     count.set(all.len().min(space))
 }
@@ -21,7 +21,7 @@ unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<us
     let graph = driver()?.graph(graph)?;
     let nodes = graph.nodes();
     let all = nodes.iter().flat_map(|node| node.after().map(|before| (before, node.handle)));
-    let (before, behind): (Vec<Handle>, Vec<Handle>) = all.unzip();
+    let (before, dependents): (Vec<Handle>, Vec<Handle>) = all.unzip();
     drop(nodes);
     fail_if!(from.is_null() != to.is_null(), INVALID_VALUE, "one of the two lists is null");
     if from.is_null() {
@@ -30,20 +30,21 @@ unsafe fn edges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<us
     let space = count.get()?;
     list(&before, from, count)?;
     count.set(space)?;
-    list(&behind, to, count)
+    list(&dependents, to, count)
 }
 
 unsafe fn dependencies(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
-    let after: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.after().collect()))?;
+    let after: Vec<Handle> = graph_of(node)?.with_node(node, |node| Ok(node.after().collect()))?;
     list(&after, out, count)
 }
 
 unsafe fn dependents(node: Handle, out: Out<Handle>, count: Out<usize>) -> Result {
-    let behind: Vec<Handle> = graph_of(node)?.with(node, |node| Ok(node.dependents().collect()))?;
-    list(&behind, out, count)
+    let dependents: Vec<Handle> =
+        graph_of(node)?.with_node(node, |node| Ok(node.dependents().collect()))?;
+    list(&dependents, out, count)
 }
 
-/// Adds or removes edges: all of them, or none where one can't be.
+/// Adds or removes all edges; if one fails, none is changed.
 unsafe fn change(
     graph: Handle,
     from: In<Handle>,
@@ -54,14 +55,14 @@ unsafe fn change(
     let graph = driver()?.graph(graph)?;
     let edges: Vec<_> = from.list(count)?.into_iter().zip(to.list(count)?).collect();
     let mut nodes = graph.nodes();
-    let mut set = |(before, behind), is_there| match is_there {
-        true => nodes.connect(before, behind),
-        false => nodes.disconnect(before, behind),
+    let mut set = |(before, after), add| match add {
+        true => nodes.connect(before, after),
+        false => nodes.disconnect(before, after),
     };
-    for (done, edge) in edges.iter().enumerate() {
+    for (changed, edge) in edges.iter().enumerate() {
         if let Err(error) = set(*edge, add) {
-            // What was just done can be undone.
-            edges.iter().take(done).rev().try_for_each(|edge| set(*edge, !add))?;
+            // Undo the changes made so far.
+            edges.iter().take(changed).rev().try_for_each(|edge| set(*edge, !add))?;
             return Err(error);
         }
     }
@@ -140,7 +141,7 @@ export! {
     }
 }
 
-/// All edges are plain ones: their data (`CUgraphEdgeData`, 8 bytes) is 0.
+/// Clears the edge data (`CUgraphEdgeData`, 8 bytes): all edges are plain ones.
 unsafe fn clear(asked: Out<Handle>, data: Out<u64>, count: Out<usize>) -> Result {
     if !asked.is_null() && !data.is_null() {
         data.set_all((0..count.get()?).map(|_| 0));

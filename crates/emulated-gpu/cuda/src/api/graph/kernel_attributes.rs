@@ -1,4 +1,4 @@
-//! The attributes of kernels in graphs.
+//! The attributes of kernel nodes.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, Out};
 use crate::api::graph::nodes::graph_of;
-use crate::execution::launch::{check_cluster, cooperating};
+use crate::execution::launch::{check_cluster, with_cooperative};
 use crate::graph::operation::Operation;
 use crate::graph::{Content, Node};
 
@@ -15,7 +15,7 @@ use crate::graph::{Content, Node};
 type Value = [u64; 8];
 
 enumeration! {
-    /// `CUkernelNodeAttrID`. All but three are hints, which are kept and asked for.
+    /// `CUkernelNodeAttrID`. All but three are hints, which are stored and can be read, but have no effect.
     Attribute, "kernels in graphs have no attribute {}" {
         AccessPolicyWindow = 1, Cooperative = 2, ClusterDimension = 4, ClusterSchedulingPolicyPreference = 5,
         Priority = 8, MemorySyncDomainMap = 9, MemorySyncDomain = 10, PreferredClusterDimension = 11,
@@ -23,17 +23,17 @@ enumeration! {
     }
 }
 
-/// What a function makes of a node that is a kernel.
-fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
-    graph_of(node)?.with(node, |node| match node.operation() {
+/// Calls `f` with the node, which must be a kernel.
+fn with_kernel<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
+    graph_of(node)?.with_node(node, |node| match node.operation() {
         Some(Operation::Launch { .. }) => f(node),
-        _ => Err(Code::INVALID_VALUE.because("the node is no kernel")),
+        _ => Err(Code::INVALID_VALUE.because("the node is not a kernel node")),
     })
 }
 
 fn set_cooperative(node: &mut Node, wanted: bool) -> Result {
     if let Content::Work(Operation::Launch { function, launch }) = &mut node.content {
-        *launch = Arc::new(cooperating(function, launch, wanted)?);
+        *launch = Arc::new(with_cooperative(function, launch, wanted)?);
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ fn set(node: &mut Node, attribute: Attribute, value: Value) -> Result {
         Attribute::Cooperative => return set_cooperative(node, value[0] as u32 != 0),
         Attribute::ClusterDimension => check_cluster(&value)?,
         Attribute::DeviceUpdatableKernelNode if value[0] as u32 != 0 => {
-            return Err(Code::NOT_SUPPORTED.because("kernels can't change graphs here"));
+            return Err(Code::NOT_SUPPORTED.because("updating graphs from kernels is not emulated"));
         }
         _ => {}
     }
@@ -64,18 +64,18 @@ fn set(node: &mut Node, attribute: Attribute, value: Value) -> Result {
 
 export! {
     11000 fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, value as required: Out<Value>) {
-        value.set(with(node, |node| Ok(attribute(node, Attribute::of(id)?)))?)
+        value.set(with_kernel(node, |node| Ok(attribute(node, Attribute::from_number(id)?)))?)
     }
 
     11000 fn cuGraphKernelNodeSetAttribute(node: Handle, id: u32, value: In<Value>) {
         let value = value.get()?;
-        with(node, |node| set(node, Attribute::of(id)?, value))
+        with_kernel(node, |node| set(node, Attribute::from_number(id)?, value))
     }
 
     11000 fn cuGraphKernelNodeCopyAttributes(to: Handle, from: Handle) {
         let (cooperative, hints) =
-            with(from, |node| Ok((is_cooperative(node), node.hints.clone())))?;
-        with(to, |node| {
+            with_kernel(from, |node| Ok((is_cooperative(node), node.hints.clone())))?;
+        with_kernel(to, |node| {
             set_cooperative(node, cooperative)?;
             node.hints = hints;
             Ok(())

@@ -1,5 +1,5 @@
-//! The nodes of graphs that allocate memory and free it. It is there as long as the graph is, and its
-//! address is known when the node is made.
+//! Memory allocation and free nodes. The memory exists as long as the graph, and its address is known when the node
+//! is created.
 
 use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
@@ -7,28 +7,29 @@ use crate::abi::{AllocationNode, Device, Handle, In, Out, Pointer};
 use crate::api::calling_thread;
 use crate::api::device::check;
 use crate::api::driver::driver;
-use crate::api::graph::nodes::{Place, graph_of};
+use crate::api::graph::nodes::{NewNode, graph_of};
 use crate::api::memory::pool::reserve;
 use crate::graph::operation::{GraphMemory, Operation};
 
-/// What a node does with memory.
-fn of(node: Handle) -> Result<GraphMemory> {
-    graph_of(node)?.with(node, |node| match node.operation() {
+/// The allocation or free that a node performs.
+fn memory_of(node: Handle) -> Result<GraphMemory> {
+    graph_of(node)?.with_node(node, |node| match node.operation() {
         Some(Operation::Memory(memory)) => Ok(*memory),
         _ => Err(Code::INVALID_VALUE.because("the node neither allocates memory nor frees any")),
     })
 }
 
-/// Adds a node that allocates memory, and says where.
+/// Adds an allocation node, and writes the memory's address.
 ///
 /// # Errors
-/// `INVALID_VALUE`, `OUT_OF_MEMORY`, `NOT_SUPPORTED` of memory for other processes.
-pub(crate) unsafe fn add_allocation(place: Place, parameters: Out<AllocationNode>) -> Result {
+/// `INVALID_VALUE`, `OUT_OF_MEMORY`, and `NOT_SUPPORTED` for memory that is shared with other processes.
+pub(crate) unsafe fn add_allocation(place: NewNode, parameters: Out<AllocationNode>) -> Result {
     place.out.required()?;
     let mut wanted = parameters.get()?;
     if wanted.pool.location.kind != 1 || wanted.pool.handle_types != 0 {
-        return Err(Code::NOT_SUPPORTED
-            .because("a graph allocates memory on a device, for this process alone"));
+        return Err(Code::NOT_SUPPORTED.because(
+            "a graph can only allocate device memory that isn't shared with other processes",
+        ));
     }
     let context = calling_thread::context()?.handle;
     let driver = driver()?;
@@ -40,16 +41,19 @@ pub(crate) unsafe fn add_allocation(place: Place, parameters: Out<AllocationNode
     parameters.set(wanted)
 }
 
-/// Adds a node that frees what a graph allocated.
+/// Adds a node that frees memory of a graph.
 ///
 /// # Errors
-/// `INVALID_VALUE`
-pub(crate) unsafe fn add_free(place: Place, address: Pointer) -> Result {
-    let is_reserved =
-        driver()?.hardware.allocations.with(address, |one| one.address == address && one.reserved);
+/// `INVALID_VALUE` if the address is not that of graph memory.
+pub(crate) unsafe fn add_free(place: NewNode, address: Pointer) -> Result {
+    let is_reserved = driver()?
+        .hardware
+        .allocations
+        .with_allocation(address, |one| one.address == address && one.reserved);
     if is_reserved != Some(true) {
-        return Err(Code::INVALID_VALUE
-            .because(format!("a graph frees what a graph allocated, and {address:#x} isn't")));
+        return Err(Code::INVALID_VALUE.because(format!(
+            "a free node needs memory of an allocation node, and {address:#x} isn't"
+        )));
     }
     place.add(Operation::Memory(GraphMemory::Free(address)))
 }
@@ -60,7 +64,7 @@ export! {
     }
 
     11040 fn cuDeviceSetGraphMemAttribute(device: Device, attribute: u32, value: Out<u64>) {
-        fail_if!(value.get()? != 0, INVALID_VALUE, "the most that there was can be set to 0 alone");
+        fail_if!(value.get()? != 0, INVALID_VALUE, "the peak can only be set to 0");
         driver()?.hardware.graph_memory.reset(check(device)?, attribute)
     }
 
@@ -68,24 +72,24 @@ export! {
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize,
         parameters: Out<AllocationNode>,
     ) {
-        add_allocation(Place { out, graph, after, count }, parameters)
+        add_allocation(NewNode { out, graph, after, count }, parameters)
     }
 
     11040 fn cuGraphMemAllocNodeGetParams(node: Handle, parameters as required: Out<AllocationNode>) {
-        let GraphMemory::Allocate { address, size, device } = of(node)? else {
+        let GraphMemory::Allocate { address, size, device } = memory_of(node)? else {
             return Err(Code::INVALID_VALUE.because("the node frees memory"));
         };
-        parameters.set(AllocationNode::of(address, size, device))
+        parameters.set(AllocationNode::pinned_on(address, size, device))
     }
 
     11040 fn cuGraphAddMemFreeNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: Pointer,
     ) {
-        add_free(Place { out, graph, after, count }, address)
+        add_free(NewNode { out, graph, after, count }, address)
     }
 
     11040 fn cuGraphMemFreeNodeGetParams(node: Handle, address as required: Out<Pointer>) {
-        let GraphMemory::Free(freed) = of(node)? else {
+        let GraphMemory::Free(freed) = memory_of(node)? else {
             return Err(Code::INVALID_VALUE.because("the node allocates memory"));
         };
         address.set(freed)

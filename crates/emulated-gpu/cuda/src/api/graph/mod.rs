@@ -1,4 +1,4 @@
-//! Graphs as wholes: making, cloning, instantiating and launching them.
+//! Whole graphs: creating, cloning, instantiating, updating and launching them.
 
 pub(crate) mod any_node;
 pub(crate) mod child;
@@ -26,7 +26,7 @@ use crate::graph::operation::{GraphMemory, Operation};
 use crate::graph::step::Difference;
 use crate::graph::{Content, Graph};
 
-/// `CUDA_GRAPH_INSTANTIATE_FLAG_…`: free on launch; and upload, device launch, node priority.
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_…`: free on launch; and all of them (upload, device launch, node priority).
 const AUTO_FREE: u64 = 1;
 const FLAGS: u64 = 15;
 
@@ -65,7 +65,7 @@ fn make_executable(
 ) -> std::result::Result<(), Refusal> {
     out.required()?;
     if flags & !FLAGS != 0 || flags & AUTO_FREE != 0 && flags & DEVICE_LAUNCH != 0 {
-        let why = format!("flags {flags:#x} of an executable graph");
+        let why = format!("unsupported flags {flags:#x} of an executable graph");
         return Err(Code::INVALID_VALUE.because(why).into());
     }
     let driver = driver()?;
@@ -75,15 +75,16 @@ fn make_executable(
     Ok(out.set(handle)?)
 }
 
-/// The executable graph of a handle.
+/// The executable graph with this handle.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the handle is unknown.
 pub(crate) fn executable(handle: Handle) -> Result<Arc<Executable>> {
     driver()?.executables.find(handle, Code::INVALID_VALUE, "executable graph")
 }
 
-/// Takes over the work of another graph: the code, and the node that does not fit.
+/// Updates an executable graph from another graph. Returns the result code (0 for success) and the node that doesn't
+/// match.
 fn update(graph: Handle, from: Handle) -> Result<(u32, Handle)> {
     let (own, new) = (executable(graph)?, driver()?.graph(from)?);
     Ok(match own.update(&new)? {
@@ -114,7 +115,7 @@ fn label(operation: &Operation) -> String {
     }
 }
 
-/// The nodes of a graph and their edges, and those of the bodies that its nodes choose from.
+/// Writes the nodes and edges of a graph in DOT's syntax, and the bodies of its conditional nodes as clusters.
 fn write_nodes(graph: &Graph, text: &mut String) {
     for node in graph.nodes().iter() {
         let label = match &node.content {
@@ -155,11 +156,8 @@ export! {
 
     10000 fn cuGraphDestroy(graph: Handle) {
         let graph = driver()?.graph(graph)?;
-        if graph.is_body {
-            return Err(Code::INVALID_VALUE
-                .because("the body of a conditional node is the node's, and goes with it"));
-        }
-        graph.forget();
+        fail_if!(graph.is_body, INVALID_VALUE, "this is the body of a conditional node; destroy the node instead");
+        graph.unregister();
         Ok(())
     }
 
@@ -184,7 +182,7 @@ export! {
     ) also cuGraphInstantiateWithParams_ptsz {
         let given = parameters.get()?;
         let made = make_executable(out, graph, given.flags);
-        // CUDA_GRAPH_INSTANTIATE_SUCCESS, or why not
+        // CUDA_GRAPH_INSTANTIATE_SUCCESS, or the reason for the failure.
         let result = made.as_ref().map_or_else(|refusal| refusal.result, |()| 0);
         parameters.set(InstantiateParameters { result, error_node: 0, ..given })?;
         made.map_err(|refusal| refusal.error)
@@ -211,7 +209,7 @@ export! {
         let graph = executable(graph)?;
         let stream = calling_thread::stream(stream)?;
         graph.launch(stream.capture().is_none(), |work| {
-            GraphMemory::take(&work, &driver()?.hardware);
+            GraphMemory::count_live(&work, &driver()?.hardware);
             legacy_streams::enqueue(&stream, work)
         })
     }
@@ -223,7 +221,7 @@ export! {
 
     10000 fn cuGraphExecDestroy(graph: Handle) {
         executable(graph)?;
-        // What was launched has its work.
+        // Launches in flight hold their work.
         driver()?.executables.remove(graph);
         Ok(())
     }
@@ -238,7 +236,7 @@ export! {
 
     11040 fn cuDeviceGraphMemTrim(device: i32) {
         let (device, hardware) = (crate::api::device::check(device)?, &driver()?.hardware);
-        hardware.graph_memory.trim(device, hardware.allocations.of_graphs(device));
+        hardware.graph_memory.trim(device, hardware.allocations.graph_bytes(device));
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! The nodes of graphs: adding them, and their parameters.
+//! Graph nodes: adding them, and reading and changing their parameters.
 
 use std::sync::Arc;
 
@@ -10,57 +10,58 @@ use crate::api::calling_thread;
 use crate::api::driver::driver;
 use crate::api::graph::executable;
 use crate::api::memory::copy::transfer_of;
-use crate::execution::launch::{Shape, prepare};
+use crate::execution::launch::{LaunchShape, prepare};
 use crate::graph::operation::Operation;
 use crate::graph::{Child, Content, Graph, Node};
 use crate::memory::copy::{CopyMemory, End, Fill, Transfer};
 
-/// The arguments that add a node: the graph, the nodes that it depends on, and the pointer that receives its handle.
+/// The arguments of the functions that add a node: the graph, the nodes that the new one depends on, and the pointer
+/// that receives its handle.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct NewNode<'a> {
     pub(crate) out: Out<'a, Handle>,
     pub(crate) graph: Handle,
     pub(crate) after: In<'a, Handle>,
     pub(crate) count: usize,
 }
 
-impl Place<'_> {
-    /// Adds a node.
+impl NewNode<'_> {
+    /// Adds the node.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if a handle is unknown or the pointer is null.
     pub(crate) unsafe fn add(self, content: impl Into<Content>) -> Result {
         self.out.required()?;
         let after = self.after.list(self.count)?;
         self.out.set(driver()?.graph(self.graph)?.add(content, &after)?)
     }
 
-    /// Adds a node with a copy of a graph.
+    /// Adds a child-graph node with a copy of a graph.
     ///
     /// # Errors
-    /// `INVALID_VALUE`, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if a handle is unknown or the graph can't be copied; `OUT_OF_MEMORY`.
     pub(crate) unsafe fn add_child(self, child: Handle) -> Result {
         let (outer, child) = (driver()?.graph(self.graph)?, driver()?.graph(child)?);
         self.add(Content::Child(Child::copy_of(&child, &outer)?))
     }
 }
 
-/// The graph that a node is in.
+/// The graph that contains a node.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the handle is unknown.
 pub(crate) fn graph_of(node: Handle) -> Result<Arc<Graph>> {
-    driver()?.graphs.of_nodes.find(node, Code::INVALID_VALUE, "node")
+    driver()?.graphs.graph_of_node.find(node, Code::INVALID_VALUE, "node")
 }
 
-/// What a function makes of the node of a handle.
-fn with<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
-    graph_of(node)?.with(node, f)
+/// Calls `f` with the node of a handle.
+fn with_node<T>(node: Handle, f: impl FnOnce(&mut Node) -> Result<T>) -> Result<T> {
+    graph_of(node)?.with_node(node, f)
 }
 
-/// Replaces the work of a node by work of the same type.
+/// Replaces a node's work by work of the same type.
 pub(crate) fn set(node: Handle, operation: Operation) -> Result {
-    with(node, |node| {
+    with_node(node, |node| {
         let old = node.operation().filter(|old| old.node_type() == operation.node_type());
         node.content = operation.with_attributes_of(old.ok_or_else(wrong_type)?)?.into();
         Ok(())
@@ -69,7 +70,7 @@ pub(crate) fn set(node: Handle, operation: Operation) -> Result {
 
 /// The same in an executable graph.
 pub(crate) fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
-    executable(graph)?.with(node, |step| {
+    executable(graph)?.with_step(node, |step| {
         if step.operation.node_type() != operation.node_type() {
             return Err(wrong_type());
         }
@@ -85,13 +86,13 @@ fn wrong_type() -> crate::abi::error::Error {
 unsafe fn kernel(parameters: &KernelNodeV1) -> Result<Operation> {
     let KernelNodeV1 { function, grid, block, shared, parameters, extra } = *parameters;
     let function = driver()?.function(function)?;
-    let shape = Shape { grid, block, shared, cooperative: false };
+    let shape = LaunchShape { grid, block, shared, cooperative: false };
     let current = calling_thread::context_of_any_state;
     let launch = prepare(&function, shape, parameters, extra, current)?;
     Ok(Operation::Launch { function, launch })
 }
 
-/// The second form names a function, or a kernel of a library.
+/// Work from the second form, which names a function or a kernel of a library.
 pub(crate) unsafe fn kernel_v2(given: In<KernelNode>) -> Result<Operation> {
     let KernelNode { function, grid, block, shared, parameters, extra, kernel: other, .. } =
         given.get()?;
@@ -100,7 +101,7 @@ pub(crate) unsafe fn kernel_v2(given: In<KernelNode>) -> Result<Operation> {
 }
 
 pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
-    with(node, |node| {
+    with_node(node, |node| {
         let Content::Work(Operation::Launch { function, launch }) = &node.content else {
             return Err(wrong_type());
         };
@@ -112,7 +113,7 @@ pub(crate) fn parameters_of(node: Handle) -> Result<KernelNodeV1<'static>> {
             grid: launch.grid,
             block: launch.block,
             shared: launch.dynamic_shared,
-            // SAFETY: the program may read them until the node changes, or it is asked for them again.
+            // SAFETY: the list stays valid until the node changes or its parameters are read again.
             parameters: unsafe { In::new(node.pointers.as_ptr()) },
             extra: In::null(),
         })
@@ -142,8 +143,7 @@ pub(crate) fn description_of(transfer: &Transfer) -> Copy3d {
             CopyMemory::Staged(_) => (1, 0, 0),
         };
         let (array, [x, y, z]) = end.array.unwrap_or_default();
-        // How far a single row is from the next means nothing, and cuda.core takes a distance for a sign of
-        // several.
+        // The pitch of a single row is meaningless; cuda.core would take a non-zero one as a sign of several rows.
         let (pitch, height) = match (height, depth) {
             (1, 1) => (0, 0),
             _ => (end.pitch, end.slice / end.pitch.max(1)),
@@ -193,19 +193,19 @@ unsafe fn kernel_v1(parameters: In<KernelNodeV1>) -> Result<Operation> {
     kernel(&parameters.get()?)
 }
 
-/// The description of a node's work, if the node is of that type.
+/// A description of the node's work, made by `describe`, which returns `None` if the work is of another type.
 fn described<T>(node: Handle, describe: impl FnOnce(&Operation) -> Option<T>) -> Result<T> {
-    with(node, |node| node.operation().and_then(describe).ok_or_else(wrong_type))
+    with_node(node, |node| node.operation().and_then(describe).ok_or_else(wrong_type))
 }
 
-/// Declares, for each type of node, the functions that add a node, return its parameters, and change them in a
-/// graph and in an executable graph. A row also names the function that makes work from parameters, and the one
-/// that makes parameters from a node. Further functions follow in the syntax of [`export!`].
+/// Declares, for each type of node, the functions that add a node, return its parameters, and change them in a graph
+/// and in an executable graph. A row also names the function that converts parameters to work, and the one that
+/// converts a node's work to parameters. Further functions follow in the syntax of [`export!`].
 macro_rules! nodes {
     (
         $(
             $since:literal $add:ident, $get:ident, $set:ident; $set_in_since:literal $set_in:ident:
-            $given:ty, $told:ty $(, $context:ident)?; $make:ident; |$node:ident| $tell:expr;
+            $given:ty, $read:ty $(, $context:ident)?; $make:ident; |$node:ident| $describe:expr;
         )*
         others: $($others:tt)*
     ) => {
@@ -215,11 +215,11 @@ macro_rules! nodes {
                     out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, parameters: $given
                     $(, $context: Handle)?
                 ) {
-                    Place { out, graph, after, count }.add($make(parameters)?)
+                    NewNode { out, graph, after, count }.add($make(parameters)?)
                 }
 
-                $since fn $get($node: Handle, parameters: Out<$told>) {
-                    parameters.set($tell?)
+                $since fn $get($node: Handle, parameters: Out<$read>) {
+                    parameters.set($describe?)
                 }
 
                 $since fn $set(node: Handle, parameters: $given) {
@@ -277,29 +277,30 @@ nodes! {
     10000 fn cuGraphAddChildGraphNode(
         out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle,
     ) {
-        Place { out, graph, after, count }.add_child(child)
+        NewNode { out, graph, after, count }.add_child(child)
     }
 
     10000 fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
         let outer = graph_of(node)?;
-        graph.set(outer.with(node, |node| match &mut node.content {
-            Content::Child(child) => child.give_out(&outer),
+        graph.set(outer.with_node(node, |node| match &mut node.content {
+            Content::Child(child) => child.register(&outer),
             _ => Err(wrong_type()),
         })?)
     }
 
     10000 fn cuGraphAddEmptyNode(out: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
-        Place { out, graph, after, count }.add(Operation::Nothing)
+        NewNode { out, graph, after, count }.add(Operation::NoOp)
     }
 
     10000 fn cuGraphNodeGetType(node: Handle, node_type: Out<u32>) {
-        node_type.set(with(node, |node| Ok(node.content.node_type() as u32))?)
+        node_type.set(with_node(node, |node| Ok(node.content.node_type() as u32))?)
     }
 
     11060 fn cuGraphNodeSetEnabled(graph: Handle, node: Handle, enabled: u32) {
-        executable(graph)?.with(node, |step| {
-            if !step.operation.node_type().is_by_device() {
-                return Err(Code::INVALID_VALUE.because("a node of this type can't be switched off"));
+        executable(graph)?.with_step(node, |step| {
+            if !step.operation.node_type().is_device_work() {
+                return Err(Code::INVALID_VALUE
+                    .because("a node of this type can't be disabled; kernels, copies and fills can"));
             }
             step.enabled = enabled != 0;
             Ok(())
@@ -307,22 +308,22 @@ nodes! {
     }
 
     11060 fn cuGraphNodeGetEnabled(graph: Handle, node: Handle, enabled: Out<u32>) {
-        enabled.set(executable(graph)?.with(node, |step| Ok(u32::from(step.enabled)))?)
+        enabled.set(executable(graph)?.with_step(node, |step| Ok(u32::from(step.enabled)))?)
     }
 
     10000 fn cuGraphDestroyNode(node: Handle) {
         let graph = graph_of(node)?;
-        driver()?.graphs.of_nodes.remove(node);
+        driver()?.graphs.graph_of_node.remove(node);
         let gone = graph.nodes().remove(node);
         if let Some(node) = gone {
-            node.forget_inside();
+            node.unregister_inner();
         }
         Ok(())
     }
 
     10000 fn cuGraphNodeFindInClone(out as required: Out<Handle>, node: Handle, clone: Handle) {
         let clone = driver()?.graph(clone)?;
-        let missing = || Code::INVALID_VALUE.because("the graph is no clone of the node's");
+        let missing = || Code::INVALID_VALUE.because("the graph is not a clone of the node's graph");
         out.set(clone.origin.get(&node).copied().ok_or_else(missing)?)
     }
 }

@@ -1,5 +1,5 @@
-//! Filling memory. The functions that are not `Async` stand in the default stream, and the caller
-//! waits where the memory is pinned or managed (CUDA Driver API, "API synchronization behavior").
+//! Filling memory. A fill that is not `Async` goes to the default stream, and the caller waits for it if the memory
+//! is pinned or managed (CUDA Driver API, "API synchronization behavior").
 
 use crate::abi::error::Result;
 use crate::abi::ffi::export;
@@ -18,14 +18,14 @@ fn fill(fill: Fill, stream: Option<Handle>) -> Result {
     if fill.width == 0 || fill.height == 0 {
         return Ok(());
     }
-    let shared = hardware.allocations.with(fill.address, |one| one.is_shared());
+    let shared = hardware.allocations.with_allocation(fill.address, |one| one.is_shared());
     if waits && shared == Some(true) {
         return stream::enqueue_and_wait(&stream, Operation::Fill(fill));
     }
     stream::enqueue(&stream, Operation::Fill(fill))
 }
 
-/// A row, in a stream of the caller's or in the default one.
+/// Fills one row, in the given stream or synchronously in the default stream.
 fn row(address: Pointer, value: u32, size: u64, count: usize, stream: Option<Handle>) -> Result {
     fill(Fill { address, pitch: 0, value, size, width: count as u64, height: 1 }, stream)
 }
@@ -42,7 +42,7 @@ fn rows(
 }
 
 /// Declares, for each type of value, the functions that fill one row or several, synchronously and in a stream, each
-/// also in the form in which stream 0 is the calling thread's own.
+/// also in the form in which stream 0 means the per-thread default stream.
 macro_rules! fills {
     ($(
         $value:ident: $row:ident, $row_own:ident, $row_in:ident, $row_in_own:ident,

@@ -1,4 +1,4 @@
-//! Memory: the device's, the host's, and what both use.
+//! Memory: device, host and managed.
 
 pub(crate) mod copy;
 pub(crate) mod fill;
@@ -18,8 +18,8 @@ use crate::memory::copy::check_device;
 use crate::stream;
 use crate::stream::capture;
 
-/// Rows of pitched memory begin at multiples of this, in bytes.
-const PITCH: usize = 512;
+/// Pitch alignment of `cuMemAllocPitch`, in bytes.
+const PITCH_ALIGNMENT: usize = 512;
 /// All flags of `cuMemHostAlloc` and of `cuMemHostRegister`.
 const HOST_FLAGS: u32 = 0x1f;
 /// `CU_MEMHOSTREGISTER_READ_ONLY`
@@ -38,27 +38,27 @@ fn allocate_host(out: Out<usize>, size: usize, flags: u32) -> Result {
     fail_if!(flags & !HOST_FLAGS != 0, INVALID_VALUE, "unknown flags {flags:#x} of host memory");
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let context = calling_thread::context()?;
-    // All of it is mapped, as with unified addressing.
+    // All host memory is mapped, as with unified addressing.
     let address =
         driver()?.hardware.allocations.pinned(size as u64, flags | MAPPED, context.owner())?;
     out.set(address as usize)
 }
 
-/// Waits for the work that stands in streams, which may use it, then frees memory. What other
-/// threads put into streams meanwhile, and uses it all the same, meets a fault.
+/// Waits for pending work that may use the memory, then frees it. Work that another thread enqueues meanwhile, and
+/// that uses the memory nevertheless, faults.
 ///
-/// A thread without a context may free too: an address says which memory is meant.
+/// A thread without a current context may free memory, too, because the address identifies it.
 fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Result {
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let allocations = &driver()?.hardware.allocations;
-    let owner = allocations.with(address, |one| one.context);
+    let owner = allocations.with_allocation(address, |one| one.context);
     let context = match calling_thread::handle() {
         0 => owner.and_then(|owner| driver().ok()?.contexts.get(owner)),
         _ => Some(calling_thread::context()?),
     };
     synchronize_users(owner)?;
     if let Some(context) = context {
-        context.tell()?;
+        context.report_fault()?;
     }
     if allocations.free(address, which)? {
         return Ok(());
@@ -66,23 +66,25 @@ fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Res
     Err(Code::INVALID_VALUE.because(format!("{call}: no such allocation begins at {address:#x}")))
 }
 
-/// Closes memory of another process, the last time as [`free`] frees.
+/// Closes another process's memory. The last close waits and frees as [`free`] does.
 ///
 /// # Errors
-/// `INVALID_VALUE` when none begins there.
+/// `INVALID_VALUE` if no such memory begins there.
 pub(crate) fn close(address: Pointer) -> Result {
     match driver()?.hardware.allocations.close(address) {
         Some(false) => Ok(()),
-        _ => free(address, |kind| matches!(kind, AllocationKind::Other(_)), "cuIpcCloseMemHandle"),
+        _ => {
+            free(address, |kind| matches!(kind, AllocationKind::Foreign(_)), "cuIpcCloseMemHandle")
+        }
     }
 }
 
-fn managed(address: Pointer, size: usize) -> Result {
+fn check_managed(address: Pointer, size: usize) -> Result {
     check_device(driver()?.hardware.memory(), address, size as u64)?;
     let kind = driver()?
         .hardware
         .allocations
-        .with(address, |one| matches!(one.kind, AllocationKind::Managed));
+        .with_allocation(address, |one| matches!(one.kind, AllocationKind::Managed));
     if kind == Some(true) {
         return Ok(());
     }
@@ -95,13 +97,11 @@ fn check_location(location: Location) -> Result {
     match (location.kind, location.id) {
         (1, device) => crate::api::device::check(device).map(|_| ()),
         (2..=4, _) => Ok(()),
-        (kind, _) => {
-            Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of locations")))
-        }
+        (kind, _) => Err(Code::INVALID_VALUE.because(format!("there is no location type {kind}"))),
     }
 }
 
-/// As `cuMemAdvise` and `cuMemPrefetchAsync` name a device: -1 is the host.
+/// The location of a device as passed to `cuMemAdvise` and `cuMemPrefetchAsync`; -1 is the host.
 fn location_of(device: i32) -> Result<Location> {
     if device == -1 {
         return Ok(Location { kind: 2, id: 0 });
@@ -113,14 +113,14 @@ fn location_of(device: i32) -> Result<Location> {
 fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Result {
     calling_thread::context()?;
     if !(1..=6).contains(&advice) || size == 0 {
-        return Err(Code::INVALID_VALUE.because(format!("advice {advice} for {size} bytes")));
+        return Err(Code::INVALID_VALUE.because(format!("invalid advice {advice} or size {size}")));
     }
-    // The location does not matter where something is said of all (read mostly), or unsaid.
+    // Advice that concerns all devices (read mostly), or removes a preference, ignores the location.
     if matches!(advice, 3 | 5 | 6) {
         check_location(location)?;
     }
-    managed(address, size)?;
-    driver()?.hardware.allocations.with(address, |one| match advice {
+    check_managed(address, size)?;
+    driver()?.hardware.allocations.with_allocation(address, |one| match advice {
         1 | 2 => one.advice.read_mostly = advice == 1,
         3 => one.advice.preferred = Some(location),
         4 => one.advice.preferred = None,
@@ -132,11 +132,14 @@ fn advise(address: Pointer, size: usize, advice: u32, location: Location) -> Res
 fn prefetch(address: Pointer, size: usize, location: Location, stream: Handle) -> Result {
     check_location(location)?;
     let stream = calling_thread::stream(stream)?;
-    fail_if!(size == 0, INVALID_VALUE, "0 bytes can't be moved");
-    managed(address, size)?;
-    driver()?.hardware.allocations.with(address, |one| one.advice.prefetched = Some(location));
-    // Host and device have the same memory: it is there already, once the stream has come this far.
-    stream::enqueue(&stream, crate::graph::operation::Operation::Nothing)
+    fail_if!(size == 0, INVALID_VALUE, "0 bytes can't be prefetched");
+    check_managed(address, size)?;
+    driver()?
+        .hardware
+        .allocations
+        .with_allocation(address, |one| one.advice.prefetched = Some(location));
+    // Host and device share the memory, so nothing is moved; a no-op keeps the order of the stream.
+    stream::enqueue(&stream, crate::graph::operation::Operation::NoOp)
 }
 
 export! {
@@ -157,9 +160,9 @@ export! {
     ) {
         if !matches!(element, 4 | 8 | 16) || width == 0 || height == 0 {
             return Err(Code::INVALID_VALUE
-                .because(format!("{height} rows of {width} bytes in elements of {element}: 4, 8 or 16")));
+                .because(format!("{height} rows of {width} bytes in elements of {element}: the size must not be 0, and elements have 4, 8 or 16 bytes")));
         }
-        let row = width.checked_next_multiple_of(PITCH).ok_or(Code::INVALID_VALUE)?;
+        let row = width.checked_next_multiple_of(PITCH_ALIGNMENT).ok_or(Code::INVALID_VALUE)?;
         let size = row.checked_mul(height).ok_or(Code::OUT_OF_MEMORY)?;
         out.set(allocate(size)?)?;
         pitch.set(row)
@@ -167,7 +170,7 @@ export! {
 
     3020 fn cuMemFree_v2(address: Pointer) {
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Device | AllocationKind::Pooled(_) | AllocationKind::Managed);
-        // Nothing, freed, is no error, as in C.
+        // Freeing null is a no-op, as in C.
         if address == 0 { Ok(()) } else { free(address, which, "cuMemFree") }
     }
 
@@ -188,7 +191,8 @@ export! {
 
     6050 fn cuMemHostRegister_v2(address: In<u8>, size: usize, flags: u32) {
         if address.is_null() || flags & !HOST_FLAGS != 0 {
-            return Err(Code::INVALID_VALUE.because("null, or unknown flags, can't be registered"));
+            return Err(Code::INVALID_VALUE
+                .because("the address is null, or the flags are unknown"));
         }
         capture::forbid_unsafe_call(&driver()?.captures)?;
         let context = calling_thread::context()?;
@@ -200,8 +204,8 @@ export! {
         fail_if!(address.is_null(), INVALID_VALUE, "null was never registered");
         let which = |kind: &AllocationKind| matches!(kind, AllocationKind::Registered);
         let at = address.address() as u64;
-        // Inside of what is registered it is only the wrong address.
-        let is_inside = driver()?.hardware.allocations.with(at, |one| which(&one.kind)) == Some(true);
+        // An address inside registered memory but not at its start gives INVALID_VALUE.
+        let is_inside = driver()?.hardware.allocations.with_allocation(at, |one| which(&one.kind)) == Some(true);
         free(at, which, "cuMemHostUnregister").map_err(|error| {
             let missing = error.code == Code::INVALID_VALUE && !is_inside;
             if missing { Code::HOST_MEMORY_NOT_REGISTERED.into() } else { error }
@@ -211,22 +215,20 @@ export! {
     3020 fn cuMemHostGetDevicePointer_v2(out as required: Out<Pointer>, address: In<u8>, flags: u32) {
         calling_thread::context()?;
         let at = address.address() as u64;
-        let host = driver()?.hardware.allocations.with(at, |one| one.is_shared());
-        if flags != 0 || host != Some(true) {
-            return Err(Code::INVALID_VALUE.because(format!("{at:#x} is not pinned or registered memory")));
-        }
+        let host = driver()?.hardware.allocations.with_allocation(at, |one| one.is_shared());
+        fail_if!(flags != 0 || host != Some(true), INVALID_VALUE, "{at:#x} is not pinned or registered memory");
         out.set(at)
     }
 
     2030 fn cuMemHostGetFlags(flags as required: Out<u32>, address: In<u8>) {
         let at = address.address() as u64;
-        let own = driver()?.hardware.allocations.with(at, |one| one.is_host().then_some(one.flags)).flatten();
+        let own = driver()?.hardware.allocations.with_allocation(at, |one| one.is_host().then_some(one.flags)).flatten();
         flags.set(own.ok_or_else(|| Code::INVALID_VALUE.because(format!("{at:#x} is not pinned memory")))?)
     }
 
     6000 fn cuMemAllocManaged(out as required: Out<Pointer>, size: usize, flags: u32) {
         // CU_MEM_ATTACH_GLOBAL, CU_MEM_ATTACH_HOST
-        fail_if!(!matches!(flags, 1 | 2), INVALID_VALUE, "{flags:#x} is neither global nor host");
+        fail_if!(!matches!(flags, 1 | 2), INVALID_VALUE, "flags {flags:#x} are neither CU_MEM_ATTACH_GLOBAL nor CU_MEM_ATTACH_HOST");
         capture::forbid_unsafe_call(&driver()?.captures)?;
         let context = calling_thread::context()?;
         out.set(driver()?.hardware.allocations.managed(size as u64, flags, context.owner())?)
@@ -238,10 +240,11 @@ export! {
         // CU_MEM_ATTACH_GLOBAL, …_HOST, …_SINGLE
         fail_if!(!matches!(flags, 1 | 2 | 4), INVALID_VALUE, "unknown flags {flags:#x}");
         if flags == 4 && stream.kind == crate::stream::StreamKind::Null {
-            return Err(Code::INVALID_VALUE.because("memory can't belong to the default stream alone"));
+            return Err(Code::INVALID_VALUE
+                .because("memory can't be attached to the default stream with CU_MEM_ATTACH_SINGLE"));
         }
-        managed(address, size.max(1))?;
-        stream::enqueue(&stream, crate::graph::operation::Operation::Nothing)
+        check_managed(address, size.max(1))?;
+        stream::enqueue(&stream, crate::graph::operation::Operation::NoOp)
     }
 
     3020 fn cuMemGetAddressRange_v2(base: Out<Pointer>, size: Out<usize>, address: Pointer) {

@@ -1,7 +1,7 @@
-//! Attributes of pointers, and of ranges of managed memory.
+//! Attributes of pointers and of ranges of managed memory.
 
 use crate::abi::enumeration::enumeration;
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{Handle, In, List, Location, Out, Pointer};
 use crate::api::driver::driver;
@@ -9,9 +9,9 @@ use crate::api::memory::virtual_memory::own_access_of;
 use crate::memory::allocations::{Advice, AllocationKind};
 use crate::memory::copy::check_device;
 
-/// What the attributes of a pointer are made of.
+/// Properties of the memory at an address, from which the attributes are computed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct PointerInfo {
     base: Pointer,
     size: u64,
     context: Handle,
@@ -21,13 +21,14 @@ struct Known {
     managed: bool,
     host: bool,
     sync: bool,
-    /// Whether `cuIpcGetMemHandle` takes it.
+    /// Whether `cuIpcGetMemHandle` accepts it.
     interprocess: bool,
-    /// What is mapped there: the addresses that were reserved, the handle's types, what the device may do, and
-    /// the memory itself, by its handle.
+    /// The mapping at the address, if the memory was mapped with `cuMemMap`.
     mapped: Option<Mapped>,
 }
 
+/// A mapping of physical memory: the reserved addresses around it, the handle types, the device's access, and the
+/// memory's handle.
 #[derive(Clone, Copy, Debug)]
 struct Mapped {
     range: (Pointer, u64),
@@ -36,12 +37,12 @@ struct Mapped {
     memory: Handle,
 }
 
-/// What is known of memory that is mapped at an address.
+/// The mapping at an address.
 fn mapped(address: Pointer) -> Option<Mapped> {
     let driver = driver().ok()?;
     let memory = driver.hardware.memory();
     let mapping = memory.mapping(address)?;
-    let known = driver.hardware.handles.of(&mapping.physical)?;
+    let known = driver.hardware.handles.find(&mapping.physical)?;
     Some(Mapped {
         range: memory.reservation(address)?,
         types: known.types as u32,
@@ -50,10 +51,10 @@ fn mapped(address: Pointer) -> Option<Mapped> {
     })
 }
 
-/// What is known of an address. Variables of modules are no allocations of the program's.
-fn known(address: Pointer) -> Result<Option<Known>> {
+/// The memory at an address: an allocation of the program, or else a variable of a module.
+fn pointer_info(address: Pointer) -> Result<Option<PointerInfo>> {
     let driver = driver()?;
-    let found = driver.hardware.allocations.with(address, |one| Known {
+    let found = driver.hardware.allocations.with_allocation(address, |one| PointerInfo {
         base: one.address,
         size: one.size,
         context: one.context,
@@ -67,13 +68,20 @@ fn known(address: Pointer) -> Result<Option<Known>> {
             && driver.hardware.memory().can_map(),
         mapped: None,
     });
-    let found = found.map(|found| Known { mapped: mapped(address), ..found });
+    let found = found.map(|found| PointerInfo { mapped: mapped(address), ..found });
     let variable = || {
         let (base, size) = driver.hardware.memory().range_of(address)?;
         let inside = address < base.saturating_add(size);
         let context = crate::api::calling_thread::handle();
         let device = driver.hardware.memory().home(address)?.device;
-        inside.then_some(Known { base, size, context, device, id: base, ..Known::default() })
+        inside.then_some(PointerInfo {
+            base,
+            size,
+            context,
+            device,
+            id: base,
+            ..PointerInfo::default()
+        })
     };
     Ok(found.or_else(variable))
 }
@@ -98,7 +106,7 @@ const READWRITE: u32 = 3;
 const DEVICE_CPU: i32 = -1;
 const DEVICE_INVALID: i32 = -2;
 
-/// The value of an attribute, in its width.
+/// The value of an attribute, with its width.
 enum Value {
     Narrow(u32),
     Wide(u64),
@@ -113,55 +121,55 @@ impl Value {
     }
 }
 
-/// The value of an attribute of known memory.
-fn value(attribute: Attribute, address: Pointer, known: &Known) -> Result<Value> {
+/// The value of an attribute of an address that is in an allocation or a variable.
+fn value(attribute: Attribute, address: Pointer, info: &PointerInfo) -> Result<Value> {
     use Value::{Narrow, Wide};
-    let mapped = known.mapped;
+    let mapped = info.mapped;
     Ok(match attribute {
-        Attribute::Context => Wide(known.context as u64),
+        Attribute::Context => Wide(info.context as u64),
         Attribute::MemoryType => {
-            Narrow(if known.host { MEMORYTYPE_HOST } else { MEMORYTYPE_DEVICE })
+            Narrow(if info.host { MEMORYTYPE_HOST } else { MEMORYTYPE_DEVICE })
         }
         Attribute::DevicePointer => Wide(address),
-        Attribute::HostPointer if known.host || known.managed => Wide(address),
+        Attribute::HostPointer if info.host || info.managed => Wide(address),
         Attribute::HostPointer => {
-            return Err(Code::INVALID_VALUE.because("device memory has no address of the host's"));
+            return Err(Code::INVALID_VALUE.because("device memory has no host address"));
         }
         Attribute::P2pTokens => {
-            return Err(Code::NOT_SUPPORTED.because("tokens for other devices are not emulated"));
+            return Err(Code::NOT_SUPPORTED.because("peer-to-peer tokens are not emulated"));
         }
-        Attribute::SyncMemops => Narrow(known.sync.into()),
-        Attribute::BufferId => Wide(known.id),
-        Attribute::IsManaged => Narrow(known.managed.into()),
-        Attribute::DeviceOrdinal => Narrow(known.device),
-        Attribute::IsLegacyCudaIpcCapable => Narrow(known.interprocess.into()),
-        Attribute::RangeStartAddr => Wide(mapped.map_or(known.base, |mapped| mapped.range.0)),
-        Attribute::RangeSize => Wide(mapped.map_or(known.size, |mapped| mapped.range.1)),
+        Attribute::SyncMemops => Narrow(info.sync.into()),
+        Attribute::BufferId => Wide(info.id),
+        Attribute::IsManaged => Narrow(info.managed.into()),
+        Attribute::DeviceOrdinal => Narrow(info.device),
+        Attribute::IsLegacyCudaIpcCapable => Narrow(info.interprocess.into()),
+        Attribute::RangeStartAddr => Wide(mapped.map_or(info.base, |mapped| mapped.range.0)),
+        Attribute::RangeSize => Wide(mapped.map_or(info.size, |mapped| mapped.range.1)),
         Attribute::Mapped => Narrow(1),
         Attribute::AllowedHandleTypes => Wide(mapped.map_or(0, |mapped| mapped.types.into())),
         Attribute::AccessFlags => Narrow(mapped.map_or(READWRITE, |mapped| mapped.access)),
-        Attribute::MempoolHandle => Wide(known.pool as u64),
-        Attribute::MappingSize => Wide(known.size),
-        Attribute::MappingBaseAddr => Wide(known.base),
-        Attribute::MemoryBlockId => Wide(mapped.map_or(known.id, |mapped| mapped.memory as u64)),
+        Attribute::MempoolHandle => Wide(info.pool as u64),
+        Attribute::MappingSize => Wide(info.size),
+        Attribute::MappingBaseAddr => Wide(info.base),
+        Attribute::MemoryBlockId => Wide(mapped.map_or(info.id, |mapped| mapped.memory as u64)),
         Attribute::IsGpuDirectRdmaCapable | Attribute::IsHwDecompressCapable => Narrow(0),
-        // No memory belongs to a part of a card.
+        // Locality domains are not emulated.
         Attribute::LocalityDomainOrdinal => Narrow(u32::MAX),
     })
 }
 
-/// The addresses that were reserved around one where nothing is mapped: the first of them, and their number.
+/// The reservation of addresses (`cuMemAddressReserve`) that contains this one: its first address and its size.
 fn reservation(address: Pointer) -> Result<Option<(Pointer, u64)>> {
     Ok(driver()?.hardware.memory().reservation(address))
 }
 
-/// Whether addresses that are only reserved have such an attribute.
+/// Whether the attribute is defined for addresses that are only reserved.
 fn is_of_reservation(attribute: Attribute) -> bool {
     matches!(attribute, Attribute::RangeStartAddr | Attribute::RangeSize | Attribute::Mapped)
 }
 
-/// The value of an attribute of unknown memory. As on hardware, the host's address is the address itself, since
-/// it may be the host's, and the others are 0.
+/// The value of an attribute for an address in no allocation. As on hardware, the host pointer is the address itself,
+/// since it may be host memory, and most others are 0.
 fn unknown_value(attribute: Attribute, address: Pointer) -> Result<Value> {
     use Value::{Narrow, Wide};
     Ok(match (attribute, reservation(address)?) {
@@ -206,13 +214,13 @@ enumeration! {
 unsafe fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &Advice) -> Result {
     let narrow = |value: i32| {
         if size < 4 || !size.is_multiple_of(4) {
-            return Err(Code::INVALID_VALUE.because("the data has 4 bytes for each number"));
+            return Err(Code::INVALID_VALUE.because("the size of the data must be a multiple of 4"));
         }
         data.cast::<i32>().set(value)
     };
     let kind = |location: Option<Location>| location.map_or(0, |location| location.kind);
     let id = |location: Option<Location>| location.map_or(0, |location| location.id);
-    match RangeAttribute::of(attribute)? {
+    match RangeAttribute::from_number(attribute)? {
         RangeAttribute::ReadMostly => narrow(i32::from(advice.read_mostly)),
         RangeAttribute::PreferredLocation => narrow(device_of(advice.preferred)),
         RangeAttribute::AccessedBy => {
@@ -231,17 +239,19 @@ unsafe fn range_attribute(data: Out<u8>, size: usize, attribute: u32, advice: &A
 
 fn advice_of(address: Pointer, size: usize) -> Result<Advice> {
     check_device(driver()?.hardware.memory(), address, size as u64)?;
-    let managed = driver()?.hardware.allocations.with(address, |one| {
+    let managed = driver()?.hardware.allocations.with_allocation(address, |one| {
         matches!(one.kind, AllocationKind::Managed).then(|| one.advice.clone())
     });
-    managed.flatten().ok_or_else(|| Code::INVALID_VALUE.because("this is not managed memory"))
+    managed.flatten().ok_or_else(|| {
+        Code::INVALID_VALUE.because("the range is not managed memory (cuMemAllocManaged)")
+    })
 }
 
 export! {
     4000 fn cuPointerGetAttribute(data as required: Out<u8>, attribute: u32, address: Pointer) {
-        let attribute = Attribute::of(attribute)?;
-        match known(address)? {
-            Some(known) => value(attribute, address, &known)?.write(data),
+        let attribute = Attribute::from_number(attribute)?;
+        match pointer_info(address)? {
+            Some(info) => value(attribute, address, &info)?.write(data),
             None if is_of_reservation(attribute) && reservation(address)?.is_some() => {
                 unknown_value(attribute, address)?.write(data)
             }
@@ -253,14 +263,14 @@ export! {
     7000 fn cuPointerGetAttributes(
         count: u32, attributes: In<u32>, data: In<Out<u8>>, address: Pointer,
     ) {
-        let known = known(address)?;
+        let info = pointer_info(address)?;
         let (attributes, data) = (attributes.list(count as usize)?, data.list(count as usize)?);
         for (attribute, data) in attributes.into_iter().zip(data) {
-            let attribute = Attribute::of(attribute)?;
-            let value = match &known {
-                // What does not apply is 0.
-                Some(known) => {
-                    value(attribute, address, known).or_else(|_| unknown_value(attribute, 0))
+            let attribute = Attribute::from_number(attribute)?;
+            let value = match &info {
+                // Attributes that don't apply are 0.
+                Some(info) => {
+                    value(attribute, address, info).or_else(|_| unknown_value(attribute, 0))
                 }
                 None => unknown_value(attribute, address),
             };
@@ -270,11 +280,9 @@ export! {
     }
 
     6000 fn cuPointerSetAttribute(value: In<u32>, attribute: u32, address: Pointer) {
-        if attribute != Attribute::SyncMemops as u32 {
-            return Err(Code::INVALID_VALUE.because(format!("attribute {attribute} can't be set")));
-        }
+        fail_if!(attribute != Attribute::SyncMemops as u32, INVALID_VALUE, "attribute {attribute} can't be set");
         let on = value.get()? != 0;
-        let set = driver()?.hardware.allocations.with(address, |one| one.sync_operations = on);
+        let set = driver()?.hardware.allocations.with_allocation(address, |one| one.sync_operations = on);
         set.ok_or_else(|| Code::INVALID_VALUE.because(format!("{address:#x} is inside no allocation")))
     }
 

@@ -1,8 +1,8 @@
-//! Memory in the order of streams, and the pools that it comes from.
+//! Stream-ordered memory, and memory pools.
 
 use std::sync::Arc;
 
-use crate::abi::error::{Code, Result};
+use crate::abi::error::{Code, Result, fail_if};
 use crate::abi::ffi::export;
 use crate::abi::{
     AccessDescription, Device, Handle, In, List, Location, Out, Pointer, PoolProperties,
@@ -16,8 +16,8 @@ use crate::memory::allocations::{AllocationKind, Owner};
 use crate::memory::pool::{Attribute, Pool};
 use crate::stream::{self, Stream};
 
-/// Gives a program memory of a pool, or of a capture's graph. Nothing at all is null, as `cudaMalloc`
-/// has it: NVIDIA's cuda.core allocates buffers of no bytes so, and its tests hold that it may.
+/// Allocates memory from a pool, or as a node of the graph if the stream is being captured. A size of 0 gives null,
+/// like `cudaMalloc`: NVIDIA's cuda.core allocates empty buffers this way, and its tests expect success.
 fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -> Result {
     if size == 0 {
         return out.set(0);
@@ -30,20 +30,20 @@ fn allocate(out: Out<Pointer>, size: usize, pool: &Pool, stream: &Arc<Stream>) -
     out.set(take(size, pool, stream.context.handle)?)
 }
 
-/// Memory of a pool, for a context.
+/// Takes memory from a pool, for a context.
 fn take(size: usize, pool: &Pool, context: Handle) -> Result<Pointer> {
     pool.check(size as u64)?;
     let owner = Owner { context, home: pool.home() };
     let kind = AllocationKind::Pooled(pool.handle);
     let address = driver()?.hardware.allocations.device(size as u64, kind, owner)?;
-    pool.note();
+    pool.update_peak();
     Ok(address)
 }
 
-/// Memory of a graph's own, which stays until the graph goes.
+/// Reserves memory for a graph, which keeps it as long as it exists.
 ///
 /// # Errors
-/// `OUT_OF_MEMORY`
+/// `OUT_OF_MEMORY`, and `INVALID_VALUE` if the pool doesn't allow the size.
 pub(crate) fn reserve(
     graph: &Graph,
     size: usize,
@@ -51,14 +51,14 @@ pub(crate) fn reserve(
     context: Handle,
 ) -> Result<GraphMemory> {
     let address = take(size, pool, context)?;
-    driver()?.hardware.allocations.with(address, |one| one.reserved = true);
+    driver()?.hardware.allocations.with_allocation(address, |one| one.reserved = true);
     graph.reserve(address);
     Ok(GraphMemory::Allocate { address, size, device: pool.home().device })
 }
 
 export! {
     11020 fn cuDeviceGetDefaultMemPool(out as required: Out<Handle>, device: Device) {
-        out.set(driver()?.pools.default_of(check(device)?)?)
+        out.set(driver()?.pools.default_pool(check(device)?)?)
     }
 
     11020 fn cuDeviceGetMemPool(out as required: Out<Handle>, device: Device) {
@@ -72,14 +72,13 @@ export! {
 
     11020 fn cuMemPoolCreate(out as required: Out<Handle>, properties: In<PoolProperties>) {
         let properties = properties.get()?;
-        // Pinned memory, of a device, for this process alone.
+        // Pinned memory on a device, not shared with other processes.
         if properties.allocation_type != 1 || properties.location.kind != 1 {
-            return Err(Code::INVALID_VALUE.because("a pool is of pinned memory on a device"));
+            return Err(Code::INVALID_VALUE
+                .because("a pool must consist of pinned memory on a device"));
         }
         let device = check(properties.location.id)?;
-        if properties.handle_types != 0 {
-            return Err(Code::NOT_SUPPORTED.because("memory can't be shared with other processes"));
-        }
+        fail_if!(properties.handle_types != 0, NOT_SUPPORTED, "memory can't be shared with other processes");
         out.set(driver()?.pools.create(device, properties.max_size as u64))
     }
 
@@ -88,18 +87,18 @@ export! {
     }
 
     11020 fn cuMemPoolTrimTo(pool: Handle, _keep: usize) {
-        // Nothing is kept that is not in use.
+        // Pools keep no unused memory.
         driver()?.pool(pool).map(|_| ())
     }
 
     11020 fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value as required: Out<u64>) {
-        let (pool, attribute) = (driver()?.pool(pool)?, Attribute::of(attribute)?);
+        let (pool, attribute) = (driver()?.pool(pool)?, Attribute::from_number(attribute)?);
         let found = pool.attribute(attribute);
         if attribute.is_narrow() { value.cast::<i32>().set(found as i32) } else { value.set(found) }
     }
 
     11020 fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: Out<u64>) {
-        let attribute = Attribute::of(attribute)?;
+        let attribute = Attribute::from_number(attribute)?;
         let wanted = if attribute.is_narrow() {
             u64::from(value.cast::<i32>().get()? != 0)
         } else {
@@ -112,10 +111,10 @@ export! {
         let pool = driver()?.pool(pool)?;
         for description in list.list(count)? {
             let device = check(description.location.id)?;
-            // CU_MEM_ACCESS_FLAGS_PROT_READWRITE, …_NONE; read-only access is not offered.
+            // CU_MEM_ACCESS_FLAGS_PROT_READWRITE, …_NONE; read-only access is not supported.
             match description.flags {
-                3 => pool.admit(device, true)?,
-                0 => pool.admit(device, false)?,
+                3 => pool.set_access(device, true)?,
+                0 => pool.set_access(device, false)?,
                 flags => return Err(Code::INVALID_VALUE.because(format!("unknown access {flags}"))),
             }
         }
@@ -124,7 +123,7 @@ export! {
 
     11020 fn cuMemPoolGetAccess(flags as required: Out<u32>, pool: Handle, location: In<Location>) {
         let device = check(location.get()?.id)?;
-        flags.set(if driver()?.pool(pool)?.admits(device) { 3 } else { 0 })
+        flags.set(if driver()?.pool(pool)?.allows_access(device) { 3 } else { 0 })
     }
 
     11020 fn cuMemAllocAsync(out as required: Out<Pointer>, size: usize, stream: Handle)
@@ -145,13 +144,13 @@ export! {
         if address == 0 {
             return Ok(());
         }
-        let state = driver()?.hardware.allocations.with(address, |one| {
-            let fits = one.address == address && one.kind.is_freed_in_order() && !one.leaving;
+        let state = driver()?.hardware.allocations.with_allocation(address, |one| {
+            let fits = one.address == address && one.kind.is_freed_in_order() && !one.being_freed;
             fits.then_some(one.reserved)
         });
         let Some(reserved) = state.flatten() else {
             return Err(Code::INVALID_VALUE.because(format!(
-                "cuMemFreeAsync: no allocation of the device's begins at {address:#x}, or it is being freed"
+                "cuMemFreeAsync: no device allocation begins at {address:#x}, or it is being freed already"
             )));
         };
         match stream.capture() {
@@ -160,14 +159,14 @@ export! {
                 capture.add(&stream, freed).map(|_| ())
             }
             Some(_) => Err(Code::INVALID_VALUE
-                .because("a graph frees only what it allocated; free this outside of the capture")),
-            // What belongs to a graph stays, to be there when the graph is launched again.
+                .because("a graph can only free memory of its own nodes; free this outside the capture")),
+            // Memory of a graph stays reserved for further launches.
             None if reserved => {
-                driver()?.hardware.allocations.with(address, |one| one.live = false);
+                driver()?.hardware.allocations.with_allocation(address, |one| one.live = false);
                 Ok(())
             }
             None => {
-                driver()?.hardware.allocations.leave(address);
+                driver()?.hardware.allocations.begin_free(address);
                 stream::enqueue(&stream, Operation::Free(address))
             }
         }

@@ -1,5 +1,4 @@
-//! Virtual memory management: addresses without memory, memory without addresses, and putting them
-//! together.
+//! Virtual memory management: reserving addresses, creating physical memory, and mapping it.
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 
@@ -13,79 +12,77 @@ use crate::abi::{
 use crate::api::calling_thread;
 use crate::api::device;
 use crate::api::driver::driver;
-use crate::memory::virtual_memory::{DESCRIPTOR, not_mapped, required};
+use crate::memory::virtual_memory::{DESCRIPTOR, check_supported, map_error};
 
-/// The alignment of addresses that a program may ask for at most: more than any page has.
-const MOST_ALIGNMENT: usize = 1 << 40;
-/// The host's pages, bytes.
+/// The maximum alignment of reserved addresses that a program may request.
+const MAX_ALIGNMENT: usize = 1 << 40;
+/// The host's page size in bytes.
 const PAGE: usize = 4096;
 
-/// The device that memory with these properties is on.
+/// Checks the properties, and returns the device on which the memory is to be created.
 fn check_properties(properties: &AllocationProperties) -> Result<u32> {
     let &AllocationProperties { allocation_type, handle_types, location, .. } = properties;
     match allocation_type {
         // CU_MEM_ALLOCATION_TYPE_PINNED, …_MANAGED
         1 => {}
-        2 => return Err(Code::NOT_SUPPORTED.because("managed memory can't be mapped: pinned can")),
+        2 => {
+            return Err(Code::NOT_SUPPORTED
+                .because("managed memory can't be mapped; use pinned memory (1)"));
+        }
         other => {
             return Err(Code::INVALID_VALUE
-                .because(format!("{other} is no type of allocations: 1 is pinned memory")));
+                .because(format!("there is no allocation type {other}; use pinned memory (1)")));
         }
     }
     let device = match location.kind {
         1 => device::check(location.id)?,
         2 | 3 => {
             return Err(Code::NOT_SUPPORTED
-                .because("the host's memory can't be mapped like that: a device's can"));
+                .because("host memory can't be created here; use a device as location"));
         }
         other => {
             return Err(Code::INVALID_VALUE.because(format!(
-                "memory can't be created at a location of kind {other}: 1 is a device"
+                "memory can't be created at location type {other}; use a device (1)"
             )));
         }
     };
     match handle_types {
         0 | DESCRIPTOR => {}
-        // Those of Windows, and fabric handles.
+        // Windows handles and fabric handles.
         2..=15 => {
             return Err(Code::NOT_SUPPORTED.because(format!(
-                "memory can't be exported as handles of types {handle_types:#x}: as POSIX file descriptors (1)"
+                "memory can't be exported as handles of types {handle_types:#x}; use POSIX file descriptors (1)"
             )));
         }
         other => {
-            return Err(
-                Code::INVALID_VALUE.because(format!("unknown types of handles: {other:#x}"))
-            );
+            return Err(Code::INVALID_VALUE.because(format!("unknown handle types {other:#x}")));
         }
     }
-    if properties.security != 0 {
-        return Err(Code::INVALID_VALUE.because("attributes of Windows' objects have to be null"));
-    }
+    fail_if!(properties.security != 0, INVALID_VALUE, "Windows' security attributes must be null");
     if properties.rdma != 0 || properties.usage != 0 {
         return Err(Code::NOT_SUPPORTED.because(
-            "memory for network cards, for sparse arrays or for hardware that decompresses is not emulated",
+            "memory for RDMA, for sparse arrays or for hardware decompression is not emulated",
         ));
     }
     Ok(device)
 }
 
-fn no_flags(flags: u64) -> Result {
+fn check_no_flags(flags: u64) -> Result {
     if flags == 0 { Ok(()) } else { Err(Code::INVALID_VALUE.because("flags must be 0")) }
 }
 
-/// Checks one description of access: the device, whether it may read, and whether it may write.
+/// Checks an access description. Returns the device, whether it may read, and whether it may write.
 fn access(description: AccessDescription) -> Result<(u32, bool, bool)> {
     let AccessDescription { location, flags } = description;
     let device = match location.kind {
         1 => device::check(location.id)?,
         2..=4 => {
-            return Err(Code::NOT_SUPPORTED
-                .because("the host's access to a device's memory can't be set: a device's can"));
+            return Err(Code::NOT_SUPPORTED.because(
+                "the host's access to device memory can't be set; pass a device as location",
+            ));
         }
         other => {
-            return Err(
-                Code::INVALID_VALUE.because(format!("there is no kind {other} of locations"))
-            );
+            return Err(Code::INVALID_VALUE.because(format!("there is no location type {other}")));
         }
     };
     // CU_MEM_ACCESS_FLAGS_PROT_NONE, …_READ, …_READWRITE
@@ -97,13 +94,13 @@ fn access(description: AccessDescription) -> Result<(u32, bool, bool)> {
     }
 }
 
-fn exported_as(kind: i32) -> Result {
+fn check_handle_type(kind: i32) -> Result {
     match kind {
         DESCRIPTOR => Ok(()),
         2 | 4 | 8 => Err(Code::NOT_SUPPORTED.because(format!(
-            "handles of type {kind} are not emulated: POSIX file descriptors (1) are"
+            "handles of type {kind} are not emulated; use POSIX file descriptors (1)"
         ))),
-        _ => Err(Code::INVALID_VALUE.because(format!("there is no type {kind} of handles"))),
+        _ => Err(Code::INVALID_VALUE.because(format!("there is no handle type {kind}"))),
     }
 }
 
@@ -111,7 +108,7 @@ export! {
     10020 fn cuMemGetAllocationGranularity(
         granularity as required: Out<usize>, properties: In<AllocationProperties>, option: u32,
     ) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         check_properties(&properties.get()?)?;
         // CU_MEM_ALLOC_GRANULARITY_MINIMUM, …_RECOMMENDED
         fail_if!(option > 1, INVALID_VALUE, "there is no granularity {option}");
@@ -121,41 +118,39 @@ export! {
     10020 fn cuMemAddressReserve(
         out as required: Out<Pointer>, size: usize, alignment: usize, hint: Pointer, flags: u64,
     ) {
-        required(driver()?.hardware.memory())?;
-        no_flags(flags)?;
+        check_supported(driver()?.hardware.memory())?;
+        check_no_flags(flags)?;
         if size == 0 || !size.is_multiple_of(PAGE) || !hint.is_multiple_of(PAGE as u64) {
             return Err(Code::INVALID_VALUE.because(format!(
-                "{size} addresses from {hint:#x} on can't be reserved: both are multiples of the host's \
-                 pages, of {PAGE} bytes"
+                "can't reserve {size} bytes at {hint:#x}: both must be multiples of the host's page size, \
+                 {PAGE} bytes"
             )));
         }
-        if alignment != 0 && !alignment.is_power_of_two() || alignment > MOST_ALIGNMENT {
-            return Err(Code::INVALID_VALUE.because(format!(
-                "an alignment of {alignment}: it is a power of two of at most {MOST_ALIGNMENT}, or 0"
-            )));
+        if alignment != 0 && !alignment.is_power_of_two() || alignment > MAX_ALIGNMENT {
+            return Err(Code::INVALID_VALUE
+                .because(format!("the alignment {alignment} is neither 0 nor a power of two up to {MAX_ALIGNMENT}")));
         }
         let memory = driver()?.hardware.memory();
         let reserved = memory.reserve_addresses(size as u64, alignment as u64, hint);
-        out.set(reserved.map_err(not_mapped)?)
+        out.set(reserved.map_err(map_error)?)
     }
 
     10020 fn cuMemAddressFree(address: Pointer, size: usize) {
-        required(driver()?.hardware.memory())?;
-        driver()?.hardware.memory().release_addresses(address, size as u64).map_err(not_mapped)
+        check_supported(driver()?.hardware.memory())?;
+        driver()?.hardware.memory().release_addresses(address, size as u64).map_err(map_error)
     }
 
     10020 fn cuMemCreate(
         out as required: Out<Handle>, size: usize, properties: In<AllocationProperties>, flags: u64,
     ) {
-        required(driver()?.hardware.memory())?;
-        no_flags(flags)?;
+        check_supported(driver()?.hardware.memory())?;
+        check_no_flags(flags)?;
         let properties = properties.get()?;
         let device = check_properties(&properties)?;
         let size = size as u64;
         if size == 0 || !size.is_multiple_of(GRANULARITY) {
-            return Err(Code::INVALID_VALUE.because(format!(
-                "{size} bytes: memory comes in multiples of {GRANULARITY} (cuMemGetAllocationGranularity)"
-            )));
+            return Err(Code::INVALID_VALUE
+                .because(format!("the size {size} must be a positive multiple of {GRANULARITY} (cuMemGetAllocationGranularity)")));
         }
         let driver = driver()?;
         let exported = properties.handle_types != 0;
@@ -164,15 +159,15 @@ export! {
     }
 
     10020 fn cuMemRelease(handle: Handle) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         driver()?.hardware.handles.release(handle)
     }
 
     11000 fn cuMemRetainAllocationHandle(out as required: Out<Handle>, address: In<u8>) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         let (driver, at) = (driver()?, address.address() as u64);
         let mapping = driver.hardware.memory().mapping(at);
-        let known = mapping.and_then(|mapping| driver.hardware.handles.of(&mapping.physical));
+        let known = mapping.and_then(|mapping| driver.hardware.handles.find(&mapping.physical));
         let known = known.ok_or_else(|| {
             Code::INVALID_VALUE.because(format!("no memory is mapped at {at:#x} (cuMemMap)"))
         })?;
@@ -181,37 +176,34 @@ export! {
     }
 
     10020 fn cuMemMap(address: Pointer, size: usize, offset: usize, handle: Handle, flags: u64) {
-        required(driver()?.hardware.memory())?;
-        no_flags(flags)?;
-        if offset != 0 {
-            return Err(Code::INVALID_VALUE
-                .because("memory is mapped from its beginning on: the offset must be 0"));
-        }
+        check_supported(driver()?.hardware.memory())?;
+        check_no_flags(flags)?;
+        fail_if!(offset != 0, INVALID_VALUE, "memory can only be mapped from its beginning; the offset must be 0");
         let driver = driver()?;
         let known = driver.hardware.handles.get(handle)?;
         driver.hardware.allocations.map(address, size as u64, &known)
     }
 
     10020 fn cuMemUnmap(address: Pointer, size: usize) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         driver()?.hardware.allocations.unmap(address, size as u64)
     }
 
     10020 fn cuMemSetAccess(
         address: Pointer, size: usize, descriptions: In<AccessDescription>, count: usize,
     ) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         let list = descriptions.list(count)?.into_iter().map(access).collect::<Result<Vec<_>>>()?;
-        fail_if!(list.is_empty(), INVALID_VALUE, "no description of access");
+        fail_if!(list.is_empty(), INVALID_VALUE, "there must be at least one access description");
         let memory = driver()?.hardware.memory();
         for (device, read, write) in list {
-            memory.set_access((address, size as u64), device, read, write).map_err(not_mapped)?;
+            memory.set_access((address, size as u64), device, read, write).map_err(map_error)?;
         }
         Ok(())
     }
 
     10020 fn cuMemGetAccess(flags as required: Out<u64>, location: In<Location>, address: Pointer) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         let location = location.get()?;
         let (device, ..) = access(AccessDescription { location, flags: 0 })?;
         let mapping = driver()?.hardware.memory().mapping(address).ok_or_else(|| {
@@ -223,37 +215,36 @@ export! {
     10020 fn cuMemGetAllocationPropertiesFromHandle(
         out as required: Out<AllocationProperties>, handle: Handle,
     ) {
-        required(driver()?.hardware.memory())?;
+        check_supported(driver()?.hardware.memory())?;
         let known = driver()?.hardware.handles.get(handle)?;
-        out.set(AllocationProperties::of(known.memory.device(), known.types))
+        out.set(AllocationProperties::pinned_on(known.memory.device(), known.types))
     }
 
     10020 fn cuMemExportToShareableHandle(out as required: Out<i32>, handle: Handle, kind: i32, flags: u64) {
-        required(driver()?.hardware.memory())?;
-        no_flags(flags)?;
-        exported_as(kind)?;
+        check_supported(driver()?.hardware.memory())?;
+        check_no_flags(flags)?;
+        check_handle_type(kind)?;
         let known = driver()?.hardware.handles.get(handle)?;
         if known.types & kind == 0 {
-            return Err(Code::INVALID_VALUE.because(
-                "this memory stays in the process: ask for the type of handle when it is created",
-            ));
+            return Err(Code::INVALID_VALUE
+                .because("this memory can't be exported as this type of handle; request the type in cuMemCreate"));
         }
         let file = known.memory.export().ok_or_else(|| {
-            Code::OPERATING_SYSTEM.because("no more files can be open in this process")
+            Code::OPERATING_SYSTEM.because("this process has too many open files")
         })?;
         out.set(OwnedFd::from(file).into_raw_fd())
     }
 
     10020 fn cuMemImportFromShareableHandle(out as required: Out<Handle>, descriptor: usize, kind: i32) {
-        required(driver()?.hardware.memory())?;
-        exported_as(kind)?;
+        check_supported(driver()?.hardware.memory())?;
+        check_handle_type(kind)?;
         let (driver, wrong) = (driver()?, |why: &str| {
             Code::INVALID_VALUE.because(format!("the file descriptor {descriptor}: {why}"))
         });
-        let number = i32::try_from(descriptor).map_err(|_| wrong("it can't be one"))?;
+        let number = i32::try_from(descriptor).map_err(|_| wrong("it is out of range"))?;
         let memory = driver.hardware.memory().import_physical(number);
         let memory = memory.ok_or_else(|| {
-            wrong("it is not open, or no memory that an emulated driver has exported")
+            wrong("it is not open, or it is not memory that an emulated driver exported")
         })?;
         device::check(memory.device() as i32)?;
         let handle = match driver.hardware.handles.same_as(&memory) {
@@ -267,7 +258,7 @@ export! {
     }
 }
 
-/// `CUmemAccess_flags` of a device at a mapping.
+/// The access (`CUmemAccess_flags`) of a device to a mapping.
 pub(crate) fn access_of(mapping: &ptx_emulator::memory::Mapping, device: u32) -> u32 {
     match (mapping.readable.contains(device), mapping.writable.contains(device)) {
         (_, true) => 3,
@@ -276,7 +267,7 @@ pub(crate) fn access_of(mapping: &ptx_emulator::memory::Mapping, device: u32) ->
     }
 }
 
-/// What a device may do with a mapping: that of the current context, or the memory's own.
+/// The access of the current context's device to a mapping; without a current context, of the memory's device.
 pub(crate) fn own_access_of(mapping: &ptx_emulator::memory::Mapping) -> u32 {
     let device =
         calling_thread::context().map_or(mapping.physical.device(), |context| context.device);

@@ -1,4 +1,4 @@
-//! Linking at run time: PTX texts go in, alone or out of fatbins, and one text comes out as the image to
+//! Linking at run time (`cuLink…`): PTX texts, bare or in fatbins, are linked to one text, which is the image to
 //! load.
 
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::abi::{Handle, In, JitValue, Out, Text};
 use crate::api::driver::driver;
 use crate::module::fatbin::is_fatbin;
 use crate::module::jit_options::JitOptions;
-use crate::module::linker::{Linker, Work};
+use crate::module::linker::{LinkState, Linker};
 use crate::module::text_of;
 
 /// `CU_JIT_INPUT_CUBIN`
@@ -35,19 +35,19 @@ fn linker(handle: Handle) -> Result<Arc<Linker>> {
     driver()?.linkers.find(handle, Code::INVALID_HANDLE, "linker")
 }
 
-/// The errors of a text as a log.
+/// Converts the errors of a text to a log.
 fn refusal(diagnostics: Vec<Diagnostic>) -> Refusal {
     let log = diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     Refusal { code: Code::INVALID_PTX, log }
 }
 
-/// The PTX of what an archive stands for, which is machine code.
+/// The PTX that an archive of machine code was compiled from.
 fn library(bytes: &[u8]) -> std::result::Result<String, Refusal> {
     let refusal = || Refusal { code: Code::NOT_SUPPORTED, log: archive::REFUSED.to_owned() };
     archive::ptx_of(bytes).map(str::to_owned).ok_or_else(refusal)
 }
 
-/// The PTX of what is to be linked.
+/// The PTX of an input.
 fn ptx(mut bytes: Vec<u8>, card: u32) -> std::result::Result<String, Refusal> {
     if bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
         return Ok(ptx_of(&bytes, card)?);
@@ -56,11 +56,12 @@ fn ptx(mut bytes: Vec<u8>, card: u32) -> std::result::Result<String, Refusal> {
         bytes.pop();
     }
     let size = bytes.len() as u64;
-    let room = |_| Refusal { code: Code::OUT_OF_MEMORY, log: OutOfMemory { size }.to_string() };
-    bytes.try_reserve(4).map_err(room)?;
-    // It ends in NUL, as it would in memory; at least four bytes are looked at.
+    let out_of_memory =
+        |_| Refusal { code: Code::OUT_OF_MEMORY, log: OutOfMemory { size }.to_string() };
+    bytes.try_reserve(4).map_err(out_of_memory)?;
+    // The text must end in NUL, and at least four bytes are read.
     bytes.extend([0; 4]);
-    // SAFETY: the text ends in NUL, and a fatbin it is not.
+    // SAFETY: the text ends in NUL, and it isn't a fatbin.
     unsafe { text_of(bytes.as_ptr() as usize, card) }
 }
 
@@ -74,17 +75,21 @@ fn add(
     let linker = linker(handle)?;
     let unknown = || {
         Code::NOT_SUPPORTED.because(
-            "only PTX can be linked, alone or in a fatbin; machine code (cubins and objects) and LLVM's \
-             code can't",
+            "only PTX can be linked, bare or in a fatbin; machine code (cubins and objects) and LLVM \
+             bitcode can't",
         )
     };
     if !matches!(input, CUBIN | PTX | FATBINARY | LIBRARY) {
         return Err(unknown());
     }
     let mut work = linker.work();
-    fail_if!(work.image.is_some(), INVALID_VALUE, "the linker has made its image already");
+    if work.image.is_some() {
+        return Err(
+            Code::INVALID_VALUE.because("the linker has already made its image; create a new one")
+        );
+    }
     let bytes = bytes()?;
-    // A fatbin is what the emulated NVRTC and nvJitLink give for a cubin.
+    // As a cubin, the emulated NVRTC and nvJitLink return a fatbin.
     if input == CUBIN && !bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
         return Err(unknown());
     }
@@ -98,17 +103,17 @@ fn add(
     let size: usize = work.texts.iter().map(|source| source.text.len()).sum();
     if (size + source.text.len()) as u64 > MAX_TEXT_BYTES {
         return Err(Code::INVALID_VALUE
-            .because(format!("more than {MAX_TEXT_BYTES} bytes of texts are not linked")));
+            .because(format!("the texts to link have more than {MAX_TEXT_BYTES} bytes together")));
     }
-    // SAFETY: the linker is there, and with it the buffers.
+    // SAFETY: the log buffers stay valid as long as the linker exists.
     unsafe { linker.logs.write("", "") };
     work.max_registers = options.max_registers().or(work.max_registers);
     work.texts.push(source);
     Ok(())
 }
 
-/// Links what was added, once.
-fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
+/// Links the added texts on the first call, and returns the image.
+fn complete<'w>(linker: &Linker, work: &'w mut LinkState) -> Result<&'w [u8]> {
     fail_if!(work.texts.is_empty(), INVALID_VALUE, "nothing was added to the linker");
     if work.image.is_none() {
         let made = ptx_emulator::link(&work.texts).and_then(|text| {
@@ -117,7 +122,7 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
         });
         let text = made.map_err(|diagnostics| linker.refuse(refusal(diagnostics)))?;
         let text = match work.max_registers {
-            Some(most) => linked::with_max_registers(&text, most),
+            Some(max) => linked::with_max_registers(&text, max),
             None => text,
         };
         let mut image = text.into_bytes();
@@ -129,9 +134,9 @@ fn complete<'w>(linker: &Linker, work: &'w mut Work) -> Result<&'w [u8]> {
 
 export! {
     5050 fn cuLinkCreate_v2(count: u32, options: In<u32>, values: Out<JitValue>, out as required: Out<Handle>) {
-        let logs = JitOptions::of(count, options, values)?;
+        let logs = JitOptions::read(count, options, values)?;
         let handle = fresh();
-        let work = Work { max_registers: logs.max_registers(), ..Work::default() };
+        let work = LinkState { max_registers: logs.max_registers(), ..LinkState::default() };
         let linker = Linker { work: Mutex::new(work), logs };
         driver()?.linkers.insert(handle, Arc::new(linker));
         out.set(handle)
@@ -141,15 +146,15 @@ export! {
         linker: Handle, input: u32, data: In<u8>, size: usize, name: Text, count: u32,
         options: In<u32>, values: Out<JitValue>,
     ) {
-        let options = JitOptions::of(count, options, values)?;
+        let options = JitOptions::read(count, options, values)?;
         let text = || {
-            let wild = || Code::INVALID_VALUE
+            let unreadable = || Code::INVALID_VALUE
                 .because(format!("the text to link: {size} bytes at {:#x} can't be read", data.address()));
             if size == 0 || !host_memory::is_readable(data.address(), size) {
-                return Err(wild());
+                return Err(unreadable());
             }
             let mut text = filled(0, size).map_err(out_of_memory)?;
-            if host_memory::gather(&[(data.address(), size)], &mut text) { Ok(text) } else { Err(wild()) }
+            if host_memory::gather(&[(data.address(), size)], &mut text) { Ok(text) } else { Err(unreadable()) }
         };
         add(linker, input, name.get().unwrap_or_else(|_| "linked".to_owned()), options, text)
     }
@@ -157,7 +162,7 @@ export! {
     5050 fn cuLinkAddFile_v2(
         linker: Handle, input: u32, path: Text, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
-        let options = JitOptions::of(count, options, values)?;
+        let options = JitOptions::read(count, options, values)?;
         let path = path.get()?;
         add(linker, input, path.clone(), options, || crate::api::module::read_file(&path))
     }

@@ -1,4 +1,4 @@
-//! Modules, and libraries, which are modules that belong to no context.
+//! Modules, and libraries, which are modules that don't belong to a context.
 
 pub(crate) mod linker;
 
@@ -10,7 +10,7 @@ use device_image::linked::max_registers_of;
 use host::file::{MAX_TEXT_BYTES, open, read};
 
 use crate::abi::error::{Code, Error, Refusal, Result};
-use crate::abi::ffi::{export, say};
+use crate::abi::ffi::{export, report};
 use crate::abi::{Handle, In, JitValue, Out, Text};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
@@ -20,8 +20,8 @@ use crate::module::jit_options::JitOptions;
 use crate::module::{Module, text_of};
 use crate::stream::capture;
 
-/// Loads a text, and tells whoever wants to know what is wrong with it. A library belongs to no context,
-/// may be loaded without one, and stays when contexts go.
+/// Loads a text, and writes errors to the log. Without a context it is loaded as a library, which also stays loaded
+/// when contexts are destroyed.
 unsafe fn load(
     text: impl FnOnce(u32) -> std::result::Result<String, Refusal>,
     name: Option<String>,
@@ -31,9 +31,9 @@ unsafe fn load(
     let driver = driver()?;
     let hardware = &driver.hardware;
     let loaded = text(hardware.settings.capability).and_then(|text| {
-        // What a linker made has the linker's options.
-        let most = logs.max_registers().or_else(|| max_registers_of(&text));
-        Module::load(text, name, context, most, hardware)
+        // A linked image carries the linker's options.
+        let max = logs.max_registers().or_else(|| max_registers_of(&text));
+        Module::load(text, name, context, max, hardware)
     });
     match loaded {
         Ok(module) => {
@@ -44,17 +44,17 @@ unsafe fn load(
         }
         Err(Refusal { code, log }) => {
             logs.write("", &log);
-            // CUDA's code says only that something is wrong. Whoever passed no buffer for the log
-            // wants to know as well.
+            // CUDA's error code only says that something is wrong. If the caller passed no log buffer, the details go
+            // to standard error.
             if !logs.has_error_log() {
-                say(&log);
+                report(&log);
             }
             Err(Error { code, why: Some(log) })
         }
     }
 }
 
-/// Loads a text in memory.
+/// Loads an image in memory.
 unsafe fn load_image(
     image: In<u8>,
     options: JitOptions,
@@ -73,12 +73,12 @@ unsafe fn load_file(
     if image.first_chunk().is_some_and(|magic| fatbin::is_fatbin(*magic)) {
         return load(|card| Ok(ptx_of(&image, card)?), Some(path), logs, context);
     }
-    // It ends in NUL, as it would in memory; at least four bytes are looked at.
+    // The text must end in NUL, and at least four bytes are read.
     image.extend([0; 4]);
     load(|card| text_of(image.as_ptr() as usize, card), Some(path), logs, context)
 }
 
-/// The bytes of a file of PTX: not those of a device that has no end, or of a disk's image.
+/// Reads a file of PTX. Its size is limited, so that an endless device or a disk image gives an error.
 pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
     let bytes = open(path.as_ref()).and_then(|file| read(file, MAX_TEXT_BYTES));
     bytes.map_err(|error| {
@@ -91,18 +91,18 @@ pub(crate) fn read_file(path: &str) -> Result<Vec<u8>> {
     })
 }
 
-/// Loads a fatbin, or whatever else an image is, for the calling thread's context; gives the module.
+/// Loads an image (a fatbin or PTX) for the calling thread's context, and returns the module.
 ///
 /// # Errors
-/// As `cuModuleLoadData`.
+/// Those of `cuModuleLoadData`.
 pub(crate) unsafe fn load_from_memory(image: In<u8>) -> Result<Handle> {
     load_image(image, JitOptions::default(), Some(&calling_thread::context()?))
 }
 
-/// Unloads a module. Work that stands in streams has its kernels, which keep the variables.
+/// Unloads a module. Pending work holds its kernels, which keep the variables.
 ///
 /// # Errors
-/// `INVALID_HANDLE`, and what capturing forbids.
+/// `INVALID_HANDLE`, and `STREAM_CAPTURE_UNSUPPORTED` if a capture forbids the call.
 pub(crate) fn unload(module: Handle) -> Result {
     capture::forbid_unsafe_call(&driver()?.captures)?;
     let driver = driver()?;
@@ -116,7 +116,7 @@ fn library(handle: Handle) -> Result<Arc<Module>> {
 
 fn library_variable(address: Out<u64>, bytes: Out<usize>, handle: Handle, name: Text) -> Result {
     let name = name.get()?;
-    // Without a context, as on the first device.
+    // Without a current context, use the first device.
     let device = calling_thread::context().map_or(0, |context| context.device);
     let (at, size) = library(handle)?.variable(&name, device)?;
     address.set_if_wanted(at);
@@ -137,7 +137,7 @@ export! {
         out as required: Out<Handle>, image: In<u8>, count: u32, options: In<u32>, values: Out<JitValue>,
     ) {
         let context = calling_thread::context()?;
-        let logs = JitOptions::of(count, options, values)?;
+        let logs = JitOptions::read(count, options, values)?;
         out.set(load_image(image, logs, Some(&context))?)
     }
 
@@ -150,8 +150,8 @@ export! {
     }
 
     11070 fn cuModuleGetLoadingMode(mode: Out<u32>) {
-        // CU_MODULE_EAGER_LOADING, CU_MODULE_LAZY_LOADING. By the latter, code that this card can't run
-        // is no error until it is used.
+        // CU_MODULE_EAGER_LOADING, CU_MODULE_LAZY_LOADING. With lazy loading, code that this card can't run gives an
+        // error only when it is used.
         mode.set(if driver()?.hardware.settings.eager { 1 } else { 2 })
     }
 
@@ -165,9 +165,9 @@ export! {
         count.set(driver()?.module(module)?.all(&driver()?.functions)?.len() as u32)
     }
 
-    12040 fn cuModuleEnumerateFunctions(out as required: Out<Handle>, most: u32, module: Handle) {
+    12040 fn cuModuleEnumerateFunctions(out as required: Out<Handle>, max: u32, module: Handle) {
         let all = driver()?.module(module)?.all(&driver()?.functions)?;
-        out.set_all(all.iter().take(most as usize).map(|function| function.handle));
+        out.set_all(all.iter().take(max as usize).map(|function| function.handle));
         Ok(())
     }
 
@@ -184,7 +184,7 @@ export! {
         out as required: Out<Handle>, image: In<u8>, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
-        let logs = JitOptions::of(count, options, values)?;
+        let logs = JitOptions::read(count, options, values)?;
         out.set(load_image(image, logs, None)?)
     }
 
@@ -192,7 +192,7 @@ export! {
         out as required: Out<Handle>, path: Text, options: In<u32>, values: Out<JitValue>, count: u32,
         _library_options: In<u32>, _library_values: In<usize>, _library_count: u32,
     ) {
-        let logs = JitOptions::of(count, options, values)?;
+        let logs = JitOptions::read(count, options, values)?;
         out.set(load_file(path, logs, None)?)
     }
 
@@ -214,9 +214,9 @@ export! {
         count.set(library(handle)?.all(&driver()?.functions)?.len() as u32)
     }
 
-    12040 fn cuLibraryEnumerateKernels(out as required: Out<Handle>, most: u32, handle: Handle) {
+    12040 fn cuLibraryEnumerateKernels(out as required: Out<Handle>, max: u32, handle: Handle) {
         let all = library(handle)?.all(&driver()?.functions)?;
-        out.set_all(all.iter().take(most as usize).map(|function| function.handle));
+        out.set_all(all.iter().take(max as usize).map(|function| function.handle));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! CUDA arrays, and the copies that name one and an offset.
+//! CUDA arrays, and the one-dimensional copies from and to them.
 
 use crate::abi::error::{Code, Result};
 use crate::abi::ffi::export;
@@ -8,7 +8,7 @@ use crate::api::calling_thread;
 use crate::api::context::synchronize_users;
 use crate::api::device;
 use crate::api::driver::driver;
-use crate::api::memory::copy::{Waits, copy, place_of};
+use crate::api::memory::copy::{CallKind, copy, place_of};
 use crate::device::texture_limits::LINEAR;
 use crate::memory::copy::{CopyMemory, End, Transfer};
 use crate::stream::capture;
@@ -21,7 +21,8 @@ fn create(out: Out<Handle>, description: Array3dDescription) -> Result {
     out.set(driver()?.arrays.create(&context, description)?.handle)
 }
 
-/// A range of an array, in bytes from its first one: in one row, or of whole rows.
+/// A range of an array, given in bytes from its beginning: a part of one row, or whole rows. Also returns the width
+/// and the height of the range.
 fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2])> {
     let array = driver()?.arrays.array(handle)?;
     let [row, ..] = array.extent();
@@ -32,20 +33,20 @@ fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2]
     }
     if x != 0 || !bytes.is_multiple_of(row) {
         return Err(Code::INVALID_VALUE.because(format!(
-            "{bytes} bytes from byte {offset} of an array whose rows have {row}: neither in one row nor \
-             whole rows; copy it with cuMemcpy2D"
+            "{bytes} bytes from byte {offset} of an array with rows of {row} bytes are neither part of one row \
+             nor whole rows; copy them with cuMemcpy2D"
         )));
     }
     let rows = bytes / row;
     Ok((array.part([0, y, 0], [row, rows, 1])?, [row, rows]))
 }
 
-/// Memory beside such a range: rows one behind another.
-fn beside(place: CopyMemory, [width, rows]: [usize; 2]) -> End {
+/// The other end of such a copy: memory with contiguous rows.
+fn contiguous(place: CopyMemory, [width, rows]: [usize; 2]) -> End {
     End { place, pitch: width, slice: width * rows, array: None }
 }
 
-fn moved(from: End, to: End, [width, height]: [usize; 2]) -> Transfer {
+fn transfer(from: End, to: End, [width, height]: [usize; 2]) -> Transfer {
     Transfer { from, to, width, height, depth: 1, given: None }
 }
 
@@ -53,20 +54,20 @@ fn into_array(
     (to, offset): (Handle, usize),
     from: CopyMemory,
     size: usize,
-    (stream, waits): (Handle, Waits),
+    (stream, call): (Handle, CallKind),
 ) -> Result {
     let (to, shape) = range(to, offset, size)?;
-    copy(moved(beside(from, shape), to, shape), stream, waits)
+    copy(transfer(contiguous(from, shape), to, shape), stream, call)
 }
 
 fn out_of_array(
     to: CopyMemory,
     (from, offset): (Handle, usize),
     size: usize,
-    (stream, waits): (Handle, Waits),
+    (stream, call): (Handle, CallKind),
 ) -> Result {
     let (from, shape) = range(from, offset, size)?;
-    copy(moved(from, beside(to, shape), shape), stream, waits)
+    copy(transfer(from, contiguous(to, shape), shape), stream, call)
 }
 
 export! {
@@ -95,9 +96,8 @@ export! {
         let array = driver()?.arrays.array(array)?;
         let arrays = &driver()?.arrays;
         if arrays.is_level(&array) {
-            return Err(Code::INVALID_VALUE.because(
-                "the array is a level of a mipmapped one: cuMipmappedArrayDestroy ends them all"
-            ));
+            return Err(Code::INVALID_VALUE
+                .because("the array is a level of a mipmapped array; destroy that with cuMipmappedArrayDestroy"));
         }
         synchronize_users(Some(array.context))?;
         arrays.destroy(&array)
@@ -106,37 +106,37 @@ export! {
     3020 fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: In<u8>, size: usize)
     also cuMemcpyHtoA_v2_ptds {
         let from = place_of(from.address() as u64)?;
-        into_array((to, offset), from, size, (0, Waits::Unless))
+        into_array((to, offset), from, size, (0, CallKind::Synchronous))
     }
 
     3020 fn cuMemcpyHtoAAsync_v2(
         to: Handle, offset: usize, from: In<u8>, size: usize, stream: Handle,
     ) also cuMemcpyHtoAAsync_v2_ptsz {
         let from = place_of(from.address() as u64)?;
-        into_array((to, offset), from, size, (stream, Waits::No))
+        into_array((to, offset), from, size, (stream, CallKind::Asynchronous))
     }
 
     3020 fn cuMemcpyAtoH_v2(to: Out<u8>, from: Handle, offset: usize, size: usize)
     also cuMemcpyAtoH_v2_ptds {
         let to = place_of(to.address() as u64)?;
-        out_of_array(to, (from, offset), size, (0, Waits::Unless))
+        out_of_array(to, (from, offset), size, (0, CallKind::Synchronous))
     }
 
     3020 fn cuMemcpyAtoHAsync_v2(
         to: Out<u8>, from: Handle, offset: usize, size: usize, stream: Handle,
     ) also cuMemcpyAtoHAsync_v2_ptsz {
         let to = place_of(to.address() as u64)?;
-        out_of_array(to, (from, offset), size, (stream, Waits::No))
+        out_of_array(to, (from, offset), size, (stream, CallKind::Asynchronous))
     }
 
     3020 fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: Pointer, size: usize)
     also cuMemcpyDtoA_v2_ptds {
-        into_array((to, offset), CopyMemory::Device(from), size, (0, Waits::Unless))
+        into_array((to, offset), CopyMemory::Device(from), size, (0, CallKind::Synchronous))
     }
 
     3020 fn cuMemcpyAtoD_v2(to: Pointer, from: Handle, offset: usize, size: usize)
     also cuMemcpyAtoD_v2_ptds {
-        out_of_array(CopyMemory::Device(to), (from, offset), size, (0, Waits::Unless))
+        out_of_array(CopyMemory::Device(to), (from, offset), size, (0, CallKind::Synchronous))
     }
 
     3020 fn cuMemcpyAtoA_v2(
@@ -146,11 +146,11 @@ export! {
         let (from, other) = range(from, from_offset, size)?;
         if shape != other {
             return Err(Code::INVALID_VALUE.because(
-                "the range is one row in one of the arrays, and several in the other: copy it with \
+                "the range is part of one row in one array and several rows in the other; copy it with \
                  cuMemcpy2D",
             ));
         }
-        copy(moved(from, to, shape), 0, Waits::Unless)
+        copy(transfer(from, to, shape), 0, CallKind::Synchronous)
     }
 
     11010 fn cuDeviceGetTexture1DLinearMaxWidth(

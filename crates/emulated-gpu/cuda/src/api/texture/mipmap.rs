@@ -21,7 +21,7 @@ export! {
     5000 fn cuMipmappedArrayGetLevel(out as required: Out<Handle>, mipmap: Handle, level: u32) {
         let mipmap = driver()?.arrays.mipmap(mipmap)?;
         let missing = || Code::INVALID_VALUE.because(format!(
-            "there is no level {level} of a mipmapped array of {}", mipmap.levels.len()
+            "there is no level {level}; the mipmapped array has {} levels", mipmap.levels.len()
         ));
         out.set(mipmap.levels.get(level as usize).ok_or_else(missing)?.handle)
     }

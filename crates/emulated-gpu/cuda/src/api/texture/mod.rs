@@ -12,12 +12,12 @@ use crate::abi::texture::{ResourceDescription, TextureDescription, ViewDescripti
 use crate::abi::{In, Out};
 use crate::api::calling_thread;
 use crate::api::driver::driver;
-use crate::texture::{Object, of, surface};
+use crate::texture::{Object, surface_resource, texture_resource};
 
-/// The object of a handle.
+/// The texture object with this handle.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the handle is unknown.
 fn texture(handle: u64) -> Result<Object> {
     driver()?.textures.find(handle, "texture")
 }
@@ -31,7 +31,7 @@ export! {
         let view = if view.is_null() { None } else { Some(view.get()?) };
         let object = Object { context, resource: resource.get()?, texture: texture.get()?, view };
         let driver = driver()?;
-        let resource = of(&object, driver.hardware.memory(), &driver.arrays)?;
+        let resource = texture_resource(&object, driver.hardware.memory(), &driver.arrays)?;
         out.set(driver.textures.create(resource, object))
     }
 
@@ -60,7 +60,7 @@ export! {
         let (texture, view) = (TextureDescription::default(), None);
         let object = Object { context, resource, texture, view };
         let driver = driver()?;
-        out.set(driver.surfaces.create(surface(&resource, &driver.arrays)?, object))
+        out.set(driver.surfaces.create(surface_resource(&resource, &driver.arrays)?, object))
     }
 
     5000 fn cuSurfObjectDestroy(surface: u64) {

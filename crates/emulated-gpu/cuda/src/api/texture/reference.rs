@@ -14,10 +14,10 @@ use crate::device::texture_limits::ALIGNMENT;
 use crate::texture::array;
 use crate::texture::reference::{Reference, Source, State, check_flags};
 
-/// `CU_TRSA_OVERRIDE_FORMAT`: the array says what its texels are, as it does anyway.
+/// `CU_TRSA_OVERRIDE_FORMAT`: use the array's texel format; a no-op, as that is always done.
 const OVERRIDE_FORMAT: u32 = 1;
 
-/// The reference of a name of a module; always the same.
+/// The reference with this name in a module; the same name always gives the same handle.
 fn of_module(out: Out<Handle>, module: Handle, name: Text, kind: Opaque) -> Result {
     out.required()?;
     let device = calling_thread::context()?.device;
@@ -47,10 +47,10 @@ fn create(
     out.set(handle)
 }
 
-/// The reference of a handle.
+/// The reference with this handle.
 ///
 /// # Errors
-/// `INVALID_VALUE`
+/// `INVALID_VALUE` if the handle is unknown, or the reference is of another kind.
 fn find(handle: Handle, kind: Opaque) -> Result<Arc<Reference>> {
     let missing = || Code::INVALID_VALUE.because(format!("there is no reference {handle:#x}"));
     driver()?.references.get(handle).filter(|found| found.kind == kind).ok_or_else(missing)
@@ -60,7 +60,7 @@ fn texture(handle: Handle) -> Result<Arc<Reference>> {
     find(handle, Opaque::Texture)
 }
 
-/// Changes what is set of a texture.
+/// Changes the state of a texture reference.
 fn set(handle: Handle, change: impl FnOnce(&mut State)) -> Result {
     texture(handle)?.set(&driver()?.arrays, change)
 }
@@ -81,7 +81,7 @@ fn bound_array(out: Out<Handle>, handle: Handle, kind: Opaque) -> Result {
     }
 }
 
-/// x, y or z.
+/// The axis (0: x, 1: y, 2: z) of a dimension.
 fn axis(dimension: i32) -> Result<usize> {
     let axis = usize::try_from(dimension).ok().filter(|axis| *axis < 3);
     axis.ok_or_else(|| {
@@ -105,7 +105,8 @@ export! {
 
     2000 fn cuTexRefDestroy(reference: Handle) {
         if texture(reference)?.module != 0 {
-            return Err(Code::INVALID_VALUE.because("the reference belongs to its module"));
+            return Err(Code::INVALID_VALUE
+                .because("the reference belongs to a module, which destroys it"));
         }
         driver()?.references.remove(reference);
         Ok(())
@@ -133,9 +134,8 @@ export! {
         let begin = address - address % ALIGNMENT;
         let before = (address - begin) as usize;
         if before != 0 && offset.is_null() {
-            return Err(Code::INVALID_VALUE.because(format!(
-                "{address:#x} is not a multiple of {ALIGNMENT}: pass a pointer for the offset"
-            )));
+            return Err(Code::INVALID_VALUE
+                .because(format!("{address:#x} is not a multiple of {ALIGNMENT}, so the pointer for the offset must not be null")));
         }
         let size = bytes.checked_add(before);
         let size = size.ok_or_else(|| Code::INVALID_VALUE.because("the memory is too large"))?;

@@ -1,4 +1,4 @@
-//! The execution of a conditional node (CUDA Driver API, `CUDA_CONDITIONAL_NODE_PARAMS`).
+//! The execution of conditional nodes (CUDA Driver API, `CUDA_CONDITIONAL_NODE_PARAMS`).
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use crate::graph::operation::Operation;
 
 enumeration! {
     /// `CUgraphConditionalNodeType`
-    Kind, "there is no conditional node of kind {}" {
-        /// The first body where the condition isn't 0, and else the second, if there is one.
+    ConditionalKind, "there is no conditional node of kind {}" {
+        /// The first body if the condition isn't 0, otherwise the second, if there is one.
         If = 0,
-        /// The body, again and again while the condition isn't 0.
+        /// The body, repeatedly while the condition isn't 0.
         While = 1,
-        /// The body with the condition's number, if there is one.
+        /// The body whose index is the condition's value, if there is one.
         Switch = 2,
     }
 }
 
-impl Kind {
+impl ConditionalKind {
     /// Checks the number of bodies of a node.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
+    /// `INVALID_VALUE` if the number doesn't fit the kind.
     pub(crate) fn check_bodies(self, bodies: u32) -> Result {
         let fits = match self {
             Self::If => matches!(bodies, 1 | 2),
@@ -35,11 +35,11 @@ impl Kind {
             return Ok(());
         }
         Err(Code::INVALID_VALUE.because(format!(
-            "{bodies} bodies: a WHILE node has one, an IF node one or two, a SWITCH node at least one"
+            "{bodies} bodies; a WHILE node needs one, an IF node one or two, a SWITCH node at least one"
         )))
     }
 
-    /// Its name.
+    /// Its name in DOT graphs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::If => "if",
@@ -49,29 +49,29 @@ impl Kind {
     }
 }
 
-/// What a launch does at a conditional node.
+/// The work of a conditional node in a launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ConditionalKind,
     pub(crate) condition: Arc<Condition>,
-    /// What the condition is when a launch begins, if that is to be anything.
+    /// The condition's value at the beginning of a launch, if it is set then.
     pub(crate) default: Option<u32>,
-    /// The work of each body: none in an executable graph, whose steps stand behind that of the node.
+    /// The work of each body. Empty in an executable graph, in which the bodies' steps follow the node's step.
     pub(crate) bodies: Vec<Arc<Vec<Operation>>>,
 }
 
 impl Decision {
-    /// Does what the condition says: as many instructions as [`Operation::run`] counts.
+    /// Runs the selected body. Returns the number of instructions, as [`Operation::run`] does.
     ///
     /// # Errors
-    /// `LAUNCH_TIMEOUT` of a loop that has run away: an endless one would otherwise be stopped by no limit,
-    /// since each kernel in it comes to its end.
+    /// `LAUNCH_TIMEOUT` if a loop exceeds the instruction limit. The limit of each kernel doesn't stop an endless
+    /// loop, because every kernel in it ends.
     pub(crate) fn run(&self, context: &Arc<Context>) -> Result<u64> {
         let value = self.condition.value();
         let chosen = match self.kind {
-            Kind::While => return self.repeat(context),
-            Kind::If => usize::from(value == 0),
-            Kind::Switch => value as usize,
+            ConditionalKind::While => return self.repeat(context),
+            ConditionalKind::If => usize::from(value == 0),
+            ConditionalKind::Switch => value as usize,
         };
         Ok(self.bodies.get(chosen).map_or(0, |body| run_all(body, context)))
     }
@@ -79,17 +79,17 @@ impl Decision {
     fn repeat(&self, context: &Arc<Context>) -> Result<u64> {
         let limit = context.hardware.settings.instruction_limit.unwrap_or(u64::MAX);
         let (mut rounds, mut executed) = (0u64, 0u64);
-        // What fails in it ends the context, and nothing sets the condition any longer.
+        // After a fault, no kernel runs that could set the condition.
         while self.condition.value() != 0 && context.fault().is_none() {
             for body in &self.bodies {
                 executed = executed.saturating_add(run_all(body, context));
             }
-            // A body may be empty.
+            // A body may be empty, so each iteration counts as one instruction.
             (rounds, executed) = (rounds.saturating_add(1), executed.saturating_add(1));
             if executed > limit {
                 return Err(Code::LAUNCH_TIMEOUT.because(format!(
-                    "a WHILE node of a graph has run away: it went round {rounds} times, and \
-                     EMULATED_GPU_INSTRUCTION_LIMIT is {limit}; no kernel of its body set its condition to 0"
+                    "a WHILE node of a graph exceeded EMULATED_GPU_INSTRUCTION_LIMIT ({limit}) after {rounds} \
+                     iterations; no kernel of its body set its condition to 0"
                 )));
             }
         }
@@ -97,7 +97,7 @@ impl Decision {
     }
 }
 
-/// Does work in its order: as many instructions as [`Operation::run`] counts.
+/// Runs operations in order. Returns the number of instructions, as [`Operation::run`] does.
 pub(crate) fn run_all(work: &[Operation], context: &Arc<Context>) -> u64 {
     work.iter().fold(0, |sum: u64, operation| sum.saturating_add(operation.run(context)))
 }

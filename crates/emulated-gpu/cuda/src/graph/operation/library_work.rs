@@ -1,8 +1,8 @@
-//! Work of host libraries, such as cuBLAS: a function that is called when its turn in the stream has come, and that
-//! asks for every range of device memory before it accesses it. These ranges stay where they are until the function
-//! returns, even if they are freed meanwhile.
+//! Work of host libraries, such as cuBLAS: a function that is called when the stream reaches it. It must request
+//! every range of device memory before accessing it. These ranges stay valid until the function returns, even if they
+//! are freed meanwhile.
 
-#![allow(unsafe_code, reason = "calls functions of the library's")]
+#![allow(unsafe_code, reason = "calls functions of the library")]
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,92 +15,95 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::ffi;
 use crate::memory::library_access::{Declaration, Range};
 
-/// `EmulatedGpuWork`: does the work, with what belongs to it and with the door to device memory.
+/// `EmulatedGpuWork`: does the work, given its data and the door through which it requests device memory.
 pub(crate) type WorkFunction = Option<unsafe extern "C" fn(*mut c_void, *const Door<'_>) -> Code>;
-/// `EmulatedGpuRelease`: gives back what belongs to work that is not done again.
+/// `EmulatedGpuRelease`: frees the data of work that will not run again.
 pub(crate) type ReleaseFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// Work of a library.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct LibraryWork {
     /// The name of the operation, for reports.
     pub(crate) operation: String,
     run: WorkFunction,
     data: usize,
     release: ReleaseFunction,
-    /// Whether a stream or a graph has taken it. What none took stays the caller's.
-    taken: AtomicBool,
+    /// Whether a stream or a graph accepted the work. Otherwise its data still belongs to the caller.
+    accepted: AtomicBool,
 }
 
-/// What a library asks for memory while its work runs: `EmulatedGpuDoor`.
+/// `EmulatedGpuDoor`: the handle with which a library requests memory while its work runs.
 #[derive(Debug)]
 pub(crate) struct Door<'work> {
-    work: &'work Work,
+    work: &'work LibraryWork,
     memory: &'work Memory,
-    /// The device that it works on.
+    /// The device that does the work, and its peers.
     from: Reach,
-    /// The first refusal, which ends the context whatever the library makes of it.
-    refused: Mutex<Option<Error>>,
+    /// The first rejected request, which makes the context unusable even if the library ignores it.
+    rejected: Mutex<Option<Error>>,
 }
 
-impl Work {
+impl LibraryWork {
     pub(crate) fn new(
         operation: String,
         run: WorkFunction,
         data: usize,
         release: ReleaseFunction,
     ) -> Self {
-        Self { operation, run, data, release, taken: AtomicBool::new(true) }
+        Self { operation, run, data, release, accepted: AtomicBool::new(true) }
     }
 
-    /// It was refused, and its data is the caller's.
-    pub(crate) fn give_back(&self) {
-        self.taken.store(false, Ordering::Relaxed);
+    /// The work was not accepted: its data is left to the caller.
+    pub(crate) fn release(&self) {
+        self.accepted.store(false, Ordering::Relaxed);
     }
 
-    /// Does it.
+    /// Runs the work.
     ///
     /// # Errors
-    /// `ILLEGAL_ADDRESS`, `MISALIGNED_ADDRESS` and `LAUNCH_FAILED` for memory that it asked for in
-    /// vain, with the report, and what the library's function says.
+    /// `ILLEGAL_ADDRESS`, `MISALIGNED_ADDRESS` or `LAUNCH_FAILED`, with a report, if a memory request was rejected;
+    /// otherwise the code that the library's function returns.
     pub(crate) fn run(&self, memory: &Memory, from: Reach) -> Result {
         let Some(run) = self.run else { return Ok(()) };
-        let door = Door { work: self, memory, from, refused: Mutex::new(None) };
-        // SAFETY: the library gave both for this; the door lives for the call.
+        let door = Door { work: self, memory, from, rejected: Mutex::new(None) };
+        // SAFETY: the library passed the function to be called with this data; the door lives until the call returns.
         let call = || unsafe { run(self.data as *mut c_void, &raw const door) };
-        // The door's ranges are accessed at their addresses until the function returns.
+        // The function accesses the requested ranges at their addresses, so they must not be reused before it
+        // returns.
         let code = memory.keep_while(|| ffi::host_function(call));
         let Self { operation, .. } = self;
-        match door.refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match door.rejected.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
             None if code == Code::SUCCESS => Ok(()),
-            None => Err(code.because(format!("library {operation}: it failed with {}", code.0))),
+            None => {
+                Err(code.because(format!("library {operation}: it failed with error {}", code.0)))
+            }
         }
     }
 }
 
-impl Drop for Work {
+impl Drop for LibraryWork {
     fn drop(&mut self) {
-        if self.taken.load(Ordering::Relaxed)
+        if self.accepted.load(Ordering::Relaxed)
             && let Some(release) = self.release
         {
-            // SAFETY: the library gave both for this, and nothing calls `run` any longer.
+            // SAFETY: the library passed the function to be called with this data, and `run` isn't called any more.
             ffi::host_function(|| unsafe { release(self.data as *mut c_void) });
         }
     }
 }
 
 impl Door<'_> {
-    /// Lets the library access ranges, or none of them.
+    /// Grants the library access to all of the ranges, or to none.
     ///
     /// # Errors
-    /// As [`Declaration::check`], and remembers it.
+    /// Those of [`Declaration::check`]; the first one is remembered.
     pub(crate) fn admit(&self, ranges: Vec<Range>) -> Result {
         let declaration = Declaration { operation: self.work.operation.clone(), ranges };
         declaration.check(self.memory, self.from).map_err(|error| {
             let code = error.code;
-            let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-            refused.get_or_insert(error);
+            let mut rejected = self.rejected.lock().unwrap_or_else(PoisonError::into_inner);
+            rejected.get_or_insert(error);
             code.into()
         })
     }

@@ -1,6 +1,6 @@
 //! Operations: the work in streams and graphs, and its execution.
 
-#![allow(unsafe_code, reason = "calls functions of the program's")]
+#![allow(unsafe_code, reason = "calls functions of the program")]
 
 pub(crate) mod decision;
 pub(crate) mod library_work;
@@ -19,19 +19,19 @@ use crate::context::Context;
 use crate::context::hardware::Hardware;
 use crate::event::{Event, Mark, Recorded};
 use crate::execution::function::Function;
-use crate::execution::launch::cooperating;
+use crate::execution::launch::with_cooperative;
 use crate::graph::condition::Condition;
-use crate::graph::kept::Kept;
 use crate::graph::operation::decision::{Decision, run_all};
 use crate::graph::operation::stream_memory::{Wait, Write};
+use crate::graph::resources::Resources;
 use crate::memory::allocations::AllocationKind;
 use crate::memory::copy::{Fill, Transfer};
 use crate::memory::library_access::Declaration;
 
-/// What a node does with memory of its graph's own, which is there as long as the graph is.
+/// Allocation or free of memory by a graph node. The memory is reserved as long as the graph exists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum GraphMemory {
-    /// This many bytes, on a device.
+    /// Allocates `size` bytes on a device.
     Allocate {
         address: Pointer,
         size: usize,
@@ -41,29 +41,32 @@ pub(crate) enum GraphMemory {
 }
 
 impl GraphMemory {
-    /// Notes whether the memory is in use from now on, when its graph is launched.
-    fn note(self, hardware: &Hardware) {
+    /// Records, when the graph is launched, that the memory is in use or free from now on.
+    fn set_in_use(self, hardware: &Hardware) {
         let live = matches!(self, Self::Allocate { .. });
-        hardware.allocations.with(self.address(), |one| one.live = live);
+        hardware.allocations.with_allocation(self.address(), |one| one.live = live);
         if let Self::Allocate { device, .. } = self {
-            hardware.graph_memory.note(device, hardware.allocations.of_graphs(device));
+            hardware.graph_memory.update_peak(device, hardware.allocations.graph_bytes(device));
         }
     }
 
-    /// A graph with this work is launched: it takes the memory that it allocates, beside what others use.
-    pub(crate) fn take(work: &[Operation], hardware: &Hardware) {
+    /// When a graph with this work is launched, counts its allocations in addition to the memory in use.
+    pub(crate) fn count_live(work: &[Operation], hardware: &Hardware) {
         let mut wanted: HashMap<u32, u64> = HashMap::new();
         for operation in work {
             if let Operation::Memory(Self::Allocate { address, device, .. }) = operation {
-                *wanted.entry(*device).or_default() += hardware.allocations.idle_of_graph(*address);
+                *wanted.entry(*device).or_default() +=
+                    hardware.allocations.unused_graph_bytes(*address);
             }
         }
         for (device, more) in wanted {
-            hardware.graph_memory.note(device, hardware.allocations.of_graphs(device) + more);
+            hardware
+                .graph_memory
+                .update_peak(device, hardware.allocations.graph_bytes(device) + more);
         }
     }
 
-    /// Where it is.
+    /// The address of the memory.
     pub(crate) fn address(self) -> Pointer {
         match self {
             Self::Allocate { address, .. } | Self::Free(address) => address,
@@ -74,45 +77,45 @@ impl GraphMemory {
 /// A piece of work.
 #[derive(Clone, Debug)]
 pub(crate) enum Operation {
-    /// Nothing: a place in an order.
-    Nothing,
+    /// A no-op, which only has a place in the order.
+    NoOp,
     /// A kernel.
     Launch { function: Arc<Function>, launch: Arc<Launch> },
     /// A copy.
     Copy(Arc<Transfer>),
     /// A fill.
     Fill(Fill),
-    /// A function of the program's.
+    /// A host function of the program.
     Host { function: HostFunction, data: usize },
     /// `cuStreamAddCallback`
     Callback { function: StreamCallback, stream: Handle, data: usize },
-    /// Gives device memory back.
+    /// Frees device memory.
     Free(Pointer),
     /// Passes a mark.
     Pass(Arc<Mark>),
     /// Waits for a mark.
     WaitFor(Arc<Mark>),
-    /// Records an event anew, each time: a node of a graph.
+    /// Records an event whenever it runs: a node of a graph.
     Record(Arc<Event>),
-    /// Waits for what an event was recorded in last: a node of a graph, which
-    /// [`at_launch`](Self::at_launch) makes definite.
+    /// Waits for an event's last record: a node of a graph. At launch, [`at_launch`](Self::at_launch) replaces it by
+    /// a wait for a fixed record.
     WaitForEvent(Arc<Event>),
-    /// What a host function of a library's is about to read and write.
+    /// Declares the memory that a library's host function is about to read and write.
     Declare(Arc<Declaration>),
     /// Work of a host library.
-    Library(Arc<library_work::Work>),
-    /// Writes a number.
+    Library(Arc<library_work::LibraryWork>),
+    /// Writes a value to memory (`cuStreamWriteValue32`).
     Write(Write),
-    /// Waits for a number.
+    /// Waits for a value in memory (`cuStreamWaitValue32`).
     Wait(Wait),
-    /// Memory of a graph's own is allocated or freed.
+    /// Allocates or frees memory of a graph.
     Memory(GraphMemory),
-    /// Nothing is done; what a graph needs stays until here.
-    #[allow(dead_code, reason = "what it holds lives as long")]
-    Keep(Arc<Kept>),
-    /// What a launch does where a condition says which work is done.
+    /// A no-op that keeps a graph's resources alive until this point.
+    #[allow(dead_code, reason = "held to keep it alive")]
+    Keep(Arc<Resources>),
+    /// Runs a body that a condition selects.
     Decide(Decision),
-    /// A condition becomes a number.
+    /// Sets the value of a condition.
     Assign(Arc<Condition>, u32),
     /// The work of a graph.
     All(Arc<Vec<Operation>>),
@@ -120,16 +123,16 @@ pub(crate) enum Operation {
 
 enumeration! {
     /// `CUgraphNodeType`
-    NodeType, "there is no type {} of nodes" {
+    NodeType, "there is no node type {}" {
         Kernel = 0, Copy = 1, Fill = 2, Host = 3, Graph = 4, Empty = 5, WaitEvent = 6, RecordEvent = 7,
         SignalSemaphores = 8, WaitSemaphores = 9, Allocate = 10, Free = 11, BatchMemory = 12, Conditional = 13,
     }
 }
 
 impl NodeType {
-    /// Whether a launch by a kernel may have such nodes, and whether they can be switched off: kernels, copies and
-    /// fills.
-    pub(crate) fn is_by_device(self) -> bool {
+    /// Whether these are kernels, copies or fills: a graph launched by a kernel may only have such nodes, and only
+    /// they can be disabled.
+    pub(crate) fn is_device_work(self) -> bool {
         matches!(self, Self::Kernel | Self::Copy | Self::Fill)
     }
 }
@@ -145,7 +148,7 @@ impl Operation {
                 NodeType::Host
             }
             Self::All(_) => NodeType::Graph,
-            Self::Nothing | Self::Keep(_) | Self::Assign(..) => NodeType::Empty,
+            Self::NoOp | Self::Keep(_) | Self::Assign(..) => NodeType::Empty,
             Self::WaitFor(_) | Self::WaitForEvent(_) => NodeType::WaitEvent,
             Self::Pass(_) | Self::Record(_) => NodeType::RecordEvent,
             Self::Memory(GraphMemory::Allocate { .. }) => NodeType::Allocate,
@@ -155,7 +158,7 @@ impl Operation {
         }
     }
 
-    /// The same, with the attributes of a kernel that is no parameter of it: that of another launch.
+    /// The same work with the attributes of `other` that are not parameters: whether a kernel is cooperative.
     ///
     /// # Errors
     /// `COOPERATIVE_LAUNCH_TOO_LARGE`, `OUT_OF_MEMORY`.
@@ -164,15 +167,15 @@ impl Operation {
             (Self::Launch { function, launch }, Self::Launch { launch: before, .. })
                 if before.cooperative && !launch.cooperative =>
             {
-                let launch = Arc::new(cooperating(&function, &launch, true)?);
+                let launch = Arc::new(with_cooperative(&function, &launch, true)?);
                 Ok(Self::Launch { function, launch })
             }
             (operation, _) => Ok(operation),
         }
     }
 
-    /// Does it: as many instructions as a warp of its kernels has executed, on average. An error ends the
-    /// context, and nothing but marks is done after that.
+    /// Runs the operation. Returns the average number of instructions per warp of its kernels. An error makes the
+    /// context unusable; after that, only marks are passed and callbacks called.
     pub(crate) fn run(&self, context: &Arc<Context>) -> u64 {
         if context.fault().is_some() {
             match self {
@@ -196,14 +199,15 @@ impl Operation {
             let first = context.fault().is_none();
             context.raise(error.code);
             if first && let Some(why) = error.why {
-                ffi::say(&why);
+                ffi::report(&why);
             }
             0
         })
     }
 
-    /// The same, with what is known when the graph that it belongs to is launched: into a stream, and not
-    /// into another graph (`begins`), an event counts as recorded from now on, as in a stream.
+    /// Resolves the operation when its graph is launched: the record that an event wait refers to, and the state of
+    /// memory. If the launch goes to a stream and not into another graph (`begins`), an event record takes effect
+    /// now.
     pub(crate) fn at_launch(&self, begins: bool, hardware: &Hardware) -> Self {
         match self {
             Self::Record(event) if begins => {
@@ -213,34 +217,37 @@ impl Operation {
             }
             Self::WaitForEvent(event) => match event.recorded() {
                 Recorded::Stream(mark) => Self::WaitFor(mark),
-                Recorded::Never | Recorded::Capture(_) => Self::Nothing,
+                Recorded::Never | Recorded::Capture(_) => Self::NoOp,
             },
             Self::Memory(memory) => {
-                memory.note(hardware);
+                memory.set_in_use(hardware);
                 self.clone()
             }
             other => other.clone(),
         }
     }
 
-    /// What runs no kernels.
+    /// Runs an operation without kernels.
     fn try_run(&self, context: &Arc<Context>) -> Result {
         let memory = context.hardware.memory();
         match self {
-            // These are no work for a stream, or `run` does them.
-            Self::Nothing | Self::Memory(_) => Ok(()),
+            // These need no work, or are handled by `run`.
+            Self::NoOp | Self::Memory(_) => Ok(()),
             Self::Keep(_) | Self::Launch { .. } | Self::All(_) | Self::Decide(_) => Ok(()),
             Self::Assign(condition, value) => {
                 condition.assign(*value);
                 Ok(())
             }
-            Self::Copy(transfer) => transfer.run(memory).map_err(|error| lost("a copy", &error)),
-            Self::Fill(fill) => fill.run(memory).map_err(|error| lost("a fill", &error)),
+            Self::Copy(transfer) => {
+                transfer.run(memory).map_err(|error| access_error("a copy", &error))
+            }
+            Self::Fill(fill) => fill.run(memory).map_err(|error| access_error("a fill", &error)),
             Self::Host { function, data } => {
                 if let Some(function) = *function {
-                    // SAFETY: the program gave both for this.
+                    // SAFETY: the program passed the function to be called with this data.
                     let call = || ffi::host_function(|| unsafe { function(*data as *mut _) });
-                    // A host library reads device memory at its address, which has to stay.
+                    // A host library accesses device memory at its address, so freed memory must not be reused
+                    // meanwhile.
                     memory.keep_while(call);
                 }
                 Ok(())
@@ -277,7 +284,7 @@ impl Operation {
 
 fn callback(function: StreamCallback, stream: Handle, code: Code, data: usize) {
     if let Some(function) = function {
-        // SAFETY: the program gave both for this.
+        // SAFETY: the program passed the function to be called with this data.
         ffi::host_function(|| unsafe { function(stream, code, data as *mut _) });
     }
 }
@@ -289,34 +296,34 @@ fn free(hardware: &Hardware, address: Pointer) -> Result {
     let near = hardware.memory().range_of(address);
     let near = near.map(|(base, size)| format!("; it is inside {size} bytes at {base:#x}"));
     Err(Code::ILLEGAL_ADDRESS.because(format!(
-        "cuMemFreeAsync: no allocation begins at {address:#x}{}; it was freed before",
+        "cuMemFreeAsync: no allocation begins at {address:#x}{}; it may have been freed before",
         near.unwrap_or_default()
     )))
 }
 
-fn lost(what: &str, error: &dyn std::fmt::Display) -> Error {
+fn access_error(what: &str, error: &dyn std::fmt::Display) -> Error {
     Code::ILLEGAL_ADDRESS.because(format!("{what} in a stream: {error}"))
 }
 
-/// As many instructions as a warp has executed, on average.
+/// Launches a kernel. Returns the average number of instructions per warp.
 fn launch_kernel(function: &Function, launch: &Launch, context: &Arc<Context>) -> Result<u64> {
     let hardware = &context.hardware;
-    // A graph may hold kernels of several devices.
+    // A graph may contain kernels for several devices.
     let own = function.own_context();
     let reach = own.as_ref().unwrap_or(context).reach();
     let kernel = function.kernel_on(reach.device)?;
-    let began = std::time::Instant::now();
+    let start = std::time::Instant::now();
     match hardware.emulator.launch_from(reach, &kernel, launch) {
         Ok(statistics) => {
-            hardware.counts.add(function.handle, &function.kernel, &statistics, began.elapsed());
+            hardware.counts.add(function.handle, &function.kernel, &statistics, start.elapsed());
             Ok(statistics.warp_instructions / statistics.warps.max(1))
         }
         Err(fault) => Err(code_of(fault.kind).because(fault.to_string())),
     }
 }
 
-/// What NVIDIA's driver says of such a fault; of what only a sanitizer finds, what it says when
-/// compute-sanitizer has stopped a kernel.
+/// The error code of NVIDIA's driver for a fault. Faults that only a sanitizer detects have the code that follows
+/// after compute-sanitizer stopped a kernel.
 fn code_of(kind: FaultKind) -> Code {
     match kind {
         FaultKind::IllegalAddress | FaultKind::UseAfterFree => Code::ILLEGAL_ADDRESS,

@@ -9,7 +9,7 @@ use crate::abi::Pointer;
 use crate::abi::error::{Code, Result};
 use crate::context::Context;
 
-/// A number to write.
+/// A write of a value to memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write {
     pub(crate) address: Pointer,
@@ -18,20 +18,20 @@ pub(crate) struct Write {
     pub(crate) size: usize,
 }
 
-/// `CUstreamWaitValue_flags`: when a number will do.
+/// `CUstreamWaitValue_flags`: the condition under which a wait ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// At least that, in wrapping order.
+    /// The memory is greater or equal, in wrapping order.
     Greater,
-    /// Exactly that.
+    /// They are equal.
     Equal,
-    /// Some bits in common.
+    /// They have a bit in common.
     And,
-    /// A bit that neither has.
+    /// There is a bit that neither has.
     Nor,
 }
 
-/// A number to wait for.
+/// A wait for a value in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub(crate) address: Pointer,
@@ -42,12 +42,12 @@ pub(crate) struct Wait {
 }
 
 impl When {
-    /// Of the flags of `cuStreamWaitValue32`.
+    /// From the flags of `cuStreamWaitValue32`.
     ///
     /// # Errors
-    /// `INVALID_VALUE`
-    pub(crate) fn of(flags: u32) -> Result<Self> {
-        // Bit 30 asks for remote writes to be flushed, which there are none of.
+    /// `INVALID_VALUE` for unknown flags.
+    pub(crate) fn from_flags(flags: u32) -> Result<Self> {
+        // Bit 30 (flush remote writes) is accepted and ignored: there are no remote writes.
         match flags & !(1 << 30) {
             0 => Ok(Self::Greater),
             1 => Ok(Self::Equal),
@@ -68,11 +68,11 @@ impl Write {
 
 impl Wait {
     pub(crate) fn run(&self, memory: &Memory, context: &Arc<Context>) -> Result {
-        // Somebody else writes it some time, with nothing to tell us; an error would end the waiting.
+        // Poll, because the writer can't notify this thread. A fault ends the wait.
         while context.fault().is_none() {
             let found = memory.load(self.address, self.size == 8);
             let found = found.map_err(|error| Code::ILLEGAL_ADDRESS.because(error.to_string()))?;
-            if self.will_do(found) {
+            if self.is_satisfied(found) {
                 break;
             }
             std::thread::sleep(Duration::from_micros(50));
@@ -80,7 +80,7 @@ impl Wait {
         Ok(())
     }
 
-    fn will_do(&self, found: u64) -> bool {
+    fn is_satisfied(&self, found: u64) -> bool {
         match self.when {
             When::Greater if self.size == 4 => {
                 (found as u32).wrapping_sub(self.value as u32) as i32 >= 0
@@ -99,17 +99,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_will_do_or_not() {
+    fn waits_end_under_their_condition() {
         let wait = |when, size, value| Wait { address: 0, value, size, when };
-        assert!(wait(When::Greater, 4, 5).will_do(5));
-        assert!(!wait(When::Greater, 4, 5).will_do(4));
+        assert!(wait(When::Greater, 4, 5).is_satisfied(5));
+        assert!(!wait(When::Greater, 4, 5).is_satisfied(4));
         // In wrapping order, 2 comes after the largest number.
-        assert!(wait(When::Greater, 4, 0xffff_ffff).will_do(2));
-        assert!(wait(When::Equal, 8, 7).will_do(7) && !wait(When::Equal, 8, 7).will_do(8));
-        assert!(wait(When::And, 8, 6).will_do(2) && !wait(When::And, 8, 6).will_do(1));
+        assert!(wait(When::Greater, 4, 0xffff_ffff).is_satisfied(2));
         assert!(
-            wait(When::Nor, 4, 0xffff_fffe).will_do(0)
-                && !wait(When::Nor, 4, 0xffff_fffe).will_do(1)
+            wait(When::Equal, 8, 7).is_satisfied(7) && !wait(When::Equal, 8, 7).is_satisfied(8)
+        );
+        assert!(wait(When::And, 8, 6).is_satisfied(2) && !wait(When::And, 8, 6).is_satisfied(1));
+        assert!(
+            wait(When::Nor, 4, 0xffff_fffe).is_satisfied(0)
+                && !wait(When::Nor, 4, 0xffff_fffe).is_satisfied(1)
         );
     }
 }

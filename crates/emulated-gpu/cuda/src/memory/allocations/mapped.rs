@@ -1,5 +1,4 @@
-//! Memory that is mapped at addresses which a program has reserved: it belongs to no context, and is
-//! counted where it is created.
+//! Memory mapped with `cuMemMap` at reserved addresses. It belongs to no context, and is counted as physical memory.
 
 use std::sync::Arc;
 
@@ -8,46 +7,46 @@ use ptx_emulator::memory::Physical;
 use crate::abi::Pointer;
 use crate::abi::error::{Code, Result};
 use crate::memory::allocations::{Allocation, AllocationKind, Allocations};
-use crate::memory::virtual_memory::{Held, not_mapped};
+use crate::memory::virtual_memory::{PhysicalHandle, map_error};
 
 impl Allocations {
-    /// Physical memory, which is counted for as long as it is there.
+    /// Creates physical memory, which is counted as long as it exists.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY`
+    /// `OUT_OF_MEMORY` if the device or the host has too little.
     pub(crate) fn physical(&self, size: u64, device: u32, exported: bool) -> Result<Arc<Physical>> {
         let free = self.free_bytes(device);
         if size > free {
-            return Err(self.too_much(size, free));
+            return Err(self.exhausted(size, free));
         }
         let made = self.memory().create_physical(size, device, exported);
         made.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
     }
 
-    /// Maps memory, and lists what is there.
+    /// Maps physical memory, and records the mapping.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for addresses that are not reserved, or taken; `OUT_OF_MEMORY` where the process
-    /// may not have more mappings.
-    pub(crate) fn map(&self, address: Pointer, size: u64, known: &Held) -> Result {
+    /// `INVALID_VALUE` if the addresses are not reserved or are mapped already; `OUT_OF_MEMORY` if the process can't
+    /// have more mappings.
+    pub(crate) fn map(&self, address: Pointer, size: u64, handle: &PhysicalHandle) -> Result {
         let mut table = self.table();
-        self.memory().map(address, size, &known.memory).map_err(not_mapped)?;
-        table.add((address, size), AllocationKind::Mapped, (0, known.memory.device()), 0);
+        self.memory().map(address, size, &handle.memory).map_err(map_error)?;
+        table.add((address, size), AllocationKind::Mapped, (0, handle.memory.device()), 0);
         Ok(())
     }
 
-    /// Takes whole mappings away; work that has found them is waited for.
+    /// Removes whole mappings, after waiting for work that uses them.
     ///
     /// # Errors
-    /// `INVALID_VALUE` where there are none.
+    /// `INVALID_VALUE` if the range doesn't consist of whole mappings.
     pub(crate) fn unmap(&self, address: Pointer, size: u64) -> Result {
-        let gone = || {
-            let is_gone = |one: &Allocation| {
+        let remove = || {
+            let is_unmapped = |one: &Allocation| {
                 matches!(one.kind, AllocationKind::Mapped)
                     && (address..address.saturating_add(size)).contains(&one.address)
             };
-            self.table().list.retain(|_, one| !is_gone(one));
+            self.table().list.retain(|_, one| !is_unmapped(one));
         };
-        self.memory().unmap(address, size, gone).map_err(not_mapped)
+        self.memory().unmap(address, size, remove).map_err(map_error)
     }
 }

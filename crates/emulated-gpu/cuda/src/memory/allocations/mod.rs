@@ -1,10 +1,10 @@
-//! The table of allocations: what the program allocated each range as, and in which context. The emulator's own
-//! table says what a kernel may access.
+//! The table of allocations: the kind and the context of each range that the program allocated. The emulator has a
+//! separate table, which decides what kernels may access.
 
-#![allow(unsafe_code, reason = "makes memory of the host's accessible to kernels")]
+#![allow(unsafe_code, reason = "makes host memory accessible to kernels")]
 
+mod foreign;
 mod mapped;
-mod other;
 mod pooled;
 
 use std::collections::BTreeMap;
@@ -16,30 +16,30 @@ use ptx_emulator::{Emulator, Memory};
 use crate::abi::error::{Code, Error, Result, fail_if};
 use crate::abi::host_memory;
 use crate::abi::{Handle, Location, Pointer};
-use other::Opened;
+use foreign::ForeignMemory;
 
-/// Device memory is given out in units of this, as the free memory shows.
-const UNIT: u64 = 512;
+/// The granularity of device memory, which shows in the amount of free memory.
+const GRANULARITY: u64 = 512;
 
-/// What memory is.
+/// The kind of an allocation.
 #[derive(Debug)]
 pub(crate) enum AllocationKind {
     /// `cuMemAlloc`
     Device,
-    /// `cuMemAllocAsync`, from the pool of that handle.
+    /// `cuMemAllocAsync`, from the pool with this handle.
     Pooled(Handle),
-    /// `cuArrayCreate`: no pointer leads to it.
+    /// `cuArrayCreate`: has no pointer.
     Array,
     /// `cuMemAllocManaged`: accessible to host and device.
     Managed,
-    /// `cuMemHostAlloc`: the host's, accessible to the device.
+    /// `cuMemHostAlloc`: host memory, accessible to the device.
     Pinned,
-    /// `cuMemHostRegister`: the program's own.
+    /// `cuMemHostRegister`: memory that the program itself allocated.
     Registered,
-    /// `cuMemMap`: physical memory, which has handles of its own.
+    /// `cuMemMap`: mapped physical memory, which has separate handles.
     Mapped,
-    /// `cuIpcOpenMemHandle`: another process's.
-    Other(Opened),
+    /// `cuIpcOpenMemHandle`: memory of another process.
+    Foreign(ForeignMemory),
 }
 
 /// One allocation.
@@ -48,45 +48,45 @@ pub(crate) struct Allocation {
     pub(crate) address: Pointer,
     pub(crate) size: u64,
     pub(crate) kind: AllocationKind,
-    /// The context that it was allocated in.
+    /// The context in which it was allocated.
     pub(crate) context: Handle,
-    /// The device that it is on.
+    /// The ordinal of its device.
     pub(crate) device: u32,
-    /// The flags that it was allocated with.
+    /// The flags with which it was allocated.
     pub(crate) flags: u32,
-    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`: never the same twice.
+    /// `CU_POINTER_ATTRIBUTE_BUFFER_ID`; ids are never reused.
     pub(crate) id: u64,
     /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`
     pub(crate) sync_operations: bool,
-    /// It belongs to a graph, and lives as long as that.
+    /// Whether it belongs to a graph, and lives as long as the graph.
     pub(crate) reserved: bool,
-    /// Whether such memory is in use: its graph was launched, and nobody has freed it since.
+    /// Whether such memory is in use: its graph was launched, and it was not freed since.
     pub(crate) live: bool,
-    /// It stands in a stream to be freed.
-    pub(crate) leaving: bool,
+    /// Whether a pending `cuMemFreeAsync` will free it.
+    pub(crate) being_freed: bool,
     pub(crate) advice: Advice,
 }
 
-/// Who allocates, and where.
+/// The context and the place of a new allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
     pub(crate) context: Handle,
     pub(crate) home: Home,
 }
 
-/// What the program said of managed memory. It changes nothing, as host and device have the same
-/// memory, and can be asked for.
+/// The program's advice about managed memory. It can be queried but has no effect, because host and device share the
+/// memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Advice {
     pub(crate) read_mostly: bool,
     pub(crate) preferred: Option<Location>,
-    /// Devices, and the host as -1, in the order in which they are told.
+    /// Devices in the order in which queries return them; -1 is the host.
     pub(crate) accessed_by: Vec<i32>,
     pub(crate) prefetched: Option<Location>,
 }
 
 impl Advice {
-    /// Whether a device, or the host as -1, accesses the memory.
+    /// Records whether a device (-1: the host) accesses the memory.
     pub(crate) fn set_accessed_by(&mut self, device: i32, on: bool) {
         self.accessed_by.retain(|other| *other != device);
         self.accessed_by.extend(on.then_some(device));
@@ -96,30 +96,30 @@ impl Advice {
 }
 
 impl AllocationKind {
-    /// Whether `cuMemFreeAsync` takes it.
+    /// Whether `cuMemFreeAsync` accepts it.
     pub(crate) fn is_freed_in_order(&self) -> bool {
         matches!(self, Self::Device | Self::Pooled(_))
     }
 }
 
 impl Allocation {
-    /// Whether it is the host's.
+    /// Whether it is host memory.
     pub(crate) fn is_host(&self) -> bool {
         matches!(self.kind, AllocationKind::Pinned | AllocationKind::Registered)
     }
 
-    /// Whether the host and kernels use it: fills of it are waited for.
+    /// Whether both host and kernels access it; synchronous fills then wait.
     pub(crate) fn is_shared(&self) -> bool {
         self.is_host() || matches!(self.kind, AllocationKind::Managed)
     }
 
-    /// Whether it takes up the device's memory.
+    /// Whether it takes device memory.
     fn takes_memory(&self) -> bool {
-        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Other(_))
+        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Foreign(_))
     }
 }
 
-/// Every allocation.
+/// The allocations of all devices.
 #[derive(Debug)]
 pub(crate) struct Allocations {
     emulator: Emulator,
@@ -130,13 +130,13 @@ pub(crate) struct Allocations {
 #[derive(Debug, Default)]
 struct Table {
     list: BTreeMap<Pointer, Allocation>,
-    /// By device.
+    /// Bytes in use on each device.
     used: BTreeMap<u32, u64>,
     next_id: u64,
 }
 
 impl Table {
-    /// Lists what was allocated.
+    /// Records an allocation.
     fn add(
         &mut self,
         (address, size): (Pointer, u64),
@@ -156,7 +156,7 @@ impl Table {
             sync_operations: false,
             reserved: false,
             live: false,
-            leaving: false,
+            being_freed: false,
             advice: Advice::default(),
         };
         self.list.insert(address, made);
@@ -166,15 +166,15 @@ impl Table {
         self.used.get(&device).copied().unwrap_or(0)
     }
 
-    fn give_back(&mut self, device: u32, size: u64) {
+    fn subtract_used(&mut self, device: u32, size: u64) {
         if let Some(used) = self.used.get_mut(&device) {
-            *used -= units(size);
+            *used -= rounded(size);
         }
     }
 }
 
 impl Allocations {
-    /// Of devices with this many bytes of memory each.
+    /// An empty table for devices with `total` bytes of memory each.
     pub(crate) fn new(emulator: Emulator, total: u64) -> Self {
         Self { emulator, table: Mutex::default(), total }
     }
@@ -183,31 +183,32 @@ impl Allocations {
         self.emulator.memory()
     }
 
-    /// A device's memory.
+    /// The memory of a device in bytes.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// What of it nobody has.
+    /// The free memory of a device in bytes.
     pub(crate) fn free_bytes(&self, device: u32) -> u64 {
-        self.total.saturating_sub(self.table().used(device).saturating_add(self.others(device)))
+        self.total
+            .saturating_sub(self.table().used(device).saturating_add(self.other_bytes(device)))
     }
 
-    /// Bytes of a device that are no allocations: variables of modules, and physical memory.
-    fn others(&self, device: u32) -> u64 {
+    /// Bytes used by things other than allocations: variables of modules, and physical memory.
+    fn other_bytes(&self, device: u32) -> u64 {
         let memory = self.memory();
         memory.variable_bytes(device).saturating_add(memory.physical_bytes(device))
     }
 
-    /// Memory of the host's that kernels access.
-    fn pages(&self, size: u64) -> Result<Pointer> {
+    /// Allocates host memory that kernels can access.
+    fn host_pages(&self, size: u64) -> Result<Pointer> {
         let address = self.memory().allocate_host(size);
         address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))
     }
 
-    fn too_much(&self, size: u64, free: u64) -> Error {
+    fn exhausted(&self, size: u64, free: u64) -> Error {
         Code::OUT_OF_MEMORY.because(format!(
-            "{size} bytes are wanted, and {free} of {} are free: free some, or let the device have more \
+            "{size} bytes were requested, but only {free} of {} are free; free memory, or give the device more \
              (EMULATED_GPU_MEMORY)",
             self.total
         ))
@@ -217,43 +218,46 @@ impl Allocations {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Device memory, `Device`, `Pooled` or `Array`.
+    /// Allocates device memory of the kind `Device`, `Pooled` or `Array`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY`.
     pub(crate) fn device(&self, size: u64, kind: AllocationKind, owner: Owner) -> Result<Pointer> {
         self.allocate(size, owner, 0, true, || {
-            let address = self.memory().allocate_at(owner.home, size, UNIT);
+            let address = self.memory().allocate_at(owner.home, size, GRANULARITY);
             let address =
                 address.map_err(|error| Code::OUT_OF_MEMORY.because(error.to_string()))?;
             Ok((address, kind))
         })
     }
 
-    /// Managed memory.
+    /// Allocates managed memory.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY`.
     pub(crate) fn managed(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
-        self.allocate(size, owner, flags, true, || Ok((self.pages(size)?, AllocationKind::Managed)))
+        self.allocate(size, owner, flags, true, || {
+            Ok((self.host_pages(size)?, AllocationKind::Managed))
+        })
     }
 
-    /// Pinned memory of the host's.
+    /// Allocates pinned host memory.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for nothing, `OUT_OF_MEMORY`.
+    /// `INVALID_VALUE` if the size is 0, `OUT_OF_MEMORY`.
     pub(crate) fn pinned(&self, size: u64, flags: u32, owner: Owner) -> Result<Pointer> {
-        self.allocate(size, owner, flags, false, || Ok((self.pages(size)?, AllocationKind::Pinned)))
+        self.allocate(size, owner, flags, false, || {
+            Ok((self.host_pages(size)?, AllocationKind::Pinned))
+        })
     }
 
-    /// The program's own memory, made accessible to the device, to be written where it is
-    /// `writable`.
+    /// Makes the program's memory accessible to kernels, read-only unless `writable`.
     ///
     /// # Safety
-    /// The memory stays where it is until the program unregisters it.
+    /// The memory stays valid until the program unregisters it.
     ///
     /// # Errors
-    /// `INVALID_VALUE` for what can't be accessed like that, `HOST_MEMORY_ALREADY_REGISTERED`.
+    /// `INVALID_VALUE` if the memory can't be accessed that way or the size is 0, `HOST_MEMORY_ALREADY_REGISTERED`.
     pub(crate) unsafe fn register(
         &self,
         address: usize,
@@ -290,10 +294,10 @@ impl Allocations {
         let Owner { context, home } = owner;
         let mut table = self.table();
         let before = table.used(home.device);
-        let used = if takes_memory { before.saturating_add(units(size)) } else { before };
-        let total = self.total.saturating_sub(self.others(home.device));
+        let used = if takes_memory { before.saturating_add(rounded(size)) } else { before };
+        let total = self.total.saturating_sub(self.other_bytes(home.device));
         if used > total && takes_memory {
-            return Err(self.too_much(size, total.saturating_sub(before)));
+            return Err(self.exhausted(size, total.saturating_sub(before)));
         }
         let (address, kind) = make()?;
         table.used.insert(home.device, used);
@@ -301,12 +305,12 @@ impl Allocations {
         Ok(address)
     }
 
-    /// Forgets an allocation that begins there, if it is one of those that `which` takes, and gives
-    /// it back. Work that begins after that is a fault if it accesses it. Work that has found it
-    /// before keeps it; where it is the program's own, that work is waited for.
+    /// Frees the allocation at this address, if `which` accepts its kind; false if there is no such allocation. Work
+    /// that starts later faults if it accesses the memory. Work that already uses it may finish; if the memory is the
+    /// program's, that work is waited for.
     ///
     /// # Errors
-    /// `None` when there is no such allocation.
+    /// `INVALID_VALUE` if the emulator can't free it.
     pub(crate) fn free(
         &self,
         address: Pointer,
@@ -317,29 +321,29 @@ impl Allocations {
             return Ok(false);
         }
         let Some(allocation) = table.list.remove(&address) else { return Ok(false) };
-        if allocation.takes_memory() && !allocation.leaving {
-            table.give_back(allocation.device, allocation.size);
+        if allocation.takes_memory() && !allocation.being_freed {
+            table.subtract_used(allocation.device, allocation.size);
         }
         drop(table);
         self.release(&allocation)?;
         Ok(true)
     }
 
-    /// Takes an allocation as given back that stands in a stream to be freed. What is allocated after
-    /// that has another address, and its pages come when they are touched: it can have the memory
-    /// before the stream has come to the free.
-    pub(crate) fn leave(&self, address: Pointer) {
+    /// Marks an allocation as being freed by a stream, and counts its memory as free. New allocations can use that
+    /// memory before the stream reaches the free, because they get other addresses, and the host provides pages on
+    /// first use.
+    pub(crate) fn begin_free(&self, address: Pointer) {
         let mut table = self.table();
         let Some(allocation) = table.list.get_mut(&address) else { return };
-        if !std::mem::replace(&mut allocation.leaving, true) {
+        if !std::mem::replace(&mut allocation.being_freed, true) {
             let (device, size) = (allocation.device, allocation.size);
-            table.give_back(device, size);
+            table.subtract_used(device, size);
             self.memory().leave(address);
         }
     }
 
-    /// What a function makes of the allocation that holds an address.
-    pub(crate) fn with<T>(
+    /// Calls `f` with the allocation that contains an address; `None` if there is none.
+    pub(crate) fn with_allocation<T>(
         &self,
         address: Pointer,
         f: impl FnOnce(&mut Allocation) -> T,
@@ -349,7 +353,7 @@ impl Allocations {
         (address - base < allocation.size).then(|| f(allocation))
     }
 
-    /// Frees all that was allocated in a context; what the program registered is its own again.
+    /// Frees all allocations of a context. Registered memory stays with the program.
     pub(crate) fn free_context(&self, context: Handle) -> Result {
         for (address, ..) in self.list(Some(context)) {
             self.free(address, |_| true)?;
@@ -357,9 +361,9 @@ impl Allocations {
         Ok(())
     }
 
-    /// What was allocated, in one context or in any, and not freed: address, size, and what it is.
+    /// The allocations, of one context or of all, that were not freed: address, size and description.
     pub(crate) fn list(&self, context: Option<Handle>) -> Vec<(Pointer, u64, &'static str)> {
-        let word = |kind: &AllocationKind| match kind {
+        let describe = |kind: &AllocationKind| match kind {
             AllocationKind::Device => "device memory",
             AllocationKind::Pooled(_) => "device memory from a pool",
             AllocationKind::Array => "an array",
@@ -367,16 +371,16 @@ impl Allocations {
             AllocationKind::Pinned => "pinned host memory",
             AllocationKind::Registered => "registered host memory",
             AllocationKind::Mapped => "mapped memory",
-            AllocationKind::Other(_) => "memory of another process",
+            AllocationKind::Foreign(_) => "memory of another process",
         };
         let table = self.table();
-        // What is mapped is physical memory, which is listed by its handles.
+        // Mappings are omitted, since physical memory is listed by its handles.
         let wanted = |one: &&Allocation| {
             context.is_none_or(|context| one.context == context)
                 && !matches!(one.kind, AllocationKind::Mapped)
         };
         let list = table.list.values().filter(wanted);
-        list.map(|one| (one.address, one.size, word(&one.kind))).collect()
+        list.map(|one| (one.address, one.size, describe(&one.kind))).collect()
     }
 
     fn release(&self, allocation: &Allocation) -> Result {
@@ -387,15 +391,15 @@ impl Allocations {
             | AllocationKind::Array
             | AllocationKind::Managed
             | AllocationKind::Pinned
-            | AllocationKind::Other(_) => memory.free(allocation.address),
+            | AllocationKind::Foreign(_) => memory.free(allocation.address),
             AllocationKind::Registered => memory.unregister(allocation.address),
-            // Only `unmap` takes these away.
+            // Only `unmap` removes mappings.
             AllocationKind::Mapped => Ok(()),
         };
         done.map_err(|error| Code::INVALID_VALUE.because(error.to_string()))
     }
 }
 
-fn units(size: u64) -> u64 {
-    size.checked_next_multiple_of(UNIT).unwrap_or(u64::MAX)
+fn rounded(size: u64) -> u64 {
+    size.checked_next_multiple_of(GRANULARITY).unwrap_or(u64::MAX)
 }

@@ -5,50 +5,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::abi::{Handle, Pointer};
 use crate::context::hardware::Hardware;
-use crate::graph::user_object::Resource;
+use crate::graph::user_object::UserResource;
 
-/// Memory that a graph allocated for its nodes.
+/// Memory that a graph's nodes allocate.
 #[derive(Debug)]
-pub(crate) struct Reserved {
+pub(crate) struct GraphAllocations {
     addresses: Mutex<Vec<Pointer>>,
     hardware: Arc<Hardware>,
 }
 
-impl Reserved {
-    /// None yet.
+impl GraphAllocations {
+    /// An empty list.
     pub(super) fn new(hardware: Arc<Hardware>) -> Self {
         Self { addresses: Mutex::default(), hardware }
     }
 
-    /// This too.
+    /// Adds memory.
     pub(super) fn push(&self, address: Pointer) {
         self.addresses.lock().unwrap_or_else(PoisonError::into_inner).push(address);
     }
 }
 
-impl Drop for Reserved {
+impl Drop for GraphAllocations {
     fn drop(&mut self) {
         let addresses = self.addresses.get_mut().unwrap_or_else(PoisonError::into_inner);
         for address in std::mem::take(addresses) {
-            // What is in use stays, and is the program's to free (CUDA Programming Guide, "Graph Memory
-            // Nodes").
-            let stays = self.hardware.allocations.with(address, |one| {
+            // Memory in use is not freed; freeing it is then the program's responsibility (CUDA Programming Guide,
+            // "Graph Memory Nodes").
+            let in_use = self.hardware.allocations.with_allocation(address, |one| {
                 one.reserved = !one.live;
                 one.live
             });
-            // Gone already where its context was destroyed.
-            if stays == Some(false) {
+            // It is unknown if its context was destroyed.
+            if in_use == Some(false) {
                 let _ = self.hardware.allocations.free(address, |_| true);
             }
         }
     }
 }
 
-/// What an executable graph needs: it stays until the last launch is done.
+/// Resources that an executable graph needs, and that live until its last launch has finished.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
-    pub(super) memory: Vec<Arc<Reserved>>,
-    pub(super) users: Vec<Arc<Resource>>,
-    /// What the graphs need that have taken the place of those inside nodes.
-    pub(super) children: HashMap<Handle, Arc<Kept>>,
+pub(crate) struct Resources {
+    pub(super) memory: Vec<Arc<GraphAllocations>>,
+    pub(super) user_objects: Vec<Arc<UserResource>>,
+    /// Resources of the graphs that replaced those of child-graph nodes.
+    pub(super) children: HashMap<Handle, Arc<Resources>>,
 }

@@ -1,4 +1,4 @@
-//! Memory of other processes.
+//! Memory of other processes (`cuIpcOpenMemHandle`).
 
 use ptx_emulator::memory::SharedMemory;
 
@@ -6,26 +6,26 @@ use crate::abi::Pointer;
 use crate::abi::error::{Code, Result};
 use crate::memory::allocations::{AllocationKind, Allocations, Owner};
 
-/// Memory of another process, as a context has it.
+/// Memory of another process that a context has opened.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Opened {
+pub(crate) struct ForeignMemory {
     place: SharedMemory,
-    /// How often it was opened, and not closed.
-    times: usize,
+    /// The number of opens minus the number of closes.
+    open_count: usize,
 }
 
 impl Allocations {
-    /// Opens memory of another process: what a context has open already is at the same addresses.
+    /// Opens memory of another process. If the context has it open already, the address is the same.
     ///
     /// # Errors
-    /// `MAP_FAILED` when that process has ended or freed it, or there are no more addresses.
+    /// `MAP_FAILED` if that process has ended or freed the memory, or the address space is exhausted.
     pub(crate) fn open(&self, place: SharedMemory, owner: Owner) -> Result<Pointer> {
         let mut table = self.table();
         for one in table.list.values_mut().filter(|one| one.context == owner.context) {
-            if let AllocationKind::Other(opened) = &mut one.kind
+            if let AllocationKind::Foreign(opened) = &mut one.kind
                 && opened.place == place
             {
-                opened.times += 1;
+                opened.open_count += 1;
                 return Ok(one.address);
             }
         }
@@ -33,17 +33,17 @@ impl Allocations {
         self.allocate(place.size, owner, 0, false, || {
             let opened = self.memory().open_shared(&place, owner.home);
             let address = opened.map_err(|error| Code::MAP_FAILED.because(error.to_string()))?;
-            Ok((address, AllocationKind::Other(Opened { place, times: 1 })))
+            Ok((address, AllocationKind::Foreign(ForeignMemory { place, open_count: 1 })))
         })
     }
 
-    /// Closes it once: whether it was opened as often. `None` where none begins there.
+    /// Closes it once, and returns whether that was the last time. `None` if no such memory begins there.
     pub(crate) fn close(&self, address: Pointer) -> Option<bool> {
         let mut table = self.table();
-        let AllocationKind::Other(opened) = &mut table.list.get_mut(&address)?.kind else {
+        let AllocationKind::Foreign(opened) = &mut table.list.get_mut(&address)?.kind else {
             return None;
         };
-        opened.times = opened.times.saturating_sub(1);
-        Some(opened.times == 0)
+        opened.open_count = opened.open_count.saturating_sub(1);
+        Some(opened.open_count == 0)
     }
 }
