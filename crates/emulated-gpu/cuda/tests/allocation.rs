@@ -1,12 +1,11 @@
-//! Memory that the host has not: of every large block that the driver asks for, one after another is
-//! refused, as SQLite's tests do. Each time the call says `OUT_OF_MEMORY`, or copes; and what is done
-//! after that is done right.
+//! Out of memory on the host. The test makes one large allocation of the driver fail after the other, like SQLite's
+//! tests. Each time, the call must return `OUT_OF_MEMORY` or do without the memory, and the driver must still work
+//! afterwards.
 //!
-//! The functions here stand in for those of the C library in the whole process, the driver's shared
-//! library included.
+//! The functions here replace those of the C library in the whole process, including the driver's shared library.
 
 #![cfg(all(target_os = "linux", target_env = "gnu", not(sanitized)))]
-#![allow(unsafe_code, reason = "stands in for the C library's allocator, and calls functions in C")]
+#![allow(unsafe_code, reason = "replaces the C library's allocator, and calls functions in C")]
 
 mod support;
 
@@ -15,20 +14,20 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use support::{alone, code, cu, is_child, launch};
 
-/// Blocks of this size are what somebody outside chose the size of.
+/// The minimum size of blocks that are made to fail: those whose size the program chooses.
 const LARGE: usize = 32 << 10;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
-/// Large blocks that were asked for while armed, and which of them is refused.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
-static REFUSED: AtomicUsize = AtomicUsize::new(0);
-/// Where pages were refused: who asks for them again, in smaller steps, is refused again.
-static REFUSED_PAGES: AtomicUsize = AtomicUsize::new(0);
+/// The number of large blocks requested while armed, and the index of the one that fails.
+static REQUESTED: AtomicUsize = AtomicUsize::new(0);
+static FAILING: AtomicUsize = AtomicUsize::new(0);
+/// The address at which `mprotect` failed: a retry in smaller steps fails, too.
+static FAILED_PAGES: AtomicUsize = AtomicUsize::new(0);
 
-fn is_refused(size: usize) -> bool {
+fn must_fail(size: usize) -> bool {
     size >= LARGE
         && ARMED.load(Ordering::SeqCst)
-        && ASKED.fetch_add(1, Ordering::SeqCst) == REFUSED.load(Ordering::SeqCst)
+        && REQUESTED.fetch_add(1, Ordering::SeqCst) == FAILING.load(Ordering::SeqCst)
 }
 
 unsafe extern "C" {
@@ -42,61 +41,61 @@ const NULL: *mut c_void = std::ptr::null_mut();
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(size: usize) -> *mut c_void {
-    // SAFETY: the C library's own function.
-    if is_refused(size) { NULL } else { unsafe { __libc_malloc(size) } }
+    // SAFETY: this is the C library's function.
+    if must_fail(size) { NULL } else { unsafe { __libc_malloc(size) } }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    if is_refused(count.saturating_mul(size)) {
+    if must_fail(count.saturating_mul(size)) {
         return NULL;
     }
-    // SAFETY: the C library's own function.
+    // SAFETY: this is the C library's function.
     unsafe { __libc_calloc(count, size) }
 }
 
 /// # Safety
-/// As that of the C library.
+/// See the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: the caller has the block from one of these functions, which are the C library's.
-    if is_refused(size) { NULL } else { unsafe { __libc_realloc(block, size) } }
+    // SAFETY: the block comes from one of these functions, which use the C library's.
+    if must_fail(size) { NULL } else { unsafe { __libc_realloc(block, size) } }
 }
 
 /// # Safety
-/// As that of the C library.
+/// See the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> i32 {
-    // SAFETY: the C library's own function.
-    let block = if is_refused(size) { NULL } else { unsafe { __libc_memalign(align, size) } };
+    // SAFETY: this is the C library's function.
+    let block = if must_fail(size) { NULL } else { unsafe { __libc_memalign(align, size) } };
     if block.is_null() {
         return 12; // ENOMEM
     }
-    // SAFETY: the caller gives a place for it.
+    // SAFETY: the caller passes a valid pointer.
     unsafe { out.write(block) };
     0
 }
 
-/// Pages of addresses that are reserved: how the driver gets its memory where it may reserve them.
+/// Makes reserved addresses accessible: the driver gets memory this way if it may reserve addresses.
 ///
 /// # Safety
-/// As that of the C library.
+/// See the C library.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mprotect(start: *mut c_void, size: usize, rights: i32) -> i32 {
-    let is_again =
-        ARMED.load(Ordering::SeqCst) && REFUSED_PAGES.load(Ordering::SeqCst) == start as usize;
-    if is_again || is_refused(size) {
-        REFUSED_PAGES.store(start as usize, Ordering::SeqCst);
-        // SAFETY: each thread has a place for it.
+    let is_retry =
+        ARMED.load(Ordering::SeqCst) && FAILED_PAGES.load(Ordering::SeqCst) == start as usize;
+    if is_retry || must_fail(size) {
+        FAILED_PAGES.store(start as usize, Ordering::SeqCst);
+        // SAFETY: the location is valid in every thread.
         unsafe { libc::__errno_location().write(libc::ENOMEM) };
         return -1;
     }
-    // SAFETY: the caller's arguments, which the system checks.
+    // SAFETY: the system checks the arguments.
     unsafe { libc::syscall(libc::SYS_mprotect, start, size, libc::c_long::from(rights)) as i32 }
 }
 
-/// A variable of 64 KiB; a kernel that has 64 KiB of local memory a thread, one that has `malloc`
-/// give it a block of the heap, and one that adds 1 to each of n numbers.
+/// A variable of 64 KiB; a kernel with 64 KiB of local memory per thread, one that allocates and frees a block of the
+/// heap, and one that adds 1 to each of n numbers.
 const KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .global .b8 variable[65536];\n\
     .extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n\
@@ -132,17 +131,17 @@ fn launched(code: u32) -> Result<(), Failed> {
     if code == 0 { Ok(()) } else { Err(("cuLaunchKernel", code)) }
 }
 
-/// Numbers that the work of a program should come to.
+/// The number of 32-bit numbers that the program processes.
 const N: usize = 1 << 17;
 
-/// What a program does with memory whose size it chooses, in a context of its own; `host` and `found`
-/// are N numbers of the program's own.
+/// A program that allocates memory of sizes it chooses, in a new context. `host` and `found` are N numbers of host
+/// memory.
 fn work(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     let mut context = 0usize;
     call!(cuCtxCreate_v2(&raw mut context => *mut usize, 0 => u32, 0 => i32));
-    let done = in_context(host, found);
+    let result = in_context(host, found);
     call!(cuCtxDestroy_v2(context => usize));
-    done
+    result
 }
 
 fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
@@ -159,7 +158,7 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     call!(cuMemAllocManaged(&raw mut managed => *mut u64, N * 4 => usize, 1 => u32));
     call!(cuMemHostAlloc(&raw mut pinned => *mut usize, N * 4 => usize, 0 => u32));
     call!(cuMemAllocAsync(&raw mut pooled => *mut u64, N * 4 => usize, stream => usize));
-    // From memory that is not pinned, which the driver takes before the call ends.
+    // From pageable memory, which the driver reads before the call returns.
     call!(cuMemcpyHtoDAsync_v2(block => u64, host.as_ptr() => *const u32, N * 4 => usize, stream => usize));
     launched(launch(function(c"increment")?, (N as u32 / 256, 256), stream, &[block, N as u64]))?;
     call!(cuMemcpyDtoDAsync_v2(pooled => u64, block => u64, N * 4 => usize, stream => usize));
@@ -169,7 +168,7 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     call!(cuStreamSynchronize(stream => usize));
     call!(cuMemcpyDtoH_v2(found.as_mut_ptr() => *mut u32, managed => u64, N * 4 => usize));
     assert!(found.iter().all(|&number| number == 4), "the numbers are not 3 + 1");
-    // SAFETY: there are as many, and the work is done.
+    // SAFETY: the memory has N numbers, and the work is done.
     let in_pinned = unsafe { std::slice::from_raw_parts(pinned as *const u32, N) };
     assert_eq!(in_pinned, found);
 
@@ -178,7 +177,7 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     launched(launch(function(c"heap")?, (1, 1), stream, &[block]))?;
     call!(cuStreamSynchronize(stream => usize));
 
-    // The same, captured: a graph keeps what the program's memory held.
+    // The same, captured: the graph refers to the program's memory.
     let (mut graph, mut executable) = (0usize, 0usize);
     call!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
     call!(cuMemcpyHtoDAsync_v2(block => u64, host.as_ptr() => *const u32, N * 4 => usize, stream => usize));
@@ -200,54 +199,55 @@ fn in_context(host: &[u32], found: &mut [u32]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Names the variable that says where a child's allocations lie: `heap`, where it may not reserve
-/// addresses for them, or `addresses`.
+/// Environment variable that selects how a child's memory is allocated: `heap`, without reserving addresses, or
+/// `addresses`.
 const PLACE: &str = "ALLOCATION_TEST_PLACE";
-/// Names the variable that says which large block a child is refused.
+/// Environment variable with the index of the block that fails in a child.
 const BLOCK: &str = "ALLOCATION_TEST_BLOCK";
 
-/// A limit of this process's addresses, which the driver takes for a wish that it reserve none.
+/// Limits this process's address space; the driver then doesn't reserve addresses.
 fn limit_addresses() {
     let limit = libc::rlimit { rlim_cur: 1 << 46, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the limit is read from a place for one.
+    // SAFETY: the limit is a valid structure.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
-/// Works with one block refused, then again: how many large blocks were asked for the first time.
-fn refuse(block: usize) -> usize {
+/// Runs the program with one block failing, and then again without. Returns the number of large blocks that the first
+/// run requested.
+fn fail_block(block: usize) -> usize {
     let (host, mut found) = (vec![3u32; N], vec![0u32; N]);
     let mut work = || work(&host, &mut found);
     assert_eq!(cu!(cuInit(0 => u32)), 0);
-    REFUSED.store(block, Ordering::SeqCst);
+    FAILING.store(block, Ordering::SeqCst);
     ARMED.store(true, Ordering::SeqCst);
-    let done = work();
+    let result = work();
     ARMED.store(false, Ordering::SeqCst);
-    let asked = ASKED.load(Ordering::SeqCst);
-    match done {
+    let requested = REQUESTED.load(Ordering::SeqCst);
+    match result {
         Ok(()) => {}
         Err((call, code)) => {
-            assert!(asked > block, "{call} failed with {code}, and nothing was refused");
+            assert!(requested > block, "{call} failed with {code}, but all blocks were allocated");
             assert_eq!(code, code::OUT_OF_MEMORY, "{call}, at large block {block}");
         }
     }
-    assert_eq!(work(), Ok(()), "after large block {block} was refused");
-    asked
+    assert_eq!(work(), Ok(()), "after large block {block} failed");
+    requested
 }
 
 #[test]
-fn a_block_that_the_host_has_not_is_out_of_memory_and_no_more() {
-    let test = "a_block_that_the_host_has_not_is_out_of_memory_and_no_more";
+fn each_failed_allocation_is_reported_as_out_of_memory() {
+    let test = "each_failed_allocation_is_reported_as_out_of_memory";
     if is_child() {
         if std::env::var(PLACE).unwrap() == "heap" {
             limit_addresses();
         }
-        let asked = refuse(std::env::var(BLOCK).unwrap().parse().unwrap());
-        println!("asked for {asked} large blocks");
+        let requested = fail_block(std::env::var(BLOCK).unwrap().parse().unwrap());
+        println!("requested {requested} large blocks");
         return;
     }
     for (checks, place) in [("memory", "heap"), ("memory", "addresses"), ("all", "addresses")] {
         let mut block = 0;
-        // A process for each: what was kept from the last round is not asked for again.
+        // A process for each block, because the driver keeps some memory for later calls.
         loop {
             let number = block.to_string();
             let variables = [
@@ -257,22 +257,22 @@ fn a_block_that_the_host_has_not_is_out_of_memory_and_no_more() {
                 (BLOCK, &number),
             ];
             let output = alone(module_path!(), test, &variables);
-            let said = String::from_utf8_lossy(&output.stdout);
+            let printed = String::from_utf8_lossy(&output.stdout);
             let context = || {
                 let error = String::from_utf8_lossy(&output.stderr);
-                format!("checks {checks}, {place}, block {block}: {said}{error}")
+                format!("checks {checks}, {place}, block {block}: {printed}{error}")
             };
             assert!(output.status.success(), "{}", context());
-            let asked = said
+            let requested = printed
                 .lines()
-                .find_map(|line| line.split("asked for ").nth(1)?.split(' ').next()?.parse().ok());
-            let asked: usize = asked.unwrap_or_else(|| panic!("{}", context()));
-            if asked <= block {
+                .find_map(|line| line.split("requested ").nth(1)?.split(' ').next()?.parse().ok());
+            let requested: usize = requested.unwrap_or_else(|| panic!("{}", context()));
+            if requested <= block {
                 break;
             }
             block += 1;
         }
-        assert!(block >= 6, "checks {checks}, {place}: {block} large blocks alone were asked for");
-        println!("checks {checks}, {place}: {block} large blocks, each refused once");
+        assert!(block >= 6, "checks {checks}, {place}: only {block} large blocks were requested");
+        println!("checks {checks}, {place}: {block} large blocks, each failed once");
     }
 }

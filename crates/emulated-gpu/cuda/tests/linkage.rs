@@ -1,9 +1,9 @@
-//! Who depends on this crate for the path of the library must not get the library twice.
+//! A program that depends on this crate for the library's path must not have the driver linked into it as well.
 
 #![cfg(target_os = "linux")]
 
-/// The names in the symbol table of an ELF file of 64 bits: of type 2 (`.symtab`), or 11
-/// (`.dynsym`), which is what the loader sees (System V ABI, "Sections", "Symbol Table").
+/// The names in a symbol table of a 64-bit ELF file. `table` is the type of its section: 2 (`.symtab`), or 11
+/// (`.dynsym`), which the loader uses (System V ABI, "Sections", "Symbol Table").
 fn symbols(file: &[u8], table: u32) -> Vec<String> {
     let number = |at: usize, size: usize| {
         let bytes = file[at..at + size].iter().rev();
@@ -24,7 +24,7 @@ fn symbols(file: &[u8], table: u32) -> Vec<String> {
 }
 
 #[test]
-fn a_program_that_asks_for_the_path_does_not_link_the_driver() {
+fn a_program_that_requests_the_path_does_not_link_the_driver() {
     let library = std::fs::read(emulated_cuda::library_path().unwrap()).unwrap();
     let exported = symbols(&library, 11);
     let exported: Vec<_> = exported
@@ -43,7 +43,7 @@ fn a_program_that_asks_for_the_path_does_not_link_the_driver() {
 }
 
 #[test]
-fn the_library_answers_to_the_name_of_nvidias() {
+fn the_library_has_the_soname_of_nvidias_driver() {
     let library = std::fs::read(emulated_cuda::library_path().unwrap()).unwrap();
     let name = b"libcuda.so\0";
     assert!(

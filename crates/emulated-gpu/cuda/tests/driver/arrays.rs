@@ -1,4 +1,4 @@
-//! CUDA arrays as memory: what is copied into them and out, and what they take of a device.
+//! CUDA arrays as memory: copies to and from them, and the device memory that they use.
 
 use cudarc::driver::sys;
 
@@ -10,9 +10,9 @@ use crate::support::{
 use crate::textures::NAMED;
 
 #[test]
-fn copies_go_into_arrays_and_out() {
+fn arrays_are_copied_in_both_directions() {
     let _context = own_context();
-    // It waits for the default stream, in which copies between arrays are done later.
+    // A blocking stream: it waits for the default stream, in which copies between arrays run.
     let stream = stream(0);
     let line = array([8, 0, 0], 1, 0);
     let values = numbers(16);
@@ -23,7 +23,7 @@ fn copies_go_into_arrays_and_out() {
     let memory = allocate(64);
     ok!(cuMemcpyAtoD_v2(memory + 4 => u64, line => usize, 0 => usize, 32 => usize));
     assert_eq!(read(memory + 4, 8)[3], 3.0f32.to_bits());
-    // Whole rows of an array that has some; its rows are padded.
+    // Whole rows of a two-dimensional array, whose rows are padded.
     let flat = array([4, 2, 0], 1, 0);
     ok!(cuMemcpyDtoA_v2(flat => usize, 0 => usize, memory + 4 => u64, 32 => usize));
     let other = array([4, 2, 0], 1, 0);
@@ -38,7 +38,7 @@ fn copies_go_into_arrays_and_out() {
         flat => usize, 0 => usize, values.as_ptr() => *const f32, 32 => usize, stream => usize
     ));
     ok!(cuStreamSynchronize(stream => usize));
-    // A rectangle inside, from one array to the other.
+    // A rectangle from one array to the other.
     let kind = sys::CUmemorytype::CU_MEMORYTYPE_ARRAY;
     let mut copy = sys::CUDA_MEMCPY2D {
         srcXInBytes: 4,
@@ -61,7 +61,7 @@ fn copies_go_into_arrays_and_out() {
     ok!(cuMemcpy2DUnaligned_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
     ok!(cuMemcpyAtoH_v2(host.as_mut_ptr() => *mut f32, other => usize, 8 => usize, 8 => usize));
     assert_eq!(host[..2], [5.0, 6.0]);
-    // Outside, not of whole rows, from the middle of a texel, or of nothing.
+    // Outside the array, not whole rows, from the middle of a texel, or larger than the array.
     copy.Height = 3;
     gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
     let host = host.as_ptr();
@@ -76,7 +76,7 @@ fn copies_go_into_arrays_and_out() {
 }
 
 #[test]
-fn graphs_copy_arrays_too() {
+fn graphs_copy_arrays() {
     let context = context();
     let flat = array([4, 2, 0], 1, 0);
     let values: &'static [f32] = Box::leak(numbers(8).into_boxed_slice());
@@ -93,20 +93,20 @@ fn graphs_copy_arrays_too() {
         &raw mut second => *mut usize, graph => usize, &raw const first => *const usize, 1 => usize,
         &raw const back => *const sys::CUDA_MEMCPY3D, context => usize
     ));
-    let mut told = into;
+    let mut params = into;
     ok!(cuGraphMemcpyNodeGetParams(
-        second => usize, &raw mut told => *mut sys::CUDA_MEMCPY3D
+        second => usize, &raw mut params => *mut sys::CUDA_MEMCPY3D
     ));
-    assert_eq!((told.srcArray as usize, told.srcXInBytes, told.srcY), (flat, 4, 1));
-    assert_eq!((told.dstDevice, told.dstPitch, told.dstHeight), (memory, 8, 1), "as it was given");
-    // An offset comes back as one, and is not added to the address.
-    let beside = copy_3d((2, memory, [0; 3]), (2, memory, [16, 0, 0]), [8, 1, 1]);
+    assert_eq!((params.srcArray as usize, params.srcXInBytes, params.srcY), (flat, 4, 1));
+    assert_eq!((params.dstDevice, params.dstPitch, params.dstHeight), (memory, 8, 1), "as passed");
+    // An offset is returned as an offset, and not added to the address.
+    let with_offset = copy_3d((2, memory, [0; 3]), (2, memory, [16, 0, 0]), [8, 1, 1]);
     let third = made!(cuGraphAddMemcpyNode(
         -> usize, graph => usize, &raw const second => *const usize, 1 => usize,
-        &raw const beside => *const sys::CUDA_MEMCPY3D, context => usize
+        &raw const with_offset => *const sys::CUDA_MEMCPY3D, context => usize
     ));
-    ok!(cuGraphMemcpyNodeGetParams(third => usize, &raw mut told => *mut sys::CUDA_MEMCPY3D));
-    assert_eq!((told.dstDevice, told.dstXInBytes), (memory, 16));
+    ok!(cuGraphMemcpyNodeGetParams(third => usize, &raw mut params => *mut sys::CUDA_MEMCPY3D));
+    assert_eq!((params.dstDevice, params.dstXInBytes), (memory, 16));
     let executable = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());
@@ -116,9 +116,9 @@ fn graphs_copy_arrays_too() {
 }
 
 #[test]
-fn an_array_is_memory_while_it_lives() {
-    // Alone, as other tests take memory too.
-    if !is_alone(module_path!(), "an_array_is_memory_while_it_lives", &[]) {
+fn arrays_use_device_memory_until_destroyed() {
+    // Runs in a separate process, because other tests allocate memory, too.
+    if !is_alone(module_path!(), "arrays_use_device_memory_until_destroyed", &[]) {
         return;
     }
     let context = context();
@@ -129,7 +129,7 @@ fn an_array_is_memory_while_it_lives() {
     ok!(cuMemGetInfo_v2(&raw mut during => *mut usize, all => *mut usize));
     assert_eq!(before - during, 4 << 20);
     let handle = texture(of_array(made), false);
-    // Work that stands in a stream is waited for.
+    // Destroying the array waits for pending work.
     let (stream, done) = (stream(1), event());
     let gate = gate(stream);
     ok!(cuEventRecord(done => usize, stream => usize));
@@ -143,7 +143,7 @@ fn an_array_is_memory_while_it_lives() {
     ok!(cuMemGetInfo_v2(&raw mut after => *mut usize, all => *mut usize));
     assert_eq!(before, after);
     gives!(code::INVALID_HANDLE, cuArrayDestroy(made => usize));
-    // Who reads it all the same meets a fault, and no other memory.
+    // A kernel that still reads the array faults, and doesn't read other memory.
     let module = module(
         &NAMED
             .replace("[named, {%r1}]", "[%rd2, {%r1}]")

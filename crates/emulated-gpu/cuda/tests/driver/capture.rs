@@ -1,4 +1,4 @@
-//! Stream capture: what becomes a graph, and what is illegal meanwhile.
+//! Stream capture: creating graphs, and the calls that are illegal meanwhile.
 
 use std::ffi::c_void;
 
@@ -41,7 +41,7 @@ pub(crate) fn nodes(graph: usize) -> Vec<usize> {
 }
 
 #[test]
-fn what_is_captured_is_done_at_each_launch() {
+fn captured_operations_run_at_each_launch() {
     let _context = own_context();
     let stream = stream(1);
     let module = module(INCREMENT);
@@ -52,7 +52,7 @@ fn what_is_captured_is_done_at_each_launch() {
     begin(stream, THREAD_LOCAL);
     assert_eq!(status(stream), 1);
     assert_eq!(launch(increment, (1, 16), stream, &[block, 16]), 0);
-    // What comes next stands behind the kernel.
+    // The next work depends on the kernel.
     let (mut state, mut id, mut graph, mut count) = (9u32, 0u64, 0usize, 9usize);
     let mut last = std::ptr::null::<usize>();
     ok!(cuStreamGetCaptureInfo_v2(
@@ -60,7 +60,7 @@ fn what_is_captured_is_done_at_each_launch() {
         &raw mut graph => *mut usize, &raw mut last => *mut *const usize, &raw mut count => *mut usize,
     ));
     assert_eq!((state, count), (1, 1));
-    // SAFETY: the driver's list of one node, valid until it is asked again.
+    // SAFETY: the driver's list has one node, and is valid until the next request.
     assert_eq!(nodes(graph), [unsafe { *last }]);
     ok!(cuMemcpyDtoDAsync_v2(other => u64, block => u64, 64 => usize, stream => usize));
     ok!(cuMemsetD32Async(other => u64, 100 => u32, 1 => usize, stream => usize));
@@ -78,7 +78,7 @@ fn what_is_captured_is_done_at_each_launch() {
         .collect();
     assert_eq!(types, [0, 1, 2]);
     let executable = instantiate(graph);
-    // The executable graph is one of its own.
+    // The executable graph doesn't need the graph.
     ok!(cuGraphDestroy(graph => usize));
     for _ in 0..3 {
         ok!(cuGraphLaunch(executable => usize, stream => usize));
@@ -118,7 +118,7 @@ fn streams_join_a_capture_through_events() {
 }
 
 #[test]
-fn a_stream_that_never_came_back_spoils_the_capture() {
+fn an_unjoined_stream_fails_the_capture() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let fork = event();
@@ -132,7 +132,7 @@ fn a_stream_that_never_came_back_spoils_the_capture() {
 }
 
 #[test]
-fn waiting_for_what_is_captured_is_illegal() {
+fn waiting_for_captured_work_is_illegal() {
     let context = context();
     let stream = stream(1);
     type Call = fn(usize) -> u32;
@@ -164,7 +164,7 @@ fn waiting_for_what_is_captured_is_illegal() {
 }
 
 #[test]
-fn calls_that_may_disturb_a_capture_depend_on_its_mode() {
+fn unsafe_calls_depend_on_the_capture_mode() {
     let context = context();
     let stream = stream(1);
     let allocation = || {
@@ -177,9 +177,9 @@ fn calls_that_may_disturb_a_capture_depend_on_its_mode() {
     begin(stream, RELAXED);
     assert_eq!(allocation(), 0);
     assert_eq!(end(stream).0, 0);
-    // Another thread's calls are its own affair, unless the capture is global.
+    // Calls of other threads are allowed, unless the capture is global.
     begin(stream, THREAD_LOCAL);
-    let elsewhere = move || {
+    let in_other_thread = move || {
         std::thread::spawn(move || {
             ok!(cuCtxSetCurrent(context => usize));
             let mut address = 0u64;
@@ -188,9 +188,9 @@ fn calls_that_may_disturb_a_capture_depend_on_its_mode() {
         .join()
         .unwrap()
     };
-    assert_eq!(elsewhere(), 0);
+    assert_eq!(in_other_thread(), 0);
     assert_eq!(end(stream).0, 0);
-    // A thread can say that it knows what it does.
+    // A thread can allow unsafe calls for itself.
     begin(stream, THREAD_LOCAL);
     let mut mode = RELAXED;
     ok!(cuThreadExchangeStreamCaptureMode(&raw mut mode => *mut u32));
@@ -203,7 +203,7 @@ fn calls_that_may_disturb_a_capture_depend_on_its_mode() {
 
 #[test]
 fn a_global_capture_forbids_other_threads() {
-    // Alone, as it forbids them to other tests too.
+    // Runs in a separate process, because the capture also forbids the calls of other tests.
     if !is_alone(module_path!(), "a_global_capture_forbids_other_threads", &[]) {
         return;
     }
@@ -220,7 +220,7 @@ fn a_global_capture_forbids_other_threads() {
 }
 
 #[test]
-fn the_default_stream_can_not_be_captured_nor_meet_one_that_is() {
+fn the_legacy_stream_can_not_take_part_in_a_capture() {
     let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
     let block = allocate(4);
@@ -230,7 +230,7 @@ fn the_default_stream_can_not_be_captured_nor_meet_one_that_is() {
     assert_eq!(end(other).0, code::ILLEGAL_STATE);
     begin(other, RELAXED);
     gives!(code::ILLEGAL_STATE, cuStreamBeginCapture_v2(other => usize, RELAXED => u32));
-    // A stream that opted out of the default stream does not mind it.
+    // A non-blocking stream isn't affected by work in the default stream.
     ok!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
     assert_eq!(end(other).0, 0);
     begin(blocking, RELAXED);
@@ -239,7 +239,7 @@ fn the_default_stream_can_not_be_captured_nor_meet_one_that_is() {
 }
 
 #[test]
-fn captures_keep_apart() {
+fn captures_can_not_be_mixed() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (outside, inside) = (event(), event());
@@ -261,23 +261,23 @@ fn captures_keep_apart() {
         (end(first).0, end(second).0),
         (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED)
     );
-    // The thread that began it ends it.
+    // Only the thread that began the capture may end it.
     begin(first, THREAD_LOCAL);
-    let elsewhere = std::thread::spawn(move || end(first).0);
-    assert_eq!(elsewhere.join().unwrap(), code::CAPTURE_WRONG_THREAD);
+    let in_other_thread = std::thread::spawn(move || end(first).0);
+    assert_eq!(in_other_thread.join().unwrap(), code::CAPTURE_WRONG_THREAD);
     assert_eq!(end(first).0, 0);
 }
 
-/// Asks for memory, which a capture of the whole process's forbids.
+/// Tries to allocate memory, which a global capture forbids.
 fn can_allocate() -> bool {
     let mut block = 0u64;
     cu!(cuMemAlloc_v2(&raw mut block => *mut u64, 64 => usize)) == 0
 }
 
 #[test]
-fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
-    let test = "a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context";
-    // Others would meet its captures of the whole process's.
+fn destroying_the_stream_or_context_ends_a_capture() {
+    let test = "destroying_the_stream_or_context_ends_a_capture";
+    // Its global captures would disturb other tests.
     if !is_alone(module_path!(), test, &[]) {
         return;
     }
@@ -302,11 +302,11 @@ fn a_capture_that_nobody_can_end_ends_with_its_stream_and_with_its_context() {
     assert!(can_allocate(), "the primary context has been reset");
 }
 
-/// Threads that begin captures, and one that destroys their streams or their context: whoever comes
-/// first, no capture is left that nobody can end.
+/// Some threads begin captures while another one destroys their streams or their context. Whoever is first, no
+/// capture may remain that can't be ended.
 #[test]
-fn captures_that_begin_while_their_stream_or_context_goes() {
-    let test = "captures_that_begin_while_their_stream_or_context_goes";
+fn captures_may_race_with_destroying_their_stream_or_context() {
+    let test = "captures_may_race_with_destroying_their_stream_or_context";
     if !is_alone(module_path!(), test, &[]) {
         return;
     }
@@ -347,7 +347,7 @@ fn modules_are_loaded_while_a_stream_is_captured() {
     let _context = own_context();
     let stream = stream(1);
     begin(stream, THREAD_LOCAL);
-    // As NVIDIA's driver does since CUDA 12.3; to unload one is refused.
+    // Loading is allowed, as in NVIDIA's driver since CUDA 12.3; unloading is not.
     let module = crate::support::module(INCREMENT);
     gives!(code::CAPTURE_UNSUPPORTED, cuModuleUnload(module => usize));
     end(stream);

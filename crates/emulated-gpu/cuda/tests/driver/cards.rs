@@ -1,4 +1,4 @@
-//! Cards that are only looked at (`emulated_gpu.h`): no driver is made for it.
+//! Listing cards without initialising the driver (`emulated_gpu.h`).
 
 use crate::support::{allocate, code, context, cu, gives, is_alone, made, ok};
 
@@ -8,9 +8,9 @@ use crate::support::{allocate, code, context, cu, gives, is_alone, made, ok};
 struct Card {
     name: [u8; 64],
     uuid: [u8; 16],
-    /// Domain, bus, device.
+    /// PCI domain, bus, device.
     place: [u32; 3],
-    /// Major, minor.
+    /// Compute capability: major, minor.
     capability: [u32; 2],
     contexts: u32,
     memory: u64,
@@ -35,13 +35,13 @@ fn card(number: u32) -> Card {
 }
 
 #[test]
-fn cards_are_told_of_before_init_and_after() {
+fn cards_can_be_listed_before_and_after_init() {
     let variables = [
         ("EMULATED_GPU_DEVICES", "2"),
         ("EMULATED_GPU_MEMORY", "256M"),
         ("EMULATED_GPU_CAPABILITY", "8.6"),
     ];
-    if !is_alone(module_path!(), "cards_are_told_of_before_init_and_after", &variables) {
+    if !is_alone(module_path!(), "cards_can_be_listed_before_and_after_init", &variables) {
         return;
     }
     let mut count = 0u32;
@@ -65,7 +65,7 @@ fn cards_are_told_of_before_init_and_after() {
     let total = made!(cuDeviceTotalMem_v2(-> u64, 1 => i32));
     assert_eq!((second.memory, second.used, second.contexts), (total, 0, 0));
 
-    // The context is on the first.
+    // The context is on the first card.
     let context = context();
     allocate(3 << 20);
     assert_eq!(card(0), Card { used: 3 << 20, contexts: 1, ..before[0] });
@@ -75,8 +75,8 @@ fn cards_are_told_of_before_init_and_after() {
 }
 
 #[test]
-fn a_card_is_found_by_its_address_in_any_form_of_it() {
-    let test = "a_card_is_found_by_its_address_in_any_form_of_it";
+fn a_card_is_found_by_any_form_of_its_pci_address() {
+    let test = "a_card_is_found_by_any_form_of_its_pci_address";
     if !is_alone(module_path!(), test, &[("EMULATED_GPU_DEVICES", "12")]) {
         return;
     }
@@ -88,7 +88,7 @@ fn a_card_is_found_by_its_address_in_any_form_of_it() {
         ));
         (code, device)
     };
-    // As NVML has them; the domain, and zeros in front, may be left out, and the function.
+    // The form that NVML uses; the domain, leading zeros and the function may be omitted.
     for same in ["00000000:0B:00.0", "0000:0b:00.0", "0:b:0", "0b:00.0", "b:0", " 0000:0b:00\n"] {
         assert_eq!(find(same), (0, 11), "{same:?}");
     }
@@ -111,7 +111,7 @@ fn a_card_is_found_by_its_address_in_any_form_of_it() {
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_and_what_is_none_refused() {
+fn short_structures_are_truncated_and_unknown_cards_rejected() {
     let mut short = BLANK;
     ok!(emulatedGpuGetCard(0 => u32, &raw mut short => *mut Card, 80 => usize));
     assert_eq!(short, Card { name: card(0).name, uuid: card(0).uuid, ..BLANK });
@@ -127,8 +127,8 @@ fn what_does_not_fit_is_left_out_and_what_is_none_refused() {
 }
 
 #[test]
-fn settings_that_are_not_understood_are_an_error() {
-    let test = "settings_that_are_not_understood_are_an_error";
+fn invalid_settings_are_an_error() {
+    let test = "invalid_settings_are_an_error";
     if !is_alone(module_path!(), test, &[("EMULATED_GPU_MEMORY", "much")]) {
         return;
     }

@@ -1,4 +1,4 @@
-//! Nodes of graphs that decide what runs: by a default, by a kernel, inside each other, and again and again.
+//! Conditional nodes: with defaults, set by kernels, nested, and as loops.
 
 use crate::capture::{instantiate, nodes};
 use crate::resources::again;
@@ -12,8 +12,8 @@ pub(crate) const WHILE: u32 = 1;
 pub(crate) const SWITCH: u32 = 2;
 pub(crate) const CONDITIONAL: u32 = 13;
 
-/// `set`: a condition becomes a number. `take`: what stands at an address. `down`: one less than that, which
-/// then stands there. `add`: adds to what stands at an address.
+/// `set` sets a condition to a number. `take` sets it to the number at an address. `down` decrements the number at an
+/// address, and sets the condition to it. `add` adds to the number at an address.
 pub(crate) const KERNELS: &str = "
 .version 7.0
 .target sm_80
@@ -60,14 +60,14 @@ pub(crate) struct AnyNode {
     pub(crate) node_type: u32,
     pub(crate) reserved: [i32; 3],
     pub(crate) words: [u64; 29],
-    pub(crate) reserved_behind: u64,
+    pub(crate) reserved_end: u64,
 }
 
 pub(crate) fn graph() -> usize {
     made!(cuGraphCreate(-> usize, 0 => u32))
 }
 
-/// A condition, with a number to begin with or without.
+/// Creates a condition, with or without a default.
 pub(crate) fn condition(graph: usize, default: Option<u32>) -> u64 {
     let mut handle = 0u64;
     let (value, flags) = (default.unwrap_or(0), u32::from(default.is_some()));
@@ -77,7 +77,7 @@ pub(crate) fn condition(graph: usize, default: Option<u32>) -> u64 {
     handle
 }
 
-/// Adds a node of any type behind others.
+/// Adds a node of any type that depends on others.
 pub(crate) fn add(graph: usize, after: &[usize], any: &mut AnyNode) -> Result<usize, u32> {
     let mut node = 0usize;
     let code = cu!(cuGraphAddNode_v2(
@@ -87,18 +87,18 @@ pub(crate) fn add(graph: usize, after: &[usize], any: &mut AnyNode) -> Result<us
     if code == 0 { Ok(node) } else { Err(code) }
 }
 
-/// Adds a kernel of one thread, with parameters of 8 bytes.
+/// Adds a kernel of one thread, with 8-byte parameters.
 pub(crate) fn kernel(graph: usize, after: &[usize], function: usize, values: &[u64]) -> usize {
     let pointers: Vec<*const u64> = values.iter().map(std::ptr::from_ref).collect();
     let mut any = AnyNode::default();
-    // Function; grid and block; nothing shared; the parameters.
+    // Function; grid and block; no shared memory; the parameters.
     let one = 1u64 << 32 | 1;
     any.words[..4].copy_from_slice(&[function as u64, one, one, one]);
     any.words[5] = pointers.as_ptr() as u64;
     add(graph, after, &mut any).unwrap()
 }
 
-/// Adds a node that decides: it, and its bodies.
+/// Adds a conditional node; returns it and its bodies.
 pub(crate) fn decide(
     graph: usize,
     after: &[usize],
@@ -108,7 +108,7 @@ pub(crate) fn decide(
     any.words[..2].copy_from_slice(&[condition, u64::from(size) << 32 | u64::from(kind)]);
     let node = add(graph, after, &mut any)?;
     let list = any.words[2] as *const usize;
-    // SAFETY: the driver's list of this many graphs, which it keeps as long as the node.
+    // SAFETY: the driver's list has `size` graphs, and is valid as long as the node.
     Ok((node, (0..size as usize).map(|index| unsafe { *list.add(index) }).collect()))
 }
 
@@ -118,7 +118,7 @@ fn node_type(node: usize) -> u32 {
     node_type
 }
 
-/// Launches on a stream, and waits.
+/// Launches on a stream and waits.
 pub(crate) fn run(executable: usize, stream: usize) {
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
@@ -134,7 +134,7 @@ fn a_kernel_chooses_a_body() {
     let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (take, adds) = (function(module, "take"), function(module, "add"));
-    // What is added, of the kind, with this many bodies, for a condition of 0, 1, 2, 3 and 99.
+    // For a kind and a number of bodies, the sums for a condition of 0, 1, 2, 3 and 99.
     for (kind, size, expected) in [
         (IF, 1, [1000, 1001, 1001, 1001, 1001]),
         (IF, 2, [1010, 1001, 1001, 1001, 1001]),
@@ -166,17 +166,17 @@ fn a_kernel_chooses_a_body() {
 }
 
 #[test]
-fn loops_inside_loops() {
+fn loops_can_be_nested() {
     let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
     let [outer_word, inner_word, sum] = [(); 3].map(|()| allocate(4));
     let graph = graph();
-    // Both begin with 1, once a launch: the inner one is set again in each round.
+    // Both begin with 1 in each launch; the inner one is set again in each iteration.
     let (outer, inner) = (condition(graph, Some(1)), condition(graph, Some(1)));
     let (_, body) = decide(graph, &[], (outer, WHILE, 1)).unwrap();
     let body = body[0];
-    // One of the body's own, for a node in the body.
+    // A condition of the body, for a node in the body.
     let choice = condition(body, Some(0));
     let set = words_node(body, inner_word, 3);
     let again = kernel(body, &[set], function(module, "set"), &[inner, 1]);
@@ -205,7 +205,7 @@ fn words_node(graph: usize, target: u64, value: u32) -> usize {
 }
 
 #[test]
-fn a_body_is_captured() {
+fn a_body_can_be_captured() {
     let _context = own_context();
     let (module, stream, other) = (module(KERNELS), stream(1), stream(1));
     let (take, down) = (function(module, "take"), function(module, "down"));
@@ -218,7 +218,7 @@ fn a_body_is_captured() {
             stream => usize, &raw mut state => *mut u32, &raw mut id => *mut u64,
             &raw mut graph => *mut usize, &raw mut last => *mut *const usize, &raw mut count => *mut usize,
         ));
-        // SAFETY: the driver's list, valid until it is asked again.
+        // SAFETY: the driver's list is valid until the next request.
         (graph, (0..count).map(|index| unsafe { *last.add(index) }).collect::<Vec<_>>())
     };
     let condition = condition(captured().0, None);
@@ -229,7 +229,7 @@ fn a_body_is_captured() {
         stream => usize, &raw const node => *const usize, 1 => usize, 1 => u32
     ));
     ok!(cuMemcpyDtoDAsync_v2(sum => u64, word => u64, 4 => usize, stream => usize));
-    // The body, in another stream at the same time; whose graph it is, is known.
+    // The body, in another stream at the same time. The driver knows its graph already, so no output is needed.
     ok!(cuStreamBeginCaptureToGraph(
         other => usize, body[0] => usize, std::ptr::null() => *const usize, 0 => usize, 0 => usize, 1 => u32,
     ));
@@ -242,7 +242,7 @@ fn a_body_is_captured() {
     write(sum, 9);
     run(executable, stream);
     assert_eq!((read(word, 1), read(sum, 1)), (vec![0], vec![0]));
-    // Not once where it is 0 at the beginning.
+    // No iteration if the condition is 0 at the beginning.
     run(executable, stream);
     assert_eq!(read(word, 1), [0]);
 }
@@ -260,7 +260,7 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
     kernel(body[0], &[count], down, &[condition, word]);
     let executable = instantiate(graph);
     write(sum, 0);
-    // The first launch stands behind something else, and the others behind it.
+    // The first launch waits for the gate, and the others for it.
     let held = gate(first);
     for stream in [first, second, first, second] {
         ok!(cuGraphLaunch(executable => usize, stream => usize));
@@ -272,7 +272,7 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
 }
 
 #[test]
-fn an_update_takes_the_other_graph_s_condition() {
+fn an_update_takes_the_other_graphs_condition() {
     let _context = own_context();
     let (module, stream) = (module(KERNELS), stream(1));
     let (down, adds) = (function(module, "down"), function(module, "add"));
@@ -300,12 +300,12 @@ fn an_update_takes_the_other_graph_s_condition() {
         read(sum, 1)[0]
     };
     assert_eq!(sum_of(3), 3);
-    // Other kernels, which set another condition; then one that begins with 0.
+    // Other kernels that set another condition; then a condition that begins with 0.
     assert_eq!(update(executable, make(WHILE, 1, 1, 10)), 0);
     assert_eq!(sum_of(3), 30);
     assert_eq!(update(executable, make(WHILE, 1, 0, 10)), 0);
     assert_eq!(sum_of(3), 0);
-    // Parameters of the node itself stay, and so does its shape.
+    // The kind and the shape of the node can't be updated.
     assert_eq!(update(executable, make(IF, 1, 1, 1)), 5);
     assert_eq!(update(executable, make(IF, 2, 1, 1)), 5);
     let longer = make(WHILE, 1, 1, 1);
@@ -316,19 +316,22 @@ fn an_update_takes_the_other_graph_s_condition() {
 }
 
 #[test]
-fn a_loop_without_end_ends_as_a_kernel_does() {
-    let test = "a_loop_without_end_ends_as_a_kernel_does";
+fn an_endless_loop_is_stopped() {
+    let test = "an_endless_loop_is_stopped";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         let limit = ("EMULATED_GPU_INSTRUCTION_LIMIT", "5000");
         for case in ["kernel", "empty"] {
-            let said = again(module_path!(), test, &[("CASE", case), limit]);
-            assert!(said.contains("a WHILE node of a graph has run away"), "{case}: {said}");
+            let printed = again(module_path!(), test, &[("CASE", case), limit]);
+            assert!(
+                printed.contains("a WHILE node of a graph exceeded EMULATED_GPU_INSTRUCTION_LIMIT"),
+                "{case}: {printed}"
+            );
         }
-        // Without a limit the process ends all the same.
+        // Without a limit, the process exits nevertheless.
         let variables = [("CASE", "left"), ("EMULATED_GPU_LEAKS", "1")];
-        let said = again(module_path!(), test, &variables);
-        assert!(said.contains("1 pieces of work still stand in streams"), "{said}");
+        let printed = again(module_path!(), test, &variables);
+        assert!(printed.contains("1 pieces of work pending in streams"), "{printed}");
         return;
     }
     context();

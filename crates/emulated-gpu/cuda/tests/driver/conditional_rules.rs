@@ -1,4 +1,4 @@
-//! What CUDA forbids of nodes that decide what runs, and of their conditions.
+//! The rules for conditional nodes and their conditions.
 
 use std::ffi::CString;
 
@@ -21,40 +21,40 @@ struct Instantiation {
     result: u32,
 }
 
-/// The code of an instantiation, and its `CUgraphInstantiateResult`.
+/// The error code of an instantiation, and its `CUgraphInstantiateResult`.
 fn try_instantiate(graph: usize) -> (u32, u32) {
     let mut executable = 0usize;
-    let mut how = Instantiation { flags: 0, stream: 0, node: 0, result: 99 };
+    let mut parameters = Instantiation { flags: 0, stream: 0, node: 0, result: 99 };
     let code = cu!(cuGraphInstantiateWithParams(
-        &raw mut executable => *mut usize, graph => usize, &raw mut how => *mut Instantiation
+        &raw mut executable => *mut usize, graph => usize, &raw mut parameters => *mut Instantiation
     ));
     if code == 0 {
         ok!(cuGraphExecDestroy(executable => usize));
     }
-    (code, how.result)
+    (code, parameters.result)
 }
 
 #[test]
-fn kinds_have_their_numbers_of_bodies() {
+fn each_kind_has_a_valid_number_of_bodies() {
     let context = context();
     let graph = graph();
     for (kind, size) in [(IF, 0), (IF, 3), (WHILE, 0), (WHILE, 2), (SWITCH, 0), (3, 1)] {
         let condition = condition(graph, None);
-        let refused = decide(graph, &[], (condition, kind, size)).map(|_| ());
-        assert_eq!(refused, Err(code::INVALID_VALUE), "{kind} with {size}");
-        // The condition is still to be had.
+        let rejected = decide(graph, &[], (condition, kind, size)).map(|_| ());
+        assert_eq!(rejected, Err(code::INVALID_VALUE), "{kind} with {size}");
+        // The condition is still unused.
         decide(graph, &[], (condition, SWITCH, 1)).unwrap();
     }
-    // What is reserved is 0, and there are no other types.
+    // Reserved fields must be 0, and there is no further type.
     for wrong in [
         AnyNode { node_type: 5, reserved: [0, 1, 0], ..AnyNode::default() },
-        AnyNode { node_type: 5, reserved_behind: 1, ..AnyNode::default() },
+        AnyNode { node_type: 5, reserved_end: 1, ..AnyNode::default() },
         AnyNode { node_type: 14, ..AnyNode::default() },
     ] {
         let mut wrong = wrong;
         assert_eq!(add(graph, &[], &mut wrong), Err(code::INVALID_VALUE));
     }
-    // Semaphores of graphics libraries.
+    // Semaphores of graphics libraries are not supported.
     let mut signal = AnyNode { node_type: 8, ..AnyNode::default() };
     assert_eq!(add(graph, &[], &mut signal), Err(code::NOT_SUPPORTED));
     let create = |graph: usize, context: usize, flags: u32| {
@@ -74,25 +74,25 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
     let _context = own_context();
     let (one, other) = (graph(), graph());
     let own = condition(one, Some(0));
-    let refused = |graph: usize, condition: u64| {
+    let assert_rejected = |graph: usize, condition: u64| {
         assert_eq!(decide(graph, &[], (condition, IF, 1)).map(|_| ()), Err(code::INVALID_VALUE));
     };
-    refused(other, own);
-    refused(one, 12345);
+    assert_rejected(other, own);
+    assert_rejected(one, 12345);
     let (node, body) = decide(one, &[], (own, IF, 1)).unwrap();
-    refused(one, own);
-    // A graph inside may have it; that of the body is none for the graph around it.
+    assert_rejected(one, own);
+    // A nested graph may use the outer graph's condition, but the outer graph may not use the body's.
     let (below, above) = (condition(one, None), condition(body[0], None));
-    refused(one, above);
+    assert_rejected(one, above);
     decide(body[0], &[], (above, IF, 1)).unwrap();
     let (inner, _) = decide(body[0], &[], (below, IF, 1)).unwrap();
     assert_eq!(try_instantiate(one), (0, 0));
-    // One that no node has any longer keeps the graph from being instantiated.
+    // A condition that no node uses any more prevents instantiation.
     ok!(cuGraphDestroyNode(inner => usize));
     assert_eq!(try_instantiate(one), (code::INVALID_VALUE, 5));
     decide(one, &[], (below, WHILE, 1)).unwrap();
     assert_eq!(try_instantiate(one), (0, 0));
-    // With the node its bodies are gone; before, they are the node's.
+    // The bodies belong to the node: they can't be destroyed before it, and are destroyed with it.
     gives!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
     ok!(cuGraphDestroyNode(node => usize));
     gives!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
@@ -101,14 +101,14 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
     let gone =
         cu!(cuGraphGetNodes(body[0] => usize, none => *mut usize, &raw mut count => *mut usize));
     assert_eq!(gone, code::INVALID_VALUE);
-    // And with the graph its conditions.
+    // A graph's conditions are destroyed with it.
     let left = condition(one, None);
     ok!(cuGraphDestroy(one => usize));
-    refused(other, left);
+    assert_rejected(other, left);
 }
 
 #[test]
-fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
+fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
     let _context = own_context();
     let stream = stream(1);
     let (module, word, graph) = (module(KERNELS), allocate(4), graph());
@@ -123,7 +123,7 @@ fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
         ))
     };
     assert_eq!(put(graph, &mut node), code::INVALID_VALUE);
-    // A body without such nodes may be copied into one.
+    // A body without conditional nodes may be copied into a node.
     assert_eq!(put(body[0], &mut node), 0);
     let executable = instantiate(graph);
     assert_eq!(try_instantiate(graph), (code::INVALID_VALUE, 1));
@@ -139,7 +139,7 @@ fn a_graph_with_conditional_nodes_is_one_and_has_one_executable() {
 }
 
 #[test]
-fn a_body_holds_what_a_device_does_by_itself() {
+fn a_body_may_only_contain_device_work() {
     unsafe extern "C" fn nothing(_: *mut std::ffi::c_void) {}
     let other = context();
     let foreign = function(module(KERNELS), "add");
@@ -201,7 +201,7 @@ fn a_body_holds_what_a_device_does_by_itself() {
         ),
     ];
     for (what, work, fits) in works {
-        // In a body, and in a graph in a body; outside of bodies all may be.
+        // In a body, and in a child graph in a body. Outside bodies, everything is allowed.
         let (one, two, plain) = (graph(), graph(), graph());
         captured(body_of(one), work);
         captured(plain, work);
@@ -216,15 +216,15 @@ fn a_body_holds_what_a_device_does_by_itself() {
         assert_eq!(try_instantiate(two), expected, "{what}");
         assert_eq!(try_instantiate(plain), (0, 0), "{what}");
     }
-    let (waits, of_another) = (graph(), graph());
+    let (waits, foreign_kernel) = (graph(), graph());
     made!(cuGraphAddEventRecordNode(
         -> usize, body_of(waits) => usize, std::ptr::null() => *const usize, 0 => usize,
         event => usize
     ));
     assert_eq!(try_instantiate(waits), (code::INVALID_VALUE, 1));
-    kernel(body_of(of_another), &[], foreign, &[word, 1]);
-    assert_eq!(try_instantiate(of_another), (code::INVALID_VALUE, 1));
-    // A node's context is its condition's.
+    kernel(body_of(foreign_kernel), &[], foreign, &[word, 1]);
+    assert_eq!(try_instantiate(foreign_kernel), (code::INVALID_VALUE, 1));
+    // The node must have the context of its condition.
     let mine = graph();
     let mut any = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
     any.words = [0; 29];
@@ -236,7 +236,7 @@ fn a_body_holds_what_a_device_does_by_itself() {
 }
 
 #[test]
-fn a_kernel_sets_living_conditions_of_its_context_alone() {
+fn a_kernel_can_only_set_valid_conditions_of_its_context() {
     if !is_child() {
         for (case, said) in [
             ("unknown", "is the handle of no condition"),
@@ -245,7 +245,7 @@ fn a_kernel_sets_living_conditions_of_its_context_alone() {
         ] {
             let text = again(
                 module_path!(),
-                "a_kernel_sets_living_conditions_of_its_context_alone",
+                "a_kernel_can_only_set_valid_conditions_of_its_context",
                 &[("CASE", case)],
             );
             assert!(
@@ -276,7 +276,7 @@ fn a_kernel_sets_living_conditions_of_its_context_alone() {
 }
 
 #[test]
-fn a_picture_shows_the_bodies() {
+fn the_dot_graph_shows_the_bodies() {
     let _context = own_context();
     let graph = graph();
     let (module, word) = (module(KERNELS), allocate(4));
@@ -292,48 +292,48 @@ fn a_picture_shows_the_bodies() {
     }
 }
 
-/// What was given when nodes were added is what they say they are.
+/// The parameters of nodes can be read back.
 #[test]
-fn nodes_say_what_they_are() {
+fn node_parameters_can_be_read_back() {
     let context = context();
     let (graph, word) = (graph(), allocate(4));
     let adds = function(module(KERNELS), "add");
     let condition = condition(graph, None);
-    let told = |node: usize| {
-        let mut any = AnyNode { reserved_behind: 9, ..AnyNode::default() };
+    let params = |node: usize| {
+        let mut any = AnyNode { reserved_end: 9, ..AnyNode::default() };
         ok!(cuGraphNodeGetParams(node => usize, &raw mut any => *mut AnyNode));
-        assert_eq!((any.reserved, any.reserved_behind), ([0; 3], 0));
+        assert_eq!((any.reserved, any.reserved_end), ([0; 3], 0));
         any
     };
-    let (decides, bodies) = decide(graph, &[], (condition, SWITCH, 2)).unwrap();
-    let any = told(decides);
+    let (conditional, bodies) = decide(graph, &[], (condition, SWITCH, 2)).unwrap();
+    let any = params(conditional);
     assert_eq!((any.node_type, any.words[0], any.words[1]), (CONDITIONAL, condition, 2 << 32 | 2));
-    // SAFETY: the driver's list of two graphs.
+    // SAFETY: the driver's list has two graphs.
     let list = unsafe { std::slice::from_raw_parts(any.words[2] as *const usize, 2) };
     assert_eq!((list, any.words[3]), (&bodies[..], context as u64));
-    let any = told(kernel(bodies[0], &[], adds, &[word, 5]));
+    let any = params(kernel(bodies[0], &[], adds, &[word, 5]));
     let one = 1u64 << 32 | 1;
     assert_eq!((any.node_type, &any.words[..4]), (0, &[adds as u64, one, one, one][..]));
-    // SAFETY: the driver's list of two parameters of 8 bytes.
+    // SAFETY: the driver's list has two parameters of 8 bytes.
     let values = unsafe {
         let list = any.words[5] as *const *const u64;
         [**list, **list.add(1)]
     };
     assert_eq!(values, [word, 5]);
-    // A fill, which other parameters change.
+    // A fill, whose parameters are then changed.
     let mut fill = AnyNode { node_type: 2, ..AnyNode::default() };
     fill.words[..5].copy_from_slice(&[word, 0, 4 << 32 | 7, 1, 1]);
     let node = add(graph, &[], &mut fill).unwrap();
-    assert_eq!(told(node).words, fill.words);
+    assert_eq!(params(node).words, fill.words);
     fill.words[2] = 4 << 32 | 8;
     ok!(cuGraphNodeSetParams(node => usize, &raw mut fill => *mut AnyNode));
-    assert_eq!(told(node).words, fill.words);
-    // Another type, and the parameters of a node that decides, don't change.
+    assert_eq!(params(node).words, fill.words);
+    // The type of a node and the parameters of a conditional node can't be changed.
     let mut empty = AnyNode { node_type: CONDITIONAL, ..AnyNode::default() };
     let set = cu!(cuGraphNodeSetParams(node => usize, &raw mut empty => *mut AnyNode));
     assert_eq!(set, code::NOT_SUPPORTED);
     let other = add(graph, &[], &mut AnyNode { node_type: 5, ..AnyNode::default() }).unwrap();
     let set = cu!(cuGraphNodeSetParams(other => usize, &raw mut fill => *mut AnyNode));
-    assert_eq!((set, told(other).node_type), (code::INVALID_VALUE, 5));
+    assert_eq!((set, params(other).node_type), (code::INVALID_VALUE, 5));
     ok!(cuCtxDestroy_v2(context => usize));
 }

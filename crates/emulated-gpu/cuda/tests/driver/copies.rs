@@ -1,17 +1,17 @@
-//! Copies and fills, of lines and of rectangles: results, and what is refused.
+//! One- and two-dimensional copies and fills: their results and their errors.
 
 use crate::memory::{WILD, write};
 use crate::support::{allocate, code, context, cu, gives, made, ok, own_context, read, stream};
 
 #[test]
-fn copies_go_every_way() {
+fn copies_work_in_every_direction() {
     let context = context();
     let (a, b) = (allocate(64), allocate(64));
     let values: Vec<u32> = (0..16).collect();
     write(a, &values);
     ok!(cuMemcpyDtoD_v2(b => u64, a => u64, 64 => usize));
     assert_eq!(read(b, 16), values);
-    // One part of a buffer to another, and by what the addresses are.
+    // From one part of a buffer to another, and with types inferred from the addresses.
     ok!(cuMemcpyDtoD_v2(b => u64, a + 32 => u64, 32 => usize));
     let mut host = [0u32; 16];
     ok!(cuMemcpy(host.as_mut_ptr() as u64 => u64, b => u64, 64 => usize));
@@ -20,7 +20,7 @@ fn copies_go_every_way() {
     let stream = stream(1);
     ok!(cuMemcpyHtoDAsync_v2(a => u64, host.as_ptr() => *const u32, 64 => usize, stream => usize));
     let before = host;
-    // The bytes were taken when the call was made.
+    // The source was read when the call was made.
     host.fill(7);
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(a, 16), before);
@@ -28,12 +28,12 @@ fn copies_go_every_way() {
         b => u64, context => usize, a => u64, context => usize, 64 => usize, stream => usize
     ));
     ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, b => u64, 64 => usize, stream => usize));
-    assert_eq!(host, before, "memory that is not pinned is there when the call returns");
+    assert_eq!(host, before, "a copy to pageable memory is complete when the call returns");
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
-fn wrong_ends_of_a_copy_are_refused() {
+fn invalid_copies_are_rejected() {
     let context = context();
     let block = allocate(64);
     let host = [0u32; 32];
@@ -60,7 +60,7 @@ fn wrong_ends_of_a_copy_are_refused() {
     gives!(code::INVALID_CONTEXT, cuMemcpyPeer(
         block => u64, nowhere => usize, block => u64, context => usize, 4 => usize
     ));
-    // Nothing is always possible.
+    // Copying nothing always succeeds.
     ok!(cuMemcpyHtoD_v2(WILD => u64, null => *const u32, 0 => usize));
     ok!(cuMemsetD8_v2(WILD => u64, 1 => u8, 0 => usize));
     ok!(cuCtxDestroy_v2(context => usize));
@@ -74,7 +74,7 @@ fn fills_write_elements() {
     ok!(cuMemsetD16_v2(block => u64, 0x1234 => u16, 2 => usize));
     ok!(cuMemsetD8_v2(block + 8 => u64, 0xff => u8, 4 => usize));
     assert_eq!(read(block, 4), [0x1234_1234, 0xdead_beef, 0xffff_ffff, 0xdead_beef]);
-    // Two rows of one element, 16 bytes apart.
+    // Two rows of one element, with a pitch of 16 bytes.
     ok!(cuMemsetD2D32_v2(block => u64, 16 => usize, 5 => u32, 1 => usize, 2 => usize));
     assert_eq!(read(block, 5), [5, 0xdead_beef, 0xffff_ffff, 0xdead_beef, 5]);
     let invalid = code::INVALID_VALUE;
@@ -115,7 +115,7 @@ fn rectangles_are_copied() {
     let host = End { x: 4, y: 1, kind: 1, host: values.as_ptr(), device: 0, array: 0, pitch: 20 };
     let device =
         End { x: 0, y: 0, kind: 2, host: std::ptr::null(), device: block, array: 0, pitch };
-    // Of a matrix of 4 × 5: rows 1 to 3, columns 1 to 3.
+    // From a matrix of 4 × 5: rows 1 to 3, columns 1 to 3.
     let mut copy = Rectangle { source: host, target: device, width: 12, height: 3 };
     ok!(cuMemcpy2D_v2(&raw const copy => *const Rectangle));
     assert_eq!(read(block, 3), [6, 7, 8]);
@@ -130,7 +130,7 @@ fn rectangles_are_copied() {
 }
 
 #[test]
-fn a_batch_is_copies_of_one_stream() {
+fn a_batch_copies_in_one_stream() {
     let _context = own_context();
     let (a, b) = (allocate(8), allocate(8));
     let stream = made!(cuStreamCreate(-> usize, 1 => u32));
@@ -147,7 +147,7 @@ fn a_batch_is_copies_of_one_stream() {
     let host = from.as_ptr() as u64;
     assert_eq!(batch(&[a, b], &[host, host + 4], &[1, 2], &[0, 1], stream), 0);
     let target = back.as_mut_ptr() as u64;
-    // Read before the call returns.
+    // The source is read during the call.
     assert_eq!(batch(&[target, target + 4], &[b, a], &[2], &[0], stream), 0);
     assert_eq!(back, [2, 1]);
     for (order, firsts, stream) in [

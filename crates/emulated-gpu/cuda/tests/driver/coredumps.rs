@@ -1,4 +1,4 @@
-//! What a program says of core dumps is kept, of each context and of all; none is written.
+//! Core dump attributes are stored, for each context and globally; no core dump is written.
 
 use std::ffi::CStr;
 
@@ -11,7 +11,7 @@ const FILE: u32 = 5;
 const PIPE: u32 = 6;
 const FLAGS: u32 = 7;
 
-fn set_all(attribute: u32, bytes: &[u8]) -> u32 {
+fn set_global(attribute: u32, bytes: &[u8]) -> u32 {
     let mut size = bytes.len();
     cu!(cuCoredumpSetAttributeGlobal(
         attribute => u32, bytes.as_ptr() => *const u8, &raw mut size => *mut usize
@@ -25,7 +25,7 @@ fn set(attribute: u32, bytes: &[u8]) -> u32 {
     ))
 }
 
-fn switch(attribute: u32) -> [u8; 2] {
+fn flag(attribute: u32) -> [u8; 2] {
     let (mut all, mut own, mut size) = (9u8, 9u8, 1usize);
     ok!(cuCoredumpGetAttributeGlobal(
         attribute => u32, &raw mut all => *mut u8, &raw mut size => *mut usize
@@ -45,47 +45,47 @@ fn text(attribute: u32) -> String {
 }
 
 #[test]
-fn attributes_of_core_dumps_are_kept() {
-    // They are the whole process's.
-    let test = "attributes_of_core_dumps_are_kept";
+fn core_dump_attributes_are_stored() {
+    // The attributes concern the whole process.
+    let test = "core_dump_attributes_are_stored";
     if !is_alone(module_path!(), test, &[]) {
         return;
     }
     let context = context();
-    assert_eq!([ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT].map(switch), [[0; 2], [1; 2], [0; 2]]);
+    assert_eq!([ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT].map(flag), [[0; 2], [1; 2], [0; 2]]);
     assert!(text(FILE).starts_with("core.cuda."));
     assert!(text(PIPE).ends_with(&format!(".{}", std::process::id())));
-    // What is said of all holds for a context that says nothing.
-    assert_eq!(set_all(TRIGGER_HOST, &[0]), 0);
-    assert_eq!(set_all(FILE, b"everyone's"), 0);
-    assert_eq!(set_all(PIPE, b"the pipe\0and more"), 0);
+    // Global attributes apply to a context that has no value of its own.
+    assert_eq!(set_global(TRIGGER_HOST, &[0]), 0);
+    assert_eq!(set_global(FILE, b"everyone's"), 0);
+    assert_eq!(set_global(PIPE, b"the pipe\0and more"), 0);
     assert_eq!(
-        (switch(TRIGGER_HOST), text(FILE), text(PIPE)),
+        (flag(TRIGGER_HOST), text(FILE), text(PIPE)),
         ([0; 2], "everyone's".into(), "the pipe".into())
     );
     assert_eq!((set(FILE, b"its own"), set(LIGHTWEIGHT, &[1])), (0, 0));
     assert_eq!(
-        (text(FILE), switch(LIGHTWEIGHT), switch(TRIGGER_HOST)),
+        (text(FILE), flag(LIGHTWEIGHT), flag(TRIGGER_HOST)),
         ("its own".into(), [0, 1], [0; 2])
     );
-    // The flags say the same.
+    // The flags show the same state.
     let mut flags = 0u32;
     let mut size = 4usize;
     ok!(cuCoredumpGetAttribute(FLAGS => u32, &raw mut flags => *mut u32, &raw mut size => *mut usize));
     assert_eq!(flags, 0x13f);
     assert_eq!(set(FLAGS, &0u32.to_ne_bytes()), 0);
-    assert_eq!((switch(LIGHTWEIGHT), switch(TRIGGER_HOST)), ([0; 2], [0, 1]));
-    // Nobody writes one.
+    assert_eq!((flag(LIGHTWEIGHT), flag(TRIGGER_HOST)), ([0; 2], [0, 1]));
+    // Core dumps can't be enabled.
     assert_eq!(
-        (set_all(ON_EXCEPTION, &[1]), set_all(ON_EXCEPTION, &[0])),
+        (set_global(ON_EXCEPTION, &[1]), set_global(ON_EXCEPTION, &[0])),
         (code::NOT_SUPPORTED, 0)
     );
     assert_eq!(set(PIPE, b"own"), code::NOT_PERMITTED);
     for (attribute, bytes) in [(FLAGS, &[0u8][..]), (FLAGS, &[0, 2, 0, 0]), (FILE, &[0]), (8, &[0])]
     {
-        assert_eq!(set_all(attribute, bytes), code::INVALID_VALUE, "{attribute} {bytes:?}");
+        assert_eq!(set_global(attribute, bytes), code::INVALID_VALUE, "{attribute} {bytes:?}");
     }
-    // How large a value is.
+    // A null pointer queries the size of a value.
     for (attribute, expected) in [(TRIGGER_HOST, 1), (FILE, 1024), (FLAGS, 4)] {
         let (mut size, null) = (0usize, std::ptr::null_mut::<u8>());
         ok!(cuCoredumpGetAttributeGlobal(attribute => u32, null => *mut u8, &raw mut size => *mut usize));

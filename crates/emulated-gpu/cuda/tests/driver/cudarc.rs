@@ -1,4 +1,4 @@
-//! The driver through unmodified cudarc, as the levels use it.
+//! The driver through unmodified cudarc, as the training levels use it.
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg, sys};
 use cudarc::nvrtc::Ptx;
@@ -55,7 +55,7 @@ fn a_kernel_runs() {
     for _ in 0..3 {
         let mut launch = stream.launch_builder(&saxpy);
         launch.arg(&mut y).arg(&x).arg(&2.0f32).arg(&n);
-        // SAFETY: the kernel takes these parameters and stays inside of both buffers.
+        // SAFETY: these are the kernel's parameters, and it stays inside both buffers.
         unsafe { launch.launch(config) }.unwrap();
     }
     let host = stream.clone_dtoh(&y).unwrap();
@@ -66,7 +66,7 @@ fn a_kernel_runs() {
 fn a_graph_replays_what_was_captured() {
     crate::support::install();
     let context = CudaContext::new(0).unwrap();
-    // SAFETY: everything here happens in one stream.
+    // SAFETY: all work is in one stream.
     unsafe { context.disable_event_tracking() };
     let stream = context.new_stream().unwrap();
     let module = context.load_module(Ptx::from_src(SAXPY)).unwrap();
@@ -80,7 +80,7 @@ fn a_graph_replays_what_was_captured() {
     // SAFETY: as above.
     unsafe { launch.launch(LaunchConfig::for_num_elems(64)) }.unwrap();
     let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0)).unwrap().unwrap();
-    assert_eq!(stream.clone_dtoh(&y).unwrap(), [0.0; 64], "capturing does nothing yet");
+    assert_eq!(stream.clone_dtoh(&y).unwrap(), [0.0; 64], "capturing doesn't run the kernel");
     graph.launch().unwrap();
     graph.launch().unwrap();
     assert_eq!(stream.clone_dtoh(&y).unwrap(), [1.0; 64]);

@@ -1,4 +1,4 @@
-//! Arrays, textures, surfaces and copies, described in cudarc's own structures.
+//! Descriptions of arrays, textures, surfaces and copies in cudarc's structures.
 
 use cudarc::driver::sys;
 
@@ -27,7 +27,7 @@ pub(crate) fn array([width, height, depth]: [usize; 3], channels: u32, flags: u3
 }
 
 pub(crate) fn of_array(array: usize) -> sys::CUDA_RESOURCE_DESC {
-    // SAFETY: all of it is numbers and pointers, which may be 0.
+    // SAFETY: all fields are numbers and pointers, for which 0 is valid.
     let mut resource: sys::CUDA_RESOURCE_DESC = unsafe { std::mem::zeroed() };
     resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
     resource.res.array.hArray = array as sys::CUarray;
@@ -102,7 +102,7 @@ pub(crate) fn try_surface(array: usize) -> (u32, u64) {
     (code, handle)
 }
 
-/// Copies numbers to an array, rows and slices one behind another.
+/// Copies numbers to an array from contiguous rows and slices.
 pub(crate) fn fill(array: usize, [width, height, depth]: [usize; 3], values: &[f32]) {
     let copy = copy_3d(
         (1, values.as_ptr() as u64, [0; 3]),
@@ -112,7 +112,7 @@ pub(crate) fn fill(array: usize, [width, height, depth]: [usize; 3], values: &[f
     ok!(cuMemcpy3D_v2(&raw const copy => *const sys::CUDA_MEMCPY3D));
 }
 
-/// An end: the kind of memory, its address or handle, and where in it the copy begins.
+/// One end of a copy: the memory type, the address or handle, and the position in it.
 type Side = (u32, u64, [usize; 3]);
 
 pub(crate) fn copy_3d(

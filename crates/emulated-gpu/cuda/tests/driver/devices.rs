@@ -1,5 +1,5 @@
-//! Several devices: each has contexts, memory, modules and pools of its own, and is let into the
-//! memory of another where that was asked for.
+//! Several devices: each has separate contexts, memory, modules and pools, and access to another device's memory must
+//! be enabled.
 
 use std::collections::HashSet;
 use std::ffi::{c_char, c_void};
@@ -15,20 +15,20 @@ const PEER_ACCESS_UNSUPPORTED: u32 = 217;
 const PEER_ACCESS_ALREADY_ENABLED: u32 = 704;
 const PEER_ACCESS_NOT_ENABLED: u32 = 705;
 
-/// Runs a test alone where there are three devices; what it said, in this process.
-fn of_three(test: &str) -> Option<String> {
+/// Runs a test in a child process with three devices. Returns the child's standard error, or `None` in the child.
+fn with_three_devices(test: &str) -> Option<String> {
     if is_child() {
         ok!(cuInit(0 => u32));
         return None;
     }
     let variables = [("EMULATED_GPU_DEVICES", "3"), ("EMULATED_GPU_MEMORY", "64M")];
     let output = alone(module_path!(), test, &variables);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
-    Some(said)
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{printed}", String::from_utf8_lossy(&output.stdout));
+    Some(printed)
 }
 
-/// A context of a device; current.
+/// Creates a context on a device and makes it current.
 fn context_on(device: i32) -> usize {
     made!(cuCtxCreate_v2(-> usize, 0 => u32, device => i32))
 }
@@ -57,7 +57,7 @@ fn free_bytes() -> usize {
     free
 }
 
-/// Adds one to each of 32 words, on the current context's device.
+/// Adds 1 to each of 32 words, on the current context's device.
 fn increment(address: u64) -> u32 {
     let kernel = function(module(INCREMENT), "increment");
     let launched = launch(kernel, (1, 32), stream(1), &[address, 32]);
@@ -65,8 +65,8 @@ fn increment(address: u64) -> u32 {
 }
 
 #[test]
-fn each_device_says_who_it_is() {
-    if of_three("each_device_says_who_it_is").is_some() {
+fn devices_are_distinguishable() {
+    if with_three_devices("devices_are_distinguishable").is_some() {
         return;
     }
     let count = made!(cuDeviceGetCount(-> i32));
@@ -77,7 +77,7 @@ fn each_device_says_who_it_is() {
         ok!(cuDeviceGet(&raw mut device => *mut i32, ordinal => i32));
         ok!(cuDeviceGetUuid_v2(uuid.as_mut_ptr() => *mut u8, device => i32));
         ok!(cuDeviceGetPCIBusId(bus.as_mut_ptr() => *mut u8, 16 => i32, device => i32));
-        assert!(seen.insert((uuid, bus)), "device {ordinal} is told from the others");
+        assert!(seen.insert((uuid, bus)), "device {ordinal} is distinguishable");
         let mut again = -1;
         ok!(cuDeviceGetByPCIBusId(&raw mut again => *mut i32, bus.as_ptr() => *const u8));
         assert_eq!(again, ordinal);
@@ -87,7 +87,7 @@ fn each_device_says_who_it_is() {
         for stream in [0, stream(1)] {
             device = -1;
             ok!(cuStreamGetDevice(stream => usize, &raw mut device => *mut i32));
-            assert_eq!(device, ordinal, "a stream is of its context's device");
+            assert_eq!(device, ordinal, "a stream is on its context's device");
         }
         for peer in 0..3 {
             ok!(cuDeviceCanAccessPeer(&raw mut can => *mut i32, ordinal => i32, peer => i32));
@@ -102,7 +102,7 @@ fn each_device_says_who_it_is() {
         let made = cu!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, device => i32));
         assert_eq!(made, code::INVALID_DEVICE);
     }
-    // Each has a primary context, and they end one by one.
+    // Each device has a primary context, which is released separately.
     let mut primary = [0usize; 3];
     for (device, context) in primary.iter_mut().enumerate() {
         ok!(cuDevicePrimaryCtxRetain(std::ptr::from_mut(context) => *mut usize, device as i32 => i32));
@@ -119,8 +119,8 @@ fn each_device_says_who_it_is() {
 }
 
 #[test]
-fn memory_is_of_the_device_that_its_context_is_on() {
-    if of_three("memory_is_of_the_device_that_its_context_is_on").is_some() {
+fn memory_is_on_the_device_of_its_context() {
+    if with_three_devices("memory_is_on_the_device_of_its_context").is_some() {
         return;
     }
     let contexts = [0, 1, 2].map(context_on);
@@ -129,14 +129,14 @@ fn memory_is_of_the_device_that_its_context_is_on() {
     let own = allocate(40 << 20);
     assert_eq!((device_of(own), before - free_bytes()), (1, 40 << 20));
     let mut more = 0u64;
-    let refused = cu!(cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
-    assert_eq!(refused, code::OUT_OF_MEMORY);
-    // Another device has memory of its own.
+    let rejected = cu!(cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
+    assert_eq!(rejected, code::OUT_OF_MEMORY);
+    // Another device has separate memory.
     enter(contexts[2]);
     assert_eq!(free_bytes(), before);
     let other = allocate(40 << 20);
     assert_eq!(device_of(other), 2);
-    // What is freed is given back where it was taken, whichever context is current.
+    // Freed memory returns to its device, whichever context is current.
     ok!(cuMemFree_v2(own => u64));
     enter(contexts[1]);
     assert_eq!(free_bytes(), before);
@@ -157,15 +157,15 @@ fn memory_is_of_the_device_that_its_context_is_on() {
 }
 
 #[test]
-fn a_kernel_reaches_another_device_where_it_was_let_in() {
-    let test = "a_kernel_reaches_another_device_where_it_was_let_in";
-    if let Some(said) = of_three(test) {
+fn peer_access_must_be_enabled() {
+    let test = "peer_access_must_be_enabled";
+    if let Some(printed) = with_three_devices(test) {
         for part in [
             "which is on another device",
             "it is on device 1, and is accessed from device 0",
             "cuCtxEnablePeerAccess",
         ] {
-            assert!(said.contains(part), "no `{part}` in:\n{said}");
+            assert!(printed.contains(part), "no `{part}` in:\n{printed}");
         }
         return;
     }
@@ -181,14 +181,14 @@ fn a_kernel_reaches_another_device_where_it_was_let_in() {
     assert_eq!(enable(contexts[1]), PEER_ACCESS_ALREADY_ENABLED);
     assert_eq!(increment(there), 0);
     assert_eq!(read(there, 32), [1; 32]);
-    // It goes one way, and for one context.
+    // Access is for one direction and one context.
     let here = zeros(32);
     enter(contexts[1]);
     gives!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(contexts[0] => usize));
     assert_eq!(increment(here), code::ILLEGAL_ADDRESS);
     enter(second);
     assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
-    // What is the host's, or both use, is everybody's.
+    // Pinned and managed memory is accessible to every device.
     enter(contexts[0]);
     for shared in [pinned(128), managed(128)] {
         ok!(cuMemsetD32_v2(shared => u64, 0 => u32, 32 => usize));
@@ -210,10 +210,10 @@ struct Access {
 }
 
 #[test]
-fn the_memory_of_a_pool_is_open_to_those_that_the_pool_admits() {
-    let test = "the_memory_of_a_pool_is_open_to_those_that_the_pool_admits";
-    if let Some(said) = of_three(test) {
-        assert!(said.contains("cuMemPoolSetAccess"), "{said}");
+fn a_pool_controls_access_to_its_memory() {
+    let test = "a_pool_controls_access_to_its_memory";
+    if let Some(printed) = with_three_devices(test) {
+        assert!(printed.contains("cuMemPoolSetAccess"), "{printed}");
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -231,28 +231,28 @@ fn the_memory_of_a_pool_is_open_to_those_that_the_pool_admits() {
         let access = Access { kind: 1, device, flags };
         cu!(cuMemPoolSetAccess(pool => usize, &raw const access => *const Access, 1 => usize))
     };
-    let admits = |device| {
+    let access_of = |device| {
         let (location, mut flags) = ([1i32, device], 9u32);
         ok!(cuMemPoolGetAccess(
             &raw mut flags => *mut u32, pool => usize, location.as_ptr() => *const i32
         ));
         flags
     };
-    assert_eq!((admits(0), admits(1)), (0, 3));
-    assert_eq!(set(1, 0), code::INVALID_VALUE, "its own device can't be kept out");
+    assert_eq!((access_of(0), access_of(1)), (0, 3));
+    assert_eq!(set(1, 0), code::INVALID_VALUE, "the pool's device always has access");
     enter(contexts[0]);
-    // Into what has been allocated, too.
+    // This includes existing allocations.
     assert_eq!(set(0, 3), 0);
-    assert_eq!((admits(0), admits(2)), (3, 0));
+    assert_eq!((access_of(0), access_of(2)), (3, 0));
     assert_eq!(increment(address), 0);
     assert_eq!(read(address, 32), [1; 32]);
-    // Peer access is about other memory.
+    // Peer access doesn't apply to pools.
     assert_eq!(set(0, 0), 0);
     ok!(cuCtxEnablePeerAccess(contexts[1] => usize, 0 => u32));
     assert_eq!(increment(address), code::ILLEGAL_ADDRESS);
 }
 
-/// Adds 1 to a variable, and writes what it was to p.
+/// Adds 1 to a variable, and writes its old value to p.
 const COUNTER: &str = "
 .version 7.0
 .target sm_80
@@ -271,8 +271,8 @@ const COUNTER: &str = "
 ";
 
 #[test]
-fn a_library_has_variables_of_its_own_on_each_device() {
-    if of_three("a_library_has_variables_of_its_own_on_each_device").is_some() {
+fn a_library_has_separate_variables_on_each_device() {
+    if with_three_devices("a_library_has_separate_variables_on_each_device").is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -305,8 +305,8 @@ fn a_library_has_variables_of_its_own_on_each_device() {
 }
 
 #[test]
-fn work_of_one_device_waits_for_that_of_another() {
-    if of_three("work_of_one_device_waits_for_that_of_another").is_some() {
+fn work_of_one_device_can_wait_for_another() {
+    if with_three_devices("work_of_one_device_can_wait_for_another").is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -329,10 +329,11 @@ fn work_of_one_device_waits_for_that_of_another() {
     assert_eq!(read(here, 32), [1; 32]);
 }
 
-/// From a legacy default stream a graph also stands in those of the other contexts that its kernels are of.
+/// A graph launched in a legacy default stream is ordered with the default streams of the other contexts whose
+/// kernels it has.
 #[test]
 fn a_graph_waits_for_the_default_streams_of_its_kernels() {
-    if of_three("a_graph_waits_for_the_default_streams_of_its_kernels").is_some() {
+    if with_three_devices("a_graph_waits_for_the_default_streams_of_its_kernels").is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -344,7 +345,7 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     let (ended, graph) = end(captured);
     assert_eq!(ended, 0);
     let executable = instantiate(graph);
-    // The default stream waits for a stream that waits.
+    // The default stream waits for a blocking stream, which waits for the gate.
     let gate = crate::support::gate(stream(0));
     ok!(cuMemsetD32Async(there => u64, 5 => u32, 32 => usize, 0 => usize));
     enter(contexts[0]);
@@ -359,7 +360,7 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     enter(contexts[1]);
     ok!(cuStreamSynchronize(0 => usize));
     assert_eq!((read(there, 32), read(after, 32)), (vec![6; 32], vec![6; 32]));
-    // From another stream it waits for what is in that one alone.
+    // In another stream, the graph only waits for that stream.
     let gate = crate::support::gate(stream(0));
     ok!(cuMemsetD32Async(there => u64, 0 => u32, 32 => usize, 0 => usize));
     enter(contexts[0]);
@@ -375,7 +376,8 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
 
 #[test]
 fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
-    if of_three("a_copy_between_devices_waits_for_the_default_streams_of_both").is_some() {
+    if with_three_devices("a_copy_between_devices_waits_for_the_default_streams_of_both").is_some()
+    {
         return;
     }
     let contexts = [0, 1].map(context_on);

@@ -1,4 +1,4 @@
-//! What `include/emulated_gpu.h` declares: accesses of host libraries, and counts.
+//! The functions of `include/emulated_gpu.h`: accesses of host libraries, and counters.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,7 @@ unsafe extern "C" fn call(_: *mut c_void) {
     CALLS.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A host library's work: says what it accesses, and has it done.
+/// The work of a host library: declares its accesses, then enqueues a host function.
 fn work(stream: usize, ranges: &[Range]) -> u32 {
     let declared = declare(stream, ranges);
     if declared != 0 {
@@ -82,12 +82,12 @@ fn accesses_of_a_library_are_checked() {
     let stream = stream(1);
     let (a, b) = (allocate(1024), allocate(1024));
     ok!(cuMemsetD8_v2(a => u64, 0 => u8, 1024 => usize));
-    // Two of every three words of b's first half are written.
+    // The first two of every three words of b are written.
     ok!(cuMemsetD2D8_v2(b => u64, 12 => usize, 0 => u8, 8 => usize, 40 => usize));
     ok!(cuCtxSynchronize());
     let first = range(a, (1024, 1, 1024), READ | WRITE);
     let (second, wanted) = match &*case {
-        // The gaps between the rows are never read.
+        // The gaps between the rows aren't read.
         "inside" => (range(b, (8, 40, 12), READ), 0),
         "beyond" => (range(b, (1025, 1, 1025), WRITE), code::ILLEGAL_ADDRESS),
         "freed" => {
@@ -98,14 +98,18 @@ fn accesses_of_a_library_are_checked() {
         "unwritten" => (range(b, (12, 40, 12), READ), code::LAUNCH_FAILED),
         _ => (range(b, (12, 40, 12), READ), 0),
     };
-    assert_eq!(work(stream, &[first, second]), 0, "it is checked when its turn has come");
+    assert_eq!(
+        work(stream, &[first, second]),
+        0,
+        "ranges are checked when the stream reaches them"
+    );
     gives!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(CALLS.load(Ordering::SeqCst), u32::from(wanted == 0));
 }
 
 #[test]
-fn what_a_library_writes_is_initialised() {
-    let test = "what_a_library_writes_is_initialised";
+fn memory_written_by_a_library_is_initialised() {
+    let test = "memory_written_by_a_library_is_initialised";
     if !is_alone(module_path!(), test, &[("EMULATED_GPU_CHECKS", "initialisation")]) {
         return;
     }
@@ -118,14 +122,14 @@ fn what_a_library_writes_is_initialised() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_declarations_are_rejected() {
     let _context = own_context();
     let stream = stream(1);
     let block = allocate(8);
     assert_eq!(declare(stream, &[range(block, (8, 1, 8), 0)]), code::INVALID_VALUE);
     assert_eq!(declare(stream, &[range(block, (8, 1, 8), 4)]), code::INVALID_VALUE);
     assert_eq!(declare(0xbad, &[]), code::INVALID_HANDLE);
-    // Nothing is never wrong, wherever it lies.
+    // Empty ranges are valid at any address.
     assert_eq!(work(stream, &[range(0, (0, 1, 0), READ), range(0, (4, 0, 4), WRITE)]), 0);
     ok!(cuStreamSynchronize(stream => usize));
 }
@@ -142,7 +146,7 @@ fn a_declaration_is_part_of_a_graph() {
     ok!(cuGraphInstantiateWithFlags(&raw mut executable => *mut usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
-    // The memory goes, and the graph is launched all the same.
+    // The memory is freed, but the graph is still launched.
     ok!(cuMemFree_v2(block => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
@@ -150,7 +154,7 @@ fn a_declaration_is_part_of_a_graph() {
 
 #[test]
 fn kernels_are_counted() {
-    // Alone: counting is switched for the whole process.
+    // Runs in a separate process, because counting is switched for the whole process.
     if !is_alone(module_path!(), "kernels_are_counted", &[]) {
         return;
     }
@@ -165,25 +169,25 @@ fn kernels_are_counted() {
         counts
     };
     assert_eq!(counts(), [0; 16]);
-    // 100 threads of 128 come to the addition: four warps, of which the last diverges.
+    // 100 of 128 threads do the addition: four warps, of which the last one diverges.
     assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
     ok!(cuCtxSynchronize());
     let plain = counts();
-    // 8 instructions up to the branch in every warp, 5 more for those that do something, 1 to end.
+    // 8 instructions up to the branch in every warp, 5 more in active threads, 1 to end.
     assert_eq!(plain[..3], [1, 1, 4]);
     assert!(plain[3] >= 4 * 14 && plain[4] >= 128 * 8 + 100 * 5, "{plain:?}");
-    assert_eq!(plain[6..], [0; 10], "not asked for");
+    assert_eq!(plain[6..], [0; 10], "not counted without a request");
     ok!(emulatedGpuSetCounting(1 => i32));
     assert_eq!(launch(increment, (1, 128), 0, &[block, 100]), 0);
     ok!(cuCtxSynchronize());
     let counted = counts();
     assert_eq!((counted[0], counted[3]), (2, 2 * plain[3]), "the same instructions again");
-    // One branch of four splits; a load and a store for each warp; 12 sectors and a half each.
+    // One branch of four diverges; a load and a store per warp; 12.5 sectors each.
     assert_eq!(counted[6..11], [1, 8, 2 * 13, 0, 0]);
-    // Half of them are written; integers are no floating-point operations.
+    // Half of the sectors are written; integer additions are not floating-point operations.
     assert_eq!(counted[11..], [13, 0, 0, 0, 0]);
     ok!(emulatedGpuSetCounting(0 => i32));
-    // A shorter structure, of an older header.
+    // A shorter structure, as in an older header.
     let mut short = [9u64; 3];
     ok!(emulatedGpuGetCounts(increment => usize, short.as_mut_ptr() => *mut u64, 16 => usize));
     assert_eq!(short, [2, 2, 9]);

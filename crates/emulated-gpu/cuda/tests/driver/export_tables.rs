@@ -1,5 +1,5 @@
-//! The tables of functions that nothing documents, as NVIDIA's runtime library uses them: by their
-//! identifiers and places. `emulated-cudart`'s tests run that library itself.
+//! Undocumented function tables, as NVIDIA's runtime library uses them: by identifier and index. The tests of
+//! `emulated-cudart` run that library itself.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ const IDENTITY: u128 = 0xd408_2055_bde6_704b_8d34_ba12_3c66_e1f2;
 const CHECKS: u128 = 0x263e_8860_7cd2_6143_92f6_bbd5_006d_fa7e;
 const UNKNOWN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
 
-/// The table of an identifier; null where there is none.
+/// The table with this identifier; null if there is none.
 fn table(id: u128) -> *const usize {
     let mut table = std::ptr::dangling::<usize>();
     let id = id.to_be_bytes();
@@ -27,11 +27,11 @@ fn table(id: u128) -> *const usize {
 }
 
 fn word(id: u128, at: usize) -> usize {
-    // SAFETY: the tests ask for words that the table has.
+    // SAFETY: the tests only read words that the table has.
     unsafe { table(id).add(at).read() }
 }
 
-/// Calls an entry: `call!(TABLE[1](value => type))`; gives its code.
+/// Calls an entry, `call!(TABLE[1](value => type))`, and returns its error code.
 macro_rules! call {
     ($table:ident[$entry:literal]($($value:expr => $type:ty),* $(,)?)) => {{
         let address = word($table, $entry) as *const c_void;
@@ -42,7 +42,7 @@ macro_rules! call {
     }};
 }
 
-/// Whether a context is a green one, and which.
+/// Whether a context is a green one, and the green context's handle.
 pub(crate) fn green(context: usize) -> (u32, usize) {
     let (mut answer, mut green) = (9u32, 0usize);
     assert_eq!(
@@ -59,22 +59,22 @@ fn a_table_begins_with_its_size() {
     for (id, words) in [(RUNTIME, 13), (HOOKS, 7), (IDENTITY, 3), (CHECKS, 4)] {
         assert_eq!(word(id, 0), words * 8);
     }
-    // But for this one, which ends in null.
+    // This table has no size and ends with a null word.
     assert_ne!(word(STORAGE, 0), 0);
     assert_eq!(word(STORAGE, 3), 0);
 }
 
 #[test]
-fn what_is_not_known_is_named() {
+fn unknown_tables_and_entries_are_reported() {
     if !is_child() {
-        let output = alone(module_path!(), "what_is_not_known_is_named", &[]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let output = alone(module_path!(), "unknown_tables_and_entries_are_reported", &[]);
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{printed}");
         for part in [
             "the table of functions 01234567-89ab-cdef-0123-456789abcdef",
             "entry 9 of the table CUDART_INTERFACE (6bd5fb6c-5bf4-e74a-8987-d93912fd9df9) was called",
         ] {
-            assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+            assert_eq!(printed.matches(part).count(), 1, "{part}: {printed}");
         }
         return;
     }
@@ -83,7 +83,7 @@ fn what_is_not_known_is_named() {
         assert!(table(UNKNOWN).is_null());
         assert_eq!(call!(RUNTIME[9]()), code::NOT_SUPPORTED);
     }
-    // Everybody looks for this one, and does without.
+    // This table is optional for its callers.
     assert!(table(0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9).is_null());
     let mut table = 0usize;
     let none = std::ptr::null::<u8>();
@@ -93,41 +93,41 @@ fn what_is_not_known_is_named() {
 }
 
 #[test]
-fn the_primary_context_is_known_before_it_is_there() {
-    if !is_alone(module_path!(), "the_primary_context_is_known_before_it_is_there", &[]) {
+fn the_primary_context_handle_exists_before_the_context() {
+    if !is_alone(module_path!(), "the_primary_context_handle_exists_before_the_context", &[]) {
         return;
     }
     ok!(cuInit(0 => u32));
-    let (mut known, mut retained, mut flags, mut active) = (0usize, 0usize, 0u32, 9i32);
-    assert_eq!(call!(RUNTIME[2](&raw mut known => *mut usize, 0 => i32)), 0);
+    let (mut announced, mut retained, mut flags, mut active) = (0usize, 0usize, 0u32, 9i32);
+    assert_eq!(call!(RUNTIME[2](&raw mut announced => *mut usize, 0 => i32)), 0);
     ok!(cuDevicePrimaryCtxGetState(
         0 => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32
     ));
     assert_eq!(active, 0);
-    ok!(cuCtxSetCurrent(known => usize));
+    ok!(cuCtxSetCurrent(announced => usize));
     gives!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
     ok!(cuDevicePrimaryCtxRetain(&raw mut retained => *mut usize, 0 => i32));
-    assert_eq!(retained, known);
+    assert_eq!(retained, announced);
     ok!(cuCtxSynchronize());
-    // The forms of before CUDA 11.
+    // The forms from before CUDA 11.
     ok!(cuDevicePrimaryCtxRelease(0 => i32));
     ok!(cuDevicePrimaryCtxReset(0 => i32));
-    assert_eq!(call!(RUNTIME[2](&raw mut known => *mut usize, 1 => i32)), code::INVALID_DEVICE);
+    assert_eq!(call!(RUNTIME[2](&raw mut announced => *mut usize, 1 => i32)), code::INVALID_DEVICE);
 }
 
-static TOLD: AtomicUsize = AtomicUsize::new(0);
+static DESTROYED: AtomicUsize = AtomicUsize::new(0);
 
-unsafe extern "C" fn ended(_: usize, key: usize, value: usize) {
-    // It may call the driver.
+unsafe extern "C" fn destroy(_: usize, key: usize, value: usize) {
+    // The destructor may call the driver.
     made!(cuDeviceGetCount(-> i32));
-    TOLD.store(key * 10 + value, Ordering::Relaxed);
+    DESTROYED.store(key * 10 + value, Ordering::Relaxed);
 }
 
 #[test]
-fn values_are_kept_beside_contexts() {
+fn values_are_stored_with_contexts() {
     type End = unsafe extern "C" fn(usize, usize, usize);
     let context = context();
-    let put = |context: usize, key: usize, value: usize| call!(STORAGE[0](context => usize, key => usize, value => usize, ended => End));
+    let put = |context: usize, key: usize, value: usize| call!(STORAGE[0](context => usize, key => usize, value => usize, destroy => End));
     let get = |context: usize, key: usize| {
         let mut value = 0usize;
         let code = call!(STORAGE[2](&raw mut value => *mut usize, context => usize, key => usize));
@@ -139,7 +139,7 @@ fn values_are_kept_beside_contexts() {
     assert_eq!(call!(STORAGE[1](context => usize, 5 => usize)), 0);
     assert_eq!(get(context, 5).0, code::INVALID_HANDLE);
     ok!(cuCtxDestroy_v2(context => usize));
-    assert_eq!(TOLD.load(Ordering::Relaxed), 42);
+    assert_eq!(DESTROYED.load(Ordering::Relaxed), 42);
     assert_eq!(get(context, 4).0, code::INVALID_CONTEXT);
 }
 
@@ -147,18 +147,18 @@ fn values_are_kept_beside_contexts() {
 fn fatbins_are_registered_as_modules() {
     let _context = own_context();
     let image = fatbin(INCREMENT.as_bytes());
-    let around = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
+    let wrapper = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
     let mut module = 0usize;
     let null = 0usize;
-    assert_eq!(call!(RUNTIME[1](&raw mut module => *mut usize, around.as_ptr() => *const u64)), 0);
+    assert_eq!(call!(RUNTIME[1](&raw mut module => *mut usize, wrapper.as_ptr() => *const u64)), 0);
     function(module, "increment");
     assert_eq!(call!(RUNTIME[7](module => usize)), 0);
     assert_eq!(call!(RUNTIME[7](module => usize)), code::INVALID_HANDLE);
-    let with = call!(RUNTIME[6](
-        &raw mut module => *mut usize, around.as_ptr() => *const u64, null => usize, null => usize,
+    let extended = call!(RUNTIME[6](
+        &raw mut module => *mut usize, wrapper.as_ptr() => *const u64, null => usize, null => usize,
         0 => u32
     ));
-    assert_eq!(with, 0);
+    assert_eq!(extended, 0);
     let bare = call!(RUNTIME[8](
         image.as_ptr() => *const u8, &raw mut module => *mut usize, null => usize, null => usize,
         0 => u32
@@ -168,20 +168,20 @@ fn fatbins_are_registered_as_modules() {
 }
 
 #[test]
-fn nobody_is_called_back() {
+fn profiler_hooks_are_empty() {
     ok!(cuInit(0 => u32));
     let mut buffer = std::ptr::null::<u32>();
     let mut words = 0usize;
     for (entry, expected) in [(2, 1024), (6, 14)] {
         let address = word(HOOKS, entry) as *const c_void;
-        // SAFETY: the entry is a function of this type, and writes to these two places.
+        // SAFETY: the entry is a function of this type, and writes to these two locations.
         unsafe {
-            let give: unsafe extern "C" fn(*mut *const u32, *mut usize) =
+            let get_buffer: unsafe extern "C" fn(*mut *const u32, *mut usize) =
                 std::mem::transmute(address);
-            give(&raw mut buffer, &raw mut words);
+            get_buffer(&raw mut buffer, &raw mut words);
         }
         assert_eq!(words, expected);
-        // SAFETY: a buffer of as many words, which stays.
+        // SAFETY: the buffer has `words` words and is never freed.
         assert!(unsafe { std::slice::from_raw_parts(buffer, words) }.iter().all(|word| *word == 0));
     }
     let (mut answer, mut detail) = (9u32, 0usize);
@@ -193,9 +193,9 @@ fn nobody_is_called_back() {
 }
 
 #[test]
-fn who_it_is_depends_on_what_is_asked() {
+fn the_identity_depends_on_the_question() {
     ok!(cuInit(0 => u32));
-    let ask = |version: u32, seconds: u64| {
+    let identity = |version: u32, seconds: u64| {
         let mut answer = [0u64; 2];
         let asked = call!(IDENTITY[1](
             version => u32, seconds => u64, &raw mut answer => *mut [u64; 2]
@@ -203,10 +203,13 @@ fn who_it_is_depends_on_what_is_asked() {
         assert_eq!(asked, 0);
         answer
     };
-    assert_eq!(ask(12_090, 1)[0], 0x3341_181c_03cb_675c);
-    assert_eq!(ask(12_091, 1)[0], 0x1841_181c_03cb_675c);
-    assert_eq!(ask(12_092, 1), ask(12_092, 1));
-    assert_ne!(ask(12_092, 1), ask(12_092, 2));
-    assert_ne!(ask(12_092, 1), ask(13_052, 1));
-    assert_ne!(ask(12_092, 1), std::thread::spawn(move || ask(12_092, 1)).join().unwrap());
+    assert_eq!(identity(12_090, 1)[0], 0x3341_181c_03cb_675c);
+    assert_eq!(identity(12_091, 1)[0], 0x1841_181c_03cb_675c);
+    assert_eq!(identity(12_092, 1), identity(12_092, 1));
+    assert_ne!(identity(12_092, 1), identity(12_092, 2));
+    assert_ne!(identity(12_092, 1), identity(13_052, 1));
+    assert_ne!(
+        identity(12_092, 1),
+        std::thread::spawn(move || identity(12_092, 1)).join().unwrap()
+    );
 }

@@ -1,5 +1,4 @@
-//! Fatbins through the driver's functions. What may be wrong in one, the tests of
-//! `device-image` try.
+//! Loading fatbins through the driver's functions. The tests of `device-image` try damaged ones.
 
 use std::ffi::{CString, c_char};
 
@@ -7,7 +6,7 @@ use crate::support::{
     INCREMENT, allocate, code, function, gives, launch, made, ok, own_context, read,
 };
 
-/// A fatbin of one entry, as nvcc lays it out uncompressed; without an entry where there is no text.
+/// A fatbin with one entry, as nvcc lays it out uncompressed; without an entry if the text is empty.
 pub(crate) fn fatbin(text: &[u8]) -> Vec<u8> {
     let padded = text.len().next_multiple_of(8);
     let entries = if text.is_empty() { 0 } else { 80 + padded as u64 };
@@ -40,10 +39,10 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     ok!(cuMemsetD32_v2(data => u64, 5 => u32, 1 => usize));
     assert_eq!(launch(function(module, "increment"), (1, 1), 0, &[data, 1]), 0);
     assert_eq!(read(data, 1), [6]);
-    // By the structure that a host compiler puts around it, as a library.
-    let around = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
+    // As a library, given the structure in which a host compiler wraps the fatbin.
+    let wrapper = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
     let library = made!(cuLibraryLoadData(
-        -> usize, around.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,
+        -> usize, wrapper.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,
         0 => usize, 0 => u32
     ));
     ok!(cuLibraryUnload(library => usize));
@@ -51,7 +50,7 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     std::fs::write(&path, &image).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
     ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
-    // One that says that it goes on where the file has ended.
+    // A fatbin whose stated length exceeds the file.
     std::fs::write(&path, &image[..image.len() - 8]).unwrap();
     gives!(code::INVALID_IMAGE, cuModuleLoad(
         &raw mut module => *mut usize, name.as_ptr() => *const c_char

@@ -1,4 +1,4 @@
-//! What a kernel does wrong: the code, that it stays, and the report on standard error.
+//! Faults of kernels: the error code, that it is sticky, and the report on standard error.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use crate::support::{
     module, ok, own_context, read, stream,
 };
 
-/// Kernels that break one rule each. Parameters of 8 bytes.
+/// Kernels that break one rule each. Their parameters have 8 bytes.
 const WRONG: &str = r"
 .version 7.0
 .target sm_80
@@ -61,7 +61,7 @@ LOOP:
 }
 ";
 
-/// Runs the test alone with these variables, and gives what it wrote to standard error.
+/// Runs the test in a child process with these variables, and returns its standard error.
 fn report(test: &str, variables: &[(&str, &str)]) -> String {
     let output = alone(module_path!(), test, variables);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -70,9 +70,9 @@ fn report(test: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn an_access_beyond_the_end_ends_the_context() {
+fn an_out_of_bounds_access_makes_the_context_unusable() {
     if !is_child() {
-        let text = report("an_access_beyond_the_end_ends_the_context", &[]);
+        let text = report("an_out_of_bounds_access_makes_the_context_unusable", &[]);
         for part in [
             "illegal address",
             "increment",
@@ -98,26 +98,26 @@ fn an_access_beyond_the_end_ends_the_context() {
     assert_eq!(
         launch(increment, (1, 32), stream, &[block, number + 1]),
         0,
-        "the launch itself is fine"
+        "the launch itself succeeds"
     );
     let null = std::ptr::null_mut::<c_void>();
     ok!(cuLaunchHostFunc(
         stream => usize, call => unsafe extern "C" fn(*mut c_void), null => *mut c_void
     ));
-    // However soon the kernel fails, work is taken until the program has been told.
+    // However soon the kernel fails, work is accepted until the error was reported.
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
     ok!(cuEventRecord(done => usize, stream => usize));
     gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
-    // It stays: in every stream, for every call that needs the context.
+    // The error is sticky: it is returned for every stream, by every call that needs the context.
     let mut address = 0u64;
     gives!(code::ILLEGAL_ADDRESS, cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize));
     gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(other => usize));
     gives!(code::ILLEGAL_ADDRESS, cuEventQuery(done => usize));
     gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), code::ILLEGAL_ADDRESS);
-    assert!(!CALLED.load(Ordering::SeqCst), "a host function behind a fault is not called");
-    // Another context is another world.
+    assert!(!CALLED.load(Ordering::SeqCst), "a host function after a fault is not called");
+    // Another context is not affected.
     let second = context();
     let fresh = allocate(4);
     ok!(cuMemsetD32_v2(fresh => u64, 1 => u32, 1 => usize));
@@ -126,8 +126,8 @@ fn an_access_beyond_the_end_ends_the_context() {
     ok!(cuCtxDestroy_v2(first => usize));
 }
 
-/// The code that a kernel ends with.
-fn ends_with(name: &str, parameters: &[u64]) -> u32 {
+/// The error code of a kernel's execution.
+fn result_of(name: &str, parameters: &[u64]) -> u32 {
     let kernel = function(module(WRONG), name);
     assert_eq!(launch(kernel, (2, 1), 0, parameters), 0);
     cu!(cuCtxSynchronize())
@@ -154,26 +154,26 @@ fn each_fault_has_its_code() {
     context();
     let block = allocate(64);
     if child("misaligned") {
-        assert_eq!(ends_with("misaligned", &[block]), code::MISALIGNED_ADDRESS);
+        assert_eq!(result_of("misaligned", &[block]), code::MISALIGNED_ADDRESS);
     } else if child("trapped") {
-        assert_eq!(ends_with("trapped", &[]), code::LAUNCH_FAILED);
+        assert_eq!(result_of("trapped", &[]), code::LAUNCH_FAILED);
     } else if child("barrier") {
-        // What `grid.sync()` compiles to.
-        assert_eq!(ends_with("barrier", &[]), code::LAUNCH_FAILED);
+        // The instructions to which `grid.sync()` compiles.
+        assert_eq!(result_of("barrier", &[]), code::LAUNCH_FAILED);
     } else if child("endless") {
-        assert_eq!(ends_with("endless", &[]), code::LAUNCH_TIMEOUT);
+        assert_eq!(result_of("endless", &[]), code::LAUNCH_TIMEOUT);
     } else if child("freed") {
         ok!(cuMemFree_v2(block => u64));
         let other = allocate(64);
-        assert_eq!(ends_with("copy", &[other, block]), code::ILLEGAL_ADDRESS);
+        assert_eq!(result_of("copy", &[other, block]), code::ILLEGAL_ADDRESS);
     } else {
-        assert_eq!(ends_with("copy", &[block, 0]), code::ILLEGAL_ADDRESS);
+        assert_eq!(result_of("copy", &[block, 0]), code::ILLEGAL_ADDRESS);
     }
 }
 
 #[test]
-fn checks_are_chosen_by_the_environment() {
-    let test = "checks_are_chosen_by_the_environment";
+fn checks_are_selected_by_the_environment() {
+    let test = "checks_are_selected_by_the_environment";
     if !is_child() {
         for (checks, kernel, part) in [
             ("memory", "copy", None),
@@ -196,7 +196,7 @@ fn checks_are_chosen_by_the_environment() {
     let wanted: u32 = std::env::var("WANTED").unwrap().parse().unwrap();
     let parameters = [to, from];
     let count = if kernel == "copy" { 2 } else { 1 };
-    // One block of one thread for the copy, which races with nobody.
+    // The copy uses one block of one thread, so there is no race.
     let function = function(module(WRONG), &kernel);
     let blocks = if kernel == "copy" { 1 } else { 64 };
     assert_eq!(launch(function, (blocks, 1), 0, &parameters[..count]), 0);
@@ -204,8 +204,8 @@ fn checks_are_chosen_by_the_environment() {
 }
 
 #[test]
-fn what_was_written_by_any_means_is_initialised() {
-    let test = "what_was_written_by_any_means_is_initialised";
+fn every_kind_of_write_initialises_memory() {
+    let test = "every_kind_of_write_initialises_memory";
     if !is_child() {
         report(test, &[("EMULATED_GPU_CHECKS", "initialisation")]);
         return;
@@ -222,7 +222,7 @@ fn what_was_written_by_any_means_is_initialised() {
     read_it(from);
     ok!(cuMemcpyDtoD_v2(third => u64, from => u64, 4 => usize));
     read_it(third);
-    // By a kernel.
+    // Written by a kernel.
     read_it(to);
     let filled = allocate(4);
     ok!(cuMemsetD8_v2(filled => u64, 0 => u8, 4 => usize));
@@ -232,8 +232,8 @@ fn what_was_written_by_any_means_is_initialised() {
 }
 
 #[test]
-fn leaks_and_counts_are_told_at_the_end() {
-    let test = "leaks_and_counts_are_told_at_the_end";
+fn leaks_and_counts_are_reported_at_exit() {
+    let test = "leaks_and_counts_are_reported_at_exit";
     let path =
         std::env::temp_dir().join(format!("emulated-cuda-counts-{}.json", std::process::id()));
     if !is_child() {
@@ -263,8 +263,8 @@ fn leaks_and_counts_are_told_at_the_end() {
 }
 
 #[test]
-fn memory_that_ends_with_its_context_has_leaked() {
-    let test = "memory_that_ends_with_its_context_has_leaked";
+fn memory_freed_with_its_context_is_a_leak() {
+    let test = "memory_freed_with_its_context_is_a_leak";
     if !is_child() {
         let text = report(test, &[("EMULATED_GPU_LEAKS", "1")]);
         assert_eq!(

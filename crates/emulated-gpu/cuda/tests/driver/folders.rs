@@ -1,19 +1,19 @@
-//! The layers of the driver's folders, by the imports of the files in them.
+//! The layers of the driver's folders, determined from the imports of their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use emulated_gpu_test_support::layers::{imports, modules};
 
-/// The limit on folders above one another.
-const LAYERS: usize = 7;
+/// The maximum number of layers of folders.
+const MAX_LAYERS: usize = 7;
 
 /// The folder of a module's file: the first part of its path.
 fn folder(module: &str) -> &str {
     module.split("::").next().unwrap_or_default()
 }
 
-/// The folders that a file names in paths from the crate's root, but for those in its unit tests.
-fn named(text: &str) -> impl Iterator<Item = &str> {
+/// The folders named in a file's paths from the crate's root, except in its unit tests.
+fn folders_in_paths(text: &str) -> impl Iterator<Item = &str> {
     let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let paths = code.flat_map(|line| line.split("crate::").skip(1));
@@ -28,7 +28,7 @@ fn folders_are_in_seven_layers_without_a_cycle() {
     for (module, text) in modules.iter().filter(|(module, _)| !module.is_empty()) {
         let imported = imports[module].iter().map(|target| folder(target));
         let own = folder(module);
-        let others = imported.chain(named(text)).filter(|other| *other != own);
+        let others = imported.chain(folders_in_paths(text)).filter(|other| *other != own);
         left.entry(own).or_default().extend(others);
     }
     assert!(left.len() > 10, "{left:#?}");
@@ -42,5 +42,5 @@ fn folders_are_in_seven_layers_without_a_cycle() {
         left.retain(|folder, _| !bottom.contains(folder));
         layers.push(bottom);
     }
-    assert!(layers.len() <= LAYERS, "{layers:#?}");
+    assert!(layers.len() <= MAX_LAYERS, "{layers:#?}");
 }

@@ -1,4 +1,4 @@
-//! What is said of kernels in graphs beside their parameters, and of graphs that kernels may launch.
+//! Attributes of kernels in graphs that are not parameters, and graphs that kernels may launch.
 
 use crate::capture::{THREAD_LOCAL, begin, end, nodes};
 use crate::support::{
@@ -49,7 +49,7 @@ fn kernels_in_graphs_have_attributes() {
     assert_eq!([COOPERATIVE, PRIORITY, CLUSTER].map(|id| get(first, id)), [Ok(1), Ok(3), Ok(1)]);
     ok!(cuGraphKernelNodeCopyAttributes(second => usize, first => usize));
     assert_eq!([COOPERATIVE, PRIORITY].map(|id| get(second, id)), [Ok(1), Ok(3)]);
-    // They are no parameters: those change, and a copy has both.
+    // Setting parameters doesn't change attributes, and a copy has both.
     let mut kernel = [0u64; 9];
     ok!(cuGraphKernelNodeGetParams_v2(first => usize, kernel.as_mut_ptr() => *mut u64));
     ok!(cuGraphKernelNodeSetParams_v2(first => usize, kernel.as_ptr() => *const u64));
@@ -64,7 +64,7 @@ fn kernels_in_graphs_have_attributes() {
         (set(first, 3, [0; 3]), get(first, 99)),
         (code::INVALID_VALUE, Err(code::INVALID_VALUE))
     );
-    // Nothing but kernels has them.
+    // Other nodes don't have these attributes.
     let (mut empty, none) = (0usize, std::ptr::null::<usize>());
     ok!(cuGraphAddEmptyNode(
         &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
@@ -73,7 +73,7 @@ fn kernels_in_graphs_have_attributes() {
 }
 
 #[test]
-fn graphs_for_launches_by_kernels_have_kernels_copies_and_fills() {
+fn device_launchable_graphs_have_kernels_copies_and_fills() {
     /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
     #[repr(C)]
     struct Instantiation {
@@ -87,11 +87,11 @@ fn graphs_for_launches_by_kernels_have_kernels_copies_and_fills() {
     let graph = kernels();
     let instantiate = || {
         let mut executable = 0usize;
-        let mut how = Instantiation { flags: DEVICE_LAUNCH, stream: 0, node: 0, result: 99 };
+        let mut parameters = Instantiation { flags: DEVICE_LAUNCH, stream: 0, node: 0, result: 99 };
         let code = cu!(cuGraphInstantiateWithParams(
-            &raw mut executable => *mut usize, graph => usize, &raw mut how => *mut Instantiation
+            &raw mut executable => *mut usize, graph => usize, &raw mut parameters => *mut Instantiation
         ));
-        (code, how.result, executable)
+        (code, parameters.result, executable)
     };
     let (code, result, executable) = instantiate();
     assert_eq!((code, result), (0, 0));

@@ -1,4 +1,4 @@
-//! Edges of graphs that are added and removed one by one.
+//! Adding and removing single edges of graphs.
 
 use crate::support::{code, cu, made, ok, own_context};
 
@@ -63,8 +63,8 @@ fn all_edges_of_a_call_are_changed_or_none() {
     ok!(cuGraphDestroy(graph => usize));
 }
 
-/// As many nodes as a graph may have a fifth of. Where each of these calls looked at all nodes, this would take
-/// some ten thousand million steps; the unit tests of `graph::nodes` count them.
+/// A graph with a fifth of the maximum number of nodes. If each call visited all nodes, this would take about 10^10
+/// steps; the unit tests of `graph::nodes` count them.
 #[test]
 fn large_graphs_are_built_changed_and_launched() {
     const COUNT: usize = 50_000;

@@ -1,4 +1,4 @@
-//! Graphs: the memory that is theirs, and those that are made by hand.
+//! Graphs: their memory, their user objects, and graphs built node by node.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use crate::support::{
     own_context, read, stream,
 };
 
-/// A node that writes a number, this many times.
+/// A node that writes a number `count` times.
 pub(crate) fn words(target: u64, value: u32, count: usize) -> MemsetNode {
     MemsetNode { dst: target, pitch: 0, value, elementSize: 4, width: count, height: 1 }
 }
@@ -26,7 +26,7 @@ fn memory_of_a_graph_lives_with_it() {
     ok!(cuMemsetD32Async(block => u64, 3 => u32, 1 => usize, stream => usize));
     ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
-    // What was not allocated in it is not freed in it.
+    // Memory that was not allocated in the graph can't be freed in it.
     gives!(code::INVALID_VALUE, cuMemFreeAsync(result => u64, stream => usize));
     let (code, graph) = end(stream);
     assert_eq!(code, 0);
@@ -39,20 +39,19 @@ fn memory_of_a_graph_lives_with_it() {
     }
 }
 
-/// A graph waits for an event as it was recorded before the launch: what is recorded later may come behind the
-/// graph itself.
+/// A graph waits for an event's last record before the launch. Later records may depend on the graph itself.
 #[test]
-fn a_graph_does_not_wait_for_what_waits_for_it() {
-    static MAY_GO_ON: AtomicBool = AtomicBool::new(false);
+fn a_graph_does_not_wait_for_later_records() {
+    static RELEASED: AtomicBool = AtomicBool::new(false);
     extern "C" fn hold(_: *mut c_void) {
-        while !MAY_GO_ON.load(Ordering::SeqCst) {
+        while !RELEASED.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
     }
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let event = || made!(cuEventCreate(-> usize, 2 => u32));
-    let (awaited, behind) = (event(), event());
+    let (awaited, after) = (event(), event());
     let (mut graph, mut node) = (0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     ok!(cuGraphAddEventWaitNode(
@@ -60,16 +59,17 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
         0 => usize, awaited => usize,
     ));
     let executable = instantiate(graph);
-    // The graph is launched while the stream still does something else, and waits for nothing.
+    // The graph is launched while the stream is still busy; the event was never recorded, so there is nothing to wait
+    // for.
     let hold = hold as extern "C" fn(*mut c_void);
     ok!(cuLaunchHostFunc(first => usize, hold => extern "C" fn(*mut c_void), 0 => usize));
     ok!(cuGraphLaunch(executable => usize, first => usize));
-    ok!(cuEventRecord(behind => usize, first => usize));
-    ok!(cuStreamWaitEvent(second => usize, behind => usize, 0 => u32));
+    ok!(cuEventRecord(after => usize, first => usize));
+    ok!(cuStreamWaitEvent(second => usize, after => usize, 0 => u32));
     ok!(cuEventRecord(awaited => usize, second => usize));
-    MAY_GO_ON.store(true, Ordering::SeqCst);
+    RELEASED.store(true, Ordering::SeqCst);
     ok!(cuCtxSynchronize());
-    // Again: now it waits for what the second stream has done.
+    // The second launch waits for the record in the second stream.
     ok!(cuGraphLaunch(executable => usize, first => usize));
     ok!(cuCtxSynchronize());
     ok!(cuGraphExecDestroy(executable => usize));
@@ -77,7 +77,7 @@ fn a_graph_does_not_wait_for_what_waits_for_it() {
 }
 
 #[test]
-fn graphs_are_made_by_hand() {
+fn graphs_are_built_node_by_node() {
     /// `CUDA_KERNEL_NODE_PARAMS`
     #[repr(C)]
     struct Kernel {
@@ -118,7 +118,7 @@ fn graphs_are_made_by_hand() {
         -> usize, graph => usize, &raw const first => *const usize, 1 => usize,
         &raw const kernel => *const Kernel
     ));
-    // The other way round would be a circle.
+    // The reverse edge would close a cycle.
     gives!(code::INVALID_VALUE, cuGraphAddDependencies(
         graph => usize, &raw const second => *const usize, &raw const first => *const usize,
         1 => usize
@@ -127,7 +127,7 @@ fn graphs_are_made_by_hand() {
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(block, 4), [11; 4]);
-    // Other parameters, in the executable graph alone.
+    // Other parameters, only in the executable graph.
     let fewer = [block, 2u64];
     let pointers = [&raw const fewer[0], &raw const fewer[1]];
     kernel.parameters = pointers.as_ptr();
@@ -137,17 +137,17 @@ fn graphs_are_made_by_hand() {
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(block, 4), [11, 11, 10, 10]);
-    // The graph still has the old ones, which can be asked for.
+    // The graph still has the old parameters.
     ok!(cuGraphKernelNodeGetParams_v2(second => usize, &raw mut kernel => *mut Kernel));
-    // SAFETY: the driver's list of two parameters of 8 bytes.
-    let told = unsafe { [**kernel.parameters, **kernel.parameters.add(1)] };
-    assert_eq!((kernel.function, told), (increment, values));
-    // And a node can be switched off.
+    // SAFETY: the driver's list has two parameters of 8 bytes.
+    let parameters = unsafe { [**kernel.parameters, **kernel.parameters.add(1)] };
+    assert_eq!((kernel.function, parameters), (increment, values));
+    // A node can be disabled.
     ok!(cuGraphNodeSetEnabled(executable => usize, second => usize, 0 => u32));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(block, 4), [10; 4]);
-    // The clone has nodes of its own, which are found by those of the original.
+    // The clone has separate nodes, which can be looked up by those of the original.
     let (mut clone, mut node) = (0usize, 0usize);
     ok!(cuGraphClone(&raw mut clone => *mut usize, graph => usize));
     ok!(cuGraphNodeFindInClone(&raw mut node => *mut usize, second => usize, clone => usize));
@@ -161,21 +161,21 @@ fn graphs_are_made_by_hand() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-static ENDED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+static DESTROYED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
 
-unsafe extern "C" fn note_end(data: *mut std::ffi::c_void) {
-    ENDED.fetch_add(data as usize, std::sync::atomic::Ordering::SeqCst);
+unsafe extern "C" fn destroy(data: *mut std::ffi::c_void) {
+    DESTROYED.fetch_add(data as usize, std::sync::atomic::Ordering::SeqCst);
 }
 
 #[test]
-fn what_graphs_hold_ends_with_the_last_of_them() {
-    type End = unsafe extern "C" fn(*mut std::ffi::c_void);
-    let ended = || ENDED.load(std::sync::atomic::Ordering::SeqCst);
+fn user_objects_are_destroyed_with_the_last_graph() {
+    type Destructor = unsafe extern "C" fn(*mut std::ffi::c_void);
+    let destroyed = || DESTROYED.load(std::sync::atomic::Ordering::SeqCst);
     let _context = own_context();
-    let create = |data: usize| made!(cuUserObjectCreate(-> usize, data => usize, note_end => End, 1 => u32, 1 => u32));
+    let create = |data: usize| made!(cuUserObjectCreate(-> usize, data => usize, destroy => Destructor, 1 => u32, 1 => u32));
     let (mut graph, mut copy, mut ready, mut stream) = (0usize, 0usize, 0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    // The program's own reference becomes the graph's.
+    // The program's reference is moved to the graph.
     let object = create(1);
     ok!(cuGraphRetainUserObject(graph => usize, object => usize, 1 => u32, 1 => u32));
     gives!(code::INVALID_VALUE, cuUserObjectRelease(object => usize, 1 => u32));
@@ -185,34 +185,34 @@ fn what_graphs_hold_ends_with_the_last_of_them() {
     ok!(cuGraphReleaseUserObject(copy => usize, object => usize, 1 => u32));
     let twice = cu!(cuGraphReleaseUserObject(copy => usize, object => usize, 1 => u32));
     assert_eq!(twice, code::INVALID_VALUE);
-    assert_eq!(ended(), 0);
-    // A launch that has begun keeps it, too.
+    assert_eq!(destroyed(), 0);
+    // A launch in flight also keeps the object.
     let gate = crate::support::gate(0);
     ok!(cuStreamCreate(&raw mut stream => *mut usize, 0 => u32));
     ok!(cuGraphLaunch(ready => usize, stream => usize));
     ok!(cuGraphExecDestroy(ready => usize));
-    assert_eq!(ended(), 0);
+    assert_eq!(destroyed(), 0);
     gate.open();
     ok!(cuCtxSynchronize());
-    while ended() == 0 {
+    while destroyed() == 0 {
         std::thread::yield_now();
     }
-    // One that the program holds twice.
+    // An object to which the program holds two references.
     let object = create(10);
     ok!(cuUserObjectRetain(object => usize, 1 => u32));
     ok!(cuUserObjectRelease(object => usize, 1 => u32));
-    assert_eq!(ended(), 1);
+    assert_eq!(destroyed(), 1);
     ok!(cuUserObjectRelease(object => usize, 1 => u32));
-    assert_eq!(ended(), 11);
+    assert_eq!(destroyed(), 11);
     let mut none = 0usize;
     let unsynchronised = cu!(cuUserObjectCreate(
-        &raw mut none => *mut usize, 1 => usize, note_end => End, 1 => u32, 0 => u32
+        &raw mut none => *mut usize, 1 => usize, destroy => Destructor, 1 => u32, 0 => u32
     ));
     assert_eq!(unsynchronised, code::INVALID_VALUE);
 }
 
 #[test]
-fn nodes_say_what_memory_they_allocate() {
+fn memory_node_parameters_can_be_read_back() {
     let context = context();
     let mut graph = 0usize;
     let (mut made, mut freed) = (0usize, 0usize);
@@ -225,10 +225,10 @@ fn nodes_say_what_memory_they_allocate() {
         wanted.as_mut_ptr() => *mut u64
     ));
     let address = wanted[14];
-    let mut said = [9u64; 15];
-    ok!(cuGraphMemAllocNodeGetParams(made => usize, said.as_mut_ptr() => *mut u64));
-    assert_eq!((said[0], said[1], said[13], said[14]), (1, 1, 400, address));
-    // Bytes of 7, all of it.
+    let mut params = [9u64; 15];
+    ok!(cuGraphMemAllocNodeGetParams(made => usize, params.as_mut_ptr() => *mut u64));
+    assert_eq!((params[0], params[1], params[13], params[14]), (1, 1, 400, address));
+    // Filled with bytes of 7.
     let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
     let fill = made!(cuGraphAddMemsetNode(
         -> usize, graph => usize, &raw const made => *const usize, 1 => usize,
@@ -238,11 +238,11 @@ fn nodes_say_what_memory_they_allocate() {
         &raw mut freed => *mut usize, graph => usize, &raw const fill => *const usize, 1 => usize,
         address => u64
     ));
-    let mut of = 0u64;
-    ok!(cuGraphMemFreeNodeGetParams(freed => usize, &raw mut of => *mut u64));
-    assert_eq!(of, address);
+    let mut freed_address = 0u64;
+    ok!(cuGraphMemFreeNodeGetParams(freed => usize, &raw mut freed_address => *mut u64));
+    assert_eq!(freed_address, address);
     gives!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
-        made => usize, &raw mut of => *mut u64
+        made => usize, &raw mut freed_address => *mut u64
     ));
     let own = crate::support::allocate(4);
     let wrong = cu!(cuGraphAddMemFreeNode(
@@ -278,7 +278,7 @@ fn memory_that_a_graph_did_not_free_outlives_it() {
     assert_eq!(read(block, 1), [5]);
     ok!(cuMemFreeAsync(block => u64, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
-    // That of a graph that was never launched went with it.
+    // The memory of a graph that was never launched was freed together with it.
     for address in [block, unused] {
         let again = cu!(cuMemFreeAsync(address => u64, stream => usize));
         assert_eq!(again, code::INVALID_VALUE);
@@ -286,7 +286,7 @@ fn memory_that_a_graph_did_not_free_outlives_it() {
 }
 
 #[test]
-fn a_graph_waits_for_one_that_was_launched_before_it() {
+fn a_graph_waits_for_an_event_of_an_earlier_graph() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (data, result) = (allocate(4), allocate(4));
@@ -318,13 +318,13 @@ fn a_graph_waits_for_one_that_was_launched_before_it() {
 
 #[test]
 fn memory_of_graphs_is_counted() {
-    // Other tests' graphs have memory, too.
+    // Runs in a separate process, because graphs of other tests have memory, too.
     if !is_alone(module_path!(), "memory_of_graphs_is_counted", &[]) {
         return;
     }
     let _context = own_context();
     let stream = stream(1);
-    // In use, the most in use, reserved, the most reserved.
+    // Used, peak of used, reserved, peak of reserved.
     let counts = || {
         [0u32, 1, 2, 3].map(|attribute| {
             let mut value = 9u64;
@@ -340,7 +340,7 @@ fn memory_of_graphs_is_counted() {
     ok!(cuMemAllocAsync(&raw mut block => *mut u64, 1000 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
     let (_, graph) = end(stream);
-    assert_eq!(counts(), [0; 4], "nothing is launched yet");
+    assert_eq!(counts(), [0; 4], "nothing was launched yet");
     let ready = instantiate(graph);
     ok!(cuGraphLaunch(ready => usize, stream => usize));
     let size = counts()[0];
@@ -348,10 +348,10 @@ fn memory_of_graphs_is_counted() {
     assert_eq!(counts(), [size; 4]);
     ok!(cuGraphLaunch(ready => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
-    assert_eq!(counts(), [size; 4], "the second launch has the memory of the first");
+    assert_eq!(counts(), [size; 4], "the second launch reuses the memory of the first");
     ok!(cuGraphExecDestroy(ready => usize));
     ok!(cuGraphDestroy(graph => usize));
-    assert_eq!(counts(), [size; 4], "it is kept for other graphs");
+    assert_eq!(counts(), [size; 4], "the memory stays reserved for other graphs");
     ok!(cuDeviceGraphMemTrim(0 => i32));
     assert_eq!(counts(), [0, size, 0, size]);
     let mut set = 0u64;

@@ -1,4 +1,4 @@
-//! Green contexts: what they are made of, and that work in them is the primary context's.
+//! Green contexts: their resources, and that they share everything else with the primary context.
 
 use crate::export_tables;
 use crate::support::{
@@ -15,7 +15,7 @@ const MULTIPROCESSORS: u32 = 1;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Resource {
     kind: u32,
-    of_the_driver: [u32; 23],
+    internal: [u32; 23],
     data: [u32; 10],
     next: usize,
 }
@@ -25,23 +25,23 @@ struct Resource {
 #[derive(Clone, Copy, Default)]
 struct Group {
     count: u32,
-    together: u32,
+    coscheduled: u32,
     rest: [u32; 14],
 }
 
-fn of_device() -> Resource {
+fn device_resource() -> Resource {
     let mut resource = Resource::default();
     ok!(cuDeviceGetDevResource(0 => i32, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32));
     resource
 }
 
-fn by_count(input: Resource, wanted: usize, least: u32) -> (u32, Vec<Resource>, Resource) {
+fn by_count(input: Resource, wanted: usize, min: u32) -> (u32, Vec<Resource>, Resource) {
     let mut groups = vec![Resource::default(); wanted];
     let (mut count, mut rest) = (wanted as u32, Resource::default());
     let list = if wanted == 0 { std::ptr::null_mut() } else { groups.as_mut_ptr() };
     let code = cu!(cuDevSmResourceSplitByCount(
         list => *mut Resource, &raw mut count => *mut u32, &raw const input => *const Resource,
-        &raw mut rest => *mut Resource, 0 => u32, least => u32,
+        &raw mut rest => *mut Resource, 0 => u32, min => u32,
     ));
     assert!(wanted == 0 || code != 0 || count as usize <= wanted);
     groups.truncate(count as usize);
@@ -62,19 +62,19 @@ fn by_groups(input: Resource, groups: &mut [Group]) -> (u32, Vec<Resource>, Reso
     (code, made, rest)
 }
 
-fn description(resources: &[Resource]) -> (u32, usize) {
-    let mut description = 0usize;
+fn descriptor(resources: &[Resource]) -> (u32, usize) {
+    let mut descriptor = 0usize;
     let code = cu!(cuDevResourceGenerateDesc(
-        &raw mut description => *mut usize, resources.as_ptr() => *const Resource,
+        &raw mut descriptor => *mut usize, resources.as_ptr() => *const Resource,
         resources.len() as u32 => u32,
     ));
-    (code, description)
+    (code, descriptor)
 }
 
 fn green(resources: &[Resource]) -> usize {
-    let (code, description) = description(resources);
+    let (code, descriptor) = descriptor(resources);
     assert_eq!(code, 0);
-    made!(cuGreenCtxCreate(-> usize, description => usize, 0 => i32, 1 => u32))
+    made!(cuGreenCtxCreate(-> usize, descriptor => usize, 0 => i32, 1 => u32))
 }
 
 fn as_context(green: usize) -> usize {
@@ -84,8 +84,8 @@ fn as_context(green: usize) -> usize {
 #[test]
 fn multiprocessors_are_split() {
     ok!(cuInit(0 => u32));
-    let all = of_device();
-    // Those of the card, in steps of 8 as on compute capability 9.0.
+    let all = device_resource();
+    // All multiprocessors of the device, in steps of 8 as for compute capability 9.0.
     assert_eq!((all.kind, &all.data[..3]), (MULTIPROCESSORS, &[132, 8, 8][..]));
     let (code, groups, rest) = by_count(all, 0, 2);
     assert_eq!((code, groups.len(), rest.data[0]), (0, 16, 4));
@@ -93,14 +93,14 @@ fn multiprocessors_are_split() {
     assert_eq!(code, 0);
     assert_eq!(groups.iter().map(|group| group.data[0]).collect::<Vec<_>>(), [16; 3]);
     assert_eq!((rest.kind, rest.data[0]), (MULTIPROCESSORS, 132 - 48));
-    assert_ne!(groups[0], groups[1], "they are different ones");
+    assert_ne!(groups[0], groups[1], "the groups are disjoint");
     assert_eq!(by_count(all, 1, 133).0, code::INVALID_VALUE);
     assert_eq!(by_count(Resource::default(), 1, 2).0, INVALID_RESOURCE_TYPE);
-    // A group is split again as a context's; what was left may be split at once.
+    // A group can only be split once a green context has it; the remainder can be split immediately.
     assert_eq!(by_count(groups[0], 1, 2).0, INVALID_RESOURCE_CONFIGURATION);
     assert_eq!(by_count(rest, 1, 2).0, 0);
-    // One by one, the second with what is left.
-    let mut wanted = [Group { count: 4, together: 2, ..Group::default() }, Group::default()];
+    // Groups with individual sizes; the second one takes the remainder.
+    let mut wanted = [Group { count: 4, coscheduled: 2, ..Group::default() }, Group::default()];
     let (code, made, rest) = by_groups(all, &mut wanted);
     assert_eq!(code, 0);
     assert_eq!((made[0].data[0], made[1].data[0], wanted[1].count), (4, 128, 128));
@@ -111,30 +111,30 @@ fn multiprocessors_are_split() {
     }
     let mut twice = [Group { count: 100, ..Group::default() }; 2];
     assert_eq!(by_groups(all, &mut twice).0, INVALID_RESOURCE_CONFIGURATION);
-    // Of one split, and different ones.
+    // A context's groups must be disjoint and come from one split.
     let (_, groups, _) = by_count(all, 2, 8);
-    assert_eq!(description(&groups).0, 0);
-    assert_eq!(description(&[groups[0], groups[0]]).0, INVALID_RESOURCE_CONFIGURATION);
-    assert_eq!(description(&[]).0, code::INVALID_VALUE);
-    assert_eq!(description(&[Resource::default()]).0, INVALID_RESOURCE_TYPE);
+    assert_eq!(descriptor(&groups).0, 0);
+    assert_eq!(descriptor(&[groups[0], groups[0]]).0, INVALID_RESOURCE_CONFIGURATION);
+    assert_eq!(descriptor(&[]).0, code::INVALID_VALUE);
+    assert_eq!(descriptor(&[Resource::default()]).0, INVALID_RESOURCE_TYPE);
 }
 
 #[test]
-fn work_in_a_green_context_is_the_primary_ones() {
+fn green_contexts_share_memory_with_the_primary_context() {
     ok!(cuInit(0 => u32));
     let primary = made!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
-    let (_, groups, _) = by_count(of_device(), 2, 8);
+    let (_, groups, _) = by_count(device_resource(), 2, 8);
     let green = green(&groups[..1]);
     let own = as_context(green);
     assert!(own != primary && own != green);
-    // The runtime library asks for it.
+    // The runtime library queries this.
     assert_eq!([primary, own].map(export_tables::green), [(0, 0), (1, green)]);
     // Memory and modules are shared.
     ok!(cuCtxSetCurrent(primary => usize));
     let block = allocate(16);
     let increment = function(module(INCREMENT), "increment");
     ok!(cuMemsetD32_v2(block => u64, 3 => u32, 4 => usize));
-    // The host doesn't wait for a fill, and neither does the stream below, which is a non-blocking one.
+    // The fill is asynchronous, and the non-blocking stream below doesn't wait for it.
     ok!(cuCtxSynchronize());
     ok!(cuCtxSetCurrent(own => usize));
     let mut current = 0usize;
@@ -143,7 +143,7 @@ fn work_in_a_green_context_is_the_primary_ones() {
     ok!(cuCtxPopCurrent_v2(&raw mut current => *mut usize));
     ok!(cuCtxPushCurrent_v2(own => usize));
     ok!(cuCtxGetCurrent(&raw mut current => *mut usize));
-    assert_eq!(current, own, "and not the primary one, which it is a part of");
+    assert_eq!(current, own, "not the primary context, of which it is a part");
     let mut stream = 0usize;
     let blocking = cu!(cuGreenCtxStreamCreate(
         &raw mut stream => *mut usize, green => usize, 0 => u32, 0 => i32
@@ -154,25 +154,25 @@ fn work_in_a_green_context_is_the_primary_ones() {
     assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), 0);
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(block, 4), [4; 4]);
-    // Both streams are its own, and have its multiprocessors.
+    // Both streams belong to the green context, and have its multiprocessors.
     for stream in [stream, other] {
-        let (mut of, mut context, mut resource) = (0usize, 0usize, Resource::default());
-        ok!(cuStreamGetGreenCtx(stream => usize, &raw mut of => *mut usize));
+        let (mut owner, mut context, mut resource) = (0usize, 0usize, Resource::default());
+        ok!(cuStreamGetGreenCtx(stream => usize, &raw mut owner => *mut usize));
         ok!(cuStreamGetCtx(stream => usize, &raw mut context => *mut usize));
         ok!(cuStreamGetDevResource(
             stream => usize, &raw mut resource => *mut Resource, MULTIPROCESSORS => u32
         ));
-        assert_eq!((of, context, resource.data[0]), (green, own, 8));
+        assert_eq!((owner, context, resource.data[0]), (green, own, 8));
         ok!(cuStreamGetCtx_v2(
-            stream => usize, &raw mut context => *mut usize, &raw mut of => *mut usize
+            stream => usize, &raw mut context => *mut usize, &raw mut owner => *mut usize
         ));
-        assert_eq!((of, context), (green, primary));
+        assert_eq!((owner, context), (green, primary));
     }
-    // An event of all its streams, and one that all of them wait for.
-    let (behind, first) = (event(), event());
+    // An event that is recorded after the work of all its streams, and one for which all of them wait.
+    let (after_all, first) = (event(), event());
     let gate = gate(other);
-    ok!(cuGreenCtxRecordEvent(green => usize, behind => usize));
-    gives!(code::NOT_READY, cuEventQuery(behind => usize));
+    ok!(cuGreenCtxRecordEvent(green => usize, after_all => usize));
+    gives!(code::NOT_READY, cuEventQuery(after_all => usize));
     ok!(cuEventRecord(first => usize, other => usize));
     ok!(cuGreenCtxWaitEvent(green => usize, first => usize));
     let late = crate::support::stream(1);
@@ -180,13 +180,13 @@ fn work_in_a_green_context_is_the_primary_ones() {
         gives!(code::NOT_READY, cuStreamQuery(stream => usize));
     }
     gate.open();
-    ok!(cuEventSynchronize(behind => usize));
+    ok!(cuEventSynchronize(after_all => usize));
     ok!(cuCtxSynchronize());
     let (mut id, mut again) = (0u64, 0u64);
     ok!(cuGreenCtxGetId(green => usize, &raw mut id => *mut u64));
     ok!(cuGreenCtxGetId(0 => usize, &raw mut again => *mut u64));
     assert!(id > 0 && id == again);
-    // What outlives it takes nothing any longer.
+    // Streams that outlive the green context accept no work.
     ok!(cuCtxSetCurrent(primary => usize));
     ok!(cuGreenCtxDestroy(green => usize));
     gives!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green => usize));

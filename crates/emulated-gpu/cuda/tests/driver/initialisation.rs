@@ -1,12 +1,12 @@
-//! Before and during `cuInit`, what the card says it is, and contexts.
+//! Initialisation (`cuInit`), properties of the card, and contexts.
 
 use std::ffi::{CStr, c_char};
 
 use crate::support::{alone, code, cu, gives, is_alone, is_child, made, ok};
 
 #[test]
-fn nothing_is_done_before_init() {
-    if !is_alone(module_path!(), "nothing_is_done_before_init", &[]) {
+fn calls_before_init_fail() {
+    if !is_alone(module_path!(), "calls_before_init_fail", &[]) {
         return;
     }
     let (mut number, mut version) = (0i32, 0i32);
@@ -23,14 +23,13 @@ fn nothing_is_done_before_init() {
 }
 
 #[test]
-fn an_environment_that_says_nonsense_is_named() {
+fn an_invalid_environment_variable_is_named() {
     if !is_child() {
         let variables = [("EMULATED_GPU_CHECKS", "memory,sped")];
-        let output =
-            alone(module_path!(), "an_environment_that_says_nonsense_is_named", &variables);
+        let output = alone(module_path!(), "an_invalid_environment_variable_is_named", &variables);
         assert!(output.status.success(), "{output:?}");
         let text = String::from_utf8_lossy(&output.stderr);
-        assert!(text.contains("EMULATED_GPU_CHECKS: `sped` is no check"), "{text}");
+        assert!(text.contains("EMULATED_GPU_CHECKS: unknown check `sped`"), "{text}");
         return;
     }
     gives!(code::INVALID_VALUE, cuInit(0 => u32));
@@ -45,7 +44,7 @@ fn errors_have_names_and_texts() {
         } else {
             cu!(cuGetErrorString(error => u32, &raw mut text => *mut *const c_char))
         };
-        // SAFETY: the driver gives null, or a text that ends in NUL and stays.
+        // SAFETY: the driver returns null, or a static text that ends in NUL.
         (code, (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str().unwrap()))
     };
     assert_eq!(text(true, 0), (0, Some("CUDA_SUCCESS")));
@@ -56,13 +55,13 @@ fn errors_have_names_and_texts() {
 }
 
 #[test]
-fn the_card_is_an_emulated_one() {
+fn the_card_identifies_itself_as_emulated() {
     ok!(cuInit(0 => u32));
     let mut name = [0u8; 128];
     ok!(cuDeviceGetName(name.as_mut_ptr() => *mut u8, 128 => i32, 0 => i32));
     let name = CStr::from_bytes_until_nul(&name).unwrap().to_str().unwrap().to_owned();
     assert!(name.starts_with("Emulated GPU (") && name.ends_with(')'), "{name}");
-    // Cut where there is no more space, with the NUL.
+    // The name is truncated to the buffer, including the NUL.
     let mut short = [9u8; 9];
     ok!(cuDeviceGetName(short.as_mut_ptr() => *mut u8, 8 => i32, 0 => i32));
     assert_eq!(&short, b"Emulate\0\x09");
@@ -124,7 +123,7 @@ fn threads_have_stacks_of_contexts() {
 }
 
 #[test]
-fn another_thread_sees_that_its_context_is_gone() {
+fn another_thread_notices_that_its_context_was_destroyed() {
     let context = crate::support::context();
     let (ready, is_ready) = std::sync::mpsc::channel::<()>();
     let (gone, is_gone) = std::sync::mpsc::channel::<()>();
@@ -166,7 +165,7 @@ fn the_primary_context_lives_while_it_is_retained() {
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
     assert_eq!(active(), 0);
     gives!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
-    // It comes back under the same handle, and its memory does not.
+    // The context is created again with the same handle, but its memory was freed.
     assert_eq!(retain(), context);
     ok!(cuCtxSynchronize());
     gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64));
@@ -186,7 +185,7 @@ fn limits_can_be_set() {
 }
 
 #[test]
-fn tensor_maps_and_checkpoints_are_refused_by_their_functions() {
+fn tensor_maps_and_checkpoints_are_not_supported() {
     let functions = [
         ("cuTensorMapEncodeTiled", 12_000),
         ("cuTensorMapEncodeIm2col", 12_000),
@@ -195,7 +194,7 @@ fn tensor_maps_and_checkpoints_are_refused_by_their_functions() {
         ("cuCheckpointProcessGetState", 12_080),
     ];
     if !is_child() {
-        let test = "tensor_maps_and_checkpoints_are_refused_by_their_functions";
+        let test = "tensor_maps_and_checkpoints_are_not_supported";
         let output = alone(module_path!(), test, &[("CUDA_LOG_FILE", "stderr")]);
         let text = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{text}");
@@ -223,11 +222,11 @@ fn tensor_maps_and_checkpoints_are_refused_by_their_functions() {
             (address, status)
         };
         assert_eq!(found(since), (symbol as usize, 0), "{name}");
-        assert_eq!(found(since - 10), (0, 2), "{name}: older programs find none");
-        // SAFETY: a function that refuses reads no argument, and the caller removes those.
+        assert_eq!(found(since - 10), (0, 2), "{name}: older programs don't find it");
+        // SAFETY: the function ignores its arguments, and the caller removes them.
         assert_eq!(unsafe { symbol() }, code::NOT_SUPPORTED, "{name}");
     }
-    // CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, which is how a program asks before.
+    // CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED, by which a program detects support.
     let mut value = -1;
     ok!(cuDeviceGetAttribute(&raw mut value => *mut i32, 127 => i32, 0 => i32));
     assert_eq!(value, 0);

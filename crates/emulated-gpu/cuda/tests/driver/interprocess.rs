@@ -1,4 +1,4 @@
-//! Memory and events that several processes have (CUDA Driver API, `cuIpc…`).
+//! Memory and events shared between processes (CUDA Driver API, `cuIpc…`).
 
 mod events;
 
@@ -33,12 +33,12 @@ impl Handle {
     }
 }
 
-/// A context of the test's own, where there is memory for several processes.
+/// A context for the test, if interprocess memory is available.
 fn start() -> Option<usize> {
     let context = context();
     // CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED
     if attribute(125) == 0 {
-        skipped::note("this process may have no files of memory (memfd_create)");
+        skipped::note("this process may not create memory files (memfd_create)");
         return None;
     }
     Some(context)
@@ -97,76 +97,76 @@ fn try_open_event(handle: Handle) -> (u32, usize) {
     (code, event)
 }
 
-/// The same test in another process, which is spoken with line by line.
-struct Other {
+/// The same test in another process, with which messages are exchanged line by line.
+struct OtherProcess {
     child: Child,
-    said: BufReader<std::process::ChildStdout>,
+    output: BufReader<std::process::ChildStdout>,
 }
 
-/// What stands before a line that is meant for the other process.
-const TO_OTHER: &str = "to the other process: ";
+/// The prefix of a message to the parent process.
+const MESSAGE: &str = "message: ";
 
-impl Other {
+impl OtherProcess {
     fn start(module: &str, test: &str) -> Self {
         Self::start_with(module, test, &[])
     }
 
-    /// With these variables set.
+    /// Starts it with environment variables.
     fn start_with(module: &str, test: &str, variables: &[(&str, &str)]) -> Self {
         let mut command = child(module, test, variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let said = BufReader::new(child.stdout.take().unwrap());
-        Self { child, said }
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, output }
     }
 
-    fn tell(&mut self, line: &str) {
+    fn send(&mut self, line: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    fn hear(&mut self) -> String {
+    fn receive(&mut self) -> String {
         let mut line = String::new();
-        while !line.contains(TO_OTHER) {
+        while !line.contains(MESSAGE) {
             line.clear();
-            assert_ne!(self.said.read_line(&mut line).unwrap(), 0, "the other process has ended");
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the other process has ended");
         }
-        line.split_once(TO_OTHER).unwrap().1.trim_end().to_owned()
+        line.split_once(MESSAGE).unwrap().1.trim_end().to_owned()
     }
 
-    /// Waits for its end, which is that of a test that holds.
+    /// Waits until it has ended successfully.
     fn end(mut self) {
         let mut rest = String::new();
-        self.said.read_to_string(&mut rest).unwrap();
+        self.output.read_to_string(&mut rest).unwrap();
         assert!(self.child.wait().unwrap().success(), "{rest}");
     }
 }
 
-impl Other {
-    /// Kills it, and waits until it is a zombie: its output ends then.
+impl OtherProcess {
+    /// Kills it, and waits until it is a zombie, which ends its output.
     fn kill(&mut self) {
         self.child.kill().unwrap();
-        self.said.read_to_string(&mut String::new()).unwrap();
+        self.output.read_to_string(&mut String::new()).unwrap();
     }
 
-    /// Asks for its exit status.
+    /// Collects its exit status.
     fn reap(mut self) {
         assert!(!self.child.wait().unwrap().success());
     }
 }
 
-/// In the other process.
-fn tell(line: &str) {
-    println!("{TO_OTHER}{line}");
+/// Sends a message from the child to the parent.
+fn send(line: &str) {
+    println!("{MESSAGE}{line}");
 }
 
-fn hear() -> String {
+fn receive() -> String {
     let mut line = String::new();
     assert_ne!(std::io::stdin().read_line(&mut line).unwrap(), 0, "the first process has ended");
     line.trim_end().to_owned()
 }
 
-fn hear_handle() -> Handle {
-    Handle::read(&hear())
+fn receive_handle() -> Handle {
+    Handle::read(&receive())
 }
 
 #[test]
@@ -174,10 +174,10 @@ fn memory_of_one_process_is_read_and_written_by_another() {
     let Some(context) = start() else { return };
     let increment = function(module(INCREMENT), "increment");
     if is_child() {
-        let handles: Vec<Handle> = (0..3).map(|_| hear_handle()).collect();
+        let handles: Vec<Handle> = (0..3).map(|_| receive_handle()).collect();
         let free_before = free_bytes();
         let blocks: Vec<u64> = handles.iter().map(|handle| open(*handle)).collect();
-        assert_eq!(free_bytes(), free_before, "it counts where it was allocated");
+        assert_eq!(free_bytes(), free_before, "memory counts in the process that allocated it");
         for (number, (block, len)) in blocks.iter().zip([5, 100, 1 << 20]).enumerate() {
             let expected: Vec<u32> = vec![number as u32 + 1; len];
             assert_eq!(read(*block, len), expected);
@@ -190,50 +190,50 @@ fn memory_of_one_process_is_read_and_written_by_another() {
             assert_eq!((base, size), (*block, 4 * len));
         }
         ok!(cuCtxSynchronize());
-        // What this process has open already, it gets again; it is closed as often.
+        // Opening a handle again gives the same address, and it must be closed as often.
         assert_eq!(open(handles[1]), blocks[1]);
         assert_eq!((close(blocks[1]), read(blocks[1], 1)), (0, vec![3]));
         assert_eq!((close(blocks[1]), close(blocks[1])), (0, code::INVALID_VALUE));
         gives!(code::INVALID_VALUE, cuMemsetD32_v2(blocks[1] => u64, 1 => u32, 1 => usize));
-        // It is another process's, and can't be freed or handed on.
+        // Another process's memory can't be freed or shared further.
         assert_eq!(
             (free(blocks[0]), try_share(blocks[0]).0),
             (code::INVALID_VALUE, code::INVALID_VALUE)
         );
-        tell("done");
-        // The first process writes.
-        hear();
+        send("done");
+        // The parent process writes.
+        receive();
         assert_eq!(read(blocks[0], 5), [7; 5]);
-        // A kernel that leaves it is stopped, as with the process's own.
+        // A kernel that accesses memory outside the allocation faults, as with local memory.
         assert_eq!(launch(increment, (1, 6), 0, &[blocks[0], 6]), 0);
         gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
         return;
     }
-    // They lie close to one another: two on one page.
+    // The allocations are close together: two are on one page.
     let sizes = [5, 100, 1 << 20];
-    let beside = allocate(4);
+    let before = allocate(4);
     let blocks = sizes.map(|len| allocate(4 * len));
     let after = allocate(4);
-    fill(beside, 11, 1);
+    fill(before, 11, 1);
     fill(after, 12, 1);
     for (number, (block, len)) in blocks.into_iter().zip(sizes).enumerate() {
         fill(block, number as u32 + 1, len);
     }
     let test = "memory_of_one_process_is_read_and_written_by_another";
-    let mut other = Other::start(module_path!(), test);
+    let mut other = OtherProcess::start(module_path!(), test);
     for block in blocks {
         let handle = share(block);
-        assert_eq!(share(block + 4), handle, "a handle is that of the allocation");
-        other.tell(&handle.text());
+        assert_eq!(share(block + 4), handle, "a handle is for the whole allocation");
+        other.send(&handle.text());
     }
-    assert_eq!(other.hear(), "done");
+    assert_eq!(other.receive(), "done");
     for (number, (block, len)) in blocks.into_iter().zip(sizes).enumerate() {
         assert_eq!(read(block, len), vec![number as u32 + 2; len]);
     }
-    assert_eq!((read(beside, 1), read(after, 1)), (vec![11], vec![12]));
+    assert_eq!((read(before, 1), read(after, 1)), (vec![11], vec![12]));
     fill(blocks[0], 7, 5);
     ok!(cuCtxSynchronize());
-    other.tell("written");
+    other.send("written");
     other.end();
     assert_eq!(blocks.map(free), [0; 3]);
     ok!(cuCtxDestroy_v2(context => usize));
@@ -245,13 +245,13 @@ fn free_bytes() -> usize {
     free
 }
 
-/// As CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS has it.
+/// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS gives the device access.
 #[test]
-fn the_device_of_the_other_process_reaches_it_whichever_it_is() {
+fn shared_memory_is_accessible_from_every_device() {
     let Some(context) = start() else { return };
     if is_child() {
         made!(cuCtxCreate_v2(-> usize, 0 => u32, 1 => i32));
-        let block = open(hear_handle());
+        let block = open(receive_handle());
         let increment = function(module(INCREMENT), "increment");
         assert_eq!(launch(increment, (1, 32), 0, &[block, 32]), 0);
         ok!(cuCtxSynchronize());
@@ -260,16 +260,17 @@ fn the_device_of_the_other_process_reaches_it_whichever_it_is() {
     }
     let block = allocate(4 * 32);
     fill(block, 7, 32);
-    let test = "the_device_of_the_other_process_reaches_it_whichever_it_is";
-    let mut other = Other::start_with(module_path!(), test, &[("EMULATED_GPU_DEVICES", "2")]);
-    other.tell(&share(block).text());
+    let test = "shared_memory_is_accessible_from_every_device";
+    let mut other =
+        OtherProcess::start_with(module_path!(), test, &[("EMULATED_GPU_DEVICES", "2")]);
+    other.send(&share(block).text());
     other.end();
     assert_eq!(read(block, 32), [8; 32]);
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
-fn nothing_that_kernels_write_meanwhile_is_lost() {
+fn sharing_loses_no_concurrent_writes() {
     const BLOCKS: usize = 48;
     const LEN: usize = 300;
     let Some(context) = start() else { return };
@@ -280,7 +281,7 @@ fn nothing_that_kernels_write_meanwhile_is_lost() {
     std::thread::scope(|scope| {
         let shares = scope.spawn(|| {
             ok!(cuCtxSetCurrent(context => usize));
-            // Every other one, so that those beside them are moved with them.
+            // Every second block; its neighbours on the page are moved with it.
             for block in blocks.iter().step_by(2) {
                 share(*block);
                 std::thread::sleep(Duration::from_millis(1));
@@ -305,31 +306,31 @@ fn nothing_that_kernels_write_meanwhile_is_lost() {
 }
 
 #[test]
-fn what_runs_is_waited_for_the_first_time() {
+fn the_first_share_waits_for_running_work() {
     let Some(context) = start() else { return };
     let (block, stream) = (allocate(4096), stream(1));
     let first = gate(stream);
     first.wait_until_reached();
-    let asked = std::thread::scope(|scope| {
-        let asking = scope.spawn(|| {
+    let handle = std::thread::scope(|scope| {
+        let sharing = scope.spawn(|| {
             ok!(cuCtxSetCurrent(context => usize));
             share(block)
         });
         std::thread::sleep(Duration::from_millis(200));
-        let early = asking.is_finished();
+        let early = sharing.is_finished();
         first.open();
-        assert!(!early, "a host function may use what it has found");
-        asking.join().unwrap()
+        assert!(!early, "sharing waits for the running host function");
+        sharing.join().unwrap()
     });
     ok!(cuCtxSynchronize());
     let second = gate(stream);
-    assert_eq!(share(block), asked);
+    assert_eq!(share(block), handle);
     second.open();
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
-fn what_no_other_process_can_have_is_refused() {
+fn memory_that_can_not_be_shared_is_rejected() {
     let Some(context) = start() else { return };
     let wrong = code::INVALID_VALUE;
     let pooled = made!(cuMemAllocAsync(-> u64, 64 => usize, 0 => usize));
@@ -344,19 +345,19 @@ fn what_no_other_process_can_have_is_refused() {
         assert_eq!(is_capable, capable);
     }
     let handle = share(block);
-    assert_eq!(try_open(handle, LAZY).0, code::INVALID_CONTEXT, "it is this process's own");
+    assert_eq!(try_open(handle, LAZY).0, code::INVALID_CONTEXT, "it belongs to this process");
     assert_eq!(try_open(handle, 0).0, wrong);
     assert_eq!(close(block), wrong);
     let event = shared_event();
-    let (code, of_event) = try_share_event(event);
-    assert_eq!((code, try_open_event(of_event).0), (0, code::INVALID_CONTEXT));
-    // Each is a handle of one kind, and of none where anything else is in it.
-    assert_eq!((try_open(of_event, LAZY).0, try_open_event(handle).0), (wrong, wrong));
+    let (code, event_handle) = try_share_event(event);
+    assert_eq!((code, try_open_event(event_handle).0), (0, code::INVALID_CONTEXT));
+    // A handle is only valid for its kind.
+    assert_eq!((try_open(event_handle, LAZY).0, try_open_event(handle).0), (wrong, wrong));
     assert_eq!(
         (try_open(Handle([0; 64]), LAZY).0, try_open(Handle([0xff; 64]), LAZY).0),
         (wrong, wrong)
     );
-    // In no byte may it be another one: not the process, the file, the offset or the size.
+    // Changing any byte makes it invalid: the process, the file, the offset or the size.
     for at in 0..64 {
         for change in [1, 0x80, 0xff] {
             let mut changed = handle;

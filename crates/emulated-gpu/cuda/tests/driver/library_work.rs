@@ -1,5 +1,5 @@
-//! Work of a host library, as `include/emulated_gpu.h` declares it: it asks for memory when its turn
-//! has come, and keeps what it was given.
+//! Work of a host library (`include/emulated_gpu.h`): it requests memory when the stream reaches it, and the memory
+//! stays valid until it ends.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -28,17 +28,17 @@ fn range(address: u64, bytes: u64, access: u32, alignment: u32) -> Range {
 type Function = extern "C" fn(*mut c_void, *const c_void) -> u32;
 type Release = extern "C" fn(*mut c_void);
 
-/// Work that writes a word to each of these ranges, once it may.
+/// Work that requests these ranges and writes to each.
 #[derive(Default)]
 struct Work {
     ranges: Vec<Range>,
-    /// What it answers where everything was given.
-    answer: u32,
-    /// It waits for this with what it was given.
+    /// The result if the request was granted.
+    result: u32,
+    /// Whether it waits for `go` after the request was granted.
     waits: bool,
     go: AtomicBool,
-    given: AtomicU32,
-    refused: AtomicU32,
+    granted: AtomicU32,
+    denied: AtomicU32,
     released: AtomicU32,
 }
 
@@ -49,22 +49,22 @@ extern "C" fn run(data: *mut c_void, door: *const c_void) -> u32 {
         door => *const c_void, work.ranges.as_ptr() => *const Range, work.ranges.len() => usize
     ));
     if code != 0 {
-        work.refused.fetch_add(1, Ordering::SeqCst);
+        work.denied.fetch_add(1, Ordering::SeqCst);
         return 0;
     }
-    work.given.fetch_add(1, Ordering::SeqCst);
-    let began = Instant::now();
+    work.granted.fetch_add(1, Ordering::SeqCst);
+    let start = Instant::now();
     while work.waits
         && !work.go.load(Ordering::SeqCst)
-        && began.elapsed() < Duration::from_secs(120)
+        && start.elapsed() < Duration::from_secs(120)
     {
         std::thread::sleep(Duration::from_millis(1));
     }
     for range in &work.ranges {
-        // SAFETY: the driver has given the range.
+        // SAFETY: the driver granted access to the range.
         unsafe { std::ptr::write_bytes(range.address as *mut u8, 1, range.width as usize) };
     }
-    work.answer
+    work.result
 }
 
 extern "C" fn release(data: *mut c_void) {
@@ -73,7 +73,7 @@ extern "C" fn release(data: *mut c_void) {
 }
 
 impl Work {
-    fn keep(self) -> &'static Self {
+    fn leak(self) -> &'static Self {
         Box::leak(Box::new(self))
     }
 
@@ -85,24 +85,24 @@ impl Work {
     }
 
     fn counts(&self) -> [u32; 3] {
-        [&self.given, &self.refused, &self.released].map(|count| count.load(Ordering::SeqCst))
+        [&self.granted, &self.denied, &self.released].map(|count| count.load(Ordering::SeqCst))
     }
 }
 
 #[test]
-fn work_is_done_in_its_turn_and_given_back() {
+fn work_runs_in_order_and_is_released() {
     let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
     ok!(cuMemsetD8Async(memory => u64, 0 => u8, 8 => usize, stream => usize));
-    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.keep();
+    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.leak();
     assert_eq!(work.launch(stream), 0);
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(read(memory, 2), [0x0101_0101, 0]);
-    let began = Instant::now();
+    let start = Instant::now();
     while work.counts() != [1, 0, 1] {
-        assert!(began.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
+        assert!(start.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
     }
-    // What is refused stays the caller's.
+    // Rejected work still belongs to the caller.
     assert_eq!(work.launch(0xbad), code::INVALID_HANDLE);
     let null = std::ptr::null::<c_void>();
     gives!(code::INVALID_VALUE, emulatedGpuLaunchWork(
@@ -113,10 +113,10 @@ fn work_is_done_in_its_turn_and_given_back() {
 }
 
 #[test]
-fn work_that_is_captured_is_done_in_each_launch() {
+fn captured_work_runs_in_each_launch() {
     let _context = own_context();
     let (stream, memory) = (stream(1), allocate(8));
-    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.keep();
+    let work = Work { ranges: vec![range(memory, 4, 2, 4)], ..Work::default() }.leak();
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
     assert_eq!(work.launch(stream), 0);
     let (mut graph, mut executable) = (0usize, 0usize);
@@ -128,74 +128,74 @@ fn work_that_is_captured_is_done_in_each_launch() {
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(work.counts(), [3, 0, 0]);
     ok!(cuGraphDestroy(graph => usize));
-    assert_eq!(work.counts(), [3, 0, 0], "the executable graph has it");
-    // The memory goes, and the graph is launched all the same.
+    assert_eq!(work.counts(), [3, 0, 0], "the executable graph holds the work");
+    // The memory is freed, but the graph is still launched.
     ok!(cuMemFree_v2(memory => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     assert_eq!(work.counts(), [3, 1, 0]);
     ok!(cuGraphExecDestroy(executable => usize));
-    let began = Instant::now();
+    let start = Instant::now();
     while work.counts() != [3, 1, 1] {
-        assert!(began.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
+        assert!(start.elapsed() < Duration::from_secs(120), "{:?}", work.counts());
     }
 }
 
 #[test]
-fn a_refusal_ends_the_context_whatever_the_work_answers() {
-    let test = "a_refusal_ends_the_context_whatever_the_work_answers";
+fn a_denied_request_makes_the_context_unusable() {
+    let test = "a_denied_request_makes_the_context_unusable";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         for (case, part) in [
             ("host", "illegal address\n  library multiply, operand 1, which it writes"),
             ("beyond", "illegal address"),
             ("misaligned", "misaligned address\n  library multiply, operand 1"),
-            ("failed", "library multiply: it failed with 719"),
-            ("nonsense", "the access is 1 (read), 2 (write) or 3 (both)"),
+            ("failed", "library multiply: it failed with error 719"),
+            ("nonsense", "the access must be 1 (read), 2 (write) or 3 (both)"),
         ] {
             let output =
                 alone(module_path!(), test, &[("CASE", case), ("CUDA_LOG_FILE", "stderr")]);
-            let said = String::from_utf8_lossy(&output.stderr);
+            let printed = String::from_utf8_lossy(&output.stderr);
             let out = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{case}: {out}{said}");
-            assert!(said.contains(part), "{case}: no `{part}` in:\n{said}");
+            assert!(output.status.success(), "{case}: {out}{printed}");
+            assert!(printed.contains(part), "{case}: no `{part}` in:\n{printed}");
         }
         return;
     }
     context();
     let (stream, memory, own) = (stream(1), allocate(1024), [7u32; 4]);
     let good = range(memory, 1024, 3, 256);
-    let (second, answer, wanted) = match &*case {
+    let (second, result, wanted) = match &*case {
         "host" => (range(own.as_ptr() as u64, 16, 2, 0), 0, code::ILLEGAL_ADDRESS),
         "beyond" => (range(memory + 1020, 8, 2, 0), 0, code::ILLEGAL_ADDRESS),
         "misaligned" => (range(memory + 2, 8, 2, 4), 0, code::MISALIGNED_ADDRESS),
         "failed" => (good, code::LAUNCH_FAILED, code::LAUNCH_FAILED),
         _ => (range(memory, 8, 4, 0), 0, 0),
     };
-    let work = Work { ranges: vec![good, second], answer, ..Work::default() }.keep();
+    let work = Work { ranges: vec![good, second], result, ..Work::default() }.leak();
     assert_eq!(work.launch(stream), 0);
     gives!(wanted, cuStreamSynchronize(stream => usize));
-    assert_eq!(own, [7; 4], "the host's memory is as it was");
-    assert_eq!(work.counts()[..2], if answer == 0 { [0, 1] } else { [1, 0] });
+    assert_eq!(own, [7; 4], "the host's memory is unchanged");
+    assert_eq!(work.counts()[..2], if result == 0 { [0, 1] } else { [1, 0] });
 }
 
 #[test]
-fn what_work_was_given_stays_until_it_ends() {
-    let test = "what_work_was_given_stays_until_it_ends";
+fn granted_memory_stays_valid_until_the_work_ends() {
+    let test = "granted_memory_stays_valid_until_the_work_ends";
     if !is_child() {
         let output = alone(module_path!(), test, &[]);
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{}: {said}", output.status);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {printed}", output.status);
         return;
     }
     context();
     let (working, freeing) = (stream(1), stream(1));
-    // More than is kept of what was freed.
+    // More than the allocator caches after a free.
     let size = 100 << 20;
     let memory = allocate(size);
     let work =
         Work { ranges: vec![range(memory, size as u64, 2, 4)], waits: true, ..Work::default() };
-    let work = work.keep();
+    let work = work.leak();
     assert_eq!(work.launch(working), 0);
     while work.counts()[0] == 0 {
         std::thread::sleep(Duration::from_millis(1));
@@ -206,7 +206,7 @@ fn what_work_was_given_stays_until_it_ends() {
     work.go.store(true, Ordering::SeqCst);
     ok!(cuStreamSynchronize(working => usize));
     assert!(host.iter().all(|block| block.iter().step_by(4096).all(|&byte| byte == 5)));
-    // Whoever comes later is told.
+    // Later requests for the freed memory are denied.
     assert_eq!(work.launch(working), 0);
     gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(working => usize));
 }

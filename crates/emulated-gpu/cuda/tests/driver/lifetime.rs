@@ -1,5 +1,5 @@
-//! Memory outlives the work that uses it, whatever threads do: frees, the end of a context,
-//! registered memory that goes away, forks, captures. What would corrupt the process runs in one of its own.
+//! Memory outlives the work that uses it, even if other threads free it, destroy the context, unmap registered
+//! memory, fork or capture. Tests that could corrupt the process run in a child process.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use crate::support::{
 
 const PAGE: usize = 4096;
 
-/// `spin` writes to p until another thread writes to f; `store` and `load` access p once.
+/// `spin` writes to p until f is set by the host; `store` and `load` access p once.
 const KERNELS: &str = r"
 .version 7.0
 .target sm_80
@@ -48,36 +48,36 @@ LOOP:
 }
 ";
 
-/// Runs a test in a process of its own, which has to end well; what it says on standard error.
+/// Runs a test in a child process, which must succeed. Returns its standard error.
 fn in_child(test: &str, case: &str) -> String {
     let output = alone(module_path!(), test, &[("CASE", case)]);
-    let (said, error) =
+    let (output_text, error) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{case}: {}\n{said}{error}", output.status);
+    assert!(output.status.success(), "{case}: {}\n{output_text}{error}", output.status);
     error.into_owned()
 }
 
-/// Waits for something, for so long that only a hang is longer.
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(120), "{what}: no end in two minutes");
+/// Waits for a condition, with a timeout that only a hang exceeds.
+fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_true() {
+        assert!(start.elapsed() < Duration::from_secs(120), "{what}: timeout after two minutes");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
 #[test]
-fn a_free_leaves_memory_to_a_kernel_that_came_meanwhile() {
-    let test = "a_free_leaves_memory_to_a_kernel_that_came_meanwhile";
+fn freeing_waits_for_kernels_launched_meanwhile() {
+    let test = "freeing_waits_for_kernels_launched_meanwhile";
     if !is_child() {
         ["pinned", "managed", "device"].iter().for_each(|case| drop(in_child(test, case)));
         return;
     }
     let context = context();
     let spin = function(module(KERNELS), "spin");
-    // The one that frees waits for the streams in this order.
+    // Freeing waits for the streams in this order.
     let (passed, waited) = (stream(1), stream(1));
-    // More than is kept of what was freed, so that it would go back to the host at once.
+    // More than the allocator caches, so that the memory would return to the host immediately.
     let size = 100 << 20;
     let (flag, case) = (pinned(4), std::env::var("CASE").unwrap());
     let memory = match &*case {
@@ -97,19 +97,19 @@ fn a_free_leaves_memory_to_a_kernel_that_came_meanwhile() {
     assert_eq!(launch(spin, (1, 1), passed, &[memory, flag]), 0);
     eventually("the kernel", || word(memory).load(Ordering::SeqCst) == 0x4141_4141);
     gate.open();
-    // On a busy machine the thread may come to the first stream only now, and wait for the kernel.
-    let began = Instant::now();
-    while !free.is_finished() && began.elapsed() < Duration::from_secs(5) {
+    // On a busy machine, the thread may only now reach the first stream, and wait for the kernel.
+    let start = Instant::now();
+    while !free.is_finished() && start.elapsed() < Duration::from_secs(5) {
         std::thread::sleep(Duration::from_millis(1));
     }
-    // The host gets none of it while the kernel writes there.
+    // The host must not get this memory while the kernel writes to it.
     let blocks: Vec<Vec<u8>> = (0..2).map(|_| vec![1u8; size]).collect();
     for block in &blocks {
         let first = block.as_ptr() as u64;
-        assert!(memory < first || first + size as u64 <= memory, "the host was given the memory");
+        assert!(memory < first || first + size as u64 <= memory, "the host got the memory");
         assert!(
             block.iter().step_by(PAGE).all(|&byte| byte == 1),
-            "the kernel wrote to the host's"
+            "the kernel wrote to the host's memory"
         );
     }
     word(flag).store(1, Ordering::SeqCst);
@@ -118,14 +118,14 @@ fn a_free_leaves_memory_to_a_kernel_that_came_meanwhile() {
 }
 
 #[test]
-fn a_context_that_ends_takes_no_work() {
+fn a_context_being_destroyed_accepts_no_work() {
     let context = context();
     let nothing = function(module(INCREMENT), "nothing");
     let (passed, waited) = (stream(1), stream(1));
     let (gate, memory) = (gate(waited), pinned(PAGE));
     let destroy = std::thread::spawn(move || cu!(cuCtxDestroy_v2(context => usize)));
-    // It waits for the gate; and what it takes until then it waits for.
-    eventually("no refusal", || match launch(nothing, (1, 1), passed, &[]) {
+    // Destroying waits for the gate; work accepted until then is waited for.
+    eventually("work is still accepted", || match launch(nothing, (1, 1), passed, &[]) {
         0 => false,
         code => {
             assert_eq!(code, code::CONTEXT_IS_DESTROYED);
@@ -133,7 +133,7 @@ fn a_context_that_ends_takes_no_work() {
         }
     });
     assert!(!destroy.is_finished(), "the gate is closed");
-    // The memory is still there: the work before the gate may use it.
+    // The memory is still valid, because the work before the gate may use it.
     word(memory).store(1, Ordering::SeqCst);
     gate.open();
     assert_eq!(destroy.join().unwrap(), 0);
@@ -157,21 +157,21 @@ fn unregistering_waits_for_the_kernels_that_use_the_memory() {
     eventually("the kernel", || word(address as u64).load(Ordering::SeqCst) == 0x4141_4141);
     gate.open();
     std::thread::sleep(Duration::from_millis(100));
-    assert!(!unregister.is_finished(), "the kernel has the memory");
+    assert!(!unregister.is_finished(), "the kernel uses the memory");
     word(flag).store(1, Ordering::SeqCst);
     assert_eq!(unregister.join().unwrap(), 0);
     word(address as u64).store(5, Ordering::SeqCst);
     ok!(cuCtxSynchronize());
-    assert_eq!(word(address as u64).load(Ordering::SeqCst), 5, "nobody writes there any longer");
+    assert_eq!(word(address as u64).load(Ordering::SeqCst), 5, "no kernel writes there any more");
     ok!(cuMemFreeHost(flag as usize => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// Pages of the program's own.
+/// Allocates pages of host memory.
 #[cfg(target_os = "linux")]
 fn pages(count: usize, rights: i32) -> usize {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: asks for new pages.
+    // SAFETY: requests new pages.
     let pages =
         unsafe { libc::mmap(std::ptr::null_mut(), count * PAGE, rights, flags, -1, 0) } as usize;
     assert_ne!(pages, usize::MAX);
@@ -180,7 +180,7 @@ fn pages(count: usize, rights: i32) -> usize {
 
 #[cfg(target_os = "linux")]
 fn unmap(page: usize) {
-    // SAFETY: the page is this test's own, and nothing refers to it.
+    // SAFETY: the page belongs to this test, and nothing refers to it.
     assert_eq!(unsafe { libc::munmap(page as *mut c_void, PAGE) }, 0);
 }
 
@@ -198,16 +198,16 @@ fn memory_that_kernels_could_not_write_is_not_registered() {
     let read_only = pages(1, libc::PROT_READ);
     assert_eq!(register(read_only, PAGE, 0), code::INVALID_VALUE, "read-only");
     let text = crate::support::wait_at as *const () as usize;
-    assert_eq!(register(text, 1, 0), code::INVALID_VALUE, "the program's instructions");
+    assert_eq!(register(text, 1, 0), code::INVALID_VALUE, "the program's code");
     assert_eq!(register(usize::MAX - 100, 200, 0), code::INVALID_VALUE, "beyond the end");
     assert_eq!(register(read_only, 0, 0), code::INVALID_VALUE, "nothing");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn registered_memory_is_read_only_or_unmapped_and_kernels_find_out() {
+fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
     const BOTH: i32 = libc::PROT_READ | libc::PROT_WRITE;
-    let test = "registered_memory_is_read_only_or_unmapped_and_kernels_find_out";
+    let test = "accesses_to_read_only_or_unmapped_registered_memory_fault";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         for case in ["store", "copy", "fill"] {
@@ -241,7 +241,7 @@ fn registered_memory_is_read_only_or_unmapped_and_kernels_find_out() {
             unmap(own + PAGE);
             assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
         }
-        // One page is there, and the other one not any longer.
+        // Only one of the two pages remains mapped.
         "unmapped in part" => {
             unmap(own + PAGE);
             assert_eq!(launch(store, (1, 1), stream, &[address]), 0);
@@ -257,8 +257,8 @@ fn registered_memory_is_read_only_or_unmapped_and_kernels_find_out() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_forked_process_is_told_and_does_not_hang() {
-    let test = "a_forked_process_is_told_and_does_not_hang";
+fn a_forked_process_gets_an_error_and_does_not_hang() {
+    let test = "a_forked_process_gets_an_error_and_does_not_hang";
     if !is_child() {
         in_child(test, "");
         return;
@@ -278,11 +278,11 @@ fn a_forked_process_is_told_and_does_not_hang() {
             })
         })
         .collect();
-    // Found before: a process with one thread can't look for symbols safely.
+    // Look the symbols up now, because a child forked from a process with threads can't do it safely.
     let init: unsafe extern "C" fn(u32) -> u32 = crate::support::symbol("cuInit");
     let count: unsafe extern "C" fn(*mut i32) -> u32 = crate::support::symbol("cuDeviceGetCount");
     for _ in 0..100 {
-        // SAFETY: the new process calls two functions of the driver's and ends.
+        // SAFETY: the child only calls two functions of the driver and exits.
         let process = unsafe { libc::fork() };
         if process == 0 {
             let mut number = 0;
@@ -294,7 +294,7 @@ fn a_forked_process_is_told_and_does_not_hang() {
         }
         assert!(process > 0);
         let mut status = 0;
-        // SAFETY: waits for the process that was just made.
+        // SAFETY: waits for the child that was just created.
         eventually("a forked process", || unsafe {
             libc::waitpid(process, &raw mut status, libc::WNOHANG) == process
         });
@@ -304,12 +304,12 @@ fn a_forked_process_is_told_and_does_not_hang() {
     busy.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// Whoever puts work into a stream that is captured, each of its nodes comes after the one before.
+/// If several threads enqueue work in a stream that is being captured, each node still depends on the previous one.
 #[test]
 fn a_capture_takes_the_work_of_several_threads() {
     let context = context();
     let (stream, memory) = (stream(1), allocate(4));
-    // Everybody may: 2 is CU_STREAM_CAPTURE_MODE_RELAXED.
+    // All threads may make unsafe calls: 2 is CU_STREAM_CAPTURE_MODE_RELAXED.
     ok!(cuStreamBeginCapture_v2(stream => usize, 2 => u32));
     let threads: Vec<_> = (0..4u8)
         .map(|value| {

@@ -1,4 +1,4 @@
-//! Several texts, linked to one image.
+//! Linking several texts to one image.
 
 use std::ffi::{CStr, c_char};
 
@@ -41,7 +41,7 @@ const CALLEE: &CStr = c".version 7.8
 struct Linker {
     handle: usize,
     errors: Box<[u8; 4096]>,
-    /// The buffer of the log of errors, and its size, in whose place its length is written later.
+    /// The error log's buffer and size; the linker replaces the size by the length of the log.
     _values: Box<[usize; 2]>,
 }
 
@@ -85,9 +85,9 @@ impl Drop for Linker {
 }
 
 #[test]
-fn texts_call_each_others_functions() {
+fn linked_texts_call_each_others_functions() {
     let _context = own_context();
-    // A fatbin also is what there is in place of a cubin.
+    // A fatbin is also accepted as a cubin.
     for fatbin in [None, Some(FATBINARY), Some(CUBIN)] {
         let linker = Linker::new();
         assert_eq!(linker.add(PTX, c"caller.ptx", CALLER.to_bytes_with_nul()), 0);
@@ -98,7 +98,7 @@ fn texts_call_each_others_functions() {
             assert_eq!(linker.add(PTX, c"callee.ptx", CALLEE.to_bytes()), 0);
         }
         let image = linker.complete().unwrap();
-        assert_eq!(linker.complete(), Ok(image), "once is enough");
+        assert_eq!(linker.complete(), Ok(image), "linking happens once");
         assert_eq!(linker.add(PTX, c"late.ptx", CALLEE.to_bytes()), code::INVALID_VALUE);
         let module = made!(cuModuleLoadData(-> usize, image => *const u8));
         let kernel = function(module, "k");
@@ -109,7 +109,7 @@ fn texts_call_each_others_functions() {
     }
 }
 
-/// A grid that waits for itself three times: each block writes its number, and adds up those of all others.
+/// A grid that synchronises three times: each block writes its number, and adds up those of all blocks.
 const GRID: &CStr = c".version 7.8
 .target sm_80
 .address_size 64
@@ -162,9 +162,9 @@ more:
 }
 ";
 
-/// As numba does: it hands NVIDIA's libcudadevrt.a over, by its bytes.
+/// Like numba, this passes the contents of NVIDIA's libcudadevrt.a.
 #[test]
-fn grids_wait_by_the_device_runtime() {
+fn grids_synchronise_through_the_device_runtime() {
     let _context = own_context();
     let linker = Linker::new();
     assert_eq!(linker.add(PTX, c"grid.ptx", GRID.to_bytes()), 0);
@@ -186,9 +186,9 @@ fn grids_wait_by_the_device_runtime() {
     assert_eq!(read(sums, 24), [rounds; 24]);
 }
 
-/// What the linker was told stays with its image, also with a copy of it.
+/// The linker's options stay with the image, also in a copy.
 #[test]
-fn a_limit_of_registers_goes_along_with_the_image() {
+fn the_register_limit_stays_with_the_image() {
     let _context = own_context();
     let (names, values) = ([0u32], [24usize]); // CU_JIT_MAX_REGISTERS
     let handle = made!(cuLinkCreate_v2(
@@ -210,7 +210,7 @@ fn a_limit_of_registers_goes_along_with_the_image() {
 }
 
 #[test]
-fn what_can_not_be_linked_says_why() {
+fn link_errors_state_the_reason() {
     let _context = own_context();
     let linker = Linker::new();
     assert_eq!(linker.complete(), Err(code::INVALID_VALUE), "nothing was added");
@@ -219,7 +219,7 @@ fn what_can_not_be_linked_says_why() {
     }
     assert_eq!(linker.add(PTX, c"a.ptx", b".version 7.8 .target sm_80 .entry"), code::INVALID_PTX);
     assert!(linker.log().contains("a.ptx:1"), "{}", linker.log());
-    // An error leaves out that text alone.
+    // A text with an error is left out.
     assert_eq!(linker.add(PTX, c"caller.ptx", CALLER.to_bytes()), 0);
     assert_eq!(linker.complete(), Err(code::INVALID_PTX));
     assert!(linker.log().contains("`twice` is defined in no file"), "{}", linker.log());

@@ -1,4 +1,4 @@
-//! The driver's functions, as programs call them.
+//! Tests of the driver's functions, called like programs call them.
 #![allow(unsafe_code, reason = "the functions are C")]
 
 mod arrays;
@@ -8,21 +8,19 @@ mod conditional_nodes;
 mod conditional_rules;
 mod copies;
 mod coredumps;
+mod corner_cases;
 mod cudarc;
 mod descriptions;
 mod devices;
-mod documented;
 mod emulated_gpu;
-mod ends;
 mod export_tables;
 mod fatbins;
 mod faults;
 mod folders;
 mod graph_attributes;
 mod graph_edges;
-mod graph_numbers;
+mod graph_ids;
 mod graphs;
-mod graphs_in_graphs;
 mod green_contexts;
 mod initialisation;
 mod interprocess;
@@ -33,13 +31,15 @@ mod linking;
 mod memory;
 mod mipmaps;
 mod modules;
+mod nested_graphs;
+mod process_exit;
 mod python;
 mod resources;
-mod storm;
 mod streams;
+mod stress;
 #[path = "../support/mod.rs"]
 mod support;
 mod textures;
-mod thread_ends;
+mod thread_exit;
 mod unaligned;
 mod virtual_memory;

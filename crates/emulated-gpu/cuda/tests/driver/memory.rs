@@ -1,4 +1,4 @@
-//! Memory of every kind: what it is, how long it lives, and what is refused.
+//! Memory of every kind: its properties, its lifetime, and errors.
 
 use crate::support::{
     allocate, code, context, cu, gives, is_alone, made, ok, own_context, read, stream,
@@ -13,7 +13,7 @@ pub(crate) fn write(address: u64, values: &[u32]) {
 }
 
 #[test]
-fn what_can_not_be_allocated_or_freed_is_refused() {
+fn invalid_allocations_and_frees_are_rejected() {
     let _context = own_context();
     let mut address = 0u64;
     gives!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
@@ -30,10 +30,10 @@ fn what_can_not_be_allocated_or_freed_is_refused() {
 }
 
 #[test]
-fn memory_that_is_given_out_is_gone_until_it_is_freed() {
-    // Alone, as other tests take memory too.
+fn free_memory_is_counted() {
+    // Runs in a separate process, because other tests allocate memory, too.
     let variables = [("EMULATED_GPU_MEMORY", "1M")];
-    if !is_alone(module_path!(), "memory_that_is_given_out_is_gone_until_it_is_freed", &variables) {
+    if !is_alone(module_path!(), "free_memory_is_counted", &variables) {
         return;
     }
     context();
@@ -50,14 +50,14 @@ fn memory_that_is_given_out_is_gone_until_it_is_freed() {
     ok!(cuMemFree_v2(block => u64));
     assert_eq!(info().0, 1 << 20);
     ok!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
-    // The host's own memory is none of the card's.
+    // Host memory doesn't count as memory of the card.
     let host = made!(cuMemHostAlloc(-> usize, 4096 => usize, 0 => u32));
     assert_eq!(info().0, 0);
     ok!(cuMemFreeHost(host => usize));
 }
 
 #[test]
-fn managed_memory_is_the_same_for_both() {
+fn managed_memory_is_shared_by_host_and_device() {
     let _context = own_context();
     let mut block = 0u64;
     let flags = cu!(cuMemAllocManaged(&raw mut block => *mut u64, 16 => usize, 4 => u32));
@@ -65,12 +65,12 @@ fn managed_memory_is_the_same_for_both() {
     ok!(cuMemAllocManaged(&raw mut block => *mut u64, 16 => usize, 1 => u32));
     ok!(cuMemsetD32_v2(block => u64, 7 => u32, 4 => usize));
     ok!(cuCtxSynchronize());
-    // SAFETY: managed memory, and nothing runs.
+    // SAFETY: this is managed memory, and no work is running.
     let host = unsafe { std::slice::from_raw_parts_mut(block as *mut u32, 4) };
     assert_eq!(host, [7; 4]);
     host[1] = 8;
     assert_eq!(read(block, 2), [7, 8]);
-    // Advice is remembered.
+    // Advice is stored.
     ok!(cuMemAdvise(block => u64, 16 => usize, 1 => u32, 0 => i32));
     ok!(cuMemAdvise(block => u64, 16 => usize, 3 => u32, -1 => i32));
     ok!(cuMemPrefetchAsync(block => u64, 16 => usize, 0 => i32, 0 => usize));
@@ -82,7 +82,7 @@ fn managed_memory_is_the_same_for_both() {
         value
     };
     assert_eq!([1, 2, 3, 4].map(attribute), [1, -1, -2, 0]);
-    // Who accesses it: devices, then the host.
+    // The accessors: devices, then the host.
     let accessed_by = || {
         let mut values = [9i32; 3];
         ok!(cuMemRangeGetAttribute(
@@ -127,7 +127,7 @@ fn host_memory_is_registered_once() {
 }
 
 #[test]
-fn addresses_are_known() {
+fn addresses_have_attributes() {
     let _context = own_context();
     let block = allocate(1000);
     let (mut base, mut size) = (0u64, 0usize);
@@ -146,7 +146,7 @@ fn addresses_are_known() {
     let host = made!(cuMemAllocHost_v2(-> u64, 64 => usize));
     assert_eq!(kind(host), (0, 1));
     assert_eq!(kind(WILD).0, code::INVALID_VALUE);
-    // Many at once never fail: what nothing is known of is 0.
+    // A query for several attributes never fails: those of unknown memory are 0.
     let (mut first, mut second) = (9u64, 9i32);
     let data = [(&raw mut first) as usize, (&raw mut second) as usize];
     let which = [11u32, 9];
@@ -163,7 +163,7 @@ fn pooled_memory_is_freed_in_order() {
     let stream = stream(1);
     let mut block = 1u64;
     ok!(cuMemAllocAsync(&raw mut block => *mut u64, 0 => usize, stream => usize));
-    assert_eq!(block, 0, "no memory has no address");
+    assert_eq!(block, 0, "the address of an empty allocation is null");
     ok!(cuMemFreeAsync(block => u64, stream => usize));
     ok!(cuMemAllocAsync(&raw mut block => *mut u64, 64 => usize, stream => usize));
     ok!(cuMemsetD32Async(block => u64, 6 => u32, 16 => usize, stream => usize));
@@ -177,15 +177,15 @@ fn pooled_memory_is_freed_in_order() {
     gives!(code::NOT_FOUND, cuMemGetAddressRange_v2(
         &raw mut range => *mut u64, NULL => *mut u64, block => u64
     ));
-    // A pool that gives out no more than it may.
+    // A pool with a limit.
     #[repr(C)]
     struct Properties {
         numbers: [i32; 4],
         security: usize,
-        most: usize,
+        max: usize,
         rest: [u64; 7],
     }
-    let properties = Properties { numbers: [1, 0, 1, 0], security: 0, most: 1024, rest: [0; 7] };
+    let properties = Properties { numbers: [1, 0, 1, 0], security: 0, max: 1024, rest: [0; 7] };
     let pool = made!(cuMemPoolCreate(-> usize, &raw const properties => *const Properties));
     let from_pool = |size: usize| {
         let mut address = 0u64;
@@ -207,34 +207,34 @@ fn pooled_memory_is_freed_in_order() {
 }
 
 #[test]
-fn what_lies_beside_an_allocation_is_not_the_programs() {
+fn copies_next_to_an_allocation_are_rejected() {
     let _context = own_context();
     let (block, freed) = (allocate(100), allocate(100));
     let pinned = made!(cuMemHostAlloc(-> usize, 64 => usize, 0 => u32));
     ok!(cuMemFree_v2(freed => u64));
     let mut host = [7u8; 256];
-    let mut astray = |at: u64, len: usize| {
+    let mut copy_outside = |at: u64, len: usize| {
         let to_host = cu!(cuMemcpy(host.as_mut_ptr() as u64 => u64, at => u64, len => usize));
         let to_device = cu!(cuMemcpyHtoD_v2(block => u64, at as usize => usize, len => usize));
         (to_host, to_device)
     };
-    let refused = (code::INVALID_VALUE, code::INVALID_VALUE);
+    let rejected = (code::INVALID_VALUE, code::INVALID_VALUE);
     let page = pinned as u64;
     for at in [block + 100, block - 1, block - 256, block + 355, freed, freed + 99, page + 64] {
-        assert_eq!(astray(at, 1), refused, "{:#x} beside {block:#x}", at);
+        assert_eq!(copy_outside(at, 1), rejected, "{:#x} next to {block:#x}", at);
     }
-    assert_eq!(astray(block + 90, 20), refused, "it ends beside it");
-    assert_eq!(astray(page - 1, 2), refused);
-    assert_eq!(astray(page, 64), (0, 0), "pinned memory is the program's");
+    assert_eq!(copy_outside(block + 90, 20), rejected, "the range ends after the allocation");
+    assert_eq!(copy_outside(page - 1, 2), rejected);
+    assert_eq!(copy_outside(page, 64), (0, 0), "pinned memory is the program's");
     assert_eq!(host[255], 7);
 }
 
 #[test]
-fn what_lies_far_from_every_allocation_is_not_the_programs() {
+fn copies_far_from_every_allocation_are_rejected() {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     let addresses = limits.lines().find(|line| line.starts_with("Max address space")).unwrap();
     if !addresses.contains("unlimited") {
-        skipped::note("`ulimit -v` says that the driver may reserve no addresses");
+        skipped::note("`ulimit -v` limits the address space, so the driver reserves no addresses");
         return;
     }
     let _context = own_context();
@@ -249,6 +249,6 @@ fn what_lies_far_from_every_allocation_is_not_the_programs() {
         assert_eq!(registered, code::INVALID_VALUE, "{at:#x}");
     }
     assert_eq!(host, [7; 16]);
-    // The program's own memory is what it was.
+    // Ordinary host memory is still accepted.
     ok!(cuMemcpy(block => u64, host.as_ptr() as u64 => u64, 16 => usize));
 }

@@ -5,8 +5,8 @@ use cudarc::driver::sys;
 use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
 use crate::support::{code, context, cu, gives, is_alone, ok, own_context};
 
-/// Of floats.
-fn described([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
+/// The description of an array of floats.
+fn description([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
     sys::CUDA_ARRAY3D_DESCRIPTOR {
         Width: width,
         Height: height,
@@ -18,7 +18,7 @@ fn described([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3
 }
 
 fn mipmap(shape: [usize; 3], flags: u32, levels: u32) -> (u32, usize) {
-    let description = described(shape, flags);
+    let description = self::description(shape, flags);
     let mut mipmap = 0usize;
     let code = cu!(cuMipmappedArrayCreate(
         &raw mut mipmap => *mut usize,
@@ -36,7 +36,7 @@ fn level(mipmap: usize, number: u32) -> (u32, usize) {
 }
 
 fn shape(array: usize) -> [usize; 3] {
-    let mut found = described([0; 3], 0);
+    let mut found = description([0; 3], 0);
     ok!(cuArray3DGetDescriptor_v2(
         &raw mut found => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, array => usize
     ));
@@ -51,7 +51,7 @@ fn free() -> usize {
 
 #[test]
 fn levels_are_arrays_of_half_the_size() {
-    // Alone, as other tests take memory too.
+    // Runs in a separate process, because other tests allocate memory, too.
     if !is_alone(module_path!(), "levels_are_arrays_of_half_the_size", &[]) {
         return;
     }
@@ -62,7 +62,7 @@ fn levels_are_arrays_of_half_the_size() {
     let levels = [0, 1, 2].map(|number| level(pyramid, number).1);
     assert_eq!(levels.map(shape), [[12, 6, 0], [6, 3, 0], [3, 1, 0]]);
     assert_eq!(level(pyramid, 3).0, code::INVALID_VALUE);
-    // Each has texels of its own.
+    // Each level has separate texels.
     let values = numbers(16);
     for (number, array) in levels.into_iter().enumerate() {
         let from = values[number..].as_ptr();
@@ -74,24 +74,24 @@ fn levels_are_arrays_of_half_the_size() {
         ok!(cuMemcpyAtoH_v2(to => *mut f32, array => usize, 0 => usize, 12 => usize));
         assert_eq!(host, values[number..number + 3]);
     }
-    // A level goes with the others.
+    // A level can only be destroyed together with the others.
     gives!(code::INVALID_VALUE, cuArrayDestroy(levels[1] => usize));
     ok!(cuMipmappedArrayDestroy(pyramid => usize));
     gives!(code::INVALID_HANDLE, cuArrayDestroy(levels[1] => usize));
     gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
     assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
     assert_eq!(free(), before);
-    // There are no more levels than sides can be halved, and one at least.
-    for (asked, there) in [(0, 1), (99, 4)] {
-        let (code, pyramid) = mipmap([8, 0, 0], 0, asked);
-        assert_eq!((code, level(pyramid, there - 1).0), (0, 0));
-        assert_eq!(level(pyramid, there).0, code::INVALID_VALUE);
+    // The number of levels is clamped: at least one, at most as often as the sides can be halved.
+    for (wanted, actual) in [(0, 1), (99, 4)] {
+        let (code, pyramid) = mipmap([8, 0, 0], 0, wanted);
+        assert_eq!((code, level(pyramid, actual - 1).0), (0, 0));
+        assert_eq!(level(pyramid, actual).0, code::INVALID_VALUE);
         ok!(cuMipmappedArrayDestroy(pyramid => usize));
     }
     assert_eq!(mipmap([0, 0, 0], 0, 1).0, code::INVALID_VALUE);
     assert_eq!(mipmap([8, 0, 0], 0x100, 1).0, code::INVALID_VALUE);
     gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize));
-    // What is left goes with the context.
+    // Remaining arrays are destroyed with the context.
     let left = mipmap([8, 8, 0], 0, 2).1;
     ok!(cuCtxDestroy_v2(context => usize));
     assert_eq!(level(left, 0).0, code::INVALID_HANDLE);
@@ -100,16 +100,20 @@ fn levels_are_arrays_of_half_the_size() {
 #[test]
 fn a_texture_is_made_of_one_level() {
     let _context = own_context();
-    let of = |mipmap: usize| {
+    let texture_of = |mipmap: usize| {
         let mut resource = of_array(0);
         resource.resType = sys::CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
         resource.res.mipmap.hMipmappedArray = mipmap as sys::CUmipmappedArray;
         try_texture(resource, sampling(false, 0)).0
     };
     let (one, two) = (mipmap([8, 8, 0], 0, 1).1, mipmap([8, 8, 0], 0, 2).1);
-    assert_eq!(of(one), 0);
-    assert_eq!(of(two), code::NOT_SUPPORTED, "which one a kernel reads is not emulated");
-    assert_eq!(of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
-    // Of a level it is one of an array.
+    assert_eq!(texture_of(one), 0);
+    assert_eq!(
+        texture_of(two),
+        code::NOT_SUPPORTED,
+        "selecting a level in a kernel is not emulated"
+    );
+    assert_eq!(texture_of(array([8, 8, 0], 1, 0)), code::INVALID_VALUE);
+    // A single level is an array, of which a texture can be created.
     assert_eq!(try_texture(of_array(level(two, 1).1), sampling(false, 0)).0, 0);
 }

@@ -1,4 +1,4 @@
-//! Modules, functions, and what a launch may ask for.
+//! Modules, functions, and the parameters of launches.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -13,11 +13,11 @@ fn load(image: *const u8) -> u32 {
 }
 
 #[test]
-fn images_that_are_no_ptx_are_refused() {
+fn invalid_images_are_rejected() {
     let context = context();
     assert_eq!(load(std::ptr::null()), code::INVALID_VALUE);
     assert_eq!(load(c"\x7fELF\x02\x01\x01".as_ptr().cast()), code::NO_BINARY_FOR_GPU);
-    // A fatbin that is nothing but its first bytes.
+    // A fatbin that consists only of its first bytes.
     assert_eq!(load(c"\x50\xed\x55\xba\x01".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"int main() {}".as_ptr().cast()), code::INVALID_IMAGE);
     assert_eq!(load(c"".as_ptr().cast()), code::INVALID_IMAGE);
@@ -40,14 +40,14 @@ fn images_that_are_no_ptx_are_refused() {
             cu!(cuModuleLoad(&raw mut module => *mut usize, path.as_ptr() => *const c_char));
         assert_eq!(loaded, expected, "{path:?}");
     }
-    // Nothing of this ended the context.
+    // None of these errors affects the context.
     ok!(cuCtxSynchronize());
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// As many bytes of parameters as a kernel takes since PTX 8.1: 32,764.
+/// The maximum size of a kernel's parameters since PTX 8.1: 32,764 bytes.
 #[test]
-fn parameters_of_many_bytes_are_passed() {
+fn large_parameters_are_passed() {
     let _context = own_context();
     let text = ".version 8.1\n.target sm_80\n.address_size 64\n\
         .visible .entry k(.param .u64 out, .param .align 4 .b8 many[32756])\n{\n.reg .b64 %a;\n.reg .b32 %v;\n\
@@ -64,7 +64,7 @@ fn parameters_of_many_bytes_are_passed() {
 }
 
 #[test]
-fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
+fn ptx_for_a_newer_card_is_rejected() {
     let _context = own_context();
     let text = |target: &str| {
         CString::new(format!(".version 8.8\n.target {target}\n.visible .entry k() {{ ret; }}\n"))
@@ -85,13 +85,13 @@ fn a_text_for_a_newer_card_is_refused_as_by_the_driver() {
         options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
     ));
     assert_eq!(code, code::INVALID_PTX);
-    let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
-    assert!(told.contains("SM version specified by .target is higher"), "{told}");
-    assert!(told.contains("sm_100") && told.contains("sm_90"), "{told}");
+    let printed = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(printed.contains("SM version specified by .target is higher"), "{printed}");
+    assert!(printed.contains("sm_100") && printed.contains("sm_90"), "{printed}");
 }
 
 #[test]
-fn a_log_tells_what_is_wrong_with_the_text() {
+fn the_error_log_describes_the_error() {
     let _context = own_context();
     let text = c".version 7.0\n.target sm_80\n.visible .entry f() {\n    add.u32 %r1, 1, 2;\n    ret;\n}\n";
     let mut log = [1u8; 1024];
@@ -104,10 +104,10 @@ fn a_log_tells_what_is_wrong_with_the_text() {
         options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize,
     ));
     assert_eq!(code, code::INVALID_PTX);
-    let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
-    assert!(told.contains("%r1") && told.contains(":4:"), "{told}");
-    assert_eq!(values[1], told.len(), "the size is that of what was written");
-    // A buffer that is too small is filled, and ends in NUL.
+    let printed = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(printed.contains("%r1") && printed.contains(":4:"), "{printed}");
+    assert_eq!(values[1], printed.len(), "the length of the log");
+    // If the buffer is too small, the log is truncated, and ends in NUL.
     values = [log.as_mut_ptr() as usize, 8, 4];
     cu!(cuModuleLoadDataEx(
         &raw mut module => *mut usize, text.as_ptr() => *const c_char, 2 => u32,
@@ -128,7 +128,7 @@ fn files_are_loaded() {
 }
 
 #[test]
-fn names_that_are_not_there_are_not_found() {
+fn unknown_names_are_not_found() {
     let _context = own_context();
     let module = module(INCREMENT);
     let mut found = 0usize;
@@ -143,7 +143,7 @@ fn names_that_are_not_there_are_not_found() {
         &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
         c"table".as_ptr() => *const c_char
     ));
-    // A function is gone with its module.
+    // A module's functions are unloaded with it.
     let increment = function(module, "increment");
     ok!(cuModuleUnload(module => usize));
     gives!(code::INVALID_HANDLE, cuModuleUnload(module => usize));
@@ -162,11 +162,11 @@ fn variables_have_addresses() {
         c"table".as_ptr() => *const c_char,
     ));
     assert_eq!((size, read(address, 3)), (12, vec![4, 5, 6]));
-    gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64), "a module frees its own");
+    gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64), "a module's variable can't be freed");
 }
 
 #[test]
-fn launches_that_can_not_be_are_refused() {
+fn invalid_launches_are_rejected() {
     let _context = own_context();
     let module = module(INCREMENT);
     let (increment, nothing) = (function(module, "increment"), function(module, "nothing"));
@@ -203,14 +203,14 @@ fn launches_that_can_not_be_are_refused() {
     assert_eq!(start([1; 3], [1; 3], 0, half.as_ptr()), code::INVALID_VALUE);
     assert_eq!(launch(0, (1, 1), 0, &values), code::INVALID_HANDLE);
     assert_eq!(launch(increment, (1, 1), 0xbad, &values), code::INVALID_HANDLE);
-    // Without parameters none are looked at.
+    // A kernel without parameters needs no list.
     assert_eq!(launch(nothing, (1, 1), 0, &[]), 0);
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 2), [1, 0]);
 }
 
 #[test]
-fn parameters_come_in_one_buffer_too() {
+fn parameters_can_be_passed_in_one_buffer() {
     let _context = own_context();
     let module = module(INCREMENT);
     let increment = function(module, "increment");
@@ -257,9 +257,13 @@ fn functions_have_attributes() {
         |which: u32, value: i32| cu!(cuFuncSetAttribute(f => usize, which => u32, value => i32));
     assert_eq!(set(8, 100 << 10), 0);
     assert_eq!(attribute(8), (0, 100 << 10));
-    assert_eq!(set(8, 227 << 10), code::INVALID_VALUE, "with what is static it is too much");
+    assert_eq!(
+        set(8, 227 << 10),
+        code::INVALID_VALUE,
+        "together with static shared memory, it is too much"
+    );
     assert_eq!(set(0, 1), code::INVALID_VALUE);
-    // Blocks beyond .maxntid can't be launched.
+    // Blocks with more threads than .maxntid can't be launched.
     assert_eq!(launch(f, (1, 129), 0, &[0, 0]), code::INVALID_VALUE);
     let (mut offset, mut size) = (0usize, 0usize);
     let info = |index: usize, offset: *mut usize, size: *mut usize| cu!(cuFuncGetParamInfo(f => usize, index => usize, offset => *mut usize, size => *mut usize));
@@ -273,7 +277,7 @@ fn functions_have_attributes() {
 }
 
 #[test]
-fn occupancy_is_that_of_the_card() {
+fn occupancy_matches_the_card() {
     let _context = own_context();
     let module = module(INCREMENT);
     let f = function(module, "nothing");
@@ -284,14 +288,14 @@ fn occupancy_is_that_of_the_card() {
         ));
         (code, blocks)
     };
-    // 2048 threads and 32 blocks of a multiprocessor, and 228 KiB of shared memory.
+    // Limits of a multiprocessor: 2048 threads, 32 blocks, and 228 KiB of shared memory.
     assert_eq!(blocks(1024, 0), (0, 2));
     assert_eq!(blocks(64, 0), (0, 32));
     assert_eq!(blocks(32, 0), (0, 32));
     assert_eq!(blocks(32, 100 << 10), (0, 2));
     assert_eq!(blocks(32, 300 << 10), (0, 0));
     assert_eq!(blocks(0, 0).0, code::INVALID_VALUE);
-    // What is left for each of several blocks, as far as the function may have it.
+    // Shared memory available to each of several blocks, up to the function's limit.
     let left = |blocks: i32| {
         made!(cuOccupancyAvailableDynamicSMemPerBlock(
             -> usize, f => usize, blocks => i32, 64 => i32
@@ -306,7 +310,7 @@ fn occupancy_is_that_of_the_card() {
         None => Option<unsafe extern "C" fn(i32) -> usize>, 0 => usize, 256 => i32,
     ));
     assert_eq!((grid, block), (132 * 8, 256));
-    // A cooperative grid has to fit as a whole.
+    // A cooperative grid must be resident as a whole.
     let cooperative = |blocks: u32| {
         cu!(cuLaunchCooperativeKernel(
             f => usize, blocks => u32, 1 => u32, 1 => u32, 1024 => u32, 1 => u32, 1 => u32, 0 => u32,
@@ -367,7 +371,7 @@ fn a_text_passes_through_the_linker() {
 }
 
 #[test]
-fn a_kernel_that_wants_a_cluster_is_refused() {
+fn kernels_that_require_clusters_are_rejected() {
     let _context = own_context();
     let text = |blocks: u32| {
         format!(

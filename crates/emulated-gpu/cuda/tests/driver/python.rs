@@ -1,12 +1,12 @@
-//! The driver through NVIDIA's bindings for Python, where they are installed.
+//! The driver through NVIDIA's Python bindings, if they are installed.
 
 use std::path::Path;
 use std::process::Command;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nvidias_bindings_for_python_do_not_notice_the_difference() {
-    // Says which Python to ask; `python3` otherwise.
+fn nvidias_python_bindings_work() {
+    // The Python interpreter to use; the default is `python3`.
     let python = std::env::var_os("CUDA_BINDINGS_PYTHON").unwrap_or_else(|| "python3".into());
     let library = emulated_cuda::library_path().unwrap();
     let links = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python-links");

@@ -1,5 +1,5 @@
-//! Sizes, counts and times that a program chooses: what can't be had is refused with CUDA's code, and
-//! the process goes on.
+//! Sizes, counts and times that a program chooses: if they exceed the available resources, the call fails with CUDA's
+//! code and the process continues.
 
 use std::ffi::{c_char, c_void};
 
@@ -8,18 +8,18 @@ use crate::support::{
     ok, own_context, read, stream,
 };
 
-/// Runs a test of a module alone, in a process with these variables set; what it said on standard error.
+/// Runs a test of a module in a child process with these variables, which must succeed. Returns its standard error.
 pub(crate) fn again(module: &str, test: &str, variables: &[(&str, &str)]) -> String {
     let output = alone(module, test, variables);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
-    said
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{printed}", String::from_utf8_lossy(&output.stdout));
+    printed
 }
 
 const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
     { .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }";
 
-/// Counts at p how often a thread was given `bytes` of `times` times.
+/// Allocates `bytes` up to `times` times, and writes the number of successful allocations to p.
 const ALLOCATING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);\n\
     .visible .entry k(.param .u64 p, .param .u64 bytes, .param .u64 times, .param .u64 frees)\n\
@@ -31,7 +31,7 @@ const ALLOCATING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     st.param.b64 [size], %a;\ncall free, (size);\nN: setp.lt.u64 %q, %i, %t;\n@%q bra L;\n\
     E: st.global.u64 [%p], %i;\nret;\n}";
 
-/// Kibibytes of memory that this process has or has had at most.
+/// Kibibytes of memory: current or peak, depending on the field of `/proc/self/status`.
 #[cfg(target_os = "linux")]
 fn memory_of(field: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -41,8 +41,8 @@ fn memory_of(field: &str) -> u64 {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_that_nobody_touches_takes_none() {
-    let test = "memory_that_nobody_touches_takes_none";
+fn untouched_memory_uses_no_host_memory() {
+    let test = "untouched_memory_uses_no_host_memory";
     if !is_child() {
         for checks in ["memory", "all"] {
             again(
@@ -61,11 +61,11 @@ fn memory_that_nobody_touches_takes_none() {
     ok!(cuMemsetD32_v2(block + (1 << 29) => u64, 7 => u32, 4 => usize));
     assert_eq!(read(block + (1 << 29), 4), [7; 4]);
     let grown = memory_of("VmHWM") - before;
-    assert!(grown < 100 << 10, "{grown} KiB for 1.5 GiB that are hardly touched");
+    assert!(grown < 100 << 10, "{grown} KiB were used for 1.5 GiB of almost untouched memory");
 }
 
 #[test]
-fn what_is_promised_can_be_had() {
+fn more_than_the_total_memory_can_not_be_allocated() {
     context();
     let (mut free, mut total) = (0usize, 0usize);
     ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
@@ -76,11 +76,11 @@ fn what_is_promised_can_be_had() {
 }
 
 #[test]
-fn variables_of_modules_are_the_devices_memory() {
+fn module_variables_count_as_device_memory() {
     if !is_child() {
         again(
             module_path!(),
-            "variables_of_modules_are_the_devices_memory",
+            "module_variables_count_as_device_memory",
             &[("EMULATED_GPU_MEMORY", "1M")],
         );
         return;
@@ -108,7 +108,7 @@ fn variables_of_modules_are_the_devices_memory() {
 }
 
 #[test]
-fn launches_of_any_shape_are_refused_or_run() {
+fn launches_of_extreme_shapes_are_rejected_or_run() {
     let _context = own_context();
     let null = std::ptr::null::<c_void>();
     for limit in [".maxntid 4294967295,4294967295,4294967295", ".maxntid 65536,65536,1"] {
@@ -116,8 +116,8 @@ fn launches_of_any_shape_are_refused_or_run() {
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {limit} {{ ret; }}"
         );
         let k = function(module(&text), "k");
-        let most = made!(cuFuncGetAttribute(-> i32, 0 => i32, k => usize));
-        assert_eq!(most, 1024);
+        let max = made!(cuFuncGetAttribute(-> i32, 0 => i32, k => usize));
+        assert_eq!(max, 1024);
         assert_eq!(launch(k, (1, 1), 0, &[]), 0);
         let huge = u32::MAX;
         gives!(code::INVALID_VALUE, cuLaunchKernel(
@@ -129,12 +129,15 @@ fn launches_of_any_shape_are_refused_or_run() {
 }
 
 #[test]
-fn local_memory_that_is_not_there_is_said_at_the_launch() {
-    let test = "local_memory_that_is_not_there_is_said_at_the_launch";
+fn missing_local_memory_is_reported_at_launch() {
+    let test = "missing_local_memory_is_reported_at_launch";
     if !is_child() {
         let variables = [("EMULATED_GPU_MEMORY", "1G"), ("CUDA_LOG_FILE", "stderr")];
-        let said = again(module_path!(), test, &variables);
-        assert!(said.contains("524288 for each of 32 threads of 1000 resident blocks"), "{said}");
+        let printed = again(module_path!(), test, &variables);
+        assert!(
+            printed.contains("524288 for each of 32 threads of 1000 resident blocks"),
+            "{printed}"
+        );
         return;
     }
     context();
@@ -148,18 +151,18 @@ fn local_memory_that_is_not_there_is_said_at_the_launch() {
     };
     assert_eq!(cooperative(1000), code::OUT_OF_MEMORY);
     assert_eq!(cooperative(4), 0);
-    // Not all at once, there may be any number of them.
+    // Blocks of an ordinary launch needn't be resident at the same time, so there is no limit.
     assert_eq!(launch(k, (100, 32), 0, &[]), 0);
     ok!(cuCtxSynchronize());
 }
 
 #[test]
-fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
+fn device_malloc_respects_the_heap_limit() {
     const HEAP: u32 = 2;
     let _context = own_context();
     let k = function(module(ALLOCATING), "k");
     let out = allocate(8);
-    let given = |bytes: u64, times: u64, frees: u64| {
+    let allocations = |bytes: u64, times: u64, frees: u64| {
         assert_eq!(launch(k, (1, 1), 0, &[out, bytes, times, frees]), 0);
         ok!(cuCtxSynchronize());
         read(out, 1)[0]
@@ -168,15 +171,15 @@ fn a_kernels_malloc_keeps_to_the_limit_of_its_context() {
     assert_eq!(limit, 8 << 20);
     ok!(cuCtxSetLimit(HEAP => u32, 1 << 20 => usize));
     gives!(code::OUT_OF_MEMORY, cuCtxSetLimit(HEAP => u32, usize::MAX => usize));
-    assert_eq!(given(100_000, 8000, 1), 8000, "what is freed is there again");
-    assert_eq!(given(100_000, 8000, 0), 10, "ten of 100 kB in 1 MiB");
-    assert_eq!(given(1, 8000, 0), 1513, "what is left, 32 bytes each");
-    // It has its size once a kernel has used it.
+    assert_eq!(allocations(100_000, 8000, 1), 8000, "freed memory is reused");
+    assert_eq!(allocations(100_000, 8000, 0), 10, "1 MiB has ten blocks of 100 kB");
+    assert_eq!(allocations(1, 8000, 0), 1513, "the rest is used in blocks of 32 bytes");
+    // The size is fixed once a kernel has used the heap.
     gives!(code::INVALID_VALUE, cuCtxSetLimit(HEAP => u32, 2 << 20 => usize));
 }
 
 #[test]
-fn texts_to_link_of_any_size_are_read_or_refused() {
+fn linker_inputs_of_any_size_are_read_or_rejected() {
     let _context = own_context();
     let text = format!("{INCREMENT}\0");
     let linker = made!(cuLinkCreate_v2(
@@ -197,7 +200,7 @@ fn texts_to_link_of_any_size_are_read_or_refused() {
 }
 
 #[test]
-fn declarations_of_any_size_are_checked_soon() {
+fn declarations_of_any_size_are_checked_quickly() {
     #[repr(C)]
     struct Range {
         address: u64,
@@ -206,7 +209,7 @@ fn declarations_of_any_size_are_checked_soon() {
     }
     if !is_child() {
         for checks in ["memory", "all"] {
-            let test = "declarations_of_any_size_are_checked_soon";
+            let test = "declarations_of_any_size_are_checked_quickly";
             again(module_path!(), test, &[("EMULATED_GPU_CHECKS", checks)]);
         }
         return;
@@ -221,7 +224,7 @@ fn declarations_of_any_size_are_checked_soon() {
             count => usize,
         ))
     };
-    // The same row again and again; rows that overlap.
+    // The same row many times; and overlapping rows.
     for access in [1, 2, 3] {
         assert_eq!(declare([4, 1 << 40, 0], access, 1), 0);
         assert_eq!(declare([32, 33, 1], access, 1), 0);
@@ -233,28 +236,28 @@ fn declarations_of_any_size_are_checked_soon() {
 }
 
 #[test]
-fn too_many_threads_are_refused() {
+fn too_many_threads_are_rejected() {
     if !is_child() {
         again(
             module_path!(),
-            "too_many_threads_are_refused",
+            "too_many_threads_are_rejected",
             &[("EMULATED_GPU_THREADS", "100000")],
         );
-        let said = again(
+        let printed = again(
             module_path!(),
-            "too_many_threads_are_refused",
+            "too_many_threads_are_rejected",
             &[("EMULATED_GPU_THREADS", "100000"), ("CUDA_LOG_FILE", "stderr")],
         );
-        assert!(said.contains("100000 host threads: 1024 are the most"), "{said}");
+        assert!(printed.contains("100000 host threads; the maximum is 1024"), "{printed}");
         return;
     }
     gives!(code::INVALID_VALUE, cuInit(0 => u32));
 }
 
 #[test]
-fn attributes_say_what_was_declared_and_asked_for() {
+fn attributes_reflect_declarations_and_options() {
     let _context = own_context();
-    // 40 registers of 64 bits, and more.
+    // More than 40 registers of 64 bits.
     let values: String = (1..40).map(|i| format!("mov.u64 %rd{i}, {i};\n")).collect();
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o) {{\n\
@@ -267,9 +270,9 @@ fn attributes_say_what_was_declared_and_asked_for() {
         ok!(cuFuncGetAttribute(&raw mut value => *mut i32, which => i32, k => usize));
         value
     };
-    let load = |image: *const u8, most: Option<usize>| {
-        let (mut module, count) = (0usize, u32::from(most.is_some()));
-        let (option, value) = (0u32, most.unwrap_or(0));
+    let load = |image: *const u8, max: Option<usize>| {
+        let (mut module, count) = (0usize, u32::from(max.is_some()));
+        let (option, value) = (0u32, max.unwrap_or(0));
         ok!(cuModuleLoadDataEx(
             &raw mut module => *mut usize, image => *const u8, count => u32,
             &raw const option => *const u32, &raw const value => *const usize,
@@ -277,14 +280,13 @@ fn attributes_say_what_was_declared_and_asked_for() {
         module
     };
     let (shared, registers) = (1, 4);
-    for (most, wanted) in
-        [(None, 64), (Some(32), 32), (Some(1), 16), (Some(0), 64), (Some(255), 64)]
+    for (max, wanted) in [(None, 64), (Some(32), 32), (Some(1), 16), (Some(0), 64), (Some(255), 64)]
     {
-        let module = load(text.as_ptr(), most);
+        let module = load(text.as_ptr(), max);
         assert_eq!(attribute(module, shared), 40);
-        assert_eq!(attribute(module, registers), wanted, "{most:?}");
+        assert_eq!(attribute(module, registers), wanted, "{max:?}");
     }
-    // A linker's limit goes with what it has made.
+    // A linker's limit also applies to its image.
     let (mut linker, option, value) = (0usize, 0u32, 40usize);
     ok!(cuLinkCreate_v2(
         1 => u32, &raw const option => *const u32, &raw const value => *const usize,
@@ -302,8 +304,8 @@ fn attributes_say_what_was_declared_and_asked_for() {
 }
 
 #[test]
-fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
-    let test = "what_is_freed_in_a_streams_order_is_there_for_what_comes_after";
+fn stream_ordered_frees_make_memory_available_at_once() {
+    let test = "stream_ordered_frees_make_memory_available_at_once";
     if !is_child() {
         again(module_path!(), test, &[("EMULATED_GPU_MEMORY", "24M")]);
         return;
@@ -311,7 +313,7 @@ fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
     let _context = own_context();
     let (stream, gate) = (stream(1), allocate(4));
     ok!(cuMemsetD32_v2(gate => u64, 0 => u32, 1 => usize));
-    // Nothing in the stream is done until the gate opens.
+    // The stream executes nothing until the gate opens.
     ok!(cuStreamWaitValue32_v2(stream => usize, gate => u64, 1 => u32, 0 => u32));
     let mut last = 0;
     for round in 0..10 {
@@ -321,7 +323,7 @@ fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
         let mut other = 0u64;
         let second =
             cu!(cuMemAllocAsync(&raw mut other => *mut u64, 20 << 20 => usize, stream => usize));
-        assert_eq!(second, code::OUT_OF_MEMORY, "both at once");
+        assert_eq!(second, code::OUT_OF_MEMORY, "there is not enough memory for both");
         ok!(cuMemFreeAsync(block => u64, stream => usize));
         last = block;
     }
@@ -329,5 +331,5 @@ fn what_is_freed_in_a_streams_order_is_there_for_what_comes_after() {
     ok!(cuStreamSynchronize(stream => usize));
     let (mut free, mut total) = (0usize, 0usize);
     ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
-    assert_eq!(total - free, 512, "the gate is all that is left");
+    assert_eq!(total - free, 512, "only the gate is still allocated");
 }

@@ -1,4 +1,4 @@
-//! Streams and events: what waits for what.
+//! Streams and events: ordering and waiting.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,12 +13,12 @@ use crate::support::{
 
 type HostFunction = unsafe extern "C" fn(*mut c_void);
 
-/// Holds a stream up until somebody sends; gives the sender.
+/// Blocks a stream until the returned sender sends.
 fn hold(stream: usize) -> Sender<()> {
     unsafe extern "C" fn wait(data: *mut c_void) {
-        // SAFETY: from `hold`, once.
+        // SAFETY: the pointer comes from `hold`, and is used once.
         let gate = unsafe { Box::from_raw(data.cast::<Receiver<()>>()) };
-        // A test that failed has dropped the sender, which is an answer too.
+        // If the test fails, the sender is dropped, which also ends the wait.
         let _ = gate.recv_timeout(Duration::from_secs(60));
     }
     let (open, gate) = channel();
@@ -32,7 +32,7 @@ fn query(stream: usize) -> u32 {
 }
 
 #[test]
-fn work_is_done_in_order_and_later() {
+fn work_is_asynchronous_and_in_order() {
     let _context = own_context();
     let stream = stream(1);
     let module = module(INCREMENT);
@@ -52,17 +52,17 @@ fn work_is_done_in_order_and_later() {
 }
 
 #[test]
-fn the_default_stream_waits_for_those_that_do_not_opt_out() {
+fn the_legacy_stream_waits_for_blocking_streams() {
     let _context = own_context();
     let (blocking, other) = (stream(0), stream(1));
     let open = hold(blocking);
     let block = allocate(4);
-    // Stream 0 stands behind the blocking stream, and the other one behind nobody.
+    // Stream 0 waits for the blocking stream; the other stream waits for nothing.
     ok!(cuMemsetD32Async(block => u64, 1 => u32, 1 => usize, 0 => usize));
     assert_eq!(query(0), code::NOT_READY);
     ok!(cuStreamSynchronize(other => usize));
     assert_eq!(query(other), 0);
-    // What comes into the blocking stream now stands behind stream 0.
+    // New work in a blocking stream now waits for stream 0.
     let second = stream(0);
     ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
     assert_eq!(query(second), code::NOT_READY);
@@ -73,7 +73,7 @@ fn the_default_stream_waits_for_those_that_do_not_opt_out() {
 }
 
 #[test]
-fn each_thread_has_a_default_stream_of_its_own() {
+fn each_thread_has_a_separate_default_stream() {
     let context = context();
     let id = |stream: usize| made!(cuStreamGetId(stream => usize, -> u64));
     let here = id(2);
@@ -103,7 +103,7 @@ fn streams_wait_for_events() {
     ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
     gives!(code::NOT_READY, cuEventQuery(done => usize));
     assert_eq!(query(second), code::NOT_READY);
-    // What the event is recorded in later changes nothing for who waits already, nor does its end.
+    // A wait that has begun is not affected by later records of the event, nor by its destruction.
     ok!(cuEventDestroy_v2(done => usize));
     gives!(code::INVALID_HANDLE, cuEventQuery(done => usize));
     open.send(()).unwrap();
@@ -135,10 +135,10 @@ fn events_have_times() {
     assert!(code == 0 && time >= 19.0, "{code} {time}");
     let (code, back) = elapsed(end, start);
     assert!(code == 0 && back == -time, "{back} {time}");
-    assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "made without times");
+    assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "created without timing");
     let mut made = 0usize;
     gives!(code::INVALID_VALUE, cuEventCreate(&raw mut made => *mut usize, 8 => u32));
-    // One that was never recorded has nothing to wait for.
+    // There is nothing to wait for if an event was never recorded.
     let fresh = event();
     ok!(cuEventQuery(fresh => usize));
     ok!(cuEventSynchronize(fresh => usize));
@@ -162,7 +162,7 @@ fn host_functions_may_not_call_the_driver() {
 }
 
 #[test]
-fn a_destroyed_stream_does_what_stands_in_it() {
+fn a_destroyed_stream_finishes_its_work() {
     let _context = own_context();
     let stream = stream(1);
     let block = allocate(4);
@@ -178,29 +178,29 @@ fn a_destroyed_stream_does_what_stands_in_it() {
 }
 
 #[test]
-fn priorities_are_kept_in_their_range() {
+fn priorities_are_clamped() {
     let _context = own_context();
     let (mut least, mut greatest) = (9i32, 9i32);
     ok!(cuCtxGetStreamPriorityRange(&raw mut least => *mut i32, &raw mut greatest => *mut i32));
     assert_eq!((least, greatest), (0, -5));
-    for (asked, given) in [(-3, -3), (-100, -5), (100, 0)] {
+    for (wanted, actual) in [(-3, -3), (-100, -5), (100, 0)] {
         let (mut stream, mut priority) = (0usize, 9i32);
-        ok!(cuStreamCreateWithPriority(&raw mut stream => *mut usize, 1 => u32, asked => i32));
+        ok!(cuStreamCreateWithPriority(&raw mut stream => *mut usize, 1 => u32, wanted => i32));
         ok!(cuStreamGetPriority(stream => usize, &raw mut priority => *mut i32));
-        assert_eq!(priority, given);
+        assert_eq!(priority, actual);
     }
     let mut stream = 0usize;
     gives!(code::INVALID_VALUE, cuStreamCreate(&raw mut stream => *mut usize, 6 => u32));
 }
 
 #[test]
-fn a_stream_waits_for_a_number() {
+fn a_stream_waits_for_a_value_in_memory() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let block = allocate(8);
     ok!(cuMemsetD32_v2(block => u64, 0 => u32, 2 => usize));
     ok!(cuCtxSynchronize());
-    // At least 3.
+    // Waits until the value is at least 3.
     ok!(cuStreamWaitValue32_v2(first => usize, block => u64, 3 => u32, 0 => u32));
     ok!(cuMemsetD32Async(block + 4 => u64, 1 => u32, 1 => usize, first => usize));
     assert_eq!(query(first), code::NOT_READY);
@@ -243,9 +243,9 @@ fn many_threads_use_the_driver_at_once() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// As cuda.core joins them: the second stream is gone before the capture ends.
+/// Like in cuda.core, the second stream is destroyed before the capture ends.
 #[test]
-fn a_stream_that_was_joined_may_go() {
+fn a_joined_stream_may_be_destroyed() {
     let _context = own_context();
     let block = allocate(8);
     for joins in [true, false] {

@@ -1,4 +1,4 @@
-//! Textures and surfaces: what they read and draw, what is said of them, what is refused.
+//! Textures and surfaces: reading and writing them, queries, and errors.
 
 use std::ffi::CString;
 
@@ -12,12 +12,12 @@ use crate::support::{
     allocate, code, cu, function, gives, launch, made, module, ok, own_context, read,
 };
 
-/// The program of the emulator's own tests, as NVRTC compiled it.
+/// A program of the emulator's tests, compiled by NVRTC.
 const TEXTURES: &str =
     include_str!("../../../ptx-emulator/tests/programs/compiled/textures-sm52.ptx");
 
-/// Fetches at the thread's index, from a texture that is named, and from one of a handle; writes to a
-/// surface that is named.
+/// `fetch` reads at the thread's index, from a texture reference and from a texture object. `draw` writes to a
+/// surface reference.
 pub(crate) const NAMED: &str = r"
 .version 8.0
 .target sm_80
@@ -44,7 +44,7 @@ pub(crate) const NAMED: &str = r"
 ";
 
 #[test]
-fn a_program_of_nvrtcs_reads_textures_and_draws() {
+fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
     let _context = own_context();
     let sizes = [[50, 0, 0], [9, 0, 0], [6, 5, 0], [5, 4, 3], [7, 0, 3], [4, 4, 3], [8, 4, 0]];
     let memory = allocate(50 * 4);
@@ -69,10 +69,11 @@ fn a_program_of_nvrtcs_reads_textures_and_draws() {
         handles.iter().flat_map(|&handle| [handle as u32, (handle >> 32) as u32]).collect();
     let table = allocate(words.len() * 4);
     crate::memory::write(table, &words);
-    // Thread 0 is in the middle of a row: each image counts up, along each of its axes.
+    // Thread 0 reads in the middle of a row. Each image counts up along its axes.
     let at = allocate(64 * 12);
-    let places: Vec<u32> = (0..64).flat_map(|_| [2.25_f32, 1.5, 1.5].map(f32::to_bits)).collect();
-    crate::memory::write(at, &places);
+    let positions: Vec<u32> =
+        (0..64).flat_map(|_| [2.25_f32, 1.5, 1.5].map(f32::to_bits)).collect();
+    crate::memory::write(at, &positions);
     let out = allocate(64 * 80);
     let k = function(module(TEXTURES), "k");
     assert_eq!(launch(k, (1, 64), 0, &[out, table, at]), 0);
@@ -91,12 +92,12 @@ fn a_program_of_nvrtcs_reads_textures_and_draws() {
             16.0 * layer + 4.0 + 1.75,
         ];
         assert_eq!(own[..6], expected, "{t}");
-        // 4 channels, at 0.5625 and 0.375, which are not normalised here.
+        // 4 channels, at 0.5625 and 0.375; these coordinates aren't normalised.
         assert_eq!(own[6..10], [0.25, 1.25, 2.25, 3.25], "{t}");
         assert_eq!(own[13..18], [13.0, 14.0, 8.0, 7.0, 7.75], "{t}");
         assert_eq!(own[18], 3.0 * (63 - t) as f32, "{t}");
     }
-    // The surface's array holds what was drawn.
+    // The surface's array has the values that were written.
     let mut rows = [0.0f32; 64];
     let copy =
         copy_3d((3, drawn as u64, [0; 3]), (1, rows.as_mut_ptr() as u64, [0; 3]), [32, 8, 1]);
@@ -113,7 +114,7 @@ fn a_program_of_nvrtcs_reads_textures_and_draws() {
 fn references_are_bound_by_name() {
     let _context = own_context();
     let module = module(NAMED);
-    let of = |name: &str, surface: bool| {
+    let reference = |name: &str, surface: bool| {
         let (name, mut reference) = (CString::new(name).unwrap(), 0usize);
         let (at, name) = (&raw mut reference, name.as_ptr());
         let code = if surface {
@@ -123,10 +124,10 @@ fn references_are_bound_by_name() {
         };
         (code, reference)
     };
-    let (code, named) = of("named", false);
-    assert_eq!((code, of("named", false).1), (0, named), "always the same");
-    assert_eq!(of("drawn", false).0, code::NOT_FOUND);
-    let (_, drawn) = of("drawn", true);
+    let (code, named) = reference("named", false);
+    assert_eq!((code, reference("named", false).1), (0, named), "the handle is always the same");
+    assert_eq!(reference("drawn", false).0, code::NOT_FOUND);
+    let (_, drawn) = reference("drawn", true);
     let (mut address, mut size) = (0u64, 0usize);
     let name = CString::new("named").unwrap();
     gives!(code::NOT_FOUND, cuModuleGetGlobal_v2(
@@ -156,7 +157,7 @@ fn references_are_bound_by_name() {
     for t in 0..8u32 {
         assert_eq!(found[2 * t as usize..][..2], [(t as f32).to_bits(), 100 + t], "{t}");
     }
-    // What comes next is bound in its place.
+    // Binding replaces the previous array or memory.
     ok!(cuTexRefSetArray(named => usize, array => usize, 1 => u32));
     assert_eq!(launch(fetch, (1, 8), 0, &[out, handle]), 0);
     assert_eq!(read(out, 4), [100, 100, 101, 101]);
@@ -177,11 +178,11 @@ fn references_are_bound_by_name() {
 }
 
 #[test]
-fn descriptions_are_given_back() {
+fn descriptions_can_be_read_back() {
     let _context = own_context();
     let made = array([6, 5, 4], 2, SURFACE);
     let (none, no_format) = (0, sys::CUarray_format::CU_AD_FORMAT_HALF);
-    let mut told = sys::CUDA_ARRAY3D_DESCRIPTOR {
+    let mut read = sys::CUDA_ARRAY3D_DESCRIPTOR {
         Width: none,
         Height: none,
         Depth: none,
@@ -190,30 +191,30 @@ fn descriptions_are_given_back() {
         Flags: 0,
     };
     ok!(cuArray3DGetDescriptor_v2(
-        &raw mut told => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, made => usize
+        &raw mut read => *mut sys::CUDA_ARRAY3D_DESCRIPTOR, made => usize
     ));
-    assert_eq!((told.Width, told.Height, told.Depth), (6, 5, 4));
-    assert_eq!((told.NumChannels, told.Flags, told.Format), (2, SURFACE, FLOAT));
+    assert_eq!((read.Width, read.Height, read.Depth), (6, 5, 4));
+    assert_eq!((read.NumChannels, read.Flags, read.Format), (2, SURFACE, FLOAT));
     let resource = of_array(made);
-    let mut how = sampling(true, 2);
-    how.borderColor = [1.0, 2.0, 3.0, 4.0];
-    let (code, handle) = try_texture(resource, how);
+    let mut parameters = sampling(true, 2);
+    parameters.borderColor = [1.0, 2.0, 3.0, 4.0];
+    let (code, handle) = try_texture(resource, parameters);
     assert_eq!(code, 0);
     let mut back = sampling(false, 0);
     ok!(cuTexObjectGetTextureDesc(&raw mut back => *mut sys::CUDA_TEXTURE_DESC, handle => u64));
     assert_eq!(
         (back.borderColor, back.flags, back.filterMode),
-        (how.borderColor, 2, how.filterMode)
+        (parameters.borderColor, 2, parameters.filterMode)
     );
-    let mut of = of_memory(0, 0);
-    ok!(cuTexObjectGetResourceDesc(&raw mut of => *mut sys::CUDA_RESOURCE_DESC, handle => u64));
-    // SAFETY: the kind says that it is an array.
-    assert_eq!(unsafe { of.res.array.hArray } as usize, made);
+    let mut resource = of_memory(0, 0);
+    ok!(cuTexObjectGetResourceDesc(&raw mut resource => *mut sys::CUDA_RESOURCE_DESC, handle => u64));
+    // SAFETY: the resource is an array.
+    assert_eq!(unsafe { resource.res.array.hArray } as usize, made);
     let mut view = [0u8; 128];
     gives!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(
         view.as_mut_ptr() => *mut u8, handle => u64
     ));
-    // Limits are those of a card.
+    // The limits are those of real cards.
     for (attribute, value) in [(14, 512), (21, 131_072), (23, 65_536), (29, 2048), (51, 32)] {
         let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
@@ -225,12 +226,13 @@ fn descriptions_are_given_back() {
 }
 
 #[test]
-fn cube_maps_are_read_by_directions() {
+fn cube_maps_are_addressed_by_directions() {
     const CUBE: u32 = 4;
     const NORMALISED: u32 = 2;
     const SEAMLESS: u32 = 0x40;
     let _context = own_context();
-    // 100 times the side, plus 10 y, plus x: at the edge from +x to +z, two texels each of both.
+    // Each texel is 100 times the face, plus 10 y, plus x. At the edge between +x and +z, two texels of each are
+    // averaged.
     let cube = array([2, 2, 6], 1, CUBE);
     let value = |texel: usize| (100 * (texel / 4) + 10 * (texel / 2 % 2) + texel % 2) as f32;
     fill(cube, [2, 2, 6], &(0..24).map(value).collect::<Vec<_>>());
@@ -249,16 +251,16 @@ fn cube_maps_are_read_by_directions() {
             mul.wide.u32 %rd4, %r1, 4; add.u64 %rd6, %rd1, %rd4; st.global.f32 [%rd6], %f5; ret;
         }";
     let fetch = function(module(text), "fetch");
-    for (flags, at_the_edge) in [(NORMALISED, 406.0), (NORMALISED | SEAMLESS, 205.5)] {
+    for (flags, edge) in [(NORMALISED, 406.0), (NORMALISED | SEAMLESS, 205.5)] {
         let (code, handle) = try_texture(of_array(cube), sampling(true, flags));
         assert_eq!(code, 0);
         assert_eq!(launch(fetch, (1, 3), 0, &[out, at, handle]), 0);
         ok!(cuCtxSynchronize());
         let found: Vec<f32> = read(out, 3).into_iter().map(f32::from_bits).collect();
-        assert_eq!(found, [5.5, 505.5, at_the_edge]);
+        assert_eq!(found, [5.5, 505.5, edge]);
         ok!(cuTexObjectDestroy(handle => u64));
     }
-    // As large as a card's.
+    // The limits are those of real cards.
     for (attribute, value) in [(52, 32_768), (53, 32_768), (54, 2046), (66, 32_768), (68, 2046)] {
         let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
@@ -266,7 +268,7 @@ fn cube_maps_are_read_by_directions() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_textures_are_rejected() {
     let _context = own_context();
     let memory = allocate(4096);
     let invalid = |resource, texture| {
@@ -274,7 +276,7 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(code, code::INVALID_VALUE);
     };
     let plain = sampling(false, 0);
-    // An address between, more than there is, nothing, another pitch than there can be.
+    // A misaligned address, more than was allocated, no texels, an invalid pitch.
     invalid(of_memory(memory + 16, 64), plain);
     invalid(of_memory(memory, 4100), plain);
     invalid(of_memory(memory, 0), plain);
@@ -286,20 +288,20 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(try_texture(of_rows(memory, [8, 4, 32]), plain).0, 0);
     invalid(of_array(77), plain);
     let array = array([8, 8, 0], 1, 0);
-    assert_eq!(try_surface(array).0, code::INVALID_VALUE, "it was not made for surfaces");
+    assert_eq!(try_surface(array).0, code::INVALID_VALUE, "the array was not created for surfaces");
     invalid(of_array(array), sampling(false, 0x100));
     assert_eq!(try_texture(of_array(array), sampling(false, 0x10)).0, code::NOT_SUPPORTED);
     let mut anisotropic = plain;
     anisotropic.maxAnisotropy = 4;
     assert_eq!(try_texture(of_array(array), anisotropic).0, code::NOT_SUPPORTED);
-    // Integers that stay integers are not filtered.
+    // Linear filtering is not possible for texels that are read as integers.
     let mut bytes = of_memory(memory, 64);
     bytes.res.linear.format = sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
-    assert_eq!(try_texture(bytes, sampling(true, 1)).0, 0, "memory never is");
+    assert_eq!(try_texture(bytes, sampling(true, 1)).0, 0, "linear memory is never filtered");
     let mut rows = of_rows(memory, [8, 4, 32]);
     rows.res.pitch2D.format = sys::CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8;
     invalid(rows, sampling(true, 1));
-    assert_eq!(try_texture(rows, sampling(true, 0)).0, 0, "as fractions they are");
+    assert_eq!(try_texture(rows, sampling(true, 0)).0, 0, "as fractions, they can be filtered");
     let null = std::ptr::null_mut::<u64>();
     let resource = of_array(array);
     gives!(code::INVALID_VALUE, cuSurfObjectCreate(

@@ -1,15 +1,15 @@
-//! Arrays and structures of the program's at odd addresses, which NVIDIA's driver reads and writes as well.
+//! Unaligned arrays and structures of the program, which NVIDIA's driver accepts, too.
 
 use crate::support::{INCREMENT, allocate, context, function, module, ok, own_context, read};
 
-/// A copy of something at an odd address, for the program to pass.
-struct Odd(Vec<u8>);
+/// A copy of values at an odd address.
+struct Unaligned(Vec<u8>);
 
-impl Odd {
-    fn of<T: Copy>(values: &[T]) -> Self {
+impl Unaligned {
+    fn new<T: Copy>(values: &[T]) -> Self {
         let mut bytes = vec![0; size_of_val(values) + 1];
         let at = usize::from((bytes.as_ptr() as usize).is_multiple_of(2));
-        // SAFETY: any value may be read as bytes, and there is room for as many behind the first one or two.
+        // SAFETY: any value may be read as bytes, and the buffer has space for them after the first one or two bytes.
         unsafe {
             let to = bytes.as_mut_ptr().add(at);
             to.copy_from_nonoverlapping(values.as_ptr().cast(), size_of_val(values));
@@ -21,9 +21,9 @@ impl Odd {
         self.0.as_ptr() as usize | 1
     }
 
-    /// What was written there.
+    /// Reads the value back.
     fn get<T: Copy>(&self) -> T {
-        // SAFETY: the tests ask for what they made it of.
+        // SAFETY: the tests read the type that they stored.
         unsafe { (self.address() as *const T).read_unaligned() }
     }
 }
@@ -62,12 +62,12 @@ struct KernelNode {
 fn launches_read_parameters_and_attributes_at_odd_addresses() {
     let context = context();
     let increment = function(module(INCREMENT), "increment");
-    let address = Odd::of(&[0u64]);
+    let address = Unaligned::new(&[0u64]);
     ok!(cuMemAlloc_v2(address.address() => usize, 16 => usize));
     let block: u64 = address.get();
-    let count = Odd::of(&[4u64]);
-    let block_value = Odd::of(&[block]);
-    let parameters = Odd::of(&[block_value.address(), count.address()]);
+    let count = Unaligned::new(&[4u64]);
+    let block_value = Unaligned::new(&[block]);
+    let parameters = Unaligned::new(&[block_value.address(), count.address()]);
     let shape = [1, 1, 1, 4, 1, 1, 0];
     ok!(cuMemsetD32_v2(block => u64, 0 => u32, 4 => usize));
     ok!(cuLaunchKernel(
@@ -75,38 +75,38 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
         0 => usize, parameters.address() => usize, 0 => usize,
     ));
     // CU_LAUNCH_ATTRIBUTE_COOPERATIVE
-    let attributes = Odd::of(&[Attribute { id: 2, value: [1; 8] }]);
+    let attributes = Unaligned::new(&[Attribute { id: 2, value: [1; 8] }]);
     let config = Config { shape, stream: 0, attributes: attributes.address(), count: 1 };
-    let config = Odd::of(&[config]);
+    let config = Unaligned::new(&[config]);
     ok!(cuLaunchKernelEx(
         config.address() => usize, increment => usize, parameters.address() => usize, 0 => usize
     ));
     // CU_LAUNCH_PARAM_BUFFER_POINTER, …_BUFFER_SIZE, …_END
-    let (buffer, size) = (Odd::of(&[block, 4]), Odd::of(&[16usize]));
-    let extra = Odd::of(&[1, buffer.address(), 2, size.address(), 0]);
+    let (buffer, size) = (Unaligned::new(&[block, 4]), Unaligned::new(&[16usize]));
+    let extra = Unaligned::new(&[1, buffer.address(), 2, size.address(), 0]);
     ok!(cuLaunchKernel(
         increment => usize, 1 => u32, 1 => u32, 1 => u32, 4 => u32, 1 => u32, 1 => u32, 0 => u32,
         0 => usize, 0 => usize, extra.address() => usize,
     ));
     assert_eq!(read(block, 4), [3; 4]);
-    let (node, graph) = (Odd::of(&[0usize]), Odd::of(&[0usize]));
+    let (node, graph) = (Unaligned::new(&[0usize]), Unaligned::new(&[0usize]));
     ok!(cuGraphCreate(graph.address() => usize, 0 => u32));
     let graph: usize = graph.get();
     let (function, parameters) = (increment, parameters.address());
     let given = KernelNode { function, shape, parameters, extra: 0, kernel: 0, context };
-    let given = Odd::of(&[given]);
+    let given = Unaligned::new(&[given]);
     ok!(cuGraphAddKernelNode_v2(
         node.address() => usize, graph => usize, 0 => usize, 0 => usize, given.address() => usize
     ));
-    // Once more, after the first, and with parameters that were read and given back.
+    // Again, after the first node, and with parameters that were read from a node.
     ok!(cuGraphAddKernelNode_v2(
-        node.address() => usize, graph => usize, Odd::of(&[node.get::<usize>()]).address() => usize,
+        node.address() => usize, graph => usize, Unaligned::new(&[node.get::<usize>()]).address() => usize,
         1 => usize, given.address() => usize,
     ));
     let node: usize = node.get();
     ok!(cuGraphKernelNodeGetParams_v2(node => usize, given.address() => usize));
     ok!(cuGraphKernelNodeSetParams_v2(node => usize, given.address() => usize));
-    let executable = Odd::of(&[0usize]);
+    let executable = Unaligned::new(&[0usize]);
     ok!(cuGraphInstantiateWithFlags(executable.address() => usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable.get::<usize>() => usize, 0 => usize));
     assert_eq!(read(block, 4), [5; 4]);
@@ -117,36 +117,42 @@ fn launches_read_parameters_and_attributes_at_odd_addresses() {
 fn copies_and_lists_are_read_and_written_at_odd_addresses() {
     let _context = own_context();
     let block = allocate(64);
-    let (from, to) = (Odd::of(&[7u32; 16]), Odd::of(&[0u32; 16]));
+    let (from, to) = (Unaligned::new(&[7u32; 16]), Unaligned::new(&[0u32; 16]));
     ok!(cuMemcpyHtoD_v2(block => u64, from.address() => usize, 64 => usize));
     ok!(cuMemcpyDtoH_v2(to.address() => usize, block => u64, 64 => usize));
     assert_eq!(to.get::<[u32; 16]>(), [7; 16]);
-    // CUDA_MEMCPY2D, as words: x, y, kind, host, device, array and pitch of both ends, width, height.
+    // CUDA_MEMCPY2D as words: x, y, type, host, device, array and pitch of both ends, width, height.
     let copy = [0, 0, 1, from.address(), 0, 0, 8, 4, 0, 2, 0, block as usize, 0, 16, 4, 2];
     ok!(cuMemsetD8_v2(block => u64, 0 => u8, 64 => usize));
-    ok!(cuMemcpy2D_v2(Odd::of(&copy).address() => usize));
+    ok!(cuMemcpy2D_v2(Unaligned::new(&copy).address() => usize));
     assert_eq!(read(block, 8), [0, 7, 0, 0, 0, 7, 0, 0]);
-    let lists = [Odd::of(&[block]), Odd::of(&[block + 4]), Odd::of(&[4usize]), Odd::of(&[0usize])];
-    let [targets, sources, sizes, firsts] = lists.each_ref().map(Odd::address);
+    let lists = [
+        Unaligned::new(&[block]),
+        Unaligned::new(&[block + 4]),
+        Unaligned::new(&[4usize]),
+        Unaligned::new(&[0usize]),
+    ];
+    let [targets, sources, sizes, firsts] = lists.each_ref().map(Unaligned::address);
     ok!(cuMemcpyBatchAsync_v2(
         targets => usize, sources => usize, sizes => usize, 1 => usize,
-        Odd::of(&[[1i32, 0, 0, 0, 0, 0]]).address() => usize, firsts => usize, 1 => usize,
+        Unaligned::new(&[[1i32, 0, 0, 0, 0, 0]]).address() => usize, firsts => usize, 1 => usize,
         2 => usize,
     ));
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 1), [7]);
     // CU_POINTER_ATTRIBUTE_MEMORY_TYPE, …_RANGE_SIZE
-    let (kind, size) = (Odd::of(&[0u32]), Odd::of(&[0usize]));
-    let (which, places) = (Odd::of(&[2u32, 12]), Odd::of(&[kind.address(), size.address()]));
+    let (kind, size) = (Unaligned::new(&[0u32]), Unaligned::new(&[0usize]));
+    let (which, outputs) =
+        (Unaligned::new(&[2u32, 12]), Unaligned::new(&[kind.address(), size.address()]));
     ok!(cuPointerGetAttributes(
-        2 => u32, which.address() => usize, places.address() => usize, block => u64
+        2 => u32, which.address() => usize, outputs.address() => usize, block => u64
     ));
     assert_eq!((kind.get::<u32>(), size.get::<usize>()), (2, 64));
 }
 
-/// Places that are so far from each other that their distance is no number are none; they don't wrap around.
+/// Offsets that overflow are rejected; they don't wrap around.
 #[test]
-fn copies_whose_places_overflow_are_refused() {
+fn copies_whose_offsets_overflow_are_rejected() {
     use crate::support::{code, cu};
     let _context = own_context();
     let block = allocate(64);

@@ -1,5 +1,5 @@
-//! Virtual memory management: addresses without memory, memory without addresses, and what holds of the
-//! two together (CUDA Driver API, "Virtual Memory Management").
+//! Virtual memory management: reserving addresses, creating physical memory, and mapping it (CUDA Driver API,
+//! "Virtual Memory Management").
 
 mod rules;
 mod sharing;
@@ -45,11 +45,11 @@ struct Access {
     flags: i32,
 }
 
-/// A context of the test's own, where there is virtual memory management.
+/// A context for the test, if virtual memory management is supported.
 fn start() -> Option<usize> {
     let context = context();
     if attribute(102) == 0 {
-        skipped::note("this process may have no files of memory (memfd_create)");
+        skipped::note("this process may not create memory files (memfd_create)");
         return None;
     }
     Some(context)
@@ -94,7 +94,7 @@ fn release(handle: usize) -> u32 {
     cu!(cuMemRelease(handle => usize))
 }
 
-/// Memory of its own at addresses of its own, to be read and written, whose handle was released.
+/// New physical memory, mapped at new addresses with read and write access. Its handle is already released.
 fn mapped(size: usize) -> u64 {
     let (address, handle) = (reserve(size), create(size));
     assert_eq!(map(address, size, handle), 0);
@@ -103,7 +103,7 @@ fn mapped(size: usize) -> u64 {
     address
 }
 
-fn give_back(address: u64, size: usize) {
+fn unmap_and_free(address: u64, size: usize) {
     assert_eq!(unmap(address, size), 0);
     ok!(cuMemAddressFree(address => u64, size => usize));
 }
@@ -123,12 +123,12 @@ fn free_bytes() -> usize {
     free
 }
 
-/// Runs a test again, alone, with these variables: what it said on standard error.
+/// Runs a test in a child process with these variables, which must succeed. Returns its standard error.
 fn again(module: &str, test: &str, variables: &[(&str, &str)]) -> String {
     let output = alone(module, test, variables);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
-    said
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{}{printed}", String::from_utf8_lossy(&output.stdout));
+    printed
 }
 
 #[test]
@@ -136,34 +136,34 @@ fn two_mappings_of_one_handle_are_the_same_bytes() {
     let Some(context) = start() else { return };
     let increment = function(module(INCREMENT), "increment");
     let (first, second, handle) = (reserve(2 * MIB2), reserve(MIB2), create(MIB2));
-    // In the middle of a reservation, and at all of another.
+    // In the middle of a reservation, and over a whole one.
     let first_half = first + MIB2 as u64;
     for address in [first_half, second] {
         assert_eq!(map(address, MIB2, handle), 0);
         assert_eq!(set_access(address, MIB2, 3), 0);
     }
-    assert_eq!(read(second, 4), [0; 4], "it begins as zeros");
+    assert_eq!(read(second, 4), [0; 4], "new memory is zero");
     assert_eq!(fill(first_half, 7, MIB2 / 4), 0);
     assert_eq!(launch(increment, (1, 32), 0, &[second, 32]), 0);
     ok!(cuCtxSynchronize());
     assert_eq!(read(first_half, 33), [vec![8; 32], vec![7]].concat());
-    // The handle goes, a mapping goes: the other one still has the memory.
+    // After the handle is released and one mapping removed, the other mapping still has the memory.
     assert_eq!((release(handle), release(handle)), (0, code::INVALID_VALUE));
     assert_eq!(unmap(second, MIB2), 0);
     assert_eq!(read(first_half, 1), [8]);
-    // By an address, the handle comes back, and the memory can be mapped again.
+    // The handle can be retrieved by an address, and the memory mapped again.
     let again = made!(cuMemRetainAllocationHandle(-> usize, first_half + 100 => u64));
     assert_eq!(again, handle);
     assert_eq!((map(second, MIB2, again), set_access(second, MIB2, 1)), (0, 0));
     assert_eq!(unmap(first_half, MIB2), 0);
     assert_eq!(read(second, 1), [8]);
     assert_eq!(release(again), 0);
-    give_back(second, MIB2);
+    unmap_and_free(second, MIB2);
     ok!(cuMemAddressFree(first => u64, 2 * MIB2 => usize));
-    // New memory is zeros, wherever it is from.
+    // New memory is always zero.
     let fresh = mapped(MIB2);
     assert_eq!(read(fresh, MIB2 / 4), vec![0; MIB2 / 4]);
-    give_back(fresh, MIB2);
+    unmap_and_free(fresh, MIB2);
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
@@ -178,7 +178,7 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
         return;
     }
     let before = free_bytes();
-    // Addresses are no memory; there may be more of them than that.
+    // Reserved addresses use no memory, and may exceed it.
     let address = reserve(8 << 30);
     assert_eq!(free_bytes(), before);
     let handle = create(3 * MIB2);
@@ -188,15 +188,15 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert_eq!(before - free_bytes(), 3 * MIB2);
     assert_eq!(unmap(address, 3 * MIB2), 0);
     assert_eq!(free_bytes(), before);
-    // More than there is, here and together with what was allocated.
+    // More than the device has, with and without existing allocations.
     assert_eq!(create_as(3 << 30, PLAIN).0, code::OUT_OF_MEMORY);
     assert_eq!(create_as(usize::MAX / MIB2 * MIB2, PLAIN).0, code::OUT_OF_MEMORY);
     let own = crate::support::allocate(3 << 29);
     assert_eq!(create_as(1 << 30, PLAIN).0, code::OUT_OF_MEMORY);
     ok!(cuMemFree_v2(own => u64));
-    // More pieces than this process may have files open.
+    // More pieces than this process may have open files.
     let few = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
-    // SAFETY: a limit of this process, which runs nothing but this test.
+    // SAFETY: the process only runs this test.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);
     let many: Vec<usize> = (0..700).map(|_| create(MIB2)).collect();
     let mut other = 0u64;
@@ -215,21 +215,21 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
 }
 
 #[test]
-fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
-    let test = "what_is_not_mapped_or_not_given_is_a_fault_with_a_report";
+fn accesses_without_mapping_or_permission_fault_with_a_report() {
+    let test = "accesses_without_mapping_or_permission_fault_with_a_report";
     if !is_child() {
         if start().is_none() {
             return;
         }
-        for (case, said) in [
+        for (case, part) in [
             ("reserved", "addresses that were reserved at"),
             ("closed", "device 0 may not read them: give access first (cuMemSetAccess)"),
             ("read only", "device 0 may not write them: give access first (cuMemSetAccess)"),
             ("unmapped", "no memory is mapped there (cuMemMap)"),
-            ("behind", "no memory is mapped there (cuMemMap)"),
+            ("beyond", "no memory is mapped there (cuMemMap)"),
         ] {
             let text = again(module_path!(), test, &[("CASE", case)]);
-            assert!(text.contains(said), "{case}: no {said:?} in:\n{text}");
+            assert!(text.contains(part), "{case}: no {part:?} in:\n{text}");
         }
         return;
     }
@@ -247,11 +247,11 @@ fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
         "read only" => assert_eq!(set_access(address, MIB2, 1), 0),
         "unmapped" => {
             assert_eq!((set_access(address, MIB2, 3), fill(address, 1, 4)), (0, 0));
-            // A fill is not waited for, and unmapping doesn't wait for what has not begun.
+            // The fill is asynchronous, and unmapping only waits for work that is running.
             ok!(cuCtxSynchronize());
             assert_eq!(unmap(address, MIB2), 0);
         }
-        "behind" => {
+        "beyond" => {
             assert_eq!(set_access(address, MIB2, 3), 0);
             at += (MIB2 - 4) as u64;
             assert_eq!(fill(at, 1, 1), 0);
@@ -259,8 +259,8 @@ fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
         }
         _ => {}
     }
-    // Copies and fills are refused when they are asked for.
-    if case != "behind" {
+    // Copies and fills are rejected when they are requested.
+    if case != "beyond" {
         let readable = if case == "read only" { 0 } else { code::INVALID_VALUE };
         assert_eq!(try_read(at), readable);
         assert_eq!(fill(at, 1, 4), code::INVALID_VALUE);
@@ -268,13 +268,13 @@ fn what_is_not_mapped_or_not_given_is_a_fault_with_a_report() {
             address => u64, (&raw const increment) as u64 => u64, 8 => usize
         ));
     }
-    // A kernel that goes there ends the context.
+    // An access by a kernel makes the context unusable.
     assert_eq!(launch(increment, (1, 2), 0, &[at, 2]), 0);
     gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
 
 #[test]
-fn a_copy_that_stands_in_a_stream_finds_out_when_it_runs() {
+fn a_pending_copy_fails_if_access_is_removed() {
     let Some(context) = start() else { return };
     let stream = stream(1);
     let address = mapped(MIB2);
@@ -283,13 +283,13 @@ fn a_copy_that_stands_in_a_stream_finds_out_when_it_runs() {
     assert_eq!(set_access(address, MIB2, 0), 0);
     gate.open();
     gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
-    give_back(address, MIB2);
+    unmap_and_free(address, MIB2);
     let _ = cu!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
-fn what_is_never_released_is_told_at_the_end() {
-    let test = "what_is_never_released_is_told_at_the_end";
+fn unreleased_memory_is_reported_at_exit() {
+    let test = "unreleased_memory_is_reported_at_exit";
     if !is_child() {
         if start().is_none() {
             return;
@@ -302,7 +302,7 @@ fn what_is_never_released_is_told_at_the_end() {
     }
     let Some(context) = start() else { return };
     let address = mapped(MIB2);
-    give_back(address, MIB2);
+    unmap_and_free(address, MIB2);
     let (address, handle) = (reserve(2 * MIB2), create(2 * MIB2));
     assert_eq!((map(address, 2 * MIB2, handle), release(handle)), (0, 0));
     ok!(cuCtxDestroy_v2(context => usize));

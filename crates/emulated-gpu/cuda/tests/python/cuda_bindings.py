@@ -3,7 +3,7 @@
     pip install 'cuda-bindings==12.9.*'
     crates/emulated-gpu/emulate python3 crates/emulated-gpu/cuda/tests/python/cuda_bindings.py
 
-Exits 77 where the bindings are not installed. Where NVRTC is installed too
+Exits with 77 if the bindings are not installed. If NVRTC is installed as well
 (`pip install nvidia-cuda-nvrtc-cu12`), the kernel is compiled as well.
 """
 
@@ -50,7 +50,7 @@ extern "C" __global__ void saxpy(float *y, const float *x, float a, unsigned n) 
 
 
 def ok(result):
-    """What a call gave, when it succeeded."""
+    """The values that a call returned; it must succeed."""
     code, *values = result
     if code != type(code)(0):
         raise AssertionError(f"{code!r}")
@@ -62,7 +62,7 @@ def fails(result, code):
 
 
 def compile_source():
-    """PTX from NVRTC, or None where there is none."""
+    """PTX from NVRTC, or None if NVRTC is not installed."""
     try:
         program = ok(nvrtc.nvrtcCreateProgram(SOURCE, b"saxpy.cu", 0, [], []))
     except RuntimeError as error:
@@ -75,7 +75,7 @@ def compile_source():
 
 
 def saxpy(module, stream):
-    """Launches it on 1000 numbers, by pointers and in one buffer, and checks the results."""
+    """Launches the kernel on 1000 numbers, and checks the results."""
     kernel = ok(cuda.cuModuleGetFunction(module, b"saxpy"))
     n = 1000
     x = struct.pack(f"{n}f", *range(n))
@@ -113,7 +113,7 @@ def main():
     if compiled:
         saxpy(ok(cuda.cuModuleLoadData(compiled)), stream)
 
-    # Libraries: modules that belong to no context.
+    # Libraries, which are modules without a context.
     library = ok(cuda.cuLibraryLoadData(PTX, [], [], 0, [], [], 0))
     kernel = ok(cuda.cuLibraryGetKernel(library, b"saxpy"))
     assert int(ok(cuda.cuKernelGetFunction(kernel))) != 0
@@ -137,13 +137,13 @@ def main():
     ok(cuda.cuMemcpyDtoH(host, block, 16))
     assert struct.unpack("4I", host) == (7, 7, 7, 7)
 
-    # What an address is.
+    # The properties of an address.
     kind = cuda.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
     assert ok(cuda.cuPointerGetAttribute(kind, block)) == cuda.CUmemorytype.CU_MEMORYTYPE_DEVICE
     base, size = ok(cuda.cuMemGetAddressRange(int(block) + 5))
     assert (int(base), size) == (int(block), 16)
 
-    # Errors are CUDA's.
+    # Errors have CUDA's codes.
     errors = cuda.CUresult
     fails(cuda.cuMemAlloc(0), errors.CUDA_ERROR_INVALID_VALUE)
     fails(cuda.cuDeviceGet(7), errors.CUDA_ERROR_INVALID_DEVICE)

@@ -1,6 +1,11 @@
-//! Loads the emulated driver into the test program, the way programs do, and calls it in C.
+//! Loads the emulated driver into the test program as a CUDA program would, and calls its C functions.
 
-#![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses what it needs")]
+#![allow(
+    dead_code,
+    unused_macros,
+    unused_imports,
+    reason = "each test program uses a part of this"
+)]
 
 use std::ffi::{CString, c_void};
 use std::process::{Command, Output};
@@ -10,7 +15,7 @@ use std::time::Duration;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-/// Codes that tests expect.
+/// Error codes that tests expect.
 pub(crate) mod code {
     pub(crate) const SUCCESS: u32 = 0;
     pub(crate) const INVALID_VALUE: u32 = 1;
@@ -50,34 +55,34 @@ pub(crate) mod code {
     pub(crate) const CAPTURE_WRONG_THREAD: u32 = 908;
 }
 
-/// The driver. Whoever asks for `libcuda.so` from now on gets it.
+/// Loads the driver. After that, the loader resolves `libcuda.so` to it.
 pub(crate) fn install() -> &'static Library {
     static DRIVER: OnceLock<Library> = OnceLock::new();
     DRIVER.get_or_init(|| {
         let path = emulated_cuda::library_path().unwrap();
-        // SAFETY: the library does nothing when it is loaded.
+        // SAFETY: loading the library has no side effects.
         unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.unwrap()
     })
 }
 
-/// A function of the driver's.
+/// A function of the driver.
 pub(crate) fn symbol<F: Copy>(name: &str) -> F {
-    // SAFETY: the callers give the type that CUDA's documentation does.
+    // SAFETY: the callers pass the type from CUDA's documentation.
     *unsafe { install().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Calls a function: `cu!(cuMemFree_v2(address: u64))`; gives its code.
+/// Calls a function, `cu!(cuMemFree_v2(address => u64))`, and returns its error code.
 macro_rules! cu {
     ($name:ident($($value:expr => $type:ty),* $(,)?)) => {{
         let function: unsafe extern "C" fn($($type),*) -> u32 =
             $crate::support::symbol(stringify!($name));
-        // SAFETY: the arguments are what CUDA's documentation asks for, or what it says is refused.
+        // SAFETY: the arguments are valid according to CUDA's documentation, or the documentation requires an error.
         unsafe { function($($value),*) }
     }};
 }
 pub(crate) use cu;
 
-/// Calls a function that has to succeed.
+/// Calls a function that must succeed.
 macro_rules! ok {
     ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
         assert_eq!($crate::support::cu!($name($($value => $type),*)), 0, stringify!($name))
@@ -85,7 +90,7 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
-/// Calls a function that has to succeed, and returns the value that it writes to the pointer in place of `-> type`:
+/// Calls a function that must succeed, and returns the value that it writes to the pointer in place of `-> type`:
 /// `made!(cuMemAlloc_v2(-> u64, bytes => usize))`.
 macro_rules! made {
     ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
@@ -98,7 +103,7 @@ macro_rules! made {
 }
 pub(crate) use made;
 
-/// Calls a function that has to return this code: `gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64))`.
+/// Calls a function that must return this code: `gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64))`.
 macro_rules! gives {
     ($code:expr, $name:ident($($value:expr => $type:ty),* $(,)?) $(, $($message:tt)+)?) => {
         assert_eq!($crate::support::cu!($name($($value => $type),*)), $code $(, $($message)+)?)
@@ -111,13 +116,13 @@ pub(crate) fn attribute(which: i32) -> i32 {
     made!(cuDeviceGetAttribute(-> i32, which => i32, 0 => i32))
 }
 
-/// A context of the test's own, so that an error that ends it ends nobody else's; current.
+/// Creates a context and makes it current. Each test has a separate one, so that a fault doesn't affect other tests.
 pub(crate) fn context() -> usize {
     ok!(cuInit(0 => u32));
     made!(cuCtxCreate_v2(-> usize, 0 => u32, 0 => i32))
 }
 
-/// A [`context`] that ends with the test.
+/// A [`context`] that is destroyed at the end of the test.
 pub(crate) fn own_context() -> OwnContext {
     OwnContext(context())
 }
@@ -144,12 +149,12 @@ pub(crate) fn allocate(bytes: usize) -> u64 {
     made!(cuMemAlloc_v2(-> u64, bytes => usize))
 }
 
-/// Pinned memory.
+/// Allocates pinned memory.
 pub(crate) fn pinned(bytes: usize) -> u64 {
     made!(cuMemHostAlloc(-> usize, bytes => usize, 0 => u32)) as u64
 }
 
-/// Managed memory.
+/// Allocates managed memory.
 pub(crate) fn managed(bytes: usize) -> u64 {
     made!(cuMemAllocManaged(-> u64, bytes => usize, 1 => u32))
 }
@@ -170,7 +175,7 @@ pub(crate) unsafe extern "C" fn wait_at(gate: *mut c_void) {
     }
 }
 
-/// Puts one into a stream.
+/// Enqueues a gate.
 pub(crate) fn gate(stream: usize) -> &'static Gate {
     let gate: &'static Gate = Box::leak(Box::default());
     let data = std::ptr::from_ref(gate).cast_mut().cast::<c_void>();
@@ -185,7 +190,7 @@ impl Gate {
         self.is_open.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until the stream has come to it.
+    /// Waits until the stream has reached the gate.
     pub(crate) fn wait_until_reached(&self) {
         while !self.is_reached.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
@@ -193,9 +198,9 @@ impl Gate {
     }
 }
 
-/// A word of memory that the host has too.
+/// A word of memory that the host may access.
 pub(crate) fn word(address: u64) -> &'static AtomicU32 {
-    // SAFETY: the tests pass words of living memory that is the host's too.
+    // SAFETY: the tests pass words of live memory that the host may access.
     unsafe { AtomicU32::from_ptr(address as *mut u32) }
 }
 
@@ -215,7 +220,7 @@ pub(crate) fn function(module: usize, name: &str) -> usize {
     made!(cuModuleGetFunction(-> usize, module => usize, name.as_ptr() => *const i8))
 }
 
-/// Launches blocks of threads with parameters of 8 bytes each, which have to be as wide as that.
+/// Launches blocks of threads. The kernel's parameters must have 8 bytes each.
 pub(crate) fn launch(
     function: usize,
     (grid, block): (u32, u32),
@@ -230,16 +235,16 @@ pub(crate) fn launch(
     ))
 }
 
-/// Runs one test of this program alone, in a process with these variables set, and where
-/// [`is_child`] holds. `module` is the test's `module_path!()`.
+/// Runs one test of this program in a child process with these variables. [`is_child`] is true there. `module` is the
+/// test's `module_path!()`.
 pub(crate) fn alone(module: &str, test: &str, variables: &[(&str, &str)]) -> Output {
     let output = child(module, test, variables).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("running 1 test"), "no test is called {module}::{test}: {said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("running 1 test"), "there is no test {module}::{test}: {printed}");
     output
 }
 
-/// Whether this process is the one that [`alone`] runs. If not, runs it, and requires that it passes.
+/// Whether this process is the child that runs the test. If not, runs the child, which must succeed.
 pub(crate) fn is_alone(module: &str, test: &str, variables: &[(&str, &str)]) -> bool {
     if is_child() {
         return true;
@@ -250,9 +255,9 @@ pub(crate) fn is_alone(module: &str, test: &str, variables: &[(&str, &str)]) -> 
     false
 }
 
-/// The command that [`alone`] runs.
+/// The command with which [`alone`] starts the child.
 pub(crate) fn child(module: &str, test: &str, variables: &[(&str, &str)]) -> Command {
-    // The harness names tests without the program's own name in front.
+    // The harness omits the program's name from test names.
     let path = [module.split_once("::").map_or("", |(_, path)| path), test];
     let name = path.join("::").trim_start_matches("::").to_owned();
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -261,7 +266,7 @@ pub(crate) fn child(module: &str, test: &str, variables: &[(&str, &str)]) -> Com
     command
 }
 
-/// Whether this process is one that [`alone`] or [`child`] is of.
+/// Whether this process is a child started by [`alone`] or [`child`].
 pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }

@@ -1,10 +1,10 @@
-//! Events that several processes have.
+//! Interprocess events.
 
 use std::time::{Duration, Instant};
 
 use super::{
-    Handle, LAZY, Other, close, fill, hear, hear_handle, open, share, shared_event, start, tell,
-    try_open, try_open_event, try_share_event,
+    Handle, LAZY, OtherProcess, close, fill, open, receive, receive_handle, send, share,
+    shared_event, start, try_open, try_open_event, try_share_event,
 };
 use crate::support::{allocate, code, cu, gate, gives, is_child, ok, read, stream};
 
@@ -21,7 +21,7 @@ fn an_event_orders_the_work_of_two_processes() {
     let Some(context) = start() else { return };
     let stream = stream(1);
     if is_child() {
-        let (block, event) = (open(hear_handle()), try_open_event(hear_handle()));
+        let (block, event) = (open(receive_handle()), try_open_event(receive_handle()));
         assert_eq!(event.0, 0);
         let event = event.1;
         assert_eq!(query(event), code::NOT_READY);
@@ -29,111 +29,113 @@ fn an_event_orders_the_work_of_two_processes() {
         ok!(cuStreamWaitEvent(stream => usize, event => usize, 0 => u32));
         ok!(cuMemcpyDtoDAsync_v2(own => u64, block => u64, 16 => usize, stream => usize));
         gives!(code::NOT_READY, cuStreamQuery(stream => usize));
-        tell("waiting");
+        send("waiting");
         ok!(cuStreamSynchronize(stream => usize));
         assert_eq!((read(own, 4), query(event)), (vec![5; 4], 0));
         ok!(cuEventSynchronize(event => usize));
-        // And the other way round.
+        // The child records the event, and the parent waits.
         let gate = gate(stream);
         ok!(cuMemsetD32Async(block => u64, 9 => u32, 4 => usize, stream => usize));
         record(event, stream);
-        tell("recorded");
-        hear();
+        send("recorded");
+        receive();
         gate.open();
         ok!(cuStreamSynchronize(stream => usize));
-        hear();
+        receive();
         ok!(cuEventDestroy_v2(event => usize));
         assert_eq!(close(block), 0);
         return;
     }
     let (block, event) = (allocate(16), shared_event());
-    assert_eq!(query(event), 0, "it was never recorded");
+    assert_eq!(query(event), 0, "the event was never recorded");
     let handle = share(block);
     let first = gate(stream);
     ok!(cuMemsetD32Async(block => u64, 5 => u32, 4 => usize, stream => usize));
     record(event, stream);
-    let mut other = Other::start(module_path!(), "an_event_orders_the_work_of_two_processes");
-    other.tell(&handle.text());
-    other.tell(&try_share_event(event).1.text());
-    assert_eq!((other.hear().as_str(), query(event)), ("waiting", code::NOT_READY));
+    let mut other =
+        OtherProcess::start(module_path!(), "an_event_orders_the_work_of_two_processes");
+    other.send(&handle.text());
+    other.send(&try_share_event(event).1.text());
+    assert_eq!((other.receive().as_str(), query(event)), ("waiting", code::NOT_READY));
     first.open();
-    assert_eq!((other.hear().as_str(), query(event)), ("recorded", code::NOT_READY));
-    other.tell("go on");
+    assert_eq!((other.receive().as_str(), query(event)), ("recorded", code::NOT_READY));
+    other.send("go on");
     ok!(cuEventSynchronize(event => usize));
     assert_eq!((read(block, 4), query(event)), (vec![9; 4], 0));
-    other.tell("end");
+    other.send("end");
     other.end();
     ok!(cuEventDestroy_v2(event => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
-fn a_process_that_ends_leaves_nobody_waiting() {
+fn waits_end_when_the_recording_process_exits() {
     let Some(context) = start() else { return };
     let stream = stream(1);
     if is_child() {
         let (block, event) = (allocate(16), shared_event());
-        tell(&share(block).text());
-        tell(&try_share_event(event).1.text());
+        send(&share(block).text());
+        send(&try_share_event(event).1.text());
         gate(stream);
         record(event, stream);
-        tell("recorded");
-        hear();
+        send("recorded");
+        receive();
         std::process::exit(0);
     }
-    let mut other = Other::start(module_path!(), "a_process_that_ends_leaves_nobody_waiting");
-    let (block, event) = (Handle::read(&other.hear()), Handle::read(&other.hear()));
+    let mut other =
+        OtherProcess::start(module_path!(), "waits_end_when_the_recording_process_exits");
+    let (block, event) = (Handle::read(&other.receive()), Handle::read(&other.receive()));
     let (code, event_here) = try_open_event(event);
-    assert_eq!((code, other.hear().as_str()), (0, "recorded"));
+    assert_eq!((code, other.receive().as_str()), (0, "recorded"));
     let address = open(block);
     fill(address, 3, 4);
     assert_eq!(query(event_here), code::NOT_READY);
-    other.tell("end");
+    other.send("end");
     other.end();
     assert_eq!(query(event_here), code::LAUNCH_FAILED);
-    let began = Instant::now();
+    let start = Instant::now();
     gives!(code::LAUNCH_FAILED, cuEventSynchronize(event_here => usize));
-    assert!(began.elapsed() < Duration::from_secs(60));
-    // What is open stays, what is not is gone.
+    assert!(start.elapsed() < Duration::from_secs(60));
+    // Open memory stays accessible; it can't be opened again.
     assert_eq!(read(address, 4), [3; 4]);
     assert_eq!(close(address), 0);
     assert_eq!(
         (try_open(block, LAZY).0, try_open_event(event).0),
         (code::MAP_FAILED, code::MAP_FAILED)
     );
-    // In a stream it is the context's end, as when a kernel fails.
+    // In a stream, the failed wait makes the context unusable, like a fault of a kernel.
     ok!(cuStreamWaitEvent(stream => usize, event_here => usize, 0 => u32));
     gives!(code::LAUNCH_FAILED, cuStreamSynchronize(stream => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-/// A killed process stays a zombie until its parent waits for it, which this parent doesn't.
+/// A killed process remains as a zombie until its parent collects the exit status, which this parent does late.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_killed_process_that_nobody_has_waited_for_leaves_nobody_waiting() {
+fn waits_end_when_the_recording_process_is_a_zombie() {
     let Some(context) = start() else { return };
     if is_child() {
         let event = shared_event();
-        tell(&try_share_event(event).1.text());
+        send(&try_share_event(event).1.text());
         let stream = stream(1);
         gate(stream);
         record(event, stream);
-        tell("recorded");
-        hear();
+        send("recorded");
+        receive();
         return;
     }
-    let test = "a_killed_process_that_nobody_has_waited_for_leaves_nobody_waiting";
-    let mut other = Other::start(module_path!(), test);
-    let (code, event) = try_open_event(Handle::read(&other.hear()));
-    assert_eq!((code, other.hear().as_str()), (0, "recorded"));
+    let test = "waits_end_when_the_recording_process_is_a_zombie";
+    let mut other = OtherProcess::start(module_path!(), test);
+    let (code, event) = try_open_event(Handle::read(&other.receive()));
+    assert_eq!((code, other.receive().as_str()), (0, "recorded"));
     assert_eq!(query(event), code::NOT_READY);
     other.kill();
-    let (send, waited) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         ok!(cuCtxSetCurrent(context => usize));
-        send.send(cu!(cuEventSynchronize(event => usize)))
+        sender.send(cu!(cuEventSynchronize(event => usize)))
     });
-    let code = waited.recv_timeout(Duration::from_secs(60)).expect("somebody waits for ever");
+    let code = receiver.recv_timeout(Duration::from_secs(60)).expect("the waiting thread hangs");
     assert_eq!((code, query(event)), (code::LAUNCH_FAILED, code::LAUNCH_FAILED));
     other.reap();
     assert_eq!(query(event), code::LAUNCH_FAILED);

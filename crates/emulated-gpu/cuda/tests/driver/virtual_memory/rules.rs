@@ -1,4 +1,4 @@
-//! What is refused, and what attributes say.
+//! Errors of virtual memory management, and the attributes of addresses.
 
 use super::{
     MIB2, PLAIN, Properties, attribute, create, create_as, map, release, reserve, set_access,
@@ -7,13 +7,13 @@ use super::{
 use crate::support::{code, cu, gives, made, ok};
 
 #[test]
-fn whole_mappings_are_unmapped_and_nothing_else() {
+fn only_whole_mappings_can_be_unmapped() {
     let Some(context) = start() else { return };
     let address = reserve(4 * MIB2);
     let at = |index: usize| address + (index * MIB2) as u64;
     let handles = [create(MIB2), create(2 * MIB2)];
     let wrong = code::INVALID_VALUE;
-    // Not reserved, over the end, not a multiple, more than there is, beyond what there is.
+    // Not reserved, past the end, misaligned, larger than the memory, an unknown handle, a non-zero offset.
     assert_eq!(map(MIB2 as u64, MIB2, handles[0]), wrong);
     assert_eq!(map(at(3), 2 * MIB2, handles[1]), wrong);
     assert_eq!(map(at(0) + 4096, MIB2, handles[0]), wrong);
@@ -25,7 +25,7 @@ fn whole_mappings_are_unmapped_and_nothing_else() {
         at(0) => u64, MIB2 => usize, MIB2 => usize, handles[1] => usize, 0 => u64
     ));
     assert_eq!((map(at(0), MIB2, handles[0]), map(at(1), 2 * MIB2, handles[1])), (0, 0));
-    assert_eq!(map(at(2), MIB2, handles[0]), wrong, "something is there");
+    assert_eq!(map(at(2), MIB2, handles[0]), wrong, "the addresses are in use");
     for (start, size) in [
         (at(1), MIB2),
         (at(2), MIB2),
@@ -40,11 +40,11 @@ fn whole_mappings_are_unmapped_and_nothing_else() {
         assert_eq!(unmap(start, size), wrong, "{start:#x} {size}");
         assert_eq!(set_access(start, size, 3), wrong, "{start:#x} {size}");
     }
-    assert_eq!(set_access(at(0), 3 * MIB2, 2), wrong, "there is no such access");
+    assert_eq!(set_access(at(0), 3 * MIB2, 2), wrong, "these access flags don't exist");
     assert_eq!(set_access(at(0), 3 * MIB2, 3), 0);
     gives!(wrong, cuMemFree_v2(at(0) => u64));
     gives!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize), "in use");
-    assert_eq!(unmap(at(0), 3 * MIB2), 0, "two at once");
+    assert_eq!(unmap(at(0), 3 * MIB2), 0, "two mappings at once");
     gives!(wrong, cuMemAddressFree(address => u64, 2 * MIB2 => usize));
     gives!(wrong, cuMemAddressFree(at(1) => u64, 3 * MIB2 => usize));
     ok!(cuMemAddressFree(address => u64, 4 * MIB2 => usize));
@@ -54,7 +54,7 @@ fn whole_mappings_are_unmapped_and_nothing_else() {
 }
 
 #[test]
-fn what_can_not_be_created_or_reserved_is_refused() {
+fn invalid_creations_and_reservations_are_rejected() {
     let Some(context) = start() else { return };
     let (wrong, unsupported) = (code::INVALID_VALUE, code::NOT_SUPPORTED);
     for (properties, expected) in [
@@ -87,8 +87,8 @@ fn what_can_not_be_created_or_reserved_is_refused() {
         ));
         assert_eq!(out[0], MIB2);
     }
-    assert_eq!(attribute(110), 0, "what is asked of memory for network cards");
-    // Compression is a hint; what came of it can be asked.
+    assert_eq!(attribute(110), 0, "GPUDirect RDMA is not supported");
+    // Compression is a hint, and the actual state can be queried.
     let (code, handle) = create_as(MIB2, Properties { compression: 1, ..PLAIN });
     let mut properties = Properties { kind: 9, ..PLAIN };
     let get = |handle: usize, out: *mut Properties| cu!(cuMemGetAllocationPropertiesFromHandle(out => *mut Properties, handle => usize));
@@ -106,22 +106,22 @@ fn what_can_not_be_created_or_reserved_is_refused() {
     assert_eq!(reserve(MIB2, 0, 0, 1), wrong);
     assert_eq!(reserve(usize::MAX / MIB2 * MIB2, 0, 0, 0), code::OUT_OF_MEMORY);
     assert_eq!(reserve(1 << 60, 0, 0, 0), code::OUT_OF_MEMORY);
-    // A multiple of what was asked; where somebody is, somewhere else; what was freed, there again.
+    // The alignment is respected; a hint that is in use gives another address; a freed address can be reserved again.
     assert_eq!(reserve(MIB2, 1 << 30, 0, 0), 0);
     let first = out[0] as u64;
     assert!(first.is_multiple_of(1 << 30));
     ok!(cuMemAddressFree(first => u64, MIB2 => usize));
     let at = |hint: u64| made!(cuMemAddressReserve(-> u64, MIB2 => usize, 0 => usize, hint => u64, 0 => u64));
-    let (there, elsewhere) = (at(first), at(first));
-    assert_ne!(there, elsewhere);
-    for address in [there, elsewhere] {
+    let (at_hint, other_address) = (at(first), at(first));
+    assert_ne!(at_hint, other_address);
+    for address in [at_hint, other_address] {
         ok!(cuMemAddressFree(address => u64, MIB2 => usize));
     }
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
 #[test]
-fn attributes_tell_addresses_from_what_is_mapped_there() {
+fn attributes_distinguish_reservations_from_mappings() {
     let Some(context) = start() else { return };
     let (address, handle) = (reserve(4 * MIB2), create(MIB2));
     let at = address + MIB2 as u64;
@@ -136,7 +136,7 @@ fn attributes_tell_addresses_from_what_is_mapped_there() {
         value
     };
     let whole = (address, 4 * MIB2 as u64);
-    // Reserved: where, and that nothing is there.
+    // Reserved: the reservation is known, and nothing is mapped.
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 0));
     let mut kind = 0u32;
     gives!(code::INVALID_VALUE, cuPointerGetAttribute(
@@ -144,19 +144,19 @@ fn attributes_tell_addresses_from_what_is_mapped_there() {
     ));
     assert_eq!(map(at, MIB2, handle), 0);
     let (mut flags, place) = (9u64, [1i32, 0]);
-    for (set, seen) in [(0, 0), (1, 1), (3, 3)] {
+    for (set, expected) in [(0, 0), (1, 1), (3, 3)] {
         assert_eq!(set_access(at, MIB2, set), 0);
         ok!(cuMemGetAccess(
             &raw mut flags => *mut u64, place.as_ptr() => *const i32, at + 8 => u64
         ));
-        assert_eq!((flags, narrow(16, at)), (seen, seen as u32));
+        assert_eq!((flags, narrow(16, at)), (expected, expected as u32));
     }
     gives!(code::INVALID_VALUE, cuMemGetAccess(
         &raw mut flags => *mut u64, place.as_ptr() => *const i32, address => u64
     ));
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 1));
     assert_eq!((wide(19, at + 5), wide(18, at + 5)), (at, MIB2 as u64));
-    // Device memory of the first device, of no context and no pool, not managed, not to be exported.
+    // Device memory of the first device, in no context and no pool, not managed, not exportable.
     assert_eq!((narrow(2, at), narrow(9, at), narrow(8, at)), (2, 0, 0));
     assert_eq!((wide(1, at), wide(17, at), wide(14, at), wide(3, at)), (0, 0, 0, at));
     let (mut base, mut size) = (0u64, 0usize);
@@ -164,7 +164,7 @@ fn attributes_tell_addresses_from_what_is_mapped_there() {
         &raw mut base => *mut u64, &raw mut size => *mut usize, at + 100 => u64
     ));
     assert_eq!((base, size), (at, MIB2));
-    // The same memory, at two places.
+    // The same memory at two addresses.
     let other = at + MIB2 as u64;
     assert_eq!(map(other, MIB2, handle), 0);
     assert_eq!(wide(20, at), wide(20, other));

@@ -1,4 +1,4 @@
-//! The numbers of graphs and nodes.
+//! The numeric ids of graphs and nodes.
 
 use crate::support::{code, cu, made, ok, own_context};
 
@@ -15,22 +15,22 @@ fn empty(graph: usize) -> usize {
 }
 
 #[test]
-fn graphs_and_nodes_have_numbers() {
+fn graphs_and_nodes_have_unique_ids() {
     let _context = own_context();
     let (first, second) = (graph(), graph());
     let nodes = [empty(first), empty(first), empty(second)];
     let id = |graph: usize| made!(cuGraphGetId(graph => usize, -> u32));
     assert!(id(first) > 0 && id(first) != id(second) && id(first) == id(first));
-    let numbers = nodes.map(|node| {
-        let (mut local, mut of_tools, mut graph) = (0u32, 0u64, 0usize);
+    let ids = nodes.map(|node| {
+        let (mut local, mut tools, mut graph) = (0u32, 0u64, 0usize);
         ok!(cuGraphNodeGetLocalId(node => usize, &raw mut local => *mut u32));
-        ok!(cuGraphNodeGetToolsId(node => usize, &raw mut of_tools => *mut u64));
+        ok!(cuGraphNodeGetToolsId(node => usize, &raw mut tools => *mut u64));
         ok!(cuGraphNodeGetContainingGraph(node => usize, &raw mut graph => *mut usize));
-        (local, of_tools, graph)
+        (local, tools, graph)
     });
-    assert_eq!(numbers.map(|(_, _, graph)| graph), [first, first, second]);
-    assert!(numbers[0].0 != numbers[1].0 && numbers[0].1 != numbers[1].1);
-    assert!(numbers[1].1 != numbers[2].1);
+    assert_eq!(ids.map(|(_, _, graph)| graph), [first, first, second]);
+    assert!(ids[0].0 != ids[1].0 && ids[0].1 != ids[1].1);
+    assert!(ids[1].1 != ids[2].1);
     let executables = [0; 2].map(|_: i32| {
         let (mut ready, mut id) = (0usize, 0u32);
         ok!(cuGraphInstantiateWithFlags(
@@ -44,8 +44,8 @@ fn graphs_and_nodes_have_numbers() {
     ok!(cuGraphDestroyNode(nodes[0] => usize));
     let mut local = 0u32;
     let gone = cu!(cuGraphNodeGetLocalId(nodes[0] => usize, &raw mut local => *mut u32));
-    let nobody = cu!(cuGraphGetId(1 => usize, &raw mut local => *mut u32));
-    assert_eq!([gone, nobody], [code::INVALID_VALUE; 2]);
+    let unknown = cu!(cuGraphGetId(1 => usize, &raw mut local => *mut u32));
+    assert_eq!([gone, unknown], [code::INVALID_VALUE; 2]);
     ok!(cuGraphDestroy(first => usize));
     ok!(cuGraphDestroy(second => usize));
 }

@@ -1,4 +1,4 @@
-//! Threads that exit: the default streams of their own go with them, and the work in those doesn't.
+//! Threads that exit: their per-thread default streams are destroyed, but pending work is still executed.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -25,31 +25,31 @@ fn set(word: u64, value: u32) -> u32 {
     cu!(cuMemsetD32Async(word => u64, value => u32, 1 => usize, PER_THREAD => usize))
 }
 
-/// Waits until at most this number of threads of this process are stream workers.
+/// Waits until at most `max` threads of this process are stream workers.
 #[cfg(target_os = "linux")]
-fn wait_for_workers(most: usize) {
+fn wait_for_workers(max: usize) {
     let mut left = usize::MAX;
     // A worker exits some time after its last work; a leaked one never does.
     for _ in 0..30_000 {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names =
             tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
-        // Linux keeps 15 bytes of "emulated-gpu stream 7".
+        // Linux truncates "emulated-gpu stream 7" to 15 bytes.
         left = names.filter(|name| name.trim_end() == "emulated-gpu st").count();
-        if left <= most {
+        if left <= max {
             return;
         }
         thread::sleep(Duration::from_millis(1));
     }
-    panic!("{left} threads do the work of streams, and {most} are needed");
+    panic!("{left} threads are stream workers, but only {max} are needed");
 }
 
 #[cfg(not(target_os = "linux"))]
 fn wait_for_workers(_: usize) {}
 
 #[test]
-fn a_thread_that_exits_takes_its_stream_with_it_and_not_its_work() {
-    if !in_own_process("a_thread_that_exits_takes_its_stream_with_it_and_not_its_work") {
+fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
+    if !in_own_process("an_exiting_thread_destroys_its_stream_but_not_its_work") {
         return;
     }
     let context = context();
@@ -63,7 +63,7 @@ fn a_thread_that_exits_takes_its_stream_with_it_and_not_its_work() {
     }
     ok!(cuCtxSynchronize());
     assert_eq!(read(words, THREADS), (1..=THREADS as u32).collect::<Vec<_>>());
-    // That of the legacy default stream, for the copy.
+    // The worker of the legacy default stream, which did the copy.
     wait_for_workers(1);
     ok!(cuCtxDestroy_v2(context => usize));
 }
@@ -83,7 +83,7 @@ fn work_in_flight_outlives_its_thread_and_is_waited_for() {
     });
     let gate = gate.join().unwrap();
     gate.wait_until_reached();
-    // Another thread's own default stream is another one, and is not held up.
+    // Another thread's per-thread default stream is not blocked.
     let other = allocate(4);
     assert_eq!(set(other, 3), 0);
     ok!(cuStreamSynchronize(PER_THREAD => usize));
@@ -115,8 +115,8 @@ fn a_thread_may_exit_after_the_contexts_that_it_used() {
     wait_for_workers(0);
 }
 
-/// Uses the driver when its thread exits, after the driver's own thread-local variables are gone, because this
-/// one was there first.
+/// Uses the driver while its thread exits. The driver's thread-local variables are destroyed by then, because this
+/// one was initialised first.
 struct Late(Cell<(usize, u64)>);
 
 impl Drop for Late {
@@ -154,14 +154,14 @@ fn a_thread_may_use_its_stream_while_it_exits() {
 }
 
 #[test]
-fn a_capture_ends_with_the_thread_whose_stream_it_is_of() {
-    if !in_own_process("a_capture_ends_with_the_thread_whose_stream_it_is_of") {
+fn a_capture_ends_when_its_streams_thread_exits() {
+    if !in_own_process("a_capture_ends_when_its_streams_thread_exits") {
         return;
     }
     let context = context();
     let begun = thread::spawn(move || {
         ok!(cuCtxSetCurrent(context => usize));
-        // CU_STREAM_CAPTURE_MODE_GLOBAL forbids other threads' unsafe calls, too.
+        // CU_STREAM_CAPTURE_MODE_GLOBAL also forbids other threads' unsafe calls.
         ok!(cuStreamBeginCapture_v2(PER_THREAD => usize, 0 => u32));
     });
     begun.join().unwrap();

@@ -1,18 +1,18 @@
-//! The end of a process, whatever stands in its streams then, and what is written at its end.
+//! Process exit with pending work, and the reports that are written then.
 
 use crate::resources::again;
 use crate::support::{allocate, context, cu, function, is_child, launch, made, module, ok, stream};
 
 #[test]
-fn a_process_ends_whatever_stands_in_its_streams() {
-    let test = "a_process_ends_whatever_stands_in_its_streams";
+fn a_process_exits_despite_pending_work() {
+    let test = "a_process_exits_despite_pending_work";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         let folder = std::env::temp_dir().join(format!("emulated-gpu-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("counts.json");
         for case in ["waits", "runs"] {
-            let said = again(
+            let printed = again(
                 module_path!(),
                 test,
                 &[
@@ -21,8 +21,11 @@ fn a_process_ends_whatever_stands_in_its_streams() {
                     ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
                 ],
             );
-            assert!(said.contains("1 pieces of work still stand in streams"), "{case}: {said}");
-            assert!(said.contains("64 bytes in 1 allocation were never freed"), "{case}: {said}");
+            assert!(printed.contains("1 pieces of work pending in streams"), "{case}: {printed}");
+            assert!(
+                printed.contains("64 bytes in 1 allocation were never freed"),
+                "{case}: {printed}"
+            );
             assert!(std::fs::read_to_string(&file).unwrap().contains("kernels"), "{case}");
             std::fs::remove_file(&file).unwrap();
         }
@@ -55,17 +58,17 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
             ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
             ("CASE", folder.to_str().unwrap()),
         ];
-        let said = again(module_path!(), test, &variables);
-        assert!(said.contains("EMULATED_GPU_STATISTICS: "), "{said}");
+        let printed = again(module_path!(), test, &variables);
+        assert!(printed.contains("EMULATED_GPU_STATISTICS: "), "{printed}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
-        // Nothing else is left there either: the graph was written whole, or not.
+        // Nothing else remains there, since the DOT file is written completely or not at all.
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
         std::fs::remove_dir_all(&folder).unwrap();
         return;
     }
     context();
-    // As on a full disk: no file may grow. The signal that tells of it is not to end the process.
-    // SAFETY: both calls are allowed at any time.
+    // Like a full disk: no file may grow. The signal for this must not end the process.
+    // SAFETY: both calls have no preconditions.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -1,5 +1,5 @@
-//! What CUDA's documentation, or hardware where that is silent, answers at the edges: fills that are
-//! waited for, frees of nothing and without a context, libraries, unknown addresses.
+//! Corner cases in which the driver follows CUDA's documentation or, if it is silent, the hardware: synchronous
+//! fills, freeing null or without a context, libraries, unknown addresses.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -15,13 +15,13 @@ unsafe extern "C" fn sleep(_: *mut c_void) {
 }
 
 #[test]
-fn fills_of_the_hosts_memory_are_done_when_the_call_returns() {
+fn fills_of_host_memory_are_synchronous() {
     let _context = own_context();
     let null = std::ptr::null_mut::<c_void>();
     let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as u64;
     ok!(cuMemHostRegister_v2(own as usize => usize, 256 => usize, 0 => u32));
     for address in [pinned(256), managed(256), own] {
-        // The default stream has something to do first.
+        // Keeps the default stream busy.
         ok!(cuLaunchHostFunc(
             0 => usize, sleep => unsafe extern "C" fn(*mut c_void), null => *mut c_void
         ));
@@ -32,7 +32,7 @@ fn fills_of_the_hosts_memory_are_done_when_the_call_returns() {
         ok!(cuMemsetD2D32_v2(address => u64, 8 => usize, 5 => u32, 1 => usize, 2 => usize));
         assert_eq!(word(address).load(Ordering::SeqCst), 5);
     }
-    // The device's own is filled in its time, and the host goes on.
+    // Fills of device memory are asynchronous.
     let (memory, gate) = (allocate(4), gate(0));
     ok!(cuMemsetD32_v2(memory => u64, 9 => u32, 1 => usize));
     gate.open();
@@ -41,10 +41,10 @@ fn fills_of_the_hosts_memory_are_done_when_the_call_returns() {
 }
 
 #[test]
-fn nothing_is_freed_without_an_error() {
+fn freeing_null_succeeds() {
     ok!(cuInit(0 => u32));
     for _ in 0..2 {
-        // Without a context, then with one.
+        // First without a context, then with one.
         assert_eq!(cu!(cuMemFree_v2(0 => u64)), 0);
         assert_eq!(cu!(cuMemFreeHost(0 => usize)), 0);
         gives!(code::INVALID_VALUE, cuMemHostUnregister(0 => usize));
@@ -57,7 +57,7 @@ fn nothing_is_freed_without_an_error() {
 }
 
 #[test]
-fn memory_is_freed_without_a_context() {
+fn memory_can_be_freed_without_a_context() {
     let mut context = context();
     let blocks = (allocate(64), pinned(64), managed(64), allocate(64));
     let own = Box::leak(vec![0u32; 64].into_boxed_slice()).as_ptr() as usize;
@@ -71,7 +71,7 @@ fn memory_is_freed_without_a_context() {
     ok!(cuMemHostUnregister(own => usize));
     gives!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own => usize));
     ok!(cuCtxDestroy_v2(context => usize));
-    // Its memory went with the context.
+    // Its memory was freed together with the context.
     gives!(code::INVALID_VALUE, cuMemFree_v2(blocks.3 => u64));
 }
 
@@ -91,7 +91,7 @@ fn a_library_belongs_to_no_context() {
         cu!(cuKernelGetParamInfo(kernel => usize, 1 => usize, &raw mut offset => *mut usize, size => *mut usize))
     };
     let mut size = 0usize;
-    assert_eq!(second(&raw mut size), code::INVALID_CONTEXT, "loaded for none yet");
+    assert_eq!(second(&raw mut size), code::INVALID_CONTEXT, "not loaded for any context yet");
     for _ in 0..2 {
         let context = context();
         assert_eq!((second(&raw mut size), size), (0, 8));
@@ -99,16 +99,16 @@ fn a_library_belongs_to_no_context() {
         ok!(cuMemsetD8_v2(memory => u64, 0 => u8, 16 => usize));
         assert_eq!(launch(kernel, (1, 4), 0, &[memory, 4]), 0);
         assert_eq!(read(memory, 4), [1; 4]);
-        // The library stays when the context goes.
+        // The library outlives the context.
         ok!(cuCtxDestroy_v2(context => usize));
     }
     ok!(cuLibraryUnload(library => usize));
 }
 
 #[test]
-fn of_an_unknown_address_the_host_pointer_is_itself() {
+fn the_host_pointer_of_an_unknown_address_is_itself() {
     let _context = own_context();
-    let ask = |address: u64| {
+    let attributes_of = |address: u64| {
         let (mut host, mut device, mut kind, mut ordinal) = (1u64, 1u64, 1u32, 1i32);
         let attributes = [4u32, 3, 2, 9];
         let data: [*mut c_void; 4] = [
@@ -123,10 +123,14 @@ fn of_an_unknown_address_the_host_pointer_is_itself() {
         ));
         (host, device, kind, ordinal)
     };
-    assert_eq!(ask(0xdead), (0xdead, 0, 0, -2));
-    assert_eq!(ask(0), (0, 0, 0, -2));
+    assert_eq!(attributes_of(0xdead), (0xdead, 0, 0, -2));
+    assert_eq!(attributes_of(0), (0, 0, 0, -2));
     let memory = allocate(8);
-    assert_eq!(ask(memory), (0, memory, 2, 0), "the host has no pointer to device memory");
+    assert_eq!(
+        attributes_of(memory),
+        (0, memory, 2, 0),
+        "the host has no pointer to device memory"
+    );
     let mut host = 1u64;
     gives!(code::INVALID_VALUE, cuPointerGetAttribute(
         &raw mut host => *mut u64, 4 => u32, 0xdead => u64

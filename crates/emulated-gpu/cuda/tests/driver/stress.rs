@@ -1,6 +1,6 @@
-//! Threads that allocate, use, capture, free and register each other's memory, in contexts that come
-//! and go: whatever the order, a call answers with one of CUDA's codes, and the host's memory stays
-//! its own. A sanitizer sees more of it (`crates/emulated-gpu/scripts/sanitize-emulator.sh`).
+//! A stress test: threads allocate, use, capture, free and register each other's memory, in contexts that are created
+//! and destroyed. In any order, each call must return one of CUDA's codes, and no kernel may write to the host's
+//! memory. A sanitizer detects more (`crates/emulated-gpu/scripts/sanitize-emulator.sh`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,28 +9,28 @@ use crate::support::{INCREMENT, alone, code, cu, function, is_child, launch, mod
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 6;
 const STEPS: u64 = 40;
-/// The words of a canary, on either side of which the host has memory of its own.
+/// The number of words of each canary, which surrounds the memory that is used.
 const WORDS: usize = 1024;
 
-/// Addresses that any thread may use, whether they are still alive or not.
+/// Addresses that any thread may use, whether they are still valid or not.
 static SHARED: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
 
-/// A sequence of numbers that looks random (Knuth, "The Art of Computer Programming", MMIX).
-struct Dice(u64);
+/// A pseudo-random number generator (Knuth, "The Art of Computer Programming", MMIX).
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
+        (self.0 >> 33) % limit
     }
 
     fn shared(&mut self) -> &'static AtomicU64 {
-        &SHARED[self.roll(SHARED.len() as u64) as usize]
+        &SHARED[self.below(SHARED.len() as u64) as usize]
     }
 }
 
-/// What a call on memory that another thread may have freed answers.
+/// Checks the result of a call on memory that another thread may have freed.
 fn check(what: &str, code: u32) {
     let known = [
         code::SUCCESS,
@@ -42,14 +42,14 @@ fn check(what: &str, code: u32) {
         code::HOST_MEMORY_ALREADY_REGISTERED,
         code::HOST_MEMORY_NOT_REGISTERED,
     ];
-    assert!(known.contains(&code), "{what} answers {code}");
+    assert!(known.contains(&code), "{what} returned {code}");
 }
 
-fn allocate(dice: &mut Dice) -> u64 {
-    // Small and large, so that some go back to the host at once.
-    let bytes = 4096 << (4 * dice.roll(4));
+fn allocate(random: &mut Random) -> u64 {
+    // Small and large blocks; some of them return to the host immediately when freed.
+    let bytes = 4096 << (4 * random.below(4));
     let (mut device, mut host) = (0u64, 0usize);
-    let code = match dice.roll(3) {
+    let code = match random.below(3) {
         0 => cu!(cuMemAlloc_v2(&raw mut device => *mut u64, bytes => usize)),
         1 => cu!(cuMemAllocManaged(&raw mut device => *mut u64, bytes => usize, 1 => u32)),
         _ => cu!(cuMemHostAlloc(&raw mut host => *mut usize, bytes => usize, 0 => u32)),
@@ -58,11 +58,11 @@ fn allocate(dice: &mut Dice) -> u64 {
     device.max(host as u64)
 }
 
-/// One thing that a program may do.
-fn step(dice: &mut Dice, (stream, increment): (usize, usize), own: &mut [u32]) {
-    let address = dice.shared().load(Ordering::Relaxed);
-    match dice.roll(9) {
-        0 | 1 => dice.shared().store(allocate(dice), Ordering::Relaxed),
+/// One random operation of a program.
+fn step(random: &mut Random, (stream, increment): (usize, usize), own: &mut [u32]) {
+    let address = random.shared().load(Ordering::Relaxed);
+    match random.below(9) {
+        0 | 1 => random.shared().store(allocate(random), Ordering::Relaxed),
         2 | 3 => check("a launch", launch(increment, (4, 64), stream, &[address, 256])),
         4 => check("cuMemFree", cu!(cuMemFree_v2(address => u64))),
         5 => check("cuMemFreeHost", cu!(cuMemFreeHost(address as usize => usize))),
@@ -103,13 +103,13 @@ fn step(dice: &mut Dice, (stream, increment): (usize, usize), own: &mut [u32]) {
 }
 
 fn run(thread: u64) {
-    let mut dice = Dice(thread);
+    let mut random = Random(thread);
     for _ in 0..ROUNDS {
         let context = crate::support::context();
         let target = (stream(1), function(module(INCREMENT), "increment"));
         let mut own = vec![7u32; 3 * WORDS];
         for _ in 0..STEPS {
-            step(&mut dice, target, &mut own);
+            step(&mut random, target, &mut own);
         }
         ok!(cuCtxDestroy_v2(context => usize));
         let canaries = own[..WORDS].iter().chain(&own[2 * WORDS..]);
@@ -118,13 +118,13 @@ fn run(thread: u64) {
 }
 
 #[test]
-fn whatever_threads_do_the_host_keeps_its_memory() {
-    let test = "whatever_threads_do_the_host_keeps_its_memory";
+fn concurrent_calls_never_corrupt_host_memory() {
+    let test = "concurrent_calls_never_corrupt_host_memory";
     if !is_child() {
         let output = alone(module_path!(), test, &[]);
-        let said = String::from_utf8_lossy(&output.stdout);
+        let printed = String::from_utf8_lossy(&output.stdout);
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}\n{said}{error}", output.status);
+        assert!(output.status.success(), "{}\n{printed}{error}", output.status);
         return;
     }
     let threads: Vec<_> =

@@ -1,4 +1,4 @@
-//! Graphs in graphs: each node has one of its own, as far as anybody can tell.
+//! Nested graphs: the program can't tell that copies of child-graph nodes share their graph.
 
 use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
@@ -7,7 +7,7 @@ use crate::graphs::words;
 use crate::support::{allocate, code, context, cu, made, ok, own_context, read, stream};
 
 #[test]
-fn graphs_inside_graphs_come_to_an_end() {
+fn nesting_of_graphs_is_limited() {
     let _context = own_context();
     let none = std::ptr::null::<usize>();
     let empty = || {
@@ -35,22 +35,22 @@ fn graphs_inside_graphs_come_to_an_end() {
         }
         code
     };
-    // One into which a copy of itself is put has twice as many nodes, each time.
+    // Adding a copy of a graph to itself doubles the number of nodes each time.
     let doubled = empty();
     let times = (0..64).take_while(|_| put(doubled, doubled) == 0).count();
     assert!((10..30).contains(&times), "{times}");
     assert_eq!(put(doubled, doubled), code::OUT_OF_MEMORY);
-    // Nor is it work to do so: what stands inside in many places is looked at once.
+    // It is also fast, because a graph that is nested in many places is visited once.
     for _ in 0..20 {
         assert_eq!(
             instantiate(doubled),
             code::OUT_OF_MEMORY,
-            "the last copy was still small enough"
+            "copying succeeded, instantiation doesn't"
         );
         let clone = made!(cuGraphClone(-> usize, doubled => usize));
         ok!(cuGraphDestroy(clone => usize));
     }
-    // A graph in a graph in a graph.
+    // Deep nesting.
     let (mut outer, mut graphs) = (empty(), Vec::new());
     let deep = loop {
         let next = empty();
@@ -71,8 +71,8 @@ fn graphs_inside_graphs_come_to_an_end() {
 
 const NONE: *const usize = std::ptr::null();
 
-/// A graph whose node writes a number.
-fn writes(target: u64, value: u32, context: usize) -> usize {
+/// A graph with a node that writes a number.
+fn writing(target: u64, value: u32, context: usize) -> usize {
     let (mut graph, mut node) = (0usize, 0usize);
     let set = words(target, value, 1);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
@@ -83,8 +83,8 @@ fn writes(target: u64, value: u32, context: usize) -> usize {
     graph
 }
 
-/// A graph with others inside, one after the other: the handles of its nodes.
-fn around(children: &[usize]) -> (usize, Vec<usize>) {
+/// A graph whose nodes are the given graphs, in order. Returns it with the handles of its nodes.
+fn enclosing(children: &[usize]) -> (usize, Vec<usize>) {
     let graph = made!(cuGraphCreate(-> usize, 0 => u32));
     let mut added: Vec<usize> = Vec::new();
     for child in children {
@@ -104,7 +104,7 @@ fn child_of(node: usize) -> usize {
 }
 
 #[test]
-fn a_graph_inside_a_copy_is_a_copy() {
+fn a_copy_has_separate_nested_graphs() {
     let context = context();
     let stream = stream(1);
     let block = allocate(4);
@@ -120,24 +120,24 @@ fn a_graph_inside_a_copy_is_a_copy() {
         ok!(cuGraphExecDestroy(executable => usize));
         read(block, 1)[0]
     };
-    let inner = writes(block, 1, context);
-    // Two deep; and a copy of it from before anybody asked for what is inside.
-    let (middle, _) = around(&[inner]);
-    let (outer, outer_nodes) = around(&[middle]);
+    let inner = writing(block, 1, context);
+    // A nesting depth of two; and a copy made before any inner handle was requested.
+    let (middle, _) = enclosing(&[inner]);
+    let (outer, outer_nodes) = enclosing(&[middle]);
     let early = made!(cuGraphClone(-> usize, outer => usize));
-    // What is inside belongs to the node: neither the graph that it was made of nor the copy changes with it.
+    // A nested graph belongs to its node: changing it affects neither the original graph nor the copy.
     let in_outer = child_of(nodes(child_of(outer_nodes[0]))[0]);
-    assert_eq!(in_outer, child_of(nodes(child_of(outer_nodes[0]))[0]), "asked for again");
+    assert_eq!(in_outer, child_of(nodes(child_of(outer_nodes[0]))[0]), "requested again");
     set(nodes(in_outer)[0], 2);
     assert_eq!([inner, middle, outer, early].map(written), [1, 1, 2, 1]);
-    // A copy from afterwards has what was changed, and its own.
+    // A later copy has the change, and is then independent.
     let late = made!(cuGraphClone(-> usize, outer => usize));
     set(nodes(in_outer)[0], 3);
     assert_eq!([outer, early, late].map(written), [3, 1, 2]);
     let in_late = child_of(nodes(child_of(nodes(late)[0]))[0]);
     set(nodes(in_late)[0], 4);
     assert_eq!([outer, early, late].map(written), [3, 1, 4]);
-    // Nor does it go with another one.
+    // Destroying the others doesn't affect a copy.
     for graph in [inner, middle, outer] {
         ok!(cuGraphDestroy(graph => usize));
     }
@@ -146,16 +146,17 @@ fn a_graph_inside_a_copy_is_a_copy() {
     let listed = cu!(cuGraphGetNodes(
         in_outer => usize, std::ptr::null_mut::<usize>() => *mut usize, &raw mut count => *mut usize
     ));
-    assert_eq!(listed, code::INVALID_VALUE, "it went with its node");
-    // Twice inside of one graph it is done twice, and found in the executable graph by its handle.
-    let (first, second) = (writes(block, 5, context), writes(block, 6, context));
-    let (both, both_nodes) = around(&[first, second, first]);
+    assert_eq!(listed, code::INVALID_VALUE, "it was destroyed with its node");
+    // A graph that is nested twice runs twice. In the executable graph, its nodes are found by the handles of the one
+    // with a handle.
+    let (first, second) = (writing(block, 5, context), writing(block, 6, context));
+    let (both, both_nodes) = enclosing(&[first, second, first]);
     assert_eq!(written(both), 5);
-    let known = nodes(child_of(both_nodes[2]))[0];
+    let inner_node = nodes(child_of(both_nodes[2]))[0];
     let executable = instantiate(both);
     let to = words(block, 7, 1);
     ok!(cuGraphExecMemsetNodeSetParams(
-        executable => usize, known => usize, &raw const to => *const MemsetNode, context => usize
+        executable => usize, inner_node => usize, &raw const to => *const MemsetNode, context => usize
     ));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
@@ -164,7 +165,7 @@ fn a_graph_inside_a_copy_is_a_copy() {
 }
 
 #[test]
-fn another_graph_takes_the_place_of_one_inside() {
+fn a_nested_graph_can_be_replaced() {
     let context = context();
     let stream = stream(1);
     let block = allocate(4);
@@ -174,16 +175,16 @@ fn another_graph_takes_the_place_of_one_inside() {
         ok!(cuStreamSynchronize(stream => usize));
         read(block, 1)[0]
     };
-    let (first, second) = (writes(block, 1, context), writes(block, 2, context));
-    let (outer, outer_nodes) = around(&[first]);
+    let (first, second) = (writing(block, 1, context), writing(block, 2, context));
+    let (outer, outer_nodes) = enclosing(&[first]);
     let early = instantiate(outer);
-    // In the executable graph alone.
+    // Only in the executable graph.
     ok!(cuGraphExecChildGraphNodeSetParams(
         early => usize, outer_nodes[0] => usize, second => usize
     ));
     let late = instantiate(outer);
     assert_eq!([early, late].map(result), [2, 1]);
-    // In the graph: the one that was inside is gone.
+    // In the graph: the previous nested graph is destroyed.
     let before = child_of(outer_nodes[0]);
     let mut any = [0u64; 32];
     (any[0], any[2]) = (4, second as u64);
@@ -200,8 +201,9 @@ fn another_graph_takes_the_place_of_one_inside() {
         early => usize, outer_nodes[0] => usize, any.as_mut_ptr() => *mut u64
     ));
     assert_eq!([early, late].map(result), [1, 1]);
-    // One of another shape has no place in what is ready, and nothing but a graph is replaced by one.
-    let (larger, _) = around(&[first, second]);
+    // A graph with another topology doesn't fit the executable graph, and only a child-graph node can be replaced by
+    // one.
+    let (larger, _) = enclosing(&[first, second]);
     let inside = nodes(first)[0];
     for (executable, node, graph) in
         [(early, outer_nodes[0], larger), (early, inside, first), (early, outer_nodes[0], 1)]
