@@ -1,5 +1,4 @@
-//! The runtime's structures, as its `driver_types.h` lays them out, and the driver's that are made of
-//! them.
+//! The runtime's structures in the layout of its `driver_types.h`, and the driver's structures built from them.
 
 pub(crate) mod texture;
 
@@ -71,7 +70,7 @@ pub(crate) struct DriverLaunchConfig {
     pub(crate) count: u32,
 }
 
-/// `cudaKernelNodeParams`, and with the driver's kernel `CUDA_KERNEL_NODE_PARAMS` in its first form.
+/// `cudaKernelNodeParams`; with the driver's kernel handle, also the first version of `CUDA_KERNEL_NODE_PARAMS`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelNode {
@@ -90,12 +89,12 @@ pub(crate) struct FunctionAttributes {
     pub(crate) shared: usize,
     pub(crate) constant: usize,
     pub(crate) local: usize,
-    /// Those that the driver gives by these numbers: 0 and 4 to 15.
+    /// The attributes that the driver numbers 0 and 4 to 15.
     pub(crate) numbers: [i32; 13],
     pub(crate) reserved: [i32; 16],
 }
 
-/// `cudaPointerAttributes`, without what CUDA 13 reserves behind it.
+/// `cudaPointerAttributes` without the reserved fields that CUDA 13 appends.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PointerAttributes {
@@ -105,7 +104,7 @@ pub(crate) struct PointerAttributes {
     pub(crate) host_pointer: usize,
 }
 
-/// Stream 0 where it means the calling thread's own.
+/// Replaces stream 0 by the per-thread default stream, for the `_ptds` and `_ptsz` functions.
 pub(crate) fn per_thread(stream: usize) -> usize {
     /// `cudaStreamPerThread`
     const PER_THREAD: usize = 2;

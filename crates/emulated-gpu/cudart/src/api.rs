@@ -1,4 +1,4 @@
-//! The functions that programs call.
+//! The exported functions.
 
 mod array;
 mod copy;

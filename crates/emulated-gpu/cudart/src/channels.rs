@@ -1,4 +1,5 @@
-//! What a texel is: the runtime tells it by the bits of each channel, the driver by a format and a count.
+//! Texel formats. The runtime describes a texel by the bits of each channel, the driver by a format and a channel
+//! count.
 
 use c_abi::Code;
 
@@ -11,7 +12,7 @@ const UNSIGNED: i32 = 1;
 const FLOAT: i32 = 2;
 const NONE: i32 = 3;
 
-/// `CUarray_format`, by kind and bits.
+/// Kind, bits, and the corresponding `CUarray_format`.
 const FORMATS: [(i32, i32, u32); 8] = [
     (UNSIGNED, 8, 0x01),
     (UNSIGNED, 16, 0x02),
@@ -23,37 +24,39 @@ const FORMATS: [(i32, i32, u32); 8] = [
     (FLOAT, 32, 0x20),
 ];
 
-/// The driver's format and number of channels.
+/// Converts to the driver's format and number of channels.
 ///
 /// # Errors
-/// `cudaErrorInvalidChannelDescriptor`
+/// `cudaErrorInvalidChannelDescriptor` if the driver has no such format.
 pub(crate) fn format(channels: Channels) -> Result<(u32, u32)> {
     let Channels { bits, kind } = channels;
     let count = bits.iter().take_while(|&&bits| bits != 0).count();
-    let alike = bits.iter().take(count).all(|&own| own == bits[0]);
-    let others = bits.iter().skip(count).all(|&own| own == 0);
-    let known = FORMATS.iter().find(|(own, width, _)| (*own, *width) == (kind, bits[0]));
+    let equal = bits.iter().take(count).all(|&channel| channel == bits[0]);
+    let rest_unused = bits.iter().skip(count).all(|&channel| channel == 0);
+    let known =
+        FORMATS.iter().find(|(format_kind, width, _)| (*format_kind, *width) == (kind, bits[0]));
     match known {
-        Some(&(.., format)) if alike && others && matches!(count, 1 | 2 | 4) => {
+        Some(&(.., format)) if equal && rest_unused && matches!(count, 1 | 2 | 4) => {
             Ok((format, count as u32))
         }
         _ => Err(Code::INVALID_CHANNEL_DESCRIPTOR.because(format!(
-            "channels of {bits:?} bits, of kind {kind}: 1, 2 or 4 alike, of 8, 16 or 32 bits"
+            "channels of {bits:?} bits and kind {kind} are invalid: use 1, 2 or 4 equal channels of \
+             8, 16 or 32 bits"
         ))),
     }
 }
 
-/// The other way round.
-pub(crate) fn of(format: u32, count: u32) -> Channels {
-    let known = FORMATS.iter().find(|(.., own)| *own == format);
+/// Converts from the driver's format and number of channels.
+pub(crate) fn from_format(format: u32, count: u32) -> Channels {
+    let known = FORMATS.iter().find(|(.., driver_format)| *driver_format == format);
     let (kind, width) = known.map_or((NONE, 0), |&(kind, width, _)| (kind, width));
     let bits = std::array::from_fn(|index| if (index as u32) < count { width } else { 0 });
     Channels { bits, kind }
 }
 
-/// The bytes of a texel.
+/// The size of a texel in bytes.
 pub(crate) fn bytes(format: u32, count: u32) -> usize {
-    of(format, count).bits.iter().sum::<i32>() as usize / 8
+    from_format(format, count).bits.iter().sum::<i32>() as usize / 8
 }
 
 #[cfg(test)]
@@ -61,10 +64,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_go_there_and_back() {
+    fn formats_round_trip() {
         for (kind, width, format) in FORMATS {
             for count in [1, 2, 4] {
-                let channels = of(format, count);
+                let channels = from_format(format, count);
                 assert_eq!(super::format(channels).unwrap(), (format, count));
                 assert_eq!((channels.kind, channels.bits[0]), (kind, width));
                 assert_eq!(bytes(format, count), width as usize / 8 * count as usize);
@@ -73,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_texel_is_is_refused() {
+    fn invalid_channel_descriptions_are_rejected() {
         for (bits, kind) in [
             ([8, 8, 8, 0], UNSIGNED),
             ([8, 16, 0, 0], UNSIGNED),
@@ -83,8 +86,8 @@ mod tests {
             ([32, 0, 0, 0], NONE),
             ([-8, 0, 0, 0], SIGNED),
         ] {
-            let refused = format(Channels { bits, kind }).unwrap_err();
-            assert_eq!(refused.code, Code::INVALID_CHANNEL_DESCRIPTOR, "{bits:?}");
+            let error = format(Channels { bits, kind }).unwrap_err();
+            assert_eq!(error.code, Code::INVALID_CHANNEL_DESCRIPTOR, "{bits:?}");
         }
     }
 }

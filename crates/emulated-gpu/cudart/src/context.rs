@@ -1,6 +1,6 @@
-//! Which device a thread uses: the one of the driver's current context where there is one, as programs
-//! mix both APIs, and else the one that `cudaSetDevice` named, at first device 0. Its primary context
-//! is retained, and made current, when it is first needed.
+//! The device that a thread uses: that of the driver's current context, because programs mix both APIs; without one,
+//! the device last passed to `cudaSetDevice`, by default device 0. Its primary context is retained and made current
+//! on first use.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -14,31 +14,31 @@ use crate::registry;
 
 thread_local! {
     static DEVICE: Cell<i32> = const { Cell::new(0) };
-    /// The context that this library made current last. Another one is the program's choice.
+    /// The context that this library last made current. If another one is current, the program chose it.
     static BOUND: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The primary contexts that have been retained, by device: once for all threads.
+/// The retained primary contexts by device; all threads share them.
 static RETAINED: Mutex<BTreeMap<i32, usize>> = Mutex::new(BTreeMap::new());
 
-/// The driver is ready.
+/// Initialises the driver.
 pub(crate) fn start() -> Result {
     driver::cuInit(0)
 }
 
-/// The calling thread has a context.
+/// Ensures that the calling thread has a current context.
 pub(crate) fn bind() -> Result {
     start()?;
     let mut context = 0;
     driver::cuCtxGetCurrent(&mut context)?;
-    // A thread may have reset the device of another's.
+    // Another thread may have reset the device.
     if context == 0 || (context == BOUND.get() && !is_retained(context)) {
         make_current(primary(DEVICE.get())?)?;
     }
     Ok(())
 }
 
-/// The context that copies and fills of a graph are in: the calling thread's.
+/// The calling thread's context, in which the copies and fills of a graph run.
 pub(crate) fn current() -> Result<usize> {
     bind()?;
     let mut context = 0;
@@ -57,7 +57,7 @@ fn is_retained(context: usize) -> bool {
     retained.values().any(|one| *one == context)
 }
 
-/// The primary context of a device.
+/// The primary context of a device, retained on first use.
 pub(crate) fn primary(device: i32) -> Result<usize> {
     check(device)?;
     let mut retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +70,7 @@ pub(crate) fn primary(device: i32) -> Result<usize> {
     Ok(context)
 }
 
-/// How many devices there are.
+/// The number of devices.
 pub(crate) fn count() -> Result<i32> {
     start()?;
     let mut count = 0;
@@ -84,7 +84,7 @@ fn check(device: i32) -> Result {
         return Ok(());
     }
     Err(Code::INVALID_DEVICE.because(format!(
-        "there is no device {device}: there are {count} (EMULATED_GPU_DEVICES says how many)"
+        "device {device} is invalid: there are {count} devices; EMULATED_GPU_DEVICES sets their number"
     )))
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn device() -> Result<i32> {
     Ok(device)
 }
 
-/// `cudaDeviceReset`: what the thread's device has is gone, and comes new when it is next needed.
+/// `cudaDeviceReset`: destroys the context of the current device; the next use creates a new one.
 pub(crate) fn reset() -> Result {
     let device = device()?;
     let mut retained = RETAINED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,8 +116,8 @@ pub(crate) fn reset() -> Result {
     driver::cuCtxSetCurrent(0)?;
     DEVICE.set(device);
     retained.remove(&device);
-    // The code of a program is loaded once for all devices: its variables are as they were written
-    // when the last of them is reset.
+    // All devices share one loaded copy of the program's code, so its variables get their initial values back only
+    // when the last device is reset.
     if retained.is_empty() {
         registry::unload()?;
     }

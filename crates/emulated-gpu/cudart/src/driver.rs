@@ -1,4 +1,4 @@
-//! The emulated driver's functions that are called from several places. Addresses are numbers here.
+//! Bindings to the emulated driver's functions. Addresses are passed as integers.
 
 use crate::ffi::Error;
 
@@ -68,7 +68,7 @@ c_abi::driver_functions! {
         cuMemsetD2D8Async(at: usize, pitch: usize, value: u8, width: usize, height: usize, stream: usize);
         cuPointerGetAttribute(out: usize, which: i32, address: usize);
         cuLibraryLoadData(
-            out: *mut usize, image: usize, options: usize, values: usize, count: u32, more: usize, theirs: usize, number: u32,
+            out: *mut usize, image: usize, options: usize, values: usize, count: u32, library_options: usize, library_values: usize, library_count: u32,
         );
         cuLibraryGetKernel(out: *mut usize, library: usize, name: *const std::ffi::c_char);
         cuLibraryGetGlobal(

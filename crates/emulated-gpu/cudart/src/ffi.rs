@@ -1,12 +1,12 @@
-//! The foreign function interface between C and Rust: codes, the last error of each thread, and what is said of an error.
+//! The boundary between C and Rust: return codes, the last error of each thread, and error messages.
 
 use std::cell::Cell;
 
 use c_abi::Code;
 
-/// What C gets.
+/// The code returned to C.
 pub(crate) use c_abi::Code as ReturnCode;
-/// Why a call fails.
+/// The reason for a failed call.
 pub(crate) use c_abi::CudaError as Error;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Error>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Error>;
@@ -17,17 +17,17 @@ thread_local! {
     static LAST: Cell<Code> = const { Cell::new(Code::SUCCESS) };
 }
 
-/// What `cudaGetLastError` says; it is forgotten then.
+/// Returns the last error and resets it, for `cudaGetLastError`.
 pub(crate) fn take_last() -> Code {
     LAST.replace(Code::SUCCESS)
 }
 
-/// What `cudaPeekAtLastError` says.
+/// Returns the last error, for `cudaPeekAtLastError`.
 pub(crate) fn last() -> Code {
     LAST.get()
 }
 
-/// Runs the body of an exported function, remembers what comes of it, and gives its code.
+/// Runs the body of an exported function, prints and stores its error, and returns the code.
 pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> Code {
     let Err(error) = c_abi::guard(body) else { return Code::SUCCESS };
     if let Some(why) = error.why {
@@ -37,19 +37,19 @@ pub(crate) fn guard(function: &str, body: impl FnOnce() -> Result) -> Code {
     error.code
 }
 
-/// Declares exported functions on a stream, their last argument: the second name is for programs in which stream 0
-/// is the calling thread's own.
+/// Declares exported functions whose last argument is a stream. The second name serves programs in which stream 0 is
+/// the per-thread default stream.
 macro_rules! export_on_stream {
     ($(
         $(#[$meta:meta])*
-        fn $name:ident / $own:ident($($argument:ident: $type:ty),* ; $stream:ident) $body:block
+        fn $name:ident / $per_thread:ident($($argument:ident: $type:ty),* ; $stream:ident) $body:block
     )*) => {$(
         c_abi::export! {
             $(#[$meta])*
             fn $name($($argument: $type,)* $stream: usize) $body
 
-            #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the calling thread's own.")]
-            fn $own($($argument: $type,)* $stream: usize) {
+            #[doc = concat!("[`", stringify!($name), "`], with stream 0 as the per-thread default stream.")]
+            fn $per_thread($($argument: $type,)* $stream: usize) {
                 let $stream = $crate::abi::per_thread($stream);
                 $body
             }
@@ -58,14 +58,14 @@ macro_rules! export_on_stream {
 }
 pub(crate) use export_on_stream;
 
-/// Declares exported functions that first call `context::bind` or `context::start`, and then the driver's function.
-/// Functions with the same arguments may share a row.
+/// Declares exported functions that call `context::bind` or `context::start` and then a driver function. Functions
+/// with the same arguments may share a row.
 macro_rules! forward {
     (@one $first:path, $name:ident, $driver:ident, ($($argument:ident: $type:ty),* $(,)?)) => {
         #[doc = concat!("`", stringify!($driver), "`.")]
         ///
         /// # Safety
-        /// As NVIDIA's documentation of the function has it.
+        /// The caller must meet the requirements in NVIDIA's documentation of the function.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_abi::Code {
             $crate::ffi::guard(stringify!($name), || {

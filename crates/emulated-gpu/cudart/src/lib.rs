@@ -1,28 +1,27 @@
-//! The CUDA runtime on the emulated driver: a shared library whose SONAME is `libcudart.so`, for
-//! programs that nvcc built with `-cudart shared`.
+//! The CUDA runtime on the emulated driver: a shared library with the SONAME `libcudart.so`, for programs that nvcc
+//! built with `-cudart shared`.
 //!
-//! Nearly every function of the runtime is one of the driver's, with the device's primary context made
-//! current before; those are a table (`api`, `forward`). What the runtime adds is here: the code and
-//! the variables that a program registers before its `main` (`registry`), the device of each thread
-//! (`context`), the error that a thread asks for later (`ffi`), the directions of copies, and the
-//! runtime's own structures (`abi`).
+//! Nearly every function of the runtime makes the device's primary context current and calls a driver function; a
+//! table lists them (`api`, `forward`). The runtime adds the code and variables that a program registers before its
+//! `main` (`registry`), the current device of each thread (`context`), the last error of each thread (`ffi`), copy
+//! directions, and its own structures (`abi`).
 //!
-//! The driver is reached through its public C functions alone, in whatever `libcuda.so` is loaded or
-//! on the library path; one that isn't emulated is refused.
+//! Only the driver's public C functions are used, from a loaded `libcuda.so` or one on the library path. A driver
+//! that is not emulated is rejected.
 //!
-//! Functions whose arguments are others in CUDA 12 than in CUDA 13, under one name, are CUDA 13's: the
-//! crate's `README.md` lists them.
+//! If CUDA 12 and CUDA 13 declare a function with different arguments under one name, this library has CUDA 13's
+//! version. The crate's `README.md` lists these functions.
 //!
-//! Nothing of this crate is to be used from Rust but [`library_path`].
+//! Rust code should use only [`library_path`].
 
 #![allow(
     unsafe_code,
     clippy::too_many_arguments,
-    reason = "the functions are C's, with C's arguments, and so are the driver's"
+    reason = "the exported functions and the driver's have C signatures"
 )]
 #![allow(
     unsafe_op_in_unsafe_fn,
-    reason = "an unsafe function here hands on what the program vouches for, and does nothing else"
+    reason = "unsafe functions here only forward arguments for which the program is responsible"
 )]
 
 mod abi;

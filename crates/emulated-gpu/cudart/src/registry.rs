@@ -1,6 +1,5 @@
-//! What a program registers before its `main`: its fatbins, and which function and variable of the
-//! host's stands for which of theirs. A fatbin is loaded, as a library of the driver's, when something
-//! of it is first used.
+//! The fatbins, kernels and variables that a program registers before its `main`, by the host addresses that the
+//! program uses for them. A fatbin is loaded as a driver library when something in it is first used.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char};
@@ -11,38 +10,38 @@ use c_abi::Code;
 use crate::driver;
 use crate::ffi::Result;
 
-/// A fatbin.
+/// A registered fatbin.
 #[derive(Debug)]
 struct Image {
     address: usize,
-    /// The driver's library, 0 until it is loaded.
+    /// The driver's library; 0 until the fatbin is loaded.
     library: usize,
 }
 
-/// A kernel.
+/// A registered kernel.
 #[derive(Debug)]
 struct Kernel {
     image: usize,
     name: CString,
-    /// The driver's, 0 until it is asked for.
+    /// The driver's handle; 0 until the first use.
     handle: usize,
 }
 
-/// A variable.
+/// A registered variable.
 #[derive(Debug)]
 struct Variable {
     image: usize,
     name: CString,
-    /// Of a managed one, the pointer by which the host reaches it.
+    /// For a managed variable, the pointer through which the host accesses it.
     pointer: Option<usize>,
 }
 
 #[derive(Debug, Default)]
 struct Registry {
     images: HashMap<usize, Image>,
-    /// By the address of the host's function.
+    /// Keyed by the address of the host function.
     kernels: HashMap<usize, Kernel>,
-    /// By the address of the host's variable.
+    /// Keyed by the address of the host variable.
     variables: HashMap<usize, Variable>,
 }
 
@@ -55,11 +54,12 @@ impl Registry {
     fn library(&mut self, image: usize) -> Result<usize> {
         let image = self.images.get_mut(&image);
         let image = image.ok_or_else(|| {
-            Code::INVALID_HANDLE.because("the program has unregistered the code that this is of")
+            Code::INVALID_HANDLE.because("the program has unregistered the fatbin of this symbol")
         })?;
         if image.library == 0 {
             let mut library = 0;
-            // SAFETY: who added the image vouches for it; the library's handle goes to a place for one.
+            // SAFETY: the caller of `add_image` guarantees that the image is valid; `library` is a valid place for
+            // the handle.
             unsafe {
                 driver::cuLibraryLoadData(&raw mut library, image.address, 0, 0, 0, 0, 0, 0)?;
             }
@@ -68,7 +68,7 @@ impl Registry {
         Ok(image.library)
     }
 
-    /// Address and size of a variable, on the current device.
+    /// Address and size of a variable on the current device.
     fn find(&mut self, symbol: usize) -> Result<(usize, usize)> {
         let Some(Variable { image, name, .. }) = self.variables.get(&symbol) else {
             return Err(
@@ -79,38 +79,38 @@ impl Registry {
         let library = self.library(image)?;
         let (mut address, mut size) = (0, 0);
         let (to, bytes) = (&raw mut address, &raw mut size);
-        // SAFETY: both are places for a number, and the name ends in NUL.
+        // SAFETY: both pointers are to numbers, and the name is NUL-terminated.
         unsafe { driver::cuLibraryGetGlobal(to, bytes, library, name.as_ptr())? };
         Ok((address, size))
     }
 }
 
-/// Takes in a fatbin, and gives the handle by which the program names it.
+/// Registers a fatbin and returns the handle that the program uses for it.
 ///
 /// # Safety
-/// A fatbin, or the structure around one, is there until it is removed.
+/// The address must be that of a fatbin, or of its wrapper structure, and stay valid until [`remove_image`].
 pub(crate) unsafe fn add_image(address: usize) -> usize {
-    // A place that nothing else has; it is given back with the handle.
+    // Allocated so that the handle is unique; freed in `remove_image`.
     let handle = Box::into_raw(Box::new(address)) as usize;
     registry().images.insert(handle, Image { address, library: 0 });
     handle
 }
 
-/// Forgets a fatbin and what is of it.
+/// Removes a fatbin with its kernels and variables.
 pub(crate) fn remove_image(handle: usize) {
     let mut registry = registry();
     let Some(image) = registry.images.remove(&handle) else { return };
     registry.kernels.retain(|_, kernel| kernel.image != handle);
     registry.variables.retain(|_, variable| variable.image != handle);
     if image.library != 0 {
-        // The program ends: what the driver says to it changes nothing.
+        // The program is exiting, so an error would have no effect.
         let _ = driver::cuLibraryUnload(image.library);
     }
-    // SAFETY: `add_image` made it, and it was in the table until now.
+    // SAFETY: `add_image` allocated it, and the table contained it until now.
     drop(unsafe { Box::from_raw(handle as *mut usize) });
 }
 
-/// Unloads every fatbin; what is used again is loaded again.
+/// Unloads every fatbin; the next use loads it again.
 pub(crate) fn unload() -> Result {
     let mut registry = registry();
     for image in registry.images.values_mut() {
@@ -125,20 +125,20 @@ pub(crate) fn unload() -> Result {
 }
 
 /// # Safety
-/// It is null, or a text that ends in NUL.
+/// `name` must be null or NUL-terminated.
 unsafe fn text(name: *const c_char) -> Option<CString> {
     (!name.is_null()).then(|| CStr::from_ptr(name).to_owned())
 }
 
 /// # Safety
-/// As [`text`].
+/// See [`text`].
 pub(crate) unsafe fn add_kernel(image: usize, host: usize, name: *const c_char) {
     let Some(name) = text(name) else { return };
     registry().kernels.insert(host, Kernel { image, name, handle: 0 });
 }
 
 /// # Safety
-/// As [`text`]; the pointer of a managed variable is one.
+/// See [`text`]; the pointer of a managed variable must be writable.
 pub(crate) unsafe fn add_variable(
     image: usize,
     host: usize,
@@ -149,15 +149,16 @@ pub(crate) unsafe fn add_variable(
     registry().variables.insert(host, Variable { image, name, pointer });
 }
 
-/// Whether a kernel is registered there.
+/// Whether a kernel is registered at this address.
 pub(crate) fn is_kernel(host: usize) -> bool {
     registry().kernels.contains_key(&host)
 }
 
-/// The driver's kernel for a function of the host's; what isn't one may be the driver's already.
+/// The driver's handle of a kernel. An address that is not registered is returned unchanged, since it may be a driver
+/// handle.
 ///
 /// # Errors
-/// When the fatbin can't be loaded, or has no kernel of that name.
+/// If the fatbin can't be loaded or has no kernel of that name.
 pub(crate) fn kernel(host: usize) -> Result<usize> {
     let mut registry = registry();
     let Some(found) = registry.kernels.get(&host) else { return Ok(host) };
@@ -175,18 +176,18 @@ pub(crate) fn kernel(host: usize) -> Result<usize> {
     Ok(handle)
 }
 
-/// Address and size of a variable, on the current device.
+/// Address and size of a variable on the current device.
 ///
 /// # Errors
-/// `cudaErrorInvalidSymbol` where there is none.
+/// `cudaErrorInvalidSymbol` if no variable is registered at this address.
 pub(crate) fn variable(symbol: usize) -> Result<(usize, usize)> {
     registry().find(symbol)
 }
 
-/// Has the pointers of the managed variables of a fatbin point at them.
+/// Sets the host pointers to the managed variables of a fatbin.
 ///
 /// # Errors
-/// When the fatbin can't be loaded, or there are several devices, of which each has its own.
+/// If the fatbin can't be loaded, or if there are several devices, each of which would have its own copy.
 pub(crate) fn init_managed(image: usize, devices: i32) -> Result {
     let mut registry = registry();
     let managed: Vec<(usize, usize)> = registry
@@ -197,13 +198,13 @@ pub(crate) fn init_managed(image: usize, devices: i32) -> Result {
         .collect();
     if !managed.is_empty() && devices > 1 {
         return Err(Code::NOT_SUPPORTED.because(
-            "__managed__ variables are not emulated on several devices: allocate with \
+            "__managed__ variables are not emulated on several devices; allocate with \
              cudaMallocManaged, or set EMULATED_GPU_DEVICES=1",
         ));
     }
     for (symbol, pointer) in managed {
         let (address, _) = registry.find(symbol)?;
-        // SAFETY: the program registered the pointer, and waits for this call before it uses it.
+        // SAFETY: the program registered the pointer and does not use it before this call returns.
         unsafe { (pointer as *mut usize).write_unaligned(address) };
     }
     Ok(())

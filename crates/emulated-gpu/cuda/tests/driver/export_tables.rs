@@ -71,7 +71,7 @@ fn unknown_tables_and_entries_are_reported() {
         let printed = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{printed}");
         for part in [
-            "the table of functions 01234567-89ab-cdef-0123-456789abcdef",
+            "the undocumented table of functions 01234567-89ab-cdef-0123-456789abcdef",
             "entry 9 of the table CUDART_INTERFACE (6bd5fb6c-5bf4-e74a-8987-d93912fd9df9) was called",
         ] {
             assert_eq!(printed.matches(part).count(), 1, "{part}: {printed}");

@@ -1,4 +1,4 @@
-//! Structures of arrays, textures and surfaces: the runtime's, and the driver's that are made of them.
+//! Structures for arrays, textures and surfaces: the runtime's, and the driver's structures built from them.
 
 pub(crate) use c_abi::TextureDescription as DriverTexture;
 
@@ -8,22 +8,22 @@ use super::Extent;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Channels {
-    /// Of x, y, z and w.
+    /// Bits of x, y, z and w.
     pub(crate) bits: [i32; 4],
     /// `cudaChannelFormatKind`
     pub(crate) kind: i32,
 }
 
-/// `cudaResourceDesc`, without what CUDA 13 has behind it.
+/// `cudaResourceDesc` without the fields that CUDA 13 appends.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Resource {
-    /// `cudaResourceType`, whose numbers are the driver's.
+    /// `cudaResourceType`, which has the driver's numbers.
     pub(crate) kind: i32,
     pub(crate) of: ResourceUnion,
 }
 
-/// The union in it: which of them counts, the kind says.
+/// The union in `cudaResourceDesc`; `kind` selects the field.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) union ResourceUnion {
@@ -32,7 +32,7 @@ pub(crate) union ResourceUnion {
     pub(crate) pitched: PitchedMemory,
 }
 
-/// Memory without dimensions.
+/// Linear memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Linear {
@@ -41,7 +41,7 @@ pub(crate) struct Linear {
     pub(crate) bytes: usize,
 }
 
-/// Memory of rows.
+/// Pitched memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PitchedMemory {
@@ -56,10 +56,10 @@ pub(crate) struct PitchedMemory {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Texture {
-    /// `cudaTextureAddressMode`, whose numbers are the driver's, as those of the filter are.
+    /// `cudaTextureAddressMode`; this and the filter have the driver's numbers.
     pub(crate) address: [u32; 3],
     pub(crate) filter: u32,
-    /// `cudaTextureReadMode`: 1 for fractions.
+    /// `cudaTextureReadMode`; 1 reads integers as normalised floating-point numbers.
     pub(crate) read: u32,
     pub(crate) srgb: i32,
     pub(crate) border: [f32; 4],
@@ -73,8 +73,7 @@ pub(crate) struct Texture {
     pub(crate) seamless_cube_map: i32,
 }
 
-/// `cudaResourceViewDesc`, and the beginning of `CUDA_RESOURCE_VIEW_DESC`: the formats have the same
-/// numbers.
+/// `cudaResourceViewDesc`, and the first fields of `CUDA_RESOURCE_VIEW_DESC`; the formats have the same numbers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct View {
@@ -102,12 +101,12 @@ pub(crate) struct DriverArray {
     pub(crate) flags: u32,
 }
 
-/// `CUDA_RESOURCE_DESC`: the union of 128 bytes as numbers of 64 bits, which it begins with.
+/// `CUDA_RESOURCE_DESC`. The union of 128 bytes is held as 64-bit words, because all its fields start at such words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DriverResource {
     pub(crate) kind: i32,
-    /// An array; or an address, the format and the number of channels in one, and the sizes.
+    /// An array; or an address, then the format and number of channels in one word, then the sizes.
     pub(crate) of: [u64; 16],
     pub(crate) flags: u32,
 }

@@ -17,12 +17,12 @@ pub(super) enum CopyKind {
     HostToDevice,
     DeviceToHost,
     DeviceToDevice,
-    /// The addresses say it.
+    /// Determined from the addresses.
     Default,
 }
 
 impl CopyKind {
-    pub(super) fn of(kind: i32) -> Result<Self> {
+    pub(super) fn from_number(kind: i32) -> Result<Self> {
         Ok(match kind {
             0 => Self::HostToHost,
             1 => Self::HostToDevice,
@@ -33,7 +33,7 @@ impl CopyKind {
         })
     }
 
-    /// The driver's kinds of memory on both sides.
+    /// The driver's memory types of source and destination.
     pub(super) fn sides(self) -> (i32, i32) {
         const HOST: i32 = 1;
         const DEVICE: i32 = 2;
@@ -53,17 +53,17 @@ impl CopyKind {
 pub(super) enum When {
     /// Before the call returns.
     Now,
-    /// When its turn in the stream has come.
+    /// In stream order.
     In(usize),
 }
 
-/// A range.
+/// Copies a contiguous range.
 ///
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 pub(super) unsafe fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
     bind()?;
-    let kind = CopyKind::of(kind)?;
+    let kind = CopyKind::from_number(kind)?;
     if bytes == 0 {
         return Ok(());
     }
@@ -87,10 +87,10 @@ pub(super) unsafe fn copy(to: usize, from: usize, bytes: usize, kind: i32, when:
     }
 }
 
-/// The driver's description of a copy in three dimensions. Where an array takes part, lengths and places in
-/// it are counted in its texels.
+/// The driver's description of a copy in three dimensions. If an array takes part, the runtime counts widths and x
+/// offsets in texels of the array, the driver in bytes.
 pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
-    let (from, to) = CopyKind::of(copy.kind)?.sides();
+    let (from, to) = CopyKind::from_number(copy.kind)?.sides();
     let arrays = [copy.from_array, copy.to_array];
     let texel = match arrays.into_iter().find(|&array| array != 0) {
         Some(array) => texel(array)?,
@@ -107,7 +107,7 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
         }
         if height > 1 && part.pitch < width {
             return Err(Code::INVALID_PITCH
-                .because(format!("rows of {width} bytes are {} bytes apart", part.pitch)));
+                .because(format!("the rows have {width} bytes, but the pitch is {}", part.pitch)));
         }
         let (host, device) = (part.address, part.address as u64);
         let (x, pitch, height) = (at.width, part.pitch, part.height);
@@ -119,16 +119,16 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 pub(super) unsafe fn copy_3d(copy: &Copy3D, when: When) -> Result {
     bind()?;
     run(&driver_copy(copy)?, when)
 }
 
-/// Has the driver copy, unless there is nothing to copy.
+/// Runs a copy through the driver; an empty copy is a no-op.
 ///
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
@@ -141,7 +141,7 @@ pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn copy_2d(
     (to, to_pitch): (usize, usize),
     (from, from_pitch): (usize, usize),
@@ -150,7 +150,11 @@ unsafe fn copy_2d(
     when: When,
 ) -> Result {
     let pitches = to_pitch.min(from_pitch);
-    fail_if!(width > pitches, INVALID_PITCH, "rows of {width} bytes are {pitches} bytes apart");
+    fail_if!(
+        width > pitches,
+        INVALID_PITCH,
+        "the rows have {width} bytes, but the pitch is {pitches}"
+    );
     let part = |address, pitch| Pitched { address, pitch, width, height };
     let (from, to) = (part(from, from_pitch), part(to, to_pitch));
     let extent = Extent { width, height, depth: 1 };
@@ -158,7 +162,7 @@ unsafe fn copy_2d(
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
     bind()?;
     let Extent { width, height, depth } = extent;
@@ -168,17 +172,19 @@ unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Resu
     let Pitched { address, pitch, height: rows, .. } = part;
     let invalid = |why: &str| Code::INVALID_VALUE.because(why);
     if depth > 1 && rows < height {
-        return Err(invalid(&format!("slices of {height} rows are {rows} rows apart")));
+        return Err(invalid(&format!(
+            "a slice has {height} rows, but the next one starts after {rows} rows"
+        )));
     }
     if (height > 1 || depth > 1) && pitch < width {
-        return Err(invalid(&format!("rows of {width} bytes are {pitch} bytes apart")));
+        return Err(invalid(&format!("the rows have {width} bytes, but the pitch is {pitch}")));
     }
     let reach = || {
-        // Of the last slice, the last row ends with its last byte.
+        // The end of the last row of the last slice.
         let all = rows.checked_mul(depth - 1)?.checked_add(height - 1)?;
         all.checked_mul(pitch)?.checked_add(width)?.checked_add(address)
     };
-    let end = reach().ok_or_else(|| invalid("the extent ends behind the last address"))?;
+    let end = reach().ok_or_else(|| invalid("the extent ends beyond the address space"))?;
     if depth == 1 || rows == height {
         return fill_2d(address, pitch, value, (width, height * depth), when);
     }
@@ -189,8 +195,8 @@ unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Resu
     Ok(())
 }
 
-/// Fails unless all of a range is memory that kernels may write, so that a fill of several parts is not half
-/// done when it fails.
+/// Returns `cudaErrorInvalidValue` unless kernels may write to the whole range. Without this check, a fill of several
+/// slices could fail when some of them are already filled.
 fn check_writable(address: usize, end: usize) -> Result {
     /// `CU_POINTER_ATTRIBUTE_RANGE_START_ADDR`, `…_RANGE_SIZE`, `…_ACCESS_FLAGS`
     const START: i32 = 11;
@@ -199,15 +205,14 @@ fn check_writable(address: usize, end: usize) -> Result {
     /// `CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE`
     const READ_AND_WRITE: u64 = 3;
     let mut at = address;
-    // Mappings may follow each other.
+    // The range may span several adjacent mappings.
     while at < end {
         let after = attribute(START, at)?.checked_add(attribute(SIZE, at)?);
         match after.map(|after| after as usize) {
             Some(after) if after > at && attribute(ACCESS, at)? == READ_AND_WRITE => at = after,
             _ => {
-                return Err(
-                    Code::INVALID_VALUE.because(format!("the memory at {at:#x} can't be written"))
-                );
+                return Err(Code::INVALID_VALUE
+                    .because(format!("the memory at {at:#x} is not writable by kernels")));
             }
         }
     }
@@ -215,7 +220,7 @@ fn check_writable(address: usize, end: usize) -> Result {
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn fill_2d(
     at: usize,
     pitch: usize,
@@ -223,7 +228,7 @@ unsafe fn fill_2d(
     (width, height): (usize, usize),
     when: When,
 ) -> Result {
-    // As C's memset, of the value's last byte.
+    // Like C's `memset`, uses the lowest byte of the value.
     let byte = value as u8;
     match when {
         When::Now => driver::cuMemsetD2D8_v2(at, pitch, byte, width, height),
@@ -237,13 +242,13 @@ export! {
         copy(to, from, bytes, kind, When::Now)
     }
 
-    /// The same, in the calling thread's own stream.
+    /// The same on the per-thread default stream.
     fn cudaMemcpy_ptds(to: usize, from: usize, bytes: usize, kind: i32) {
         copy(to, from, bytes, kind, When::In(per_thread(0)))?;
         driver::cuStreamSynchronize(per_thread(0))
     }
 
-    /// Copies a range of one device's memory to another's.
+    /// Copies a range from one device's memory to another's.
     fn cudaMemcpyPeer(to: usize, there: i32, from: usize, here: i32, bytes: usize) {
         bind()?;
         driver::cuMemcpyPeer(to, primary(there)?, from, primary(here)?, bytes)
@@ -256,42 +261,42 @@ export! {
         copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, When::Now)
     }
 
-    /// Copies rows of slices.
+    /// Copies a three-dimensional extent.
     fn cudaMemcpy3D(what: In<'_, Copy3D>) {
         copy_3d(&what.get_as("p")?, When::Now)
     }
 
-    /// Sets bytes.
+    /// Fills a range with a byte.
     fn cudaMemset(at: usize, value: i32, bytes: usize) {
         bind()?;
         driver::cuMemsetD8_v2(at, value as u8, bytes)
     }
 
-    /// The same, in the calling thread's own stream.
+    /// The same on the per-thread default stream.
     fn cudaMemset_ptds(at: usize, value: i32, bytes: usize) {
         bind()?;
         driver::cuMemsetD8Async(at, value as u8, bytes, per_thread(0))
     }
 
-    /// Sets the bytes of rows.
+    /// Fills rows with a byte.
     fn cudaMemset2D(at: usize, pitch: usize, value: i32, width: usize, height: usize) {
         bind()?;
         fill_2d(at, pitch, value, (width, height), When::Now)
     }
 
-    /// Sets the bytes of rows of slices.
+    /// Fills a three-dimensional extent with a byte.
     fn cudaMemset3D(at: Pitched, value: i32, extent: Extent) {
         fill_3d(at, value, extent, When::Now)
     }
 }
 
 export_on_stream! {
-    /// Copies a range when its turn has come.
+    /// Copies a range in stream order.
     fn cudaMemcpyAsync / cudaMemcpyAsync_ptsz(to: usize, from: usize, bytes: usize, kind: i32; stream) {
         copy(to, from, bytes, kind, When::In(stream))
     }
 
-    /// The same between devices.
+    /// The same between devices, in stream order.
     fn cudaMemcpyPeerAsync / cudaMemcpyPeerAsync_ptsz(
         to: usize, there: i32, from: usize, here: i32, bytes: usize; stream
     ) {
@@ -299,7 +304,7 @@ export_on_stream! {
         driver::cuMemcpyPeerAsync(to, primary(there)?, from, primary(here)?, bytes, stream)
     }
 
-    /// Copies rows when their turn has come.
+    /// Copies rows in stream order.
     fn cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz(
         to: usize, to_pitch: usize, from: usize, from_pitch: usize, width: usize, height: usize,
         kind: i32; stream
@@ -307,18 +312,18 @@ export_on_stream! {
         copy_2d((to, to_pitch), (from, from_pitch), (width, height), kind, When::In(stream))
     }
 
-    /// Copies rows of slices when their turn has come.
+    /// Copies a three-dimensional extent in stream order.
     fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz(what: In<'_, Copy3D>; stream) {
         copy_3d(&what.get_as("p")?, When::In(stream))
     }
 
-    /// Sets bytes when their turn has come.
+    /// Fills a range with a byte in stream order.
     fn cudaMemsetAsync / cudaMemsetAsync_ptsz(at: usize, value: i32, bytes: usize; stream) {
         bind()?;
         driver::cuMemsetD8Async(at, value as u8, bytes, stream)
     }
 
-    /// Sets the bytes of rows when their turn has come.
+    /// Fills rows with a byte in stream order.
     fn cudaMemset2DAsync / cudaMemset2DAsync_ptsz(
         at: usize, pitch: usize, value: i32, width: usize, height: usize; stream
     ) {
@@ -326,7 +331,7 @@ export_on_stream! {
         fill_2d(at, pitch, value, (width, height), When::In(stream))
     }
 
-    /// Sets the bytes of rows of slices when their turn has come.
+    /// Fills a three-dimensional extent with a byte in stream order.
     fn cudaMemset3DAsync / cudaMemset3DAsync_ptsz(at: Pitched, value: i32, extent: Extent; stream) {
         fill_3d(at, value, extent, When::In(stream))
     }

@@ -1,4 +1,4 @@
-//! Devices.
+//! Device selection, device flags, reset and peer access.
 
 use c_abi::{Code, export};
 
@@ -10,22 +10,22 @@ use crate::ffi::{In, Out};
 const FLAGS_ARE_VALID: u32 = 1;
 
 export! {
-    /// How many devices there are.
+    /// Returns the number of devices.
     fn cudaGetDeviceCount(out: Out<'_, i32>) {
         out.set_as(count()?, "count")
     }
 
-    /// The device of the calling thread.
+    /// Sets the calling thread's current device.
     fn cudaSetDevice(number: i32) {
         set_device(number)
     }
 
-    /// Which one that is.
+    /// Returns the calling thread's current device.
     fn cudaGetDevice(out: Out<'_, i32>) {
         out.set_as(device()?, "device")
     }
 
-    /// Has a device ready, without choosing it.
+    /// Creates the primary context of a device without making the device current.
     fn cudaInitDevice(number: i32, device_flags: u32, flags: u32) {
         match flags {
             0 => {}
@@ -38,24 +38,24 @@ export! {
         primary(number).map(drop)
     }
 
-    /// All emulated devices are alike, so that the first is what any description fits best.
+    /// All emulated devices are alike, so the first one always fits best.
     fn cudaChooseDevice(out: Out<'_, i32>, properties: In<'_, u8>) {
         properties.required_as("prop")?;
         out.set_as(0, "device")
     }
 
-    /// Ends what the calling thread's device has.
+    /// Destroys the context of the current device with all its resources.
     fn cudaDeviceReset() {
         reset()
     }
 
-    /// How the host waits on the calling thread's device.
+    /// Sets how host threads wait for the current device.
     fn cudaSetDeviceFlags(flags: u32) {
         let number = device()?;
         driver::cuDevicePrimaryCtxSetFlags_v2(number, flags)
     }
 
-    /// What that is.
+    /// Returns the flags of the current device.
     fn cudaGetDeviceFlags(out: Out<'_, u32>) {
         out.required_as("flags")?;
         let (number, mut flags, mut active) = (device()?, 0, 0);
@@ -63,13 +63,13 @@ export! {
         out.set_as(flags, "flags")
     }
 
-    /// Lets the calling thread's device use memory of another.
+    /// Gives the current device access to another device's memory.
     fn cudaDeviceEnablePeerAccess(peer: i32, flags: u32) {
         bind()?;
         driver::cuCtxEnablePeerAccess(primary(peer)?, flags)
     }
 
-    /// Takes that back.
+    /// Removes this access.
     fn cudaDeviceDisablePeerAccess(peer: i32) {
         bind()?;
         driver::cuCtxDisablePeerAccess(primary(peer)?)

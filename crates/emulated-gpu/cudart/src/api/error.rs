@@ -7,13 +7,13 @@ use c_abi::{Code, export};
 use crate::driver;
 use crate::ffi::{self, Out};
 
-/// The last error of the calling thread, which is forgotten then.
+/// Returns the calling thread's last error and resets it to `cudaSuccess`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetLastError() -> Code {
     ffi::take_last()
 }
 
-/// The last error of the calling thread.
+/// Returns the calling thread's last error and keeps it.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaPeekAtLastError() -> Code {
     ffi::last()
@@ -23,28 +23,28 @@ fn texts(code: Code) -> (&'static CStr, &'static CStr) {
     code.runtime_texts().unwrap_or((c"unrecognized error code", c"unrecognized error code"))
 }
 
-/// What a code is called.
+/// The name of an error code.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetErrorName(code: Code) -> *const c_char {
     texts(code).0.as_ptr()
 }
 
-/// What a code means.
+/// The description of an error code.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetErrorString(code: Code) -> *const c_char {
     texts(code).1.as_ptr()
 }
 
-/// The newest version whose functions there are.
+/// The newest CUDA version whose functions are available.
 const VERSION: i32 = 13_000;
 
 export! {
-    /// The version of the runtime.
+    /// Returns the version of the runtime.
     fn cudaRuntimeGetVersion(out: Out<'_, i32>) {
         out.set_as(VERSION, "runtimeVersion")
     }
 
-    /// The newest version that the driver serves; 0 without one.
+    /// Returns the newest CUDA version that the driver supports, or 0 without a driver.
     fn cudaDriverGetVersion(out: Out<'_, i32>) {
         let mut version = 0;
         if driver::cuDriverGetVersion(&mut version).is_err() {
@@ -53,24 +53,24 @@ export! {
         out.set_as(version, "driverVersion")
     }
 
-    /// A function of the driver's, as of this runtime's version.
+    /// Returns the address of a driver function, in this runtime's version.
     fn cudaGetDriverEntryPoint(name: usize, out: usize, flags: u64, status: usize) {
         driver::cuGetProcAddress_v2(name, out, VERSION, flags, status)
     }
 
-    /// The same for programs in which stream 0 is the calling thread's own.
+    /// The same for programs in which stream 0 is the per-thread default stream.
     fn cudaGetDriverEntryPoint_ptsz(name: usize, out: usize, flags: u64, status: usize) {
         driver::cuGetProcAddress_v2(name, out, VERSION, per_thread_flag(flags), status)
     }
 
-    /// A function of the driver's, as of a version.
+    /// Returns the address of a driver function, in a given CUDA version.
     fn cudaGetDriverEntryPointByVersion(
         name: usize, out: usize, version: u32, flags: u64, status: usize
     ) {
         driver::cuGetProcAddress_v2(name, out, version as i32, flags, status)
     }
 
-    /// The same for programs in which stream 0 is the calling thread's own.
+    /// The same for programs in which stream 0 is the per-thread default stream.
     fn cudaGetDriverEntryPointByVersion_ptsz(
         name: usize, out: usize, version: u32, flags: u64, status: usize
     ) {
@@ -78,7 +78,7 @@ export! {
     }
 }
 
-/// Where the program leaves it open, `cudaEnablePerThreadDefaultStream`.
+/// Replaces the default flags by `cudaEnablePerThreadDefaultStream`.
 fn per_thread_flag(flags: u64) -> u64 {
     if flags == 0 { 2 } else { flags }
 }

@@ -1,4 +1,4 @@
-//! Functions that are the driver's own.
+//! Functions that only forward to a driver function of the same signature.
 
 mod graph;
 mod interprocess;

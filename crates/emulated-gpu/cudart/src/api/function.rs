@@ -1,40 +1,32 @@
-//! What is known of a kernel, and what may be asked of it.
+//! Attributes, parameters and occupancy of kernels.
 
 use c_abi::{Code, export, fail_if};
 
 use crate::abi::{FunctionAttributes, LaunchConfig};
-use crate::api::launch::driver_config;
+use crate::api::launch::{driver_config, kernel_error};
 use crate::context::bind;
 use crate::driver;
 use crate::ffi::{In, Out, Result};
 use crate::registry::{is_kernel, kernel};
 
-/// The driver's numbers of attributes, in the order of `cudaFuncAttributes` behind its sizes.
+/// The driver's attribute numbers, in the order of the fields of `cudaFuncAttributes` that follow the sizes.
 const NUMBERS: [i32; 13] = [0, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 14];
 
-/// The driver's kernel.
+/// The driver's handle of a kernel.
 fn find(function: usize) -> Result<usize> {
     bind()?;
     fail_if!(function == 0, INVALID_DEVICE_FUNCTION, "func is null");
     kernel(function)
 }
 
-/// What the driver says of a kernel that isn't one.
-fn known(done: Result) -> Result {
-    done.map_err(|error| match error.code {
-        Code::INVALID_HANDLE => Code::INVALID_DEVICE_FUNCTION.because("the kernel is not known"),
-        _ => error,
-    })
-}
-
 export! {
-    /// What a kernel needs.
+    /// Returns the attributes of a kernel.
     fn cudaFuncGetAttributes(out: Out<'_, FunctionAttributes>, function: usize) {
         out.required_as("attr")?;
         let kernel = find(function)?;
         let attribute = |which: i32| {
             let mut value = 0;
-            known(driver::cuFuncGetAttribute(&mut value, which, kernel))?;
+            kernel_error(driver::cuFuncGetAttribute(&mut value, which, kernel))?;
             Ok::<_, crate::ffi::Error>(value)
         };
         let mut all = FunctionAttributes {
@@ -49,65 +41,65 @@ export! {
         out.set_as(all, "attr")
     }
 
-    /// Asks something of it; the driver's attributes have the same numbers.
+    /// Sets an attribute; the driver's attributes have the same numbers.
     fn cudaFuncSetAttribute(function: usize, which: i32, value: i32) {
-        known(driver::cuFuncSetAttribute(find(function)?, which, value))
+        kernel_error(driver::cuFuncSetAttribute(find(function)?, which, value))
     }
 
-    /// A preference, which changes nothing here.
+    /// Sets a preference that has no effect here.
     fn cudaFuncSetCacheConfig(function: usize, config: i32) {
-        known(driver::cuFuncSetCacheConfig(find(function)?, config))
+        kernel_error(driver::cuFuncSetCacheConfig(find(function)?, config))
     }
 
-    /// A preference, which changes nothing here.
+    /// Sets a preference that has no effect here.
     fn cudaFuncSetSharedMemConfig(function: usize, config: i32) {
-        known(driver::cuFuncSetSharedMemConfig(find(function)?, config))
+        kernel_error(driver::cuFuncSetSharedMemConfig(find(function)?, config))
     }
 
-    /// Its name, as C++ mangles it.
+    /// Returns the name of a kernel, as C++ mangles it.
     fn cudaFuncGetName(out: usize, function: usize) {
-        known(driver::cuFuncGetName(out, find(function)?))
+        kernel_error(driver::cuFuncGetName(out, find(function)?))
     }
 
-    /// Where a parameter is, and how long.
+    /// Returns the offset and size of a parameter.
     fn cudaFuncGetParamInfo(function: usize, index: usize, offset: usize, size: usize) {
-        known(driver::cuFuncGetParamInfo(find(function)?, index, offset, size))
+        kernel_error(driver::cuFuncGetParamInfo(find(function)?, index, offset, size))
     }
 
-    /// How many parameters there are.
+    /// Returns the number of parameters.
     fn cudaFuncGetParamCount(function: usize, out: Out<'_, usize>) {
         out.required_as("paramCount")?;
         let kernel = find(function)?;
         let (mut offset, mut count) = (0usize, 0);
-        let mut more = |index| {
+        let mut parameter_info = |index| {
             driver::cuFuncGetParamInfo(kernel, index, &raw mut offset as usize, 0)
         };
         loop {
-            match more(count) {
+            match parameter_info(count) {
                 Ok(()) => count += 1,
-                // There is no such parameter.
+                // No parameter has this index.
                 Err(error) if error.code == Code::INVALID_VALUE => break,
-                Err(error) => return known(Err(error)),
+                Err(error) => return kernel_error(Err(error)),
             }
         }
         out.set_as(count, "paramCount")
     }
 
-    /// The driver's function.
+    /// Returns the driver's function handle of a kernel.
     fn cudaGetFuncBySymbol(out: usize, function: usize) {
-        known(driver::cuKernelGetFunction(out, find(function)?))
+        kernel_error(driver::cuKernelGetFunction(out, find(function)?))
     }
 
-    /// The driver's kernel.
+    /// Returns the driver's kernel handle.
     fn cudaGetKernel(out: Out<'_, usize>, function: usize) {
         bind()?;
-        fail_if!(!is_kernel(function), INVALID_DEVICE_FUNCTION, "no kernel is registered there");
+        fail_if!(!is_kernel(function), INVALID_DEVICE_FUNCTION, "no kernel is registered at this address");
         out.set_as(kernel(function)?, "kernel")
     }
 
-    /// How many blocks fit on a multiprocessor.
+    /// Returns the number of blocks that fit on a multiprocessor.
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(out: usize, function: usize, block: i32, shared: usize) {
-        known(driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        kernel_error(driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
             out, find(function)?, block, shared, 0,
         ))
     }
@@ -116,27 +108,27 @@ export! {
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         out: usize, function: usize, block: i32, shared: usize, flags: u32
     ) {
-        known(driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        kernel_error(driver::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
             out, find(function)?, block, shared, flags,
         ))
     }
 
-    /// How much shared memory is left for each block.
+    /// Returns the shared memory available to each block when `blocks` blocks run on a multiprocessor.
     fn cudaOccupancyAvailableDynamicSMemPerBlock(out: usize, function: usize, blocks: i32, block: i32) {
-        known(driver::cuOccupancyAvailableDynamicSMemPerBlock(out, find(function)?, blocks, block))
+        kernel_error(driver::cuOccupancyAvailableDynamicSMemPerBlock(out, find(function)?, blocks, block))
     }
 
-    /// How large a cluster can be.
+    /// Returns the maximum cluster size.
     fn cudaOccupancyMaxPotentialClusterSize(out: usize, function: usize, config: In<'_, LaunchConfig>) {
         let kernel = find(function)?;
         let config = driver_config(&config.get_as("launchConfig")?)?;
-        known(driver::cuOccupancyMaxPotentialClusterSize(out, kernel, &raw const config as usize))
+        kernel_error(driver::cuOccupancyMaxPotentialClusterSize(out, kernel, &raw const config as usize))
     }
 
-    /// How many clusters fit on the device.
+    /// Returns the number of clusters that fit on the device.
     fn cudaOccupancyMaxActiveClusters(out: usize, function: usize, config: In<'_, LaunchConfig>) {
         let kernel = find(function)?;
         let config = driver_config(&config.get_as("launchConfig")?)?;
-        known(driver::cuOccupancyMaxActiveClusters(out, kernel, &raw const config as usize))
+        kernel_error(driver::cuOccupancyMaxActiveClusters(out, kernel, &raw const config as usize))
     }
 }

@@ -1,4 +1,4 @@
-//! Nodes of graphs by one structure for all types, and the conditions by which some of them decide what runs.
+//! Graph nodes described by one structure for all types, and handles of conditional nodes.
 
 use c_abi::export;
 
@@ -9,17 +9,17 @@ use crate::driver;
 use crate::ffi::{Out, Result};
 use crate::registry::kernel;
 
-/// Words of the union of a `cudaGraphNodeParams`.
+/// Size of the union in `cudaGraphNodeParams`, in words.
 const WORDS: usize = 29;
 
-/// `cudaGraphNodeParams`, and `CUgraphNodeParams`: most types are the same in both.
+/// `cudaGraphNodeParams` and `CUgraphNodeParams`; most node types have the same parameters in both.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnyNode {
     node_type: u32,
     reserved: [i32; 3],
-    of_type: [usize; WORDS],
-    reserved_behind: i64,
+    parameters: [usize; WORDS],
+    reserved_end: i64,
 }
 
 /// `cudaMemcpyNodeParams`
@@ -41,45 +41,45 @@ struct DriverCopyNode {
     copy: DriverCopy3D,
 }
 
-/// As a structure stands at the beginning of the union.
+/// Stores a structure at the start of the union.
 fn union_of<T: Copy>(value: T) -> [usize; WORDS] {
     const { assert!(size_of::<T>() <= size_of::<[usize; WORDS]>()) };
     let mut words = [0; WORDS];
-    // SAFETY: there is room for it, and words may be whatever a structure is.
+    // SAFETY: the assertion ensures that the structure fits, and every bit pattern is a valid word.
     unsafe { words.as_mut_ptr().cast::<T>().write_unaligned(value) };
     words
 }
 
-/// Calls the driver with the parameters of a node: the program's own, into which it writes what it gives, or
-/// where the driver describes such a node otherwise, those.
+/// Calls the driver with the parameters of a node. If the driver's layout for this node type is the same, it gets the
+/// program's structure, in which it may return values. Otherwise it gets a converted copy.
 ///
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
-unsafe fn with_driver_s(
+/// The program's addresses must be valid for the driver function.
+unsafe fn with_driver_parameters(
     parameters: Out<'_, AnyNode>,
     call: impl FnOnce(usize) -> Result,
 ) -> Result {
     let context = current()?;
     parameters.required_as("nodeParams")?;
-    let given = parameters.get()?;
-    let of_type = match given.node_type {
+    let node = parameters.get()?;
+    let converted = match node.node_type {
         0 => {
-            let node = given.of_type.as_ptr().cast::<KernelNode>().read_unaligned();
-            union_of(KernelNode { function: kernel(node.function)?, ..node })
+            let kernel_node = node.parameters.as_ptr().cast::<KernelNode>().read_unaligned();
+            union_of(KernelNode { function: kernel(kernel_node.function)?, ..kernel_node })
         }
         1 => {
-            let node = given.of_type.as_ptr().cast::<CopyNode>().read_unaligned();
-            let CopyNode { flags, reserved: [reserved, ..], copy } = node;
+            let copy_node = node.parameters.as_ptr().cast::<CopyNode>().read_unaligned();
+            let CopyNode { flags, reserved: [reserved, ..], copy } = copy_node;
             union_of(DriverCopyNode { flags, reserved, context, copy: driver_copy(&copy)? })
         }
         _ => return call(parameters.address()),
     };
-    let node = AnyNode { of_type, ..given };
+    let node = AnyNode { parameters: converted, ..node };
     call(&raw const node as usize)
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn add(
     out: usize,
     graph: usize,
@@ -88,13 +88,13 @@ unsafe fn add(
     count: usize,
     parameters: Out<'_, AnyNode>,
 ) -> Result {
-    with_driver_s(parameters, |node| {
+    with_driver_parameters(parameters, |node| {
         driver::cuGraphAddNode_v2(out, graph, before, edges, count, node)
     })
 }
 
 export! {
-    /// A node of any type.
+    /// Adds a node of any type.
     fn cudaGraphAddNode(
         out: usize, graph: usize, before: usize, edges: usize, count: usize, parameters: Out<'_, AnyNode>
     ) {
@@ -108,22 +108,22 @@ export! {
         add(out, graph, before, edges, count, parameters)
     }
 
-    /// Other parameters for a node.
+    /// Sets the parameters of a node.
     fn cudaGraphNodeSetParams(at: usize, parameters: Out<'_, AnyNode>) {
-        with_driver_s(parameters, |node| driver::cuGraphNodeSetParams(at, node))
+        with_driver_parameters(parameters, |node| driver::cuGraphNodeSetParams(at, node))
     }
 
-    /// The same, where the graph is ready.
+    /// The same in an instantiated graph.
     fn cudaGraphExecNodeSetParams(exec: usize, at: usize, parameters: Out<'_, AnyNode>) {
-        with_driver_s(parameters, |node| driver::cuGraphExecNodeSetParams(exec, at, node))
+        with_driver_parameters(parameters, |node| driver::cuGraphExecNodeSetParams(exec, at, node))
     }
 
-    /// A condition for a node of a graph, or of one inside it.
+    /// Creates a condition for a conditional node of a graph or of a graph nested in it.
     fn cudaGraphConditionalHandleCreate(out: usize, graph: usize, default: u32, flags: u32) {
         driver::cuGraphConditionalHandleCreate(out, graph, current()?, default, flags)
     }
 
-    /// The same for a context, where it is not 0.
+    /// The same for a given context; 0 stands for the current one.
     fn cudaGraphConditionalHandleCreate_v2(
         out: usize, graph: usize, context: usize, default: u32, flags: u32
     ) {

@@ -1,4 +1,4 @@
-//! Launches.
+//! Kernel launches.
 
 use c_abi::{Code, export};
 
@@ -8,50 +8,52 @@ use crate::driver;
 use crate::ffi::{In, Result, export_on_stream};
 use crate::registry::kernel;
 
-/// What there may be of each, as the device's attributes: blocks and threads along each axis, threads.
+/// Device attributes with the launch limits: threads in a block, then threads of a block and blocks of a grid along
+/// each axis.
 const THREADS: i32 = 1;
 const BLOCK: [i32; 3] = [2, 3, 4];
 const GRID: [i32; 3] = [5, 6, 7];
 
-/// Refuses what the runtime refuses before the driver sees it.
+/// Returns `cudaErrorInvalidConfiguration` for a grid or block beyond the device's limits. The driver would return
+/// another code.
 fn check(grid: Dim3, block: Dim3) -> Result {
     let device = device()?;
-    let most = |which: i32| {
+    let max = |which: i32| {
         let mut value = 0;
         driver::cuDeviceGetAttribute(&mut value, which, device)?;
         Ok::<_, crate::ffi::Error>(value as u64)
     };
-    let wrong = |what: String| Err(Code::INVALID_CONFIGURATION.because(what));
-    for (what, dim, numbers) in [("blocks", grid, GRID), ("threads of a block", block, BLOCK)] {
+    let invalid = |what: String| Err(Code::INVALID_CONFIGURATION.because(what));
+    for (what, dim, numbers) in [("blocks", grid, GRID), ("threads in a block", block, BLOCK)] {
         for (count, (axis, which)) in
             [dim.x, dim.y, dim.z].into_iter().zip("xyz".chars().zip(numbers))
         {
-            let most = most(which)?;
-            if count == 0 || u64::from(count) > most {
-                return wrong(format!("{count} {what} along {axis}: there can be 1 to {most}"));
+            let max = max(which)?;
+            if count == 0 || u64::from(count) > max {
+                return invalid(format!("{count} {what} along {axis}: the limit is 1 to {max}"));
             }
         }
     }
-    let (threads, most) =
-        (u64::from(block.x) * u64::from(block.y) * u64::from(block.z), most(THREADS)?);
-    if threads > most {
-        return wrong(format!("{threads} threads in a block: there can be {most}"));
+    let (threads, max) =
+        (u64::from(block.x) * u64::from(block.y) * u64::from(block.z), max(THREADS)?);
+    if threads > max {
+        return invalid(format!("{threads} threads in a block: the limit is {max}"));
     }
     Ok(())
 }
 
-/// What the driver says to a function that is none.
-fn known(done: Result) -> Result {
+/// Changes the driver's code for an invalid kernel handle to the runtime's.
+pub(super) fn kernel_error(done: Result) -> Result {
     done.map_err(|error| match error.code {
         Code::INVALID_HANDLE => Code::INVALID_DEVICE_FUNCTION.because(
-            "the kernel is not known: was the program linked with the file that has it, and built with \
-             nvcc?",
+            "the kernel is not known: link the program with the object file that defines it, and compile \
+             that file with nvcc",
         ),
         _ => error,
     })
 }
 
-/// What the driver is to launch.
+/// Checks a launch configuration and converts it to the driver's.
 pub(super) fn driver_config(config: &LaunchConfig) -> Result<DriverLaunchConfig> {
     check(config.grid, config.block)?;
     let shared = u32::try_from(config.shared).map_err(|_| {
@@ -62,16 +64,16 @@ pub(super) fn driver_config(config: &LaunchConfig) -> Result<DriverLaunchConfig>
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn launch(config: &LaunchConfig, function: usize, arguments: usize) -> Result {
     bind()?;
     let config = driver_config(config)?;
     let at = &raw const config as usize;
-    known(driver::cuLaunchKernelEx(at, kernel(function)?, arguments, 0))
+    kernel_error(driver::cuLaunchKernelEx(at, kernel(function)?, arguments, 0))
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn simple(
     function: usize,
     (grid, block): (Dim3, Dim3),
@@ -91,21 +93,21 @@ export_on_stream! {
         simple(function, (grid, block), arguments, shared, stream)
     }
 
-    /// The same, for what nvcc makes of `<<<…>>>`.
+    /// The same; nvcc's code for `<<<…>>>` calls it.
     fn __cudaLaunchKernel / __cudaLaunchKernel_ptsz(
         function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
     ) {
         simple(function, (grid, block), arguments, shared, stream)
     }
 
-    /// Launches a kernel whose blocks wait for each other.
+    /// Launches a kernel whose blocks can wait for each other.
     fn cudaLaunchCooperativeKernel / cudaLaunchCooperativeKernel_ptsz(
         function: usize, grid: Dim3, block: Dim3, arguments: usize, shared: usize; stream
     ) {
         bind()?;
         let config = LaunchConfig { grid, block, shared, stream, attributes: 0, count: 0 };
         let DriverLaunchConfig { grid, block, shared, stream, .. } = driver_config(&config)?;
-        known(driver::cuLaunchCooperativeKernel(
+        kernel_error(driver::cuLaunchCooperativeKernel(
             kernel(function)?, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared, stream,
             arguments,
         ))
@@ -118,7 +120,7 @@ export! {
         launch(&config.get_as("config")?, function, arguments)
     }
 
-    /// The same, with stream 0 as the calling thread's own.
+    /// The same, with stream 0 as the per-thread default stream.
     fn cudaLaunchKernelExC_ptsz(config: In<'_, LaunchConfig>, function: usize, arguments: usize) {
         let config = config.get_as("config")?;
         launch(&LaunchConfig { stream: per_thread(config.stream), ..config }, function, arguments)

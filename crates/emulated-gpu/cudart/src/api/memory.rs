@@ -1,4 +1,4 @@
-//! Memory: where the runtime is kinder than the driver to what is empty.
+//! Memory functions that, unlike the driver's, accept empty sizes and null.
 
 use c_abi::{Code, export};
 
@@ -7,26 +7,27 @@ use crate::context::bind;
 use crate::driver;
 use crate::ffi::{Out, Result};
 
-/// An element of rows, for which they are aligned.
-const ELEMENT: u32 = 4;
+/// Element size of the rows, which determines their alignment.
+const ELEMENT_BYTES: u32 = 4;
 
 fn pitched(width: usize, height: usize) -> Result<Pitched> {
-    let mut made = Pitched { width, height, ..Pitched::default() };
+    let mut rows = Pitched { width, height, ..Pitched::default() };
     if width > 0 && height > 0 {
-        let (address, pitch) = (&raw mut made.address as usize, &raw mut made.pitch as usize);
-        // SAFETY: both are places for a number.
-        unsafe { driver::cuMemAllocPitch_v2(address, pitch, width, height, ELEMENT)? };
+        let (address, pitch) = (&raw mut rows.address as usize, &raw mut rows.pitch as usize);
+        // SAFETY: both are the addresses of fields of type `usize`.
+        unsafe { driver::cuMemAllocPitch_v2(address, pitch, width, height, ELEMENT_BYTES)? };
     }
-    Ok(made)
+    Ok(rows)
 }
 
-/// An attribute of an address.
+/// The driver's attribute of an address.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue` where the driver knows nothing of it.
+/// `cudaErrorInvalidValue` if the driver does not know the address.
 pub(super) fn attribute(which: i32, address: usize) -> Result<u64> {
     let mut value = 0u64;
-    // SAFETY: it is written to a place for a number of 8 bytes, and none is longer. One of 4 is its first half.
+    // SAFETY: no attribute is longer than 8 bytes. One of 4 bytes fills the lower half, because NVIDIA's platforms
+    // are little-endian.
     unsafe { driver::cuPointerGetAttribute(&raw mut value as usize, which, address) }?;
     Ok(value)
 }
@@ -34,8 +35,8 @@ pub(super) fn attribute(which: i32, address: usize) -> Result<u64> {
 fn describe(address: usize) -> PointerAttributes {
     /// `cudaInvalidDeviceId`
     const NO_DEVICE: i32 = -2;
-    // The driver's numbers: the kind of memory (1 of the host, 2 of the device), and whether it is
-    // managed, which is a kind of its own, 3, in the runtime.
+    // Attribute 2 is the memory type: 1 for the host, 2 for the device. Attribute 8 tells whether the memory is
+    // managed, which is type 3 in the runtime.
     let Ok(kind) = attribute(2, address) else {
         let host_pointer = address;
         return PointerAttributes {
@@ -54,7 +55,7 @@ fn describe(address: usize) -> PointerAttributes {
 }
 
 export! {
-    /// Memory of the device's; none is asked for and given.
+    /// Allocates device memory; 0 bytes yield null.
     fn cudaMalloc(out: Out<'_, usize>, bytes: usize) {
         bind()?;
         out.required_as("devPtr")?;
@@ -64,13 +65,13 @@ export! {
         driver::cuMemAlloc_v2(out.address(), bytes)
     }
 
-    /// Gives it back; null is nothing.
+    /// Frees device memory; null is a no-op.
     fn cudaFree(address: usize) {
         bind()?;
         if address == 0 { Ok(()) } else { driver::cuMemFree_v2(address) }
     }
 
-    /// Rows that begin at good addresses.
+    /// Allocates rows, each aligned for coalesced access.
     fn cudaMallocPitch(out: Out<'_, usize>, pitch: Out<'_, usize>, width: usize, height: usize) {
         bind()?;
         out.required_as("devPtr")?;
@@ -80,7 +81,7 @@ export! {
         pitch.set_as(made.pitch, "pitch")
     }
 
-    /// The same in three dimensions.
+    /// The same for three dimensions.
     fn cudaMalloc3D(out: Out<'_, Pitched>, extent: Extent) {
         bind()?;
         out.required_as("pitchedDevPtr")?;
@@ -89,23 +90,23 @@ export! {
         out.set_as(Pitched { height: extent.height, ..pitched(extent.width, rows)? }, "pitchedDevPtr")
     }
 
-    /// Memory of the host's that the device can read.
+    /// Allocates page-locked host memory that the device can access.
     fn cudaMallocHost(out: Out<'_, usize>, bytes: usize) {
         host_alloc(out, bytes, 0)
     }
 
-    /// The same, with flags, which are the driver's.
+    /// The same with flags, which have the driver's values.
     fn cudaHostAlloc(out: Out<'_, usize>, bytes: usize, flags: u32) {
         host_alloc(out, bytes, flags)
     }
 
-    /// Gives it back; null is nothing.
+    /// Frees page-locked memory; null is a no-op.
     fn cudaFreeHost(address: usize) {
         bind()?;
         if address == 0 { Ok(()) } else { driver::cuMemFreeHost(address) }
     }
 
-    /// What is known of an address.
+    /// Returns the type, device and pointers of an address.
     fn cudaPointerGetAttributes(out: Out<'_, PointerAttributes>, address: usize) {
         bind()?;
         out.set_as(describe(address), "attributes")
@@ -113,7 +114,7 @@ export! {
 }
 
 /// # Safety
-/// `out` is null or the program's, to be written.
+/// `out` must be null or a writable place of the program.
 unsafe fn host_alloc(out: Out<'_, usize>, bytes: usize, flags: u32) -> Result {
     bind()?;
     out.required_as("ptr")?;

@@ -1,5 +1,5 @@
-//! `cudaDeviceProp`, in the two layouts that it has had: that of CUDA 12, of which programs ask
-//! `cudaGetDeviceProperties_v2`, and that of CUDA 13.
+//! `cudaDeviceProp` in both layouts: `cudaGetDeviceProperties_v2` returns that of CUDA 12, `cudaGetDeviceProperties`
+//! that of CUDA 13.
 
 use c_abi::{Code, export};
 
@@ -7,22 +7,22 @@ use crate::context::count;
 use crate::driver;
 use crate::ffi::{Out, Result};
 
-/// A run of fields. Numbers are the driver's of its attributes.
+/// A group of consecutive fields. The numbers are driver device attributes.
 #[derive(Clone, Copy, Debug)]
 enum Fields {
-    /// `name`, `uuid`, `luid` and the mask that belongs to it, `totalGlobalMem`.
+    /// `name`, `uuid`, `luid`, `luidDeviceNodeMask`, `totalGlobalMem`.
     Identity,
-    /// An `int` each.
+    /// An `int` for each attribute.
     Ints(&'static [i32]),
     /// A `size_t`.
     Size(i32),
-    /// This many `int`s that are zero.
+    /// Zeroed `int`s, given their number.
     Zeros(usize),
 }
 use Fields::{Identity, Ints, Size, Zeros};
 
-/// CUDA 12's: 1032 bytes.
-const OF_12: &[Fields] = &[
+/// The layout of CUDA 12: 1032 bytes.
+const LAYOUT_12: &[Fields] = &[
     Identity,
     Size(8),
     Ints(&[12, 10]),
@@ -45,8 +45,8 @@ const OF_12: &[Fields] = &[
     Zeros(63),
 ];
 
-/// CUDA 13's: 1008 bytes.
-const OF_13: &[Fields] = &[
+/// The layout of CUDA 13: 1008 bytes.
+const LAYOUT_13: &[Fields] = &[
     Identity,
     Size(8),
     Ints(&[12, 10]),
@@ -70,13 +70,13 @@ const OF_13: &[Fields] = &[
     Zeros(56),
 ];
 
-/// Textures in two dimensions and more, and surfaces.
+/// Limits of textures in two and more dimensions, and of surfaces.
 const TEXTURES: &[i32] = &[
     22, 23, 73, 74, 70, 71, 72, 45, 46, 24, 25, 26, 47, 48, 49, 52, 42, 43, 27, 28, 29, 53, 54, 55,
     56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68,
 ];
 
-/// An attribute; those that the emulated driver hasn't are 0.
+/// A device attribute; 0 if the emulated driver does not support it.
 fn attribute(which: i32, device: i32) -> i32 {
     let mut value = 0;
     driver::cuDeviceGetAttribute(&mut value, which, device).map_or(0, |()| value)
@@ -84,13 +84,13 @@ fn attribute(which: i32, device: i32) -> i32 {
 
 fn identity(bytes: &mut Vec<u8>, device: i32) -> Result {
     let (mut name, mut uuid, mut total) = ([0; 256], [0; 16], 0usize);
-    // SAFETY: there is room for as many bytes.
+    // SAFETY: `name` has 256 bytes.
     unsafe { driver::cuDeviceGetName(name.as_mut_ptr(), 256, device)? };
     driver::cuDeviceGetUuid_v2(&mut uuid, device)?;
     driver::cuDeviceTotalMem_v2(&mut total, device)?;
     bytes.extend(name);
     bytes.extend(uuid);
-    // A LUID is Windows's, and so is its mask of 4 bytes; 4 fill up.
+    // The LUID and its 4-byte mask exist only on Windows; 4 bytes of padding follow.
     bytes.extend([0; 16]);
     bytes.extend(total.to_ne_bytes());
     Ok(())
@@ -121,20 +121,20 @@ fn lay_out(fields: &[Fields], device: i32) -> Result<Vec<u8>> {
 }
 
 /// # Safety
-/// `out` is null, or has room for these fields.
+/// `out` must be null or have room for these fields.
 unsafe fn write(out: Out<'_, u8>, fields: &[Fields], device: i32) -> Result {
     out.required_as("prop")?;
     out.set_list(&lay_out(fields, device)?)
 }
 
 export! {
-    /// What a device has, as CUDA 13 lays it out.
+    /// Returns the properties of a device in CUDA 13's layout.
     fn cudaGetDeviceProperties(out: Out<'_, u8>, device: i32) {
-        write(out, OF_13, device)
+        write(out, LAYOUT_13, device)
     }
 
-    /// What a device has, as CUDA 12 lays it out.
+    /// Returns the properties of a device in CUDA 12's layout.
     fn cudaGetDeviceProperties_v2(out: Out<'_, u8>, device: i32) {
-        write(out, OF_12, device)
+        write(out, LAYOUT_12, device)
     }
 }

@@ -1,4 +1,5 @@
-//! What the code that nvcc adds to a program calls before its `main`, and at its end.
+//! The functions called by the code that nvcc adds to a program: registration before `main`, clean-up at exit, and
+//! launches with `<<<…>>>`.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
@@ -10,20 +11,20 @@ use crate::context;
 use crate::ffi::{Out, guard};
 use crate::registry;
 
-/// Takes in a fatbin, by the structure around it.
+/// Registers a fatbin, given the address of its wrapper structure.
 ///
 /// # Safety
-/// It is there until the program calls [`__cudaUnregisterFatBinary`].
+/// The fatbin must stay valid until the program calls [`__cudaUnregisterFatBinary`].
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __cudaRegisterFatBinary(image: usize) -> usize {
     registry::add_image(image)
 }
 
-/// Everything of a fatbin has been registered; it is loaded when it is used.
+/// Called after everything in a fatbin has been registered. A no-op, because the fatbin is loaded on first use.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn __cudaRegisterFatBinaryEnd(_image: usize) {}
 
-/// Forgets a fatbin.
+/// Removes a fatbin.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn __cudaUnregisterFatBinary(image: usize) {
     guard("__cudaUnregisterFatBinary", || {
@@ -32,10 +33,10 @@ pub(crate) extern "C" fn __cudaUnregisterFatBinary(image: usize) {
     });
 }
 
-/// A function of the host's stands for a kernel.
+/// Registers a host function as the stub of a kernel.
 ///
 /// # Safety
-/// The name is a text that ends in NUL.
+/// The name must be NUL-terminated.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __cudaRegisterFunction(
     image: usize,
@@ -52,10 +53,10 @@ pub(crate) unsafe extern "C" fn __cudaRegisterFunction(
     registry::add_kernel(image, host, name);
 }
 
-/// A variable of the host's stands for one of the device's.
+/// Registers a host variable as the shadow of a device variable.
 ///
 /// # Safety
-/// As above.
+/// The name must be NUL-terminated.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __cudaRegisterVar(
     image: usize,
@@ -70,10 +71,10 @@ pub(crate) unsafe extern "C" fn __cudaRegisterVar(
     registry::add_variable(image, host, name, None);
 }
 
-/// The same for a managed one, which the host reaches by a pointer.
+/// The same for a managed variable, which the host accesses through a pointer.
 ///
 /// # Safety
-/// As above.
+/// The name must be NUL-terminated.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn __cudaRegisterManagedVar(
     image: usize,
@@ -88,8 +89,7 @@ pub(crate) unsafe extern "C" fn __cudaRegisterManagedVar(
     registry::add_variable(image, pointer, name, Some(pointer));
 }
 
-/// Has the managed variables of a fatbin where the host finds them; a program calls it before it
-/// touches one.
+/// Sets the pointers to the managed variables of a fatbin. A program calls this before it accesses one of them.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn __cudaInitModule(image: usize) -> c_char {
     let code = guard("__cudaInitModule", || {
@@ -99,7 +99,7 @@ pub(crate) extern "C" fn __cudaInitModule(image: usize) -> c_char {
     c_char::from(code == Code::SUCCESS)
 }
 
-/// How a kernel is to be launched.
+/// The configuration of a launch.
 #[derive(Clone, Copy, Debug)]
 struct Configuration {
     grid: Dim3,
@@ -109,11 +109,11 @@ struct Configuration {
 }
 
 thread_local! {
-    /// `<<<…>>>` that have been evaluated, and whose kernels' arguments are evaluated now.
+    /// Configurations of `<<<…>>>` whose kernel arguments are still being evaluated.
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
-/// `<<<…>>>`, before the kernel's stub is called; 0, so that it is.
+/// Called for `<<<…>>>` before the kernel's stub; returning 0 lets the program call the stub.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn __cudaPushCallConfiguration(
     grid: Dim3,
@@ -126,13 +126,13 @@ pub(crate) extern "C" fn __cudaPushCallConfiguration(
 }
 
 export! {
-    /// Gives it to the stub.
+    /// Returns the innermost configuration to the kernel's stub.
     fn __cudaPopCallConfiguration(
         grid: Out<'_, Dim3>, block: Out<'_, Dim3>, shared: Out<'_, usize>, stream: Out<'_, usize>
     ) {
         let last = CONFIGURATIONS.with_borrow_mut(Vec::pop);
         let last = last.ok_or_else(|| {
-            Code::MISSING_CONFIGURATION.because("a kernel was called without <<<…>>>")
+            Code::MISSING_CONFIGURATION.because("a kernel stub was called without <<<…>>>")
         })?;
         grid.set_as(last.grid, "gridDim")?;
         block.set_as(last.block, "blockDim")?;
@@ -140,7 +140,7 @@ export! {
         stream.set_as(last.stream, "stream")
     }
 
-    /// The handle of a kernel: the function itself, which stays what it is when a device is reset.
+    /// Returns the handle of a kernel: the address of the host function, which stays valid after a device reset.
     fn __cudaGetKernel(out: Out<'_, usize>, host: usize) {
         if !registry::is_kernel(host) {
             return Err(Code::INVALID_DEVICE_FUNCTION.because(format!(

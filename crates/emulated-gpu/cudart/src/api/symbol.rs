@@ -1,4 +1,4 @@
-//! Variables of a program's device code, by the host's variable that stands for each.
+//! Device variables of a program, addressed by their host shadows.
 
 use c_abi::{Code, export, fail_if};
 
@@ -7,29 +7,30 @@ use crate::context::bind;
 use crate::ffi::{Out, Result, export_on_stream};
 use crate::registry::variable;
 
-/// `cudaMemcpyKind`s.
+/// `cudaMemcpyKind`
 const HOST_TO_DEVICE: i32 = 1;
 const DEVICE_TO_HOST: i32 = 2;
 
-/// The address of a part of a variable.
+/// The device address of a range in a variable.
 pub(super) fn part(symbol: usize, offset: usize, bytes: usize) -> Result<usize> {
     bind()?;
     let (address, size) = variable(symbol)?;
     match offset.checked_add(bytes) {
         Some(end) if end <= size => Ok(address + offset),
-        _ => Err(Code::INVALID_VALUE
-            .because(format!("{bytes} bytes from byte {offset} on: the variable has {size}"))),
+        _ => Err(Code::INVALID_VALUE.because(format!(
+            "{bytes} bytes at offset {offset} exceed the variable's {size} bytes"
+        ))),
     }
 }
 
-/// The direction has to be one that begins, or ends, at a variable.
+/// Checks the direction of a copy to or from a variable; `wrong` is the opposite direction.
 fn check(kind: i32, wrong: i32) -> Result {
     fail_if!(kind == 0 || kind == wrong, INVALID_DIRECTION, "kind is {kind}");
     Ok(())
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn to_symbol(
     symbol: usize,
     from: usize,
@@ -43,7 +44,7 @@ unsafe fn to_symbol(
 }
 
 /// # Safety
-/// The addresses are the program's, as the driver's function wants them.
+/// The program's addresses must be valid for the driver function.
 unsafe fn from_symbol(
     to: usize,
     symbol: usize,
@@ -57,38 +58,38 @@ unsafe fn from_symbol(
 }
 
 export! {
-    /// Where a variable is on the calling thread's device.
+    /// Returns the address of a variable on the current device.
     fn cudaGetSymbolAddress(out: Out<'_, usize>, symbol: usize) {
         bind()?;
         out.set_as(variable(symbol)?.0, "devPtr")
     }
 
-    /// How many bytes it has.
+    /// Returns the size of a variable in bytes.
     fn cudaGetSymbolSize(out: Out<'_, usize>, symbol: usize) {
         bind()?;
         out.set_as(variable(symbol)?.1, "size")
     }
 
-    /// Writes to it.
+    /// Copies to a variable.
     fn cudaMemcpyToSymbol(symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32) {
         to_symbol(symbol, from, bytes, offset, kind, When::Now)
     }
 
-    /// Reads from it.
+    /// Copies from a variable.
     fn cudaMemcpyFromSymbol(to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32) {
         from_symbol(to, symbol, bytes, offset, kind, When::Now)
     }
 }
 
 export_on_stream! {
-    /// Writes to it when its turn has come.
+    /// Copies to a variable in stream order.
     fn cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz(
         symbol: usize, from: usize, bytes: usize, offset: usize, kind: i32; stream
     ) {
         to_symbol(symbol, from, bytes, offset, kind, When::In(stream))
     }
 
-    /// Reads from it when its turn has come.
+    /// Copies from a variable in stream order.
     fn cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz(
         to: usize, symbol: usize, bytes: usize, offset: usize, kind: i32; stream
     ) {

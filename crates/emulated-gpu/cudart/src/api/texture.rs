@@ -26,7 +26,7 @@ const SRGB: u32 = 0x10;
 const NO_TRILINEAR_OPTIMISATION: u32 = 0x20;
 const SEAMLESS_CUBE_MAP: u32 = 0x40;
 
-/// A description of channels, which is no more than its arguments.
+/// Builds a channel description from its fields.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaCreateChannelDesc(
     x: c_int,
@@ -38,42 +38,43 @@ pub(crate) extern "C" fn cudaCreateChannelDesc(
     Channels { bits: [x, y, z, w], kind }
 }
 
-/// The format and the count in one word, as they lie in the driver's structure.
-fn packed(channels: Channels) -> Result<u64> {
+/// The format and the channel count in one word, as in the driver's structure.
+fn packed_format(channels: Channels) -> Result<u64> {
     let (format, count) = channels::format(channels)?;
     Ok(u64::from(format) | u64::from(count) << 32)
 }
 
-fn resource(given: &Resource) -> Result<DriverResource> {
-    let mut of = [0; 16];
-    // SAFETY: every part of the union is of plain numbers, and the program vouches for all of it.
-    let (array, linear, pitched) = unsafe { (given.of.array, given.of.linear, given.of.pitched) };
-    match given.kind {
-        ARRAY | MIPMAPPED => of[0] = array as u64,
+fn driver_resource(resource: &Resource) -> Result<DriverResource> {
+    let mut words = [0; 16];
+    // SAFETY: every field of the union consists of plain numbers, and the program must initialise the whole union.
+    let (array, linear, pitched) =
+        unsafe { (resource.of.array, resource.of.linear, resource.of.pitched) };
+    match resource.kind {
+        ARRAY | MIPMAPPED => words[0] = array as u64,
         LINEAR => {
             let Linear { address, channels, bytes } = linear;
-            of[..3].copy_from_slice(&[address as u64, packed(channels)?, bytes as u64]);
+            words[..3].copy_from_slice(&[address as u64, packed_format(channels)?, bytes as u64]);
         }
         PITCHED => {
             let PitchedMemory { address, channels, width, height, pitch } = pitched;
             let sizes = [width, height, pitch].map(|size| size as u64);
-            of[..2].copy_from_slice(&[address as u64, packed(channels)?]);
-            of[2..5].copy_from_slice(&sizes);
+            words[..2].copy_from_slice(&[address as u64, packed_format(channels)?]);
+            words[2..5].copy_from_slice(&sizes);
         }
         kind => {
-            return Err(Code::INVALID_VALUE.because(format!("there is no kind {kind} of resource")));
+            return Err(Code::INVALID_VALUE.because(format!("resource type {kind} is invalid")));
         }
     }
-    Ok(DriverResource { kind: given.kind, of, flags: 0 })
+    Ok(DriverResource { kind: resource.kind, of: words, flags: 0 })
 }
 
-fn told(found: &DriverResource) -> Resource {
-    let [address, packed, first, second, third, ..] = found.of;
-    let channels = channels::of(packed as u32, (packed >> 32) as u32);
+fn runtime_resource(driver: &DriverResource) -> Resource {
+    let [address, packed, first, second, third, ..] = driver.of;
+    let channels = channels::from_format(packed as u32, (packed >> 32) as u32);
     let address = address as usize;
-    // What the program reads is all of it: the largest part first.
+    // The program may read the whole union, so its largest field is initialised first.
     let mut of = ResourceUnion { pitched: PitchedMemory::default() };
-    match found.kind {
+    match driver.kind {
         LINEAR => of.linear = Linear { address, channels, bytes: first as usize },
         PITCHED => {
             let [width, height, pitch] = [first, second, third].map(|size| size as usize);
@@ -81,69 +82,69 @@ fn told(found: &DriverResource) -> Resource {
         }
         _ => of.array = address,
     }
-    Resource { kind: found.kind, of }
+    Resource { kind: driver.kind, of }
 }
 
-/// The driver's flags.
-fn flags(given: &Texture) -> u32 {
+/// The driver's texture flags.
+fn flags(texture: &Texture) -> u32 {
     let flag = |set: bool, flag: u32| if set { flag } else { 0 };
-    flag(given.read == 0, READ_AS_INTEGER)
-        | flag(given.normalised != 0, NORMALISED)
-        | flag(given.srgb != 0, SRGB)
-        | flag(given.no_trilinear_optimisation != 0, NO_TRILINEAR_OPTIMISATION)
-        | flag(given.seamless_cube_map != 0, SEAMLESS_CUBE_MAP)
+    flag(texture.read == 0, READ_AS_INTEGER)
+        | flag(texture.normalised != 0, NORMALISED)
+        | flag(texture.srgb != 0, SRGB)
+        | flag(texture.no_trilinear_optimisation != 0, NO_TRILINEAR_OPTIMISATION)
+        | flag(texture.seamless_cube_map != 0, SEAMLESS_CUBE_MAP)
 }
 
-fn texture(given: &Texture) -> Result<DriverTexture> {
-    fail_if!(given.read > 1, INVALID_VALUE, "there is no read mode {}", given.read);
+fn driver_texture(texture: &Texture) -> Result<DriverTexture> {
+    fail_if!(texture.read > 1, INVALID_VALUE, "read mode {} is invalid", texture.read);
     Ok(DriverTexture {
-        address: given.address,
-        filter: given.filter,
-        flags: flags(given),
-        anisotropy: given.anisotropy,
-        mipmap_filter: given.mipmap_filter,
-        mipmap_bias: given.mipmap_bias,
-        mipmap_least: given.mipmap_least,
-        mipmap_most: given.mipmap_most,
-        border: given.border,
+        address: texture.address,
+        filter: texture.filter,
+        flags: flags(texture),
+        anisotropy: texture.anisotropy,
+        mipmap_filter: texture.mipmap_filter,
+        mipmap_bias: texture.mipmap_bias,
+        mipmap_least: texture.mipmap_least,
+        mipmap_most: texture.mipmap_most,
+        border: texture.border,
         reserved: [0; 12],
     })
 }
 
-fn told_texture(found: &DriverTexture) -> Texture {
-    let has = |flag: u32| i32::from(found.flags & flag != 0);
+fn runtime_texture(driver: &DriverTexture) -> Texture {
+    let has = |flag: u32| i32::from(driver.flags & flag != 0);
     Texture {
-        address: found.address,
-        filter: found.filter,
-        read: u32::from(found.flags & READ_AS_INTEGER == 0),
+        address: driver.address,
+        filter: driver.filter,
+        read: u32::from(driver.flags & READ_AS_INTEGER == 0),
         srgb: has(SRGB),
-        border: found.border,
+        border: driver.border,
         normalised: has(NORMALISED),
-        anisotropy: found.anisotropy,
-        mipmap_filter: found.mipmap_filter,
-        mipmap_bias: found.mipmap_bias,
-        mipmap_least: found.mipmap_least,
-        mipmap_most: found.mipmap_most,
+        anisotropy: driver.anisotropy,
+        mipmap_filter: driver.mipmap_filter,
+        mipmap_bias: driver.mipmap_bias,
+        mipmap_least: driver.mipmap_least,
+        mipmap_most: driver.mipmap_most,
         no_trilinear_optimisation: has(NO_TRILINEAR_OPTIMISATION),
         seamless_cube_map: has(SEAMLESS_CUBE_MAP),
     }
 }
 
 export! {
-    /// A texture: what is read, and how.
+    /// Creates a texture object from a resource, a description of how it is read, and an optional view.
     fn cudaCreateTextureObject(
-        out: Out<'_, u64>, given: In<'_, Resource>, how: In<'_, Texture>, view: In<'_, View>
+        out: Out<'_, u64>, resource: In<'_, Resource>, texture: In<'_, Texture>, view: In<'_, View>
     ) {
         bind()?;
         out.required_as("pTexObject")?;
-        let resource = resource(&given.get_as("pResDesc")?)?;
-        let texture = texture(&how.get_as("pTexDesc")?)?;
-        let mut all = DriverView::default();
+        let resource = driver_resource(&resource.get_as("pResDesc")?)?;
+        let texture = driver_texture(&texture.get_as("pTexDesc")?)?;
+        let mut driver_view = DriverView::default();
         let view = if view.is_null() {
             0
         } else {
-            all.view = view.get_as("pResViewDesc")?;
-            &raw const all as usize
+            driver_view.view = view.get_as("pResViewDesc")?;
+            &raw const driver_view as usize
         };
         driver::cuTexObjectCreate(
             out.address(),
@@ -153,25 +154,25 @@ export! {
         )
     }
 
-    /// What it was made of.
+    /// Returns the resource description of a texture object.
     fn cudaGetTextureObjectResourceDesc(out: Out<'_, Resource>, texture: u64) {
         bind()?;
         out.required_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuTexObjectGetResourceDesc(&raw mut found as usize, texture)?;
-        out.set_as(told(&found), "pResDesc")
+        out.set_as(runtime_resource(&found), "pResDesc")
     }
 
-    /// How it is read.
+    /// Returns the texture description of a texture object.
     fn cudaGetTextureObjectTextureDesc(out: Out<'_, Texture>, texture: u64) {
         bind()?;
         out.required_as("pTexDesc")?;
         let mut found = DriverTexture::default();
         driver::cuTexObjectGetTextureDesc(&raw mut found as usize, texture)?;
-        out.set_as(told_texture(&found), "pTexDesc")
+        out.set_as(runtime_texture(&found), "pTexDesc")
     }
 
-    /// The view that it was made with.
+    /// Returns the resource view of a texture object.
     fn cudaGetTextureObjectResourceViewDesc(out: Out<'_, View>, texture: u64) {
         bind()?;
         out.required_as("pResViewDesc")?;
@@ -180,20 +181,20 @@ export! {
         out.set_as(found.view, "pResViewDesc")
     }
 
-    /// A surface: an array that is read and written.
-    fn cudaCreateSurfaceObject(out: Out<'_, u64>, given: In<'_, Resource>) {
+    /// Creates a surface object, through which kernels read and write an array.
+    fn cudaCreateSurfaceObject(out: Out<'_, u64>, resource: In<'_, Resource>) {
         bind()?;
         out.required_as("pSurfObject")?;
-        let resource = resource(&given.get_as("pResDesc")?)?;
+        let resource = driver_resource(&resource.get_as("pResDesc")?)?;
         driver::cuSurfObjectCreate(out.address(), &raw const resource as usize)
     }
 
-    /// What it was made of.
+    /// Returns the resource description of a surface object.
     fn cudaGetSurfaceObjectResourceDesc(out: Out<'_, Resource>, surface: u64) {
         bind()?;
         out.required_as("pResDesc")?;
         let mut found = DriverResource::default();
         driver::cuSurfObjectGetResourceDesc(&raw mut found as usize, surface)?;
-        out.set_as(told(&found), "pResDesc")
+        out.set_as(runtime_resource(&found), "pResDesc")
     }
 }

@@ -1,14 +1,14 @@
-//! What the runtime exports and isn't emulated. To ask for it is an error, and said.
+//! Functions that the runtime exports but does not emulate. They return `cudaErrorNotSupported` and print a message.
 
 use c_abi::Code;
 
 use crate::ffi::guard;
 
-/// Functions that refuse, whatever their arguments are: the caller removes those (System V ABI,
-/// "The Stack Frame"), so none need be declared.
-macro_rules! refuse {
+/// Defines functions that fail for all arguments. They declare no parameters: in the System V ABI the caller removes
+/// the arguments ("The Stack Frame").
+macro_rules! unsupported {
     ($($what:literal: $($name:ident)*;)*) => {$($(
-        #[doc = concat!("Refused: ", $what, " are not emulated.")]
+        #[doc = concat!("Not supported: ", $what, " are not emulated.")]
         #[unsafe(no_mangle)]
         pub(crate) extern "C" fn $name() -> Code {
             guard(stringify!($name), || {
@@ -18,18 +18,18 @@ macro_rules! refuse {
     )*)*};
 }
 
-refuse! {
-    "sparse arrays, and planes of arrays,":
+unsupported! {
+    "sparse arrays and planes of arrays":
         cudaArrayGetMemoryRequirements cudaArrayGetPlane cudaArrayGetSparseProperties
         cudaMipmappedArrayGetMemoryRequirements cudaMipmappedArrayGetSparseProperties;
-    "copies of arrays in a thread's own stream":
+    "array copies on the per-thread default stream":
         cudaMemcpy2DArrayToArray_ptds cudaMemcpy2DFromArray_ptds cudaMemcpy2DToArray_ptds
         cudaMemcpyArrayToArray cudaMemcpyArrayToArray_ptds cudaMemcpyFromArray_ptds
         cudaMemcpyToArray_ptds;
-    "texture references, which CUDA 12 has not,":
+    "texture references (removed in CUDA 12)":
         cudaBindTexture cudaBindTexture2D cudaUnbindTexture cudaGetTextureReference
         cudaBindTextureToArray;
-    "memory, images and semaphores of graphics libraries, and pools of other processes":
+    "graphics interoperability, external memory and semaphores, and pools of other processes":
         cudaDestroyExternalMemory cudaDestroyExternalSemaphore cudaDeviceGetNvSciSyncAttributes
         cudaEGLStreamConsumerAcquireFrame cudaEGLStreamConsumerConnect
         cudaEGLStreamConsumerConnectWithFlags cudaEGLStreamConsumerDisconnect
@@ -58,7 +58,7 @@ refuse! {
         cudaMemPoolImportPointer cudaSignalExternalSemaphoresAsync
         cudaSignalExternalSemaphoresAsync_ptsz cudaVDPAUGetDevice cudaVDPAUSetVDPAUDevice
         cudaWaitExternalSemaphoresAsync cudaWaitExternalSemaphoresAsync_ptsz;
-    "parts of devices, and contexts of them":
+    "device partitions and their contexts":
         cudaDevResourceGenerateDesc cudaDevSmResourceSplit cudaDevSmResourceSplitByCount
         cudaDeviceGetDevResource cudaDeviceGetExecutionCtx cudaExecutionCtxDestroy
         cudaExecutionCtxGetDevResource cudaExecutionCtxGetDevice cudaExecutionCtxGetId
@@ -66,7 +66,7 @@ refuse! {
         cudaExecutionCtxWaitEvent cudaGreenCtxCreate cudaStreamGetDevResource
         cudaStreamGetDevResource_ptsz cudaSubgridCreate cudaSubgridWorkerGridCreate
         cudaSubgridWorksetCreate;
-    "graphs that hold such nodes, or objects of the program's":
+    "these graph nodes, their attributes and user objects":
         cudaDeviceGetGraphMemAttribute cudaDeviceSetGraphMemAttribute cudaGraphAddMemAllocNode
         cudaGraphAddMemFreeNode cudaGraphAddMemcpyNodeFromSymbol cudaGraphAddMemcpyNodeToSymbol
         cudaGraphExecChildGraphNodeSetParams cudaGraphExecGetId
@@ -81,11 +81,11 @@ refuse! {
         cudaGraphRetainUserObject cudaStreamBeginRecaptureToGraph
         cudaStreamBeginRecaptureToGraph_ptsz cudaUserObjectCreate cudaUserObjectRelease
         cudaUserObjectRetain;
-    "logs and notices of the driver's":
+    "driver logs and notifications":
         cudaDeviceRegisterAsyncNotification cudaDeviceUnregisterAsyncNotification
         cudaLogsCurrent cudaLogsDumpToFile cudaLogsDumpToMemory cudaLogsRegisterCallback
         cudaLogsUnregisterCallback;
-    "copies in batches, and with attributes":
+    "batched copies and copies with attributes":
         cudaMemDiscardAndPrefetchBatchAsync cudaMemDiscardAndPrefetchBatchAsync_ptsz
         cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz cudaMemPrefetchBatchAsync
         cudaMemPrefetchBatchAsync_ptsz cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz
@@ -93,7 +93,7 @@ refuse! {
         cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz
         cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz cudaMemcpyWithAttributesAsync
         cudaMemcpyWithAttributesAsync_ptsz;
-    "such functions":
+    "functions like this one":
         __cudaGetProcAddress __cudaRegisterHostVar __cudaRegisterUnifiedTable
         cudaDeviceGetHostAtomicCapabilities cudaDeviceGetP2PAtomicCapabilities
         cudaGetExportTable cudaKernelSetAttributeForDevice cudaLaunchHostFunc_v2

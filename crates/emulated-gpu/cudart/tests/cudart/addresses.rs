@@ -1,11 +1,10 @@
-//! What programs pass that a library might not expect: arguments at odd addresses, and extents that make no
-//! sense.
+//! Unusual but possible arguments: unaligned addresses and invalid extents.
 
-use crate::support::{Dim3, allocate, download, nvidias, ok, program, rt, upload};
+use crate::support::{Dim3, allocate, download, nvidia_runtime, ok, program, rt, upload};
 
-/// As `ctypes` packs them: a kernel's arguments and their addresses, one byte beside where they should be.
+/// `ctypes` packs arguments like this: a kernel's arguments and their addresses, each off by one byte.
 #[test]
-fn arguments_may_be_at_odd_addresses() {
+fn arguments_may_be_unaligned() {
     let program = program();
     let data = upload(&[1.0, 2.0]);
     let mut bytes = [0u8; 64];
@@ -24,25 +23,25 @@ fn arguments_may_be_at_odd_addresses() {
     let scaled = download::<f32>(data, 2);
     assert_eq!(scaled[1], 2.0 * scaled[0]);
     assert!(scaled[0] > 1.0);
-    // And a result, written beside the bytes that nobody touches any longer.
+    // A result written to an unaligned address.
     ok!(cudaMalloc(base + 40 => usize, 4 => usize));
-    let given = usize::from_ne_bytes(bytes[at + 40..at + 48].try_into().unwrap());
-    ok!(cudaFree(given => usize));
+    let address = usize::from_ne_bytes(bytes[at + 40..at + 48].try_into().unwrap());
+    ok!(cudaFree(address => usize));
     ok!(cudaFree(data => usize));
 }
 
-/// `cudaPitchedPtr`, and `cudaExtent`.
+/// Fields of `cudaPitchedPtr` and `cudaExtent`.
 type Words<const N: usize> = [usize; N];
 
 #[test]
-fn fills_of_slices_are_done_or_refused_and_never_half_done() {
+fn invalid_3d_fills_write_nothing() {
     #[repr(C)]
     #[derive(Clone, Copy)]
     struct Pitched(Words<4>);
     #[repr(C)]
     #[derive(Clone, Copy)]
     struct Extent(Words<3>);
-    // Four slices of three rows of eight bytes.
+    // Four slices of three rows of eight bytes each.
     let block = allocate(96);
     let fill = |[pitch, rows]: Words<2>, value: i32, extent| {
         rt!(cudaMemset3D(
@@ -64,11 +63,11 @@ fn fills_of_slices_are_done_or_refused_and_never_half_done() {
     check([8, 3], 3, [5, 2, 4]);
     check([8, 6], 4, [3, 1, 2]);
     check([96, 1], 5, [7, 1, 1]);
-    for nothing in [[0, 3, 4], [8, 0, 4], [8, 3, 0], [0, 0, 0]] {
-        check([8, 3], 6, nothing);
-        check([0, 0], 6, [nothing[0], nothing[1], 0]);
+    for empty in [[0, 3, 4], [8, 0, 4], [8, 3, 0], [0, 0, 0]] {
+        check([8, 3], 6, empty);
+        check([0, 0], 6, [empty[0], empty[1], 0]);
     }
-    // Slices or rows on top of each other, as many as there are numbers; beyond the end, at the last slice.
+    // Overlapping rows or slices, also in huge numbers, and extents that leave the memory only in the last slice.
     let huge = usize::MAX;
     for (shape, extent) in [
         ([8, 0], [8, 3, 1 << 40]),
@@ -84,8 +83,8 @@ fn fills_of_slices_are_done_or_refused_and_never_half_done() {
         assert_eq!(fill(shape, 7, extent), 1, "{shape:?} {extent:?}");
         rt!(cudaGetLastError());
     }
-    // NVIDIA's has filled the slices before the one that it fails at.
-    if nvidias().is_none() {
+    // NVIDIA's runtime fills the slices before the failing one.
+    if nvidia_runtime().is_none() {
         assert_eq!(download::<u8>(block, 96), expected);
     }
     ok!(cudaFree(block => usize));

@@ -1,7 +1,8 @@
-//! Graphs that are made by hand, and nodes of theirs that decide what runs.
+//! Graphs built node by node, with conditional nodes.
 
 use crate::support::{
-    Program, download, fatbin, is, made, nvidias, ok, program, ptx, register, rt, symbol, upload,
+    Program, assert_code, download, fatbin, made, nvidia_runtime, ok, program, ptx, register, rt,
+    symbol, upload,
 };
 
 /// `cudaGraphNodeParams`
@@ -10,10 +11,10 @@ struct AnyNode {
     node_type: u32,
     reserved: [i32; 3],
     words: [u64; 29],
-    reserved_behind: u64,
+    reserved_end: u64,
 }
 
-/// `scale(condition, value)`: a condition becomes a number.
+/// `scale(condition, value)`: sets the value of a condition.
 const SET: &str = r"
     .reg .b64 %c;
     .reg .b32 %v;
@@ -24,32 +25,32 @@ const SET: &str = r"
     ret;
 ";
 
-fn setting() -> Program {
+fn condition_setter() -> Program {
     let declared = ".extern .func cudaGraphSetConditional(.param .b64 a, .param .b32 b);\n.visible";
     register(fatbin(1, 80, ptx(SET).replacen(".visible", declared, 1).as_bytes()))
 }
 
 fn node(node_type: u32, words: &[u64]) -> AnyNode {
-    let mut of_type = [0; 29];
-    of_type[..words.len()].copy_from_slice(words);
-    AnyNode { node_type, reserved: [0; 3], words: of_type, reserved_behind: 0 }
+    let mut parameters = [0; 29];
+    parameters[..words.len()].copy_from_slice(words);
+    AnyNode { node_type, reserved: [0; 3], words: parameters, reserved_end: 0 }
 }
 
 type Add = unsafe extern "C" fn(*mut usize, usize, *const usize, usize, usize, *mut AnyNode) -> u32;
 
-/// Adds a node behind others.
+/// Adds a node that depends on others.
 fn add(graph: usize, after: &[usize], node: &mut AnyNode) -> usize {
-    // With the data of edges, it is CUDA 12's second form, and CUDA 13's only one.
-    let is_of_13 = nvidias().is_some_and(|path| path.to_string_lossy().ends_with(".13"));
-    let add: Add = symbol(if is_of_13 { "cudaGraphAddNode" } else { "cudaGraphAddNode_v2" });
+    // The version with edge data is CUDA 12's second version and the only one of CUDA 13.
+    let is_cuda_13 = nvidia_runtime().is_some_and(|path| path.to_string_lossy().ends_with(".13"));
+    let add: Add = symbol(if is_cuda_13 { "cudaGraphAddNode" } else { "cudaGraphAddNode_v2" });
     let mut out = 0usize;
-    // SAFETY: the arguments are what CUDA's documentation asks for.
+    // SAFETY: the arguments have the types that CUDA's documentation requires.
     let code = unsafe { add(&raw mut out, graph, after.as_ptr(), 0, after.len(), node) };
     assert_eq!(code, 0);
     out
 }
 
-/// Adds `scale(p, n)` for one thread.
+/// Adds a node that runs `scale(p, n)` in one thread.
 fn kernel(graph: usize, after: &[usize], function: usize, (p, n): (u64, u32)) -> usize {
     let arguments = [&raw const p as u64, &raw const n as u64];
     let one = 1u64 << 32 | 1;
@@ -58,39 +59,40 @@ fn kernel(graph: usize, after: &[usize], function: usize, (p, n): (u64, u32)) ->
 }
 
 #[test]
-fn a_condition_decides_what_runs() {
-    let (program, setting) = (program(), setting());
+fn conditional_nodes_select_and_repeat_bodies() {
+    let (program, setter) = (program(), condition_setter());
     let (data, source) = (upload(&[1.0]), upload(&[5.0]));
     let (mut graph, mut ready) = (0usize, 0usize);
     ok!(cudaGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     let condition = made!(cudaGraphConditionalHandleCreate(
         -> u64, graph => usize, 2 => u32, 1 => u32
     ));
-    // A copy of four bytes: none of an array, from, to, its extent, and that it is between devices.
+    // A copy of four bytes: no arrays, then source, destination, extent and direction (device to device).
     let mut copy = [0u64; 22];
     copy[6..10].copy_from_slice(&[source as u64, 4, 4, 1]);
     copy[14..18].copy_from_slice(&[data as u64, 4, 4, 1]);
     copy[18..22].copy_from_slice(&[4, 1, 1, 3]);
     let first = add(graph, &[], &mut node(1, &copy));
-    // A switch with three bodies.
+    // A switch node with three bodies.
     let mut switch = node(13, &[condition, 3 << 32 | 2]);
-    let decides = add(graph, &[first], &mut switch);
+    let chosen = add(graph, &[first], &mut switch);
     let bodies = switch.words[2] as *const usize;
-    // SAFETY: the runtime's list of three graphs, which lives as long as the node.
+    // SAFETY: the runtime's list of three graphs, which is valid as long as the node.
     let body = unsafe { *bodies.add(2) };
     kernel(body, &[], program.scale, (data as u64, 1));
     let mut kind = 99u32;
-    // NVIDIA's library of CUDA 12 does not know the type, and says cudaErrorUnknown.
-    is(rt!(cudaGraphNodeGetType(decides => usize, &raw mut kind => *mut u32)), 0, &[999]);
-    assert!(kind == 13 || nvidias().is_some(), "{kind}");
-    // And a loop, which a kernel of its body ends.
-    let again = made!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
-    let mut repeat = node(13, &[again, 1 << 32 | 1]);
-    add(graph, &[decides], &mut repeat);
-    // SAFETY: as above, of one.
+    // NVIDIA's library of CUDA 12 doesn't know the type and returns cudaErrorUnknown.
+    assert_code(rt!(cudaGraphNodeGetType(chosen => usize, &raw mut kind => *mut u32)), 0, &[999]);
+    assert!(kind == 13 || nvidia_runtime().is_some(), "{kind}");
+    // A loop that a kernel in its body ends.
+    let repeat_condition =
+        made!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
+    let mut repeat = node(13, &[repeat_condition, 1 << 32 | 1]);
+    add(graph, &[chosen], &mut repeat);
+    // SAFETY: as above, with one graph.
     let body = unsafe { *(repeat.words[2] as *const usize) };
     let scaled = kernel(body, &[], program.scale, (data as u64, 1));
-    kernel(body, &[scaled], setting.scale, (again, 0));
+    kernel(body, &[scaled], setter.scale, (repeat_condition, 0));
     ok!(cudaGraphInstantiate(&raw mut ready => *mut usize, graph => usize, 0 => u64));
     for _ in 0..2 {
         ok!(cudaGraphLaunch(ready => usize, 0 => usize));

@@ -1,12 +1,12 @@
-//! CUDA's runtime, by its functions and under programs that nvcc built.
-#![allow(unsafe_code, reason = "the functions are C")]
+//! Tests of CUDA's runtime: its functions, and programs built by nvcc.
+#![allow(unsafe_code, reason = "the runtime is called through C functions")]
 
 mod addresses;
 mod graphs;
-// nvcc's programs have no sanitizer's runtime, without which the sanitized libraries can't be loaded.
+// nvcc's programs are linked without the sanitizer's runtime, which the sanitized libraries need.
 #[cfg(not(sanitized))]
 mod nvcc;
-mod nvidias;
+mod nvidia_library;
 mod runtime;
 mod support;
 mod textures;

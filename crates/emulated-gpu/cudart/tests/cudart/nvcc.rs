@@ -1,14 +1,15 @@
-//! A program that nvcc builds, in every way that it packs code, on the emulated runtime, and with
-//! NVIDIA's own runtime inside, as nvcc has it where nothing else is said.
+//! A program built by nvcc, with every compression of the code, on the emulated runtime and with NVIDIA's runtime
+//! linked in, which is nvcc's default.
 //!
-//! `NVCC` names the compiler, such as that of NVIDIA's wheels `nvidia-cuda-nvcc` and those that it needs.
+//! `NVCC` names the compiler, for example that of NVIDIA's wheel `nvidia-cuda-nvcc` and the wheels that it depends
+//! on.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder in which the libraries have the names that programs look for.
-fn libraries(folder: &Path) {
+/// Creates links with the library names that programs look for.
+fn link_libraries(folder: &Path) {
     let cuda = emulated_cuda::library_path().unwrap();
     let runtime = emulated_cudart::library_path().unwrap();
     for (path, names) in [
@@ -24,21 +25,21 @@ fn libraries(folder: &Path) {
 fn nvcc() -> Option<PathBuf> {
     let nvcc = std::env::var_os("NVCC").map(PathBuf::from);
     if nvcc.is_none() {
-        skipped::skip("programs that nvcc builds: NVCC doesn't name one");
+        skipped::skip("programs built by nvcc: NVCC does not name the compiler");
     }
     nvcc
 }
 
-/// Builds the program and runs it; gives what it printed, and whether it ended well.
+/// Builds the program and runs it; returns its output and whether it succeeded.
 fn run(nvcc: &Path, options: &[&str]) -> (String, bool) {
-    // nvcc takes a comma for the end of a folder's name.
+    // The folder's name must not contain commas, because nvcc splits its arguments at them.
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("four-levels-nvcc-{}-{number}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    libraries(&folder);
+    link_libraries(&folder);
     let program = folder.join("program");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/runtime.cu");
     let mut compile = Command::new(nvcc);
@@ -51,30 +52,34 @@ fn run(nvcc: &Path, options: &[&str]) -> (String, bool) {
         .output()
         .unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
-    let said =
+    let output =
         format!("{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    (said, ran.status.success())
+    (output, ran.status.success())
 }
 
 #[test]
-fn a_program_runs_however_its_code_is_packed() {
+fn programs_run_with_every_code_compression() {
     let Some(nvcc) = nvcc() else { return };
     for mode in ["none", "speed", "size"] {
         let mode = format!("-compress-mode={mode}");
         for (runtime, define) in [("shared", "-DNVIDIAS=0"), ("static", "-DNVIDIAS=1")] {
             let code = ["-gencode", "arch=compute_90,code=compute_90"];
-            let (said, well) = run(&nvcc, &["-cudart", runtime, define, &mode, code[0], code[1]]);
-            assert!(well && said.contains(" checks, 0 wrong"), "{runtime}, {mode}: {said}");
+            let (output, success) =
+                run(&nvcc, &["-cudart", runtime, define, &mode, code[0], code[1]]);
+            assert!(success && output.contains(" checks, 0 wrong"), "{runtime}, {mode}: {output}");
         }
     }
 }
 
 #[test]
-fn a_program_of_machine_code_alone_says_what_to_ask_for() {
+fn machine_code_without_ptx_fails_with_a_hint() {
     let Some(nvcc) = nvcc() else { return };
     for runtime in ["shared", "static"] {
         let options = ["-cudart", runtime, "-DNVIDIAS=0", "-gencode", "arch=compute_90,code=sm_90"];
-        let (said, well) = run(&nvcc, &options);
-        assert!(!well && said.contains("-gencode arch=compute_90,code=compute_90"), "{said}");
+        let (output, success) = run(&nvcc, &options);
+        assert!(
+            !success && output.contains("-gencode arch=compute_90,code=compute_90"),
+            "{output}"
+        );
     }
 }

@@ -1,20 +1,19 @@
-//! Programs as nvcc builds them, played by the test: kernels, variables, errors, copies, streams,
-//! graphs, devices.
+//! Programs as nvcc builds them, imitated by the tests: kernels, variables, errors, copies, streams, graphs, devices.
 
 use std::ffi::{CStr, c_char};
 
 use crate::support::{
-    Dim3, SCALE, allocate, download, fatbin, is, launch, made, nvidias, ok, place, program, ptx,
-    register, rt, upload,
+    Dim3, SCALE, allocate, assert_code, download, fatbin, launch, made, nvidia_runtime, ok,
+    program, ptx, register, rt, unique_address, upload,
 };
 
 fn text(pointer: *const c_char) -> String {
-    // SAFETY: the runtime's texts end in NUL.
+    // SAFETY: the runtime's strings are NUL-terminated.
     unsafe { CStr::from_ptr(pointer) }.to_str().unwrap().to_owned()
 }
 
 #[test]
-fn a_kernel_and_its_variables() {
+fn kernels_use_registered_variables() {
     let program = program();
     let data = upload(&[1.0, 2.0, 3.0, 4.0, 5.0]);
     assert_eq!(launch(program.scale, (2, 4), 0, data, 5), 0);
@@ -23,7 +22,7 @@ fn a_kernel_and_its_variables() {
     ok!(cudaMemcpyToSymbol(
         program.factor => usize, &raw const factor => *const f32, 4 => usize, 0 => usize, 1 => i32
     ));
-    // As nvcc's stub has it: the configuration is pushed, then taken by the stub.
+    // Like nvcc's stub: the configuration is pushed, then the stub pops it.
     let pushed = rt!(__cudaPushCallConfiguration(
         Dim3(2, 1, 1) => Dim3, Dim3(4, 1, 1) => Dim3, 0 => usize, 0 => usize
     ));
@@ -52,35 +51,35 @@ fn a_kernel_and_its_variables() {
     ok!(cudaGetSymbolAddress(&raw mut address => *mut usize, program.counter => usize));
     ok!(cudaGetSymbolSize(&raw mut size => *mut usize, program.counter => usize));
     assert_eq!((download::<u32>(address, 1), size), (vec![10], 4));
-    // Beyond its end, and no variable at all.
+    // Beyond the end of the variable, and an address that is not a variable.
     let beyond = rt!(cudaMemcpyFromSymbol(
         &raw mut counter => *mut u32, program.counter => usize, 4 => usize, 1 => usize, 2 => i32
     ));
     assert_eq!(beyond, 1);
-    assert_eq!(rt!(cudaGetSymbolSize(&raw mut size => *mut usize, place() => usize)), 13);
+    assert_eq!(rt!(cudaGetSymbolSize(&raw mut size => *mut usize, unique_address() => usize)), 13);
     ok!(cudaFree(data => usize));
     rt!(__cudaUnregisterFatBinary(program.handle => usize) -> ());
-    // NVIDIA's takes it for a handle of the driver's, which knows it not.
-    is(launch(program.scale, (1, 1), 0, 0, 0), 98, &[400]);
+    // NVIDIA's runtime passes it to the driver as a handle, and the driver rejects it.
+    assert_code(launch(program.scale, (1, 1), 0, 0, 0), 98, &[400]);
 }
 
 #[test]
-fn errors_are_remembered_until_they_are_asked_for() {
+fn the_last_error_is_kept_until_it_is_read() {
     let program = program();
     assert_eq!(rt!(cudaGetLastError()), 0);
-    // NVIDIA's of CUDA 13 leaves it to the driver.
-    is(launch(program.scale, (0, 1), 0, 0, 0), 9, &[1]);
-    is(rt!(cudaPeekAtLastError()), 9, &[1]);
-    is(launch(program.scale, (1, 2048), 0, 0, 0), 9, &[1]);
+    // NVIDIA's runtime of CUDA 13 leaves the check to the driver.
+    assert_code(launch(program.scale, (0, 1), 0, 0, 0), 9, &[1]);
+    assert_code(rt!(cudaPeekAtLastError()), 9, &[1]);
+    assert_code(launch(program.scale, (1, 2048), 0, 0, 0), 9, &[1]);
     ok!(cudaDeviceSynchronize());
-    is(rt!(cudaGetLastError()), 9, &[1]);
+    assert_code(rt!(cudaGetLastError()), 9, &[1]);
     assert_eq!(rt!(cudaGetLastError()), 0);
-    is(launch(place(), (1, 1), 0, 0, 0), 98, &[400]);
+    assert_code(launch(unique_address(), (1, 1), 0, 0, 0), 98, &[400]);
     assert_eq!(std::thread::spawn(|| rt!(cudaGetLastError())).join().unwrap(), 0);
-    is(rt!(cudaGetLastError()), 98, &[400]);
+    assert_code(rt!(cudaGetLastError()), 98, &[400]);
     assert_eq!(rt!(cudaMemcpy(0 => usize, 0 => usize, 4 => usize, 7 => i32)), 21);
-    // What C says may not be, NVIDIA's does not look for.
-    if nvidias().is_none() {
+    // NVIDIA's runtime does not check for null pointers here.
+    if nvidia_runtime().is_none() {
         assert_eq!(
             rt!(__cudaPopCallConfiguration(
                 0 => usize, 0 => usize, 0 => usize, 0 => usize
@@ -102,7 +101,7 @@ fn errors_are_remembered_until_they_are_asked_for() {
 }
 
 #[test]
-fn code_that_does_not_fit_is_refused_when_it_is_used() {
+fn incompatible_code_is_rejected_on_first_use() {
     for (kind, capability) in [(2, 90), (1, 120)] {
         let program = register(fatbin(kind, capability, ptx(SCALE).as_bytes()));
         assert_eq!(launch(program.scale, (1, 1), 0, 0, 0), 209);
@@ -110,26 +109,26 @@ fn code_that_does_not_fit_is_refused_when_it_is_used() {
         let asked = rt!(cudaGetSymbolSize(&raw mut size => *mut usize, program.factor => usize));
         assert_eq!(asked, 209);
     }
-    // A kernel that the fatbin hasn't.
+    // A kernel that is not in the fatbin.
     let program = program();
-    let ghost = place();
+    let missing = unique_address();
     rt!(__cudaRegisterFunction(
-        program.handle => usize, ghost => usize, c"ghost".as_ptr() => *const c_char,
-        c"ghost".as_ptr() => *const c_char,
+        program.handle => usize, missing => usize, c"missing".as_ptr() => *const c_char,
+        c"missing".as_ptr() => *const c_char,
         -1 => i32, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize
     ) -> ());
-    assert_eq!(launch(ghost, (1, 1), 0, 0, 0), 500);
+    assert_eq!(launch(missing, (1, 1), 0, 0, 0), 500);
 }
 
 #[test]
-fn properties_are_as_long_as_their_structure() {
-    // Each of NVIDIA's has one of the two.
+fn device_properties_fill_their_structure_exactly() {
+    // Each of NVIDIA's libraries has one of the two layouts.
     let both = [(true, 1008), (false, 1032)];
-    let there = both.iter().filter(|(new, _)| match nvidias() {
+    let available = both.iter().filter(|(new, _)| match nvidia_runtime() {
         Some(library) => *new == library.ends_with("libcudart.so.13"),
         None => true,
     });
-    for &(new, len) in there {
+    for &(new, len) in available {
         let mut bytes = vec![0xa5u8; len + 8];
         let at = bytes.as_mut_ptr();
         if new {
@@ -141,19 +140,19 @@ fn properties_are_as_long_as_their_structure() {
         assert!(bytes.starts_with(b"Emulated GPU"));
         let number = |at: usize| i32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
         let attribute = |which: i32| made!(cudaDeviceGetAttribute(-> i32, which => i32, 1 => i32));
-        // warpSize, maxThreadsPerBlock, the capability.
+        // warpSize, maxThreadsPerBlock, and the compute capability.
         assert_eq!((number(308), number(320)), (32, 1024));
         assert_eq!((number(360), number(364)), (attribute(75), attribute(76)));
-        // The multiprocessors, and whether there are clusters.
+        // The number of multiprocessors, and whether clusters are supported.
         let (processors, clusters) = if new { (384, 748) } else { (388, 772) };
         assert_eq!((number(processors), number(clusters)), (attribute(16), attribute(120)));
     }
-    assert_eq!(rt!(cudaGetDeviceProperties(place() => usize, 2 => i32)), 101);
+    assert_eq!(rt!(cudaGetDeviceProperties(unique_address() => usize, 2 => i32)), 101);
     assert_eq!(rt!(cudaGetDeviceProperties(0 => usize, 0 => i32)), 1);
 }
 
 #[test]
-fn devices_are_each_threads_own() {
+fn the_current_device_is_per_thread() {
     let count = made!(cudaGetDeviceCount(-> i32));
     assert_eq!(count, 2);
     let device = || {
@@ -168,7 +167,7 @@ fn devices_are_each_threads_own() {
         assert_eq!(device(), 1);
         assert_eq!(rt!(cudaSetDevice(2 => i32)), 101);
         assert_eq!(device(), 1);
-        // Its kernels run there, and its variables are the device's own.
+        // Kernels run on this device and use its copy of the variables.
         let there = upload(&[1.0, 1.0]);
         let factor = 7f32;
         ok!(cudaMemcpyToSymbol(
@@ -181,14 +180,14 @@ fn devices_are_each_threads_own() {
         let here = upload(&[1.0, 1.0]);
         assert_eq!(launch(program.scale, (1, 2), 0, here, 2), 0);
         assert_eq!(download::<f32>(here, 2), [2.0, 2.0]);
-        // From one to the other.
+        // From one device to the other.
         ok!(cudaMemcpyPeer(here => usize, 0 => i32, there => usize, 1 => i32, 8 => usize));
         assert_eq!(download::<f32>(here, 2), [7.0, 7.0]);
         let mut attributes = [0u64; 12];
         ok!(cudaPointerGetAttributes(
             attributes.as_mut_ptr() => *mut u64, there => usize
         ));
-        // Device memory (2) of device 1.
+        // Device memory (2) on device 1.
         assert_eq!(attributes[0], 2 | 1 << 32);
         let local = 0u64;
         ok!(cudaPointerGetAttributes(
@@ -202,7 +201,7 @@ fn devices_are_each_threads_own() {
 }
 
 #[test]
-fn what_is_empty_is_no_error() {
+fn empty_sizes_and_null_are_accepted() {
     let mut address = 1usize;
     ok!(cudaMalloc(&raw mut address => *mut usize, 0 => usize));
     assert_eq!(address, 0);
@@ -214,7 +213,7 @@ fn what_is_empty_is_no_error() {
 }
 
 #[test]
-fn rows_and_slices() {
+fn pitched_copies_and_fills() {
     let host: Vec<u8> = (0..24).collect();
     let (mut device, mut pitch) = (0usize, 0usize);
     ok!(cudaMallocPitch(
@@ -241,7 +240,7 @@ fn rows_and_slices() {
         1 => i32
     ));
     assert_eq!(narrow, 12);
-    // Two slices of two rows of two bytes, out of two slices of three rows of four.
+    // Copies two slices of two rows of two bytes out of two slices of three rows of four bytes.
     let from: Vec<u8> = (0..24).collect();
     let to = allocate(8);
     let copy: [usize; 20] =
@@ -251,7 +250,7 @@ fn rows_and_slices() {
 }
 
 #[test]
-fn work_in_streams_is_captured_and_repeated() {
+fn captured_streams_become_graphs() {
     let program = program();
     let data = upload(&[1.0, 1.0, 1.0]);
     let (mut stream, mut graph, mut ready) = (0usize, 0usize, 0usize);
@@ -282,11 +281,11 @@ fn work_in_streams_is_captured_and_repeated() {
 }
 
 #[test]
-fn what_a_kernel_needs_and_how_many_fit() {
+fn kernel_attributes_and_occupancy() {
     let program = program();
     let mut attributes = [0u32; 36];
     ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
-    // Three sizes; then the most threads of a block.
+    // After three sizes, the maximum number of threads per block.
     assert_eq!(attributes[6], 1024);
     ok!(cudaFuncSetAttribute(program.scale => usize, 8 => i32, 100_000 => i32));
     ok!(cudaFuncGetAttributes(attributes.as_mut_ptr() => *mut u32, program.scale => usize));
@@ -296,26 +295,30 @@ fn what_a_kernel_needs_and_how_many_fit() {
         &raw mut blocks => *mut i32, program.scale => usize, 256 => i32, 0 => usize
     ));
     assert!(blocks >= 1);
-    // Since CUDA 13.2.
-    if nvidias().is_none_or(|library| library.ends_with("libcudart.so.13")) {
+    // Available since CUDA 13.2.
+    if nvidia_runtime().is_none_or(|library| library.ends_with("libcudart.so.13")) {
         ok!(cudaFuncGetParamCount(program.scale => usize, &raw mut parameters => *mut usize));
         assert_eq!(parameters, 2);
     }
-    is(rt!(cudaFuncSetAttribute(place() => usize, 8 => i32, 0 => i32)), 98, &[400]);
+    assert_code(
+        rt!(cudaFuncSetAttribute(unique_address() => usize, 8 => i32, 0 => i32)),
+        98,
+        &[400],
+    );
 }
 
-/// `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t`: handed over by value, 64 bytes.
+/// `cudaIpcMemHandle_t` and `cudaIpcEventHandle_t`: 64 bytes, passed by value.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Handle([u8; 64]);
 
 #[test]
-fn handles_for_other_processes_come_whole_to_the_driver() {
-    let mut is_there = 0;
+fn interprocess_handles_are_passed_by_value() {
+    let mut supported = 0;
     // cudaDevAttrIpcEventSupport
-    ok!(cudaDeviceGetAttribute(&raw mut is_there => *mut i32, 125 => i32, 0 => i32));
-    if is_there == 0 {
-        skipped::note("this process may have no files of memory (memfd_create)");
+    ok!(cudaDeviceGetAttribute(&raw mut supported => *mut i32, 125 => i32, 0 => i32));
+    if supported == 0 {
+        skipped::note("interprocess handles: memfd_create is not available");
         return;
     }
     let (data, mut handle) = (upload(&[1.0]), Handle([0; 64]));
@@ -326,7 +329,7 @@ fn handles_for_other_processes_come_whole_to_the_driver() {
             &raw mut address => *mut usize, handle => Handle, flags => u32
         ))
     };
-    // This process's own, another flag, one that was changed, and no handle.
+    // This process's own handle, an invalid flag, a modified handle, and an arbitrary one.
     let mut changed = handle;
     changed.0[8..12].copy_from_slice(&1u32.to_ne_bytes());
     let codes = [open(handle, 1), open(handle, 0), open(changed, 1), open(Handle([7; 64]), 1)];

@@ -1,13 +1,13 @@
-//! Arrays, textures and surfaces, as programs of the runtime make them.
+//! Tests of arrays, textures and surfaces through the runtime.
 
 use crate::support::{allocate, download, fatbin, launch, made, ok, ptx, register, rt};
 
-/// `cudaChannelFormatDesc` of floats.
+/// `cudaChannelFormatDesc` for one float.
 const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
 
-/// Reads a texture at the thread's number, and writes to a surface; both handles stand in memory, before
-/// where the texels go.
-const PAINTER: &str = r"
+/// Reads a texture at the thread's index and writes to a surface. Memory holds both handles, followed by room for the
+/// texels.
+const COPY_TEXELS: &str = r"
     .reg .b32 %r<4>;
     .reg .f32 %f<4>;
     .reg .b64 %rd<6>;
@@ -26,8 +26,8 @@ const PAINTER: &str = r"
 ";
 
 #[test]
-fn arrays_are_read_as_textures_and_drawn_on() {
-    let program = register(fatbin(1, 80, ptx(PAINTER).as_bytes()));
+fn kernels_read_textures_and_write_surfaces() {
+    let program = register(fatbin(1, 80, ptx(COPY_TEXELS).as_bytes()));
     let array = |flags: u32| {
         made!(cudaMallocArray(
             -> usize, FLOATS.as_ptr() => *const i32, 4 => usize, 2 => usize, flags => u32
@@ -39,13 +39,13 @@ fn arrays_are_read_as_textures_and_drawn_on() {
         picture => usize, 0 => usize, 0 => usize, values.as_ptr() => *const f32, 16 => usize,
         16 => usize, 2 => usize, 1 => i32
     ));
-    // `cudaResourceDesc` and `cudaTextureDesc`: an array; clamped, and linearly filtered.
+    // `cudaResourceDesc` and `cudaTextureDesc`: an array, clamped addressing, linear filter.
     let resource = |array: usize| [0, array as u64, 0, 0, 0, 0, 0, 0];
-    let how: [u32; 18] = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let description: [u32; 18] = [1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let mut handles = [0u64; 2];
     ok!(cudaCreateTextureObject(
         &raw mut handles[0] => *mut u64, resource(picture).as_ptr() => *const u64,
-        how.as_ptr() => *const u32, 0 => usize
+        description.as_ptr() => *const u32, 0 => usize
     ));
     ok!(cudaCreateSurfaceObject(
         &raw mut handles[1] => *mut u64, resource(drawn).as_ptr() => *const u64
@@ -55,7 +55,7 @@ fn arrays_are_read_as_textures_and_drawn_on() {
         block => usize, handles.as_ptr() as usize => usize, 16 => usize, 1 => i32
     ));
     assert_eq!(launch(program.scale, (1, 4), 0, block, 0), 0);
-    // In the middle of four texels, of the last column of two.
+    // Each sample is the mean of four texels; in the last column, of two.
     let expected: Vec<f32> = (0..4usize)
         .map(|x| {
             let next = (x + 1).min(3);
@@ -77,16 +77,16 @@ fn arrays_are_read_as_textures_and_drawn_on() {
         2 => i32
     ));
     assert_eq!(row[..3], expected[1..]);
-    let (mut told, mut extent, mut flags) = ([0i32; 5], [9usize; 3], 9u32);
+    let (mut channels, mut extent, mut flags) = ([0i32; 5], [9usize; 3], 9u32);
     ok!(cudaArrayGetInfo(
-        told.as_mut_ptr() => *mut i32, extent.as_mut_ptr() => *mut usize,
+        channels.as_mut_ptr() => *mut i32, extent.as_mut_ptr() => *mut usize,
         &raw mut flags => *mut u32, drawn => usize
     ));
-    assert_eq!((told, extent, flags), (FLOATS, [4, 2, 0], 2));
+    assert_eq!((channels, extent, flags), (FLOATS, [4, 2, 0], 2));
     let mut back = [9u32; 18];
     ok!(cudaGetTextureObjectTextureDesc(back.as_mut_ptr() => *mut u32, handles[0] => u64));
-    assert_eq!(back, how);
-    // What goes beyond the array, is no texel, or was not made for surfaces.
+    assert_eq!(back, description);
+    // A copy beyond the array, an invalid channel description, and an array not created for surfaces.
     let beyond = rt!(cudaMemcpy2DToArray(
         picture => usize, 4 => usize, 0 => usize, values.as_ptr() => *const f32, 16 => usize,
         16 => usize, 2 => usize, 1 => i32

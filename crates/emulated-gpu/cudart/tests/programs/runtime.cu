@@ -1,12 +1,12 @@
-// A program of the CUDA runtime as nvcc builds it: each check names what is wrong, and the last line
-// is how many there were. Expected values are computed by the host.
+// A program of the CUDA runtime, built by nvcc. Each failed check prints its source, and the last line prints the
+// number of failures. The host computes the expected values.
 
 #include <cstdio>
 #include <cstring>
 #include <thread>
 #include <vector>
 
-// Whether NVIDIA's runtime library is inside, or the emulated one is looked for: -DNVIDIAS=1 or 0.
+// -DNVIDIAS=1 if NVIDIA's runtime library is linked in, -DNVIDIAS=0 for the emulated one.
 
 static int checks = 0, wrong = 0;
 
@@ -38,7 +38,7 @@ struct Pair {
     double b;
 };
 
-// Several instances, a structure by value, and constant memory.
+// Template instances, a structure passed by value, and constant memory.
 template <typename T>
 __global__ void scale(T *data, int n, Pair pair) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -48,7 +48,7 @@ __global__ void scale(T *data, int n, Pair pair) {
     }
 }
 
-// Dynamic shared memory.
+// Uses dynamic shared memory.
 __global__ void reverse(int *data) {
     extern __shared__ int tile[];
     tile[threadIdx.x] = data[threadIdx.x];
@@ -165,7 +165,7 @@ static void functions() {
 
 static void errors() {
     reverse<<<1, 4096>>>(nullptr);
-    // NVIDIA's of CUDA 13 leaves it to the driver, whose code is this one.
+    // NVIDIA's runtime of CUDA 13 leaves the check to the driver, which returns this code.
     cudaError_t too_large = NVIDIAS ? cudaErrorInvalidValue : cudaErrorInvalidConfiguration;
     CHECK(cudaPeekAtLastError() == too_large);
     CHECK(cudaGetLastError() == too_large);
@@ -238,7 +238,7 @@ static void memory() {
     OK(cudaFree(volume.ptr));
 }
 
-// A picture, read between its texels, and drawn once more with other numbers.
+// Reads a texture between its texels and writes to a surface.
 __global__ void paint(cudaTextureObject_t picture, cudaTextureObject_t line, cudaSurfaceObject_t drawn, float *out) {
     int x = threadIdx.x, y = threadIdx.y;
     float mixed = tex2D<float>(picture, x + 1.0f, y + 0.5f);
@@ -263,24 +263,24 @@ static void textures() {
     OK(cudaMemcpy2DToArray(picture, 0, 0, values.data(), width * 4, width * 4, height, cudaMemcpyHostToDevice));
     cudaChannelFormatDesc pairs = cudaCreateChannelDesc<float2>();
     OK(cudaMallocArray(&drawn, &pairs, width, height, cudaArraySurfaceLoadStore));
-    cudaChannelFormatDesc told;
+    cudaChannelFormatDesc format;
     cudaExtent size;
     unsigned flags;
-    OK(cudaArrayGetInfo(&told, &size, &flags, drawn));
-    CHECK(told.x == 32 && told.y == 32 && told.z == 0 && told.f == cudaChannelFormatKindFloat);
+    OK(cudaArrayGetInfo(&format, &size, &flags, drawn));
+    CHECK(format.x == 32 && format.y == 32 && format.z == 0 && format.f == cudaChannelFormatKindFloat);
     CHECK(size.width == width && size.height == height && size.depth == 0 && flags == cudaArraySurfaceLoadStore);
 
     cudaResourceDesc resource = {};
     resource.resType = cudaResourceTypeArray;
     resource.res.array.array = picture;
-    cudaTextureDesc how = {};
-    how.addressMode[0] = how.addressMode[1] = how.addressMode[2] = cudaAddressModeClamp;
-    how.filterMode = cudaFilterModeLinear;
+    cudaTextureDesc description = {};
+    description.addressMode[0] = description.addressMode[1] = description.addressMode[2] = cudaAddressModeClamp;
+    description.filterMode = cudaFilterModeLinear;
     cudaTextureObject_t mixed, line, volume, colours;
-    OK(cudaCreateTextureObject(&mixed, &resource, &how, nullptr));
+    OK(cudaCreateTextureObject(&mixed, &resource, &description, nullptr));
     cudaTextureDesc again;
     OK(cudaGetTextureObjectTextureDesc(&again, mixed));
-    CHECK(memcmp(&again, &how, sizeof how) == 0);
+    CHECK(memcmp(&again, &description, sizeof description) == 0);
     cudaResourceDesc same;
     OK(cudaGetTextureObjectResourceDesc(&same, mixed));
     CHECK(same.resType == cudaResourceTypeArray && same.res.array.array == picture);
@@ -312,7 +312,7 @@ static void textures() {
             CHECK(pixels[y * width + x].x == x && pixels[y * width + x].y == y);
         }
 
-    // Copies of a volume count its texels.
+    // For array copies, the extent is counted in texels.
     cudaExtent extent = make_cudaExtent(2, 2, 2);
     cudaArray_t deep, bytes;
     OK(cudaMalloc3DArray(&deep, &floats, extent));

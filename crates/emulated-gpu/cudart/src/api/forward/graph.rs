@@ -1,10 +1,10 @@
-//! Functions that are the driver's own: the same arguments, and codes and handles that are the same
-//! in both APIs. Pointers and handles are numbers here: they are between the program and the driver.
+//! Graph functions with the same arguments, codes and handles in both APIs. Pointers and handles are forwarded as
+//! plain integers.
 
 use crate::context::bind;
 use crate::ffi::forward;
 
-// Graphs and their nodes.
+// Graphs and nodes.
 forward! {
     bind:
     cudaGraphCreate = cuGraphCreate(out: usize, flags: u32);
@@ -52,7 +52,7 @@ forward! {
     cudaGraphMemsetNodeSetParams = cuGraphMemsetNodeSetParams(node: usize, fill: usize);
 }
 
-// Graphs in a stream.
+// Launch, upload and instantiation in a stream.
 forward! {
     bind:
     cudaGraphLaunch = cuGraphLaunch, cudaGraphLaunch_ptsz = cuGraphLaunch_ptsz(graph: usize, stream: usize);

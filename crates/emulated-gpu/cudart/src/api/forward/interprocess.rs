@@ -1,9 +1,9 @@
-//! Memory and events that several processes have.
+//! Memory and events shared between processes.
 
 use crate::context::bind;
 use crate::ffi::forward;
 
-/// `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t`: the driver's own.
+/// `cudaIpcMemHandle_t` and `cudaIpcEventHandle_t`, which are the driver's structures.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Handle([u8; 64]);

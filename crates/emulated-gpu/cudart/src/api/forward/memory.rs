@@ -1,10 +1,10 @@
-//! Functions that are the driver's own: the same arguments, and codes and handles that are the same
-//! in both APIs. Pointers and handles are numbers here: they are between the program and the driver.
+//! Memory, library, texture and surface functions with the same arguments, codes and handles in both APIs. Pointers
+//! and handles are forwarded as plain integers.
 
 use crate::context::bind;
 use crate::ffi::forward;
 
-// Memory and pools.
+// Memory and memory pools.
 forward! {
     bind:
     cudaMemGetInfo = cuMemGetInfo_v2(free: usize, total: usize);
@@ -26,7 +26,7 @@ forward! {
     cudaMemPoolGetAccess = cuMemPoolGetAccess(out: usize, pool: usize, location: usize);
 }
 
-// Memory in the order of a stream.
+// Stream-ordered memory.
 forward! {
     bind:
     cudaMallocAsync = cuMemAllocAsync, cudaMallocAsync_ptsz = cuMemAllocAsync_ptsz
@@ -36,14 +36,14 @@ forward! {
         (out: usize, bytes: usize, pool: usize, stream: usize);
 }
 
-// The later form of the driver's, where a location is a structure of two numbers.
+// The driver's second version, which takes the location as a structure of two 32-bit numbers.
 forward! {
     bind:
     cudaMemPrefetchAsync = cuMemPrefetchAsync_v2, cudaMemPrefetchAsync_ptsz = cuMemPrefetchAsync_v2_ptsz
         (address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
 }
 
-// By the name that CUDA 12 gave it.
+// Under the name that CUDA 12 uses.
 forward! {
     bind:
     cudaMemPrefetchAsync_v2 = cuMemPrefetchAsync_v2(address: usize, bytes: usize, location: u64, flags: u32, stream: usize);
@@ -52,13 +52,13 @@ forward! {
 // Libraries.
 forward! {
     bind:
-    cudaLibraryLoadData = cuLibraryLoadData(out: usize, image: usize, options: usize, values: usize, count: u32, more: usize, theirs: usize, number: u32);
-    cudaLibraryLoadFromFile = cuLibraryLoadFromFile(out: usize, path: usize, options: usize, values: usize, count: u32, more: usize, theirs: usize, number: u32);
+    cudaLibraryLoadData = cuLibraryLoadData(out: usize, image: usize, options: usize, values: usize, count: u32, library_options: usize, library_values: usize, library_count: u32);
+    cudaLibraryLoadFromFile = cuLibraryLoadFromFile(out: usize, path: usize, options: usize, values: usize, count: u32, library_options: usize, library_values: usize, library_count: u32);
     cudaLibraryUnload = cuLibraryUnload(library: usize);
     cudaLibraryGetKernel = cuLibraryGetKernel(out: usize, library: usize, name: usize);
     cudaLibraryGetGlobal = cuLibraryGetGlobal(address: usize, bytes: usize, library: usize, name: usize);
     cudaLibraryGetKernelCount = cuLibraryGetKernelCount(out: usize, library: usize);
-    cudaLibraryEnumerateKernels = cuLibraryEnumerateKernels(out: usize, most: u32, library: usize);
+    cudaLibraryEnumerateKernels = cuLibraryEnumerateKernels(out: usize, max: u32, library: usize);
 }
 
 // Textures and surfaces.

@@ -1,10 +1,10 @@
-//! Functions that are the driver's own: the same arguments, and codes and handles that are the same
-//! in both APIs. Pointers and handles are numbers here: they are between the program and the driver.
+//! Device, stream and event functions with the same arguments, codes and handles in both APIs. Pointers and handles
+//! are forwarded as plain integers.
 
 use crate::context::{bind, start};
 use crate::ffi::forward;
 
-// Devices, before there is a context.
+// Device queries, which need no context.
 forward! {
     start:
     cudaDeviceGetAttribute = cuDeviceGetAttribute(out: usize, which: i32, device: i32);
@@ -18,7 +18,7 @@ forward! {
     cudaDeviceGraphMemTrim = cuDeviceGraphMemTrim(device: i32);
 }
 
-// The calling thread's device.
+// The current device.
 forward! {
     bind:
     cudaDeviceSynchronize = cuCtxSynchronize();
@@ -50,7 +50,7 @@ forward! {
     cudaEventElapsedTime = cuEventElapsedTime(out: usize, from: usize, to: usize);
 }
 
-// The same, where stream 0 may be the calling thread's own.
+// Streams and events, with variants in which stream 0 is the per-thread default stream.
 forward! {
     bind:
     cudaStreamQuery = cuStreamQuery, cudaStreamQuery_ptsz = cuStreamQuery_ptsz(stream: usize);
@@ -82,7 +82,7 @@ forward! {
         (stream: usize, call: usize, data: usize);
 }
 
-// Those with a later form of the driver's.
+// Functions that forward to a later version of the driver's function.
 forward! {
     bind:
     cudaStreamBeginCapture = cuStreamBeginCapture_v2, cudaStreamBeginCapture_ptsz = cuStreamBeginCapture_v2_ptsz
@@ -93,7 +93,7 @@ forward! {
         (stream: usize, before: usize, edges: usize, count: usize, flags: u32);
 }
 
-// By the names that CUDA 12 gave later forms.
+// Later versions under the names that CUDA 12 uses.
 forward! {
     bind:
     cudaStreamGetCaptureInfo_v2 = cuStreamGetCaptureInfo_v2(stream: usize, status: usize, id: usize, graph: usize, before: usize, count: usize);

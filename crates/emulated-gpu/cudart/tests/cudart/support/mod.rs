@@ -1,5 +1,5 @@
-//! Loads the emulated driver and the runtime into the test program, the way programs do, and calls the
-//! runtime in C. Plays nvcc's part: a fatbin, and what a program registers before its `main`.
+//! Loads the emulated driver and the runtime into the test program and calls the runtime through C. Builds and
+//! registers a fatbin, as nvcc's code does before `main`.
 
 #![allow(dead_code, unused_macros, unused_imports, reason = "each test file uses what it needs")]
 
@@ -9,19 +9,19 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-/// Names NVIDIA's library, where the tests are to run on that.
-pub(crate) const NVIDIAS: &str = "FOUR_LEVELS_NVIDIAS_CUDART";
+/// Names NVIDIA's library if the tests should run on it.
+pub(crate) const NVIDIA_RUNTIME: &str = "FOUR_LEVELS_NVIDIA_CUDART";
 
-/// NVIDIA's library, where this program tests that.
-pub(crate) fn nvidias() -> Option<PathBuf> {
-    std::env::var_os(NVIDIAS).map(PathBuf::from)
+/// The path of NVIDIA's library if the tests run on it.
+pub(crate) fn nvidia_runtime() -> Option<PathBuf> {
+    std::env::var_os(NVIDIA_RUNTIME).map(PathBuf::from)
 }
 
-/// Whether a code is the emulated library's, or where NVIDIA's is tested one of those that its versions
-/// give.
+/// Checks a code of the emulated library. If NVIDIA's library is tested, `others` lists the codes that its versions
+/// may return instead.
 #[track_caller]
-pub(crate) fn is(code: u32, emulated: u32, others: &[u32]) {
-    match nvidias() {
+pub(crate) fn assert_code(code: u32, emulated: u32, others: &[u32]) {
+    match nvidia_runtime() {
         Some(library) => {
             assert!(code == emulated || others.contains(&code), "{}: {code}", library.display());
         }
@@ -29,29 +29,29 @@ pub(crate) fn is(code: u32, emulated: u32, others: &[u32]) {
     }
 }
 
-/// The runtime, on a driver of two devices.
+/// Loads the runtime on a driver with two devices.
 pub(crate) fn runtime() -> &'static Library {
     static RUNTIME: OnceLock<Library> = OnceLock::new();
     RUNTIME.get_or_init(|| {
-        // SAFETY: no other thread has asked for a variable yet: each of them waits here first.
+        // SAFETY: no other thread reads the environment yet; all of them wait for this initialisation first.
         unsafe { std::env::set_var("EMULATED_GPU_DEVICES", "2") };
         let driver = emulated_cuda::library_path().unwrap();
-        // SAFETY: the libraries do nothing when they are loaded.
+        // SAFETY: the libraries have no initialisation code.
         unsafe {
             std::mem::forget(Library::open(Some(driver), RTLD_NOW | RTLD_GLOBAL).unwrap());
-            let path = nvidias().unwrap_or_else(|| emulated_cudart::library_path().unwrap());
+            let path = nvidia_runtime().unwrap_or_else(|| emulated_cudart::library_path().unwrap());
             Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL).unwrap()
         }
     })
 }
 
-/// A function of the runtime's.
+/// A function of the runtime.
 pub(crate) fn symbol<F: Copy>(name: &str) -> F {
-    // SAFETY: the callers give the type that CUDA's documentation does.
+    // SAFETY: the callers name the type from CUDA's documentation.
     *unsafe { runtime().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Calls a function: `rt!(cudaFree(address => usize))`; gives its code.
+/// Calls a function and returns its code: `rt!(cudaFree(address => usize))`.
 macro_rules! rt {
     ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
         $crate::support::rt!($name($($value => $type),*) -> u32)
@@ -59,13 +59,13 @@ macro_rules! rt {
     ($name:ident($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
         let function: unsafe extern "C" fn($($type),*) -> $result =
             $crate::support::symbol(stringify!($name));
-        // SAFETY: the arguments are what CUDA's documentation asks for, or what it says is refused.
+        // SAFETY: the arguments are valid, or of a kind that CUDA's documentation says is rejected.
         unsafe { function($($value),*) }
     }};
 }
 pub(crate) use rt;
 
-/// Calls a function that has to succeed.
+/// Calls a function that must succeed.
 macro_rules! ok {
     ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
         assert_eq!($crate::support::rt!($name($($value => $type),*)), 0, stringify!($name))
@@ -73,7 +73,7 @@ macro_rules! ok {
 }
 pub(crate) use ok;
 
-/// Calls a function that has to succeed, and returns the value that it writes to the pointer in place of `-> type`:
+/// Calls a function that must succeed, and returns the value that it writes to the pointer in place of `-> type`:
 /// `made!(cudaMalloc(-> usize, bytes => usize))`.
 macro_rules! made {
     ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
@@ -91,8 +91,8 @@ pub(crate) use made;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dim3(pub(crate) u32, pub(crate) u32, pub(crate) u32);
 
-/// A text with the names that [`register`] registers: the constant `factor`, the variable `counter`, and
-/// the kernel `scale(p, n)`, which does this.
+/// PTX with the symbols that [`register`] registers: the constant `factor`, the variable `counter`, and the kernel
+/// `scale(p, n)` with this body.
 pub(crate) fn ptx(body: &str) -> String {
     format!(
         ".version 7.0\n.target sm_80\n.address_size 64\n\
@@ -101,7 +101,7 @@ pub(crate) fn ptx(body: &str) -> String {
     )
 }
 
-/// Multiplies each of n floats at p by a constant that the host may change, and counts threads.
+/// Multiplies each of `n` floats at `p` by a constant that the host may change, and counts the threads.
 pub(crate) const SCALE: &str = r"
     .reg .pred %p<2>;
     .reg .b32 %r<8>;
@@ -126,7 +126,7 @@ DONE:
     ret;
 ";
 
-/// A fatbin of one entry, as nvcc lays it out: 1 for PTX, 2 for machine code.
+/// A fatbin with one entry in nvcc's layout; `kind` is 1 for PTX and 2 for machine code.
 pub(crate) fn fatbin(kind: u16, capability: u32, payload: &[u8]) -> Vec<u64> {
     let padded = payload.len().next_multiple_of(8);
     let mut bytes = 0xba55_ed50u32.to_le_bytes().to_vec();
@@ -145,27 +145,32 @@ pub(crate) fn fatbin(kind: u16, capability: u32, payload: &[u8]) -> Vec<u64> {
     bytes.chunks(8).map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap())).collect()
 }
 
-/// A program's code, registered as nvcc's constructors do it.
+/// The host addresses of a program's code, registered as nvcc's constructors do it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program {
     pub(crate) handle: usize,
-    /// Stands for the kernel `scale`.
+    /// Host address of the kernel `scale`.
     pub(crate) scale: usize,
-    /// Stand for the variables `factor` and `counter`.
+    /// Host addresses of the variables `factor` and `counter`.
     pub(crate) factor: usize,
     pub(crate) counter: usize,
 }
 
-/// An address that nothing else has.
-pub(crate) fn place() -> usize {
+/// A unique address.
+pub(crate) fn unique_address() -> usize {
     std::ptr::from_ref(Box::leak(Box::new(0u64))) as usize
 }
 
 pub(crate) fn register(fatbin: Vec<u64>) -> Program {
     let image = Vec::leak(fatbin).as_ptr() as u64;
-    let around: &'static [u64; 3] = Box::leak(Box::new([0x4662_43b1 | 1 << 32, image, 0]));
-    let handle = rt!(__cudaRegisterFatBinary(around.as_ptr() => *const u64) -> usize);
-    let program = Program { handle, scale: place(), factor: place(), counter: place() };
+    let wrapper: &'static [u64; 3] = Box::leak(Box::new([0x4662_43b1 | 1 << 32, image, 0]));
+    let handle = rt!(__cudaRegisterFatBinary(wrapper.as_ptr() => *const u64) -> usize);
+    let program = Program {
+        handle,
+        scale: unique_address(),
+        factor: unique_address(),
+        counter: unique_address(),
+    };
     let name = |text: &str| CString::new(text).unwrap().into_raw().cast_const();
     rt!(__cudaRegisterFunction(
         handle => usize, program.scale => usize, name("scale") => *const c_char,
@@ -183,7 +188,7 @@ pub(crate) fn register(fatbin: Vec<u64>) -> Program {
     program
 }
 
-/// The program that does what [`SCALE`] says.
+/// The program with the kernel [`SCALE`].
 pub(crate) fn program() -> Program {
     register(fatbin(1, 80, ptx(SCALE).as_bytes()))
 }
@@ -192,7 +197,7 @@ pub(crate) fn allocate(bytes: usize) -> usize {
     made!(cudaMalloc(-> usize, bytes => usize))
 }
 
-/// Device memory with these numbers.
+/// Allocates device memory with these values.
 pub(crate) fn upload(values: &[f32]) -> usize {
     let address = allocate(size_of_val(values));
     ok!(cudaMemcpy(
@@ -210,7 +215,7 @@ pub(crate) fn download<T: Copy + Default>(address: usize, count: usize) -> Vec<T
     host
 }
 
-/// `scale<<<grid, block, 0, stream>>>(address, count)`; gives the code.
+/// Launches `scale<<<grid, block, 0, stream>>>(address, count)` and returns the code.
 pub(crate) fn launch(
     kernel: usize,
     (grid, block): (u32, u32),
