@@ -159,7 +159,7 @@ fn header<const AXES: usize>(
     let short = IdxError::Header { header: 4 * (1 + AXES), found: bytes.len() };
     // The magic number first: what is no IDX file at all should not be called a short one.
     let found = words.next().ok_or_else(|| short.clone())?;
-    if let Some(found) = Foreign::of(bytes) {
+    if let Some(found) = Foreign::detect(bytes) {
         return Err(IdxError::Foreign(found));
     }
     if found != magic {

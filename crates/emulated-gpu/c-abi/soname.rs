@@ -19,8 +19,8 @@ fn main() {
         return;
     }
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
-    // Programs' exit handlers call the runtime, and the driver's threads run its code, so neither library can be
-    // unloaded.
+    // Neither library can be unloaded: programs' exit handlers call the runtime, and the driver's threads run its
+    // code.
     if matches!(soname, "libcuda.so" | "libcudart.so") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
     }

@@ -59,7 +59,7 @@ check() { # CRATE [ARGUMENT …]
 
 # A sanitizer has memory of its own: how much a process has is not to be measured. Python has no sanitizer's
 # runtime, without which the library can't be loaded.
-skipped='--skip memory_that_nobody_touches_takes_none --skip python'
+skipped='--skip untouched_memory_uses_no_host_memory --skip python'
 every='ptx-emulator emulated-cuda emulated-cudart emulated-cublas emulated-cublaslt emulated-nccl emulated-nvrtc'
 [ "$kind" = address ] || every="$every emulated-gpu-fuzz-targets"
 for each in ${crate:-$every}; do

@@ -119,7 +119,7 @@ impl Write for Counted<'_> {
 /// The dumps of a file, one at least.
 pub(crate) fn documents(path: &Path) -> Result<Vec<Dump>, DumpError> {
     let json = unpacked(path)?;
-    if let Some(found) = Foreign::of(&json) {
+    if let Some(found) = Foreign::detect(&json) {
         let reason = found.instead_of("JSON", "");
         return Err(DumpError::Content { path: path.to_owned(), reason });
     }

@@ -167,7 +167,7 @@ impl Saved {
     }
 
     fn unusable(&self, error: &dyn std::error::Error) -> Error {
-        let reason = match Foreign::of(&self.bytes) {
+        let reason = match Foreign::detect(&self.bytes) {
             Some(found) => {
                 // What torch.save writes is one of these two.
                 let is_torch = ["a ZIP archive", "a Python pickle"].contains(&found.name);

@@ -1,5 +1,6 @@
-//! CUDA's error codes, with the names and texts that the driver and the runtime give them (CUDA Driver API, `CUresult`,
-//! and CUDA Runtime API, `cudaError_t`), and errors that have one. What both know has the same number in both.
+//! CUDA's error codes, with the names and descriptions that the driver (CUDA Driver API, `CUresult`) and the runtime
+//! (CUDA Runtime API, `cudaError_t`) give them, and errors with such a code. Codes common to both have the same
+//! number.
 
 use std::ffi::CStr;
 
@@ -13,9 +14,9 @@ pub struct Code(pub u32);
 /// A call that failed.
 #[derive(Clone, Debug)]
 pub struct Error {
-    /// The code that the caller gets.
+    /// The code returned to the caller.
     pub code: Code,
-    /// An explanation for people, if the code isn't enough.
+    /// A message for people, if the code is not enough.
     pub why: Option<String>,
 }
 
@@ -23,7 +24,7 @@ impl Code {
     /// No error.
     pub const SUCCESS: Self = Self(0);
 
-    /// This code, and why.
+    /// An error with this code and a message.
     pub fn because(self, why: impl Into<String>) -> Error {
         Error { code: self, why: Some(why.into()) }
     }
@@ -56,8 +57,8 @@ impl From<DriverError> for Error {
     }
 }
 
-/// Returns an error from a function if a condition holds: the name of a [`Code`], and the reason as arguments of
-/// `format!`.
+/// Returns an error from a function if a condition holds. Takes the name of a [`Code`] and the arguments of `format!`
+/// for the message.
 #[macro_export]
 macro_rules! fail_if {
     ($condition:expr, $code:ident, $($why:tt)+) => {
@@ -71,7 +72,7 @@ macro_rules! codes {
     (
         both { $($value:literal $name:ident $runtime:ident $text:literal;)* }
         driver { $($driver_value:literal $driver_name:ident $driver_text:literal;)* }
-        runtime { $($runtime_value:literal $runtime_name:ident $own:ident $runtime_text:literal;)* }
+        runtime { $($runtime_value:literal $runtime_name:ident $runtime_only:ident $runtime_text:literal;)* }
     ) => {
         #[expect(missing_docs, reason = "each is the code of the same name")]
         impl Code {
@@ -79,7 +80,7 @@ macro_rules! codes {
             $(pub const $driver_name: Self = Self($driver_value);)*
             $(pub const $runtime_name: Self = Self($runtime_value);)*
 
-            /// The driver's name and text, `CUDA_ERROR_…`, if it has this code.
+            /// The driver's name (`CUDA_ERROR_…`) and description, if it has this code.
             #[must_use]
             pub fn driver_texts(self) -> Option<(&'static CStr, &'static CStr)> {
                 in_c(match self.0 {
@@ -93,14 +94,14 @@ macro_rules! codes {
                 })
             }
 
-            /// The runtime's name and text, `cudaError…`, if it has this code.
+            /// The runtime's name (`cudaError…`) and description, if it has this code.
             #[must_use]
             pub fn runtime_texts(self) -> Option<(&'static CStr, &'static CStr)> {
                 in_c(match self.0 {
                     0 => ("cudaSuccess\0", "no error\0"),
                     $($value => (concat!("cudaError", stringify!($runtime), "\0"), concat!($text, "\0")),)*
                     $($runtime_value => (
-                        concat!("cudaError", stringify!($own), "\0"),
+                        concat!("cudaError", stringify!($runtime_only), "\0"),
                         concat!($runtime_text, "\0"),
                     ),)*
                     _ => return None,

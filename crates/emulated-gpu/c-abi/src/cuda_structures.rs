@@ -1,9 +1,9 @@
-//! Structures of CUDA's `cuda.h` that the emulated driver takes, and the emulated runtime makes.
+//! Structures of CUDA's `cuda.h` that the emulated runtime fills in for the driver.
 
 use std::ffi::{c_int, c_uint};
 
-/// One end of a `CUDA_MEMCPY3D`: its fields that begin with `src`, or with `dst`. A `CUDA_MEMCPY3D_PEER` has a
-/// context in place of the reserved word.
+/// Source or destination of a `CUDA_MEMCPY3D`: the fields with the prefix `src` or `dst`. A `CUDA_MEMCPY3D_PEER` has
+/// a context where the other structure has a reserved word.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are named as in cuda.h, in lower case")]
@@ -24,7 +24,7 @@ pub struct Side3d {
 /// `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(missing_docs, reason = "the ends, and the extent of both")]
+#[expect(missing_docs, reason = "source, destination and extent")]
 pub struct Copy3d {
     pub from: Side3d,
     pub to: Side3d,
@@ -38,7 +38,7 @@ pub struct Copy3d {
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are named as in cuda.h")]
 pub struct TextureDescription {
-    /// `CUaddress_mode`, of x, y and z.
+    /// `CUaddress_mode` for x, y and z.
     pub address: [c_uint; 3],
     /// `CUfilter_mode`
     pub filter: c_uint,
@@ -47,8 +47,8 @@ pub struct TextureDescription {
     pub anisotropy: c_uint,
     pub mipmap_filter: c_uint,
     pub mipmap_bias: f32,
-    pub mipmap_least: f32,
-    pub mipmap_most: f32,
+    pub mipmap_min: f32,
+    pub mipmap_max: f32,
     pub border: [f32; 4],
     pub reserved: [c_int; 12],
 }

@@ -1,4 +1,4 @@
-//! The emulated driver's functions, found by name in the `libcuda.so` that is loaded, or else on the library path.
+//! The emulated driver's functions, looked up by name in the loaded `libcuda.so`, or in one on the library path.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -8,13 +8,13 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use crate::Fault;
 
-/// A function that the emulated driver has and NVIDIA's has not.
-const EMULATED: &str = "emulatedGpuLaunchWork";
+/// A function of the emulated driver that NVIDIA's driver lacks.
+const EMULATED_ONLY: &str = "emulatedGpuLaunchWork";
 
-/// Why a call of the driver's failed.
+/// The reason for a failed driver call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
-    /// It wasn't called.
+    /// The function could not be called.
     #[error(transparent)]
     NotCalled(#[from] Fault),
     /// The `CUresult` that it returned.
@@ -22,53 +22,53 @@ pub enum DriverError {
     Code(c_int),
 }
 
-/// The emulated driver's library. A process that has loaded one gets that; on the library path, some have it under
-/// its whole name only.
+/// The emulated driver's library: the one already loaded by the process, or one on the library path, where some
+/// installations only have `libcuda.so.1`.
 ///
 /// # Errors
-/// [`Fault::NoDriver`], [`Fault::RealDriver`]
+/// [`Fault::NoDriver`] if none can be loaded, [`Fault::RealDriver`] if it is not the emulated one.
 pub fn driver_library() -> Result<&'static Library, Fault> {
     static LIBRARY: OnceLock<Library> = OnceLock::new();
     if let Some(library) = LIBRARY.get() {
         return Ok(library);
     }
     let open = |name: &str| {
-        // SAFETY: loading a driver runs its initialisers, which is what every CUDA program does.
+        // SAFETY: loading a driver runs its initialisers, as in every CUDA program.
         unsafe { Library::open(Some(name), RTLD_NOW | RTLD_LOCAL) }
     };
     let library = open("libcuda.so").or_else(|_| open("libcuda.so.1")).map_err(|error| {
         let why = std::error::Error::source(&error).map(ToString::to_string);
         Fault::NoDriver(why.unwrap_or_else(|| error.to_string()))
     })?;
-    symbol(&library, EMULATED).ok_or(Fault::RealDriver)?;
-    // Only success is remembered: a program may load the driver later.
+    symbol(&library, EMULATED_ONLY).ok_or(Fault::RealDriver)?;
+    // Only success is cached, because a program may load the driver later.
     Ok(LIBRARY.get_or_init(|| library))
 }
 
 fn symbol(library: &Library, name: &str) -> Option<usize> {
-    // SAFETY: a function's address is a number here; its type is known to whoever calls it.
+    // SAFETY: the function's address is only converted to a number; the callers use the right type.
     unsafe { library.get::<usize>(name) }.ok().map(|symbol| symbol.as_raw_ptr() as usize)
 }
 
-/// A function of the driver's, looked up when it is first called.
+/// A driver function, looked up on the first call.
 #[derive(Debug)]
 pub struct Function {
     name: &'static str,
-    /// 0 until then.
+    /// 0 until the first call.
     address: AtomicUsize,
 }
 
 impl Function {
-    /// The function of that name.
+    /// The function with this name.
     #[must_use]
     pub const fn new(name: &'static str) -> Self {
         Self { name, address: AtomicUsize::new(0) }
     }
 
-    /// Its address.
+    /// Its address, looked up on the first call.
     ///
     /// # Errors
-    /// Those of [`driver_library`], and [`Fault::MissingFunction`].
+    /// Those of [`driver_library`]; [`Fault::MissingFunction`] if the driver lacks the function.
     pub fn address(&self) -> Result<usize, Fault> {
         match self.address.load(Ordering::Relaxed) {
             0 => {}
@@ -81,9 +81,10 @@ impl Function {
     }
 }
 
-/// Declares functions of the driver, as its header has them, that return `Result<(), E>` with an `E` that is
-/// `From<`[`DriverError`]`>`. Those in `safe` take no more than numbers, handles, which the driver looks up, and
-/// references; those in `unsafe` take addresses, which are null or what the documentation of the function asks for.
+/// Declares driver functions with their C signatures. They return `Result<(), E>`, where `E` implements
+/// `From<`[`DriverError`]`>`. Functions in `safe` take only numbers, references, and handles, which the driver
+/// validates. Functions in `unsafe` take addresses, which must be null or valid according to the function's
+/// documentation.
 #[macro_export]
 macro_rules! driver_functions {
     (@body $error:ty, $name:ident($($argument:ident: $type:ty),*)) => {{
@@ -94,8 +95,8 @@ macro_rules! driver_functions {
                 FUNCTION.address().map_err($crate::DriverError::NotCalled)?,
             )
         };
-        // SAFETY: the driver looks handles up, references live for the call, and for addresses the caller
-        // vouches, where the function takes some.
+        // SAFETY: the driver validates handles, references are valid during the call, and the caller guarantees that
+        // addresses are valid.
         match unsafe { function($($argument),*) } {
             0 => Ok(()),
             code => Err(<$error>::from($crate::DriverError::Code(code))),
@@ -114,7 +115,7 @@ macro_rules! driver_functions {
         )*
         $(
             /// # Safety
-            /// As NVIDIA's documentation of the function has it.
+            /// The caller must meet the requirements in NVIDIA's documentation of the function.
             #[allow(non_snake_case, reason = "the driver's name")]
             pub(crate) unsafe fn $other($($parameter: $kind),*) -> std::result::Result<(), $error> {
                 $crate::driver_functions!(@body $error, $other($($parameter: $kind),*))
@@ -134,8 +135,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_driver_its_functions_say_why() {
-        // Nothing has loaded the emulated driver into this process.
+    fn calls_without_a_driver_report_the_reason() {
+        // This process has not loaded the emulated driver.
         let error = cuInit(0).unwrap_err();
         assert!(
             matches!(&error, DriverError::NotCalled(Fault::NoDriver(_) | Fault::RealDriver)),

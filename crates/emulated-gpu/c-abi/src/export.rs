@@ -1,11 +1,11 @@
-//! Exported C functions.
+//! Declaration of exported C functions.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Fault;
 
-/// Runs the body of an exported function: a panic becomes an error, and never unwinds into the caller's C code.
+/// Runs the body of an exported function. A panic becomes an error and never unwinds into the caller's C code.
 ///
 /// # Errors
 /// The body's, or [`Fault::Panic`].
@@ -13,31 +13,34 @@ pub fn guard<T, E: From<Fault>>(body: impl FnOnce() -> Result<T, E>) -> Result<T
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| Err(Fault::Panic.into()))
 }
 
-/// Reports something on standard error, after the name of the library. It is written in one piece, so that lines
-/// of other libraries and processes don't cut it.
+/// Prints a message on standard error, prefixed with the library's name. The line is written at once, so that it is
+/// not interleaved with output of other threads and processes.
 pub fn report(library: &str, line: &str) {
     let line = format!("{library}: {line}\n");
-    // If standard error is full or closed, nothing can be done about it.
+    // A failure is ignored: if standard error is full or closed, nothing can report it.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// Declares exported functions that return a code. One with a second name is exported under that, too.
+/// Declares exported functions that return a code. A function with a second name is exported under both names.
 ///
-/// The library has in its module `ffi` the type `ReturnCode`, which C gets, the type `Result` of the bodies, and
+/// The library's module `ffi` must define the type `ReturnCode` returned to C, the type `Result` of the bodies, and
 /// `fn guard(name: &'static str, body: impl FnOnce() -> Result) -> ReturnCode`, which calls [`guard`](crate::guard())
-/// and reports what is wrong. In a body, `NAME` is the function's name.
+/// and reports errors. In a body, `NAME` is the function's name.
 #[macro_export]
-#[allow(clippy::crate_in_macro_def, reason = "codes are those of the library that exports")]
+#[allow(
+    clippy::crate_in_macro_def,
+    reason = "the library that exports the functions defines the codes"
+)]
 macro_rules! export {
     (@second $name:ident ($($argument:ident: $type:ty),*)) => {};
     (@second $name:ident ($($argument:ident: $type:ty),*) $second:ident) => {
-        #[doc = concat!("As [`", stringify!($name), "`].")]
+        #[doc = concat!("Another name of [`", stringify!($name), "`].")]
         ///
         /// # Safety
-        /// As there.
+        /// See there.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $second($($argument: $type),*) -> crate::ffi::ReturnCode {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { $name($($argument),*) }
         }
     };
@@ -48,22 +51,22 @@ macro_rules! export {
         $(#[$meta])*
         ///
         /// # Safety
-        /// As NVIDIA's documentation of the function has it: pointers are null or lead to what they are said to
-        /// lead to, for as long as the function runs.
+        /// The caller must meet the requirements in NVIDIA's documentation of the function. Pointers must be null or
+        /// valid for the type in that documentation while the function runs.
         #[unsafe(no_mangle)]
         pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> crate::ffi::ReturnCode {
-            #[allow(dead_code, reason = "not every function says its name")]
+            #[allow(dead_code, reason = "not every function uses its name")]
             const NAME: &str = stringify!($name);
             #[allow(clippy::unnecessary_wraps, reason = "all bodies return the same")]
             unsafe fn body($($argument: $type),*) -> crate::ffi::Result $body
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             crate::ffi::guard(NAME, || unsafe { body($($argument),*) })
         }
         $crate::export! { @second $name ($($argument: $type),*) $($second)? }
     )*};
 }
 
-/// Declares where a library is built to: `FILE`, its name, and `library_path`.
+/// Defines `FILE`, the file name of a library, and `library_path`, which finds it.
 #[macro_export]
 macro_rules! library_file {
     ($file:literal) => {
@@ -73,7 +76,7 @@ macro_rules! library_file {
         /// The absolute path of the shared library that was built with the running program.
         ///
         /// # Errors
-        /// When it is not beside the program.
+        /// If it is not in the program's folders, see [`NotFound`].
         pub fn library_path() -> std::result::Result<std::path::PathBuf, NotFound> {
             $crate::beside_program(FILE)
         }
@@ -87,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_stays_inside() {
+    fn panics_become_errors() {
         assert_eq!(guard(|| panic!("on purpose")), Err::<(), _>(Fault::Panic));
         assert_eq!(guard(|| Ok::<_, Fault>(3)), Ok(3));
         assert_eq!(guard(|| Err::<(), _>(Fault::Null("it"))), Err(Fault::Null("it")));

@@ -1,19 +1,19 @@
-//! What the emulated CUDA libraries share at their C ABI.
+//! C ABI support shared by the emulated CUDA libraries.
 //!
-//! - [`export!`] declares exported functions, whose bodies return a `Result`; [`guard`] keeps panics inside.
-//! - [`Out`], [`In`] and [`Text`] are the caller's pointers, as types of arguments.
-//! - [`Registry`] keeps objects by handles that are looked up and never followed.
-//! - [`statuses!`] declares a status enum with its numbers and texts.
-//! - [`Code`] is one of the error codes that the CUDA driver and runtime share, and [`CudaError`] an error with one;
-//!   [`fail_if!`] returns one.
-//! - [`Copy3d`] and [`TextureDescription`] are structures of the driver's that the runtime makes.
-//! - [`driver_functions!`] declares functions of the emulated driver, which is found when one is first called.
-//! - [`nvidia_functions!`] declares functions of NVIDIA's own library, where the environment names its file.
-//! - [`library_file!`] says where the shared library is built to, and [`report`] writes to standard error.
+//! - [`export!`] declares exported functions, whose bodies return a `Result`; [`guard`] catches panics.
+//! - [`Out`], [`In`] and [`Text`] are argument types for the caller's pointers.
+//! - [`Registry`] maps handles to objects. Handles are looked up and never dereferenced.
+//! - [`statuses!`] declares a status enum with numbers and descriptions.
+//! - [`Code`] is an error code of the CUDA driver and runtime, and [`CudaError`] an error with a code; [`fail_if!`]
+//!   returns one.
+//! - [`Copy3d`] and [`TextureDescription`] are driver structures that the runtime fills in.
+//! - [`driver_functions!`] declares functions of the emulated driver, which is loaded on the first call.
+//! - [`nvidia_functions!`] declares functions of NVIDIA's library, whose file an environment variable names.
+//! - [`library_file!`] defines the path of the shared library, and [`report`] prints a message on standard error.
 //!
-//! A library makes its own error of what this crate finds wrong, by `From<`[`Fault`]`>`.
+//! Each library converts this crate's [`Fault`]s to its own errors with `From`.
 
-#![allow(unsafe_code, reason = "pointers and functions are C's")]
+#![allow(unsafe_code, reason = "the crate handles C pointers and functions")]
 
 mod cuda_error;
 mod cuda_structures;
@@ -31,29 +31,29 @@ pub use export::{guard, report};
 pub use host::library::{NotFound, beside_program};
 #[doc(hidden)]
 pub use libloading::os::unix::Library;
-pub use nvidia::{Object, Part, load_named};
+pub use nvidia::{NvidiaObject, SizeAndCopy, load_named};
 pub use pointer::{In, Out, Text};
 pub use registry::Registry;
 
-/// What this crate finds wrong with a call.
+/// A failure that this crate detects in a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// A pointer is null; of what.
+    /// A pointer is null; names the argument.
     #[error("{0} is null")]
     Null(&'static str),
     /// The body of an exported function panicked.
-    #[error("an internal error, which is a fault of this library")]
+    #[error("internal error: this is a bug in this library")]
     Panic,
-    /// There is no CUDA driver; why.
+    /// No CUDA driver was found; gives the reason.
     #[error(
-        "no CUDA driver is loaded, and none is found: {0}; crates/emulated-gpu/emulate puts the emulated one on \
-         the library path"
+        "no CUDA driver is loaded or on the library path: {0}; run the program with \
+         crates/emulated-gpu/emulate, which adds the emulated one"
     )]
     NoDriver(String),
     /// The CUDA driver is not the emulated one.
     #[error(
-        "the CUDA driver that is loaded is not the emulated one, which this library needs: with a real GPU, load \
-         NVIDIA's library"
+        "the loaded CUDA driver is not the emulated one, which this library needs; on a real GPU, load NVIDIA's \
+         library instead"
     )]
     RealDriver,
     /// The emulated driver lacks a function.

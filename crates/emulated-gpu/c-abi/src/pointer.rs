@@ -1,32 +1,32 @@
-//! The caller's pointers, as arguments of exported functions.
+//! Argument types for the caller's pointers.
 //!
-//! A value of these types is a promise: it is null, or leads to what its type says, aligned or not, while `'a` lasts.
-//! C makes them, in its call of an exported function, whose caller vouches for them; in Rust, only functions that
-//! are `unsafe` do. `E` is the library's error. A null pointer is [`Fault::Null`], of the argument of that name
-//! where the name is given.
+//! A value of these types is null or points to a value of its type, aligned or not, that is valid during `'a`. C
+//! callers create them by calling an exported function, and are responsible for their validity. In Rust, only
+//! `unsafe` functions create them. `E` is the library's error type. A null pointer yields [`Fault::Null`] with the
+//! argument's name, if given.
 
 use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 
 use crate::Fault;
 
-const RESULT: &str = "a pointer for the result";
-const ARGUMENT: &str = "a pointer to an argument";
-const TEXT: &str = "a text";
+const RESULT: &str = "the pointer to the result";
+const ARGUMENT: &str = "the pointer to an argument";
+const TEXT: &str = "the string";
 
-/// Where a result is written: null, or at room for a `T`.
+/// A pointer to a result: null, or writable for a `T`.
 #[repr(transparent)]
 pub struct Out<'a, T, E>(*mut T, PhantomData<(&'a (), E)>);
 
-/// What is read: null, or a `T`.
+/// A pointer to an argument: null, or readable as a `T`.
 #[repr(transparent)]
 pub struct In<'a, T, E>(*const T, PhantomData<(&'a (), E)>);
 
-/// A text: null, or it ends in NUL.
+/// A string: null, or NUL-terminated.
 #[repr(transparent)]
 pub struct Text<'a, E>(In<'a, c_char, E>);
 
-macro_rules! copied {
+macro_rules! impl_copy {
     ($($pointer:ident<$($parameter:ident),*>),*) => {$(
         impl<$($parameter),*> Clone for $pointer<'_, $($parameter),*> {
             fn clone(&self) -> Self {
@@ -38,7 +38,7 @@ macro_rules! copied {
     )*};
 }
 
-copied!(Out<T, E>, In<T, E>, Text<E>);
+impl_copy!(Out<T, E>, In<T, E>, Text<E>);
 
 macro_rules! nullable {
     ($($pointer:ident: $null:ident;)*) => {$(
@@ -53,15 +53,15 @@ macro_rules! nullable {
                 self.0.is_null()
             }
 
-            /// Its address.
+            /// The address as a number.
             pub fn address(self) -> usize {
                 self.0 as usize
             }
 
-            /// Checks that the argument of that name is there.
+            /// Returns [`Fault::Null`] with this argument name if the pointer is null.
             ///
             /// # Errors
-            /// [`Fault::Null`]
+            /// [`Fault::Null`] for a null pointer.
             pub fn required_as(self, name: &'static str) -> Result<(), E> {
                 if self.is_null() { Err(Fault::Null(name).into()) } else { Ok(()) }
             }
@@ -75,23 +75,23 @@ nullable! {
 }
 
 impl<'a, T, E: From<Fault>> Out<'a, T, E> {
-    /// A place.
+    /// Wraps a pointer.
     ///
     /// # Safety
-    /// It is null, or writable for a `T` while `'a` lasts.
+    /// It must be null, or writable for a `T` during `'a`.
     pub const unsafe fn new(place: *mut T) -> Self {
         Self(place, PhantomData)
     }
 
-    /// The pointer itself, for functions of C's.
+    /// The raw pointer, for calls of C functions.
     pub const fn as_ptr(self) -> *mut T {
         self.0
     }
 
-    /// Checks the pointer, before anything is done that would need undoing.
+    /// Checks the pointer, before changes that would have to be undone.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn required(self) -> Result<(), E> {
         self.required_as(RESULT)
     }
@@ -99,15 +99,15 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
     /// Writes the result.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn set(self, value: T) -> Result<(), E> {
         self.set_as(value, RESULT)
     }
 
-    /// Writes the result to the argument of that name.
+    /// Writes the result to the argument with this name.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn set_as(self, value: T, name: &'static str) -> Result<(), E> {
         self.required_as(name)?;
         self.set_if_wanted(value);
@@ -122,124 +122,124 @@ impl<'a, T, E: From<Fault>> Out<'a, T, E> {
         }
     }
 
-    /// Writes results one after another.
+    /// Writes consecutive results.
     ///
     /// # Safety
-    /// There is room for as many.
+    /// There must be room for all of them.
     pub unsafe fn set_all(self, values: impl IntoIterator<Item = T>) {
         for (index, value) in values.into_iter().enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.0.add(index).write_unaligned(value) };
         }
     }
 
-    /// Writes a list.
+    /// Writes a slice.
     ///
     /// # Safety
-    /// Unless the pointer is null, there is room for as many.
+    /// The pointer must be null or have room for all elements.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub unsafe fn set_list(self, values: &[T]) -> Result<(), E>
     where
         T: Copy,
     {
         self.required()?;
         let (from, to) = (values.as_ptr().cast::<u8>(), self.0.cast::<u8>());
-        // SAFETY: the caller's promise; bytes are aligned anywhere.
+        // SAFETY: guaranteed by the caller; bytes need no alignment.
         unsafe { to.copy_from_nonoverlapping(from, size_of_val(values)) };
         Ok(())
     }
 
-    /// What the caller has written there.
+    /// Reads a value that the caller has written there.
     ///
     /// # Safety
-    /// Unless the pointer is null, the caller has written a `T`.
+    /// The pointer must be null, or the caller must have written a `T`.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub unsafe fn get(self) -> Result<T, E>
     where
         T: Copy,
     {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.required().map(|()| unsafe { self.0.read_unaligned() })
     }
 
-    /// The same place, to be read.
+    /// The same pointer, for reading.
     ///
     /// # Safety
-    /// As of [`get`](Self::get).
+    /// See [`get`](Self::get).
     pub const unsafe fn read_only(self) -> In<'a, T, E> {
         In(self.0, PhantomData)
     }
 
-    /// The same place, for something of another type.
+    /// The same pointer, to another type.
     ///
     /// # Safety
-    /// Unless it is null, there is room for a `U`.
+    /// The pointer must be null or have room for a `U`.
     pub const unsafe fn cast<U>(self) -> Out<'a, U, E> {
         Out(self.0.cast(), PhantomData)
     }
 
-    /// The place `count` elements further.
+    /// The pointer `count` elements further.
     ///
     /// # Safety
-    /// Unless it is null, there is room for as many, and one more.
+    /// The pointer must be null or have room for `count + 1` elements.
     pub const unsafe fn offset(self, count: usize) -> Self {
         Self(self.0.wrapping_add(count), PhantomData)
     }
 }
 
 impl<'a, T, E: From<Fault>> In<'a, T, E> {
-    /// A place.
+    /// Wraps a pointer.
     ///
     /// # Safety
-    /// It is null, or a `T` is there while `'a` lasts.
+    /// It must be null, or readable as a `T` during `'a`.
     pub const unsafe fn new(place: *const T) -> Self {
         Self(place, PhantomData)
     }
 
-    /// The same place, as something of another type.
+    /// The same pointer, to another type.
     ///
     /// # Safety
-    /// Unless it is null, a `U` is there.
+    /// The pointer must be null or readable as a `U`.
     pub const unsafe fn cast<U>(self) -> In<'a, U, E> {
         In(self.0.cast(), PhantomData)
     }
 }
 
 impl<'a, T: Copy, E: From<Fault>> In<'a, T, E> {
-    /// What is there.
+    /// Reads the value.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn get(self) -> Result<T, E> {
         self.get_as(ARGUMENT)
     }
 
-    /// What is there, at the argument of that name.
+    /// Reads the value of the argument with this name.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn get_as(self, name: &'static str) -> Result<T, E> {
-        // SAFETY: it is not null, so a `T` is there.
+        // SAFETY: it is not null, so it is readable as a `T`.
         self.required_as(name).map(|()| unsafe { self.0.read_unaligned() })
     }
 
-    /// What is there, unless the pointer is null.
+    /// Reads the value, unless the pointer is null.
     pub fn get_if_given(self) -> Option<T> {
-        // SAFETY: it is not null, so a `T` is there.
+        // SAFETY: it is not null, so it is readable as a `T`.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
-    /// As many elements, one after another.
+    /// Iterates over consecutive elements.
     ///
     /// # Safety
-    /// Unless it is null, there are as many while the iterator is used.
+    /// The pointer must be null or readable for `count` elements while the iterator is used.
     ///
     /// # Errors
-    /// [`Fault::Null`] if it is null and there are to be some.
+    /// [`Fault::Null`] for a null pointer and a count above 0.
     pub unsafe fn elements(
         self,
         count: usize,
@@ -247,50 +247,50 @@ impl<'a, T: Copy, E: From<Fault>> In<'a, T, E> {
         if count > 0 {
             self.required_as(ARGUMENT)?;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Ok((0..count).map(move |index| unsafe { self.0.add(index).read_unaligned() }))
     }
 }
 
 impl<'a, E: From<Fault>> Text<'a, E> {
-    /// A text.
+    /// Wraps a string.
     ///
     /// # Safety
-    /// It is null, or ends in NUL, while `'a` lasts.
+    /// It must be null, or NUL-terminated and valid during `'a`.
     pub const unsafe fn new(text: *const c_char) -> Self {
         Self(In(text, PhantomData))
     }
 
-    /// Checks that the argument of that name is there.
+    /// Returns [`Fault::Null`] with this argument name if the pointer is null.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn required_as(self, name: &'static str) -> Result<(), E> {
         self.0.required_as(name)
     }
 
-    /// The text.
+    /// The string.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn c_str(self) -> Result<&'a CStr, E> {
         self.0.required_as(TEXT)?;
-        // SAFETY: it is not null, so it ends in NUL.
+        // SAFETY: it is not null, so it is NUL-terminated.
         Ok(unsafe { CStr::from_ptr(self.0.0) })
     }
 
-    /// Its bytes, without the NUL.
+    /// The bytes of the string, without the NUL.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn bytes(self) -> Result<&'a [u8], E> {
         self.c_str().map(CStr::to_bytes)
     }
 
-    /// The text as a string; what is not UTF-8 is replaced.
+    /// The string; invalid UTF-8 is replaced.
     ///
     /// # Errors
-    /// [`Fault::Null`]
+    /// [`Fault::Null`] for a null pointer.
     pub fn get(self) -> Result<String, E> {
         self.c_str().map(|text| text.to_string_lossy().into_owned())
     }
@@ -303,13 +303,13 @@ mod tests {
     type Number<'a> = Out<'a, u32, Fault>;
 
     #[test]
-    fn a_null_pointer_is_an_error_that_names_it() {
+    fn null_pointers_are_errors_with_the_argument_name() {
         assert_eq!(Number::null().set(1), Err(Fault::Null(RESULT)));
         assert_eq!(Number::null().set_as(1, "count"), Err(Fault::Null("count")));
         Number::null().set_if_wanted(1);
         let none = In::<u32, Fault>::null();
         assert_eq!((none.get(), none.get_if_given()), (Err(Fault::Null(ARGUMENT)), None));
-        // SAFETY: null.
+        // SAFETY: the pointer is null.
         unsafe {
             assert!(none.elements(1).is_err());
             assert_eq!(none.elements(0).unwrap().count(), 0);
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn pointers_may_be_unaligned() {
         let mut bytes = [0u8; 13];
-        // SAFETY: three numbers are inside of the array from its second byte on.
+        // SAFETY: three numbers fit into the array after its first byte.
         unsafe {
             let place = Number::new(bytes.as_mut_ptr().add(1).cast());
             place.set_all([1]);
@@ -332,8 +332,8 @@ mod tests {
     }
 
     #[test]
-    fn a_text_ends_before_its_nul() {
-        // SAFETY: it lives, and ends in NUL.
+    fn strings_exclude_their_nul() {
+        // SAFETY: the literal is static and NUL-terminated.
         let text = unsafe { Text::<Fault>::new(c"a\xffb".as_ptr()) };
         assert_eq!((text.bytes(), text.get()), (Ok(&b"a\xffb"[..]), Ok("a\u{fffd}b".to_owned())));
     }

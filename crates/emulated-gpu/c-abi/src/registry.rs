@@ -1,10 +1,10 @@
-//! Objects by handles.
+//! Handles of objects.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The objects of one kind. A handle is a number that is only looked up, so a wrong one is an error and never a
-/// wild pointer; none is given out twice.
+/// Maps handles to objects of one type. A handle is a number that is only looked up, so an invalid one yields an
+/// error and never a wild pointer. Handles are not reused.
 #[derive(Debug)]
 pub struct Registry<T>(Mutex<State<T>>);
 
@@ -14,11 +14,11 @@ struct State<T> {
     next: usize,
 }
 
-/// How far handles are apart: as far as pointers are.
+/// The distance between handles, like the alignment of pointers.
 const STEP: usize = 16;
 
 impl<T> Registry<T> {
-    /// No objects yet; their handles come after `base`.
+    /// An empty registry, whose handles start after `base`.
     #[must_use]
     pub const fn new(base: usize) -> Self {
         Self(Mutex::new(State { objects: BTreeMap::new(), next: base + STEP }))
@@ -28,7 +28,7 @@ impl<T> Registry<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps an object, and gives its handle.
+    /// Stores an object and returns its handle.
     pub fn insert(&self, object: T) -> usize {
         let mut state = self.lock();
         let handle = state.next;
@@ -37,13 +37,13 @@ impl<T> Registry<T> {
         handle
     }
 
-    /// The object of a handle.
+    /// The object with this handle.
     #[must_use]
     pub fn get(&self, handle: usize) -> Option<Arc<T>> {
         self.lock().objects.get(&handle).cloned()
     }
 
-    /// Forgets the object of a handle, and gives it to the caller.
+    /// Removes the object with this handle and returns it.
     pub fn remove(&self, handle: usize) -> Option<Arc<T>> {
         self.lock().objects.remove(&handle)
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_handle_is_given_out_twice() {
+    fn handles_are_not_reused() {
         let registry = Registry::new(0);
         let (first, second) = (registry.insert("first"), registry.insert("second"));
         assert_eq!(registry.remove(first).as_deref(), Some(&"first"));

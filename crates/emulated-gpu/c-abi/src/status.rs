@@ -1,6 +1,6 @@
-//! Enums of statuses.
+//! Declaration of status enums.
 
-/// Declares a library's status enum: of each status its name here, its number, and its texts.
+/// Declares a library's status enum: for each status its name, number, and descriptions.
 #[macro_export]
 macro_rules! statuses {
     (
@@ -12,17 +12,17 @@ macro_rules! statuses {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(i32)]
-        #[allow(dead_code, reason = "the list is whole, so that every number has its texts")]
+        #[allow(dead_code, reason = "the list is complete, so that every number has its texts")]
         $visibility enum $name {
             $($(#[$of_one])* $status = $code,)*
         }
 
-        #[allow(dead_code, reason = "not every library uses all of it")]
+        #[allow(dead_code, reason = "not every library uses all of these functions")]
         impl $name {
             /// Every status.
             $visibility const ALL: &[Self] = &[$(Self::$status),*];
 
-            /// The status of a number.
+            /// The status with this number.
             #[must_use]
             $visibility fn from_code(code: i32) -> Option<Self> {
                 match code {
@@ -31,7 +31,7 @@ macro_rules! statuses {
                 }
             }
 
-            /// Its texts.
+            /// Its descriptions.
             #[must_use]
             $visibility fn texts(self) -> &'static [&'static std::ffi::CStr] {
                 match self {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_is_found_by_its_number() {
+    fn statuses_are_found_by_number() {
         for &status in Status::ALL {
             assert_eq!(Status::from_code(status as i32), Some(status));
         }

@@ -1,22 +1,21 @@
-//! Characters that would command a terminal, made visible.
+//! Escapes for characters that control a terminal.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Write};
 use std::path::Path;
 
-/// The text with its control characters written as `\u001b`, but for line breaks and tabs.
+/// Escapes control characters in a text as `\u001b`, except line breaks and tabs.
 ///
-/// Whatever a program prints passes here, for parts of it come from outside: names of files, the
-/// header of a dump, the name of a tensor. Beside the control characters (which move the cursor,
-/// wipe the screen, or make it type) these are the ones that turn the direction of reading around,
-/// so that a text shows other than it is. JSON stays JSON: where such a character can stand, its
-/// escape says the same.
+/// All output of a program passes through here, because parts of it are untrusted: file names, the header of a dump,
+/// the name of a tensor. Control characters move the cursor, clear the screen or make the terminal type. Also escaped
+/// are characters that change the text direction, which can make a text look different from what it is. JSON stays
+/// valid with the same meaning, because it uses the same escapes.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
-    escape_but(text, |character| matches!(character, '\n' | '\t'))
+    escape_except(text, |character| matches!(character, '\n' | '\t'))
 }
 
-/// The same for a text with colours: an escape sequence that chooses one (`ESC [ 1 ; 31 m`) stays.
+/// The same for a coloured text: escape sequences that select a colour (`ESC [ 1 ; 31 m`) are kept.
 pub(crate) fn escape_but_colours(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| is_command(character) && !matches!(character, '\n' | '\t')) {
         return Cow::Borrowed(text);
@@ -41,8 +40,8 @@ pub(crate) fn escape_but_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A name from outside, such as that of a file, on one line: line breaks and tabs are escaped too,
-/// and bytes that are no UTF-8 show as `\xff`.
+/// Displays an untrusted name, such as a file name, on one line: line breaks and tabs are escaped, too, and invalid
+/// UTF-8 is shown as `\xff`.
 pub fn shown<N: AsRef<Path> + ?Sized>(name: &N) -> impl Display {
     Shown(name.as_ref())
 }
@@ -52,7 +51,7 @@ struct Shown<'a>(&'a Path);
 impl Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.as_os_str().as_encoded_bytes().utf8_chunks() {
-            f.write_str(&escape_but(chunk.valid(), |_| false))?;
+            f.write_str(&escape_except(chunk.valid(), |_| false))?;
             for byte in chunk.invalid() {
                 write!(f, "\\x{byte:02x}")?;
             }
@@ -61,8 +60,8 @@ impl Display for Shown<'_> {
     }
 }
 
-fn escape_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_escaped = |character| is_command(character) && !stays(character);
+fn escape_except(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |character| is_command(character) && !is_kept(character);
     if !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
@@ -77,8 +76,7 @@ fn escape_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Control characters, separators of lines and paragraphs, and marks that change the direction of
-/// reading.
+/// Control characters, line and paragraph separators, and marks that change the text direction.
 fn is_command(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -90,14 +88,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_commands_a_terminal_is_made_visible() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(escape("a\u{1b}[2Jb\r\u{7}\u{7f}"), r"a\u001b[2Jb\u000d\u0007\u007f");
         assert_eq!(escape("\u{9b}2J \u{202e}gnp.exe"), r"\u009b2J \u202egnp.exe");
         assert_eq!(escape("two\nlines\tand é, 数, 🙂"), "two\nlines\tand é, 数, 🙂");
     }
 
     #[test]
-    fn colours_stay_and_nothing_else_does() {
+    fn only_colour_sequences_are_kept() {
         let coloured = "\u{1b}[1m\u{1b}[31mDIFFERS\u{1b}[0m\n";
         assert_eq!(escape_but_colours(coloured), coloured);
         assert_eq!(
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stays_on_its_line() {
+    fn names_are_shown_on_one_line() {
         assert_eq!(shown("a\nerror: b\t\u{1b}[0m").to_string(), r"a\u000aerror: b\u0009\u001b[0m");
         #[cfg(unix)]
         {

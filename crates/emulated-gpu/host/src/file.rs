@@ -1,5 +1,4 @@
-//! Files that are either written whole or not at all, and files that are read no further than
-//! makes sense.
+//! Atomic file writes, and bounded file reads.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -13,30 +12,29 @@ pub use crate::input::{MAX_TEXT_BYTES, open, open_up_to, read, read_file, read_p
 use crate::signals::Unfinished;
 use target::Target;
 
-/// Writes a file under a temporary name beside `path` and renames it when all of it is on the
-/// disk, so that a full disk, an error or Ctrl-C never leaves half a file, and never harms the
-/// one that was there.
+/// Writes a temporary file in the folder of `path` and renames it once all data are on the disk. A full disk, an
+/// error or Ctrl-C therefore never leaves a partial file and never damages the existing one.
 ///
-/// The file that was there decides what the new one is: behind a symbolic link it is the link's
-/// target that is replaced, and permissions and owner stay; one that is marked as read-only is not
-/// replaced, whoever asks. What is no ordinary file, such as a terminal or a pipe, is written
-/// directly, and so are `/dev/stdout` and its like, whatever they stand for. In a folder where everybody may
-/// write, such as `/tmp`, another user's symbolic link or pipe is refused.
+/// A symbolic link is followed, and its target is replaced. The new file keeps the permissions and owner of the
+/// existing one. A file marked as read-only is not replaced, not even by root. Anything other than a regular file,
+/// such as a terminal or a pipe, is written directly, and so are `/dev/stdout` and similar names, even if they are
+/// redirected to a file. In a world-writable folder such as `/tmp`, another user's symbolic link or pipe is rejected.
 ///
 /// # Errors
-/// Whatever `write` returns, or what the operating system says of creating, writing or renaming.
+/// Errors of `write`, and those of the operating system while creating, writing or renaming.
 pub fn write_atomically<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    match target::of(path)? {
+    match target::resolve(path)? {
         Target::Output => write_directly(io::stdout().lock(), write),
         Target::Messages => write_directly(io::stderr().lock(), write),
         Target::Special(path) => write_directly(OpenOptions::new().append(true).open(path)?, write),
         Target::File(path) => {
-            // Until the end of this block: a signal that ends the program removes the file too.
+            // The guard lives until the end of this block, so that a signal that ends the program also removes the
+            // file.
             let (temporary, _unfinished) = temporary(&path)?;
-            // Through the file itself: the temporary name would be part of each error.
+            // Writes through the `File`, since errors would otherwise contain the temporary name.
             let mut writer = BufWriter::new(temporary.as_file());
             write(&mut writer)?;
             writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
@@ -56,33 +54,33 @@ fn write_directly<E: From<io::Error>>(
     Ok(writer.flush()?)
 }
 
-/// Says whether [`write_atomically`] could write there, so that a program that computes for long
-/// finds out before it begins. Leaves nothing behind.
+/// Checks whether [`write_atomically`] could write to a path, so that a long computation fails at its start. Creates
+/// no file.
 ///
 /// # Errors
-/// What the operating system says.
+/// Those of the operating system.
 pub fn check_writable(path: &Path) -> io::Result<()> {
-    match target::of(path)? {
+    match target::resolve(path)? {
         Target::File(path) => temporary(&path).map(drop),
         Target::Output | Target::Messages | Target::Special(_) => Ok(()),
     }
 }
 
-/// Whether both paths, which need not exist yet, lead to the same ordinary file, so that writing
-/// one would take the place of the other.
+/// Whether both paths, which need not exist yet, lead to the same regular file, so that writing one would replace the
+/// other.
 #[must_use]
 pub fn is_same(a: &Path, b: &Path) -> bool {
-    match (target::of(a), target::of(b)) {
+    match (target::resolve(a), target::resolve(b)) {
         (Ok(Target::File(a)), Ok(Target::File(b))) => a == b || target::is_same_file(&a, &b),
         _ => false,
     }
 }
 
-/// A temporary file in the folder of `path`, which vanishes unless it is renamed.
+/// Creates a temporary file in the folder of `path`; it is removed unless it is renamed.
 fn temporary(path: &Path) -> io::Result<(NamedTempFile<File>, Unfinished)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    // A temporary file is private by default; what it becomes should be as readable as any file.
+    // Temporary files are private by default; the final file should have the usual permissions.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o666);
     let mut unfinished = None;
@@ -97,8 +95,7 @@ fn temporary(path: &Path) -> io::Result<(NamedTempFile<File>, Unfinished)> {
     Ok((file, unfinished.expect("a file was created")))
 }
 
-/// Gives the new file the permissions of the one that it will replace, and its owner, as far as
-/// this user may.
+/// Copies the permissions of the replaced file to the new one, and its owner if this user may.
 fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
     let Ok(old) = fs::metadata(path) else { return Ok(()) };
     #[cfg(unix)]
@@ -106,7 +103,7 @@ fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         let new = file.metadata()?;
         if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-            // Only root may give a file away; a group that the user is in stays in any case.
+            // Only root may change the owner; a user may set a group that the user belongs to.
             let _ = fchown(file, Some(old.uid()), Some(old.gid()))
                 .or_else(|_| fchown(file, None, Some(old.gid())));
         }

@@ -1,19 +1,19 @@
-//! Files of a format other than the expected one, recognised by their first bytes.
+//! Recognition of files in a format other than the expected one.
 
-/// A format that is often found in place of the expected one.
+/// A format often found in place of the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// The format as a noun with its article, such as `a JPEG picture`.
+    /// The format as a noun with an article, such as `a JPEG picture`.
     pub name: &'static str,
-    /// What to do about it, if that doesn't depend on what was expected; empty otherwise.
+    /// Advice that applies whatever format was expected, or an empty string.
     advice: &'static str,
 }
 
 impl Foreign {
-    /// The format that these bytes begin as, if it is one that is often found in the wrong place.
+    /// Detects the format from the first bytes of a file; `None` if it is not one of these formats.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
-        // A page may begin with a byte order mark and blank lines.
+    pub fn detect(bytes: &[u8]) -> Option<Self> {
+        // An HTML page may start with a byte order mark and blank lines.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let begins = |tag: &str| {
             text.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag.as_bytes()))
@@ -28,8 +28,8 @@ impl Foreign {
         found.map(|&(_, _, name, advice)| Self { name, advice })
     }
 
-    /// A sentence for a message: what the file is, what it should be, and what to do: `advice`, such as
-    /// "save it as PNG", unless this format has an advice of its own.
+    /// Describes in a sentence what the file is, what it should be, and what to do about it: this format's advice, or
+    /// else `advice`, such as "save it as PNG".
     #[must_use]
     pub fn instead_of(self, expected: &str, advice: &str) -> String {
         let Self { name, advice: own } = self;
@@ -39,7 +39,8 @@ impl Foreign {
     }
 }
 
-/// Offset, first bytes there, name, advice. WebP and HEIC begin as other formats do, and come first.
+/// Offset of the signature, signature, name, advice. WebP and HEIC come first, because other formats could match them
+/// as well.
 const FORMATS: &[(usize, &[u8], &str, &str)] = &[
     (
         0,
@@ -76,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_recognised_by_its_first_bytes() {
+    fn formats_are_recognised_by_their_first_bytes() {
         let cases: &[(&[u8], &str)] = &[
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:0f\n", "a Git LFS pointer"),
             (b"\xef\xbb\xbf\n <!DOCTYPE HTML><title>", "an HTML page"),
@@ -88,18 +89,18 @@ mod tests {
             (b"PK\x03\x04", "a ZIP archive"),
         ];
         for (bytes, name) in cases {
-            assert_eq!(Foreign::of(bytes).map(|found| found.name), Some(*name));
+            assert_eq!(Foreign::detect(bytes).map(|found| found.name), Some(*name));
         }
         for other in [&b""[..], b"<", b"{\"format\"", b"\0\0\x08\x03", b"version 1", b"RIFFWEBP"] {
-            assert_eq!(Foreign::of(other), None, "{other:?}");
+            assert_eq!(Foreign::detect(other), None, "{other:?}");
         }
-        let pointer = Foreign::of(b"version https://git-lfs.github.com/spec/v1").unwrap();
+        let pointer = Foreign::detect(b"version https://git-lfs.github.com/spec/v1").unwrap();
         assert_eq!(
             pointer.instead_of("a PNG picture", "save it as PNG"),
             "it is a Git LFS pointer, not a PNG picture: `git lfs pull` fetches the file that it \
              stands for"
         );
-        let photo = Foreign::of(b"\xff\xd8\xff").unwrap();
+        let photo = Foreign::detect(b"\xff\xd8\xff").unwrap();
         assert_eq!(
             photo.instead_of("a PNG picture", ""),
             "it is a JPEG picture, not a PNG picture"

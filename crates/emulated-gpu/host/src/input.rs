@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, Chain, Cursor, Read, Take};
 use std::path::Path;
 
-/// Opens a file to be read.
+/// Opens a file for reading.
 ///
 /// # Errors
-/// What the operating system says; a folder is found here, and not when it is read.
+/// Those of the operating system, and an error for a folder, which could otherwise be opened.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -16,67 +16,66 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The most that is read of a text that somebody wrote, such as a kernel: thousands of times the
-/// longest here.
+/// The size limit of a text that a person wrote, such as a kernel; thousands of times the longest one in this
+/// workspace.
 pub const MAX_TEXT_BYTES: u64 = 1 << 26;
 
-/// Reads a text of at most [`MAX_TEXT_BYTES`]. What is no UTF-8 is replaced, for the text's own
-/// reader to find.
+/// Reads a text of at most [`MAX_TEXT_BYTES`]. Invalid UTF-8 is replaced, and the text's parser reports it.
 ///
 /// # Errors
-/// As of [`read_file`].
+/// See [`read_file`].
 pub fn text(path: &Path) -> io::Result<String> {
     let bytes = read_file(path, MAX_TEXT_BYTES, |_| false)?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// Reads all that a reader has, such as an unpacked archive, up to a limit: what is packed may be a
-/// thousand times as large as its file, and a device may have no end.
+/// Reads everything from a reader, such as an unpacked archive, up to a limit: an archive may be a thousand times as
+/// large once unpacked, and a device may be endless.
 ///
 /// # Errors
-/// When it has more than `most` bytes, when there is no memory for them, or what the reader says.
-pub fn read(reader: impl Read, most: u64) -> io::Result<Vec<u8>> {
-    read_until(reader, most, |_| false)
+/// If there are more than `max` bytes, if memory is short, or if the reader fails.
+pub fn read(reader: impl Read, max: u64) -> io::Result<Vec<u8>> {
+    read_until(reader, max, |_| false)
 }
 
-/// Opens a file and reads it as [`read_until`] does; an ordinary file that is too large is not read at all.
+/// Opens a file and reads it like [`read_until`]. A regular file that is too large is not read at all.
 ///
 /// # Errors
-/// As of [`open`] and [`read`].
-pub fn read_file(path: &Path, most: u64, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
-    read_until(open_up_to(path, most)?, most, is_enough)
+/// See [`open`] and [`read`].
+pub fn read_file(path: &Path, max: u64, is_enough: impl Fn(&[u8]) -> bool) -> io::Result<Vec<u8>> {
+    read_until(open_up_to(path, max)?, max, is_enough)
 }
 
-/// Opens a file to be read up to a limit; an ordinary file that is larger is refused.
+/// Opens a file for reading up to a limit; a larger regular file is an error.
 ///
 /// # Errors
-/// As of [`open`], and where it is too large.
-pub fn open_up_to(path: &Path, most: u64) -> io::Result<File> {
+/// See [`open`]; also if the file is too large.
+pub fn open_up_to(path: &Path, max: u64) -> io::Result<File> {
     let file = open(path)?;
-    let found = file.metadata()?;
-    if found.is_file() && found.len() > most { Err(too_large(most)) } else { Ok(file) }
+    let metadata = file.metadata()?;
+    if metadata.is_file() && metadata.len() > max { Err(too_large(max)) } else { Ok(file) }
 }
 
-/// Reads as [`read_until`] does, through `unpack` if it begins as gzip does, so that no more is read than has
-/// to be unpacked. The limit is that of what is packed and of what it unpacks to.
+/// Reads like [`read_until`]. Input that starts like a gzip file goes through `unpack`, which reads only as much as
+/// needed. The limit applies to both the packed and the unpacked bytes.
 ///
 /// # Errors
-/// As of [`read`], and where `unpack` fails.
+/// See [`read`]; also if `unpack` fails.
 pub fn read_packed<R: Read, U: Read>(
     mut reader: R,
-    most: u64,
+    max: u64,
     unpack: impl FnOnce(Chain<Cursor<Vec<u8>>, Take<R>>) -> U,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> io::Result<Vec<u8>> {
     let mut start = Vec::new();
     reader.by_ref().take(2).read_to_end(&mut start)?;
     let is_packed = start == [0x1f, 0x8b];
-    let whole = Cursor::new(start).chain(reader.take(most.saturating_add(1)));
+    let whole = Cursor::new(start).chain(reader.take(max.saturating_add(1)));
     if !is_packed {
-        return read_until(whole, most, is_enough);
+        return read_until(whole, max, is_enough);
     }
-    read_until(unpack(whole), most, is_enough).map_err(|error| {
+    read_until(unpack(whole), max, is_enough).map_err(|error| {
         let what = match error.kind() {
             io::ErrorKind::FileTooLarge => "unpacked, ",
             io::ErrorKind::OutOfMemory => "",
@@ -86,32 +85,32 @@ pub fn read_packed<R: Read, U: Read>(
     })
 }
 
-/// Reads as [`read`] does, but no further than makes sense: `is_enough` is asked about what has come so far,
-/// each time that it has doubled. If it holds, because this can't be such a file, or because it goes on after
-/// its end, these bytes are the result.
+/// Reads like [`read`], but may stop early: `is_enough` is called with the bytes so far each time that their number
+/// has doubled. If it returns true, because the file is of the wrong kind or continues after its logical end, these
+/// bytes are the result.
 ///
 /// # Errors
-/// As of [`read`].
+/// See [`read`].
 pub fn read_until(
     mut reader: impl Read,
-    most: u64,
+    max: u64,
     is_enough: impl Fn(&[u8]) -> bool,
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
-        // Doubled, so that each byte is copied a few times at most; and where the machine gives no
-        // more, an error and not the end of the process.
+        // The buffer is doubled, so that each byte is copied only a few times. If memory is short, this is an error
+        // instead of an abort.
         let room = bytes.len().max(1 << 16);
         bytes.try_reserve(room).map_err(|_| {
             let reason =
-                format!("there is no memory for more than its first {} bytes", bytes.len());
+                format!("there is not enough memory for more than its first {} bytes", bytes.len());
             io::Error::new(io::ErrorKind::OutOfMemory, reason)
         })?;
         let before = bytes.len();
-        let some = (room as u64).min(most + 1 - before as u64);
-        reader.by_ref().take(some).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > most {
-            return Err(too_large(most));
+        let limit = (room as u64).min(max + 1 - before as u64);
+        reader.by_ref().take(limit).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > max {
+            return Err(too_large(max));
         }
         if bytes.len() - before < room || is_enough(&bytes) {
             return Ok(bytes);
@@ -119,8 +118,8 @@ pub fn read_until(
     }
 }
 
-fn too_large(most: u64) -> io::Error {
-    let reason = format!("it has more than {most} bytes, which is as much as is read");
+fn too_large(max: u64) -> io::Error {
+    let reason = format!("it has more than {max} bytes, the limit");
     io::Error::new(io::ErrorKind::FileTooLarge, reason)
 }
 
@@ -130,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader without an end, which counts what is read of it.
+    /// An endless reader that counts the bytes read from it.
     struct Endless<'a>(u8, &'a Cell<usize>);
 
     impl Read for Endless<'_> {
@@ -142,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_enough_is_not_read_any_further() {
+    fn reading_stops_when_it_is_enough() {
         let count = Cell::new(0);
         let bytes = read_until(Endless(b'y', &count), 1 << 30, |bytes| bytes[0] != b'{').unwrap();
         assert_eq!((bytes.len(), count.get()), (1 << 16, 1 << 16));
@@ -155,19 +154,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_read_as_far_as_it_is_unpacked() {
+    fn packed_input_is_read_only_as_far_as_needed() {
         let count = Cell::new(0);
         let packed = || (&[0x1f, 0x8b][..]).chain(Endless(b'y', &count));
-        // Bytes for a format that any byte is part of.
-        let read = |most, is_enough: fn(&[u8]) -> bool| {
-            read_packed(packed(), most, |packed| packed, is_enough)
+        // Simulates a compression in which any byte unpacks to itself.
+        let read = |max, is_enough: fn(&[u8]) -> bool| {
+            read_packed(packed(), max, |packed| packed, is_enough)
         };
         assert_eq!(read(1 << 30, |_| true).unwrap().len(), 1 << 16);
         assert!(count.get() <= 1 << 16, "{}", count.get());
         let error = read(1 << 20, |_| false).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(error.to_string().starts_with("unpacked, it has more than"), "{error}");
-        // Packed bytes that unpack to none come to an end too.
+        // Packed input that unpacks to nothing is limited, too.
         count.set(0);
         let nothing = |mut packed: Chain<_, Take<_>>| {
             io::copy(&mut packed, &mut io::sink()).unwrap();
@@ -180,9 +179,9 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_is_too_large_is_not_read() {
+    fn too_large_files_are_not_read() {
         let path = std::env::temp_dir().join(format!("host-input-{}", std::process::id()));
-        // A hole takes no space on the disk.
+        // A sparse file takes no disk space.
         File::create(&path).unwrap().set_len(1 << 40).unwrap();
         let error = read_file(&path, 1 << 30, |_| unreachable!("nothing is read")).unwrap_err();
         std::fs::remove_file(&path).unwrap();

@@ -1,9 +1,7 @@
-//! What every program of this workspace does with the machine that runs it: it prints, it is asked
-//! to end, it needs memory and threads. What the machine refuses becomes a sentence and an exit
-//! code, and never a panic.
+//! Operating-system services for every program of this workspace: output, signals, memory, threads and files. A
+//! failure of the operating system becomes a message and an exit code, never a panic.
 //!
-//! A program's `main` is [`main`], its results go through [`print()`], and its complaints through
-//! [`complain`].
+//! A program's `main` calls [`main`]. It prints results with [`print()`], and errors with [`complain`].
 
 mod escape;
 pub mod file;

@@ -1,32 +1,33 @@
-//! Where shared libraries lie that are built with the program.
+//! Search for the shared libraries that are built with a program.
 
 use std::path::{Path, PathBuf};
 
-/// A library is not where it is built to.
+/// A library is not in the folders that it is built to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{file} is neither in {}; it is built beside the program by `cargo build` and `cargo run`, and \
-     `cargo install` leaves it behind: run from the workspace, or copy it beside the program",
+    "{file} is not in {}; `cargo build` and `cargo run` put it next to the program, but `cargo install` does \
+     not: run the program from the workspace, or copy the library next to it",
     list(.searched)
 )]
 pub struct NotFound {
     /// The name of the file.
     pub file: &'static str,
-    /// The folders in which it is not.
+    /// The folders that were searched.
     pub searched: Vec<PathBuf>,
 }
 
 fn list(folders: &[PathBuf]) -> String {
     let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
-    names.join(" nor in ")
+    names.join(" or ")
 }
 
-/// The absolute path of a shared library that was built with the running program: in `deps` below
-/// the program's folder, in that folder itself (tests are in `deps`), or, of a program in a folder
-/// `examples`, in `deps` beside that folder. Nowhere else: above it there may be everybody's `/tmp`.
+/// The absolute path of a shared library that was built with the running program. It is in `deps` below the program's
+/// folder, in that folder itself (for tests, which are in `deps`), or, for a program in a folder `examples`, in the
+/// `deps` next to that folder. No other folders are searched, because parent folders may be world-writable, like
+/// `/tmp`.
 ///
 /// # Errors
-/// When it is in none of them.
+/// If it is in none of these folders.
 pub fn beside_program(file: &'static str) -> Result<PathBuf, NotFound> {
     let program = std::env::current_exe().unwrap_or_default();
     search(program.parent().unwrap_or(Path::new("")), file)
@@ -35,7 +36,7 @@ pub fn beside_program(file: &'static str) -> Result<PathBuf, NotFound> {
 fn search(folder: &Path, file: &'static str) -> Result<PathBuf, NotFound> {
     let mut searched = vec![folder.join("deps"), folder.to_owned()];
     if folder.ends_with("examples") {
-        searched.extend(folder.parent().map(|above| above.join("deps")));
+        searched.extend(folder.parent().map(|parent| parent.join("deps")));
     }
     let found = searched.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
     found.ok_or(NotFound { file, searched })
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_found_from_programs_tests_and_examples() {
+    fn programs_tests_and_examples_find_the_library() {
         let root = std::env::temp_dir().join(format!("host-library-{}", std::process::id()));
         let deps = root.join("deps");
         std::fs::create_dir_all(&deps).unwrap();

@@ -1,4 +1,4 @@
-//! Standard output and standard error.
+//! Output to standard output and standard error.
 
 use std::ffi::OsString;
 use std::fmt::{self, Display};
@@ -10,36 +10,35 @@ use clap::{Command, CommandFactory, FromArgMatches, ValueEnum};
 use crate::escape::escape_but_colours;
 use crate::signals;
 
-/// Prints a result to standard output, without colours where they don't belong, and with what
-/// would command a terminal made visible.
+/// Prints a result to standard output. Colours are dropped if it is not a terminal, and control characters are
+/// escaped.
 ///
 /// # Errors
-/// What the operating system says, such as that the disk is full: then the result is lost, and
-/// [`lost_output`] says so.
+/// Those of the operating system, for example if the disk is full. The result is then lost; pass the error to
+/// [`lost_output`].
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     out.write_all(escape_but_colours(text).as_bytes())?;
     out.flush()
 }
 
-/// Says something on standard error, in a line. Where that is closed or full too, nothing is left
-/// to be done.
+/// Prints a line on standard error. If that fails, nothing else can be done.
 pub fn complain(text: impl Display) {
     let text = format!("{text}\n");
     let _ = anstream::stderr().lock().write_all(escape_but_colours(&text).as_bytes());
 }
 
-/// Writes one of an option's values as the command line takes it: the `Display` of such a value.
+/// Formats an option's value as it is written on the command line, for its `Display`.
 ///
 /// # Errors
-/// What the formatter says.
+/// Those of the formatter.
 pub fn write_value(value: &impl ValueEnum, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     value.to_possible_value().map_or(Ok(()), |value| f.pad(value.get_name()))
 }
 
-/// How a program ends whose output could not be written: a reader who went away, such as `head`,
-/// has seen enough, and the exit code is the shell's for a program that was ended by the closed
-/// pipe, 141; anything else is said, and is a failure.
+/// The exit code of a program whose output could not be written. A reader such as `head` may close the pipe early:
+/// this is no failure, and the exit code is 141, like that of a program killed by SIGPIPE. Any other error is
+/// printed, and the result is `failure`.
 #[must_use]
 pub fn lost_output(error: &io::Error, failure: u8) -> u8 {
     if error.kind() == io::ErrorKind::BrokenPipe {
@@ -49,24 +48,23 @@ pub fn lost_output(error: &io::Error, failure: u8) -> u8 {
     failure
 }
 
-/// Prints a line of a program's results and ends the program if it can't be written: what
-/// [`println!`](crate::println) does.
+/// Prints a line of a program's results and ends the program if that fails; used by [`println!`](crate::println).
 pub fn print_line(text: fmt::Arguments<'_>) {
     if let Err(error) = print(&format!("{text}\n")) {
         signals::end(lost_output(&error, 1).into());
     }
 }
 
-/// [`std::println!`] for programs without an error handling of their own, such as examples. If the
-/// line can't be written, it ends the program as [`lost_output`] says; the standard one panics.
+/// Like [`std::println!`], for programs without their own error handling, such as examples. If the line can't be
+/// written, the program ends as described at [`lost_output`] instead of panicking.
 #[macro_export]
 macro_rules! println {
     () => { $crate::print_line(format_args!("")) };
     ($($text:tt)*) => { $crate::print_line(format_args!($($text)*)) };
 }
 
-/// Reads the command line, or says how the program ends without: after `--help` and `--version`
-/// with 0, where they could be printed, and after bad usage with 2.
+/// Parses the command line, or returns the exit code of a program that has to end: 0 after `--help` and `--version`,
+/// if they could be printed, and 2 after invalid usage.
 ///
 /// # Errors
 /// The exit code.

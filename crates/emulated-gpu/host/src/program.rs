@@ -1,20 +1,20 @@
-//! The frame that every program runs in.
+//! The environment of every program: its stack, threads and signal handling.
 
 use std::process::ExitCode;
 use std::thread;
 
 use crate::{memory, signals, threads};
 
-/// The stack that a program gets, whatever the shell allows: that of a main thread by default.
+/// The stack size of the program's thread, whatever the shell's limit: the usual size for a main thread.
 const STACK: usize = 8 << 20;
 
-/// Runs a program: with a stack of its own, with as many threads for its work as the machine
-/// gives, and so that a signal which ends it leaves no unfinished file.
+/// Runs a program in a thread with a fixed stack size, with a worker thread for each core, and so that a terminating
+/// signal leaves no unfinished file.
 ///
-/// A machine that gives no more threads is no obstacle: then everything runs on this one.
+/// If the system grants no more threads, everything runs on the main thread.
 #[must_use]
 pub fn main(program: fn() -> ExitCode) -> ExitCode {
-    memory::spare_addresses();
+    memory::save_address_space();
     signals::watch();
     let run = move || {
         threads::share_work();

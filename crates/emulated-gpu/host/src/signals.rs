@@ -1,9 +1,8 @@
-//! Signals that ask a program to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
+//! Handling of signals that ask a program to end: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
 //!
-//! A thread waits for them. Unless the program said that it ends by itself, it removes the files
-//! that are not finished yet, and then lets the signal do what it does without us: whoever waits
-//! for the program sees that a signal ended it. Without that thread, on a machine that gives none,
-//! the signal does so at once.
+//! A thread waits for them. Unless the program handles the first signal itself, the thread removes unfinished files
+//! and then triggers the signal's default action, so that the parent process sees that a signal ended the program. If
+//! the thread can't be started, signals have their default action at once.
 
 use std::fs;
 use std::io;
@@ -13,29 +12,28 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The number of SIGINT, which Ctrl-C sends.
 pub const CTRL_C: i32 = 2;
-/// The number of SIGPIPE, which stands for a reader who went away.
+/// The number of SIGPIPE, sent when the reader of a pipe is gone.
 pub(crate) const CLOSED_PIPE: i32 = 13;
 
-/// Whether the program ends by itself when it is asked to for the first time.
-static ENDS_BY_ITSELF: AtomicBool = AtomicBool::new(false);
-/// The first signal that came, or 0.
+/// Whether the program handles the first signal itself.
+static HANDLES_FIRST: AtomicBool = AtomicBool::new(false);
+/// The first signal received, or 0.
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
-/// Files that are being written, under the names that they have until they are finished.
+/// Temporary names of files that are being written.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// From now on, the first signal is only noted, for [`received`] to tell; the second one ends the
-/// program at once.
-pub fn end_by_myself() {
-    ENDS_BY_ITSELF.store(true, Ordering::SeqCst);
+/// From now on, the first signal is only recorded for [`received`]; the second one ends the program at once.
+pub fn handle_first_signal() {
+    HANDLES_FIRST.store(true, Ordering::SeqCst);
 }
 
-/// The signal that asked the program to end, if one did.
+/// The signal that asked the program to end, if any.
 #[must_use]
 pub fn received() -> Option<i32> {
     Some(RECEIVED.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
 }
 
-/// How people call a signal.
+/// The usual name of a signal.
 #[must_use]
 pub fn name(signal: i32) -> String {
     match signal {
@@ -46,25 +44,23 @@ pub fn name(signal: i32) -> String {
     }
 }
 
-/// The exit code of a program that ended because of a signal, as shells show it: 128 and its
-/// number.
+/// The exit code of a program ended by a signal, as shells report it: 128 plus the signal's number.
 #[must_use]
 pub fn exit_code(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(u8::MAX)
 }
 
-/// A file under the name that it has until it is finished; a signal that ends the program removes
-/// it.
+/// A file under its temporary name; a signal that ends the program removes it.
 #[derive(Debug)]
 pub struct Unfinished(PathBuf);
 
 impl Unfinished {
-    /// Creates the file, which is to be finished or removed before this value is dropped.
+    /// Creates the file. The caller must rename or remove it before dropping this value.
     ///
     /// # Errors
     /// Those of `create`.
     pub fn create<F>(path: &Path, create: impl FnOnce() -> io::Result<F>) -> io::Result<(F, Self)> {
-        // Held while the file comes into being, so that it can't do so behind the thread's back.
+        // Locked during the creation, so that the signal thread either removes the file or prevents it.
         let mut unfinished = unfinished();
         let file = create()?;
         unfinished.push(path.to_owned());
@@ -85,10 +81,10 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is done about a signal; returns whether the program is to end now.
-fn hear(signal: i32) -> bool {
+/// Handles a signal; returns whether the program should end now.
+fn handle(signal: i32) -> bool {
     let first = RECEIVED.swap(signal, Ordering::SeqCst) == 0;
-    if first && ENDS_BY_ITSELF.load(Ordering::SeqCst) {
+    if first && HANDLES_FIRST.load(Ordering::SeqCst) {
         return false;
     }
     remove_unfinished();
@@ -100,39 +96,39 @@ fn remove_unfinished() {
     for path in unfinished.drain(..) {
         let _ = fs::remove_file(path);
     }
-    // Stays locked, so that no other file is begun in the time that is left.
+    // Stays locked, so that no other file is started before the program ends.
     std::mem::forget(unfinished);
 }
 
-/// Ends the program from any thread, as a signal does: no unfinished file is left.
+/// Ends the program from any thread and removes unfinished files, like a signal.
 pub fn end(code: i32) -> ! {
     remove_unfinished();
     std::process::exit(code)
 }
 
-/// Starts the thread that waits for signals.
+/// Starts the thread that handles signals.
 #[cfg(unix)]
 pub(crate) fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    // With SIGXFSZ heard of, a file that grows beyond its limit (`ulimit -f`) is an error of the
-    // write, which is said; without, it is the end of the process.
+    // With a handler for SIGXFSZ, a write beyond the file size limit (`ulimit -f`) returns an error. Without one, the
+    // signal would kill the process.
     let ignored = ignored();
-    let heard = [SIGINT, SIGTERM, SIGHUP, SIGXFSZ];
-    let heard = heard.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
-    let Ok(mut signals) = Signals::new(heard) else { return };
-    let handle = signals.handle();
+    let handled = [SIGINT, SIGTERM, SIGHUP, SIGXFSZ];
+    let handled = handled.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
+    let Ok(mut signals) = Signals::new(handled) else { return };
+    let closer = signals.handle();
     let wait = move || {
         for signal in &mut signals {
-            if signal != SIGXFSZ && hear(signal) {
+            if signal != SIGXFSZ && handle(signal) {
                 let _ = emulate_default_handler(signal);
             }
         }
     };
     if std::thread::Builder::new().name("signals".into()).spawn(wait).is_err() {
-        handle.close();
+        closer.close();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let end = std::sync::Arc::new(AtomicBool::new(true));
             let _ = signal_hook::flag::register_conditional_default(signal, end);
@@ -140,8 +136,8 @@ pub(crate) fn watch() {
     }
 }
 
-/// The signals that whoever started the program has it ignore, as `nohup` does with SIGHUP: a bit
-/// for each, the lowest for signal 1. None where the system doesn't tell.
+/// The signals that the parent process told this one to ignore, as `nohup` does with SIGHUP: bit 0 is signal 1. Empty
+/// if unknown.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -151,9 +147,9 @@ fn ignored() -> u64 {
 
 #[cfg(not(unix))]
 pub(crate) fn watch() {
-    // Fails where a handler is installed already, or no thread can be had: then the system decides.
+    // Fails if a handler is already installed, or if there is no thread for it; then the system's default applies.
     let _ = ctrlc::set_handler(|| {
-        if hear(CTRL_C) {
+        if handle(CTRL_C) {
             std::process::exit(128 + CTRL_C);
         }
     });

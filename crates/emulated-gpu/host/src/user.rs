@@ -1,9 +1,9 @@
-//! The user that this process runs as.
+//! The user that runs this process.
 
-/// The user as whom this process opens files (its effective user id).
+/// The effective user id, with which this process opens files.
 #[must_use]
-#[expect(unsafe_code, reason = "only the C library tells")]
+#[expect(unsafe_code, reason = "the standard library has no such function")]
 pub fn user() -> u32 {
-    // SAFETY: the call takes nothing, and never fails.
+    // SAFETY: the call has no arguments and never fails.
     unsafe { libc::geteuid() }
 }

@@ -4,7 +4,7 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use c_abi::{Object, Part as Functions, nvidia_functions};
+use c_abi::{NvidiaObject, SizeAndCopy, nvidia_functions};
 
 /// Names the file of NVIDIA's library.
 const VARIABLE: &str = "EMULATED_GPU_NVJITLINK";
@@ -75,7 +75,7 @@ impl Nvidia {
         let options: Vec<CString> = options.map(c_string).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
         // SAFETY: a link of this library is put there.
-        let mut link = unsafe { Object::new(self.destroy) };
+        let mut link = unsafe { NvidiaObject::new(self.destroy) };
         // SAFETY: a place for the link, and as many C strings as are told.
         let mut status =
             unsafe { (self.create)(&raw mut link.handle, options.len() as u32, options.as_ptr()) };
@@ -107,7 +107,7 @@ impl Nvidia {
 }
 
 /// A text of a link, before its zero; nothing where there is none.
-fn text(link: &Object, functions: Functions) -> Option<String> {
+fn text(link: &NvidiaObject, functions: SizeAndCopy) -> Option<String> {
     // SAFETY: the functions are of the link's library.
     let bytes = unsafe { link.bytes(functions) }?;
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The exported functions, by what they are about.
+//! The exported functions, by topic.
 
 #![allow(non_snake_case, reason = "the names are NVML's")]
 

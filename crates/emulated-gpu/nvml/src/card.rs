@@ -1,22 +1,22 @@
-//! A card, as the driver tells of it.
+//! A card as the driver describes it.
 
 use std::fmt::Write;
 
-/// `EmulatedGpuCard` of the driver's `emulated_gpu.h`.
+/// `EmulatedGpuCard` in the driver's `emulated_gpu.h`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Card {
     name: [u8; 64],
     pub(crate) uuid: [u8; 16],
-    /// The domain of PCI, the bus, and the number there.
+    /// PCI domain, bus and device number.
     pub(crate) place: [u32; 3],
-    /// Of the compute capability, major and minor.
+    /// Major and minor number of the compute capability.
     pub(crate) capability: [u32; 2],
-    /// How many contexts this process has on it.
+    /// The number of this process's contexts on the card.
     pub(crate) contexts: u32,
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub(crate) memory: u64,
-    /// Bytes of it that this process uses.
+    /// Memory used by this process, in bytes.
     pub(crate) used: u64,
 }
 
@@ -41,22 +41,22 @@ impl Card {
         String::from_utf8_lossy(text).into_owned()
     }
 
-    /// "GPU-" and 32 digits, in groups.
+    /// "GPU-" and 32 hexadecimal digits in groups.
     pub(crate) fn uuid(&self) -> String {
         let mut text = "GPU".to_owned();
         for (index, byte) in self.uuid.iter().enumerate() {
             if matches!(index, 0 | 4 | 6 | 8 | 10) {
                 text.push('-');
             }
-            // A String takes everything.
+            // Writing to a String can't fail.
             let _ = write!(text, "{byte:02x}");
         }
         text
     }
 
-    /// Whether a text names it: NVML's identifier, or the digits alone, as CUDA has them and NVIDIA's
-    /// cuda.core passes them on.
-    pub(crate) fn is_called(&self, text: &[u8]) -> bool {
+    /// Whether this is the card's UUID: NVML's form, or without "GPU-", as CUDA prints it and NVIDIA's cuda.core
+    /// passes it on.
+    pub(crate) fn has_uuid(&self, text: &[u8]) -> bool {
         let own = self.uuid();
         let digits = own.trim_start_matches("GPU-");
         own.as_bytes().eq_ignore_ascii_case(text) || digits.as_bytes().eq_ignore_ascii_case(text)
@@ -68,13 +68,13 @@ impl Card {
         format!("{domain:08X}:{bus:02X}:{device:02X}.0")
     }
 
-    /// The same with a domain of four digits, as NVML had it first.
+    /// The same with a domain of four digits, as in NVML's first versions.
     pub(crate) fn bus_legacy(&self) -> String {
         let [domain, bus, device] = self.place;
         format!("{domain:04X}:{bus:02X}:{device:02X}.0")
     }
 
-    /// Whether an address, such as "0000:01:00.0" or "01:00", is this card's; `None` where it is no address.
+    /// Whether an address, such as "0000:01:00.0" or "01:00", is this card's; `None` if it is not an address.
     pub(crate) fn is_at(&self, address: &str) -> Option<bool> {
         let (address, function) = address.split_once('.').unwrap_or((address, "0"));
         let mut fields = address.rsplit(':').map(|field| u32::from_str_radix(field, 16).ok());
@@ -102,7 +102,7 @@ impl Card {
         }
     }
 
-    /// Bytes of memory that are free.
+    /// Free memory in bytes.
     pub(crate) fn free(&self) -> u64 {
         self.memory.saturating_sub(self.used)
     }
@@ -117,16 +117,16 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_has_groups() {
+    fn uuids_have_groups_and_an_optional_prefix() {
         assert_eq!(card().uuid(), "GPU-656d756c-6174-6564-2d67-70752d303032");
-        assert!(card().is_called(b"gpu-656D756C-6174-6564-2d67-70752d303032"));
-        assert!(card().is_called(b"656d756c-6174-6564-2d67-70752d303032"));
-        assert!(!card().is_called(b"656d756c-6174-6564-2d67-70752d30303"));
-        assert!(!card().is_called(b""));
+        assert!(card().has_uuid(b"gpu-656D756C-6174-6564-2d67-70752d303032"));
+        assert!(card().has_uuid(b"656d756c-6174-6564-2d67-70752d303032"));
+        assert!(!card().has_uuid(b"656d756c-6174-6564-2d67-70752d30303"));
+        assert!(!card().has_uuid(b""));
     }
 
     #[test]
-    fn addresses_have_two_forms_and_more_are_understood() {
+    fn addresses_have_two_forms_and_more_are_accepted() {
         assert_eq!((&*card().bus(), &*card().bus_legacy()), ("00000000:01:00.0", "0000:01:00.0"));
         for same in ["00000000:01:00.0", "0000:01:00.0", "0:1:0.0", "01:00.0", "01:00"] {
             assert_eq!(card().is_at(same), Some(true), "{same}");
@@ -140,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn architectures_are_those_of_the_capabilities() {
-        let of = |capability| Card { capability, ..card() }.architecture();
-        let known = [[5, 2], [6, 1], [7, 0], [7, 5], [8, 0], [8, 9], [9, 0]].map(of);
-        assert_eq!(known, [3, 4, 5, 6, 7, 8, 9]);
-        assert_eq!(of([99, 0]), u32::MAX);
+    fn architectures_follow_from_compute_capabilities() {
+        let architecture = |capability| Card { capability, ..card() }.architecture();
+        let found = [[5, 2], [6, 1], [7, 0], [7, 5], [8, 0], [8, 9], [9, 0]].map(architecture);
+        assert_eq!(found, [3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(architecture([99, 0]), u32::MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! The emulated driver, which knows the cards.
+//! Bindings to the emulated driver, which knows the cards.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::Once;
@@ -19,63 +19,64 @@ driver_functions! {
     }
 }
 
-/// Reports something on standard error, the first time.
-fn say(line: &str) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| c_abi::report("emulated NVML", line));
+/// Prints a message on standard error, but only the first time.
+fn report_once(line: &str) {
+    static REPORTED: Once = Once::new();
+    REPORTED.call_once(|| c_abi::report("emulated NVML", line));
 }
 
-/// The status of a call of the driver's; if it can't be called, standard error says why.
-fn checked(result: std::result::Result<(), DriverError>, refused: Status) -> Result {
+/// Converts a driver error to a status. If the driver could not be called, prints the reason.
+fn checked(result: std::result::Result<(), DriverError>, code: Status) -> Result {
     result.map_err(|error| match error {
         DriverError::NotCalled(fault) => {
-            say(&fault.to_string());
+            report_once(&fault.to_string());
             fault.into()
         }
-        DriverError::Code(_) => refused,
+        DriverError::Code(_) => code,
     })
 }
 
-/// CUDA's version, as 13050 for 13.5.
+/// CUDA's version, such as 13050 for 13.5.
 ///
 /// # Errors
-/// Here and below, `LIBRARY_NOT_FOUND` without a driver, and `DRIVER_NOT_LOADED` if it is not the emulated one.
+/// This function and those below: `LIBRARY_NOT_FOUND` without a driver, `DRIVER_NOT_LOADED` if it is not the emulated
+/// one.
 pub(crate) fn version() -> Result<c_int> {
     let mut version = 0;
     checked(cuDriverGetVersion(&mut version), Status::Unknown)?;
     Ok(version)
 }
 
-/// The same, as "13.5".
+/// The same as text, such as "13.5".
 pub(crate) fn version_text() -> Result<String> {
     let version = version()?;
     Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
 }
 
-/// How many cards there are.
+/// The number of cards.
 ///
 /// # Errors
-/// `UNKNOWN` if the driver does not understand the environment.
+/// `UNKNOWN` if the driver rejects a variable `EMULATED_GPU_…`.
 pub(crate) fn count() -> Result<c_uint> {
     let mut count = 0;
     let counted = emulatedGpuGetCardCount(&mut count);
     if matches!(counted, Err(DriverError::Code(_))) {
-        say(
-            "the driver does not understand a variable of the environment, EMULATED_GPU_…; cuInit says \
-             which",
+        report_once(
+            "the driver rejects the value of an environment variable EMULATED_GPU_…; cuInit reports \
+             which one",
         );
     }
     checked(counted, Status::Unknown)?;
     Ok(count)
 }
 
-/// A card by its number.
+/// The card with this index.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` if there are not that many.
+/// `INVALID_ARGUMENT` if there is no such card.
 pub(crate) fn card(number: c_uint) -> Result<Card> {
     let mut card = Card::default();
-    // SAFETY: the place has the size that is told.
+    // SAFETY: the size is that of the structure.
     let found = unsafe { emulatedGpuGetCard(number, &mut card, size_of::<Card>()) };
     checked(found, Status::InvalidArgument)?;
     Ok(card)

@@ -1,12 +1,12 @@
-//! What the functions return, and the pointers that they take.
+//! Return types and pointer types of the exported functions.
 
 use std::ffi::{CStr, c_uint};
 
 use c_abi::{Fault, statuses};
 
-/// What C gets.
+/// The code returned to C.
 pub(crate) type ReturnCode = c_uint;
-/// What a call comes to.
+/// The result of a call.
 pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
@@ -60,7 +60,7 @@ impl From<Fault> for Status {
     }
 }
 
-/// The text of a number: `nvmlErrorString`.
+/// The description of a status number, for `nvmlErrorString`.
 pub(crate) fn text(number: c_uint) -> &'static CStr {
     let status = Status::from_code(number as i32).unwrap_or(Status::Unknown);
     status.texts()[0]
@@ -76,14 +76,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_stays_inside() {
+    fn panics_become_errors() {
         assert_eq!(guard("", || panic!("on purpose")), 999);
         assert_eq!(guard("", || Err(Status::NotSupported)), 3);
         assert_eq!(guard("", || Ok(())), 0);
     }
 
     #[test]
-    fn every_number_has_a_text() {
+    fn every_number_has_a_description() {
         assert_eq!(text(0), c"Success");
         assert_eq!(text(Status::NotSupported as c_uint), c"Not Supported");
         assert_eq!(text(12345), text(999));

@@ -1,18 +1,16 @@
-//! NVML without NVIDIA: a shared library whose SONAME is `libnvidia-ml.so.1`, and which tells of the emulated
-//! cards.
+//! NVML for the emulated cards: a shared library with the SONAME `libnvidia-ml.so.1`.
 //!
-//! It exports functions of NVML under the names that its headers of CUDA 12 and 13 give them. What it says of a
-//! card it asks of the emulated driver, as it is loaded in the process or found on the library path; it has
-//! no list of its own. As NVML on hardware it makes no context, and does not do what `cuInit` does, so
-//! that a process may be forked after it.
+//! It exports NVML functions under the names in the headers of CUDA 12 and 13. All information about the cards comes
+//! from the emulated driver that is loaded in the process or on the library path. Like NVML on hardware, it creates
+//! no context and does not initialise CUDA, so that a process can fork afterwards.
 //!
-//! What the emulated card has not (sensors, clocks, power, links, settings) is `NVML_ERROR_NOT_SUPPORTED`,
-//! as of a card without them. Functions about parts of a card and about virtual cards are not there.
+//! Functions for features that the emulated card lacks (sensors, clocks, power, links, settings) return
+//! `NVML_ERROR_NOT_SUPPORTED`, as for a real card without them. Functions for MIG partitions and virtual GPUs are
+//! missing.
 //!
-//! Nothing of this crate is to be used from Rust but [`library_path`]: what else is in it would be linked a
-//! second time.
+//! Rust code should use only [`library_path`]; anything else would link a second copy of the library's state.
 
-#![allow(unsafe_code, reason = "the functions are C's")]
+#![allow(unsafe_code, reason = "the exported functions have C signatures")]
 
 mod api;
 mod card;

@@ -1,49 +1,49 @@
-//! Places in the caller's memory, for as long as the caller's call lasts.
+//! Results written to the caller's memory.
 //!
-//! The values are arguments of C functions, whose caller vouches for what they lead to.
+//! The values are arguments of C functions, whose callers are responsible for the pointers.
 
 use std::ffi::c_uint;
 
 use crate::ffi::{Out, Result, Status};
 
-/// Reads a structure whose first field is its version; the caller has written the version, which includes the size.
+/// Reads a structure that begins with its version. The caller has written the version, which includes the size.
 ///
 /// # Safety
-/// The caller of the C function has written such a structure there, of some version.
+/// The caller of the C function must have written such a structure, in any version.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` for a null pointer, `ARGUMENT_VERSION_MISMATCH` for another version.
 pub(crate) unsafe fn versioned<const VERSION: c_uint, T: Copy>(out: Out<'_, T>) -> Result<T> {
-    // SAFETY: only the first field may be read before it is known what this is; all such structures have it.
+    // SAFETY: only the first field, common to all versions, may be read before the version is checked.
     let version = unsafe { out.cast::<c_uint>().get()? };
     if version != size_of::<T>() as c_uint | VERSION << 24 {
         return Err(Status::ArgumentVersionMismatch);
     }
-    // SAFETY: the caller's promise, and it is of this version.
+    // SAFETY: guaranteed by the caller, and the version is the expected one.
     unsafe { out.get() }
 }
 
-/// The caller's place for a text.
+/// The caller's buffer for a string.
 #[derive(Clone, Copy)]
 pub(crate) struct TextOut<'call> {
     to: Out<'call, u8>,
-    /// Its bytes.
+    /// The buffer's size in bytes.
     len: c_uint,
 }
 
 impl<'call> TextOut<'call> {
-    /// A place of so many bytes.
+    /// Wraps a buffer.
     ///
     /// # Safety
-    /// It is null, or has as many.
+    /// It must be null or have room for `len` bytes.
     pub(crate) unsafe fn new(to: Out<'call, u8>, len: c_uint) -> Self {
         Self { to, len }
     }
 
-    /// Writes a text that ends in NUL.
+    /// Writes a NUL-terminated string.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a null pointer, `INSUFFICIENT_SIZE` where the text doesn't fit.
+    /// `INVALID_ARGUMENT` for a null pointer, `INSUFFICIENT_SIZE` if the string doesn't fit.
     pub(crate) fn set(self, text: &str) -> Result {
         self.to.required()?;
         if (self.len as usize) <= text.len() {
@@ -52,18 +52,18 @@ impl<'call> TextOut<'call> {
         self.write(text.as_bytes())
     }
 
-    /// Writes as much of it as there is place for.
+    /// Writes a string, truncated to the buffer.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a null pointer or a place of no bytes.
-    pub(crate) fn set_cropped(self, text: &[u8]) -> Result {
+    /// `INVALID_ARGUMENT` for a null pointer or a buffer of no bytes.
+    pub(crate) fn set_truncated(self, text: &[u8]) -> Result {
         self.to.required()?;
-        let most = (self.len as usize).checked_sub(1).ok_or(Status::InvalidArgument)?;
-        self.write(&text[..text.len().min(most)])
+        let max = (self.len as usize).checked_sub(1).ok_or(Status::InvalidArgument)?;
+        self.write(&text[..text.len().min(max)])
     }
 
     fn write(self, text: &[u8]) -> Result {
-        // SAFETY: both callers have asked whether it has place for all of the text, and one more.
+        // SAFETY: both callers have checked that the string and its NUL fit.
         unsafe {
             self.to.set_list(text)?;
             self.to.offset(text.len()).set(0)
@@ -71,7 +71,7 @@ impl<'call> TextOut<'call> {
     }
 }
 
-/// A text as a field of a structure: the rest is NUL.
+/// A string as a field of a structure, padded with NULs.
 pub(crate) fn field<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.iter_mut().take(N - 1).zip(text.bytes()).for_each(|(to, from)| *to = from);
@@ -82,30 +82,30 @@ pub(crate) fn field<const N: usize>(text: &str) -> [u8; N] {
 mod tests {
     use super::*;
 
-    fn place(bytes: &mut [u8]) -> TextOut<'_> {
-        // SAFETY: the slice has as many bytes, and is borrowed for as long.
+    fn buffer(bytes: &mut [u8]) -> TextOut<'_> {
+        // SAFETY: the slice has `len` bytes and stays borrowed.
         unsafe { TextOut::new(Out::new(bytes.as_mut_ptr()), bytes.len() as c_uint) }
     }
 
     #[test]
-    fn a_text_needs_place_for_its_end() {
+    fn strings_need_room_for_their_nul() {
         let mut bytes = *b"******";
-        assert_eq!(place(&mut bytes[..3]).set("abc"), Err(Status::InsufficientSize));
+        assert_eq!(buffer(&mut bytes[..3]).set("abc"), Err(Status::InsufficientSize));
         assert_eq!(&bytes, b"******", "nothing is written");
-        place(&mut bytes[..4]).set("abc").unwrap();
+        buffer(&mut bytes[..4]).set("abc").unwrap();
         assert_eq!(&bytes, b"abc\0**");
     }
 
     #[test]
-    fn a_text_is_cropped_where_that_is_what_the_function_does() {
+    fn truncated_strings_end_in_nul() {
         let mut bytes = *b"******";
-        place(&mut bytes[..3]).set_cropped(b"abc").unwrap();
+        buffer(&mut bytes[..3]).set_truncated(b"abc").unwrap();
         assert_eq!(&bytes, b"ab\0***");
-        assert_eq!(place(&mut []).set_cropped(b"abc"), Err(Status::InvalidArgument));
+        assert_eq!(buffer(&mut []).set_truncated(b"abc"), Err(Status::InvalidArgument));
     }
 
     #[test]
-    fn a_field_ends_in_nul() {
+    fn fields_end_in_nul() {
         assert_eq!(field::<4>("abcd"), *b"abc\0");
         assert_eq!(field::<4>("a"), *b"a\0\0\0");
     }

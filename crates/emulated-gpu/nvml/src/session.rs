@@ -1,4 +1,4 @@
-//! Whether NVML is initialised, and the handles of cards.
+//! Initialisation state of NVML, and card handles.
 
 use std::ffi::c_uint;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,35 +7,37 @@ use crate::card::Card;
 use crate::driver;
 use crate::ffi::{Result, Status};
 
-/// How often it was initialised, and not shut down. No lock: a process may be forked at any time.
-static TIMES: AtomicU32 = AtomicU32::new(0);
+/// The number of initialisations minus shutdowns. Not a lock, because a process may fork at any time.
+static INITIALISATIONS: AtomicU32 = AtomicU32::new(0);
 
-/// The most cards that can be emulated.
-const MOST: usize = 64;
-/// A handle is the address of one of these, which nobody reads.
-static HANDLES: [u8; MOST] = [0; MOST];
+/// The maximum number of emulated cards.
+const MAX_CARDS: usize = 64;
+/// A handle is the address of one of these bytes, which are never read.
+static HANDLES: [u8; MAX_CARDS] = [0; MAX_CARDS];
 
-/// Initialises once more.
+/// Counts an initialisation.
 ///
 /// # Errors
-/// `DRIVER_NOT_LOADED` without the emulated driver, `UNKNOWN` when that doesn't understand its settings.
+/// `DRIVER_NOT_LOADED` without the emulated driver, `UNKNOWN` if the driver rejects its settings.
 pub(crate) fn initialise() -> Result {
     driver::count().map_err(|status| match status {
         Status::LibraryNotFound => Status::DriverNotLoaded,
         other => other,
     })?;
     let more = |times: u32| times.checked_add(1);
-    TIMES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| Status::Unknown)?;
+    INITIALISATIONS
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        .map_err(|_| Status::Unknown)?;
     Ok(())
 }
 
-/// Shuts down once.
+/// Counts a shutdown.
 ///
 /// # Errors
-/// `UNINITIALIZED`
+/// `UNINITIALIZED` if NVML is not initialised.
 pub(crate) fn shut_down() -> Result {
     let fewer = |times: u32| times.checked_sub(1);
-    match TIMES.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer) {
+    match INITIALISATIONS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer) {
         Ok(_) => Ok(()),
         Err(_) => Err(Status::Uninitialized),
     }
@@ -44,15 +46,15 @@ pub(crate) fn shut_down() -> Result {
 /// Checks that NVML is initialised.
 ///
 /// # Errors
-/// `UNINITIALIZED`
+/// `UNINITIALIZED` if it is not.
 pub(crate) fn initialised() -> Result {
-    if TIMES.load(Ordering::Relaxed) == 0 { Err(Status::Uninitialized) } else { Ok(()) }
+    if INITIALISATIONS.load(Ordering::Relaxed) == 0 { Err(Status::Uninitialized) } else { Ok(()) }
 }
 
-/// How many cards there are.
+/// The number of cards.
 ///
 /// # Errors
-/// `UNINITIALIZED`
+/// `UNINITIALIZED` if NVML is not initialised.
 pub(crate) fn count() -> Result<c_uint> {
     initialised()?;
     driver::count()
@@ -64,11 +66,11 @@ pub(crate) fn count() -> Result<c_uint> {
 pub(crate) struct Handle(usize);
 
 impl Handle {
-    /// That of a card by its number.
+    /// The handle of the card with this index.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` where there are not that many, `UNINITIALIZED`.
-    pub(crate) fn of(number: c_uint) -> Result<Self> {
+    /// `INVALID_ARGUMENT` if there is no such card, `UNINITIALIZED` before initialisation.
+    pub(crate) fn from_index(number: c_uint) -> Result<Self> {
         if number >= count()? {
             return Err(Status::InvalidArgument);
         }
@@ -76,10 +78,10 @@ impl Handle {
         Ok(Self(std::ptr::from_ref(place) as usize))
     }
 
-    /// The number of the card.
+    /// The index of the card.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for what is no handle, `UNINITIALIZED`.
+    /// `INVALID_ARGUMENT` for an invalid handle, `UNINITIALIZED` before initialisation.
     pub(crate) fn number(self) -> Result<c_uint> {
         let count = count()?;
         let number = self.0.wrapping_sub(HANDLES.as_ptr() as usize);
@@ -87,19 +89,19 @@ impl Handle {
         if number < count { Ok(number) } else { Err(Status::InvalidArgument) }
     }
 
-    /// The card.
+    /// The card with this handle.
     ///
     /// # Errors
-    /// As [`number`](Self::number).
+    /// See [`number`](Self::number).
     pub(crate) fn card(self) -> Result<Card> {
         driver::card(self.number()?)
     }
 }
 
-/// The number of the first card of which this holds.
+/// The index of the first card that satisfies a condition.
 ///
 /// # Errors
-/// `NOT_FOUND` where it holds of none, `UNINITIALIZED`, and what `holds` fails with.
+/// `NOT_FOUND` if no card does, `UNINITIALIZED` before initialisation, and errors of `holds`.
 pub(crate) fn find(holds: impl Fn(&Card) -> Result<bool>) -> Result<c_uint> {
     for number in 0..count()? {
         if holds(&driver::card(number)?)? {

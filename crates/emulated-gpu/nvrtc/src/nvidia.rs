@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use c_abi::{Object, Part, nvidia_functions};
+use c_abi::{NvidiaObject, SizeAndCopy, nvidia_functions};
 use device_image::fatbin;
 
 use crate::ffi::{Result, Status, say};
@@ -94,7 +94,8 @@ impl Nvidia {
         if status.is_ok() {
             let ptx = theirs.text((self.ptx_size, self.ptx));
             outcome.image = card.map_or_else(Vec::new, |card| fatbin::of_ptx(ptx.as_bytes(), card));
-            let part = |part: Option<Part>| part.map(|part| theirs.bytes(part)).unwrap_or_default();
+            let part =
+                |part: Option<SizeAndCopy>| part.map(|part| theirs.bytes(part)).unwrap_or_default();
             outcome.lto = part(self.lto_size.zip(self.lto));
             outcome.optix = part(self.optix_size.zip(self.optix));
             outcome.made =
@@ -107,13 +108,13 @@ impl Nvidia {
 /// A program of NVIDIA's library.
 struct Theirs<'a> {
     library: &'a Nvidia,
-    program: Object,
+    program: NvidiaObject,
 }
 
 impl<'a> Theirs<'a> {
     fn new(library: &'a Nvidia, program: &Program) -> Result<Self> {
         // SAFETY: programs of this library are put there, below.
-        let mut theirs = Self { library, program: unsafe { Object::new(library.destroy) } };
+        let mut theirs = Self { library, program: unsafe { NvidiaObject::new(library.destroy) } };
         let pointers = |texts: Vec<&CString>| -> Vec<*const c_char> {
             texts.into_iter().map(|text| text.as_ptr()).collect()
         };
@@ -144,13 +145,13 @@ impl<'a> Theirs<'a> {
     }
 
     /// One part of what was made; nothing where there is none.
-    fn bytes(&self, part: Part) -> Vec<u8> {
+    fn bytes(&self, part: SizeAndCopy) -> Vec<u8> {
         // SAFETY: the functions are of the program's library.
         unsafe { self.program.bytes(part) }.unwrap_or_default()
     }
 
     /// The same, of a text that ends in a zero.
-    fn text(&self, part: Part) -> CString {
+    fn text(&self, part: SizeAndCopy) -> CString {
         CStr::from_bytes_until_nul(&self.bytes(part)).map(CStr::to_owned).unwrap_or_default()
     }
 

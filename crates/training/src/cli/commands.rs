@@ -42,7 +42,7 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let goes_on = !outputs.is_empty() || args.plot.is_some();
     P::on_each(&args.options, &preset.network, &|runner| {
         // From here on a signal is heard after a batch, and what was asked for is written.
-        host::signals::end_by_myself();
+        host::signals::handle_first_signal();
         let mut console = console(runner, goes_on);
         console.line(&title::<P>(&device, &preset, runner))?;
         console.line(&describe(&preset, &digits))?;

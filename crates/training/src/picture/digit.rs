@@ -60,7 +60,7 @@ fn read_picture(path: &Path) -> Result<Picture, String> {
     let is_enough = |bytes: &[u8]| !bytes.starts_with(b"\x89PNG\r\n\x1a\n");
     let bytes = file::read_file(path, MOST_BYTES, is_enough);
     let bytes = bytes.map_err(|error| error.to_string())?;
-    if let Some(found) = Foreign::of(&bytes).filter(|found| found.name != PNG) {
+    if let Some(found) = Foreign::detect(&bytes).filter(|found| found.name != PNG) {
         return Err(found.instead_of(PNG, "save it as PNG"));
     }
     let mut decoder = png::Decoder::new(Cursor::new(bytes));

@@ -109,7 +109,7 @@ pub fn read(path: &Path) -> Result<Curve> {
     let failed = |reason: String| Error::Read { path: path.into(), reason };
     let bytes = file::read_file(path, MOST_BYTES, tensor::is_enough_of_json);
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
-    if let Some(found) = Foreign::of(&bytes) {
+    if let Some(found) = Foreign::detect(&bytes) {
         return Err(failed(found.instead_of("the report of a training run", "")));
     }
     serde_json::from_slice(&bytes)

@@ -67,8 +67,8 @@ pub(crate) struct Texture {
     pub(crate) anisotropy: u32,
     pub(crate) mipmap_filter: u32,
     pub(crate) mipmap_bias: f32,
-    pub(crate) mipmap_least: f32,
-    pub(crate) mipmap_most: f32,
+    pub(crate) mipmap_min: f32,
+    pub(crate) mipmap_max: f32,
     pub(crate) no_trilinear_optimisation: i32,
     pub(crate) seamless_cube_map: i32,
 }

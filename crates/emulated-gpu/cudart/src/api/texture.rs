@@ -104,8 +104,8 @@ fn driver_texture(texture: &Texture) -> Result<DriverTexture> {
         anisotropy: texture.anisotropy,
         mipmap_filter: texture.mipmap_filter,
         mipmap_bias: texture.mipmap_bias,
-        mipmap_least: texture.mipmap_least,
-        mipmap_most: texture.mipmap_most,
+        mipmap_min: texture.mipmap_min,
+        mipmap_max: texture.mipmap_max,
         border: texture.border,
         reserved: [0; 12],
     })
@@ -123,8 +123,8 @@ fn runtime_texture(driver: &DriverTexture) -> Texture {
         anisotropy: driver.anisotropy,
         mipmap_filter: driver.mipmap_filter,
         mipmap_bias: driver.mipmap_bias,
-        mipmap_least: driver.mipmap_least,
-        mipmap_most: driver.mipmap_most,
+        mipmap_min: driver.mipmap_min,
+        mipmap_max: driver.mipmap_max,
         no_trilinear_optimisation: has(NO_TRILINEAR_OPTIMISATION),
         seamless_cube_map: has(SEAMLESS_CUBE_MAP),
     }

@@ -1,33 +1,33 @@
-//! What a path that is to be written leads to.
+//! Destination of a write: follows links and checks permissions.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Links that lead to links, at most; as many as Linux follows.
-const MOST_LINKS: usize = 40;
+/// The maximum number of links to follow; Linux has the same limit.
+const MAX_LINKS: usize = 40;
 
-/// Where a path leads.
+/// The kind of file that a path leads to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// An ordinary file, or none yet, by a path that is no symbolic link.
+    /// A regular file, or a new one; the path is not a symbolic link.
     File(PathBuf),
-    /// The standard output of this process, whatever that is.
+    /// The standard output of this process, whatever it is connected to.
     Output,
-    /// Its standard error.
+    /// The standard error of this process.
     Messages,
     /// A device, a pipe, or another open file of this process.
     Special(PathBuf),
 }
 
-/// Where a path leads, and whether it could be written.
+/// Follows a path and checks whether it is writable.
 ///
 /// # Errors
-/// When it is a folder, a disk or a file that can't be written, when its links lead nowhere, when another
-/// user has put a link or a pipe there for whoever writes, or what the operating system says.
-pub(super) fn of(path: &Path) -> io::Result<Target> {
+/// If it is a folder, a disk, or a file without write permission; if its links lead to a missing folder or in a
+/// circle; if another user has planted a link or a pipe there; and errors of the operating system.
+pub(super) fn resolve(path: &Path) -> io::Result<Target> {
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         if let Some(target) = open_file(&path) {
             return Ok(target);
         }
@@ -37,7 +37,7 @@ pub(super) fn of(path: &Path) -> io::Result<Target> {
             }
             Err(error) => return Err(error),
             Ok(found) if found.is_symlink() => {
-                refuse_trap(&path, &found, "symbolic link")?;
+                reject_trap(&path, &found, "symbolic link")?;
                 let link = fs::read_link(&path)?;
                 path = folder(&path).join(link);
             }
@@ -50,8 +50,8 @@ pub(super) fn of(path: &Path) -> io::Result<Target> {
                                   to this one (chmod u+w)";
                     return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
                 }
-                // Renaming asks only for the folder; a user who may not write to the file may not
-                // replace it either.
+                // Renaming only needs write permission for the folder. A user without write permission for the file
+                // must not be able to replace it either.
                 OpenOptions::new().write(true).open(&path)?;
                 return Ok(Target::File(path));
             }
@@ -59,39 +59,38 @@ pub(super) fn of(path: &Path) -> io::Result<Target> {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a disk"));
             }
             Ok(found) => {
-                refuse_trap(&path, &found, "pipe or device")?;
+                reject_trap(&path, &found, "pipe or device")?;
                 return Ok(Target::Special(path));
             }
         }
     }
-    Err(io::Error::other("its symbolic links lead in a circle"))
+    Err(io::Error::other("its symbolic links form a circle"))
 }
 
-/// Refuses what another user may have put into a folder like `/tmp`, so that somebody writes where that user
-/// wants it, as Linux does where `fs.protected_symlinks` and `fs.protected_fifos` are set (proc(5)).
+/// Rejects a link or pipe that another user may have planted in a folder like `/tmp` to redirect a write. Linux does
+/// the same if `fs.protected_symlinks` and `fs.protected_fifos` are set (proc(5)).
 ///
 /// # Errors
-/// `PermissionDenied`
+/// `PermissionDenied` for such a link or pipe.
 #[cfg(unix)]
-fn refuse_trap(path: &Path, found: &fs::Metadata, what: &str) -> io::Result<()> {
+fn reject_trap(path: &Path, found: &fs::Metadata, what: &str) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     let folder = fs::metadata(folder(path))?;
     if is_trap(found.uid(), (folder.mode(), folder.uid()), crate::user()) {
-        let reason = format!(
-            "it is a {what} of another user's, in a folder where everybody may write: name another file"
-        );
+        let reason =
+            format!("it is another user's {what} in a world-writable folder: choose another file");
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn refuse_trap(_: &Path, _: &fs::Metadata, _: &str) -> io::Result<()> {
+fn reject_trap(_: &Path, _: &fs::Metadata, _: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a user should not follow what this owner has put into a folder, by the folder's mode and owner: it
-/// has the sticky bit, everybody may write there, and the owner is neither that user nor the folder's.
+/// Whether a user should not follow what `owner` has put into a folder with this mode and owner: the folder has the
+/// sticky bit and is world-writable, and the owner is neither the user nor the folder's owner.
 #[cfg(unix)]
 pub(super) fn is_trap(owner: u32, (mode, folder): (u32, u32), user: u32) -> bool {
     /// `S_ISVTX | S_IWOTH`
@@ -99,12 +98,12 @@ pub(super) fn is_trap(owner: u32, (mode, folder): (u32, u32), user: u32) -> bool
     mode & STICKY_AND_OPEN == STICKY_AND_OPEN && owner != user && owner != folder
 }
 
-/// A file that isn't there yet, in a folder that is.
+/// A new file, whose folder must exist.
 fn new_file(path: PathBuf) -> io::Result<Target> {
     let folder = folder(&path);
     match fs::metadata(folder) {
         Ok(found) if !found.is_dir() => {
-            let reason = format!("{} is no folder", crate::shown(folder));
+            let reason = format!("{} is not a folder", crate::shown(folder));
             Err(io::Error::new(io::ErrorKind::NotADirectory, reason))
         }
         Ok(_) if path.file_name().is_none() => {
@@ -126,7 +125,7 @@ fn ends_with_separator(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|&byte| byte == b'/')
 }
 
-/// The folder that a path is in.
+/// The folder that contains a path.
 pub(super) fn folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -134,9 +133,8 @@ pub(super) fn folder(path: &Path) -> &Path {
     }
 }
 
-/// An open file of this process, by one of the names that the system has for it: `/dev/stdout`,
-/// `/dev/fd/1`, `/proc/self/fd/1`. A file that standard output was redirected to must not be
-/// replaced: whoever redirected it holds the old one.
+/// An open file of this process, addressed by one of its system names: `/dev/stdout`, `/dev/fd/1`, `/proc/self/fd/1`.
+/// A file that standard output is redirected to must not be replaced, because the shell has the old one open.
 fn open_file(path: &Path) -> Option<Target> {
     let name = path.file_name()?.to_str()?;
     let folder = fs::canonicalize(folder(path)).ok()?;
@@ -144,8 +142,8 @@ fn open_file(path: &Path) -> Option<Target> {
         ("/dev", "stdout") => 1,
         ("/dev", "stderr") => 2,
         (folder, name) => {
-            let own = format!("/proc/{}/", std::process::id());
-            let is_own = folder.starts_with(&own) && folder.ends_with("/fd");
+            let own_folder = format!("/proc/{}/", std::process::id());
+            let is_own = folder.starts_with(&own_folder) && folder.ends_with("/fd");
             name.parse::<u32>().ok().filter(|_| folder == "/dev/fd" || is_own)?
         }
     };
@@ -166,7 +164,7 @@ fn is_disk(_found: &fs::Metadata) -> bool {
     false
 }
 
-/// Whether two paths, neither of them a symbolic link, are names of the same file, or would be.
+/// Whether two paths, neither of which is a symbolic link, name the same file, existing or new.
 pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         let folder = fs::canonicalize(folder(path)).ok()?;
@@ -177,7 +175,7 @@ pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     }
     #[cfg(unix)]
     {
-        // Two names of one file (hard links), or a file system that doesn't tell a from A.
+        // Hard links, or a case-insensitive file system.
         use std::os::unix::fs::MetadataExt;
         let identity = |path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
         identity(a).is_some_and(|a| identity(b) == Some(a))

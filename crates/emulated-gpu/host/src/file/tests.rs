@@ -1,10 +1,10 @@
-//! Writing and reading, with faults at each place where one can happen.
+//! Tests of atomic writes and bounded reads, with a failure at each possible point.
 
 use std::path::PathBuf;
 
 use super::*;
 
-/// What is left in the folder, sorted.
+/// The sorted names in a folder.
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<_> =
@@ -25,10 +25,9 @@ fn with_old(test: impl FnOnce(&Path, PathBuf)) {
     test(folder.path(), path);
 }
 
-/// A disk that is full after this many bytes: a writer that fails there, whatever the size of the
-/// pieces in which it is written to.
+/// Simulates a disk that is full after `full_after` bytes, with writes of several sizes.
 #[test]
-fn a_fault_at_any_byte_leaves_the_old_file_and_no_other() {
+fn a_failed_write_keeps_the_old_file_and_leaves_no_other() {
     let new: Vec<u8> = (0..200).collect();
     with_old(|folder, path| {
         for full_after in 0..new.len() {
@@ -57,7 +56,7 @@ fn a_fault_at_any_byte_leaves_the_old_file_and_no_other() {
 }
 
 #[test]
-fn a_panic_of_the_writer_leaves_the_old_file_and_no_other() {
+fn a_panic_while_writing_keeps_the_old_file_and_leaves_no_other() {
     with_old(|folder, path| {
         let outcome = std::panic::catch_unwind(|| {
             write_atomically::<io::Error>(&path, |writer| {
@@ -72,11 +71,11 @@ fn a_panic_of_the_writer_leaves_the_old_file_and_no_other() {
 }
 
 #[test]
-fn whether_a_file_can_be_written_is_known_beforehand() {
+fn check_writable_and_writes_fail_alike() {
     let folder = tempfile::tempdir().unwrap();
     check_writable(&folder.path().join("new.json")).unwrap();
     assert!(names_in(folder.path()).is_empty());
-    let said = |path: &Path| {
+    let error_text = |path: &Path| {
         let checked = check_writable(path).unwrap_err().to_string();
         assert_eq!(write_bytes(path, b"x").unwrap_err().to_string(), checked);
         assert!(!checked.contains(".part"), "{checked}");
@@ -84,10 +83,10 @@ fn whether_a_file_can_be_written_is_known_beforehand() {
     };
     let absent = folder.path().join("absent");
     let expected = format!("the folder {} does not exist", absent.display());
-    assert_eq!(said(&absent.join("new.json")), expected);
-    assert_eq!(said(&folder.path().join("new/")), "it is the name of a folder");
-    assert_eq!(said(folder.path()), "it is a folder");
-    assert_eq!(said(Path::new("")), "its name is empty");
+    assert_eq!(error_text(&absent.join("new.json")), expected);
+    assert_eq!(error_text(&folder.path().join("new/")), "it is the name of a folder");
+    assert_eq!(error_text(folder.path()), "it is a folder");
+    assert_eq!(error_text(Path::new("")), "its name is empty");
     let file = folder.path().join("file");
     fs::write(&file, b"old").unwrap();
     let error = check_writable(&file.join("new.json")).unwrap_err();
@@ -97,7 +96,7 @@ fn whether_a_file_can_be_written_is_known_beforehand() {
 }
 
 #[test]
-fn a_file_that_is_marked_as_read_only_is_not_replaced_whoever_asks() {
+fn read_only_files_are_not_replaced_even_by_root() {
     with_old(|folder, path| {
         let mut permissions = fs::metadata(&path).unwrap().permissions();
         permissions.set_readonly(true);
@@ -122,14 +121,14 @@ mod on_unix {
     }
 
     #[test]
-    fn permissions_stay_as_they_are() {
+    fn permissions_are_kept() {
         with_old(|folder, path| {
             for kept in [0o600, 0o640, 0o664, 0o755] {
                 fs::set_permissions(&path, fs::Permissions::from_mode(kept)).unwrap();
                 write_bytes(&path, b"new").unwrap();
                 assert_eq!(mode(&path), kept, "{kept:o}");
             }
-            // A new file has those that the shell would give one.
+            // A new file has the shell's default permissions.
             let usual = folder.join("usual");
             fs::write(&usual, b"").unwrap();
             let new = folder.join("new");
@@ -138,14 +137,13 @@ mod on_unix {
         });
     }
 
-    /// Only root can give a file away, so that for others this shows nothing but that the group
-    /// stays.
+    /// Only root can change an owner; for other users, this test only shows that the group is kept.
     #[test]
-    fn the_owner_stays_as_it_is() {
+    fn the_owner_is_kept() {
         with_old(|_, path| {
             let foreign = std::os::unix::fs::chown(&path, Some(12_345), Some(12_345));
             if foreign.is_err() {
-                eprintln!("not shown here, for it takes root: that a foreign owner stays");
+                eprintln!("not tested, because it needs root: another user's ownership is kept");
             }
             let owner = |path: &Path| fs::metadata(path).map(|m| (m.uid(), m.gid())).unwrap();
             let before = owner(&path);
@@ -155,7 +153,7 @@ mod on_unix {
     }
 
     #[test]
-    fn behind_a_symbolic_link_its_target_is_replaced() {
+    fn the_target_of_a_symbolic_link_is_replaced() {
         with_old(|folder, path| {
             let (near, far) = (folder.join("near"), folder.join("far"));
             symlink("old", &near).unwrap();
@@ -166,7 +164,7 @@ mod on_unix {
             assert!(fs::symlink_metadata(&near).unwrap().is_symlink());
             assert!(fs::symlink_metadata(&far).unwrap().is_symlink());
 
-            // A link whose target isn't there yet makes it.
+            // A link to a missing target creates the target.
             let early = folder.join("early");
             symlink("later", &early).unwrap();
             write_bytes(&early, b"late").unwrap();
@@ -182,7 +180,7 @@ mod on_unix {
     }
 
     #[test]
-    fn two_spellings_of_one_file_are_the_same() {
+    fn different_paths_of_one_file_are_the_same() {
         with_old(|folder, path| {
             let link = folder.join("link");
             symlink("old", &link).unwrap();
@@ -199,7 +197,7 @@ mod on_unix {
     }
 
     #[test]
-    fn a_device_is_written_and_stays_one() {
+    fn devices_are_written_and_not_replaced() {
         write_bytes(Path::new("/dev/null"), b"x").unwrap();
         check_writable(Path::new("/dev/null")).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
@@ -210,7 +208,7 @@ mod on_unix {
     }
 
     #[test]
-    fn a_pipe_is_written_and_stays_one() {
+    fn pipes_are_written_and_not_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -223,13 +221,15 @@ mod on_unix {
         assert_eq!(names_in(folder.path()), ["pipe"]);
     }
 
-    /// Runs where permissions bind, and says where they don't.
+    /// Only tests folder permissions if they apply to this user.
     #[test]
-    fn what_this_user_may_not_write_is_not_replaced() {
+    fn files_without_write_permission_are_not_replaced() {
         with_old(|folder, path| {
             fs::set_permissions(folder, fs::Permissions::from_mode(0o555)).unwrap();
             if fs::write(folder.join("probe"), b"").is_ok() {
-                eprintln!("not shown here, for nothing binds root: a folder without permission");
+                eprintln!(
+                    "not tested, because root ignores permissions: a folder without write permission"
+                );
                 let _ = fs::remove_file(folder.join("probe"));
             } else {
                 for path in [&path, &folder.join("new")] {
@@ -245,23 +245,23 @@ mod on_unix {
     }
 
     #[test]
-    fn another_users_link_in_a_sticky_folder_is_not_followed() {
+    fn links_planted_by_other_users_are_not_followed() {
         const STICKY: u32 = 0o41777;
         assert!(target::is_trap(7, (STICKY, 0), 8));
-        assert!(target::is_trap(7, (STICKY, 8), 8), "root's own folder, too");
-        assert!(!target::is_trap(8, (STICKY, 0), 8), "one's own link");
-        assert!(!target::is_trap(7, (STICKY, 7), 8), "that of the folder's owner");
+        assert!(target::is_trap(7, (STICKY, 8), 8), "the user's own folder");
+        assert!(!target::is_trap(8, (STICKY, 0), 8), "the user's own link");
+        assert!(!target::is_trap(7, (STICKY, 7), 8), "a link of the folder's owner");
         assert!(!target::is_trap(7, (0o40777, 0), 8) && !target::is_trap(7, (0o41755, 0), 8));
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
         let (victim, link) = (folder.path().join("victim"), folder.path().join("out"));
         fs::write(&victim, b"old").unwrap();
         symlink(&victim, &link).unwrap();
-        write_bytes(&link, b"by one's own link").unwrap();
-        assert_eq!(fs::read(&victim).unwrap(), b"by one's own link");
+        write_bytes(&link, b"through the own link").unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"through the own link");
         let other = crate::user() + 1;
         if std::os::unix::fs::lchown(&link, Some(other), None).is_err() {
-            eprintln!("not shown here, for only root gives links away: that of another user");
+            eprintln!("not tested, because only root can change owners: another user's link");
             return;
         }
         assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
@@ -273,11 +273,11 @@ mod on_unix {
             assert!(error.to_string().contains(what), "{error}");
             assert_eq!(write_bytes(&path, b"new").unwrap_err().to_string(), error.to_string());
         }
-        assert_eq!(fs::read(&victim).unwrap(), b"by one's own link");
+        assert_eq!(fs::read(&victim).unwrap(), b"through the own link");
     }
 
     #[test]
-    fn what_has_no_end_is_read_up_to_the_limit() {
+    fn endless_input_is_an_error_at_the_limit() {
         let zeros = open(Path::new("/dev/zero")).unwrap();
         let error = read(zeros, 1 << 20).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
@@ -285,13 +285,13 @@ mod on_unix {
 }
 
 #[test]
-fn a_file_is_read_whole_up_to_the_limit() {
+fn input_up_to_the_limit_is_read_whole() {
     let content: Vec<u8> = (0..300_000_u32).map(|i| (i % 251) as u8).collect();
-    let most = content.len() as u64;
-    assert_eq!(read(&content[..], most).unwrap(), content);
-    assert_eq!(read(&content[..], most + 1).unwrap(), content);
-    let error = read(&content[..], most - 1).unwrap_err();
-    assert_eq!(error.to_string(), "it has more than 299999 bytes, which is as much as is read");
+    let max = content.len() as u64;
+    assert_eq!(read(&content[..], max).unwrap(), content);
+    assert_eq!(read(&content[..], max + 1).unwrap(), content);
+    let error = read(&content[..], max - 1).unwrap_err();
+    assert_eq!(error.to_string(), "it has more than 299999 bytes, the limit");
     assert_eq!(read(&[][..], 0).unwrap(), [0; 0]);
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(open(folder.path()).unwrap_err().to_string(), "it is a folder, not a file");

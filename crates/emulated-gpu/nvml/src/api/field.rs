@@ -1,4 +1,4 @@
-//! Values by their numbers, many at once, each with a status of its own.
+//! Field values, queried in batches with a status for each field.
 
 use std::ffi::{c_int, c_uint};
 
@@ -26,7 +26,7 @@ const LINKS: c_uint = 91;
 const UNSIGNED: c_uint = 1;
 
 /// # Safety
-/// The place is null, or has as many fields.
+/// The pointer must be null or lead to `count` fields.
 unsafe fn each(
     device: Handle,
     count: c_int,
@@ -37,29 +37,29 @@ unsafe fn each(
     fields.required()?;
     let count = usize::try_from(count).ok().filter(|count| *count > 0);
     for index in 0..count.ok_or(Status::InvalidArgument)? {
-        // SAFETY: the caller's promise.
-        let (place, asked) = unsafe { (fields.offset(index), fields.offset(index).get()?) };
-        let status = status(asked.which) as c_uint;
+        // SAFETY: guaranteed by the caller.
+        let (place, field) = unsafe { (fields.offset(index), fields.offset(index).get()?) };
+        let status = status(field.which) as c_uint;
         let (time, latency) = (0, 0);
-        place.set(Field { time, latency, kind: UNSIGNED, status, value: 0, ..asked })?;
+        place.set(Field { time, latency, kind: UNSIGNED, status, value: 0, ..field })?;
     }
     Ok(())
 }
 
 export! {
-    /// Values of a card: the number of its links, 0, is the only one there is.
+    /// Returns field values of a card. Only the number of its links, 0, is supported.
     fn nvmlDeviceGetFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
         let status = |which| match which {
             LINKS => Status::Success,
             _ => Status::NotSupported,
         };
-        // SAFETY: the caller vouches for as many fields.
+        // SAFETY: the caller guarantees that there are `count` fields.
         unsafe { each(device, count, fields, status) }
     }
 
-    /// Sets values back to 0, of which there is none that counts.
+    /// Resets field values; none can be reset.
     fn nvmlDeviceClearFieldValues(device: Handle, count: c_int, fields: Out<'_, Field>) {
-        // SAFETY: the caller vouches for as many fields.
+        // SAFETY: the caller guarantees that there are `count` fields.
         unsafe { each(device, count, fields, |_| Status::NotSupported) }
     }
 }

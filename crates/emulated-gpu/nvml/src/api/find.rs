@@ -1,4 +1,4 @@
-//! How many cards there are, and their handles.
+//! Number and handles of cards.
 
 use std::ffi::c_uint;
 
@@ -22,21 +22,21 @@ const ASCII: c_uint = 1;
 const BINARY: c_uint = 2;
 
 export! {
-    /// How many cards there are.
+    /// Returns the number of cards.
     fn nvmlDeviceGetCount / nvmlDeviceGetCount_v2(out: Out<'_, c_uint>) {
         out.set(count()?)
     }
 
-    /// A card by its number.
+    /// Returns the handle of a card by its index.
     fn nvmlDeviceGetHandleByIndex / nvmlDeviceGetHandleByIndex_v2(
         index: c_uint, out: Out<'_, Handle>
     ) {
         initialised()?;
         out.required()?;
-        out.set(Handle::of(index)?)
+        out.set(Handle::from_index(index)?)
     }
 
-    /// A card by its address on the bus.
+    /// Returns the handle of a card by its PCI address.
     fn nvmlDeviceGetHandleByPciBusId / nvmlDeviceGetHandleByPciBusId_v2(
         address: Text<'_>, out: Out<'_, Handle>
     ) {
@@ -44,18 +44,18 @@ export! {
         out.required()?;
         let address = address.get()?;
         let found = find(|card| card.is_at(address.trim()).ok_or(Status::InvalidArgument))?;
-        out.set(Handle::of(found)?)
+        out.set(Handle::from_index(found)?)
     }
 
-    /// A card by its identifier, with or without "GPU-".
+    /// Returns the handle of a card by its UUID, with or without "GPU-".
     fn nvmlDeviceGetHandleByUUID(uuid: Text<'_>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
         let uuid = uuid.get()?;
-        out.set(Handle::of(find(|card| Ok(card.is_called(uuid.as_bytes())))?)?)
+        out.set(Handle::from_index(find(|card| Ok(card.has_uuid(uuid.as_bytes())))?)?)
     }
 
-    /// A card by its identifier, as text or as bytes.
+    /// Returns the handle of a card by its UUID, as text or as bytes.
     fn nvmlDeviceGetHandleByUUIDV(uuid: Out<'_, Uuid>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;
@@ -63,14 +63,14 @@ export! {
         let uuid = unsafe { versioned::<1, _>(uuid)? };
         let text = uuid.value.split(|byte| *byte == 0).next().unwrap_or_default();
         let found = find(|card| match uuid.kind {
-            ASCII => Ok(card.is_called(text)),
+            ASCII => Ok(card.has_uuid(text)),
             BINARY => Ok(uuid.value.starts_with(&card.uuid)),
             _ => Err(Status::InvalidArgument),
         })?;
-        out.set(Handle::of(found)?)
+        out.set(Handle::from_index(found)?)
     }
 
-    /// A card by its serial number, which none has.
+    /// Returns the handle of a card by its serial number. No card has one.
     fn nvmlDeviceGetHandleBySerial(serial: Text<'_>, out: Out<'_, Handle>) {
         initialised()?;
         out.required()?;

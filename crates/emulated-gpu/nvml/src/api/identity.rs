@@ -1,4 +1,4 @@
-//! What a card is: its name, its number, its identifier, its place, its kind.
+//! Identity of a card: name, index, UUID, PCI address, compute capability.
 
 use std::ffi::{c_int, c_uint};
 
@@ -9,22 +9,22 @@ use crate::ffi::Out;
 use crate::out::{TextOut, field, versioned};
 use crate::session::Handle;
 
-/// `nvmlPciInfo_t`, of `nvmlDeviceGetPciInfo_v3`.
+/// `nvmlPciInfo_t` of `nvmlDeviceGetPciInfo_v3`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct PciInfo {
-    first: LegacyPciInfo,
+    legacy: LegacyPciInfo,
     bus: [u8; 32],
 }
 
-/// What its first versions write.
+/// The part of `nvmlPciInfo_t` that the first two versions of the function write.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct LegacyPciInfo {
     bus: [u8; 16],
-    /// Domain, bus, device.
+    /// Domain, bus and device number.
     place: [c_uint; 3],
-    /// Who made the device and the board, and as which model, as such numbers are given out: nobody.
+    /// Vendor and device ids of the device and of the board; 0, because an emulated card has none.
     ids: [c_uint; 2],
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct PciInfoExt {
     version: c_uint,
     place: [c_uint; 3],
     ids: [c_uint; 2],
-    /// Which kind of device it is, and more exactly: not known.
+    /// Base class and subclass; unknown, so 0.
     classes: [c_uint; 2],
     bus: [u8; 32],
 }
@@ -45,38 +45,38 @@ fn legacy(card: &Card) -> LegacyPciInfo {
 }
 
 export! {
-    /// "Emulated GPU (…)", as the driver names it.
+    /// Returns the driver's name of the card, "Emulated GPU (…)".
     fn nvmlDeviceGetName(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
-        // SAFETY: the caller vouches for as many bytes.
+        // SAFETY: the caller guarantees room for `len` bytes.
         unsafe { TextOut::new(to, len) }.set(&card.name())
     }
 
-    /// Its number.
+    /// Returns the index of the card.
     fn nvmlDeviceGetIndex(device: Handle, out: Out<'_, c_uint>) {
         out.set(device.number()?)
     }
 
-    /// "GPU-" and the digits of its identifier.
+    /// Returns the UUID, "GPU-" and digits.
     fn nvmlDeviceGetUUID(device: Handle, to: Out<'_, u8>, len: c_uint) {
         let card = device.card()?;
-        // SAFETY: the caller vouches for as many bytes.
+        // SAFETY: the caller guarantees room for `len` bytes.
         unsafe { TextOut::new(to, len) }.set(&card.uuid())
     }
 
-    /// Where it would be on the bus. What it would be there is not known: 0.
+    /// Returns the PCI address. Vendor and device ids are 0.
     fn nvmlDeviceGetPciInfo / nvmlDeviceGetPciInfo_v2(device: Handle, out: Out<'_, LegacyPciInfo>) {
         let card = device.card()?;
         out.set(legacy(&card))
     }
 
-    /// The same, with a domain of eight digits besides.
+    /// The same, with an additional address whose domain has eight digits.
     fn nvmlDeviceGetPciInfo_v3(device: Handle, out: Out<'_, PciInfo>) {
         let card = device.card()?;
-        out.set(PciInfo { first: legacy(&card), bus: field(&card.bus()) })
+        out.set(PciInfo { legacy: legacy(&card), bus: field(&card.bus()) })
     }
 
-    /// The same.
+    /// The same with PCI classes.
     fn nvmlDeviceGetPciInfoExt(device: Handle, out: Out<'_, PciInfoExt>) {
         let card = device.card()?;
         // SAFETY: the caller has written such a structure there.
@@ -90,7 +90,7 @@ export! {
         })
     }
 
-    /// Its compute capability.
+    /// Returns the compute capability.
     fn nvmlDeviceGetCudaComputeCapability(device: Handle, major: Out<'_, c_int>, minor: Out<'_, c_int>) {
         let [first, second] = device.card()?.capability;
         major.required()?;
@@ -98,7 +98,7 @@ export! {
         major.set(first as c_int)
     }
 
-    /// The architecture that has this compute capability.
+    /// Returns the architecture with this compute capability.
     fn nvmlDeviceGetArchitecture(device: Handle, out: Out<'_, c_uint>) {
         let card = device.card()?;
         out.set(card.architecture())

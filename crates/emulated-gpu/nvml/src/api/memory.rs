@@ -1,5 +1,4 @@
-//! How much memory a card has. What is used of it is known of the calling process, which has a card of its own
-//! as far as memory goes.
+//! Memory of a card. Only the calling process's use is known, because each process has its own emulated card.
 
 use std::ffi::c_uint;
 
@@ -9,7 +8,7 @@ use crate::ffi::Out;
 use crate::out::versioned;
 use crate::session::Handle;
 
-/// `nvmlMemory_t`, bytes.
+/// `nvmlMemory_t`, in bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Memory {
@@ -18,13 +17,13 @@ pub(crate) struct Memory {
     used: u64,
 }
 
-/// `nvmlMemory_v2_t`, bytes.
+/// `nvmlMemory_v2_t`, in bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Memory2 {
     version: c_uint,
-    /// What C leaves empty.
-    gap: c_uint,
+    /// Padding.
+    padding: c_uint,
     total: u64,
     reserved: u64,
     free: u64,
@@ -32,20 +31,20 @@ pub(crate) struct Memory2 {
 }
 
 export! {
-    /// Its memory, and what the process uses of it.
+    /// Returns the total, free and used memory; only this process's use counts.
     fn nvmlDeviceGetMemoryInfo(device: Handle, out: Out<'_, Memory>) {
         let card = device.card()?;
         out.set(Memory { total: card.memory, free: card.free(), used: card.used })
     }
 
-    /// The same; nothing is reserved.
+    /// The same with the reserved memory, which is 0.
     fn nvmlDeviceGetMemoryInfo_v2(device: Handle, out: Out<'_, Memory2>) {
         let card = device.card()?;
         // SAFETY: the caller has written such a structure there.
         let Memory2 { version, .. } = unsafe { versioned::<2, _>(out)? };
         out.set(Memory2 {
             version,
-            gap: 0,
+            padding: 0,
             total: card.memory,
             reserved: 0,
             free: card.free(),

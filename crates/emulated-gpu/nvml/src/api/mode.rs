@@ -1,4 +1,4 @@
-//! In which modes a card is: none of those that can be switched on.
+//! Modes of a card; all of them are off.
 
 use std::ffi::c_uint;
 
@@ -7,8 +7,8 @@ use c_abi::export;
 use crate::ffi::Out;
 use crate::session::Handle;
 
-/// Declares functions that answer 0 of every card.
-macro_rules! none {
+/// Declares functions that return 0 for every card.
+macro_rules! zeros {
     ($($(#[$meta:meta])* fn $name:ident($device:ident: $handle:ty, $out:ident: $place:ty);)*) => {
         export! {$(
             $(#[$meta])*
@@ -20,31 +20,31 @@ macro_rules! none {
     };
 }
 
-none! {
-    /// Any number of contexts: `NVML_COMPUTEMODE_DEFAULT`, as the driver has it.
+zeros! {
+    /// `NVML_COMPUTEMODE_DEFAULT`, as in the driver: any number of contexts.
     fn nvmlDeviceGetComputeMode(device: Handle, out: Out<'_, c_uint>);
 
-    /// Nothing stays loaded where no process uses the card.
+    /// The driver does not stay loaded while no process uses the card.
     fn nvmlDeviceGetPersistenceMode(device: Handle, out: Out<'_, c_uint>);
 
-    /// No screen is connected.
+    /// No display is connected.
     fn nvmlDeviceGetDisplayMode(device: Handle, out: Out<'_, c_uint>);
 
-    /// None is in use.
+    /// No display is active.
     fn nvmlDeviceGetDisplayActive(device: Handle, out: Out<'_, c_uint>);
 
-    /// A whole card, no part of one.
+    /// Cards are not MIG devices.
     fn nvmlDeviceIsMigDeviceHandle(device: Handle, out: Out<'_, c_uint>);
 
-    /// How many parts it can be cut into: none.
+    /// Cards can't be split into MIG devices.
     fn nvmlDeviceGetMaxMigDeviceCount(device: Handle, out: Out<'_, c_uint>);
 
-    /// It stands alone on its board.
+    /// Each card is the only one on its board.
     fn nvmlDeviceGetMultiGpuBoard(device: Handle, out: Out<'_, c_uint>);
 
-    /// Which events can be waited for: none.
+    /// No events are supported.
     fn nvmlDeviceGetSupportedEventTypes(device: Handle, out: Out<'_, u64>);
 
-    /// No brand: `NVML_BRAND_UNKNOWN`.
+    /// `NVML_BRAND_UNKNOWN`
     fn nvmlDeviceGetBrand(device: Handle, out: Out<'_, c_uint>);
 }

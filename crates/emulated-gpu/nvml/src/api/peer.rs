@@ -1,4 +1,4 @@
-//! What one card may do with another one's memory: what the driver lets it do.
+//! Peer access between cards, with the driver's answers.
 
 use std::ffi::c_uint;
 
@@ -18,8 +18,8 @@ const OK: c_uint = 0;
 const NOT_SUPPORTED: c_uint = 5;
 
 export! {
-    /// Any card reads and writes any other's memory, also by atomics (`cuDeviceGetP2PAttribute`), over no link
-    /// and no bus. A card is no peer of its own.
+    /// Any card can read and write any other card's memory, also with atomics (`cuDeviceGetP2PAttribute`), but not
+    /// through NVLink or PCI. The two cards must differ.
     fn nvmlDeviceGetP2PStatus(device: Handle, other: Handle, which: c_uint, out: Out<'_, c_uint>) {
         if device.number()? == other.number()? {
             return Err(Status::InvalidArgument);

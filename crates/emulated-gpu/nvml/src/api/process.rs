@@ -1,5 +1,5 @@
-//! Which processes use a card. Those of other processes, whose cards are their own, are not known: the calling one is
-//! all that is ever listed, when it has a context on the card.
+//! Processes that use a card. Other processes have their own emulated cards and are unknown. Only the calling process
+//! is listed, once it has a context on the card.
 
 use std::ffi::c_uint;
 
@@ -9,17 +9,17 @@ use crate::ffi::{Out, Result, Status};
 use crate::out::versioned;
 use crate::session::Handle;
 
-/// Of what a card has no parts for.
-const NONE: c_uint = c_uint::MAX;
+/// The id of a MIG instance on a card without MIG.
+const NO_INSTANCE: c_uint = c_uint::MAX;
 
 /// `nvmlProcessInfo_v1_t`
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Process1 {
     process: c_uint,
-    /// What C leaves empty, here and below.
-    gap: c_uint,
-    /// Bytes of memory.
+    /// Padding, here and below.
+    padding: c_uint,
+    /// Memory in bytes.
     used: u64,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Process1 {
 #[repr(C)]
 pub(crate) struct Process2 {
     process: c_uint,
-    gap: c_uint,
+    padding: c_uint,
     used: u64,
     gpu_instance: c_uint,
     compute_instance: c_uint,
@@ -58,28 +58,28 @@ const GRAPHICS: c_uint = 1;
 const MPS: c_uint = 2;
 const ALL: c_uint = 3;
 
-/// The process that computes on a card.
+/// The process that uses a card for computation, if any.
 fn computing(device: Handle) -> Result<Option<Process2>> {
     let card = device.card()?;
     Ok((card.contexts > 0).then(|| Process2 {
         process: std::process::id(),
-        gap: 0,
+        padding: 0,
         used: card.used,
-        gpu_instance: NONE,
-        compute_instance: NONE,
+        gpu_instance: NO_INSTANCE,
+        compute_instance: NO_INSTANCE,
     }))
 }
 
-/// Writes a list of one process or none.
+/// Writes a list of at most one process.
 ///
 /// # Safety
-/// The caller has written to `count` for how many there is place.
+/// The caller must have written the list's capacity to `count`.
 unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
-    // SAFETY: the caller's promise.
-    let place = unsafe { count.get()? };
+    // SAFETY: guaranteed by the caller.
+    let capacity = unsafe { count.get()? };
     count.set(c_uint::from(process.is_some()))?;
     match process {
-        Some(_) if place == 0 => Err(Status::InsufficientSize),
+        Some(_) if capacity == 0 => Err(Status::InsufficientSize),
         Some(process) => to.set(process),
         None => Ok(()),
     }
@@ -88,61 +88,61 @@ unsafe fn list<T>(process: Option<T>, count: Out<'_, c_uint>, to: Out<'_, T>) ->
 /// Writes an empty list.
 ///
 /// # Safety
-/// As [`list`].
-unsafe fn nobody<T>(device: Handle, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
+/// See [`list`].
+unsafe fn empty_list<T>(device: Handle, count: Out<'_, c_uint>, to: Out<'_, T>) -> Result {
     device.number()?;
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { list(None, count, to) }
 }
 
 fn first_version(process: Process2) -> Process1 {
-    Process1 { process: process.process, gap: 0, used: process.used }
+    Process1 { process: process.process, padding: 0, used: process.used }
 }
 
 export! {
-    /// Who computes on a card.
+    /// Lists the processes that compute on a card.
     fn nvmlDeviceGetComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        // SAFETY: the caller has written there for how many there is place.
+        // SAFETY: the caller has written the list's capacity to `count`.
         unsafe { list(computing(device)?.map(first_version), count, to) }
     }
 
-    /// The same.
+    /// The same with MIG instances.
     fn nvmlDeviceGetComputeRunningProcesses_v2 / nvmlDeviceGetComputeRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
-        // SAFETY: the caller has written there for how many there is place.
+        // SAFETY: the caller has written the list's capacity to `count`.
         unsafe { list(computing(device)?, count, to) }
     }
 
-    /// Who draws: nobody.
+    /// Lists the processes that draw on a card: always empty.
     fn nvmlDeviceGetGraphicsRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        // SAFETY: as of `list`.
-        unsafe { nobody(device, count, to) }
+        // SAFETY: see `list`.
+        unsafe { empty_list(device, count, to) }
     }
 
     /// The same.
     fn nvmlDeviceGetGraphicsRunningProcesses_v2 / nvmlDeviceGetGraphicsRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
-        // SAFETY: as of `list`.
-        unsafe { nobody(device, count, to) }
+        // SAFETY: see `list`.
+        unsafe { empty_list(device, count, to) }
     }
 
-    /// Who computes through another process: nobody.
+    /// Lists the processes that compute through MPS: always empty.
     fn nvmlDeviceGetMPSComputeRunningProcesses(device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process1>) {
-        // SAFETY: as of `list`.
-        unsafe { nobody(device, count, to) }
+        // SAFETY: see `list`.
+        unsafe { empty_list(device, count, to) }
     }
 
     /// The same.
     fn nvmlDeviceGetMPSComputeRunningProcesses_v2 / nvmlDeviceGetMPSComputeRunningProcesses_v3(
         device: Handle, count: Out<'_, c_uint>, to: Out<'_, Process2>
     ) {
-        // SAFETY: as of `list`.
-        unsafe { nobody(device, count, to) }
+        // SAFETY: see `list`.
+        unsafe { empty_list(device, count, to) }
     }
 
-    /// Who does what is asked for on a card.
+    /// Lists the processes that use a card in a given mode.
     fn nvmlDeviceGetRunningProcessDetailList(device: Handle, out: Out<'_, Details>) {
         device.number()?;
         // SAFETY: the caller has written such a structure there.
@@ -156,9 +156,9 @@ export! {
         out.set(Details { count, ..details })?;
         let Some(process) = process else { return Ok(()) };
         match details.processes {
-            // SAFETY: the caller vouches for a place for as many as it says.
-            Some(place) if details.count > 0 => unsafe {
-                place.write_unaligned(Detail { process, used_protected: 0 });
+            // SAFETY: the caller guarantees room for as many processes as `count` says.
+            Some(list) if details.count > 0 => unsafe {
+                list.write_unaligned(Detail { process, used_protected: 0 });
                 Ok(())
             },
             _ => Err(Status::InsufficientSize),

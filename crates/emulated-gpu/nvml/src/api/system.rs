@@ -1,4 +1,4 @@
-//! Beginning and end, versions, the texts of statuses, and what belongs to no card.
+//! Initialisation, versions, error strings, and functions that don't concern a card.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -14,12 +14,12 @@ use crate::session::{initialise, initialised, shut_down};
 const FLAGS: c_uint = 7;
 
 export! {
-    /// Begins.
+    /// Initialises NVML.
     fn nvmlInit / nvmlInit_v2() {
         initialise()
     }
 
-    /// The same; what the flags are about, cards that are attached or missing, is no matter here.
+    /// The same; the flags concern cards that are attached or missing, so they have no effect here.
     fn nvmlInitWithFlags(flags: c_uint) {
         if flags & !FLAGS != 0 {
             return Err(Status::InvalidArgument);
@@ -27,53 +27,53 @@ export! {
         initialise()
     }
 
-    /// Ends, when it was called as often as one that begins.
+    /// Shuts down NVML, if this was the last of as many calls as there were initialisations.
     fn nvmlShutdown() {
         shut_down()
     }
 
-    /// The version of the driver, which has none but CUDA's: "13.5".
+    /// Returns the driver's version. The emulated driver's only version is CUDA's, such as "13.5".
     fn nvmlSystemGetDriverVersion(to: Out<'_, u8>, len: c_uint) {
         initialised()?;
-        // SAFETY: the caller vouches for as many bytes.
+        // SAFETY: the caller guarantees room for `len` bytes.
         unsafe { TextOut::new(to, len) }.set(&version_text()?)
     }
 
-    /// The version of NVML, which NVIDIA's makes of the first number of CUDA's and of the driver's:
-    /// "13.13.5". Needs no beginning.
+    /// Returns the version of NVML. Like NVIDIA's, it consists of CUDA's major version and the driver's version, such
+    /// as "13.13.5". Works without initialisation.
     fn nvmlSystemGetNVMLVersion(to: Out<'_, u8>, len: c_uint) {
         let version = format!("{}.{}", version()? / 1000, version_text()?);
-        // SAFETY: the caller vouches for as many bytes.
+        // SAFETY: the caller guarantees room for `len` bytes.
         unsafe { TextOut::new(to, len) }.set(&version)
     }
 
-    /// CUDA's version, as 13050 for 13.5. Needs no beginning.
+    /// Returns CUDA's version, such as 13050 for 13.5. Works without initialisation.
     fn nvmlSystemGetCudaDriverVersion / nvmlSystemGetCudaDriverVersion_v2(out: Out<'_, c_int>) {
         out.required()?;
         out.set(version()?)
     }
 
-    /// The name of a process, as much of it as there is place for.
+    /// Returns the name of a process, truncated to the available room.
     fn nvmlSystemGetProcessName(process: c_uint, to: Out<'_, u8>, len: c_uint) {
         initialised()?;
         to.required()?;
-        // SAFETY: the caller vouches for as many bytes.
-        unsafe { TextOut::new(to, len) }.set_cropped(&host::process_name(process)?)
+        // SAFETY: the caller guarantees room for `len` bytes.
+        unsafe { TextOut::new(to, len) }.set_truncated(&host::process_name(process)?)
     }
 
-    /// How many units of an S-class system there are: none.
+    /// Returns the number of S-class units, which is 0.
     fn nvmlUnitGetCount(count: Out<'_, c_uint>) {
         initialised()?;
         count.set(0)
     }
 
-    /// How many cards the driver leaves out: none.
+    /// Returns the number of cards that the driver excludes, which is 0.
     fn nvmlGetExcludedDeviceCount(count: Out<'_, c_uint>) {
         count.set(0)
     }
 }
 
-/// The text of a status. Needs no beginning.
+/// Returns the description of a status. Works without initialisation.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvmlErrorString(status: c_uint) -> *const c_char {
     text(status).as_ptr()

@@ -1,5 +1,6 @@
-//! What the emulated card has not, as a card without it says: sensors, clocks, power, links, error correction,
-//! accounting, parts, and all that could be set. Nothing of it is made up.
+//! Features that the emulated card lacks: sensors, clocks, power, links, error correction, accounting, partitions,
+//! and all settings. The functions return `NVML_ERROR_NOT_SUPPORTED`, as for hardware without them, instead of
+//! made-up values.
 
 use std::ffi::c_uint;
 
@@ -9,7 +10,7 @@ use crate::ffi::{Out, Result, Status};
 use crate::out::versioned;
 use crate::session::{Handle, initialised};
 
-/// Finds the card, and that it has not what is asked for. The last argument is where the result would be.
+/// Checks the handle and the pointer to the result, the last argument, and returns `NotSupported`.
 fn answer(device: Handle, arguments: &[usize]) -> Result {
     device.number()?;
     match arguments.last() {
@@ -18,8 +19,8 @@ fn answer(device: Handle, arguments: &[usize]) -> Result {
     }
 }
 
-/// Declares functions by their arguments behind the card, up to the place of their first result. What else
-/// a function has stands behind, where the caller leaves it and nobody looks.
+/// Declares functions, given the arguments between the card and the pointer to the first result, and that pointer.
+/// Further arguments need no declaration, because the caller removes them and they are not read.
 macro_rules! unsupported {
     ($($arguments:tt {$($name:ident;)*})*) => {$($(
         unsupported! { @one $name $arguments }
@@ -43,7 +44,7 @@ pub(crate) struct Branch {
 }
 
 export! {
-    /// The branch of the driver's releases, of which there is none.
+    /// Would return the release branch of the driver, which it does not have.
     fn nvmlSystemGetDriverBranch(branch: Out<'_, Branch>, _len: c_uint) {
         initialised()?;
         // SAFETY: the caller has written such a structure there.
@@ -51,7 +52,7 @@ export! {
         Err(Status::NotSupported)
     }
 
-    /// A set of events to wait for, of which there are none.
+    /// Would create a set of events to wait for, but there are no events.
     fn nvmlEventSetCreate(set: Out<'_, usize>) {
         initialised()?;
         set.required()?;

@@ -1,15 +1,15 @@
-//! Cards are the driver's, whichever way they are asked for.
+//! NVML's information about cards, compared with the driver's.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 
-use crate::support::{TWO, call, device, got, ok, plays, text, text_of};
+use crate::support::{TWO_CARDS, call, device, got, is_child, ok, text, text_of};
 
-fn begin() {
+fn initialise() {
     crate::support::driver();
     ok!(nvmlInit_v2());
 }
 
-/// `CU_DEVICE_ATTRIBUTE_…`
+/// A device attribute, `CU_DEVICE_ATTRIBUTE_…`, from the driver.
 fn attribute(which: c_int, card: c_int) -> c_int {
     let mut value = 0;
     ok!(cuDeviceGetAttribute(&raw mut value => *mut c_int, which => c_int, card => c_int));
@@ -17,14 +17,14 @@ fn attribute(which: c_int, card: c_int) -> c_int {
 }
 
 #[test]
-fn a_card_is_what_the_driver_says() {
-    if !plays("cards::a_card_is_what_the_driver_says", TWO) {
+fn identity_and_memory_match_the_driver() {
+    if !is_child("cards::identity_and_memory_match_the_driver", TWO_CARDS) {
         return;
     }
-    begin();
+    initialise();
     assert_eq!(got!(c_uint, nvmlDeviceGetCount()), 2);
-    // First without cuInit, whose answers have to be the same.
-    let asked = |number: c_uint| {
+    // Queried before and after cuInit; the answers must be equal.
+    let query = |number: c_uint| {
         let card = device(number);
         (
             text_of!(nvmlDeviceGetName(card)),
@@ -33,42 +33,42 @@ fn a_card_is_what_the_driver_says() {
             got!(c_uint, nvmlDeviceGetIndex(card => usize)),
         )
     };
-    let before: Vec<_> = (0..2).map(asked).collect();
+    let before: Vec<_> = (0..2).map(query).collect();
     ok!(cuInit(0 => c_uint));
     for (number, before) in before.into_iter().enumerate() {
-        let (card, own) = (device(number as c_uint), number as c_int);
-        assert_eq!(asked(number as c_uint), before);
+        let (card, driver_device) = (device(number as c_uint), number as c_int);
+        assert_eq!(query(number as c_uint), before);
         let (name, uuid, memory, index) = before;
         let named = text(
-            |to, len| call!(cuDeviceGetName(to => *mut c_char, len as c_int => c_int, own => c_int)),
+            |to, len| call!(cuDeviceGetName(to => *mut c_char, len as c_int => c_int, driver_device => c_int)),
         );
         assert_eq!(name, named);
         assert!(name.starts_with("Emulated GPU ("), "{name}");
         let mut bytes = [0u8; 16];
-        ok!(cuDeviceGetUuid_v2(&raw mut bytes => *mut [u8; 16], own => c_int));
+        ok!(cuDeviceGetUuid_v2(&raw mut bytes => *mut [u8; 16], driver_device => c_int));
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(uuid.replace('-', ""), format!("GPU{digits}"));
         assert_eq!(uuid.split('-').map(str::len).collect::<Vec<_>>(), [3, 8, 4, 4, 4, 12]);
         let mut total = 0usize;
-        ok!(cuDeviceTotalMem_v2(&raw mut total => *mut usize, own => c_int));
+        ok!(cuDeviceTotalMem_v2(&raw mut total => *mut usize, driver_device => c_int));
         assert_eq!(memory, [total as u64, total as u64, 0]);
         assert_eq!((total, index as usize), (512 << 20, number));
         let (mut major, mut minor) = (0, 0);
         ok!(nvmlDeviceGetCudaComputeCapability(
             card => usize, &raw mut major => *mut c_int, &raw mut minor => *mut c_int
         ));
-        assert_eq!((major, minor), (attribute(75, own), attribute(76, own)));
+        assert_eq!((major, minor), (attribute(75, driver_device), attribute(76, driver_device)));
         assert_eq!((major, minor), (8, 6));
         // NVML_DEVICE_ARCH_AMPERE
         assert_eq!(got!(c_uint, nvmlDeviceGetArchitecture(card => usize)), 7);
         assert_eq!(
             got!(c_uint, nvmlDeviceGetComputeMode(card => usize)),
-            attribute(20, own) as c_uint
+            attribute(20, driver_device) as c_uint
         );
     }
 }
 
-/// The text at the beginning of bytes.
+/// The string at the start of a field.
 fn field(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes.split(|byte| *byte == 0).next().unwrap()).unwrap()
 }
@@ -78,48 +78,48 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 }
 
 #[test]
-fn its_place_is_what_the_driver_says() {
-    if !plays("cards::its_place_is_what_the_driver_says", TWO) {
+fn pci_addresses_match_the_driver() {
+    if !is_child("cards::pci_addresses_match_the_driver", TWO_CARDS) {
         return;
     }
-    begin();
+    initialise();
     ok!(cuInit(0 => c_uint));
-    let own = text(
+    let address = text(
         |to, len| call!(cuDeviceGetPCIBusId(to => *mut c_char, len as c_int => c_int, 1 => c_int)),
     );
     let place = [50, 33, 34].map(|which| attribute(which, 1) as u32);
     let card = device(1);
-    // nvmlPciInfo_t, in the form of the first two functions, behind which nothing is written.
+    // nvmlPciInfo_t in the first two functions' version, which leaves the rest of the structure unchanged.
     let mut first = [0xffu8; 52];
     ok!(nvmlDeviceGetPciInfo(card => usize, &raw mut first => *mut [u8; 52]));
     let mut second = [0xffu8; 52];
     ok!(nvmlDeviceGetPciInfo_v2(card => usize, &raw mut second => *mut [u8; 52]));
     assert_eq!(first, second);
-    assert_eq!(field(&first[..16]), own);
+    assert_eq!(field(&first[..16]), address);
     assert_eq!(words(&first[16..36]), [place[0], place[1], place[2], 0, 0]);
     assert_eq!(first[36..], [0xff; 16]);
     let third = got!([u8; 68], nvmlDeviceGetPciInfo_v3(card => usize));
     assert_eq!(third[..36], first[..36]);
-    assert_eq!(field(&third[36..]), format!("0000{own}"));
+    assert_eq!(field(&third[36..]), format!("0000{address}"));
     let mut newest = [0u32; 16];
     newest[0] = 64 | 1 << 24;
     ok!(nvmlDeviceGetPciInfoExt(card => usize, &raw mut newest => *mut [u32; 16]));
     assert_eq!(newest[..8], [64 | 1 << 24, place[0], place[1], place[2], 0, 0, 0, 0]);
     let bytes: Vec<u8> = newest[8..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-    assert_eq!(field(&bytes), format!("0000{own}"));
+    assert_eq!(field(&bytes), format!("0000{address}"));
 }
 
 #[test]
-fn a_card_is_found_by_all_of_its_names() {
-    if !plays("cards::a_card_is_found_by_all_of_its_names", TWO) {
+fn cards_are_found_by_index_uuid_and_address() {
+    if !is_child("cards::cards_are_found_by_index_uuid_and_address", TWO_CARDS) {
         return;
     }
-    begin();
+    initialise();
     for number in 0..2 {
         let card = device(number);
         assert_eq!(got!(usize, nvmlDeviceGetHandleByIndex(number => c_uint)), card);
         let uuid = text_of!(nvmlDeviceGetUUID(card));
-        // As CUDA has it, it is without the first four letters.
+        // With and without "GPU-", which CUDA omits.
         for form in [&uuid[..], &uuid[4..]] {
             let name = CString::new(form).unwrap();
             let name = name.as_ptr();
@@ -131,37 +131,37 @@ fn a_card_is_found_by_all_of_its_names() {
             assert_eq!(got!(usize, nvmlDeviceGetHandleByPciBusId(text => *const c_char)), card);
             assert_eq!(got!(usize, nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char)), card);
         }
-        // nvmlUUID_v1_t: version, type, and the text or the bytes.
-        let mut asked = [0u8; 52];
-        asked[..4].copy_from_slice(&(52u32 | 1 << 24).to_ne_bytes());
-        asked[4] = 1;
-        asked[8..8 + uuid.len()].copy_from_slice(uuid.as_bytes());
+        // nvmlUUID_v1_t: version, type, then text or bytes.
+        let mut query = [0u8; 52];
+        query[..4].copy_from_slice(&(52u32 | 1 << 24).to_ne_bytes());
+        query[4] = 1;
+        query[8..8 + uuid.len()].copy_from_slice(uuid.as_bytes());
         assert_eq!(
-            got!(usize, nvmlDeviceGetHandleByUUIDV(&raw const asked => *const [u8; 52])),
+            got!(usize, nvmlDeviceGetHandleByUUIDV(&raw const query => *const [u8; 52])),
             card
         );
-        asked[4] = 2;
-        asked[8..].fill(0);
-        asked[8..24].copy_from_slice(format!("emulated-gpu-00{}", number + 1).as_bytes());
+        query[4] = 2;
+        query[8..].fill(0);
+        query[8..24].copy_from_slice(format!("emulated-gpu-00{}", number + 1).as_bytes());
         assert_eq!(
-            got!(usize, nvmlDeviceGetHandleByUUIDV(&raw const asked => *const [u8; 52])),
+            got!(usize, nvmlDeviceGetHandleByUUIDV(&raw const query => *const [u8; 52])),
             card
         );
     }
 }
 
 #[test]
-fn cards_are_each_others_peers_and_the_hosts_processors_are_near() {
-    if !plays("cards::cards_are_each_others_peers_and_the_hosts_processors_are_near", TWO) {
+fn peer_access_and_processor_affinity() {
+    if !is_child("cards::peer_access_and_processor_affinity", TWO_CARDS) {
         return;
     }
-    begin();
+    initialise();
     ok!(cuInit(0 => c_uint));
     let status = |which: c_uint| got!(c_uint, nvmlDeviceGetP2PStatus(device(0) => usize, device(1) => usize, which => c_uint));
     let mut can = 0;
     ok!(cuDeviceCanAccessPeer(&raw mut can => *mut c_int, 0 => c_int, 1 => c_int));
     assert_eq!(can, 1);
-    // Reads, writes and atomics; no links, and no bus.
+    // Reads, writes and atomics are supported, NVLink and PCI are not.
     assert_eq!([0, 1, 3, 2, 4].map(status), [0, 0, 0, 5, 5]);
 
     let mut words: [c_ulong; 16] = [c_ulong::MAX; 16];
@@ -169,7 +169,7 @@ fn cards_are_each_others_peers_and_the_hosts_processors_are_near() {
         device(1) => usize, 16 => c_uint, words.as_mut_ptr() => *mut c_ulong
     ));
     let processors: u32 = words.iter().map(|word| word.count_ones()).sum();
-    // As the system says which this process may use.
+    // The processors that the system lets this process use.
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let usable = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap();
     let digits = usable.chars().filter_map(|digit| digit.to_digit(16));
@@ -188,18 +188,18 @@ fn cards_are_each_others_peers_and_the_hosts_processors_are_near() {
     };
     let mut cards = [0; 2];
     assert_eq!(near_to(near, &mut count, &mut cards), 0);
-    assert_eq!((count, cards), (2, [0; 2]), "how many places are needed");
+    assert_eq!((count, cards), (2, [0; 2]), "the required capacity");
     assert_eq!(near_to(near, &mut count, &mut cards), 0);
     assert_eq!(cards, [device(0), device(1)]);
 }
 
 #[test]
-fn values_by_number_have_a_status_each() {
-    if !plays("cards::values_by_number_have_a_status_each", &[]) {
+fn each_field_value_has_a_status() {
+    if !is_child("cards::each_field_value_has_a_status", &[]) {
         return;
     }
-    begin();
-    // nvmlFieldValue_t: which, scope; time, latency; type, status; value.
+    initialise();
+    // nvmlFieldValue_t: field id and scope; time; latency; type and status; value.
     let mut fields = [[0u64; 5]; 2];
     // The number of links, and a temperature.
     (fields[0][0], fields[1][0]) = (91, 140);

@@ -4,7 +4,7 @@
 use std::ffi::c_uint;
 use std::path::Path;
 
-use crate::support::{TWO, device, driver, ok, plays, symbol};
+use crate::support::{TWO_CARDS, device, driver, is_child, ok, symbol};
 
 /// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,24 +29,24 @@ fn functions() -> Vec<(String, Vec<Argument>)> {
             let (names, rest) = declared.split_once('(').unwrap();
             let arguments = rest.split_once(')').unwrap().0.split(',').map(str::trim);
             let arguments = arguments.filter_map(|argument| argument.split_once(": "));
-            let of = |(name, ty): (&str, &str)| match (name, ty) {
+            let kind = |(name, ty): (&str, &str)| match (name, ty) {
                 (_, "Handle") => Argument::Handle,
                 ("len" | "_len", "c_uint") => Argument::Length,
                 ("count", "c_int") => Argument::SignedLength,
                 (_, "c_uint") => Argument::Number,
                 (_, ty) if ty.starts_with("Text<") || ty.starts_with("Out<") => Argument::Pointer,
-                other => panic!("what is {other:?}?"),
+                other => panic!("unknown kind of argument: {other:?}"),
             };
-            let arguments: Vec<Argument> = arguments.map(of).collect();
+            let arguments: Vec<Argument> = arguments.map(kind).collect();
             names.split(" / nvml").map(move |name| (name.to_owned(), arguments.clone()))
         })
         .collect();
-    // The operating system lists files in any order.
+    // The operating system lists files in an arbitrary order.
     functions.sort_by(|(one, _), (other, _)| one.cmp(other));
     functions
 }
 
-/// Pseudo-random numbers, the same in each run.
+/// A pseudo-random number generator with a fixed seed.
 struct Random(u64);
 
 impl Random {
@@ -61,14 +61,14 @@ impl Random {
     }
 }
 
-/// The words that the longest list may fill (200 fields of 40 bytes), and the words of a buffer, which has as many
-/// again to detect writes after the list.
+/// Size of a buffer in words. The longest list (200 fields of 40 bytes) fits into the first half; the second half
+/// detects writes beyond a list.
 const USED: usize = 1024;
 const PLACE: usize = 2 * USED;
 
 #[test]
-fn every_call_ends_with_a_status() {
-    if !plays("hostile::every_call_ends_with_a_status", TWO) {
+fn every_call_returns_a_status() {
+    if !is_child("hostile::every_call_returns_a_status", TWO_CARDS) {
         return;
     }
     driver();
@@ -79,9 +79,9 @@ fn every_call_ends_with_a_status() {
     ok!(nvmlInit_v2());
     let cards = [device(0), device(1), device(0) + 2, 0, usize::MAX];
     let versions = [40 | 2 << 24, 64 | 1 << 24, 24 | 1 << 24, 52 | 1 << 24, 0, 1, u32::MAX];
-    let (mut done, mut failed) = (0, 0);
+    let (mut succeeded, mut failed) = (0, 0);
     for _ in 0..40_000 {
-        // A structure begins with its version, and its third word may lead elsewhere.
+        // A structure starts with its version, and its third word may be a pointer.
         let elsewhere = [0, places[2].as_mut_ptr() as u64];
         for place in &mut places[..2] {
             place[0] = u64::from(random.one(&versions)) | random.one(&[0, 1, 2, 3, 1 << 31]) << 32;
@@ -112,11 +112,11 @@ fn every_call_ends_with_a_status() {
         // A panic would return `NVML_ERROR_UNKNOWN`, 999, which nothing else returns here.
         assert!(status <= 30, "nvml{name}{words:x?}: {status}");
         if status == 0 {
-            done += 1;
+            succeeded += 1;
         } else {
             failed += 1;
         }
     }
     assert!(places.iter().all(|place| place[USED..].iter().all(|word| *word == 0)));
-    assert!(done > 5_000 && failed > 5_000, "{done} were done, {failed} refused");
+    assert!(succeeded > 5_000 && failed > 5_000, "{succeeded} succeeded, {failed} failed");
 }

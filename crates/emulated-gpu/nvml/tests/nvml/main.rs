@@ -1,12 +1,12 @@
-//! The library as C calls it, beside the emulated driver.
+//! Tests of the C functions, with the emulated driver.
 
 #![cfg(target_os = "linux")]
-#![allow(unsafe_code, reason = "the functions are C")]
+#![allow(unsafe_code, reason = "the library is called through C functions")]
 
-mod beginning;
 mod cards;
 mod hostile;
+mod initialisation;
+mod invalid_arguments;
 mod processes;
-mod refused;
 mod support;
 mod unsupported;

@@ -1,9 +1,10 @@
-//! What is used of a card's memory, and by whom.
+//! Used memory of a card, and the list of processes that use it.
 
 use std::ffi::{c_char, c_int, c_uint};
 
 use crate::support::{
-    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO, call, device, got, ok, plays, text,
+    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, call, device, got, is_child, ok,
+    text,
 };
 
 /// `nvmlProcessInfo_v2_t`
@@ -11,12 +12,12 @@ use crate::support::{
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Process {
     process: c_uint,
-    gap: c_uint,
+    padding: c_uint,
     used: u64,
     instances: [c_uint; 2],
 }
 
-/// `nvmlProcessDetailList_v1_t`, with one entry's place.
+/// `nvmlProcessDetailList_v1_t` with a pointer to one entry.
 #[repr(C)]
 struct Details {
     version: c_uint,
@@ -25,9 +26,9 @@ struct Details {
     processes: *mut (Process, u64),
 }
 
-/// Who computes on a card: the status, how many, and the first.
-fn computing(card: usize, places: c_uint) -> (c_uint, c_uint, Process) {
-    let (mut count, mut process) = (places, Process::default());
+/// Lists the processes that compute on a card; returns the status, the count and the first entry.
+fn computing(card: usize, capacity: c_uint) -> (c_uint, c_uint, Process) {
+    let (mut count, mut process) = (capacity, Process::default());
     let status = call!(nvmlDeviceGetComputeRunningProcesses_v3(
         card => usize, &raw mut count => *mut c_uint, &raw mut process => *mut Process
     ));
@@ -35,8 +36,8 @@ fn computing(card: usize, places: c_uint) -> (c_uint, c_uint, Process) {
 }
 
 #[test]
-fn a_process_is_listed_with_what_it_uses() {
-    if !plays("processes::a_process_is_listed_with_what_it_uses", TWO) {
+fn processes_are_listed_with_their_memory() {
+    if !is_child("processes::processes_are_listed_with_their_memory", TWO_CARDS) {
         return;
     }
     crate::support::driver();
@@ -61,10 +62,11 @@ fn a_process_is_listed_with_what_it_uses() {
     ok!(nvmlDeviceGetMemoryInfo_v2(cards[1] => usize, second.as_mut_ptr() => *mut u64));
     assert_eq!(second, [40 | 2 << 24, total, 0, free, used]);
 
-    let own = Process { process: std::process::id(), gap: 0, used, instances: [c_uint::MAX; 2] };
+    let own =
+        Process { process: std::process::id(), padding: 0, used, instances: [c_uint::MAX; 2] };
     assert_eq!(computing(cards[1], 0), (INSUFFICIENT_SIZE, 1, Process::default()));
     assert_eq!(computing(cards[1], 9), (0, 1, own));
-    assert_eq!(computing(cards[0], 9).1, 0, "the other card's");
+    assert_eq!(computing(cards[0], 9).1, 0, "no context on the other card");
     let (mut count, mut first) = (1, [0u64; 2]);
     ok!(nvmlDeviceGetComputeRunningProcesses(
         cards[1] => usize, &raw mut count => *mut c_uint, first.as_mut_ptr() => *mut u64
@@ -97,8 +99,8 @@ fn a_process_is_listed_with_what_it_uses() {
 }
 
 #[test]
-fn a_process_has_the_name_that_it_was_called_by() {
-    if !plays("processes::a_process_has_the_name_that_it_was_called_by", &[]) {
+fn process_names_are_their_command() {
+    if !is_child("processes::process_names_are_their_command", &[]) {
         return;
     }
     crate::support::driver();
@@ -109,8 +111,8 @@ fn a_process_has_the_name_that_it_was_called_by() {
     let mut long = vec![0u8; whole.len() + 1];
     assert_eq!(name(own, long.as_mut_ptr().cast(), long.len() as c_uint), 0);
     assert_eq!(long, [whole.as_bytes(), b"\0"].concat());
-    let cropped = text(|to, _| name(own, to, 4));
-    assert_eq!(cropped, whole[..3]);
+    let truncated = text(|to, _| name(own, to, 4));
+    assert_eq!(truncated, whole[..3]);
     let mut none = [0 as c_char; 4];
     assert_eq!(name(u32::MAX, none.as_mut_ptr(), 4), NOT_FOUND);
     assert_eq!(name(own, none.as_mut_ptr(), 0), INVALID_ARGUMENT);

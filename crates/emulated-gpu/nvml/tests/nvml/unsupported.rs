@@ -1,14 +1,15 @@
-//! What the emulated card has not: each function that says so finds the card first, and looks at its place.
+//! Functions for missing features: each checks the handle and the pointer to the result, then returns "not
+//! supported".
 
 use std::ffi::c_uint;
 use std::ptr::null_mut;
 
 use crate::support::{
-    INVALID_ARGUMENT, NOT_SUPPORTED, UNINITIALIZED, device, driver, nvml, ok, plays, symbol,
+    INVALID_ARGUMENT, NOT_SUPPORTED, UNINITIALIZED, device, driver, is_child, nvml, ok, symbol,
 };
 
-/// The library's own list: for each function how many arguments stand between the card and the place for
-/// its result, which some have none of.
+/// The functions in the library's table, each with the number of arguments between the card and the pointer to the
+/// result; `None` if it has no result.
 fn list() -> Vec<(String, Option<usize>)> {
     let source = include_str!("../../src/api/unsupported.rs");
     let (_, list) = source.rsplit_once("\nunsupported! {").unwrap();
@@ -25,21 +26,22 @@ fn list() -> Vec<(String, Option<usize>)> {
 
 type Function = unsafe extern "C" fn(usize, usize, usize, usize, usize) -> c_uint;
 
-/// Calls one with a place behind this many arguments of 0; null where there is to be none.
-fn call(name: &str, card: usize, before: Option<usize>, place: *mut u64) -> c_uint {
+/// Calls a function with a pointer to the result after `before` arguments of 0; if `before` is `None`, with zeros
+/// only.
+fn call(name: &str, card: usize, before: Option<usize>, result: *mut u64) -> c_uint {
     let mut arguments = [0; 4];
     if let Some(before) = before {
-        arguments[before] = place as usize;
+        arguments[before] = result as usize;
     }
     let [a, b, c, d] = arguments;
     let function: Function = symbol(name);
-    // SAFETY: nothing is written, and who calls takes away what a function has no arguments for.
+    // SAFETY: nothing is written, and the caller removes arguments that a function does not declare.
     unsafe { function(card, a, b, c, d) }
 }
 
 #[test]
-fn what_a_card_has_not_is_not_supported() {
-    if !plays("unsupported::what_a_card_has_not_is_not_supported", &[]) {
+fn missing_features_are_not_supported() {
+    if !is_child("unsupported::missing_features_are_not_supported", &[]) {
         return;
     }
     driver();
@@ -59,7 +61,7 @@ fn what_a_card_has_not_is_not_supported() {
         }
     }
     assert_eq!(place, [7; 64]);
-    // Each kind is there.
+    // The table has an entry of each kind.
     for (name, before) in [
         ("nvmlDeviceSetPersistenceMode", None),
         ("nvmlDeviceGetSerial", Some(0)),
@@ -72,9 +74,9 @@ fn what_a_card_has_not_is_not_supported() {
 }
 
 #[test]
-fn what_is_absent_is_not_found() {
+fn missing_functions_are_not_exported() {
     for name in ["nvmlVgpuTypeGetName", "nvmlGpmSampleAlloc", "nvmlDeviceGetTemperature_v9"] {
-        // SAFETY: it is only looked for.
+        // SAFETY: the symbol is only looked up, not called.
         assert!(unsafe { nvml().get::<Function>(name) }.is_err(), "{name}");
     }
 }

@@ -128,7 +128,7 @@ fn what_can_not_be_launched_is_refused_with_the_reason() {
         ),
         ("add;", vec!["profile", "FILE"], "the file can't be run"),
         (SAXPY, vec!["run", "/does/not/exist.ptx"], "can't read /does/not/exist.ptx"),
-        (SAXPY, vec!["check", "/dev/zero"], "as much as is read"),
+        (SAXPY, vec!["check", "/dev/zero"], "bytes, the limit"),
     ];
     for (text, arguments, reason) in wrong {
         let output = emulator(text, &arguments);

@@ -1,25 +1,25 @@
-//! What is no argument.
+//! Invalid arguments: handles, null pointers, buffers that are too small, structure versions.
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::ptr::null_mut;
 
 use crate::support::{
-    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO, VERSION_MISMATCH, call, device, ok, plays,
-    text_of,
+    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, VERSION_MISMATCH, call, device,
+    is_child, ok, text_of,
 };
 
-fn begin() -> usize {
+fn initialise() -> usize {
     crate::support::driver();
     ok!(nvmlInit_v2());
     device(0)
 }
 
 #[test]
-fn a_wrong_handle_is_no_card() {
-    if !plays("refused::a_wrong_handle_is_no_card", TWO) {
+fn invalid_handles_are_rejected() {
+    if !is_child("invalid_arguments::invalid_handles_are_rejected", TWO_CARDS) {
         return;
     }
-    let card = begin();
+    let card = initialise();
     for wrong in [0, 1, card - 1, card + 2, usize::MAX] {
         let mut number: c_uint = 7;
         let place = &raw mut number;
@@ -55,17 +55,17 @@ fn a_wrong_handle_is_no_card() {
     let same = call!(nvmlDeviceGetP2PStatus(
         card => usize, card => usize, 0 => c_uint, &raw mut handle => *mut usize
     ));
-    assert_eq!(same, INVALID_ARGUMENT, "a card is no peer of its own");
+    assert_eq!(same, INVALID_ARGUMENT, "a card is not its own peer");
 }
 
 #[test]
-fn null_is_no_place() {
-    if !plays("refused::null_is_no_place", &[]) {
+fn null_pointers_are_rejected() {
+    if !is_child("invalid_arguments::null_pointers_are_rejected", &[]) {
         return;
     }
-    let card = begin();
+    let card = initialise();
     let null = null_mut::<u8>();
-    // All that write to one place, which is their second argument.
+    // All functions that write one result, through their second argument.
     let names = "nvmlDeviceGetBrand nvmlDeviceGetIndex nvmlDeviceGetPciInfo nvmlDeviceGetPciInfo_v2 \
                  nvmlDeviceGetPciInfo_v3 nvmlDeviceGetPciInfoExt nvmlDeviceGetArchitecture \
                  nvmlDeviceGetMemoryInfo nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetComputeMode \
@@ -74,7 +74,7 @@ fn null_is_no_place() {
                  nvmlDeviceGetSupportedEventTypes nvmlDeviceGetRunningProcessDetailList";
     for name in names.split_whitespace() {
         let function: unsafe extern "C" fn(usize, *mut u8) -> c_uint = crate::support::symbol(name);
-        // SAFETY: null is refused.
+        // SAFETY: the function rejects null.
         assert_eq!(unsafe { function(card, null) }, INVALID_ARGUMENT, "{name}");
     }
     let mut number = 0;
@@ -105,17 +105,17 @@ fn null_is_no_place() {
 }
 
 #[test]
-fn a_text_that_does_not_fit_is_not_written() {
-    if !plays("refused::a_text_that_does_not_fit_is_not_written", &[]) {
+fn strings_that_do_not_fit_are_not_written() {
+    if !is_child("invalid_arguments::strings_that_do_not_fit_are_not_written", &[]) {
         return;
     }
-    let card = begin();
+    let card = initialise();
     let (name, uuid) = (text_of!(nvmlDeviceGetName(card)), text_of!(nvmlDeviceGetUUID(card)));
     for (function, text) in [("nvmlDeviceGetName", name), ("nvmlDeviceGetUUID", uuid)] {
         let call: unsafe extern "C" fn(usize, *mut u8, c_uint) -> c_uint =
             crate::support::symbol(function);
         let mut bytes = vec![7u8; text.len() + 1];
-        // SAFETY: there is as much place as is told.
+        // SAFETY: the buffer is at least as large as the length passed.
         unsafe {
             let short = call(card, bytes.as_mut_ptr(), text.len() as c_uint);
             assert_eq!(short, INSUFFICIENT_SIZE, "{function}");
@@ -127,25 +127,25 @@ fn a_text_that_does_not_fit_is_not_written() {
 }
 
 #[test]
-fn a_structure_of_another_version_is_refused() {
-    if !plays("refused::a_structure_of_another_version_is_refused", &[]) {
+fn structures_of_other_versions_are_rejected() {
+    if !is_child("invalid_arguments::structures_of_other_versions_are_rejected", &[]) {
         return;
     }
-    let card = begin();
-    let refused = |name: &str, right: u32| {
+    let card = initialise();
+    let check_rejected = |name: &str, right: u32| {
         let function: unsafe extern "C" fn(usize, *mut u32) -> c_uint =
             crate::support::symbol(name);
         for wrong in [0, 1, 2, right ^ 1 << 25, right + 8] {
             let mut words = [0u32; 32];
             words[0] = wrong;
-            // SAFETY: there is place for the newest version.
+            // SAFETY: the buffer has room for the newest version.
             assert_eq!(unsafe { function(card, words.as_mut_ptr()) }, VERSION_MISMATCH, "{name}");
             assert!(words[1..].iter().all(|word| *word == 0), "{name}");
         }
     };
-    refused("nvmlDeviceGetMemoryInfo_v2", 40 | 2 << 24);
-    refused("nvmlDeviceGetPciInfoExt", 64 | 1 << 24);
-    refused("nvmlDeviceGetRunningProcessDetailList", 24 | 1 << 24);
+    check_rejected("nvmlDeviceGetMemoryInfo_v2", 40 | 2 << 24);
+    check_rejected("nvmlDeviceGetPciInfoExt", 64 | 1 << 24);
+    check_rejected("nvmlDeviceGetRunningProcessDetailList", 24 | 1 << 24);
     let mut handle = 0usize;
     let mut uuid = [0u32; 13];
     uuid[0] = 52 | 2 << 24;

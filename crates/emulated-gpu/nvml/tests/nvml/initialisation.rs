@@ -1,15 +1,15 @@
-//! Before, during and after: who needs `nvmlInit`, and what that needs.
+//! Initialisation and shutdown, and functions that work without initialisation.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::support::{
-    DRIVER_NOT_LOADED, INVALID_ARGUMENT, UNINITIALIZED, UNKNOWN, alone, call, device, driver, got,
-    nvml, ok, plays, said, text,
+    DRIVER_NOT_LOADED, INVALID_ARGUMENT, UNINITIALIZED, UNKNOWN, call, device, driver, got,
+    is_child, nvml, ok, output_text, run_child, text,
 };
 
 #[test]
-fn beginnings_are_counted() {
-    if !plays("beginning::beginnings_are_counted", &[]) {
+fn initialisations_are_counted() {
+    if !is_child("initialisation::initialisations_are_counted", &[]) {
         return;
     }
     driver();
@@ -38,8 +38,8 @@ fn beginnings_are_counted() {
 }
 
 #[test]
-fn versions_and_texts_need_no_beginning() {
-    if !plays("beginning::versions_and_texts_need_no_beginning", &[]) {
+fn versions_and_descriptions_need_no_initialisation() {
+    if !is_child("initialisation::versions_and_descriptions_need_no_initialisation", &[]) {
         return;
     }
     let mut version: c_int = 0;
@@ -49,71 +49,74 @@ fn versions_and_texts_need_no_beginning() {
     let dotted = format!("{}.{}", version / 1000, version % 1000 / 10);
     let own = text(|to, len| call!(nvmlSystemGetNVMLVersion(to => *mut c_char, len => c_uint)));
     assert_eq!(own, format!("{}.{dotted}", version / 1000));
-    let of_driver = |to, len| call!(nvmlSystemGetDriverVersion(to => *mut c_char, len => c_uint));
-    assert_eq!(of_driver([0; 8].as_mut_ptr(), 8), UNINITIALIZED);
+    let driver_version =
+        |to, len| call!(nvmlSystemGetDriverVersion(to => *mut c_char, len => c_uint));
+    assert_eq!(driver_version([0; 8].as_mut_ptr(), 8), UNINITIALIZED);
     ok!(nvmlInit_v2());
-    assert_eq!(text(of_driver), dotted);
+    assert_eq!(text(driver_version), dotted);
     let error = |number: c_uint| {
         let function: extern "C" fn(c_uint) -> *const c_char =
             crate::support::symbol("nvmlErrorString");
-        // SAFETY: the text stays, and ends in NUL.
+        // SAFETY: the string is static and NUL-terminated.
         unsafe { CStr::from_ptr(function(number)) }.to_str().unwrap()
     };
     assert_eq!((error(0), error(3), error(54321)), ("Success", "Not Supported", "Unknown Error"));
 }
 
 #[test]
-fn without_the_emulated_driver_there_is_no_beginning() {
-    let test = "beginning::without_the_emulated_driver_there_is_no_beginning";
-    if !plays(test, &[]) {
+fn initialisation_fails_without_the_emulated_driver() {
+    let test = "initialisation::initialisation_fails_without_the_emulated_driver";
+    if !is_child(test, &[]) {
         return;
     }
-    // Whether there is none or NVIDIA's.
+    // Either no driver is found, or NVIDIA's.
     nvml();
     assert_eq!(call!(nvmlInit_v2()), DRIVER_NOT_LOADED);
     assert_eq!(call!(nvmlShutdown()), UNINITIALIZED);
-    // A program may load it later.
+    // A program may load the driver later.
     driver();
     ok!(nvmlInit_v2());
 }
 
 #[test]
-fn settings_that_are_not_understood_are_an_error() {
-    let test = "beginning::settings_that_are_not_understood_are_an_error";
+fn initialisation_fails_with_invalid_settings() {
+    let test = "initialisation::initialisation_fails_with_invalid_settings";
     let variables = [("EMULATED_GPU_DEVICES", "many")];
-    if plays(test, &variables) {
+    if is_child(test, &variables) {
         driver();
         assert_eq!(call!(nvmlInit_v2()), UNKNOWN);
     } else {
-        assert!(said(&alone(test, &variables)).contains("emulated NVML: the driver does not"));
+        assert!(
+            output_text(&run_child(test, &variables)).contains("emulated NVML: the driver rejects")
+        );
     }
 }
 
 #[test]
-fn a_process_that_is_forked_afterwards_can_use_the_card() {
-    if !plays("beginning::a_process_that_is_forked_afterwards_can_use_the_card", &[]) {
+fn forked_processes_can_use_the_card() {
+    if !is_child("initialisation::forked_processes_can_use_the_card", &[]) {
         return;
     }
     driver();
     ok!(nvmlInit_v2());
     let before = got!([u64; 3], nvmlDeviceGetMemoryInfo(device(0) => usize));
-    // Looked up before: the new process has but one thread.
+    // Looked up before the fork, because the new process has only one thread.
     let init: unsafe extern "C" fn(c_uint) -> c_uint = crate::support::symbol("cuInit");
     let memory: unsafe extern "C" fn(usize, *mut [u64; 3]) -> c_uint =
         crate::support::symbol("nvmlDeviceGetMemoryInfo");
     let card = device(0);
-    // SAFETY: the new process calls what is there already, and ends without what exit would do.
+    // SAFETY: the new process only calls functions that are already loaded, and exits without exit handlers.
     let process = unsafe { libc::fork() };
     if process == 0 {
         let mut after = [0; 3];
-        // SAFETY: as above; the place lives for the call.
+        // SAFETY: as above; the memory is valid during the call.
         unsafe {
             let is_same = memory(card, &raw mut after) == 0 && after == before;
             libc::_exit(if is_same && init(0) == 0 { 0 } else { 1 });
         }
     }
     let mut status = 0;
-    // SAFETY: the place lives for the call.
+    // SAFETY: the memory is valid during the call.
     assert_eq!(unsafe { libc::waitpid(process, &raw mut status, 0) }, process);
     assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status:#x}");
 }
