@@ -8,7 +8,7 @@
 //! The exported functions are those of the CUDA Driver API that cudarc's safe layer, cust, and NVIDIA's Python
 //! bindings call. Features that are not emulated return an error that names them: textures with several levels,
 //! sparse arrays, clusters, and machine code (a cubin, or a fatbin without PTX). The undocumented function tables
-//! that NVIDIA's runtime library uses are emulated as far as they are known. `include/emulated_gpu.h` declares
+//! that NVIDIA's runtime library uses are emulated if their purpose is known. `include/emulated_gpu.h` declares
 //! extensions that NVIDIA's driver doesn't have. Environment variables select checks and reports; the crate's
 //! `README.md` lists them.
 //!

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The point at which a queue has executed this many jobs.
+/// A point in a queue: the number of jobs executed by then.
 pub(crate) type Ticket<J> = (Arc<Queue<J>>, u64);
 
 /// A queue of jobs.

@@ -302,7 +302,7 @@ fn destroying_the_stream_or_context_ends_a_capture() {
     assert!(can_allocate(), "the primary context has been reset");
 }
 
-/// Some threads begin captures while another one destroys their streams or their context. Whoever is first, no
+/// Some threads begin captures while another one destroys their streams or their context. Whichever comes first, no
 /// capture may remain that can't be ended.
 #[test]
 fn captures_may_race_with_destroying_their_stream_or_context() {

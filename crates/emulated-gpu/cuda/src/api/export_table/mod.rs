@@ -1,5 +1,5 @@
 //! Tables of functions that NVIDIA's own libraries get from `cuGetExportTable` by identifier. NVIDIA doesn't document
-//! them. What is known comes from observing programs that use them, above all in the project ZLUDA (its `dark_api`):
+//! them. The information comes from observing programs that use them, above all in the project ZLUDA (its `dark_api`):
 //! the identifiers, each table's length, and the arguments and purpose of some entries. An undescribed entry logs
 //! that it was called, and returns `NOT_SUPPORTED`.
 //!
