@@ -12,7 +12,7 @@ mod support;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use support::{alone, code, cu, is_child, launch};
+use support::{child_output, code, cu, is_child, launch, test_name};
 
 /// The minimum size of blocks that are made to fail: those whose size the program chooses.
 const LARGE: usize = 32 << 10;
@@ -236,7 +236,6 @@ fn fail_block(block: usize) -> usize {
 
 #[test]
 fn each_failed_allocation_is_reported_as_out_of_memory() {
-    let test = "each_failed_allocation_is_reported_as_out_of_memory";
     if is_child() {
         if std::env::var(PLACE).unwrap() == "heap" {
             limit_addresses();
@@ -256,7 +255,7 @@ fn each_failed_allocation_is_reported_as_out_of_memory() {
                 (PLACE, place),
                 (BLOCK, &number),
             ];
-            let output = alone(module_path!(), test, &variables);
+            let output = child_output(&test_name!(), &variables);
             let printed = String::from_utf8_lossy(&output.stdout);
             let context = || {
                 let error = String::from_utf8_lossy(&output.stderr);

@@ -4,8 +4,8 @@ use cudarc::driver::sys;
 
 use crate::descriptions::{array, copy_3d, numbers, of_array, texture};
 use crate::support::{
-    allocate, code, context, cu, event, function, gate, gives, is_alone, launch, made, module, ok,
-    own_context, read, stream,
+    allocate, code, context, cu, event, free_memory, function, gate, gives, in_child, launch, made,
+    module, ok, own_context, read, stream,
 };
 use crate::textures::NAMED;
 
@@ -118,16 +118,11 @@ fn graphs_copy_arrays() {
 #[test]
 fn arrays_use_device_memory_until_destroyed() {
     // Runs in a separate process, because other tests allocate memory, too.
-    if !is_alone(module_path!(), "arrays_use_device_memory_until_destroyed", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
-    let (mut before, mut during, mut after, mut total) = (0usize, 0usize, 0usize, 0usize);
-    let all = &raw mut total;
-    ok!(cuMemGetInfo_v2(&raw mut before => *mut usize, all => *mut usize));
+    let before = free_memory();
     let made = array([1024, 1024, 0], 1, 0);
-    ok!(cuMemGetInfo_v2(&raw mut during => *mut usize, all => *mut usize));
-    assert_eq!(before - during, 4 << 20);
+    assert_eq!(before - free_memory(), 4 << 20);
     let handle = texture(of_array(made), false);
     // Destroying the array waits for pending work.
     let (stream, done) = (stream(1), event());
@@ -140,8 +135,7 @@ fn arrays_use_device_memory_until_destroyed() {
     ok!(cuArrayDestroy(made => usize));
     assert_eq!(cu!(cuEventQuery(done => usize)), 0);
     opener.join().unwrap();
-    ok!(cuMemGetInfo_v2(&raw mut after => *mut usize, all => *mut usize));
-    assert_eq!(before, after);
+    assert_eq!(free_memory(), before);
     gives!(code::INVALID_HANDLE, cuArrayDestroy(made => usize));
     // A kernel that still reads the array faults, and doesn't read other memory.
     let module = module(

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, gives, is_alone, launch, made, module,
+    INCREMENT, allocate, code, context, cu, event, function, gives, in_child, launch, made, module,
     ok, own_context, read, stream,
 };
 
@@ -204,9 +204,7 @@ fn unsafe_calls_depend_on_the_capture_mode() {
 #[test]
 fn a_global_capture_forbids_other_threads() {
     // Runs in a separate process, because the capture also forbids the calls of other tests.
-    if !is_alone(module_path!(), "a_global_capture_forbids_other_threads", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
     let stream = stream(1);
     begin(stream, GLOBAL);
@@ -276,11 +274,8 @@ fn can_allocate() -> bool {
 
 #[test]
 fn destroying_the_stream_or_context_ends_a_capture() {
-    let test = "destroying_the_stream_or_context_ends_a_capture";
     // Its global captures would disturb other tests.
-    if !is_alone(module_path!(), test, &[]) {
-        return;
-    }
+    in_child!(&[]);
     let own = context();
     let captured = stream(1);
     begin(captured, GLOBAL);
@@ -306,10 +301,7 @@ fn destroying_the_stream_or_context_ends_a_capture() {
 /// capture may remain that can't be ended.
 #[test]
 fn captures_may_race_with_destroying_their_stream_or_context() {
-    let test = "captures_may_race_with_destroying_their_stream_or_context";
-    if !is_alone(module_path!(), test, &[]) {
-        return;
-    }
+    in_child!(&[]);
     context();
     for round in 0..300 {
         let mut primary = 0usize;

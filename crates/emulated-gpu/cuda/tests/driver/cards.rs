@@ -1,6 +1,6 @@
 //! Listing cards without initialising the driver (`emulated_gpu.h`).
 
-use crate::support::{allocate, code, context, cu, gives, is_alone, made, ok};
+use crate::support::{allocate, code, context, cu, gives, in_child, made, ok};
 
 /// `EmulatedGpuCard`
 #[repr(C)]
@@ -41,9 +41,7 @@ fn cards_can_be_listed_before_and_after_init() {
         ("EMULATED_GPU_MEMORY", "256M"),
         ("EMULATED_GPU_CAPABILITY", "8.6"),
     ];
-    if !is_alone(module_path!(), "cards_can_be_listed_before_and_after_init", &variables) {
-        return;
-    }
+    in_child!(&variables);
     let mut count = 0u32;
     ok!(emulatedGpuGetCardCount(&raw mut count => *mut u32));
     assert_eq!(count, 2);
@@ -76,10 +74,7 @@ fn cards_can_be_listed_before_and_after_init() {
 
 #[test]
 fn a_card_is_found_by_any_form_of_its_pci_address() {
-    let test = "a_card_is_found_by_any_form_of_its_pci_address";
-    if !is_alone(module_path!(), test, &[("EMULATED_GPU_DEVICES", "12")]) {
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_DEVICES", "12")]);
     ok!(cuInit(0 => u32));
     let find = |address: &str| {
         let (text, mut device) = (std::ffi::CString::new(address).unwrap(), -1);
@@ -128,10 +123,7 @@ fn short_structures_are_truncated_and_unknown_cards_rejected() {
 
 #[test]
 fn invalid_settings_are_an_error() {
-    let test = "invalid_settings_are_an_error";
-    if !is_alone(module_path!(), test, &[("EMULATED_GPU_MEMORY", "much")]) {
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_MEMORY", "much")]);
     let mut count = 0u32;
     gives!(code::INVALID_VALUE, emulatedGpuGetCardCount(&raw mut count => *mut u32));
 }

@@ -1,10 +1,9 @@
 //! Conditional nodes: with defaults, set by kernels, nested, and as loops.
 
 use crate::capture::{instantiate, nodes};
-use crate::resources::again;
 use crate::support::{
     allocate, code, context, cu, function, gate, gives, is_child, launch, made, module, ok,
-    own_context, read, stream,
+    own_context, read, run_child, stream,
 };
 
 pub(crate) const IF: u32 = 0;
@@ -317,12 +316,11 @@ fn an_update_takes_the_other_graphs_condition() {
 
 #[test]
 fn an_endless_loop_is_stopped() {
-    let test = "an_endless_loop_is_stopped";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         let limit = ("EMULATED_GPU_INSTRUCTION_LIMIT", "5000");
         for case in ["kernel", "empty"] {
-            let printed = again(module_path!(), test, &[("CASE", case), limit]);
+            let printed = run_child!(&[("CASE", case), limit]);
             assert!(
                 printed.contains("a WHILE node of a graph exceeded EMULATED_GPU_INSTRUCTION_LIMIT"),
                 "{case}: {printed}"
@@ -330,7 +328,7 @@ fn an_endless_loop_is_stopped() {
         }
         // Without a limit, the process exits nevertheless.
         let variables = [("CASE", "left"), ("EMULATED_GPU_LEAKS", "1")];
-        let printed = again(module_path!(), test, &variables);
+        let printed = run_child!(&variables);
         assert!(printed.contains("1 pieces of work pending in streams"), "{printed}");
         return;
     }

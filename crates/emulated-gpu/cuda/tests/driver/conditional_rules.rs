@@ -6,10 +6,9 @@ use crate::capture::instantiate;
 use crate::conditional_nodes::{
     AnyNode, CONDITIONAL, IF, KERNELS, SWITCH, WHILE, add, condition, decide, graph, kernel, run,
 };
-use crate::resources::again;
 use crate::support::{
     allocate, code, context, cu, event, function, gives, is_child, launch, made, module, ok,
-    own_context, read, stream,
+    own_context, read, run_child, stream,
 };
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
@@ -243,11 +242,7 @@ fn a_kernel_can_only_set_valid_conditions_of_its_context() {
             ("gone", "is the handle of no condition"),
             ("elsewhere", "belongs to another context"),
         ] {
-            let text = again(
-                module_path!(),
-                "a_kernel_can_only_set_valid_conditions_of_its_context",
-                &[("CASE", case)],
-            );
+            let text = run_child!(&[("CASE", case)]);
             assert!(
                 text.contains("cudaGraphSetConditional") && text.contains(said),
                 "{case}: {text}"

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use crate::support::{code, context, cu, is_alone, ok};
+use crate::support::{code, context, cu, in_child, ok};
 
 const ON_EXCEPTION: u32 = 1;
 const TRIGGER_HOST: u32 = 2;
@@ -47,10 +47,7 @@ fn text(attribute: u32) -> String {
 #[test]
 fn core_dump_attributes_are_stored() {
     // The attributes concern the whole process.
-    let test = "core_dump_attributes_are_stored";
-    if !is_alone(module_path!(), test, &[]) {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
     assert_eq!([ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT].map(flag), [[0; 2], [1; 2], [0; 2]]);
     assert!(text(FILE).starts_with("core.cuda."));

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, alone, code, cu, function, gives, is_child, launch, made, managed, module,
-    ok, pinned, read, stream,
+    INCREMENT, allocate, child_stderr, code, cu, free_memory, function, gives, is_child, launch,
+    made, managed, module, ok, pinned, read, stream, test_name,
 };
 
 const PEER_ACCESS_UNSUPPORTED: u32 = 217;
@@ -22,10 +22,7 @@ fn with_three_devices(test: &str) -> Option<String> {
         return None;
     }
     let variables = [("EMULATED_GPU_DEVICES", "3"), ("EMULATED_GPU_MEMORY", "64M")];
-    let output = alone(module_path!(), test, &variables);
-    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{printed}", String::from_utf8_lossy(&output.stdout));
-    Some(printed)
+    Some(child_stderr(test, &variables))
 }
 
 /// Creates a context on a device and makes it current.
@@ -51,12 +48,6 @@ fn device_of(address: u64) -> i32 {
     device
 }
 
-fn free_bytes() -> usize {
-    let (mut free, mut total) = (0usize, 0usize);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
-    free
-}
-
 /// Adds 1 to each of 32 words, on the current context's device.
 fn increment(address: u64) -> u32 {
     let kernel = function(module(INCREMENT), "increment");
@@ -66,7 +57,7 @@ fn increment(address: u64) -> u32 {
 
 #[test]
 fn devices_are_distinguishable() {
-    if with_three_devices("devices_are_distinguishable").is_some() {
+    if with_three_devices(&test_name!()).is_some() {
         return;
     }
     let count = made!(cuDeviceGetCount(-> i32));
@@ -120,26 +111,26 @@ fn devices_are_distinguishable() {
 
 #[test]
 fn memory_is_on_the_device_of_its_context() {
-    if with_three_devices("memory_is_on_the_device_of_its_context").is_some() {
+    if with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1, 2].map(context_on);
     enter(contexts[1]);
-    let before = free_bytes();
+    let before = free_memory();
     let own = allocate(40 << 20);
-    assert_eq!((device_of(own), before - free_bytes()), (1, 40 << 20));
+    assert_eq!((device_of(own), before - free_memory()), (1, 40 << 20));
     let mut more = 0u64;
     let rejected = cu!(cuMemAlloc_v2(&raw mut more => *mut u64, 40 << 20 => usize));
     assert_eq!(rejected, code::OUT_OF_MEMORY);
     // Another device has separate memory.
     enter(contexts[2]);
-    assert_eq!(free_bytes(), before);
+    assert_eq!(free_memory(), before);
     let other = allocate(40 << 20);
     assert_eq!(device_of(other), 2);
     // Freed memory returns to its device, whichever context is current.
     ok!(cuMemFree_v2(own => u64));
     enter(contexts[1]);
-    assert_eq!(free_bytes(), before);
+    assert_eq!(free_memory(), before);
     ok!(cuMemFree_v2(other => u64));
     // Copies go from any device to any other, and to the host.
     enter(contexts[0]);
@@ -158,8 +149,7 @@ fn memory_is_on_the_device_of_its_context() {
 
 #[test]
 fn peer_access_must_be_enabled() {
-    let test = "peer_access_must_be_enabled";
-    if let Some(printed) = with_three_devices(test) {
+    if let Some(printed) = with_three_devices(&test_name!()) {
         for part in [
             "which is on another device",
             "it is on device 1, and is accessed from device 0",
@@ -211,8 +201,7 @@ struct Access {
 
 #[test]
 fn a_pool_controls_access_to_its_memory() {
-    let test = "a_pool_controls_access_to_its_memory";
-    if let Some(printed) = with_three_devices(test) {
+    if let Some(printed) = with_three_devices(&test_name!()) {
         assert!(printed.contains("cuMemPoolSetAccess"), "{printed}");
         return;
     }
@@ -272,7 +261,7 @@ const COUNTER: &str = "
 
 #[test]
 fn a_library_has_separate_variables_on_each_device() {
-    if with_three_devices("a_library_has_separate_variables_on_each_device").is_some() {
+    if with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -306,7 +295,7 @@ fn a_library_has_separate_variables_on_each_device() {
 
 #[test]
 fn work_of_one_device_can_wait_for_another() {
-    if with_three_devices("work_of_one_device_can_wait_for_another").is_some() {
+    if with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -333,7 +322,7 @@ fn work_of_one_device_can_wait_for_another() {
 /// kernels it has.
 #[test]
 fn a_graph_waits_for_the_default_streams_of_its_kernels() {
-    if with_three_devices("a_graph_waits_for_the_default_streams_of_its_kernels").is_some() {
+    if with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);
@@ -376,8 +365,7 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
 
 #[test]
 fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
-    if with_three_devices("a_copy_between_devices_waits_for_the_default_streams_of_both").is_some()
-    {
+    if with_three_devices(&test_name!()).is_some() {
         return;
     }
     let contexts = [0, 1].map(context_on);

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, gives, is_alone, is_child, launch,
-    module, ok, own_context, read, stream,
+    INCREMENT, allocate, code, context, cu, function, gives, in_child, is_child, launch, module,
+    ok, own_context, read, run_child, stream,
 };
 
 /// `EmulatedGpuRange`
@@ -51,7 +51,6 @@ fn work(stream: usize, ranges: &[Range]) -> u32 {
 
 #[test]
 fn accesses_of_a_library_are_checked() {
-    let test = "accesses_of_a_library_are_checked";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         for (case, checks, part) in [
@@ -62,14 +61,7 @@ fn accesses_of_a_library_are_checked() {
             ("unwritten", "initialisation", "uninitialised memory"),
             ("unwritten unchecked", "memory", ""),
         ] {
-            let output =
-                alone(module_path!(), test, &[("CASE", case), ("EMULATED_GPU_CHECKS", checks)]);
-            let text = String::from_utf8_lossy(&output.stderr);
-            assert!(
-                output.status.success(),
-                "{case}: {}{text}",
-                String::from_utf8_lossy(&output.stdout)
-            );
+            let text = run_child!(&[("CASE", case), ("EMULATED_GPU_CHECKS", checks)]);
             assert!(text.contains(part), "{case}: no `{part}` in:\n{text}");
             assert!(
                 part.is_empty() || text.contains("library multiply, operand 1"),
@@ -109,10 +101,7 @@ fn accesses_of_a_library_are_checked() {
 
 #[test]
 fn memory_written_by_a_library_is_initialised() {
-    let test = "memory_written_by_a_library_is_initialised";
-    if !is_alone(module_path!(), test, &[("EMULATED_GPU_CHECKS", "initialisation")]) {
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_CHECKS", "initialisation")]);
     context();
     let increment = function(module(INCREMENT), "increment");
     let block = allocate(64);
@@ -155,9 +144,7 @@ fn a_declaration_is_part_of_a_graph() {
 #[test]
 fn kernels_are_counted() {
     // Runs in a separate process, because counting is switched for the whole process.
-    if !is_alone(module_path!(), "kernels_are_counted", &[]) {
-        return;
-    }
+    in_child!(&[]);
     context();
     let increment = function(module(INCREMENT), "increment");
     let block = allocate(1024);

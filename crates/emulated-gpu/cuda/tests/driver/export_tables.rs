@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fatbins::fatbin;
 use crate::support::{
-    INCREMENT, alone, code, context, cu, function, gives, is_alone, is_child, made, ok, own_context,
+    INCREMENT, code, context, cu, function, gives, in_child, is_child, made, ok, own_context,
+    run_child,
 };
 
 const RUNTIME: u128 = 0x6bd5_fb6c_5bf4_e74a_8987_d939_12fd_9df9;
@@ -67,9 +68,7 @@ fn a_table_begins_with_its_size() {
 #[test]
 fn unknown_tables_and_entries_are_reported() {
     if !is_child() {
-        let output = alone(module_path!(), "unknown_tables_and_entries_are_reported", &[]);
-        let printed = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{printed}");
+        let printed = run_child!(&[]);
         for part in [
             "the undocumented table of functions 01234567-89ab-cdef-0123-456789abcdef",
             "entry 9 of the table CUDART_INTERFACE (6bd5fb6c-5bf4-e74a-8987-d93912fd9df9) was called",
@@ -94,9 +93,7 @@ fn unknown_tables_and_entries_are_reported() {
 
 #[test]
 fn the_primary_context_handle_exists_before_the_context() {
-    if !is_alone(module_path!(), "the_primary_context_handle_exists_before_the_context", &[]) {
-        return;
-    }
+    in_child!(&[]);
     ok!(cuInit(0 => u32));
     let (mut announced, mut retained, mut flags, mut active) = (0usize, 0usize, 0u32, 9i32);
     assert_eq!(call!(RUNTIME[2](&raw mut announced => *mut usize, 0 => i32)), 0);

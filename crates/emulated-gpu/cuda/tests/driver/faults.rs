@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, event, function, gives, is_child, launch, made,
-    module, ok, own_context, read, stream,
+    INCREMENT, allocate, code, context, cu, event, function, gives, in_child, is_child, launch,
+    made, module, ok, own_context, read, run_child, stream,
 };
 
 /// Kernels that break one rule each. Their parameters have 8 bytes.
@@ -61,18 +61,10 @@ LOOP:
 }
 ";
 
-/// Runs the test in a child process with these variables, and returns its standard error.
-fn report(test: &str, variables: &[(&str, &str)]) -> String {
-    let output = alone(module_path!(), test, variables);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stdout));
-    text
-}
-
 #[test]
 fn an_out_of_bounds_access_makes_the_context_unusable() {
     if !is_child() {
-        let text = report("an_out_of_bounds_access_makes_the_context_unusable", &[]);
+        let text = run_child!(&[]);
         for part in [
             "illegal address",
             "increment",
@@ -146,7 +138,7 @@ fn each_fault_has_its_code() {
             ("null", "illegal address"),
         ] {
             let variables = [("KERNEL", kernel), ("EMULATED_GPU_INSTRUCTION_LIMIT", "100000")];
-            let text = report("each_fault_has_its_code", &variables);
+            let text = run_child!(&variables);
             assert!(text.contains(part), "no `{part}` in:\n{text}");
         }
         return;
@@ -173,7 +165,6 @@ fn each_fault_has_its_code() {
 
 #[test]
 fn checks_are_selected_by_the_environment() {
-    let test = "checks_are_selected_by_the_environment";
     if !is_child() {
         for (checks, kernel, part) in [
             ("memory", "copy", None),
@@ -185,7 +176,7 @@ fn checks_are_selected_by_the_environment() {
             let wanted = if part.is_some() { "719" } else { "0" };
             let variables =
                 [("EMULATED_GPU_CHECKS", checks), ("KERNEL", kernel), ("WANTED", wanted)];
-            let text = report(test, &variables);
+            let text = run_child!(&variables);
             assert!(part.is_none_or(|part| text.contains(part)), "no {part:?} in:\n{text}");
         }
         return;
@@ -205,11 +196,7 @@ fn checks_are_selected_by_the_environment() {
 
 #[test]
 fn every_kind_of_write_initialises_memory() {
-    let test = "every_kind_of_write_initialises_memory";
-    if !is_child() {
-        report(test, &[("EMULATED_GPU_CHECKS", "initialisation")]);
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_CHECKS", "initialisation")]);
     let _context = own_context();
     let copy = function(module(WRONG), "copy");
     let (to, from, third) = (allocate(4), allocate(4), allocate(4));
@@ -233,12 +220,11 @@ fn every_kind_of_write_initialises_memory() {
 
 #[test]
 fn leaks_and_counts_are_reported_at_exit() {
-    let test = "leaks_and_counts_are_reported_at_exit";
     let path =
         std::env::temp_dir().join(format!("emulated-cuda-counts-{}.json", std::process::id()));
     if !is_child() {
         let file = path.to_str().unwrap();
-        let text = report(test, &[("EMULATED_GPU_LEAKS", "1"), ("EMULATED_GPU_STATISTICS", file)]);
+        let text = run_child!(&[("EMULATED_GPU_LEAKS", "1"), ("EMULATED_GPU_STATISTICS", file)]);
         assert!(text.contains("256 bytes in 1 allocation were never freed"), "{text}");
         let json = std::fs::read_to_string(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
@@ -264,16 +250,15 @@ fn leaks_and_counts_are_reported_at_exit() {
 
 #[test]
 fn memory_freed_with_its_context_is_a_leak() {
-    let test = "memory_freed_with_its_context_is_a_leak";
     if !is_child() {
-        let text = report(test, &[("EMULATED_GPU_LEAKS", "1")]);
+        let text = run_child!(&[("EMULATED_GPU_LEAKS", "1")]);
         assert_eq!(
             text.matches("300 bytes in 2 allocations were never freed").count(),
             1,
             "{text}"
         );
         assert!(!text.contains("all memory was freed"), "{text}");
-        let text = report(test, &[("EMULATED_GPU_LEAKS", "1"), ("FREED", "1")]);
+        let text = run_child!(&[("EMULATED_GPU_LEAKS", "1"), ("FREED", "1")]);
         assert!(text.contains("all memory was freed"), "{text}");
         return;
     }
@@ -288,9 +273,8 @@ fn memory_freed_with_its_context_is_a_leak() {
 
 #[test]
 fn failed_calls_are_logged() {
-    let test = "failed_calls_are_logged";
     if !is_child() {
-        let text = report(test, &[("CUDA_LOG_FILE", "stderr")]);
+        let text = run_child!(&[("CUDA_LOG_FILE", "stderr")]);
         let line = "[cuMemAlloc_v2] CUDA_ERROR_INVALID_VALUE (invalid argument): 0 bytes can't be allocated";
         assert!(text.contains(line), "{text}");
         return;

@@ -7,7 +7,7 @@ use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gives, is_alone, made, module, ok,
+    INCREMENT, allocate, code, context, cu, function, gives, in_child, made, module, ok,
     own_context, read, stream,
 };
 
@@ -319,9 +319,7 @@ fn a_graph_waits_for_an_event_of_an_earlier_graph() {
 #[test]
 fn memory_of_graphs_is_counted() {
     // Runs in a separate process, because graphs of other tests have memory, too.
-    if !is_alone(module_path!(), "memory_of_graphs_is_counted", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let _context = own_context();
     let stream = stream(1);
     // Used, peak of used, reserved, peak of reserved.

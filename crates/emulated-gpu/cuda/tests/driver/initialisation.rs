@@ -2,13 +2,11 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{alone, code, cu, gives, is_alone, is_child, made, ok};
+use crate::support::{code, cu, gives, in_child, is_child, made, ok, run_child};
 
 #[test]
 fn calls_before_init_fail() {
-    if !is_alone(module_path!(), "calls_before_init_fail", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let (mut number, mut version) = (0i32, 0i32);
     gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
     gives!(code::NOT_INITIALIZED, cuCtxSynchronize());
@@ -25,10 +23,7 @@ fn calls_before_init_fail() {
 #[test]
 fn an_invalid_environment_variable_is_named() {
     if !is_child() {
-        let variables = [("EMULATED_GPU_CHECKS", "memory,sped")];
-        let output = alone(module_path!(), "an_invalid_environment_variable_is_named", &variables);
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8_lossy(&output.stderr);
+        let text = run_child!(&[("EMULATED_GPU_CHECKS", "memory,sped")]);
         assert!(text.contains("EMULATED_GPU_CHECKS: unknown check `sped`"), "{text}");
         return;
     }
@@ -142,9 +137,7 @@ fn another_thread_notices_that_its_context_was_destroyed() {
 
 #[test]
 fn the_primary_context_lives_while_it_is_retained() {
-    if !is_alone(module_path!(), "the_primary_context_lives_while_it_is_retained", &[]) {
-        return;
-    }
+    in_child!(&[]);
     ok!(cuInit(0 => u32));
     let retain = || made!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let active = || {
@@ -194,10 +187,7 @@ fn tensor_maps_and_checkpoints_are_not_supported() {
         ("cuCheckpointProcessGetState", 12_080),
     ];
     if !is_child() {
-        let test = "tensor_maps_and_checkpoints_are_not_supported";
-        let output = alone(module_path!(), test, &[("CUDA_LOG_FILE", "stderr")]);
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{text}");
+        let text = run_child!(&[("CUDA_LOG_FILE", "stderr")]);
         for (name, _) in functions {
             let why = if name.starts_with("cuTensorMap") { "tensor maps" } else { "checkpoints" };
             assert!(

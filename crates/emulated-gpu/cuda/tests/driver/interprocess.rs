@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::support::{
-    INCREMENT, allocate, attribute, child, code, context, cu, event, function, gate, gives,
-    is_child, launch, made, managed, module, ok, pinned, read, stream,
+    INCREMENT, allocate, attribute, child, code, context, cu, event, free_memory, function, gate,
+    gives, is_child, launch, made, managed, module, ok, pinned, read, stream, test_name,
 };
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
@@ -107,13 +107,13 @@ struct OtherProcess {
 const MESSAGE: &str = "message: ";
 
 impl OtherProcess {
-    fn start(module: &str, test: &str) -> Self {
-        Self::start_with(module, test, &[])
+    fn start(test: &str) -> Self {
+        Self::start_with(test, &[])
     }
 
     /// Starts it with environment variables.
-    fn start_with(module: &str, test: &str, variables: &[(&str, &str)]) -> Self {
-        let mut command = child(module, test, variables);
+    fn start_with(test: &str, variables: &[(&str, &str)]) -> Self {
+        let mut command = child(test, variables);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -175,9 +175,9 @@ fn memory_of_one_process_is_read_and_written_by_another() {
     let increment = function(module(INCREMENT), "increment");
     if is_child() {
         let handles: Vec<Handle> = (0..3).map(|_| receive_handle()).collect();
-        let free_before = free_bytes();
+        let free_before = free_memory();
         let blocks: Vec<u64> = handles.iter().map(|handle| open(*handle)).collect();
-        assert_eq!(free_bytes(), free_before, "memory counts in the process that allocated it");
+        assert_eq!(free_memory(), free_before, "memory counts in the process that allocated it");
         for (number, (block, len)) in blocks.iter().zip([5, 100, 1 << 20]).enumerate() {
             let expected: Vec<u32> = vec![number as u32 + 1; len];
             assert_eq!(read(*block, len), expected);
@@ -219,8 +219,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
     for (number, (block, len)) in blocks.into_iter().zip(sizes).enumerate() {
         fill(block, number as u32 + 1, len);
     }
-    let test = "memory_of_one_process_is_read_and_written_by_another";
-    let mut other = OtherProcess::start(module_path!(), test);
+    let mut other = OtherProcess::start(&test_name!());
     for block in blocks {
         let handle = share(block);
         assert_eq!(share(block + 4), handle, "a handle is for the whole allocation");
@@ -239,12 +238,6 @@ fn memory_of_one_process_is_read_and_written_by_another() {
     ok!(cuCtxDestroy_v2(context => usize));
 }
 
-fn free_bytes() -> usize {
-    let (mut free, mut total) = (0, 0);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
-    free
-}
-
 /// CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS gives the device access.
 #[test]
 fn shared_memory_is_accessible_from_every_device() {
@@ -260,9 +253,7 @@ fn shared_memory_is_accessible_from_every_device() {
     }
     let block = allocate(4 * 32);
     fill(block, 7, 32);
-    let test = "shared_memory_is_accessible_from_every_device";
-    let mut other =
-        OtherProcess::start_with(module_path!(), test, &[("EMULATED_GPU_DEVICES", "2")]);
+    let mut other = OtherProcess::start_with(&test_name!(), &[("EMULATED_GPU_DEVICES", "2")]);
     other.send(&share(block).text());
     other.end();
     assert_eq!(read(block, 32), [8; 32]);

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    allocate, alone, code, context, cu, gives, is_child, ok, own_context, read, stream,
+    allocate, code, context, cu, gives, in_child, is_child, ok, own_context, read, run_child,
+    stream,
 };
 
 /// `EmulatedGpuRange`
@@ -143,7 +144,6 @@ fn captured_work_runs_in_each_launch() {
 
 #[test]
 fn a_denied_request_makes_the_context_unusable() {
-    let test = "a_denied_request_makes_the_context_unusable";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         for (case, part) in [
@@ -153,11 +153,7 @@ fn a_denied_request_makes_the_context_unusable() {
             ("failed", "library multiply: it failed with error 719"),
             ("nonsense", "the access must be 1 (read), 2 (write) or 3 (both)"),
         ] {
-            let output =
-                alone(module_path!(), test, &[("CASE", case), ("CUDA_LOG_FILE", "stderr")]);
-            let printed = String::from_utf8_lossy(&output.stderr);
-            let out = String::from_utf8_lossy(&output.stdout);
-            assert!(output.status.success(), "{case}: {out}{printed}");
+            let printed = run_child!(&[("CASE", case), ("CUDA_LOG_FILE", "stderr")]);
             assert!(printed.contains(part), "{case}: no `{part}` in:\n{printed}");
         }
         return;
@@ -181,13 +177,7 @@ fn a_denied_request_makes_the_context_unusable() {
 
 #[test]
 fn granted_memory_stays_valid_until_the_work_ends() {
-    let test = "granted_memory_stays_valid_until_the_work_ends";
-    if !is_child() {
-        let output = alone(module_path!(), test, &[]);
-        let printed = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{}: {printed}", output.status);
-        return;
-    }
+    in_child!(&[]);
     context();
     let (working, freeing) = (stream(1), stream(1));
     // More than the allocator caches after a free.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, gate, gives, is_child, launch, made,
-    managed, module, ok, own_context, pinned, stream, word,
+    INCREMENT, allocate, code, context, cu, function, gate, gives, in_child, is_child, launch,
+    made, managed, module, ok, own_context, pinned, run_child, stream, word,
 };
 
 const PAGE: usize = 4096;
@@ -48,15 +48,6 @@ LOOP:
 }
 ";
 
-/// Runs a test in a child process, which must succeed. Returns its standard error.
-fn in_child(test: &str, case: &str) -> String {
-    let output = alone(module_path!(), test, &[("CASE", case)]);
-    let (output_text, error) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{case}: {}\n{output_text}{error}", output.status);
-    error.into_owned()
-}
-
 /// Waits for a condition, with a timeout that only a hang exceeds.
 fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     let start = Instant::now();
@@ -68,9 +59,8 @@ fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
 
 #[test]
 fn freeing_waits_for_kernels_launched_meanwhile() {
-    let test = "freeing_waits_for_kernels_launched_meanwhile";
     if !is_child() {
-        ["pinned", "managed", "device"].iter().for_each(|case| drop(in_child(test, case)));
+        ["pinned", "managed", "device"].iter().for_each(|case| drop(run_child!(&[("CASE", case)])));
         return;
     }
     let context = context();
@@ -207,14 +197,13 @@ fn memory_that_kernels_could_not_write_is_not_registered() {
 #[cfg(target_os = "linux")]
 fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
     const BOTH: i32 = libc::PROT_READ | libc::PROT_WRITE;
-    let test = "accesses_to_read_only_or_unmapped_registered_memory_fault";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         for case in ["store", "copy", "fill"] {
-            assert!(in_child(test, case).contains("registered to be read"), "{case}");
+            assert!(run_child!(&[("CASE", case)]).contains("registered to be read"), "{case}");
         }
         for case in ["unmapped", "unmapped copy", "unmapped in part"] {
-            assert!(in_child(test, case).contains("the host has unmapped"), "{case}");
+            assert!(run_child!(&[("CASE", case)]).contains("the host has unmapped"), "{case}");
         }
         return;
     }
@@ -258,11 +247,7 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_forked_process_gets_an_error_and_does_not_hang() {
-    let test = "a_forked_process_gets_an_error_and_does_not_hang";
-    if !is_child() {
-        in_child(test, "");
-        return;
-    }
+    in_child!(&[("CASE", "")]);
     let context = context();
     let stop: &'static AtomicBool = Box::leak(Box::default());
     let busy: Vec<_> = (0..8)

@@ -1,7 +1,7 @@
 //! Memory of every kind: its properties, its lifetime, and errors.
 
 use crate::support::{
-    allocate, code, context, cu, gives, is_alone, made, ok, own_context, read, stream,
+    allocate, code, context, cu, gives, in_child, made, memory_info, ok, own_context, read, stream,
 };
 
 const NULL: *mut u64 = std::ptr::null_mut();
@@ -33,26 +33,19 @@ fn invalid_allocations_and_frees_are_rejected() {
 fn free_memory_is_counted() {
     // Runs in a separate process, because other tests allocate memory, too.
     let variables = [("EMULATED_GPU_MEMORY", "1M")];
-    if !is_alone(module_path!(), "free_memory_is_counted", &variables) {
-        return;
-    }
+    in_child!(&variables);
     context();
-    let info = || {
-        let (mut free, mut total) = (0usize, 0usize);
-        ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
-        (free, total)
-    };
-    assert_eq!(info(), (1 << 20, 1 << 20));
+    assert_eq!(memory_info(), (1 << 20, 1 << 20));
     let block = allocate(1000);
-    assert_eq!(info(), ((1 << 20) - 1024, 1 << 20));
+    assert_eq!(memory_info(), ((1 << 20) - 1024, 1 << 20));
     let mut other = 0u64;
     gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
     ok!(cuMemFree_v2(block => u64));
-    assert_eq!(info().0, 1 << 20);
+    assert_eq!(memory_info().0, 1 << 20);
     ok!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
     // Host memory doesn't count as memory of the card.
     let host = made!(cuMemHostAlloc(-> usize, 4096 => usize, 0 => u32));
-    assert_eq!(info().0, 0);
+    assert_eq!(memory_info().0, 0);
     ok!(cuMemFreeHost(host => usize));
 }
 

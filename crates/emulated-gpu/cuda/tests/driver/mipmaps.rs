@@ -3,7 +3,7 @@
 use cudarc::driver::sys;
 
 use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
-use crate::support::{code, context, cu, gives, is_alone, ok, own_context};
+use crate::support::{code, context, cu, free_memory, gives, in_child, ok, own_context};
 
 /// The description of an array of floats.
 fn description([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -43,20 +43,12 @@ fn shape(array: usize) -> [usize; 3] {
     [found.Width, found.Height, found.Depth]
 }
 
-fn free() -> usize {
-    let (mut free, mut total) = (0usize, 0usize);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
-    free
-}
-
 #[test]
 fn levels_are_arrays_of_half_the_size() {
     // Runs in a separate process, because other tests allocate memory, too.
-    if !is_alone(module_path!(), "levels_are_arrays_of_half_the_size", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
-    let before = free();
+    let before = free_memory();
     let (code, pyramid) = mipmap([12, 6, 0], 0, 3);
     assert_eq!(code, 0);
     let levels = [0, 1, 2].map(|number| level(pyramid, number).1);
@@ -80,7 +72,7 @@ fn levels_are_arrays_of_half_the_size() {
     gives!(code::INVALID_HANDLE, cuArrayDestroy(levels[1] => usize));
     gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
     assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
-    assert_eq!(free(), before);
+    assert_eq!(free_memory(), before);
     // The number of levels is clamped: at least one, at most as often as the sides can be halved.
     for (wanted, actual) in [(0, 1), (99, 4)] {
         let (code, pyramid) = mipmap([8, 0, 0], 0, wanted);

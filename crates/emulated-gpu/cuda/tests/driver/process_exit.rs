@@ -1,26 +1,22 @@
 //! Process exit with pending work, and the reports that are written then.
 
-use crate::resources::again;
-use crate::support::{allocate, context, cu, function, is_child, launch, made, module, ok, stream};
+use crate::support::{
+    allocate, context, cu, function, is_child, launch, made, module, ok, run_child, stream,
+};
 
 #[test]
 fn a_process_exits_despite_pending_work() {
-    let test = "a_process_exits_despite_pending_work";
     let case = std::env::var("CASE").unwrap_or_default();
     if !is_child() {
         let folder = std::env::temp_dir().join(format!("emulated-gpu-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("counts.json");
         for case in ["waits", "runs"] {
-            let printed = again(
-                module_path!(),
-                test,
-                &[
-                    ("CASE", case),
-                    ("EMULATED_GPU_LEAKS", "1"),
-                    ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
-                ],
-            );
+            let printed = run_child!(&[
+                ("CASE", case),
+                ("EMULATED_GPU_LEAKS", "1"),
+                ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
+            ]);
             assert!(printed.contains("1 pieces of work pending in streams"), "{case}: {printed}");
             assert!(
                 printed.contains("64 bytes in 1 allocation were never freed"),
@@ -47,7 +43,6 @@ fn a_process_exits_despite_pending_work() {
 #[cfg(target_os = "linux")]
 #[test]
 fn counts_that_can_not_be_written_leave_the_old_file() {
-    let test = "counts_that_can_not_be_written_leave_the_old_file";
     if !is_child() {
         let folder =
             std::env::temp_dir().join(format!("emulated-gpu-counts-{}", std::process::id()));
@@ -58,7 +53,7 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
             ("EMULATED_GPU_STATISTICS", file.to_str().unwrap()),
             ("CASE", folder.to_str().unwrap()),
         ];
-        let printed = again(module_path!(), test, &variables);
+        let printed = run_child!(&variables);
         assert!(printed.contains("EMULATED_GPU_STATISTICS: "), "{printed}");
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "old");
         // Nothing else remains there, since the DOT file is written completely or not at all.

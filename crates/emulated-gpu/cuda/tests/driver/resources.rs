@@ -4,17 +4,9 @@
 use std::ffi::{c_char, c_void};
 
 use crate::support::{
-    INCREMENT, allocate, alone, code, context, cu, function, gives, is_child, launch, made, module,
-    ok, own_context, read, stream,
+    INCREMENT, allocate, code, context, cu, function, gives, in_child, is_child, launch, made,
+    memory_info, module, ok, own_context, read, run_child, stream,
 };
-
-/// Runs a test of a module in a child process with these variables, which must succeed. Returns its standard error.
-pub(crate) fn again(module: &str, test: &str, variables: &[(&str, &str)]) -> String {
-    let output = alone(module, test, variables);
-    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{printed}", String::from_utf8_lossy(&output.stdout));
-    printed
-}
 
 const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
     { .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }";
@@ -42,14 +34,9 @@ fn memory_of(field: &str) -> u64 {
 #[cfg(target_os = "linux")]
 #[test]
 fn untouched_memory_uses_no_host_memory() {
-    let test = "untouched_memory_uses_no_host_memory";
     if !is_child() {
         for checks in ["memory", "all"] {
-            again(
-                module_path!(),
-                test,
-                &[("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_MEMORY", "2G")],
-            );
+            run_child!(&[("EMULATED_GPU_CHECKS", checks), ("EMULATED_GPU_MEMORY", "2G")]);
         }
         return;
     }
@@ -67,8 +54,7 @@ fn untouched_memory_uses_no_host_memory() {
 #[test]
 fn more_than_the_total_memory_can_not_be_allocated() {
     context();
-    let (mut free, mut total) = (0usize, 0usize);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    let (free, total) = memory_info();
     assert!(free <= total && total >= 1 << 20);
     let mut address = 0u64;
     let more = cu!(cuMemAlloc_v2(&raw mut address => *mut u64, total + 1 => usize));
@@ -77,14 +63,7 @@ fn more_than_the_total_memory_can_not_be_allocated() {
 
 #[test]
 fn module_variables_count_as_device_memory() {
-    if !is_child() {
-        again(
-            module_path!(),
-            "module_variables_count_as_device_memory",
-            &[("EMULATED_GPU_MEMORY", "1M")],
-        );
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_MEMORY", "1M")]);
     context();
     let text = |bytes: u64| {
         format!(".version 8.0\n.target sm_80\n.address_size 64\n.global .b8 v[{bytes}];\n\0")
@@ -97,8 +76,7 @@ fn module_variables_count_as_device_memory() {
     assert_eq!(load(2 << 20).0, code::OUT_OF_MEMORY);
     let (loaded, module) = load(1 << 19);
     assert_eq!(loaded, 0);
-    let (mut free, mut total) = (0usize, 0usize);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    let (free, total) = memory_info();
     assert_eq!((free, total), (1 << 19, 1 << 20));
     let mut address = 0u64;
     let more = cu!(cuMemAlloc_v2(&raw mut address => *mut u64, (1 << 19) + 1 => usize));
@@ -130,10 +108,9 @@ fn launches_of_extreme_shapes_are_rejected_or_run() {
 
 #[test]
 fn missing_local_memory_is_reported_at_launch() {
-    let test = "missing_local_memory_is_reported_at_launch";
     if !is_child() {
         let variables = [("EMULATED_GPU_MEMORY", "1G"), ("CUDA_LOG_FILE", "stderr")];
-        let printed = again(module_path!(), test, &variables);
+        let printed = run_child!(&variables);
         assert!(
             printed.contains("524288 for each of 32 threads of 1000 resident blocks"),
             "{printed}"
@@ -209,8 +186,7 @@ fn declarations_of_any_size_are_checked_quickly() {
     }
     if !is_child() {
         for checks in ["memory", "all"] {
-            let test = "declarations_of_any_size_are_checked_quickly";
-            again(module_path!(), test, &[("EMULATED_GPU_CHECKS", checks)]);
+            run_child!(&[("EMULATED_GPU_CHECKS", checks)]);
         }
         return;
     }
@@ -238,16 +214,9 @@ fn declarations_of_any_size_are_checked_quickly() {
 #[test]
 fn too_many_threads_are_rejected() {
     if !is_child() {
-        again(
-            module_path!(),
-            "too_many_threads_are_rejected",
-            &[("EMULATED_GPU_THREADS", "100000")],
-        );
-        let printed = again(
-            module_path!(),
-            "too_many_threads_are_rejected",
-            &[("EMULATED_GPU_THREADS", "100000"), ("CUDA_LOG_FILE", "stderr")],
-        );
+        run_child!(&[("EMULATED_GPU_THREADS", "100000")]);
+        let printed =
+            run_child!(&[("EMULATED_GPU_THREADS", "100000"), ("CUDA_LOG_FILE", "stderr")]);
         assert!(printed.contains("100000 host threads; the maximum is 1024"), "{printed}");
         return;
     }
@@ -305,11 +274,7 @@ fn attributes_reflect_declarations_and_options() {
 
 #[test]
 fn stream_ordered_frees_make_memory_available_at_once() {
-    let test = "stream_ordered_frees_make_memory_available_at_once";
-    if !is_child() {
-        again(module_path!(), test, &[("EMULATED_GPU_MEMORY", "24M")]);
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_MEMORY", "24M")]);
     let _context = own_context();
     let (stream, gate) = (stream(1), allocate(4));
     ok!(cuMemsetD32_v2(gate => u64, 0 => u32, 1 => usize));
@@ -329,7 +294,6 @@ fn stream_ordered_frees_make_memory_available_at_once() {
     }
     ok!(cuMemsetD32_v2(gate => u64, 1 => u32, 1 => usize));
     ok!(cuStreamSynchronize(stream => usize));
-    let (mut free, mut total) = (0usize, 0usize);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    let (free, total) = memory_info();
     assert_eq!(total - free, 512, "only the gate is still allocated");
 }

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::support::{INCREMENT, alone, code, cu, function, is_child, launch, module, ok, stream};
+use crate::support::{INCREMENT, code, cu, function, in_child, launch, module, ok, stream};
 
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 6;
@@ -119,14 +119,7 @@ fn run(thread: u64) {
 
 #[test]
 fn concurrent_calls_never_corrupt_host_memory() {
-    let test = "concurrent_calls_never_corrupt_host_memory";
-    if !is_child() {
-        let output = alone(module_path!(), test, &[]);
-        let printed = String::from_utf8_lossy(&output.stdout);
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}\n{printed}{error}", output.status);
-        return;
-    }
+    in_child!(&[]);
     let threads: Vec<_> =
         (0..THREADS).map(|thread| std::thread::spawn(move || run(thread))).collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -6,20 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::capture::THREAD_LOCAL;
-use crate::support::{allocate, alone, code, context, cu, gate, is_child, ok, pinned, read, word};
+use crate::support::{allocate, code, context, cu, gate, in_child, ok, pinned, read, word};
 
 /// `CU_STREAM_PER_THREAD`
 const PER_THREAD: usize = 2;
 const THREADS: usize = 1000;
-
-/// Runs a test in a separate process, where no other test has streams.
-fn in_own_process(test: &str) -> bool {
-    if !is_child() {
-        let output = alone(module_path!(), test, &[]);
-        assert!(output.status.success(), "{output:?}");
-    }
-    is_child()
-}
 
 fn set(word: u64, value: u32) -> u32 {
     cu!(cuMemsetD32Async(word => u64, value => u32, 1 => usize, PER_THREAD => usize))
@@ -49,9 +40,7 @@ fn wait_for_workers(_: usize) {}
 
 #[test]
 fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
-    if !in_own_process("an_exiting_thread_destroys_its_stream_but_not_its_work") {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
     let words = allocate(4 * THREADS);
     for number in 0..THREADS {
@@ -70,9 +59,7 @@ fn an_exiting_thread_destroys_its_stream_but_not_its_work() {
 
 #[test]
 fn work_in_flight_outlives_its_thread_and_is_waited_for() {
-    if !in_own_process("work_in_flight_outlives_its_thread_and_is_waited_for") {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
     let block = allocate(4);
     let gate = thread::spawn(move || {
@@ -100,9 +87,7 @@ fn work_in_flight_outlives_its_thread_and_is_waited_for() {
 
 #[test]
 fn a_thread_may_exit_after_the_contexts_that_it_used() {
-    if !in_own_process("a_thread_may_exit_after_the_contexts_that_it_used") {
-        return;
-    }
+    in_child!(&[]);
     let user = thread::spawn(|| {
         for _ in 0..100 {
             let context = context();
@@ -133,9 +118,7 @@ fn a_thread_may_use_its_stream_while_it_exits() {
     thread_local! {
         static LATE: Late = const { Late(Cell::new((0, 0))) };
     }
-    if !in_own_process("a_thread_may_use_its_stream_while_it_exits") {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
     let host = pinned(8);
     for _ in 0..100 {
@@ -155,9 +138,7 @@ fn a_thread_may_use_its_stream_while_it_exits() {
 
 #[test]
 fn a_capture_ends_when_its_streams_thread_exits() {
-    if !in_own_process("a_capture_ends_when_its_streams_thread_exits") {
-        return;
-    }
+    in_child!(&[]);
     let context = context();
     let begun = thread::spawn(move || {
         ok!(cuCtxSetCurrent(context => usize));

@@ -5,8 +5,8 @@ mod rules;
 mod sharing;
 
 use crate::support::{
-    INCREMENT, alone, attribute, code, context, cu, function, gate, gives, is_child, launch, made,
-    module, ok, read, stream,
+    INCREMENT, attribute, code, context, cu, free_memory, function, gate, gives, in_child,
+    is_child, launch, made, module, ok, read, run_child, stream,
 };
 
 const MIB2: usize = 2 << 20;
@@ -117,20 +117,6 @@ fn try_read(address: u64) -> u32 {
     cu!(cuMemcpyDtoH_v2(&raw mut word => *mut u32, address => u64, 4 => usize))
 }
 
-fn free_bytes() -> usize {
-    let (mut free, mut total) = (0, 0);
-    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
-    free
-}
-
-/// Runs a test in a child process with these variables, which must succeed. Returns its standard error.
-fn again(module: &str, test: &str, variables: &[(&str, &str)]) -> String {
-    let output = alone(module, test, variables);
-    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{}{printed}", String::from_utf8_lossy(&output.stdout));
-    printed
-}
-
 #[test]
 fn two_mappings_of_one_handle_are_the_same_bytes() {
     let Some(context) = start() else { return };
@@ -169,25 +155,21 @@ fn two_mappings_of_one_handle_are_the_same_bytes() {
 
 #[test]
 fn memory_counts_from_its_creation_to_its_last_mapping() {
-    let test = "memory_counts_from_its_creation_to_its_last_mapping";
-    if !is_child() {
-        again(module_path!(), test, &[("EMULATED_GPU_MEMORY", "2G")]);
-        return;
-    }
+    in_child!(&[("EMULATED_GPU_MEMORY", "2G")]);
     if start().is_none() {
         return;
     }
-    let before = free_bytes();
+    let before = free_memory();
     // Reserved addresses use no memory, and may exceed it.
     let address = reserve(8 << 30);
-    assert_eq!(free_bytes(), before);
+    assert_eq!(free_memory(), before);
     let handle = create(3 * MIB2);
-    assert_eq!(before - free_bytes(), 3 * MIB2);
+    assert_eq!(before - free_memory(), 3 * MIB2);
     assert_eq!(map(address, 3 * MIB2, handle), 0);
     assert_eq!(release(handle), 0);
-    assert_eq!(before - free_bytes(), 3 * MIB2);
+    assert_eq!(before - free_memory(), 3 * MIB2);
     assert_eq!(unmap(address, 3 * MIB2), 0);
-    assert_eq!(free_bytes(), before);
+    assert_eq!(free_memory(), before);
     // More than the device has, with and without existing allocations.
     assert_eq!(create_as(3 << 30, PLAIN).0, code::OUT_OF_MEMORY);
     assert_eq!(create_as(usize::MAX / MIB2 * MIB2, PLAIN).0, code::OUT_OF_MEMORY);
@@ -210,13 +192,12 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert_eq!(read(address + (whole - MIB2) as u64 - 12, 6), [0, 5, 5, 5, 5, 0]);
     assert!(many.into_iter().all(|handle| release(handle) == 0));
     assert_eq!(unmap(address, whole), 0);
-    assert_eq!(free_bytes(), before);
+    assert_eq!(free_memory(), before);
     ok!(cuMemAddressFree(address => u64, 8 << 30 => usize));
 }
 
 #[test]
 fn accesses_without_mapping_or_permission_fault_with_a_report() {
-    let test = "accesses_without_mapping_or_permission_fault_with_a_report";
     if !is_child() {
         if start().is_none() {
             return;
@@ -228,7 +209,7 @@ fn accesses_without_mapping_or_permission_fault_with_a_report() {
             ("unmapped", "no memory is mapped there (cuMemMap)"),
             ("beyond", "no memory is mapped there (cuMemMap)"),
         ] {
-            let text = again(module_path!(), test, &[("CASE", case)]);
+            let text = run_child!(&[("CASE", case)]);
             assert!(text.contains(part), "{case}: no {part:?} in:\n{text}");
         }
         return;
@@ -289,12 +270,11 @@ fn a_pending_copy_fails_if_access_is_removed() {
 
 #[test]
 fn unreleased_memory_is_reported_at_exit() {
-    let test = "unreleased_memory_is_reported_at_exit";
     if !is_child() {
         if start().is_none() {
             return;
         }
-        let text = again(module_path!(), test, &[("EMULATED_GPU_LEAKS", "1")]);
+        let text = run_child!(&[("EMULATED_GPU_LEAKS", "1")]);
         let both =
             "4194304 bytes in 1 allocation were never freed\n  4194304 bytes of physical memory";
         assert!(text.contains(both), "{text}");

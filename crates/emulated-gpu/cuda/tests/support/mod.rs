@@ -145,6 +145,17 @@ pub(crate) fn event() -> usize {
     made!(cuEventCreate(-> usize, 0 => u32))
 }
 
+/// Free and total memory of the current device, in bytes.
+pub(crate) fn memory_info() -> (usize, usize) {
+    let (mut free, mut total) = (0, 0);
+    ok!(cuMemGetInfo_v2(&raw mut free => *mut usize, &raw mut total => *mut usize));
+    (free, total)
+}
+
+pub(crate) fn free_memory() -> usize {
+    memory_info().0
+}
+
 pub(crate) fn allocate(bytes: usize) -> u64 {
     made!(cuMemAlloc_v2(-> u64, bytes => usize))
 }
@@ -235,38 +246,66 @@ pub(crate) fn launch(
     ))
 }
 
-/// Runs one test of this program in a child process with these variables. [`is_child`] is true there. `module` is the
-/// test's `module_path!()`.
-pub(crate) fn alone(module: &str, test: &str, variables: &[(&str, &str)]) -> Output {
-    let output = child(module, test, variables).output().unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.contains("running 1 test"), "there is no test {module}::{test}: {printed}");
-    output
+/// The name of the surrounding test, as the test harness prints it.
+macro_rules! test_name {
+    () => {{
+        fn here() {}
+        $crate::support::name_of_test(std::any::type_name_of_val(&here))
+    }};
+}
+pub(crate) use test_name;
+
+/// Extracts the test's name from the path of a function inside it, `program::module::test::{{closure}}::here`.
+pub(crate) fn name_of_test(path: &str) -> String {
+    let parts: Vec<&str> = path.split("::").filter(|part| *part != "{{closure}}").collect();
+    parts[1..parts.len() - 1].join("::")
 }
 
-/// Whether this process is the child that runs the test. If not, runs the child, which must succeed.
-pub(crate) fn is_alone(module: &str, test: &str, variables: &[(&str, &str)]) -> bool {
-    if is_child() {
-        return true;
-    }
-    let output = alone(module, test, variables);
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
-    false
-}
-
-/// The command with which [`alone`] starts the child.
-pub(crate) fn child(module: &str, test: &str, variables: &[(&str, &str)]) -> Command {
-    // The harness omits the program's name from test names.
-    let path = [module.split_once("::").map_or("", |(_, path)| path), test];
-    let name = path.join("::").trim_start_matches("::").to_owned();
+/// The command that runs one test of this program in a child process with these variables. [`is_child`] is true there.
+pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", &name, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
     command.envs(variables.iter().copied());
     command
 }
 
-/// Whether this process is a child started by [`alone`] or [`child`].
+/// Runs a [`child`] and returns its output.
+pub(crate) fn child_output(test: &str, variables: &[(&str, &str)]) -> Output {
+    let output = child(test, variables).output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("running 1 test"), "there is no test {test}: {printed}");
+    output
+}
+
+/// Runs a [`child`], which must succeed, and returns its standard error.
+pub(crate) fn child_stderr(test: &str, variables: &[(&str, &str)]) -> String {
+    let output = child_output(test, variables);
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{variables:?}: {}\n{text}{printed}", output.status);
+    printed
+}
+
+/// Runs the surrounding test in a child process with these variables; see [`child_stderr`].
+macro_rules! run_child {
+    ($variables:expr) => {
+        $crate::support::child_stderr(&$crate::support::test_name!(), $variables)
+    };
+}
+pub(crate) use run_child;
+
+/// Runs the rest of the surrounding test only in a child process with these variables, which must succeed.
+macro_rules! in_child {
+    ($variables:expr) => {
+        if !$crate::support::is_child() {
+            $crate::support::run_child!($variables);
+            return;
+        }
+    };
+}
+pub(crate) use in_child;
+
+/// Whether this process was started by [`child`].
 pub(crate) fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }

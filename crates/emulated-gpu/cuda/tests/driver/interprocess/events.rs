@@ -6,7 +6,7 @@ use super::{
     Handle, LAZY, OtherProcess, close, fill, open, receive, receive_handle, send, share,
     shared_event, start, try_open, try_open_event, try_share_event,
 };
-use crate::support::{allocate, code, cu, gate, gives, is_child, ok, read, stream};
+use crate::support::{allocate, code, cu, gate, gives, is_child, ok, read, stream, test_name};
 
 fn query(event: usize) -> u32 {
     cu!(cuEventQuery(event => usize))
@@ -52,8 +52,7 @@ fn an_event_orders_the_work_of_two_processes() {
     let first = gate(stream);
     ok!(cuMemsetD32Async(block => u64, 5 => u32, 4 => usize, stream => usize));
     record(event, stream);
-    let mut other =
-        OtherProcess::start(module_path!(), "an_event_orders_the_work_of_two_processes");
+    let mut other = OtherProcess::start(&test_name!());
     other.send(&handle.text());
     other.send(&try_share_event(event).1.text());
     assert_eq!((other.receive().as_str(), query(event)), ("waiting", code::NOT_READY));
@@ -82,8 +81,7 @@ fn waits_end_when_the_recording_process_exits() {
         receive();
         std::process::exit(0);
     }
-    let mut other =
-        OtherProcess::start(module_path!(), "waits_end_when_the_recording_process_exits");
+    let mut other = OtherProcess::start(&test_name!());
     let (block, event) = (Handle::read(&other.receive()), Handle::read(&other.receive()));
     let (code, event_here) = try_open_event(event);
     assert_eq!((code, other.receive().as_str()), (0, "recorded"));
@@ -124,8 +122,7 @@ fn waits_end_when_the_recording_process_is_a_zombie() {
         receive();
         return;
     }
-    let test = "waits_end_when_the_recording_process_is_a_zombie";
-    let mut other = OtherProcess::start(module_path!(), test);
+    let mut other = OtherProcess::start(&test_name!());
     let (code, event) = try_open_event(Handle::read(&other.receive()));
     assert_eq!((code, other.receive().as_str()), (0, "recorded"));
     assert_eq!(query(event), code::NOT_READY);

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{
-    DESCRIPTOR, MIB2, PLAIN, Properties, again, attribute, create, create_as, fill, free_bytes,
-    map, mapped, release, reserve, set_access, start, unmap, unmap_and_free,
+    DESCRIPTOR, MIB2, PLAIN, Properties, attribute, create, create_as, fill, map, mapped, release,
+    reserve, set_access, start, unmap, unmap_and_free,
 };
 use crate::support::{
-    INCREMENT, code, cu, function, gives, is_child, launch, module, ok, read, stream,
+    INCREMENT, code, cu, free_memory, function, gives, is_child, launch, module, ok, read,
+    run_child, stream,
 };
 
 /// Writes 32 bytes to `to` with one asynchronous bulk copy from shared memory.
@@ -36,10 +37,9 @@ const BULK: &str = r"
 
 #[test]
 fn adjacent_mappings_form_one_range() {
-    let test = "adjacent_mappings_form_one_range";
     if !is_child() {
-        again(module_path!(), test, &[("EMULATED_GPU_CHECKS", "all")]);
-        again(module_path!(), test, &[("EMULATED_GPU_CHECKS", "memory")]);
+        run_child!(&[("EMULATED_GPU_CHECKS", "all")]);
+        run_child!(&[("EMULATED_GPU_CHECKS", "memory")]);
         return;
     }
     if start().is_none() {
@@ -155,7 +155,6 @@ fn import(descriptor: usize, kind: i32) -> (u32, usize) {
 
 #[test]
 fn a_file_descriptor_shares_memory_with_another_process() {
-    let test = "a_file_descriptor_shares_memory_with_another_process";
     if start().is_none() {
         return;
     }
@@ -165,11 +164,11 @@ fn a_file_descriptor_shares_memory_with_another_process() {
         assert_eq!((map(address, MIB2, handle), set_access(address, MIB2, 3)), (0, 0));
     };
     if is_child() {
-        let before = free_bytes();
+        let before = free_memory();
         let descriptor = std::env::var("DESCRIPTOR").unwrap().parse().unwrap();
         let (code, handle) = import(descriptor, DESCRIPTOR);
         assert_eq!(code, 0);
-        assert_eq!(free_bytes(), before, "memory counts in the process that created it");
+        assert_eq!(free_memory(), before, "memory counts in the process that created it");
         // SAFETY: the descriptor belongs to the program, and is not used any more.
         assert_eq!(unsafe { libc::close(descriptor as i32) }, 0);
         open(handle);
@@ -194,7 +193,7 @@ fn a_file_descriptor_shares_memory_with_another_process() {
     assert_eq!(code, 0);
     // SAFETY: duplicates an open descriptor, so that child processes inherit it.
     let inherited = unsafe { libc::dup(descriptor) };
-    again(module_path!(), test, &[("DESCRIPTOR", &inherited.to_string())]);
+    run_child!(&[("DESCRIPTOR", &inherited.to_string())]);
     assert_eq!(read(address, 3), [9, 9, 3]);
     // Imported into the process that exported it, it is the same memory.
     let (code, same) = import(descriptor as usize, DESCRIPTOR);
