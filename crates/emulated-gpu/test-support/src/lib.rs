@@ -1,5 +1,7 @@
 //! Helpers for the tests and fuzz targets of the emulated GPU, and of what uses its libraries.
 
+pub mod calls;
+pub mod child;
 pub mod corpus;
 pub mod device;
 pub mod files;

@@ -4,8 +4,8 @@ use cudarc::driver::sys;
 
 use crate::descriptions::{array, copy_3d, numbers, of_array, texture};
 use crate::support::{
-    allocate, code, context, cu, event, free_memory, function, gate, gives, in_child, launch, made,
-    module, ok, own_context, read, stream,
+    allocate, code, context, cu, event, free_memory, function, gate, in_child, launch, module, ok,
+    output, own_context, read, returns, stream,
 };
 use crate::textures::NAMED;
 
@@ -63,14 +63,14 @@ fn arrays_are_copied_in_both_directions() {
     assert_eq!(host[..2], [5.0, 6.0]);
     // Outside the array, not whole rows, from the middle of a texel, or larger than the array.
     copy.Height = 3;
-    gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
+    returns!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const sys::CUDA_MEMCPY2D));
     let host = host.as_ptr();
     for (offset, size) in [(32, 4), (4, 16), (0, 20), (2, 4), (usize::MAX, 4), (0, usize::MAX)] {
-        gives!(code::INVALID_VALUE, cuMemcpyHtoA_v2(
+        returns!(code::INVALID_VALUE, cuMemcpyHtoA_v2(
             flat => usize, offset => usize, host => *const f32, size => usize
         ), "{offset} {size}");
     }
-    gives!(code::INVALID_HANDLE, cuMemcpyHtoA_v2(
+    returns!(code::INVALID_HANDLE, cuMemcpyHtoA_v2(
         77 => usize, 0 => usize, host => *const f32, 4 => usize
     ));
 }
@@ -101,13 +101,13 @@ fn graphs_copy_arrays() {
     assert_eq!((params.dstDevice, params.dstPitch, params.dstHeight), (memory, 8, 1), "as passed");
     // An offset is returned as an offset, and not added to the address.
     let with_offset = copy_3d((2, memory, [0; 3]), (2, memory, [16, 0, 0]), [8, 1, 1]);
-    let third = made!(cuGraphAddMemcpyNode(
+    let third = output!(cuGraphAddMemcpyNode(
         -> usize, graph => usize, &raw const second => *const usize, 1 => usize,
         &raw const with_offset => *const sys::CUDA_MEMCPY3D, context => usize
     ));
     ok!(cuGraphMemcpyNodeGetParams(third => usize, &raw mut params => *mut sys::CUDA_MEMCPY3D));
     assert_eq!((params.dstDevice, params.dstXInBytes), (memory, 16));
-    let executable = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
+    let executable = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());
     assert_eq!(read(memory, 2), [5.0f32, 6.0].map(f32::to_bits));
@@ -136,7 +136,7 @@ fn arrays_use_device_memory_until_destroyed() {
     assert_eq!(cu!(cuEventQuery(done => usize)), 0);
     opener.join().unwrap();
     assert_eq!(free_memory(), before);
-    gives!(code::INVALID_HANDLE, cuArrayDestroy(made => usize));
+    returns!(code::INVALID_HANDLE, cuArrayDestroy(made => usize));
     // A kernel that still reads the array faults, and doesn't read other memory.
     let module = module(
         &NAMED
@@ -146,6 +146,6 @@ fn arrays_use_device_memory_until_destroyed() {
     );
     let out = allocate(64);
     assert_eq!(launch(function(module, "fetch"), (1, 8), 0, &[out, handle]), 0);
-    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
+    returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
     cu!(cuCtxDestroy_v2(context => usize));
 }

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, gives, in_child, launch, made, module,
-    ok, own_context, read, stream,
+    INCREMENT, allocate, code, context, cu, event, function, in_child, launch, module, ok, output,
+    own_context, read, returns, stream,
 };
 
 const GLOBAL: u32 = 0;
@@ -28,7 +28,7 @@ fn status(stream: usize) -> u32 {
 }
 
 pub(crate) fn instantiate(graph: usize) -> usize {
-    made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64))
+    output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64))
 }
 
 pub(crate) fn nodes(graph: usize) -> Vec<usize> {
@@ -87,8 +87,8 @@ fn captured_operations_run_at_each_launch() {
     assert_eq!(read(block, 16), [3; 16]);
     assert_eq!(read(other, 2), [100, 3]);
     ok!(cuGraphExecDestroy(executable => usize));
-    gives!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
-    gives!(code::INVALID_VALUE, cuGraphDestroy(graph => usize));
+    returns!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
+    returns!(code::INVALID_VALUE, cuGraphDestroy(graph => usize));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn waiting_for_captured_work_is_illegal() {
         assert_eq!(call(stream), code::CAPTURE_UNSUPPORTED, "{name}");
         assert_eq!(status(stream), 2, "{name}");
         let address = allocate(4);
-        gives!(code::CAPTURE_INVALIDATED, cuMemsetD32Async(
+        returns!(code::CAPTURE_INVALIDATED, cuMemsetD32Async(
             address => u64, 0 => u32, 1 => usize, stream => usize
         ), "{name}");
         assert_eq!(end(stream), (code::CAPTURE_INVALIDATED, 0), "{name}");
@@ -224,15 +224,15 @@ fn the_legacy_stream_can_not_take_part_in_a_capture() {
     let block = allocate(4);
     let null = cu!(cuStreamBeginCapture_v2(0 => usize, RELAXED => u32));
     assert_eq!(null, code::CAPTURE_UNSUPPORTED);
-    gives!(code::INVALID_VALUE, cuStreamBeginCapture_v2(other => usize, 7 => u32));
+    returns!(code::INVALID_VALUE, cuStreamBeginCapture_v2(other => usize, 7 => u32));
     assert_eq!(end(other).0, code::ILLEGAL_STATE);
     begin(other, RELAXED);
-    gives!(code::ILLEGAL_STATE, cuStreamBeginCapture_v2(other => usize, RELAXED => u32));
+    returns!(code::ILLEGAL_STATE, cuStreamBeginCapture_v2(other => usize, RELAXED => u32));
     // A non-blocking stream isn't affected by work in the default stream.
     ok!(cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
     assert_eq!(end(other).0, 0);
     begin(blocking, RELAXED);
-    gives!(code::CAPTURE_IMPLICIT, cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
+    returns!(code::CAPTURE_IMPLICIT, cuMemsetD32_v2(block => u64, 1 => u32, 1 => usize));
     assert_eq!(end(blocking).0, code::CAPTURE_INVALIDATED);
 }
 
@@ -243,18 +243,18 @@ fn captures_can_not_be_mixed() {
     let (outside, inside) = (event(), event());
     ok!(cuEventRecord(outside => usize, second => usize));
     begin(first, RELAXED);
-    gives!(code::CAPTURE_ISOLATION, cuStreamWaitEvent(
+    returns!(code::CAPTURE_ISOLATION, cuStreamWaitEvent(
         first => usize, outside => usize, 0 => u32
     ));
     assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
     begin(first, RELAXED);
     begin(second, RELAXED);
     ok!(cuEventRecord(inside => usize, first => usize));
-    gives!(code::CAPTURED_EVENT, cuEventQuery(inside => usize));
+    returns!(code::CAPTURED_EVENT, cuEventQuery(inside => usize));
     assert_eq!(end(first).0, code::CAPTURE_INVALIDATED);
     begin(first, RELAXED);
     ok!(cuEventRecord(inside => usize, first => usize));
-    gives!(code::CAPTURE_MERGE, cuStreamWaitEvent(second => usize, inside => usize, 0 => u32));
+    returns!(code::CAPTURE_MERGE, cuStreamWaitEvent(second => usize, inside => usize, 0 => u32));
     assert_eq!(
         (end(first).0, end(second).0),
         (code::CAPTURE_INVALIDATED, code::CAPTURE_INVALIDATED)
@@ -341,6 +341,6 @@ fn modules_are_loaded_while_a_stream_is_captured() {
     begin(stream, THREAD_LOCAL);
     // Loading is allowed, as in NVIDIA's driver since CUDA 12.3; unloading is not.
     let module = crate::support::module(INCREMENT);
-    gives!(code::CAPTURE_UNSUPPORTED, cuModuleUnload(module => usize));
+    returns!(code::CAPTURE_UNSUPPORTED, cuModuleUnload(module => usize));
     end(stream);
 }

@@ -1,6 +1,6 @@
 //! Listing cards without initialising the driver (`emulated_gpu.h`).
 
-use crate::support::{allocate, code, context, cu, gives, in_child, made, ok};
+use crate::support::{allocate, code, context, cu, in_child, ok, output, returns};
 
 /// `EmulatedGpuCard`
 #[repr(C)]
@@ -46,7 +46,7 @@ fn cards_can_be_listed_before_and_after_init() {
     ok!(emulatedGpuGetCardCount(&raw mut count => *mut u32));
     assert_eq!(count, 2);
     let before = [card(0), card(1)];
-    gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut count => *mut u32));
+    returns!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut count => *mut u32));
     ok!(cuInit(0 => u32));
     assert_eq!([card(0), card(1)], before);
 
@@ -56,11 +56,11 @@ fn cards_can_be_listed_before_and_after_init() {
     ok!(cuDeviceGetUuid(&raw mut uuid => *mut [u8; 16], 1 => i32));
     assert_eq!((second.name, second.uuid), (name, uuid));
     assert_ne!(second.uuid, before[0].uuid);
-    let attribute = |which: i32| made!(cuDeviceGetAttribute(-> u32, which => i32, 1 => i32));
+    let attribute = |which: i32| output!(cuDeviceGetAttribute(-> u32, which => i32, 1 => i32));
     // CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, …_BUS_ID, …_DEVICE_ID, …_COMPUTE_CAPABILITY_MAJOR, …_MINOR
     assert_eq!(second.place, [50, 33, 34].map(attribute));
     assert_eq!(second.capability, [75, 76].map(attribute));
-    let total = made!(cuDeviceTotalMem_v2(-> u64, 1 => i32));
+    let total = output!(cuDeviceTotalMem_v2(-> u64, 1 => i32));
     assert_eq!((second.memory, second.used, second.contexts), (total, 0, 0));
 
     // The context is on the first card.
@@ -112,8 +112,8 @@ fn short_structures_are_truncated_and_unknown_cards_rejected() {
     assert_eq!(short, Card { name: card(0).name, uuid: card(0).uuid, ..BLANK });
     let size = size_of::<Card>();
     let null = std::ptr::null_mut::<Card>();
-    gives!(code::INVALID_VALUE, emulatedGpuGetCard(0 => u32, null => *mut Card, size => usize));
-    gives!(code::INVALID_VALUE, emulatedGpuGetCardCount(null => *mut Card));
+    returns!(code::INVALID_VALUE, emulatedGpuGetCard(0 => u32, null => *mut Card, size => usize));
+    returns!(code::INVALID_VALUE, emulatedGpuGetCardCount(null => *mut Card));
     for none in [64, u32::MAX] {
         let status =
             cu!(emulatedGpuGetCard(none => u32, &raw mut short => *mut Card, size => usize));
@@ -125,5 +125,5 @@ fn short_structures_are_truncated_and_unknown_cards_rejected() {
 fn invalid_settings_are_an_error() {
     in_child!(&[("EMULATED_GPU_MEMORY", "much")]);
     let mut count = 0u32;
-    gives!(code::INVALID_VALUE, emulatedGpuGetCardCount(&raw mut count => *mut u32));
+    returns!(code::INVALID_VALUE, emulatedGpuGetCardCount(&raw mut count => *mut u32));
 }

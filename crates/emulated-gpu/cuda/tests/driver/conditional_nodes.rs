@@ -2,8 +2,8 @@
 
 use crate::capture::{instantiate, nodes};
 use crate::support::{
-    allocate, code, context, cu, function, gate, gives, is_child, launch, made, module, ok,
-    own_context, read, run_child, stream,
+    allocate, code, context, cu, function, gate, is_child, launch, module, ok, output, own_context,
+    read, returns, run_child, stream,
 };
 
 pub(crate) const IF: u32 = 0;
@@ -63,7 +63,7 @@ pub(crate) struct AnyNode {
 }
 
 pub(crate) fn graph() -> usize {
-    made!(cuGraphCreate(-> usize, 0 => u32))
+    output!(cuGraphCreate(-> usize, 0 => u32))
 }
 
 /// Creates a condition, with or without a default.
@@ -234,7 +234,7 @@ fn a_body_can_be_captured() {
     ));
     assert_eq!(launch(down, (1, 1), other, &[condition, word]), 0);
     ok!(cuStreamEndCapture(other => usize, 0 => usize));
-    let whole = made!(cuStreamEndCapture(stream => usize, -> usize));
+    let whole = output!(cuStreamEndCapture(stream => usize, -> usize));
     assert_eq!((whole, nodes(body[0]).len()), (graph, 1));
     let executable = instantiate(graph);
     write(word, 7);
@@ -264,7 +264,7 @@ fn launches_of_one_graph_follow_each_other_in_all_streams() {
     for stream in [first, second, first, second] {
         ok!(cuGraphLaunch(executable => usize, stream => usize));
     }
-    gives!(code::NOT_READY, cuStreamQuery(second => usize));
+    returns!(code::NOT_READY, cuStreamQuery(second => usize));
     held.open();
     ok!(cuCtxSynchronize());
     assert_eq!(read(sum, 1), [200]);
@@ -341,6 +341,6 @@ fn an_endless_loop_is_stopped() {
     let executable = instantiate(graph);
     ok!(cuGraphLaunch(executable => usize, stream => usize));
     if case != "left" {
-        gives!(code::LAUNCH_TIMEOUT, cuStreamSynchronize(stream => usize));
+        returns!(code::LAUNCH_TIMEOUT, cuStreamSynchronize(stream => usize));
     }
 }

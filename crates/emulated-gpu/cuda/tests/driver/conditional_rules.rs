@@ -7,8 +7,8 @@ use crate::conditional_nodes::{
     AnyNode, CONDITIONAL, IF, KERNELS, SWITCH, WHILE, add, condition, decide, graph, kernel, run,
 };
 use crate::support::{
-    allocate, code, context, cu, event, function, gives, is_child, launch, made, module, ok,
-    own_context, read, run_child, stream,
+    allocate, code, context, cu, event, function, is_child, launch, module, ok, output,
+    own_context, read, returns, run_child, stream,
 };
 
 /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
@@ -92,9 +92,9 @@ fn a_condition_belongs_to_one_graph_and_one_node() {
     decide(one, &[], (below, WHILE, 1)).unwrap();
     assert_eq!(try_instantiate(one), (0, 0));
     // The bodies belong to the node: they can't be destroyed before it, and are destroyed with it.
-    gives!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
+    returns!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
     ok!(cuGraphDestroyNode(node => usize));
-    gives!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
+    returns!(code::INVALID_VALUE, cuGraphDestroy(body[0] => usize));
     let mut count = 0usize;
     let none = std::ptr::null_mut::<usize>();
     let gone =
@@ -114,7 +114,7 @@ fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
     let (_, body) = decide(graph, &[], (condition(graph, Some(1)), IF, 1)).unwrap();
     kernel(body[0], &[], function(module, "add"), &[word, 1]);
     let (mut clone, mut node, outer) = (0usize, 0usize, crate::conditional_nodes::graph());
-    gives!(code::INVALID_VALUE, cuGraphClone(&raw mut clone => *mut usize, graph => usize));
+    returns!(code::INVALID_VALUE, cuGraphClone(&raw mut clone => *mut usize, graph => usize));
     let put = |graph: usize, node: &mut usize| {
         cu!(cuGraphAddChildGraphNode(
             &raw mut *node => *mut usize, outer => usize, std::ptr::null() => *const usize, 0 => usize,
@@ -127,7 +127,7 @@ fn a_graph_with_conditional_nodes_has_one_executable_and_no_copy() {
     let executable = instantiate(graph);
     assert_eq!(try_instantiate(graph), (code::INVALID_VALUE, 1));
     ok!(cuStreamBeginCapture_v2(stream => usize, 1 => u32));
-    gives!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
+    returns!(code::INVALID_VALUE, cuGraphLaunch(executable => usize, stream => usize));
     ok!(cuStreamEndCapture(stream => usize, &raw mut clone => *mut usize));
     ok!(cuMemsetD32_v2(word => u64, 0 => u32, 1 => usize));
     ok!(cuCtxSynchronize());
@@ -193,7 +193,7 @@ fn a_body_may_only_contain_device_work() {
         (
             "memory",
             &|| {
-                let block = made!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
+                let block = output!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
                 ok!(cuMemFreeAsync(block => u64, stream => usize));
             },
             false,
@@ -216,7 +216,7 @@ fn a_body_may_only_contain_device_work() {
         assert_eq!(try_instantiate(plain), (0, 0), "{what}");
     }
     let (waits, foreign_kernel) = (graph(), graph());
-    made!(cuGraphAddEventRecordNode(
+    output!(cuGraphAddEventRecordNode(
         -> usize, body_of(waits) => usize, std::ptr::null() => *const usize, 0 => usize,
         event => usize
     ));
@@ -267,7 +267,7 @@ fn a_kernel_can_only_set_valid_conditions_of_its_context() {
     };
     let set = function(module(KERNELS), "set");
     assert_eq!(launch(set, (1, 1), 0, &[handle, 1]), 0);
-    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
+    returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One- and two-dimensional copies and fills: their results and their errors.
 
 use crate::memory::{WILD, write};
-use crate::support::{allocate, code, context, cu, gives, made, ok, own_context, read, stream};
+use crate::support::{allocate, code, context, cu, ok, output, own_context, read, returns, stream};
 
 #[test]
 fn copies_work_in_every_direction() {
@@ -39,25 +39,25 @@ fn invalid_copies_are_rejected() {
     let host = [0u32; 32];
     let host = host.as_ptr();
     let null = std::ptr::null::<u32>();
-    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize));
-    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, host => *const u32, 65 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
         block + 4 => u64, host => *const u32, 64 => usize
     ));
-    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize));
-    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(WILD => u64, host => *const u32, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, null => *const u32, 4 => usize));
     let wild = WILD as *const u32;
-    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize));
-    gives!(code::INVALID_VALUE, cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize));
-    gives!(code::INVALID_VALUE, cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize));
-    gives!(code::INVALID_VALUE, cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize));
-    gives!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(block => u64, wild => *const u32, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyDtoH_v2(wild => *const u32, block => u64, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyDtoH_v2(null => *const u32, block => u64, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyDtoD_v2(block => u64, WILD => u64, 4 => usize));
+    returns!(code::INVALID_VALUE, cuMemcpyHtoD_v2(
         block => u64, host => *const u32, usize::MAX => usize
     ));
     let nowhere = 0xbad_usize;
-    gives!(code::INVALID_HANDLE, cuMemcpyHtoDAsync_v2(
+    returns!(code::INVALID_HANDLE, cuMemcpyHtoDAsync_v2(
         block => u64, host => *const u32, 4 => usize, nowhere => usize
     ));
-    gives!(code::INVALID_CONTEXT, cuMemcpyPeer(
+    returns!(code::INVALID_CONTEXT, cuMemcpyPeer(
         block => u64, nowhere => usize, block => u64, context => usize, 4 => usize
     ));
     // Copying nothing always succeeds.
@@ -78,10 +78,10 @@ fn fills_write_elements() {
     ok!(cuMemsetD2D32_v2(block => u64, 16 => usize, 5 => u32, 1 => usize, 2 => usize));
     assert_eq!(read(block, 5), [5, 0xdead_beef, 0xffff_ffff, 0xdead_beef, 5]);
     let invalid = code::INVALID_VALUE;
-    gives!(invalid, cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize));
-    gives!(invalid, cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize));
-    gives!(invalid, cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize));
-    gives!(invalid, cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize));
+    returns!(invalid, cuMemsetD32_v2(block => u64, 0 => u32, 17 => usize));
+    returns!(invalid, cuMemsetD32_v2(block + 2 => u64, 0 => u32, 1 => usize));
+    returns!(invalid, cuMemsetD8_v2(WILD => u64, 0 => u8, 1 => usize));
+    returns!(invalid, cuMemsetD2D32_v2(block => u64, 4 => usize, 0 => u32, 2 => usize, 2 => usize));
 }
 
 #[test]
@@ -121,19 +121,19 @@ fn rectangles_are_copied() {
     assert_eq!(read(block, 3), [6, 7, 8]);
     assert_eq!(read(block + 2 * pitch as u64, 3), [16, 17, 18]);
     copy.height = 5;
-    gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
+    returns!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
     copy.height = 3;
     copy.source.kind = 3;
-    gives!(code::INVALID_HANDLE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
+    returns!(code::INVALID_HANDLE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
     copy.source.kind = 9;
-    gives!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
+    returns!(code::INVALID_VALUE, cuMemcpy2D_v2(&raw const copy => *const Rectangle));
 }
 
 #[test]
 fn a_batch_copies_in_one_stream() {
     let _context = own_context();
     let (a, b) = (allocate(8), allocate(8));
-    let stream = made!(cuStreamCreate(-> usize, 1 => u32));
+    let stream = output!(cuStreamCreate(-> usize, 1 => u32));
     let (from, mut back) = ([1u32, 2], [0u32; 2]);
     let batch = |to: &[u64], from: &[u64], order: &[i32], firsts: &[usize], stream: usize| {
         let sizes = vec![4usize; to.len()];

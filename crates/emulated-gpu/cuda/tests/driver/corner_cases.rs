@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, gate, gives, launch, managed, ok, own_context, pinned,
-    read, word,
+    INCREMENT, allocate, code, context, cu, gate, launch, managed, ok, own_context, pinned, read,
+    returns, word,
 };
 
 unsafe extern "C" fn sleep(_: *mut c_void) {
@@ -47,7 +47,7 @@ fn freeing_null_succeeds() {
         // First without a context, then with one.
         assert_eq!(cu!(cuMemFree_v2(0 => u64)), 0);
         assert_eq!(cu!(cuMemFreeHost(0 => usize)), 0);
-        gives!(code::INVALID_VALUE, cuMemHostUnregister(0 => usize));
+        returns!(code::INVALID_VALUE, cuMemHostUnregister(0 => usize));
         context();
     }
     let mut own = 0usize;
@@ -64,15 +64,15 @@ fn memory_can_be_freed_without_a_context() {
     ok!(cuMemHostRegister_v2(own => usize, 256 => usize, 0 => u32));
     ok!(cuCtxPopCurrent_v2(&raw mut context => *mut usize));
     let mut address = 0u64;
-    gives!(code::INVALID_CONTEXT, cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize));
+    returns!(code::INVALID_CONTEXT, cuMemAlloc_v2(&raw mut address => *mut u64, 8 => usize));
     ok!(cuMemFree_v2(blocks.0 => u64));
     ok!(cuMemFreeHost(blocks.1 as usize => usize));
     ok!(cuMemFree_v2(blocks.2 => u64));
     ok!(cuMemHostUnregister(own => usize));
-    gives!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own => usize));
+    returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(own => usize));
     ok!(cuCtxDestroy_v2(context => usize));
     // Its memory was freed together with the context.
-    gives!(code::INVALID_VALUE, cuMemFree_v2(blocks.3 => u64));
+    returns!(code::INVALID_VALUE, cuMemFree_v2(blocks.3 => u64));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_host_pointer_of_an_unknown_address_is_itself() {
         "the host has no pointer to device memory"
     );
     let mut host = 1u64;
-    gives!(code::INVALID_VALUE, cuPointerGetAttribute(
+    returns!(code::INVALID_VALUE, cuPointerGetAttribute(
         &raw mut host => *mut u64, 4 => u32, 0xdead => u64
     ));
 }

@@ -2,7 +2,7 @@
 
 use cudarc::driver::sys;
 
-use crate::support::{cu, made, ok};
+use crate::support::{cu, ok, output};
 
 pub(crate) const FLOAT: sys::CUarray_format = sys::CUarray_format::CU_AD_FORMAT_FLOAT;
 
@@ -21,7 +21,7 @@ pub(crate) fn array([width, height, depth]: [usize; 3], channels: u32, flags: u3
         NumChannels: channels,
         Flags: flags,
     };
-    made!(cuArray3DCreate_v2(
+    output!(cuArray3DCreate_v2(
         -> usize, &raw const description => *const sys::CUDA_ARRAY3D_DESCRIPTOR
     ))
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, child_stderr, code, cu, free_memory, function, gives, is_child, launch,
-    made, managed, module, ok, pinned, read, stream, test_name,
+    INCREMENT, allocate, child_stderr, code, cu, free_memory, function, is_child, launch, managed,
+    module, ok, output, pinned, read, returns, stream, test_name,
 };
 
 const PEER_ACCESS_UNSUPPORTED: u32 = 217;
@@ -27,7 +27,7 @@ fn with_three_devices(test: &str) -> Option<String> {
 
 /// Creates a context on a device and makes it current.
 fn context_on(device: i32) -> usize {
-    made!(cuCtxCreate_v2(-> usize, 0 => u32, device => i32))
+    output!(cuCtxCreate_v2(-> usize, 0 => u32, device => i32))
 }
 
 fn enter(context: usize) {
@@ -60,7 +60,7 @@ fn devices_are_distinguishable() {
     if with_three_devices(&test_name!()).is_some() {
         return;
     }
-    let count = made!(cuDeviceGetCount(-> i32));
+    let count = output!(cuDeviceGetCount(-> i32));
     assert_eq!(count, 3);
     let mut seen = HashSet::new();
     for ordinal in 0..3 {
@@ -88,7 +88,7 @@ fn devices_are_distinguishable() {
     }
     let mut none = 0;
     for device in [3, -1] {
-        gives!(code::INVALID_DEVICE, cuDeviceGet(&raw mut none => *mut i32, device => i32));
+        returns!(code::INVALID_DEVICE, cuDeviceGet(&raw mut none => *mut i32, device => i32));
         let mut context = 0usize;
         let made = cu!(cuDevicePrimaryCtxRetain(&raw mut context => *mut usize, device => i32));
         assert_eq!(made, code::INVALID_DEVICE);
@@ -174,7 +174,7 @@ fn peer_access_must_be_enabled() {
     // Access is for one direction and one context.
     let here = zeros(32);
     enter(contexts[1]);
-    gives!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(contexts[0] => usize));
+    returns!(PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(contexts[0] => usize));
     assert_eq!(increment(here), code::ILLEGAL_ADDRESS);
     enter(second);
     assert_eq!(increment(there), code::ILLEGAL_ADDRESS);
@@ -208,9 +208,9 @@ fn a_pool_controls_access_to_its_memory() {
     let contexts = [0, 1].map(context_on);
     let (mut pool, mut address) = (0usize, 0u64);
     ok!(cuDeviceGetMemPool(&raw mut pool => *mut usize, 1 => i32));
-    let first = made!(cuDeviceGetDefaultMemPool(-> usize, 0 => i32));
+    let first = output!(cuDeviceGetDefaultMemPool(-> usize, 0 => i32));
     assert_ne!(pool, first);
-    gives!(code::INVALID_VALUE, cuDeviceSetMemPool(0 => i32, pool => usize));
+    returns!(code::INVALID_VALUE, cuDeviceSetMemPool(0 => i32, pool => usize));
     let own = stream(1);
     ok!(cuMemAllocAsync(&raw mut address => *mut u64, 128 => usize, own => usize));
     ok!(cuMemsetD32Async(address => u64, 0 => u32, 32 => usize, own => usize));
@@ -284,7 +284,7 @@ fn a_library_has_separate_variables_on_each_device() {
         }
         ok!(cuCtxSynchronize());
         assert_eq!(read(seen, 1), [times - 1]);
-        let address = made!(cuLibraryGetGlobal(
+        let address = output!(cuLibraryGetGlobal(
             -> u64, std::ptr::null_mut() => *mut usize, library => usize,
             c"counter".as_ptr() => *const c_char
         ));
@@ -312,7 +312,7 @@ fn work_of_one_device_can_wait_for_another() {
         here => u64, contexts[0] => usize, there => u64, contexts[1] => usize, 128 => usize,
         own => usize
     ));
-    gives!(code::NOT_READY, cuStreamQuery(own => usize));
+    returns!(code::NOT_READY, cuStreamQuery(own => usize));
     gate.open();
     ok!(cuStreamSynchronize(own => usize));
     assert_eq!(read(here, 32), [1; 32]);
@@ -343,7 +343,7 @@ fn a_graph_waits_for_the_default_streams_of_its_kernels() {
     ok!(cuMemcpyDtoDAsync_v2(after => u64, there => u64, 128 => usize, 0 => usize));
     enter(contexts[0]);
     std::thread::sleep(Duration::from_millis(50));
-    gives!(code::NOT_READY, cuStreamQuery(0 => usize));
+    returns!(code::NOT_READY, cuStreamQuery(0 => usize));
     gate.open();
     ok!(cuStreamSynchronize(0 => usize));
     enter(contexts[1]);
@@ -376,7 +376,7 @@ fn a_copy_between_devices_waits_for_the_default_streams_of_both() {
     let here = zeros(32);
     ok!(cuMemcpyDtoDAsync_v2(here => u64, there => u64, 128 => usize, 0 => usize));
     std::thread::sleep(Duration::from_millis(50));
-    gives!(code::NOT_READY, cuStreamQuery(0 => usize));
+    returns!(code::NOT_READY, cuStreamQuery(0 => usize));
     gate.open();
     assert_eq!(read(here, 32), [5; 32]);
 }

@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gives, in_child, is_child, launch, module,
-    ok, own_context, read, run_child, stream,
+    INCREMENT, allocate, code, context, cu, function, in_child, is_child, launch, module, ok,
+    own_context, read, returns, run_child, stream,
 };
 
 /// `EmulatedGpuRange`
@@ -95,7 +95,7 @@ fn accesses_of_a_library_are_checked() {
         0,
         "ranges are checked when the stream reaches them"
     );
-    gives!(wanted, cuStreamSynchronize(stream => usize));
+    returns!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(CALLS.load(Ordering::SeqCst), u32::from(wanted == 0));
 }
 
@@ -138,7 +138,7 @@ fn a_declaration_is_part_of_a_graph() {
     // The memory is freed, but the graph is still launched.
     ok!(cuMemFree_v2(block => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn kernels_are_counted() {
     ok!(emulatedGpuResetCounts());
     assert_eq!(counts(), [0; 16]);
     assert_eq!(read(block, 1).len(), 1);
-    gives!(code::INVALID_HANDLE, emulatedGpuGetCounts(
+    returns!(code::INVALID_HANDLE, emulatedGpuGetCounts(
         0 => usize, short.as_mut_ptr() => *mut u64, 16 => usize
     ));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fatbins::fatbin;
 use crate::support::{
-    INCREMENT, code, context, cu, function, gives, in_child, is_child, made, ok, own_context,
+    INCREMENT, code, context, cu, function, in_child, is_child, ok, output, own_context, returns,
     run_child,
 };
 
@@ -86,7 +86,7 @@ fn unknown_tables_and_entries_are_reported() {
     assert!(table(0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9).is_null());
     let mut table = 0usize;
     let none = std::ptr::null::<u8>();
-    gives!(code::INVALID_VALUE, cuGetExportTable(
+    returns!(code::INVALID_VALUE, cuGetExportTable(
         &raw mut table => *mut usize, none => *const u8
     ));
 }
@@ -102,7 +102,7 @@ fn the_primary_context_handle_exists_before_the_context() {
     ));
     assert_eq!(active, 0);
     ok!(cuCtxSetCurrent(announced => usize));
-    gives!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    returns!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
     ok!(cuDevicePrimaryCtxRetain(&raw mut retained => *mut usize, 0 => i32));
     assert_eq!(retained, announced);
     ok!(cuCtxSynchronize());
@@ -116,7 +116,7 @@ static DESTROYED: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" fn destroy(_: usize, key: usize, value: usize) {
     // The destructor may call the driver.
-    made!(cuDeviceGetCount(-> i32));
+    output!(cuDeviceGetCount(-> i32));
     DESTROYED.store(key * 10 + value, Ordering::Relaxed);
 }
 

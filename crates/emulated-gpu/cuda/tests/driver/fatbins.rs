@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use crate::support::{
-    INCREMENT, allocate, code, function, gives, launch, made, ok, own_context, read,
+    INCREMENT, allocate, code, function, launch, ok, output, own_context, read, returns,
 };
 
 /// A fatbin with one entry, as nvcc lays it out uncompressed; without an entry if the text is empty.
@@ -31,7 +31,7 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     let image = fatbin(INCREMENT.as_bytes());
     let mut module = 0usize;
     let empty = fatbin(&[]);
-    gives!(code::NO_BINARY_FOR_GPU, cuModuleLoadData(
+    returns!(code::NO_BINARY_FOR_GPU, cuModuleLoadData(
         &raw mut module => *mut usize, empty.as_ptr() => *const u8
     ));
     ok!(cuModuleLoadFatBinary(&raw mut module => *mut usize, image.as_ptr() => *const u8));
@@ -41,7 +41,7 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     assert_eq!(read(data, 1), [6]);
     // As a library, given the structure in which a host compiler wraps the fatbin.
     let wrapper = [0x4662_43b1u64 | 1 << 32, image.as_ptr() as u64, 0];
-    let library = made!(cuLibraryLoadData(
+    let library = output!(cuLibraryLoadData(
         -> usize, wrapper.as_ptr() => *const u64, 0 => usize, 0 => usize, 0 => u32, 0 => usize,
         0 => usize, 0 => u32
     ));
@@ -52,7 +52,7 @@ fn fatbins_are_loaded_from_memory_and_from_files() {
     ok!(cuModuleLoad(&raw mut module => *mut usize, name.as_ptr() => *const c_char));
     // A fatbin whose stated length exceeds the file.
     std::fs::write(&path, &image[..image.len() - 8]).unwrap();
-    gives!(code::INVALID_IMAGE, cuModuleLoad(
+    returns!(code::INVALID_IMAGE, cuModuleLoad(
         &raw mut module => *mut usize, name.as_ptr() => *const c_char
     ));
     std::fs::remove_file(&path).unwrap();

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, gives, in_child, is_child, launch,
-    made, module, ok, own_context, read, run_child, stream,
+    INCREMENT, allocate, code, context, cu, event, function, in_child, is_child, launch, module,
+    ok, output, own_context, read, returns, run_child, stream,
 };
 
 /// Kernels that break one rule each. Their parameters have 8 bytes.
@@ -100,13 +100,13 @@ fn an_out_of_bounds_access_makes_the_context_unusable() {
     std::thread::sleep(std::time::Duration::from_millis(50));
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), 0);
     ok!(cuEventRecord(done => usize, stream => usize));
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     // The error is sticky: it is returned for every stream, by every call that needs the context.
     let mut address = 0u64;
-    gives!(code::ILLEGAL_ADDRESS, cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize));
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(other => usize));
-    gives!(code::ILLEGAL_ADDRESS, cuEventQuery(done => usize));
-    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
+    returns!(code::ILLEGAL_ADDRESS, cuMemAlloc_v2(&raw mut address => *mut u64, 4 => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(other => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuEventQuery(done => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
     assert_eq!(launch(increment, (1, 1), other, &[block, 1]), code::ILLEGAL_ADDRESS);
     assert!(!CALLED.load(Ordering::SeqCst), "a host function after a fault is not called");
     // Another context is not affected.
@@ -191,7 +191,7 @@ fn checks_are_selected_by_the_environment() {
     let function = function(module(WRONG), &kernel);
     let blocks = if kernel == "copy" { 1 } else { 64 };
     assert_eq!(launch(function, (blocks, 1), 0, &parameters[..count]), 0);
-    gives!(wanted, cuCtxSynchronize());
+    returns!(wanted, cuCtxSynchronize());
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn every_kind_of_write_initialises_memory() {
     let filled = allocate(4);
     ok!(cuMemsetD8_v2(filled => u64, 0 => u8, 4 => usize));
     read_it(filled);
-    let managed = made!(cuMemAllocManaged(-> u64, 4 => usize, 1 => u32));
+    let managed = output!(cuMemAllocManaged(-> u64, 4 => usize, 1 => u32));
     read_it(managed);
 }
 
@@ -281,5 +281,5 @@ fn failed_calls_are_logged() {
     }
     context();
     let mut address = 0u64;
-    gives!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
+    returns!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
 }

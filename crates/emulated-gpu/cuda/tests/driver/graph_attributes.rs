@@ -2,7 +2,7 @@
 
 use crate::capture::{THREAD_LOCAL, begin, end, nodes};
 use crate::support::{
-    INCREMENT, allocate, code, cu, function, launch, made, module, ok, own_context, stream,
+    INCREMENT, allocate, code, cu, function, launch, module, ok, output, own_context, stream,
 };
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `…_CLUSTER_DIMENSION`, `…_PRIORITY`
@@ -95,7 +95,7 @@ fn device_launchable_graphs_have_kernels_copies_and_fills() {
     };
     let (code, result, executable) = instantiate();
     assert_eq!((code, result), (0, 0));
-    let flags = made!(cuGraphExecGetFlags(executable => usize, -> u64));
+    let flags = output!(cuGraphExecGetFlags(executable => usize, -> u64));
     assert_eq!(flags, DEVICE_LAUNCH);
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());

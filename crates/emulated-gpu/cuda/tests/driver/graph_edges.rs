@@ -1,9 +1,9 @@
 //! Adding and removing single edges of graphs.
 
-use crate::support::{code, cu, made, ok, own_context};
+use crate::support::{code, cu, ok, output, own_context};
 
 fn node(graph: usize, after: &[usize]) -> usize {
-    made!(cuGraphAddEmptyNode(
+    output!(cuGraphAddEmptyNode(
         -> usize, graph => usize, after.as_ptr() => *const usize, after.len() => usize
     ))
 }
@@ -45,7 +45,7 @@ fn dependents(node: usize) -> Vec<usize> {
 #[test]
 fn all_edges_of_a_call_are_changed_or_none() {
     let _context = own_context();
-    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
     let n: Vec<usize> = (0..4).map(|_| node(graph, &[])).collect();
     let (ab, bc, cd, da) = ((n[0], n[1]), (n[1], n[2]), (n[2], n[3]), (n[3], n[0]));
     for wrong in [vec![ab, bc, cd, da], vec![ab, ab], vec![ab, (n[0], 7)], vec![ab, (n[1], n[1])]] {
@@ -69,7 +69,7 @@ fn all_edges_of_a_call_are_changed_or_none() {
 fn large_graphs_are_built_changed_and_launched() {
     const COUNT: usize = 50_000;
     let _context = own_context();
-    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
     let mut nodes: Vec<usize> = Vec::with_capacity(COUNT);
     for number in 0..COUNT {
         let after: Vec<usize> =
@@ -81,7 +81,7 @@ fn large_graphs_are_built_changed_and_launched() {
     }
     let last = node(graph, &nodes);
     assert_eq!(change(graph, &[(last, nodes[0])], true), code::INVALID_VALUE);
-    let executable = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
+    let executable = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(executable => usize, 0 => usize));
     ok!(cuCtxSynchronize());
     ok!(cuGraphExecDestroy(executable => usize));

@@ -1,9 +1,9 @@
 //! The numeric ids of graphs and nodes.
 
-use crate::support::{code, cu, made, ok, own_context};
+use crate::support::{code, cu, ok, output, own_context};
 
 fn graph() -> usize {
-    made!(cuGraphCreate(-> usize, 0 => u32))
+    output!(cuGraphCreate(-> usize, 0 => u32))
 }
 
 fn empty(graph: usize) -> usize {
@@ -19,7 +19,7 @@ fn graphs_and_nodes_have_unique_ids() {
     let _context = own_context();
     let (first, second) = (graph(), graph());
     let nodes = [empty(first), empty(first), empty(second)];
-    let id = |graph: usize| made!(cuGraphGetId(graph => usize, -> u32));
+    let id = |graph: usize| output!(cuGraphGetId(graph => usize, -> u32));
     assert!(id(first) > 0 && id(first) != id(second) && id(first) == id(first));
     let ids = nodes.map(|node| {
         let (mut local, mut tools, mut graph) = (0u32, 0u64, 0usize);

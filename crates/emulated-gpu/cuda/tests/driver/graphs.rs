@@ -7,8 +7,8 @@ use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate, nodes};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gives, in_child, made, module, ok,
-    own_context, read, stream,
+    INCREMENT, allocate, code, context, cu, function, in_child, module, ok, output, own_context,
+    read, returns, stream,
 };
 
 /// A node that writes a number `count` times.
@@ -22,12 +22,12 @@ fn memory_of_a_graph_lives_with_it() {
     let stream = stream(1);
     let result = allocate(4);
     begin(stream, THREAD_LOCAL);
-    let block = made!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
+    let block = output!(cuMemAllocAsync(-> u64, 4 => usize, stream => usize));
     ok!(cuMemsetD32Async(block => u64, 3 => u32, 1 => usize, stream => usize));
     ok!(cuMemcpyDtoDAsync_v2(result => u64, block => u64, 4 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
     // Memory that was not allocated in the graph can't be freed in it.
-    gives!(code::INVALID_VALUE, cuMemFreeAsync(result => u64, stream => usize));
+    returns!(code::INVALID_VALUE, cuMemFreeAsync(result => u64, stream => usize));
     let (code, graph) = end(stream);
     assert_eq!(code, 0);
     let executable = instantiate(graph);
@@ -50,7 +50,7 @@ fn a_graph_does_not_wait_for_later_records() {
     }
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
-    let event = || made!(cuEventCreate(-> usize, 2 => u32));
+    let event = || output!(cuEventCreate(-> usize, 2 => u32));
     let (awaited, after) = (event(), event());
     let (mut graph, mut node) = (0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
@@ -95,10 +95,10 @@ fn graphs_are_built_node_by_node() {
     let module = module(INCREMENT);
     let increment = function(module, "increment");
     let block = allocate(16);
-    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
     let none = std::ptr::null::<usize>();
     let set = words(block, 10, 4);
-    let first = made!(cuGraphAddMemsetNode(
+    let first = output!(cuGraphAddMemsetNode(
         -> usize, graph => usize, none => *const usize, 0 => usize,
         &raw const set => *const MemsetNode, context => usize
     ));
@@ -114,12 +114,12 @@ fn graphs_are_built_node_by_node() {
         kernel: 0,
         context: 0,
     };
-    let second = made!(cuGraphAddKernelNode_v2(
+    let second = output!(cuGraphAddKernelNode_v2(
         -> usize, graph => usize, &raw const first => *const usize, 1 => usize,
         &raw const kernel => *const Kernel
     ));
     // The reverse edge would close a cycle.
-    gives!(code::INVALID_VALUE, cuGraphAddDependencies(
+    returns!(code::INVALID_VALUE, cuGraphAddDependencies(
         graph => usize, &raw const second => *const usize, &raw const first => *const usize,
         1 => usize
     ));
@@ -172,13 +172,13 @@ fn user_objects_are_destroyed_with_the_last_graph() {
     type Destructor = unsafe extern "C" fn(*mut std::ffi::c_void);
     let destroyed = || DESTROYED.load(std::sync::atomic::Ordering::SeqCst);
     let _context = own_context();
-    let create = |data: usize| made!(cuUserObjectCreate(-> usize, data => usize, destroy => Destructor, 1 => u32, 1 => u32));
+    let create = |data: usize| output!(cuUserObjectCreate(-> usize, data => usize, destroy => Destructor, 1 => u32, 1 => u32));
     let (mut graph, mut copy, mut ready, mut stream) = (0usize, 0usize, 0usize, 0usize);
     ok!(cuGraphCreate(&raw mut graph => *mut usize, 0 => u32));
     // The program's reference is moved to the graph.
     let object = create(1);
     ok!(cuGraphRetainUserObject(graph => usize, object => usize, 1 => u32, 1 => u32));
-    gives!(code::INVALID_VALUE, cuUserObjectRelease(object => usize, 1 => u32));
+    returns!(code::INVALID_VALUE, cuUserObjectRelease(object => usize, 1 => u32));
     ok!(cuGraphClone(&raw mut copy => *mut usize, graph => usize));
     ok!(cuGraphInstantiateWithFlags(&raw mut ready => *mut usize, graph => usize, 0 => u64));
     ok!(cuGraphDestroy(graph => usize));
@@ -230,7 +230,7 @@ fn memory_node_parameters_can_be_read_back() {
     assert_eq!((params[0], params[1], params[13], params[14]), (1, 1, 400, address));
     // Filled with bytes of 7.
     let set = MemsetNode { elementSize: 1, width: 400, ..words(address, 7, 1) };
-    let fill = made!(cuGraphAddMemsetNode(
+    let fill = output!(cuGraphAddMemsetNode(
         -> usize, graph => usize, &raw const made => *const usize, 1 => usize,
         &raw const set => *const MemsetNode, context => usize
     ));
@@ -241,7 +241,7 @@ fn memory_node_parameters_can_be_read_back() {
     let mut freed_address = 0u64;
     ok!(cuGraphMemFreeNodeGetParams(freed => usize, &raw mut freed_address => *mut u64));
     assert_eq!(freed_address, address);
-    gives!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
+    returns!(code::INVALID_VALUE, cuGraphMemFreeNodeGetParams(
         made => usize, &raw mut freed_address => *mut u64
     ));
     let own = crate::support::allocate(4);
@@ -249,7 +249,7 @@ fn memory_node_parameters_can_be_read_back() {
         &raw mut freed => *mut usize, graph => usize, 0 => usize, 0 => usize, own => u64
     ));
     assert_eq!(wrong, code::INVALID_VALUE);
-    let ready = made!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
+    let ready = output!(cuGraphInstantiateWithFlags(-> usize, graph => usize, 0 => u64));
     ok!(cuGraphLaunch(ready => usize, 0 => usize));
     ok!(cuCtxSynchronize());
     assert_eq!(crate::support::read(address, 1), [0x0707_0707]);
@@ -290,7 +290,7 @@ fn a_graph_waits_for_an_event_of_an_earlier_graph() {
     let _context = own_context();
     let (first, second) = (stream(1), stream(1));
     let (data, result) = (allocate(4), allocate(4));
-    let event = made!(cuEventCreate(-> usize, 0 => u32));
+    let event = output!(cuEventCreate(-> usize, 0 => u32));
     // CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL: nodes of the graphs.
     begin(first, THREAD_LOCAL);
     ok!(cuMemsetD32Async(data => u64, 7 => u32, 1 => usize, first => usize));
@@ -308,8 +308,8 @@ fn a_graph_waits_for_an_event_of_an_earlier_graph() {
         let gate = crate::support::gate(first);
         ok!(cuGraphLaunch(records => usize, first => usize));
         ok!(cuGraphLaunch(waits => usize, second => usize));
-        gives!(code::NOT_READY, cuEventQuery(event => usize));
-        gives!(code::NOT_READY, cuStreamQuery(second => usize));
+        returns!(code::NOT_READY, cuEventQuery(event => usize));
+        returns!(code::NOT_READY, cuStreamQuery(second => usize));
         gate.open();
         ok!(cuCtxSynchronize());
         assert_eq!(read(result, 1), [value]);

@@ -2,7 +2,7 @@
 
 use crate::export_tables;
 use crate::support::{
-    INCREMENT, allocate, code, cu, event, function, gate, gives, launch, made, module, ok, read,
+    INCREMENT, allocate, code, cu, event, function, gate, launch, module, ok, output, read, returns,
 };
 
 const INVALID_RESOURCE_TYPE: u32 = 914;
@@ -74,11 +74,11 @@ fn descriptor(resources: &[Resource]) -> (u32, usize) {
 fn green(resources: &[Resource]) -> usize {
     let (code, descriptor) = descriptor(resources);
     assert_eq!(code, 0);
-    made!(cuGreenCtxCreate(-> usize, descriptor => usize, 0 => i32, 1 => u32))
+    output!(cuGreenCtxCreate(-> usize, descriptor => usize, 0 => i32, 1 => u32))
 }
 
 fn as_context(green: usize) -> usize {
-    made!(cuCtxFromGreenCtx(-> usize, green => usize))
+    output!(cuCtxFromGreenCtx(-> usize, green => usize))
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn multiprocessors_are_split() {
 #[test]
 fn green_contexts_share_memory_with_the_primary_context() {
     ok!(cuInit(0 => u32));
-    let primary = made!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
+    let primary = output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let (_, groups, _) = by_count(device_resource(), 2, 8);
     let green = green(&groups[..1]);
     let own = as_context(green);
@@ -172,12 +172,12 @@ fn green_contexts_share_memory_with_the_primary_context() {
     let (after_all, first) = (event(), event());
     let gate = gate(other);
     ok!(cuGreenCtxRecordEvent(green => usize, after_all => usize));
-    gives!(code::NOT_READY, cuEventQuery(after_all => usize));
+    returns!(code::NOT_READY, cuEventQuery(after_all => usize));
     ok!(cuEventRecord(first => usize, other => usize));
     ok!(cuGreenCtxWaitEvent(green => usize, first => usize));
     let late = crate::support::stream(1);
     for stream in [stream, late] {
-        gives!(code::NOT_READY, cuStreamQuery(stream => usize));
+        returns!(code::NOT_READY, cuStreamQuery(stream => usize));
     }
     gate.open();
     ok!(cuEventSynchronize(after_all => usize));
@@ -189,8 +189,8 @@ fn green_contexts_share_memory_with_the_primary_context() {
     // Streams that outlive the green context accept no work.
     ok!(cuCtxSetCurrent(primary => usize));
     ok!(cuGreenCtxDestroy(green => usize));
-    gives!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green => usize));
-    gives!(code::INVALID_CONTEXT, cuCtxSetCurrent(own => usize));
+    returns!(code::INVALID_CONTEXT, cuGreenCtxDestroy(green => usize));
+    returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(own => usize));
     assert_eq!(launch(increment, (1, 4), stream, &[block, 4]), STREAM_DETACHED);
     for stream in [stream, other, late] {
         ok!(cuStreamDestroy_v2(stream => usize));

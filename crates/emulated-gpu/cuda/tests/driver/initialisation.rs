@@ -2,18 +2,18 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{code, cu, gives, in_child, is_child, made, ok, run_child};
+use crate::support::{code, cu, in_child, is_child, ok, output, returns, run_child};
 
 #[test]
 fn calls_before_init_fail() {
     in_child!(&[]);
     let (mut number, mut version) = (0i32, 0i32);
-    gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
-    gives!(code::NOT_INITIALIZED, cuCtxSynchronize());
+    returns!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
+    returns!(code::NOT_INITIALIZED, cuCtxSynchronize());
     ok!(cuDriverGetVersion(&raw mut version => *mut i32));
     assert_eq!(version, 13_050);
-    gives!(code::INVALID_VALUE, cuInit(1 => u32));
-    gives!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
+    returns!(code::INVALID_VALUE, cuInit(1 => u32));
+    returns!(code::NOT_INITIALIZED, cuDeviceGetCount(&raw mut number => *mut i32));
     ok!(cuInit(0 => u32));
     ok!(cuInit(0 => u32));
     ok!(cuDeviceGetCount(&raw mut number => *mut i32));
@@ -27,7 +27,7 @@ fn an_invalid_environment_variable_is_named() {
         assert!(text.contains("EMULATED_GPU_CHECKS: unknown check `sped`"), "{text}");
         return;
     }
-    gives!(code::INVALID_VALUE, cuInit(0 => u32));
+    returns!(code::INVALID_VALUE, cuInit(0 => u32));
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn the_card_identifies_itself_as_emulated() {
     assert_eq!(attribute(0).0, code::INVALID_VALUE);
     assert_eq!(attribute(9999).0, code::INVALID_VALUE);
     let mut device = 0;
-    gives!(code::INVALID_DEVICE, cuDeviceGet(&raw mut device => *mut i32, 1 => i32));
-    gives!(code::INVALID_DEVICE, cuDeviceGet(&raw mut device => *mut i32, -1 => i32));
-    gives!(code::INVALID_VALUE, cuDeviceGet(std::ptr::null_mut() => *mut i32, 0 => i32));
-    let bytes = made!(cuDeviceTotalMem_v2(-> usize, 0 => i32));
+    returns!(code::INVALID_DEVICE, cuDeviceGet(&raw mut device => *mut i32, 1 => i32));
+    returns!(code::INVALID_DEVICE, cuDeviceGet(&raw mut device => *mut i32, -1 => i32));
+    returns!(code::INVALID_VALUE, cuDeviceGet(std::ptr::null_mut() => *mut i32, 0 => i32));
+    let bytes = output!(cuDeviceTotalMem_v2(-> usize, 0 => i32));
     assert!(bytes > 64 << 20);
 }
 
@@ -96,22 +96,22 @@ fn the_card_identifies_itself_as_emulated() {
 fn threads_have_stacks_of_contexts() {
     ok!(cuInit(0 => u32));
     std::thread::spawn(|| {
-        let current = || made!(cuCtxGetCurrent(-> usize));
+        let current = || output!(cuCtxGetCurrent(-> usize));
         assert_eq!(current(), 0);
-        gives!(code::INVALID_CONTEXT, cuCtxSynchronize());
+        returns!(code::INVALID_CONTEXT, cuCtxSynchronize());
         let first = crate::support::context();
         let second = crate::support::context();
         assert_eq!(current(), second);
-        let popped = made!(cuCtxPopCurrent_v2(-> usize));
+        let popped = output!(cuCtxPopCurrent_v2(-> usize));
         assert_eq!((popped, current()), (second, first));
         ok!(cuCtxPushCurrent_v2(second => usize));
         ok!(cuCtxSetCurrent(first => usize));
         assert_eq!(current(), first, "SetCurrent replaces the top");
         ok!(cuCtxDestroy_v2(second => usize));
-        gives!(code::INVALID_CONTEXT, cuCtxSetCurrent(second => usize));
-        gives!(code::INVALID_CONTEXT, cuCtxDestroy_v2(second => usize));
+        returns!(code::INVALID_CONTEXT, cuCtxSetCurrent(second => usize));
+        returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(second => usize));
         ok!(cuCtxDestroy_v2(first => usize));
-        gives!(code::INVALID_CONTEXT, cuCtxDestroy_v2(0 => usize));
+        returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(0 => usize));
     })
     .join()
     .unwrap();
@@ -139,29 +139,29 @@ fn another_thread_notices_that_its_context_was_destroyed() {
 fn the_primary_context_lives_while_it_is_retained() {
     in_child!(&[]);
     ok!(cuInit(0 => u32));
-    let retain = || made!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
+    let retain = || output!(cuDevicePrimaryCtxRetain(-> usize, 0 => i32));
     let active = || {
         let (mut flags, mut active) = (0u32, 0i32);
         ok!(cuDevicePrimaryCtxGetState(0 => i32, &raw mut flags => *mut u32, &raw mut active => *mut i32));
         active
     };
     assert_eq!(active(), 0);
-    gives!(code::INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2(0 => i32));
+    returns!(code::INVALID_CONTEXT, cuDevicePrimaryCtxRelease_v2(0 => i32));
     let context = retain();
     assert_eq!(retain(), context);
     assert_eq!(active(), 1);
-    gives!(code::INVALID_CONTEXT, cuCtxDestroy_v2(context => usize));
+    returns!(code::INVALID_CONTEXT, cuCtxDestroy_v2(context => usize));
     ok!(cuCtxSetCurrent(context => usize));
     let address = crate::support::allocate(1000);
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
     assert_eq!(active(), 1);
     ok!(cuDevicePrimaryCtxRelease_v2(0 => i32));
     assert_eq!(active(), 0);
-    gives!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    returns!(code::CONTEXT_IS_DESTROYED, cuCtxSynchronize());
     // The context is created again with the same handle, but its memory was freed.
     assert_eq!(retain(), context);
     ok!(cuCtxSynchronize());
-    gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64));
+    returns!(code::INVALID_VALUE, cuMemFree_v2(address => u64));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn limits_can_be_set() {
     ok!(cuCtxSetLimit(0 => u32, 4096 => usize));
     ok!(cuCtxGetLimit(&raw mut value => *mut usize, 0 => u32));
     assert_eq!(value, 4096);
-    gives!(code::UNSUPPORTED_LIMIT, cuCtxSetLimit(77 => u32, 1 => usize));
+    returns!(code::UNSUPPORTED_LIMIT, cuCtxSetLimit(77 => u32, 1 => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::support::{
     INCREMENT, allocate, attribute, child, code, context, cu, event, free_memory, function, gate,
-    gives, is_child, launch, made, managed, module, ok, pinned, read, stream, test_name,
+    is_child, launch, managed, module, ok, output, pinned, read, returns, stream, test_name,
 };
 
 /// `CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS`
@@ -83,7 +83,7 @@ fn free(address: u64) -> u32 {
 }
 
 fn shared_event() -> usize {
-    made!(cuEventCreate(-> usize, INTERPROCESS => u32))
+    output!(cuEventCreate(-> usize, INTERPROCESS => u32))
 }
 
 fn try_share_event(event: usize) -> (u32, Handle) {
@@ -194,7 +194,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         assert_eq!(open(handles[1]), blocks[1]);
         assert_eq!((close(blocks[1]), read(blocks[1], 1)), (0, vec![3]));
         assert_eq!((close(blocks[1]), close(blocks[1])), (0, code::INVALID_VALUE));
-        gives!(code::INVALID_VALUE, cuMemsetD32_v2(blocks[1] => u64, 1 => u32, 1 => usize));
+        returns!(code::INVALID_VALUE, cuMemsetD32_v2(blocks[1] => u64, 1 => u32, 1 => usize));
         // Another process's memory can't be freed or shared further.
         assert_eq!(
             (free(blocks[0]), try_share(blocks[0]).0),
@@ -206,7 +206,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
         assert_eq!(read(blocks[0], 5), [7; 5]);
         // A kernel that accesses memory outside the allocation faults, as with local memory.
         assert_eq!(launch(increment, (1, 6), 0, &[blocks[0], 6]), 0);
-        gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
+        returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
         return;
     }
     // The allocations are close together: two are on one page.
@@ -243,7 +243,7 @@ fn memory_of_one_process_is_read_and_written_by_another() {
 fn shared_memory_is_accessible_from_every_device() {
     let Some(context) = start() else { return };
     if is_child() {
-        made!(cuCtxCreate_v2(-> usize, 0 => u32, 1 => i32));
+        output!(cuCtxCreate_v2(-> usize, 0 => u32, 1 => i32));
         let block = open(receive_handle());
         let increment = function(module(INCREMENT), "increment");
         assert_eq!(launch(increment, (1, 32), 0, &[block, 32]), 0);
@@ -324,7 +324,7 @@ fn the_first_share_waits_for_running_work() {
 fn memory_that_can_not_be_shared_is_rejected() {
     let Some(context) = start() else { return };
     let wrong = code::INVALID_VALUE;
-    let pooled = made!(cuMemAllocAsync(-> u64, 64 => usize, 0 => usize));
+    let pooled = output!(cuMemAllocAsync(-> u64, 64 => usize, 0 => usize));
     for address in [pooled, pinned(64), managed(64), 0, 8, u64::MAX] {
         assert_eq!(try_share(address).0, wrong, "{address:#x}");
     }
@@ -358,6 +358,6 @@ fn memory_that_can_not_be_shared_is_rejected() {
     }
     assert_eq!(try_share_event(self::event()).0, code::INVALID_HANDLE);
     let mut made = 0usize;
-    gives!(wrong, cuEventCreate(&raw mut made => *mut usize, 4 => u32), "with times");
+    returns!(wrong, cuEventCreate(&raw mut made => *mut usize, 4 => u32), "with times");
     ok!(cuCtxDestroy_v2(context => usize));
 }

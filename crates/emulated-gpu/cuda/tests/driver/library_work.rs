@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    allocate, code, context, cu, gives, in_child, is_child, ok, own_context, read, run_child,
+    allocate, code, context, cu, in_child, is_child, ok, own_context, read, returns, run_child,
     stream,
 };
 
@@ -106,7 +106,7 @@ fn work_runs_in_order_and_is_released() {
     // Rejected work still belongs to the caller.
     assert_eq!(work.launch(0xbad), code::INVALID_HANDLE);
     let null = std::ptr::null::<c_void>();
-    gives!(code::INVALID_VALUE, emulatedGpuLaunchWork(
+    returns!(code::INVALID_VALUE, emulatedGpuLaunchWork(
         stream => usize, c"multiply".as_ptr() => *const c_char, null => *const c_void,
         null => *const c_void, release => Release
     ));
@@ -133,7 +133,7 @@ fn captured_work_runs_in_each_launch() {
     // The memory is freed, but the graph is still launched.
     ok!(cuMemFree_v2(memory => u64));
     ok!(cuGraphLaunch(executable => usize, stream => usize));
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     assert_eq!(work.counts(), [3, 1, 0]);
     ok!(cuGraphExecDestroy(executable => usize));
     let start = Instant::now();
@@ -170,7 +170,7 @@ fn a_denied_request_makes_the_context_unusable() {
     };
     let work = Work { ranges: vec![good, second], result, ..Work::default() }.leak();
     assert_eq!(work.launch(stream), 0);
-    gives!(wanted, cuStreamSynchronize(stream => usize));
+    returns!(wanted, cuStreamSynchronize(stream => usize));
     assert_eq!(own, [7; 4], "the host's memory is unchanged");
     assert_eq!(work.counts()[..2], if result == 0 { [0, 1] } else { [1, 0] });
 }
@@ -198,5 +198,5 @@ fn granted_memory_stays_valid_until_the_work_ends() {
     assert!(host.iter().all(|block| block.iter().step_by(4096).all(|&byte| byte == 5)));
     // Later requests for the freed memory are denied.
     assert_eq!(work.launch(working), 0);
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(working => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(working => usize));
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gate, gives, in_child, is_child, launch,
-    made, managed, module, ok, own_context, pinned, run_child, stream, word,
+    INCREMENT, allocate, code, context, cu, function, gate, in_child, is_child, launch, managed,
+    module, ok, output, own_context, pinned, returns, run_child, stream, word,
 };
 
 const PAGE: usize = 4096;
@@ -241,7 +241,7 @@ fn accesses_to_read_only_or_unmapped_registered_memory_fault() {
             ok!(cuMemcpyDtoDAsync_v2(memory => u64, address => u64, 8 => usize, stream => usize));
         }
     }
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_capture_takes_the_work_of_several_threads() {
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let graph = made!(cuStreamEndCapture(stream => usize, -> usize));
+    let graph = output!(cuStreamEndCapture(stream => usize, -> usize));
     let (null, mut nodes, mut edges) = (std::ptr::null_mut::<usize>(), 0usize, 0usize);
     ok!(cuGraphGetNodes(graph => usize, null => *mut usize, &raw mut nodes => *mut usize));
     ok!(cuGraphGetEdges(

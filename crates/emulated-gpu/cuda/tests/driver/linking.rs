@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::support::{allocate, code, cu, function, launch, made, ok, own_context, read};
+use crate::support::{allocate, code, cu, function, launch, ok, output, own_context, read};
 
 const CUBIN: u32 = 0;
 const PTX: u32 = 1;
@@ -100,7 +100,7 @@ fn linked_texts_call_each_others_functions() {
         let image = linker.complete().unwrap();
         assert_eq!(linker.complete(), Ok(image), "linking happens once");
         assert_eq!(linker.add(PTX, c"late.ptx", CALLEE.to_bytes()), code::INVALID_VALUE);
-        let module = made!(cuModuleLoadData(-> usize, image => *const u8));
+        let module = output!(cuModuleLoadData(-> usize, image => *const u8));
         let kernel = function(module, "k");
         let data = allocate(4);
         ok!(cuMemsetD32_v2(data => u64, 21 => u32, 1 => usize));
@@ -173,7 +173,7 @@ fn grids_synchronise_through_the_device_runtime() {
     let library = [b"!<arch>\n", &[0xff; 100][..], b"cuda_device_runtime.o", &[0xff; 9]].concat();
     assert_eq!(linker.add(LIBRARY, c"libcudadevrt.a", &library), 0);
     let image = linker.complete().unwrap();
-    let module = made!(cuModuleLoadData(-> usize, image => *const u8));
+    let module = output!(cuModuleLoadData(-> usize, image => *const u8));
     let kernel = function(module, "k");
     let (numbers, sums) = (allocate(4 * 24), allocate(4 * 24));
     let mut parameters = [&raw const numbers, &raw const sums].map(|one| one as usize);
@@ -191,7 +191,7 @@ fn grids_synchronise_through_the_device_runtime() {
 fn the_register_limit_stays_with_the_image() {
     let _context = own_context();
     let (names, values) = ([0u32], [24usize]); // CU_JIT_MAX_REGISTERS
-    let handle = made!(cuLinkCreate_v2(
+    let handle = output!(cuLinkCreate_v2(
         1 => u32, names.as_ptr() => *const u32, values.as_ptr() => *const usize, -> usize
     ));
     let linker = Linker { handle, errors: Box::new([0; 4096]), _values: Box::new([0; 2]) };

@@ -1,7 +1,8 @@
 //! Memory of every kind: its properties, its lifetime, and errors.
 
 use crate::support::{
-    allocate, code, context, cu, gives, in_child, made, memory_info, ok, own_context, read, stream,
+    allocate, code, context, cu, in_child, memory_info, ok, output, own_context, read, returns,
+    stream,
 };
 
 const NULL: *mut u64 = std::ptr::null_mut();
@@ -16,16 +17,16 @@ pub(crate) fn write(address: u64, values: &[u32]) {
 fn invalid_allocations_and_frees_are_rejected() {
     let _context = own_context();
     let mut address = 0u64;
-    gives!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
-    gives!(code::INVALID_VALUE, cuMemAlloc_v2(NULL => *mut u64, 8 => usize));
-    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 60 => usize));
-    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut address => *mut u64, usize::MAX => usize));
-    gives!(code::INVALID_VALUE, cuMemFree_v2(WILD => u64));
+    returns!(code::INVALID_VALUE, cuMemAlloc_v2(&raw mut address => *mut u64, 0 => usize));
+    returns!(code::INVALID_VALUE, cuMemAlloc_v2(NULL => *mut u64, 8 => usize));
+    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut address => *mut u64, 1 << 60 => usize));
+    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut address => *mut u64, usize::MAX => usize));
+    returns!(code::INVALID_VALUE, cuMemFree_v2(WILD => u64));
     let block = allocate(100);
-    gives!(code::INVALID_VALUE, cuMemFree_v2(block + 4 => u64), "not its beginning");
+    returns!(code::INVALID_VALUE, cuMemFree_v2(block + 4 => u64), "not its beginning");
     ok!(cuMemFree_v2(block => u64));
-    gives!(code::INVALID_VALUE, cuMemFree_v2(block => u64), "twice");
-    gives!(code::INVALID_VALUE, cuMemFreeHost(block as usize => usize));
+    returns!(code::INVALID_VALUE, cuMemFree_v2(block => u64), "twice");
+    returns!(code::INVALID_VALUE, cuMemFreeHost(block as usize => usize));
     ok!(cuCtxSynchronize());
 }
 
@@ -39,12 +40,12 @@ fn free_memory_is_counted() {
     let block = allocate(1000);
     assert_eq!(memory_info(), ((1 << 20) - 1024, 1 << 20));
     let mut other = 0u64;
-    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
+    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
     ok!(cuMemFree_v2(block => u64));
     assert_eq!(memory_info().0, 1 << 20);
     ok!(cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 20 => usize));
     // Host memory doesn't count as memory of the card.
-    let host = made!(cuMemHostAlloc(-> usize, 4096 => usize, 0 => u32));
+    let host = output!(cuMemHostAlloc(-> usize, 4096 => usize, 0 => u32));
     assert_eq!(memory_info().0, 0);
     ok!(cuMemFreeHost(host => usize));
 }
@@ -89,10 +90,10 @@ fn managed_memory_is_shared_by_host_and_device() {
         ok!(cuMemAdvise(block => u64, 16 => usize, advice => u32, device => i32));
         assert_eq!(accessed_by(), expected);
     }
-    gives!(code::INVALID_VALUE, cuMemAdvise(block => u64, 16 => usize, 9 => u32, 0 => i32));
+    returns!(code::INVALID_VALUE, cuMemAdvise(block => u64, 16 => usize, 9 => u32, 0 => i32));
     let device = allocate(16);
-    gives!(code::INVALID_VALUE, cuMemAdvise(device => u64, 16 => usize, 1 => u32, 0 => i32));
-    gives!(code::INVALID_VALUE, cuMemPrefetchAsync(
+    returns!(code::INVALID_VALUE, cuMemAdvise(device => u64, 16 => usize, 1 => u32, 0 => i32));
+    returns!(code::INVALID_VALUE, cuMemPrefetchAsync(
         device => u64, 16 => usize, 0 => i32, 0 => usize
     ));
     ok!(cuMemFree_v2(block => u64));
@@ -104,19 +105,19 @@ fn host_memory_is_registered_once() {
     let mut own = vec![1u32; 1024];
     let address = own.as_mut_ptr();
     ok!(cuMemHostRegister_v2(address => *mut u32, 4096 => usize, 0 => u32));
-    gives!(code::HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(
+    returns!(code::HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister_v2(
         address => *mut u32, 16 => usize, 0 => u32
     ));
-    let device = made!(cuMemHostGetDevicePointer_v2(-> u64, address => *mut u32, 0 => u32));
+    let device = output!(cuMemHostGetDevicePointer_v2(-> u64, address => *mut u32, 0 => u32));
     assert_eq!(device, address as u64);
     ok!(cuMemsetD32_v2(device => u64, 3 => u32, 1024 => usize));
     let inside = address.wrapping_add(1);
-    gives!(code::INVALID_VALUE, cuMemHostUnregister(inside => *mut u32));
+    returns!(code::INVALID_VALUE, cuMemHostUnregister(inside => *mut u32));
     ok!(cuMemHostUnregister(address => *mut u32));
     assert_eq!(own, [3; 1024], "unregistering waits for the fill");
-    gives!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(address => *mut u32));
+    returns!(code::HOST_MEMORY_NOT_REGISTERED, cuMemHostUnregister(address => *mut u32));
     let null = std::ptr::null_mut::<u32>();
-    gives!(code::INVALID_VALUE, cuMemHostRegister_v2(null => *mut u32, 16 => usize, 0 => u32));
+    returns!(code::INVALID_VALUE, cuMemHostRegister_v2(null => *mut u32, 16 => usize, 0 => u32));
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn addresses_have_attributes() {
     ok!(cuMemGetAddressRange_v2(&raw mut base => *mut u64, &raw mut size => *mut usize, block + 999 => u64));
     assert_eq!((base, size), (block, 1000));
     let (base, size) = (&raw mut base, &raw mut size);
-    gives!(code::NOT_FOUND, cuMemGetAddressRange_v2(
+    returns!(code::NOT_FOUND, cuMemGetAddressRange_v2(
         base => *mut u64, size => *mut usize, block + 1000 => u64
     ));
     let kind = |address: u64| {
@@ -136,7 +137,7 @@ fn addresses_have_attributes() {
         (code, value)
     };
     assert_eq!(kind(block), (0, 2));
-    let host = made!(cuMemAllocHost_v2(-> u64, 64 => usize));
+    let host = output!(cuMemAllocHost_v2(-> u64, 64 => usize));
     assert_eq!(kind(host), (0, 1));
     assert_eq!(kind(WILD).0, code::INVALID_VALUE);
     // A query for several attributes never fails: those of unknown memory are 0.
@@ -163,11 +164,11 @@ fn pooled_memory_is_freed_in_order() {
     let mut host = [0u32; 16];
     ok!(cuMemcpyDtoHAsync_v2(host.as_mut_ptr() => *mut u32, block => u64, 64 => usize, stream => usize));
     ok!(cuMemFreeAsync(block => u64, stream => usize));
-    gives!(code::INVALID_VALUE, cuMemFreeAsync(block => u64, stream => usize), "twice");
+    returns!(code::INVALID_VALUE, cuMemFreeAsync(block => u64, stream => usize), "twice");
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(host, [6; 16]);
     let mut range = 0u64;
-    gives!(code::NOT_FOUND, cuMemGetAddressRange_v2(
+    returns!(code::NOT_FOUND, cuMemGetAddressRange_v2(
         &raw mut range => *mut u64, NULL => *mut u64, block => u64
     ));
     // A pool with a limit.
@@ -179,7 +180,7 @@ fn pooled_memory_is_freed_in_order() {
         rest: [u64; 7],
     }
     let properties = Properties { numbers: [1, 0, 1, 0], security: 0, max: 1024, rest: [0; 7] };
-    let pool = made!(cuMemPoolCreate(-> usize, &raw const properties => *const Properties));
+    let pool = output!(cuMemPoolCreate(-> usize, &raw const properties => *const Properties));
     let from_pool = |size: usize| {
         let mut address = 0u64;
         let code = cu!(cuMemAllocFromPoolAsync(
@@ -190,20 +191,21 @@ fn pooled_memory_is_freed_in_order() {
     let (first, address) = from_pool(1024);
     assert_eq!(first, 0);
     assert_eq!(from_pool(1).0, code::OUT_OF_MEMORY);
-    let attribute = |which: u32| made!(cuMemPoolGetAttribute(pool => usize, which => u32, -> u64));
+    let attribute =
+        |which: u32| output!(cuMemPoolGetAttribute(pool => usize, which => u32, -> u64));
     assert_eq!(attribute(7), 1024);
     ok!(cuMemFreeAsync(address => u64, stream => usize));
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!((attribute(7), attribute(8)), (0, 1024));
     ok!(cuMemPoolDestroy(pool => usize));
-    gives!(code::INVALID_VALUE, cuMemPoolDestroy(pool => usize));
+    returns!(code::INVALID_VALUE, cuMemPoolDestroy(pool => usize));
 }
 
 #[test]
 fn copies_next_to_an_allocation_are_rejected() {
     let _context = own_context();
     let (block, freed) = (allocate(100), allocate(100));
-    let pinned = made!(cuMemHostAlloc(-> usize, 64 => usize, 0 => u32));
+    let pinned = output!(cuMemHostAlloc(-> usize, 64 => usize, 0 => u32));
     ok!(cuMemFree_v2(freed => u64));
     let mut host = [7u8; 256];
     let mut copy_outside = |at: u64, len: usize| {

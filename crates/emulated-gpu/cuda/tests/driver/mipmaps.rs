@@ -3,7 +3,7 @@
 use cudarc::driver::sys;
 
 use crate::descriptions::{FLOAT, array, numbers, of_array, sampling, try_texture};
-use crate::support::{code, context, cu, free_memory, gives, in_child, ok, own_context};
+use crate::support::{code, context, cu, free_memory, in_child, ok, own_context, returns};
 
 /// The description of an array of floats.
 fn description([width, height, depth]: [usize; 3], flags: u32) -> sys::CUDA_ARRAY3D_DESCRIPTOR {
@@ -67,10 +67,10 @@ fn levels_are_arrays_of_half_the_size() {
         assert_eq!(host, values[number..number + 3]);
     }
     // A level can only be destroyed together with the others.
-    gives!(code::INVALID_VALUE, cuArrayDestroy(levels[1] => usize));
+    returns!(code::INVALID_VALUE, cuArrayDestroy(levels[1] => usize));
     ok!(cuMipmappedArrayDestroy(pyramid => usize));
-    gives!(code::INVALID_HANDLE, cuArrayDestroy(levels[1] => usize));
-    gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
+    returns!(code::INVALID_HANDLE, cuArrayDestroy(levels[1] => usize));
+    returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(pyramid => usize));
     assert_eq!(level(pyramid, 0).0, code::INVALID_HANDLE);
     assert_eq!(free_memory(), before);
     // The number of levels is clamped: at least one, at most as often as the sides can be halved.
@@ -82,7 +82,7 @@ fn levels_are_arrays_of_half_the_size() {
     }
     assert_eq!(mipmap([0, 0, 0], 0, 1).0, code::INVALID_VALUE);
     assert_eq!(mipmap([8, 0, 0], 0x100, 1).0, code::INVALID_VALUE);
-    gives!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize));
+    returns!(code::INVALID_HANDLE, cuMipmappedArrayDestroy(array([4, 0, 0], 1, 0) => usize));
     // Remaining arrays are destroyed with the context.
     let left = mipmap([8, 8, 0], 0, 2).1;
     ok!(cuCtxDestroy_v2(context => usize));

@@ -3,8 +3,8 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gives, launch, made, module, ok, own_context,
-    read,
+    INCREMENT, allocate, code, context, cu, function, launch, module, ok, output, own_context,
+    read, returns,
 };
 
 fn load(image: *const u8) -> u32 {
@@ -31,7 +31,7 @@ fn invalid_images_are_rejected() {
     );
     let mut module = 0usize;
     let path = c"/nowhere/kernel.ptx";
-    gives!(code::FILE_NOT_FOUND, cuModuleLoad(
+    returns!(code::FILE_NOT_FOUND, cuModuleLoad(
         &raw mut module => *mut usize, path.as_ptr() => *const c_char
     ));
     for (path, expected) in [(c"/dev/zero", code::INVALID_IMAGE), (c"/proc", code::FILE_NOT_FOUND)]
@@ -122,7 +122,7 @@ fn files_are_loaded() {
     let path = std::env::temp_dir().join(format!("emulated-cuda-{}.ptx", std::process::id()));
     std::fs::write(&path, INCREMENT).unwrap();
     let name = CString::new(path.to_str().unwrap()).unwrap();
-    let module = made!(cuModuleLoad(-> usize, name.as_ptr() => *const c_char));
+    let module = output!(cuModuleLoad(-> usize, name.as_ptr() => *const c_char));
     function(module, "increment");
     std::fs::remove_file(&path).unwrap();
 }
@@ -139,14 +139,14 @@ fn unknown_names_are_not_found() {
     assert_eq!(get(0, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
     assert_eq!(get(12345, c"increment".as_ptr(), &raw mut found), code::INVALID_HANDLE);
     let (mut address, mut size) = (0u64, 0usize);
-    gives!(code::NOT_FOUND, cuModuleGetGlobal_v2(
+    returns!(code::NOT_FOUND, cuModuleGetGlobal_v2(
         &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
         c"table".as_ptr() => *const c_char
     ));
     // A module's functions are unloaded with it.
     let increment = function(module, "increment");
     ok!(cuModuleUnload(module => usize));
-    gives!(code::INVALID_HANDLE, cuModuleUnload(module => usize));
+    returns!(code::INVALID_HANDLE, cuModuleUnload(module => usize));
     assert_eq!(launch(increment, (1, 1), 0, &[0, 0]), code::INVALID_HANDLE);
 }
 
@@ -162,7 +162,7 @@ fn variables_have_addresses() {
         c"table".as_ptr() => *const c_char,
     ));
     assert_eq!((size, read(address, 3)), (12, vec![4, 5, 6]));
-    gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64), "a module's variable can't be freed");
+    returns!(code::INVALID_VALUE, cuMemFree_v2(address => u64), "a module's variable can't be freed");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn occupancy_matches_the_card() {
     assert_eq!(blocks(0, 0).0, code::INVALID_VALUE);
     // Shared memory available to each of several blocks, up to the function's limit.
     let left = |blocks: i32| {
-        made!(cuOccupancyAvailableDynamicSMemPerBlock(
+        output!(cuOccupancyAvailableDynamicSMemPerBlock(
             -> usize, f => usize, blocks => i32, 64 => i32
         ))
     };
@@ -341,7 +341,7 @@ fn functions_are_found_by_name_and_version() {
     assert_eq!(get(c"cuMemAlloc", 1_000, 0), (0, 2));
     assert_eq!(get(c"cuNothing", 12_000, 0), (0, 1));
     let mut address = 1usize;
-    gives!(code::NOT_FOUND, cuGetProcAddress(
+    returns!(code::NOT_FOUND, cuGetProcAddress(
         c"cuNone".as_ptr() => *const c_char, &raw mut address => *mut usize, 12_000 => i32, 0 => u64
     ));
     assert_eq!(address, 0);
@@ -367,7 +367,7 @@ fn a_text_passes_through_the_linker() {
     assert!(size > INCREMENT.len());
     assert_eq!(load(image), 0);
     ok!(cuLinkDestroy(linker => usize));
-    gives!(code::INVALID_HANDLE, cuLinkDestroy(linker => usize));
+    returns!(code::INVALID_HANDLE, cuLinkDestroy(linker => usize));
 }
 
 #[test]

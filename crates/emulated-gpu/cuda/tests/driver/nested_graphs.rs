@@ -4,7 +4,7 @@ use cudarc::driver::sys::CUDA_MEMSET_NODE_PARAMS as MemsetNode;
 
 use crate::capture::{instantiate, nodes};
 use crate::graphs::words;
-use crate::support::{allocate, code, context, cu, made, ok, own_context, read, stream};
+use crate::support::{allocate, code, context, cu, ok, output, own_context, read, stream};
 
 #[test]
 fn nesting_of_graphs_is_limited() {
@@ -47,7 +47,7 @@ fn nesting_of_graphs_is_limited() {
             code::OUT_OF_MEMORY,
             "copying succeeded, instantiation doesn't"
         );
-        let clone = made!(cuGraphClone(-> usize, doubled => usize));
+        let clone = output!(cuGraphClone(-> usize, doubled => usize));
         ok!(cuGraphDestroy(clone => usize));
     }
     // Deep nesting.
@@ -85,7 +85,7 @@ fn writing(target: u64, value: u32, context: usize) -> usize {
 
 /// A graph whose nodes are the given graphs, in order. Returns it with the handles of its nodes.
 fn enclosing(children: &[usize]) -> (usize, Vec<usize>) {
-    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
     let mut added: Vec<usize> = Vec::new();
     for child in children {
         let mut node = 0usize;
@@ -100,7 +100,7 @@ fn enclosing(children: &[usize]) -> (usize, Vec<usize>) {
 }
 
 fn child_of(node: usize) -> usize {
-    made!(cuGraphChildGraphNodeGetGraph(node => usize, -> usize))
+    output!(cuGraphChildGraphNodeGetGraph(node => usize, -> usize))
 }
 
 #[test]
@@ -124,14 +124,14 @@ fn a_copy_has_separate_nested_graphs() {
     // A nesting depth of two; and a copy made before any inner handle was requested.
     let (middle, _) = enclosing(&[inner]);
     let (outer, outer_nodes) = enclosing(&[middle]);
-    let early = made!(cuGraphClone(-> usize, outer => usize));
+    let early = output!(cuGraphClone(-> usize, outer => usize));
     // A nested graph belongs to its node: changing it affects neither the original graph nor the copy.
     let in_outer = child_of(nodes(child_of(outer_nodes[0]))[0]);
     assert_eq!(in_outer, child_of(nodes(child_of(outer_nodes[0]))[0]), "requested again");
     set(nodes(in_outer)[0], 2);
     assert_eq!([inner, middle, outer, early].map(written), [1, 1, 2, 1]);
     // A later copy has the change, and is then independent.
-    let late = made!(cuGraphClone(-> usize, outer => usize));
+    let late = output!(cuGraphClone(-> usize, outer => usize));
     set(nodes(in_outer)[0], 3);
     assert_eq!([outer, early, late].map(written), [3, 1, 2]);
     let in_late = child_of(nodes(child_of(nodes(late)[0]))[0]);

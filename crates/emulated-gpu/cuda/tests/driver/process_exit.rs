@@ -1,7 +1,7 @@
 //! Process exit with pending work, and the reports that are written then.
 
 use crate::support::{
-    allocate, context, cu, function, is_child, launch, made, module, ok, run_child, stream,
+    allocate, context, cu, function, is_child, launch, module, ok, output, run_child, stream,
 };
 
 #[test]
@@ -69,7 +69,7 @@ fn counts_that_can_not_be_written_leave_the_old_file() {
         let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit);
     }
-    let graph = made!(cuGraphCreate(-> usize, 0 => u32));
+    let graph = output!(cuGraphCreate(-> usize, 0 => u32));
     let path = format!("{}/graph.dot\0", std::env::var("CASE").unwrap());
     let printed = cu!(cuGraphDebugDotPrint(graph => usize, path.as_ptr() => *const u8, 0 => u32));
     assert_eq!(printed, 304, "CUDA_ERROR_OPERATING_SYSTEM");

@@ -4,8 +4,8 @@
 use std::ffi::{c_char, c_void};
 
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, function, gives, in_child, is_child, launch, made,
-    memory_info, module, ok, own_context, read, run_child, stream,
+    INCREMENT, allocate, code, context, cu, function, in_child, is_child, launch, memory_info,
+    module, ok, output, own_context, read, returns, run_child, stream,
 };
 
 const LOCAL: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n\
@@ -43,8 +43,8 @@ fn untouched_memory_uses_no_host_memory() {
     context();
     let before = memory_of("VmHWM");
     let block = allocate(1 << 30);
-    made!(cuMemHostAlloc(-> usize, 1 << 28 => usize, 0 => u32));
-    made!(cuMemAllocManaged(-> u64, 1 << 28 => usize, 1 => u32));
+    output!(cuMemHostAlloc(-> usize, 1 << 28 => usize, 0 => u32));
+    output!(cuMemAllocManaged(-> u64, 1 << 28 => usize, 1 => u32));
     ok!(cuMemsetD32_v2(block + (1 << 29) => u64, 7 => u32, 4 => usize));
     assert_eq!(read(block + (1 << 29), 4), [7; 4]);
     let grown = memory_of("VmHWM") - before;
@@ -94,11 +94,11 @@ fn launches_of_extreme_shapes_are_rejected_or_run() {
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {limit} {{ ret; }}"
         );
         let k = function(module(&text), "k");
-        let max = made!(cuFuncGetAttribute(-> i32, 0 => i32, k => usize));
+        let max = output!(cuFuncGetAttribute(-> i32, 0 => i32, k => usize));
         assert_eq!(max, 1024);
         assert_eq!(launch(k, (1, 1), 0, &[]), 0);
         let huge = u32::MAX;
-        gives!(code::INVALID_VALUE, cuLaunchKernel(
+        returns!(code::INVALID_VALUE, cuLaunchKernel(
             k => usize, huge => u32, huge => u32, huge => u32, huge => u32, huge => u32,
             huge => u32, huge => u32, 0 => usize, null => *const c_void, null => *const c_void
         ));
@@ -144,22 +144,22 @@ fn device_malloc_respects_the_heap_limit() {
         ok!(cuCtxSynchronize());
         read(out, 1)[0]
     };
-    let limit = made!(cuCtxGetLimit(-> usize, HEAP => u32));
+    let limit = output!(cuCtxGetLimit(-> usize, HEAP => u32));
     assert_eq!(limit, 8 << 20);
     ok!(cuCtxSetLimit(HEAP => u32, 1 << 20 => usize));
-    gives!(code::OUT_OF_MEMORY, cuCtxSetLimit(HEAP => u32, usize::MAX => usize));
+    returns!(code::OUT_OF_MEMORY, cuCtxSetLimit(HEAP => u32, usize::MAX => usize));
     assert_eq!(allocations(100_000, 8000, 1), 8000, "freed memory is reused");
     assert_eq!(allocations(100_000, 8000, 0), 10, "1 MiB has ten blocks of 100 kB");
     assert_eq!(allocations(1, 8000, 0), 1513, "the rest is used in blocks of 32 bytes");
     // The size is fixed once a kernel has used the heap.
-    gives!(code::INVALID_VALUE, cuCtxSetLimit(HEAP => u32, 2 << 20 => usize));
+    returns!(code::INVALID_VALUE, cuCtxSetLimit(HEAP => u32, 2 << 20 => usize));
 }
 
 #[test]
 fn linker_inputs_of_any_size_are_read_or_rejected() {
     let _context = own_context();
     let text = format!("{INCREMENT}\0");
-    let linker = made!(cuLinkCreate_v2(
+    let linker = output!(cuLinkCreate_v2(
         0 => u32, std::ptr::null() => *const u32, std::ptr::null() => *const usize, -> usize
     ));
     let add = |size: usize| {
@@ -220,7 +220,7 @@ fn too_many_threads_are_rejected() {
         assert!(printed.contains("100000 host threads; the maximum is 1024"), "{printed}");
         return;
     }
-    gives!(code::INVALID_VALUE, cuInit(0 => u32));
+    returns!(code::INVALID_VALUE, cuInit(0 => u32));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn stream_ordered_frees_make_memory_available_at_once() {
     ok!(cuStreamWaitValue32_v2(stream => usize, gate => u64, 1 => u32, 0 => u32));
     let mut last = 0;
     for round in 0..10 {
-        let block = made!(cuMemAllocAsync(-> u64, 20 << 20 => usize, stream => usize));
+        let block = output!(cuMemAllocAsync(-> u64, 20 << 20 => usize, stream => usize));
         assert_ne!(block, last, "{round}");
         ok!(cuMemsetD8Async(block => u64, round => u8, 20 << 20 => usize, stream => usize));
         let mut other = 0u64;

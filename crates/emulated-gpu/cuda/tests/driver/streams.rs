@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::capture::{THREAD_LOCAL, begin, end, instantiate};
 use crate::support::{
-    INCREMENT, allocate, code, context, cu, event, function, gives, launch, made, module, ok,
-    own_context, read, stream,
+    INCREMENT, allocate, code, context, cu, event, function, launch, module, ok, output,
+    own_context, read, returns, stream,
 };
 
 type HostFunction = unsafe extern "C" fn(*mut c_void);
@@ -75,16 +75,16 @@ fn the_legacy_stream_waits_for_blocking_streams() {
 #[test]
 fn each_thread_has_a_separate_default_stream() {
     let context = context();
-    let id = |stream: usize| made!(cuStreamGetId(stream => usize, -> u64));
+    let id = |stream: usize| output!(cuStreamGetId(stream => usize, -> u64));
     let here = id(2);
     assert_eq!(id(2), here);
     assert_eq!(id(0), id(1));
     assert_ne!(id(0), here);
-    let by_name = made!(cuStreamGetId_ptsz(0 => usize, -> u64));
+    let by_name = output!(cuStreamGetId_ptsz(0 => usize, -> u64));
     assert_eq!(by_name, here);
     let there = std::thread::spawn(move || {
         ok!(cuCtxSetCurrent(context => usize));
-        made!(cuStreamGetId(2 => usize, -> u64))
+        output!(cuStreamGetId(2 => usize, -> u64))
     });
     assert_ne!(there.join().unwrap(), here);
     ok!(cuCtxDestroy_v2(context => usize));
@@ -101,11 +101,11 @@ fn streams_wait_for_events() {
     ok!(cuEventRecord(done => usize, first => usize));
     ok!(cuStreamWaitEvent(second => usize, done => usize, 0 => u32));
     ok!(cuMemsetD32Async(block => u64, 2 => u32, 1 => usize, second => usize));
-    gives!(code::NOT_READY, cuEventQuery(done => usize));
+    returns!(code::NOT_READY, cuEventQuery(done => usize));
     assert_eq!(query(second), code::NOT_READY);
     // A wait that has begun is not affected by later records of the event, nor by its destruction.
     ok!(cuEventDestroy_v2(done => usize));
-    gives!(code::INVALID_HANDLE, cuEventQuery(done => usize));
+    returns!(code::INVALID_HANDLE, cuEventQuery(done => usize));
     open.send(()).unwrap();
     ok!(cuStreamSynchronize(second => usize));
     assert_eq!(read(block, 1), [2]);
@@ -115,7 +115,7 @@ fn streams_wait_for_events() {
 fn events_have_times() {
     let _context = own_context();
     let stream = stream(1);
-    let (start, end, untimed) = (event(), event(), { made!(cuEventCreate(-> usize, 2 => u32)) });
+    let (start, end, untimed) = (event(), event(), { output!(cuEventCreate(-> usize, 2 => u32)) });
     let elapsed = |start: usize, end: usize| {
         let mut time = -1.0f32;
         let code = cu!(cuEventElapsedTime(&raw mut time => *mut f32, start => usize, end => usize));
@@ -137,7 +137,7 @@ fn events_have_times() {
     assert!(code == 0 && back == -time, "{back} {time}");
     assert_eq!(elapsed(start, untimed).0, code::INVALID_HANDLE, "created without timing");
     let mut made = 0usize;
-    gives!(code::INVALID_VALUE, cuEventCreate(&raw mut made => *mut usize, 8 => u32));
+    returns!(code::INVALID_VALUE, cuEventCreate(&raw mut made => *mut usize, 8 => u32));
     // There is nothing to wait for if an event was never recorded.
     let fresh = event();
     ok!(cuEventQuery(fresh => usize));
@@ -156,7 +156,7 @@ fn host_functions_may_not_call_the_driver() {
     ok!(cuStreamSynchronize(stream => usize));
     assert_eq!(CODE.load(Ordering::SeqCst), code::NOT_PERMITTED);
     let none = None::<HostFunction>;
-    gives!(code::INVALID_VALUE, cuLaunchHostFunc(
+    returns!(code::INVALID_VALUE, cuLaunchHostFunc(
         stream => usize, none => Option<HostFunction>, std::ptr::null_mut() => *mut c_void
     ));
 }
@@ -169,9 +169,9 @@ fn a_destroyed_stream_finishes_its_work() {
     let open = hold(stream);
     ok!(cuMemsetD32Async(block => u64, 9 => u32, 1 => usize, stream => usize));
     ok!(cuStreamDestroy_v2(stream => usize));
-    gives!(code::INVALID_HANDLE, cuStreamSynchronize(stream => usize));
-    gives!(code::INVALID_HANDLE, cuStreamDestroy_v2(stream => usize));
-    gives!(code::INVALID_HANDLE, cuStreamDestroy_v2(0 => usize));
+    returns!(code::INVALID_HANDLE, cuStreamSynchronize(stream => usize));
+    returns!(code::INVALID_HANDLE, cuStreamDestroy_v2(stream => usize));
+    returns!(code::INVALID_HANDLE, cuStreamDestroy_v2(0 => usize));
     open.send(()).unwrap();
     ok!(cuCtxSynchronize());
     assert_eq!(read(block, 1), [9]);
@@ -190,7 +190,7 @@ fn priorities_are_clamped() {
         assert_eq!(priority, actual);
     }
     let mut stream = 0usize;
-    gives!(code::INVALID_VALUE, cuStreamCreate(&raw mut stream => *mut usize, 6 => u32));
+    returns!(code::INVALID_VALUE, cuStreamCreate(&raw mut stream => *mut usize, 6 => u32));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_stream_waits_for_a_value_in_memory() {
     ok!(cuStreamWriteValue32_v2(second => usize, block => u64, 4 => u32, 0 => u32));
     ok!(cuStreamSynchronize(first => usize));
     assert_eq!(read(block, 2), [4, 1]);
-    gives!(code::INVALID_VALUE, cuStreamWaitValue32_v2(
+    returns!(code::INVALID_VALUE, cuStreamWaitValue32_v2(
         first => usize, block + 2 => u64, 3 => u32, 0 => u32
     ));
 }
@@ -223,7 +223,7 @@ fn many_threads_use_the_driver_at_once() {
                 ok!(cuCtxSetCurrent(context => usize));
                 let stream = stream(thread % 2);
                 for round in 1..=20usize {
-                    let block = made!(cuMemAllocAsync(-> u64, 4 * round => usize, stream => usize));
+                    let block = output!(cuMemAllocAsync(-> u64, 4 * round => usize, stream => usize));
                     ok!(cuMemsetD32Async(block => u64, thread => u32, round => usize, stream => usize));
                     assert_eq!(launch(increment, (1, 32), stream, &[block, round as u64]), 0);
                     let mut host = vec![0u32; round];

@@ -9,7 +9,7 @@ use crate::descriptions::{
     texture, try_surface, try_texture,
 };
 use crate::support::{
-    allocate, code, cu, function, gives, launch, made, module, ok, own_context, read,
+    allocate, code, cu, function, launch, module, ok, output, own_context, read, returns,
 };
 
 /// A program of the emulator's tests, compiled by NVRTC.
@@ -105,7 +105,7 @@ fn a_program_compiled_by_nvrtc_reads_textures_and_writes_surfaces() {
     assert!(rows.iter().enumerate().all(|(index, &value)| value == 3.0 * index as f32));
     for handle in &handles[..7] {
         ok!(cuTexObjectDestroy(*handle => u64));
-        gives!(code::INVALID_VALUE, cuTexObjectDestroy(*handle => u64));
+        returns!(code::INVALID_VALUE, cuTexObjectDestroy(*handle => u64));
     }
     ok!(cuSurfObjectDestroy(surface => u64));
 }
@@ -130,7 +130,7 @@ fn references_are_bound_by_name() {
     let (_, drawn) = reference("drawn", true);
     let (mut address, mut size) = (0u64, 0usize);
     let name = CString::new("named").unwrap();
-    gives!(code::NOT_FOUND, cuModuleGetGlobal_v2(
+    returns!(code::NOT_FOUND, cuModuleGetGlobal_v2(
         &raw mut address => *mut u64, &raw mut size => *mut usize, module => usize,
         name.as_ptr() => *const i8
     ));
@@ -143,7 +143,7 @@ fn references_are_bound_by_name() {
     ));
     assert_eq!(offset, 0);
     let far = memory + 520;
-    gives!(code::INVALID_VALUE, cuTexRefSetAddress_v2(
+    returns!(code::INVALID_VALUE, cuTexRefSetAddress_v2(
         std::ptr::null_mut() => *mut usize, named => usize, far => u64, 64 => usize
     ));
     let array = array([8, 0, 0], 1, SURFACE);
@@ -168,13 +168,13 @@ fn references_are_bound_by_name() {
     ok!(cuTexRefSetAddressMode(named => usize, 1 => i32, 2 => u32));
     ok!(cuTexRefGetAddressMode(&raw mut mode => *mut u32, named => usize, 1 => i32));
     assert_eq!((bound, mode, flags), (array, 2, 3));
-    gives!(code::INVALID_VALUE, cuTexRefSetAddressMode(named => usize, 3 => i32, 0 => u32));
-    gives!(code::INVALID_VALUE, cuTexRefSetFilterMode(named => usize, 2 => u32));
-    gives!(code::NOT_SUPPORTED, cuTexRefSetFlags(named => usize, 0x10 => u32));
-    gives!(code::NOT_SUPPORTED, cuTexRefSetMaxAnisotropy(named => usize, 16 => u32));
-    gives!(code::INVALID_VALUE, cuTexRefDestroy(named => usize));
+    returns!(code::INVALID_VALUE, cuTexRefSetAddressMode(named => usize, 3 => i32, 0 => u32));
+    returns!(code::INVALID_VALUE, cuTexRefSetFilterMode(named => usize, 2 => u32));
+    returns!(code::NOT_SUPPORTED, cuTexRefSetFlags(named => usize, 0x10 => u32));
+    returns!(code::NOT_SUPPORTED, cuTexRefSetMaxAnisotropy(named => usize, 16 => u32));
+    returns!(code::INVALID_VALUE, cuTexRefDestroy(named => usize));
     ok!(cuModuleUnload(module => usize));
-    gives!(code::INVALID_VALUE, cuTexRefSetFlags(named => usize, 0 => u32));
+    returns!(code::INVALID_VALUE, cuTexRefSetFlags(named => usize, 0 => u32));
 }
 
 #[test]
@@ -211,15 +211,15 @@ fn descriptions_can_be_read_back() {
     // SAFETY: the resource is an array.
     assert_eq!(unsafe { resource.res.array.hArray } as usize, made);
     let mut view = [0u8; 128];
-    gives!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(
+    returns!(code::INVALID_VALUE, cuTexObjectGetResourceViewDesc(
         view.as_mut_ptr() => *mut u8, handle => u64
     ));
     // The limits are those of real cards.
     for (attribute, value) in [(14, 512), (21, 131_072), (23, 65_536), (29, 2048), (51, 32)] {
-        let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
+        let found = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
     }
-    let widest = made!(cuDeviceGetTexture1DLinearMaxWidth(
+    let widest = output!(cuDeviceGetTexture1DLinearMaxWidth(
         -> usize, FLOAT as u32 => u32, 1 => u32, 0 => i32
     ));
     assert_eq!(widest, 1 << 28);
@@ -262,7 +262,7 @@ fn cube_maps_are_addressed_by_directions() {
     }
     // The limits are those of real cards.
     for (attribute, value) in [(52, 32_768), (53, 32_768), (54, 2046), (66, 32_768), (68, 2046)] {
-        let found = made!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
+        let found = output!(cuDeviceGetAttribute(-> i32, attribute => i32, 0 => i32));
         assert_eq!(found, value, "{attribute}");
     }
 }
@@ -304,8 +304,8 @@ fn invalid_textures_are_rejected() {
     assert_eq!(try_texture(rows, sampling(true, 0)).0, 0, "as fractions, they can be filtered");
     let null = std::ptr::null_mut::<u64>();
     let resource = of_array(array);
-    gives!(code::INVALID_VALUE, cuSurfObjectCreate(
+    returns!(code::INVALID_VALUE, cuSurfObjectCreate(
         null => *mut u64, &raw const resource => *const sys::CUDA_RESOURCE_DESC
     ));
-    gives!(code::NOT_SUPPORTED, cuTexRefSetMipmappedArray());
+    returns!(code::NOT_SUPPORTED, cuTexRefSetMipmappedArray());
 }

@@ -5,8 +5,8 @@ mod rules;
 mod sharing;
 
 use crate::support::{
-    INCREMENT, attribute, code, context, cu, free_memory, function, gate, gives, in_child,
-    is_child, launch, made, module, ok, read, run_child, stream,
+    INCREMENT, attribute, code, context, cu, free_memory, function, gate, in_child, is_child,
+    launch, module, ok, output, read, returns, run_child, stream,
 };
 
 const MIB2: usize = 2 << 20;
@@ -56,7 +56,8 @@ fn start() -> Option<usize> {
 }
 
 fn reserve(size: usize) -> u64 {
-    let address = made!(cuMemAddressReserve(-> u64, size => usize, 0 => usize, 0 => u64, 0 => u64));
+    let address =
+        output!(cuMemAddressReserve(-> u64, size => usize, 0 => usize, 0 => u64, 0 => u64));
     assert!(address.is_multiple_of(MIB2 as u64), "{address:#x}");
     address
 }
@@ -138,7 +139,7 @@ fn two_mappings_of_one_handle_are_the_same_bytes() {
     assert_eq!(unmap(second, MIB2), 0);
     assert_eq!(read(first_half, 1), [8]);
     // The handle can be retrieved by an address, and the memory mapped again.
-    let again = made!(cuMemRetainAllocationHandle(-> usize, first_half + 100 => u64));
+    let again = output!(cuMemRetainAllocationHandle(-> usize, first_half + 100 => u64));
     assert_eq!(again, handle);
     assert_eq!((map(second, MIB2, again), set_access(second, MIB2, 1)), (0, 0));
     assert_eq!(unmap(first_half, MIB2), 0);
@@ -182,7 +183,7 @@ fn memory_counts_from_its_creation_to_its_last_mapping() {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);
     let many: Vec<usize> = (0..700).map(|_| create(MIB2)).collect();
     let mut other = 0u64;
-    gives!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 30 => usize));
+    returns!(code::OUT_OF_MEMORY, cuMemAlloc_v2(&raw mut other => *mut u64, 1 << 30 => usize));
     for (index, handle) in many.iter().enumerate() {
         assert_eq!(map(address + (index * MIB2) as u64, MIB2, *handle), 0);
     }
@@ -245,13 +246,13 @@ fn accesses_without_mapping_or_permission_fault_with_a_report() {
         let readable = if case == "read only" { 0 } else { code::INVALID_VALUE };
         assert_eq!(try_read(at), readable);
         assert_eq!(fill(at, 1, 4), code::INVALID_VALUE);
-        gives!(code::INVALID_VALUE, cuMemcpy(
+        returns!(code::INVALID_VALUE, cuMemcpy(
             address => u64, (&raw const increment) as u64 => u64, 8 => usize
         ));
     }
     // An access by a kernel makes the context unusable.
     assert_eq!(launch(increment, (1, 2), 0, &[at, 2]), 0);
-    gives!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
+    returns!(code::ILLEGAL_ADDRESS, cuCtxSynchronize());
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn a_pending_copy_fails_if_access_is_removed() {
     ok!(cuMemsetD32Async(address => u64, 3 => u32, 4 => usize, stream => usize));
     assert_eq!(set_access(address, MIB2, 0), 0);
     gate.open();
-    gives!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
+    returns!(code::ILLEGAL_ADDRESS, cuStreamSynchronize(stream => usize));
     unmap_and_free(address, MIB2);
     let _ = cu!(cuCtxDestroy_v2(context => usize));
 }

@@ -8,11 +8,14 @@
 )]
 
 use std::ffi::{CString, c_void};
-use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+pub(crate) use emulated_gpu_test_support::child::{child, child_output, child_stderr, is_child};
+pub(crate) use emulated_gpu_test_support::{
+    call as cu, in_child, ok, output, returns, run_child, test_name,
+};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 /// Error codes that tests expect.
@@ -71,55 +74,15 @@ pub(crate) fn symbol<F: Copy>(name: &str) -> F {
     *unsafe { install().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Calls a function, `cu!(cuMemFree_v2(address => u64))`, and returns its error code.
-macro_rules! cu {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {{
-        let function: unsafe extern "C" fn($($type),*) -> u32 =
-            $crate::support::symbol(stringify!($name));
-        // SAFETY: the arguments are valid according to CUDA's documentation, or the documentation requires an error.
-        unsafe { function($($value),*) }
-    }};
-}
-pub(crate) use cu;
-
-/// Calls a function that must succeed.
-macro_rules! ok {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
-        assert_eq!($crate::support::cu!($name($($value => $type),*)), 0, stringify!($name))
-    };
-}
-pub(crate) use ok;
-
-/// Calls a function that must succeed, and returns the value that it writes to the pointer in place of `-> type`:
-/// `made!(cuMemAlloc_v2(-> u64, bytes => usize))`.
-macro_rules! made {
-    ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
-        let mut result = <$result>::default();
-        $crate::support::ok!(
-            $name($($before => $type,)* &raw mut result => *mut $result $(, $after => $last)*)
-        );
-        result
-    }};
-}
-pub(crate) use made;
-
-/// Calls a function that must return this code: `gives!(code::INVALID_VALUE, cuMemFree_v2(address => u64))`.
-macro_rules! gives {
-    ($code:expr, $name:ident($($value:expr => $type:ty),* $(,)?) $(, $($message:tt)+)?) => {
-        assert_eq!($crate::support::cu!($name($($value => $type),*)), $code $(, $($message)+)?)
-    };
-}
-pub(crate) use gives;
-
 /// An attribute of the first device (`CUdevice_attribute`).
 pub(crate) fn attribute(which: i32) -> i32 {
-    made!(cuDeviceGetAttribute(-> i32, which => i32, 0 => i32))
+    output!(cuDeviceGetAttribute(-> i32, which => i32, 0 => i32))
 }
 
 /// Creates a context and makes it current. Each test has a separate one, so that a fault doesn't affect other tests.
 pub(crate) fn context() -> usize {
     ok!(cuInit(0 => u32));
-    made!(cuCtxCreate_v2(-> usize, 0 => u32, 0 => i32))
+    output!(cuCtxCreate_v2(-> usize, 0 => u32, 0 => i32))
 }
 
 /// A [`context`] that is destroyed at the end of the test.
@@ -138,11 +101,11 @@ impl Drop for OwnContext {
 }
 
 pub(crate) fn stream(flags: u32) -> usize {
-    made!(cuStreamCreate(-> usize, flags => u32))
+    output!(cuStreamCreate(-> usize, flags => u32))
 }
 
 pub(crate) fn event() -> usize {
-    made!(cuEventCreate(-> usize, 0 => u32))
+    output!(cuEventCreate(-> usize, 0 => u32))
 }
 
 /// Free and total memory of the current device, in bytes.
@@ -157,17 +120,17 @@ pub(crate) fn free_memory() -> usize {
 }
 
 pub(crate) fn allocate(bytes: usize) -> u64 {
-    made!(cuMemAlloc_v2(-> u64, bytes => usize))
+    output!(cuMemAlloc_v2(-> u64, bytes => usize))
 }
 
 /// Allocates pinned memory.
 pub(crate) fn pinned(bytes: usize) -> u64 {
-    made!(cuMemHostAlloc(-> usize, bytes => usize, 0 => u32)) as u64
+    output!(cuMemHostAlloc(-> usize, bytes => usize, 0 => u32)) as u64
 }
 
 /// Allocates managed memory.
 pub(crate) fn managed(bytes: usize) -> u64 {
-    made!(cuMemAllocManaged(-> u64, bytes => usize, 1 => u32))
+    output!(cuMemAllocManaged(-> u64, bytes => usize, 1 => u32))
 }
 
 /// A gate in a stream: a host function that waits until the gate is opened.
@@ -223,12 +186,12 @@ pub(crate) fn read(address: u64, count: usize) -> Vec<u32> {
 
 pub(crate) fn module(ptx: &str) -> usize {
     let text = CString::new(ptx).unwrap();
-    made!(cuModuleLoadData(-> usize, text.as_ptr() => *const i8))
+    output!(cuModuleLoadData(-> usize, text.as_ptr() => *const i8))
 }
 
 pub(crate) fn function(module: usize, name: &str) -> usize {
     let name = CString::new(name).unwrap();
-    made!(cuModuleGetFunction(-> usize, module => usize, name.as_ptr() => *const i8))
+    output!(cuModuleGetFunction(-> usize, module => usize, name.as_ptr() => *const i8))
 }
 
 /// Launches blocks of threads. The kernel's parameters must have 8 bytes each.
@@ -245,72 +208,6 @@ pub(crate) fn launch(
         std::ptr::null() => *const c_void,
     ))
 }
-
-/// The name of the surrounding test, as the test harness prints it.
-macro_rules! test_name {
-    () => {{
-        fn here() {}
-        $crate::support::name_of_test(std::any::type_name_of_val(&here))
-    }};
-}
-pub(crate) use test_name;
-
-/// Extracts the test's name from the path of a function inside it, `program::module::test::{{closure}}::here`.
-pub(crate) fn name_of_test(path: &str) -> String {
-    let parts: Vec<&str> = path.split("::").filter(|part| *part != "{{closure}}").collect();
-    parts[1..parts.len() - 1].join("::")
-}
-
-/// The command that runs one test of this program in a child process with these variables. [`is_child`] is true there.
-pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
-    command.envs(variables.iter().copied());
-    command
-}
-
-/// Runs a [`child`] and returns its output.
-pub(crate) fn child_output(test: &str, variables: &[(&str, &str)]) -> Output {
-    let output = child(test, variables).output().unwrap();
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.contains("running 1 test"), "there is no test {test}: {printed}");
-    output
-}
-
-/// Runs a [`child`], which must succeed, and returns its standard error.
-pub(crate) fn child_stderr(test: &str, variables: &[(&str, &str)]) -> String {
-    let output = child_output(test, variables);
-    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{variables:?}: {}\n{text}{printed}", output.status);
-    printed
-}
-
-/// Runs the surrounding test in a child process with these variables; see [`child_stderr`].
-macro_rules! run_child {
-    ($variables:expr) => {
-        $crate::support::child_stderr(&$crate::support::test_name!(), $variables)
-    };
-}
-pub(crate) use run_child;
-
-/// Runs the rest of the surrounding test only in a child process with these variables, which must succeed.
-macro_rules! in_child {
-    ($variables:expr) => {
-        if !$crate::support::is_child() {
-            $crate::support::run_child!($variables);
-            return;
-        }
-    };
-}
-pub(crate) use in_child;
-
-/// Whether this process was started by [`child`].
-pub(crate) fn is_child() -> bool {
-    std::env::var_os(CHILD).is_some()
-}
-
-const CHILD: &str = "EMULATED_CUDA_TEST_CHILD";
 
 /// Adds 1 to each of n numbers at p. Parameters: p, n (both 8 bytes).
 pub(crate) const INCREMENT: &str = r"

@@ -1,7 +1,7 @@
 //! Graphs built node by node, with conditional nodes.
 
 use crate::support::{
-    Program, assert_code, download, fatbin, made, nvidia_runtime, ok, program, ptx, register, rt,
+    Program, assert_code, download, fatbin, nvidia_runtime, ok, output, program, ptx, register, rt,
     symbol, upload,
 };
 
@@ -64,7 +64,7 @@ fn conditional_nodes_select_and_repeat_bodies() {
     let (data, source) = (upload(&[1.0]), upload(&[5.0]));
     let (mut graph, mut ready) = (0usize, 0usize);
     ok!(cudaGraphCreate(&raw mut graph => *mut usize, 0 => u32));
-    let condition = made!(cudaGraphConditionalHandleCreate(
+    let condition = output!(cudaGraphConditionalHandleCreate(
         -> u64, graph => usize, 2 => u32, 1 => u32
     ));
     // A copy of four bytes: no arrays, then source, destination, extent and direction (device to device).
@@ -86,7 +86,7 @@ fn conditional_nodes_select_and_repeat_bodies() {
     assert!(kind == 13 || nvidia_runtime().is_some(), "{kind}");
     // A loop that a kernel in its body ends.
     let repeat_condition =
-        made!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
+        output!(cudaGraphConditionalHandleCreate(-> u64, graph => usize, 1 => u32, 1 => u32));
     let mut repeat = node(13, &[repeat_condition, 1 << 32 | 1]);
     add(graph, &[chosen], &mut repeat);
     // SAFETY: as above, with one graph.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 
 use crate::support::{
-    Dim3, SCALE, allocate, assert_code, download, fatbin, launch, made, nvidia_runtime, ok,
+    Dim3, SCALE, allocate, assert_code, download, fatbin, launch, nvidia_runtime, ok, output,
     program, ptx, register, rt, unique_address, upload,
 };
 
@@ -34,7 +34,7 @@ fn kernels_use_registered_variables() {
         &raw mut stream => *mut usize
     ));
     assert_eq!((grid.0, block.0, shared, stream), (2, 4, 0, 0));
-    let kernel = made!(__cudaGetKernel(-> usize, program.scale => usize));
+    let kernel = output!(__cudaGetKernel(-> usize, program.scale => usize));
     let count = 5u32;
     let arguments = [&raw const data as usize, &raw const count as usize];
     ok!(__cudaLaunchKernel(
@@ -139,7 +139,8 @@ fn device_properties_fill_their_structure_exactly() {
         assert!(bytes[len..].iter().all(|byte| *byte == 0xa5));
         assert!(bytes.starts_with(b"Emulated GPU"));
         let number = |at: usize| i32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
-        let attribute = |which: i32| made!(cudaDeviceGetAttribute(-> i32, which => i32, 1 => i32));
+        let attribute =
+            |which: i32| output!(cudaDeviceGetAttribute(-> i32, which => i32, 1 => i32));
         // warpSize, maxThreadsPerBlock, and the compute capability.
         assert_eq!((number(308), number(320)), (32, 1024));
         assert_eq!((number(360), number(364)), (attribute(75), attribute(76)));
@@ -153,7 +154,7 @@ fn device_properties_fill_their_structure_exactly() {
 
 #[test]
 fn the_current_device_is_per_thread() {
-    let count = made!(cudaGetDeviceCount(-> i32));
+    let count = output!(cudaGetDeviceCount(-> i32));
     assert_eq!(count, 2);
     let device = || {
         let mut device = -1;

@@ -1,6 +1,6 @@
 //! Tests of arrays, textures and surfaces through the runtime.
 
-use crate::support::{allocate, download, fatbin, launch, made, ok, ptx, register, rt};
+use crate::support::{allocate, download, fatbin, launch, ok, output, ptx, register, rt};
 
 /// `cudaChannelFormatDesc` for one float.
 const FLOATS: [i32; 5] = [32, 0, 0, 0, 2];
@@ -29,7 +29,7 @@ const COPY_TEXELS: &str = r"
 fn kernels_read_textures_and_write_surfaces() {
     let program = register(fatbin(1, 80, ptx(COPY_TEXELS).as_bytes()));
     let array = |flags: u32| {
-        made!(cudaMallocArray(
+        output!(cudaMallocArray(
             -> usize, FLOATS.as_ptr() => *const i32, 4 => usize, 2 => usize, flags => u32
         ))
     };

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_ulong};
 
-use crate::support::{TWO_CARDS, call, device, got, is_child, ok, text, text_of};
+use crate::support::{TWO_CARDS, call, device, in_child, ok, output, text, text_of};
 
 fn initialise() {
     crate::support::driver();
@@ -18,19 +18,17 @@ fn attribute(which: c_int, card: c_int) -> c_int {
 
 #[test]
 fn identity_and_memory_match_the_driver() {
-    if !is_child("cards::identity_and_memory_match_the_driver", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     initialise();
-    assert_eq!(got!(c_uint, nvmlDeviceGetCount()), 2);
+    assert_eq!(output!(nvmlDeviceGetCount(-> c_uint)), 2);
     // Queried before and after cuInit; the answers must be equal.
     let query = |number: c_uint| {
         let card = device(number);
         (
             text_of!(nvmlDeviceGetName(card)),
             text_of!(nvmlDeviceGetUUID(card)),
-            got!([u64; 3], nvmlDeviceGetMemoryInfo(card => usize)),
-            got!(c_uint, nvmlDeviceGetIndex(card => usize)),
+            output!(nvmlDeviceGetMemoryInfo(card => usize, -> [u64; 3])),
+            output!(nvmlDeviceGetIndex(card => usize, -> c_uint)),
         )
     };
     let before: Vec<_> = (0..2).map(query).collect();
@@ -60,9 +58,9 @@ fn identity_and_memory_match_the_driver() {
         assert_eq!((major, minor), (attribute(75, driver_device), attribute(76, driver_device)));
         assert_eq!((major, minor), (8, 6));
         // NVML_DEVICE_ARCH_AMPERE
-        assert_eq!(got!(c_uint, nvmlDeviceGetArchitecture(card => usize)), 7);
+        assert_eq!(output!(nvmlDeviceGetArchitecture(card => usize, -> c_uint)), 7);
         assert_eq!(
-            got!(c_uint, nvmlDeviceGetComputeMode(card => usize)),
+            output!(nvmlDeviceGetComputeMode(card => usize, -> c_uint)),
             attribute(20, driver_device) as c_uint
         );
     }
@@ -79,9 +77,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 
 #[test]
 fn pci_addresses_match_the_driver() {
-    if !is_child("cards::pci_addresses_match_the_driver", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     initialise();
     ok!(cuInit(0 => c_uint));
     let address = text(
@@ -98,7 +94,8 @@ fn pci_addresses_match_the_driver() {
     assert_eq!(field(&first[..16]), address);
     assert_eq!(words(&first[16..36]), [place[0], place[1], place[2], 0, 0]);
     assert_eq!(first[36..], [0xff; 16]);
-    let third = got!([u8; 68], nvmlDeviceGetPciInfo_v3(card => usize));
+    let mut third = [0u8; 68];
+    ok!(nvmlDeviceGetPciInfo_v3(card => usize, &raw mut third => *mut [u8; 68]));
     assert_eq!(third[..36], first[..36]);
     assert_eq!(field(&third[36..]), format!("0000{address}"));
     let mut newest = [0u32; 16];
@@ -111,25 +108,29 @@ fn pci_addresses_match_the_driver() {
 
 #[test]
 fn cards_are_found_by_index_uuid_and_address() {
-    if !is_child("cards::cards_are_found_by_index_uuid_and_address", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     initialise();
     for number in 0..2 {
         let card = device(number);
-        assert_eq!(got!(usize, nvmlDeviceGetHandleByIndex(number => c_uint)), card);
+        assert_eq!(output!(nvmlDeviceGetHandleByIndex(number => c_uint, -> usize)), card);
         let uuid = text_of!(nvmlDeviceGetUUID(card));
         // With and without "GPU-", which CUDA omits.
         for form in [&uuid[..], &uuid[4..]] {
             let name = CString::new(form).unwrap();
             let name = name.as_ptr();
-            assert_eq!(got!(usize, nvmlDeviceGetHandleByUUID(name => *const c_char)), card);
+            assert_eq!(output!(nvmlDeviceGetHandleByUUID(name => *const c_char, -> usize)), card);
         }
         for form in ["0000:0N:00.0", "00000000:0N:00.0"] {
             let address = CString::new(form.replace('N', &number.to_string())).unwrap();
             let text = address.as_ptr();
-            assert_eq!(got!(usize, nvmlDeviceGetHandleByPciBusId(text => *const c_char)), card);
-            assert_eq!(got!(usize, nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char)), card);
+            assert_eq!(
+                output!(nvmlDeviceGetHandleByPciBusId(text => *const c_char, -> usize)),
+                card
+            );
+            assert_eq!(
+                output!(nvmlDeviceGetHandleByPciBusId_v2(text => *const c_char, -> usize)),
+                card
+            );
         }
         // nvmlUUID_v1_t: version, type, then text or bytes.
         let mut query = [0u8; 52];
@@ -137,14 +138,14 @@ fn cards_are_found_by_index_uuid_and_address() {
         query[4] = 1;
         query[8..8 + uuid.len()].copy_from_slice(uuid.as_bytes());
         assert_eq!(
-            got!(usize, nvmlDeviceGetHandleByUUIDV(&raw const query => *const [u8; 52])),
+            output!(nvmlDeviceGetHandleByUUIDV(&raw const query => *const [u8; 52], -> usize)),
             card
         );
         query[4] = 2;
         query[8..].fill(0);
         query[8..24].copy_from_slice(format!("emulated-gpu-00{}", number + 1).as_bytes());
         assert_eq!(
-            got!(usize, nvmlDeviceGetHandleByUUIDV(&raw const query => *const [u8; 52])),
+            output!(nvmlDeviceGetHandleByUUIDV(&raw const query => *const [u8; 52], -> usize)),
             card
         );
     }
@@ -152,12 +153,10 @@ fn cards_are_found_by_index_uuid_and_address() {
 
 #[test]
 fn peer_access_and_processor_affinity() {
-    if !is_child("cards::peer_access_and_processor_affinity", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     initialise();
     ok!(cuInit(0 => c_uint));
-    let status = |which: c_uint| got!(c_uint, nvmlDeviceGetP2PStatus(device(0) => usize, device(1) => usize, which => c_uint));
+    let status = |which: c_uint| output!(nvmlDeviceGetP2PStatus(device(0) => usize, device(1) => usize, which => c_uint, -> c_uint));
     let mut can = 0;
     ok!(cuDeviceCanAccessPeer(&raw mut can => *mut c_int, 0 => c_int, 1 => c_int));
     assert_eq!(can, 1);
@@ -195,9 +194,7 @@ fn peer_access_and_processor_affinity() {
 
 #[test]
 fn each_field_value_has_a_status() {
-    if !is_child("cards::each_field_value_has_a_status", &[]) {
-        return;
-    }
+    in_child!(&[]);
     initialise();
     // nvmlFieldValue_t: field id and scope; time; latency; type and status; value.
     let mut fields = [[0u64; 5]; 2];

@@ -4,7 +4,7 @@
 use std::ffi::c_uint;
 use std::path::Path;
 
-use crate::support::{TWO_CARDS, device, driver, is_child, ok, symbol};
+use crate::support::{TWO_CARDS, device, driver, in_child, ok, symbol};
 
 /// The kind of an argument.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,9 +68,7 @@ const PLACE: usize = 2 * USED;
 
 #[test]
 fn every_call_returns_a_status() {
-    if !is_child("hostile::every_call_returns_a_status", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     driver();
     let functions = functions();
     assert!(functions.len() > 50, "{}", functions.len());

@@ -3,15 +3,13 @@
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::support::{
-    DRIVER_NOT_LOADED, INVALID_ARGUMENT, UNINITIALIZED, UNKNOWN, call, device, driver, got,
-    is_child, nvml, ok, output_text, run_child, text,
+    DRIVER_NOT_LOADED, INVALID_ARGUMENT, UNINITIALIZED, UNKNOWN, call, device, driver, in_child,
+    is_child, nvml, ok, output, run_child, text,
 };
 
 #[test]
 fn initialisations_are_counted() {
-    if !is_child("initialisation::initialisations_are_counted", &[]) {
-        return;
-    }
+    in_child!(&[]);
     driver();
     let count = || {
         let mut count: c_uint = 0;
@@ -39,13 +37,11 @@ fn initialisations_are_counted() {
 
 #[test]
 fn versions_and_descriptions_need_no_initialisation() {
-    if !is_child("initialisation::versions_and_descriptions_need_no_initialisation", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let mut version: c_int = 0;
     ok!(cuDriverGetVersion(&raw mut version => *mut c_int));
-    assert_eq!(got!(c_int, nvmlSystemGetCudaDriverVersion()), version);
-    assert_eq!(got!(c_int, nvmlSystemGetCudaDriverVersion_v2()), version);
+    assert_eq!(output!(nvmlSystemGetCudaDriverVersion(-> c_int)), version);
+    assert_eq!(output!(nvmlSystemGetCudaDriverVersion_v2(-> c_int)), version);
     let dotted = format!("{}.{}", version / 1000, version % 1000 / 10);
     let own = text(|to, len| call!(nvmlSystemGetNVMLVersion(to => *mut c_char, len => c_uint)));
     assert_eq!(own, format!("{}.{dotted}", version / 1000));
@@ -65,10 +61,7 @@ fn versions_and_descriptions_need_no_initialisation() {
 
 #[test]
 fn initialisation_fails_without_the_emulated_driver() {
-    let test = "initialisation::initialisation_fails_without_the_emulated_driver";
-    if !is_child(test, &[]) {
-        return;
-    }
+    in_child!(&[]);
     // Either no driver is found, or NVIDIA's.
     nvml();
     assert_eq!(call!(nvmlInit_v2()), DRIVER_NOT_LOADED);
@@ -80,26 +73,21 @@ fn initialisation_fails_without_the_emulated_driver() {
 
 #[test]
 fn initialisation_fails_with_invalid_settings() {
-    let test = "initialisation::initialisation_fails_with_invalid_settings";
-    let variables = [("EMULATED_GPU_DEVICES", "many")];
-    if is_child(test, &variables) {
-        driver();
-        assert_eq!(call!(nvmlInit_v2()), UNKNOWN);
-    } else {
-        assert!(
-            output_text(&run_child(test, &variables)).contains("emulated NVML: the driver rejects")
-        );
+    if !is_child() {
+        let printed = run_child!(&[("EMULATED_GPU_DEVICES", "many")]);
+        assert!(printed.contains("emulated NVML: the driver rejects"), "{printed}");
+        return;
     }
+    driver();
+    assert_eq!(call!(nvmlInit_v2()), UNKNOWN);
 }
 
 #[test]
 fn forked_processes_can_use_the_card() {
-    if !is_child("initialisation::forked_processes_can_use_the_card", &[]) {
-        return;
-    }
+    in_child!(&[]);
     driver();
     ok!(nvmlInit_v2());
-    let before = got!([u64; 3], nvmlDeviceGetMemoryInfo(device(0) => usize));
+    let before = output!(nvmlDeviceGetMemoryInfo(device(0) => usize, -> [u64; 3]));
     // Looked up before the fork, because the new process has only one thread.
     let init: unsafe extern "C" fn(c_uint) -> c_uint = crate::support::symbol("cuInit");
     let memory: unsafe extern "C" fn(usize, *mut [u64; 3]) -> c_uint =

@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use crate::support::{
     INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, VERSION_MISMATCH, call, device,
-    is_child, ok, text_of,
+    in_child, ok, text_of,
 };
 
 fn initialise() -> usize {
@@ -16,9 +16,7 @@ fn initialise() -> usize {
 
 #[test]
 fn invalid_handles_are_rejected() {
-    if !is_child("invalid_arguments::invalid_handles_are_rejected", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     let card = initialise();
     for wrong in [0, 1, card - 1, card + 2, usize::MAX] {
         let mut number: c_uint = 7;
@@ -60,9 +58,7 @@ fn invalid_handles_are_rejected() {
 
 #[test]
 fn null_pointers_are_rejected() {
-    if !is_child("invalid_arguments::null_pointers_are_rejected", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let card = initialise();
     let null = null_mut::<u8>();
     // All functions that write one result, through their second argument.
@@ -106,9 +102,7 @@ fn null_pointers_are_rejected() {
 
 #[test]
 fn strings_that_do_not_fit_are_not_written() {
-    if !is_child("invalid_arguments::strings_that_do_not_fit_are_not_written", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let card = initialise();
     let (name, uuid) = (text_of!(nvmlDeviceGetName(card)), text_of!(nvmlDeviceGetUUID(card)));
     for (function, text) in [("nvmlDeviceGetName", name), ("nvmlDeviceGetUUID", uuid)] {
@@ -128,9 +122,7 @@ fn strings_that_do_not_fit_are_not_written() {
 
 #[test]
 fn structures_of_other_versions_are_rejected() {
-    if !is_child("invalid_arguments::structures_of_other_versions_are_rejected", &[]) {
-        return;
-    }
+    in_child!(&[]);
     let card = initialise();
     let check_rejected = |name: &str, right: u32| {
         let function: unsafe extern "C" fn(usize, *mut u32) -> c_uint =

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use crate::support::{
-    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, call, device, got, is_child, ok,
+    INSUFFICIENT_SIZE, INVALID_ARGUMENT, NOT_FOUND, TWO_CARDS, call, device, in_child, ok, output,
     text,
 };
 
@@ -37,9 +37,7 @@ fn computing(card: usize, capacity: c_uint) -> (c_uint, c_uint, Process) {
 
 #[test]
 fn processes_are_listed_with_their_memory() {
-    if !is_child("processes::processes_are_listed_with_their_memory", TWO_CARDS) {
-        return;
-    }
+    in_child!(TWO_CARDS);
     crate::support::driver();
     ok!(nvmlInit_v2());
     let cards = [device(0), device(1)];
@@ -55,8 +53,11 @@ fn processes_are_listed_with_their_memory() {
     let (free, total) = (free as u64, total as u64);
     let used = total - free;
     assert!(used >= 5 << 20);
-    assert_eq!(got!([u64; 3], nvmlDeviceGetMemoryInfo(cards[1] => usize)), [total, free, used]);
-    assert_eq!(got!([u64; 3], nvmlDeviceGetMemoryInfo(cards[0] => usize)), [total, total, 0]);
+    assert_eq!(
+        output!(nvmlDeviceGetMemoryInfo(cards[1] => usize, -> [u64; 3])),
+        [total, free, used]
+    );
+    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[0] => usize, -> [u64; 3])), [total, total, 0]);
     // nvmlMemory_v2_t: version, total, reserved, free, used.
     let mut second = [40 | 2 << 24, 0, 7, 0, 0];
     ok!(nvmlDeviceGetMemoryInfo_v2(cards[1] => usize, second.as_mut_ptr() => *mut u64));
@@ -95,14 +96,12 @@ fn processes_are_listed_with_their_memory() {
 
     ok!(cuCtxDestroy_v2(context => usize));
     assert_eq!(computing(cards[1], 1).1, 0);
-    assert_eq!(got!([u64; 3], nvmlDeviceGetMemoryInfo(cards[1] => usize)), [total, total, 0]);
+    assert_eq!(output!(nvmlDeviceGetMemoryInfo(cards[1] => usize, -> [u64; 3])), [total, total, 0]);
 }
 
 #[test]
 fn process_names_are_their_command() {
-    if !is_child("processes::process_names_are_their_command", &[]) {
-        return;
-    }
+    in_child!(&[]);
     crate::support::driver();
     ok!(nvmlInit_v2());
     let name = |process: c_uint, to: *mut c_char, len: c_uint| call!(nvmlSystemGetProcessName(process => c_uint, to => *mut c_char, len => c_uint));

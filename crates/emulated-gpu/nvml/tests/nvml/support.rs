@@ -1,9 +1,10 @@
 //! Calls of NVML and driver functions by name, and tests in child processes.
 
 use std::ffi::{CStr, c_char, c_uint};
-use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+pub(crate) use emulated_gpu_test_support::child::is_child;
+pub(crate) use emulated_gpu_test_support::{call, in_child, ok, output, run_child};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 /// Status codes.
@@ -40,40 +41,9 @@ pub(crate) fn symbol<F: Copy>(name: &str) -> F {
     *unsafe { library.get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Calls a function of either library and returns its status.
-macro_rules! call {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {{
-        let function: unsafe extern "C" fn($($type),*) -> u32 =
-            $crate::support::symbol(stringify!($name));
-        // SAFETY: the arguments are valid, or of a kind that the documentation says is rejected.
-        unsafe { function($($value),*) }
-    }};
-}
-pub(crate) use call;
-
-/// Calls a function that must succeed.
-macro_rules! ok {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
-        assert_eq!($crate::support::call!($name($($value => $type),*)), 0, stringify!($name))
-    };
-}
-pub(crate) use ok;
-
-/// Calls a function that must succeed, and returns the value that it writes to its last argument: `got!(u32,
-/// nvmlDeviceGetIndex(device => usize))`.
-macro_rules! got {
-    ($result:ty, $name:ident($($value:expr => $type:ty),* $(,)?)) => {{
-        // SAFETY: the types are numbers and arrays of them, for which zeros are valid.
-        let mut result: $result = unsafe { std::mem::zeroed() };
-        $crate::support::ok!($name($($value => $type,)* &raw mut result => *mut $result));
-        result
-    }};
-}
-pub(crate) use got;
-
 /// The handle of a card.
 pub(crate) fn device(number: c_uint) -> usize {
-    got!(usize, nvmlDeviceGetHandleByIndex_v2(number => c_uint))
+    output!(nvmlDeviceGetHandleByIndex_v2(number => c_uint, -> usize))
 }
 
 /// Calls a function that writes a string, and returns the string.
@@ -97,35 +67,9 @@ macro_rules! text_of {
 }
 pub(crate) use text_of;
 
-const CHILD: &str = "EMULATED_NVML_TEST_CHILD";
-
-/// Whether this is the child process that runs a test. If not, runs the test in a child with these environment
-/// variables and requires that it passes.
-pub(crate) fn is_child(test: &str, variables: &[(&str, &str)]) -> bool {
-    if std::env::var_os(CHILD).is_some() {
-        return true;
-    }
-    let output = run_child(test, variables);
-    let text = output_text(&output);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    false
-}
-
 /// Two cards with 512 MiB and the compute capability of an Ampere GPU.
 pub(crate) const TWO_CARDS: &[(&str, &str)] = &[
     ("EMULATED_GPU_DEVICES", "2"),
     ("EMULATED_GPU_MEMORY", "512M"),
     ("EMULATED_GPU_CAPABILITY", "8.6"),
 ];
-
-/// Runs a test of this program, given with its module, in a child process.
-pub(crate) fn run_child(test: &str, variables: &[(&str, &str)]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, "1");
-    command.envs(variables.iter().copied()).output().unwrap()
-}
-
-pub(crate) fn output_text(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
-}

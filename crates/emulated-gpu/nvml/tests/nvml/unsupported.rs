@@ -5,7 +5,7 @@ use std::ffi::c_uint;
 use std::ptr::null_mut;
 
 use crate::support::{
-    INVALID_ARGUMENT, NOT_SUPPORTED, UNINITIALIZED, device, driver, is_child, nvml, ok, symbol,
+    INVALID_ARGUMENT, NOT_SUPPORTED, UNINITIALIZED, device, driver, in_child, nvml, ok, symbol,
 };
 
 /// The functions in the library's table, each with the number of arguments between the card and the pointer to the
@@ -41,9 +41,7 @@ fn call(name: &str, card: usize, before: Option<usize>, result: *mut u64) -> c_u
 
 #[test]
 fn missing_features_are_not_supported() {
-    if !is_child("unsupported::missing_features_are_not_supported", &[]) {
-        return;
-    }
+    in_child!(&[]);
     driver();
     let list = list();
     assert!(list.len() > 150, "{}", list.len());

@@ -6,7 +6,7 @@ use super::{
     Handle, LAZY, OtherProcess, close, fill, open, receive, receive_handle, send, share,
     shared_event, start, try_open, try_open_event, try_share_event,
 };
-use crate::support::{allocate, code, cu, gate, gives, is_child, ok, read, stream, test_name};
+use crate::support::{allocate, code, cu, gate, is_child, ok, read, returns, stream, test_name};
 
 fn query(event: usize) -> u32 {
     cu!(cuEventQuery(event => usize))
@@ -28,7 +28,7 @@ fn an_event_orders_the_work_of_two_processes() {
         let own = allocate(16);
         ok!(cuStreamWaitEvent(stream => usize, event => usize, 0 => u32));
         ok!(cuMemcpyDtoDAsync_v2(own => u64, block => u64, 16 => usize, stream => usize));
-        gives!(code::NOT_READY, cuStreamQuery(stream => usize));
+        returns!(code::NOT_READY, cuStreamQuery(stream => usize));
         send("waiting");
         ok!(cuStreamSynchronize(stream => usize));
         assert_eq!((read(own, 4), query(event)), (vec![5; 4], 0));
@@ -92,7 +92,7 @@ fn waits_end_when_the_recording_process_exits() {
     other.end();
     assert_eq!(query(event_here), code::LAUNCH_FAILED);
     let start = Instant::now();
-    gives!(code::LAUNCH_FAILED, cuEventSynchronize(event_here => usize));
+    returns!(code::LAUNCH_FAILED, cuEventSynchronize(event_here => usize));
     assert!(start.elapsed() < Duration::from_secs(60));
     // Open memory stays accessible; it can't be opened again.
     assert_eq!(read(address, 4), [3; 4]);
@@ -103,7 +103,7 @@ fn waits_end_when_the_recording_process_exits() {
     );
     // In a stream, the failed wait makes the context unusable, like a fault of a kernel.
     ok!(cuStreamWaitEvent(stream => usize, event_here => usize, 0 => u32));
-    gives!(code::LAUNCH_FAILED, cuStreamSynchronize(stream => usize));
+    returns!(code::LAUNCH_FAILED, cuStreamSynchronize(stream => usize));
     ok!(cuCtxDestroy_v2(context => usize));
 }
 

@@ -4,7 +4,7 @@ use super::{
     MIB2, PLAIN, Properties, attribute, create, create_as, map, release, reserve, set_access,
     start, unmap,
 };
-use crate::support::{code, cu, gives, made, ok};
+use crate::support::{code, cu, ok, output, returns};
 
 #[test]
 fn only_whole_mappings_can_be_unmapped() {
@@ -21,7 +21,7 @@ fn only_whole_mappings_can_be_unmapped() {
     assert_eq!(map(at(0), 0, handles[0]), wrong);
     assert_eq!(map(at(0), 2 * MIB2, handles[0]), wrong);
     assert_eq!(map(at(0), MIB2, 0xbad), wrong);
-    gives!(wrong, cuMemMap(
+    returns!(wrong, cuMemMap(
         at(0) => u64, MIB2 => usize, MIB2 => usize, handles[1] => usize, 0 => u64
     ));
     assert_eq!((map(at(0), MIB2, handles[0]), map(at(1), 2 * MIB2, handles[1])), (0, 0));
@@ -42,13 +42,13 @@ fn only_whole_mappings_can_be_unmapped() {
     }
     assert_eq!(set_access(at(0), 3 * MIB2, 2), wrong, "these access flags don't exist");
     assert_eq!(set_access(at(0), 3 * MIB2, 3), 0);
-    gives!(wrong, cuMemFree_v2(at(0) => u64));
-    gives!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize), "in use");
+    returns!(wrong, cuMemFree_v2(at(0) => u64));
+    returns!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize), "in use");
     assert_eq!(unmap(at(0), 3 * MIB2), 0, "two mappings at once");
-    gives!(wrong, cuMemAddressFree(address => u64, 2 * MIB2 => usize));
-    gives!(wrong, cuMemAddressFree(at(1) => u64, 3 * MIB2 => usize));
+    returns!(wrong, cuMemAddressFree(address => u64, 2 * MIB2 => usize));
+    returns!(wrong, cuMemAddressFree(at(1) => u64, 3 * MIB2 => usize));
     ok!(cuMemAddressFree(address => u64, 4 * MIB2 => usize));
-    gives!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize));
+    returns!(wrong, cuMemAddressFree(address => u64, 4 * MIB2 => usize));
     assert!(handles.into_iter().all(|handle| release(handle) == 0));
     ok!(cuCtxDestroy_v2(context => usize));
 }
@@ -111,7 +111,7 @@ fn invalid_creations_and_reservations_are_rejected() {
     let first = out[0] as u64;
     assert!(first.is_multiple_of(1 << 30));
     ok!(cuMemAddressFree(first => u64, MIB2 => usize));
-    let at = |hint: u64| made!(cuMemAddressReserve(-> u64, MIB2 => usize, 0 => usize, hint => u64, 0 => u64));
+    let at = |hint: u64| output!(cuMemAddressReserve(-> u64, MIB2 => usize, 0 => usize, hint => u64, 0 => u64));
     let (at_hint, other_address) = (at(first), at(first));
     assert_ne!(at_hint, other_address);
     for address in [at_hint, other_address] {
@@ -139,7 +139,7 @@ fn attributes_distinguish_reservations_from_mappings() {
     // Reserved: the reservation is known, and nothing is mapped.
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 0));
     let mut kind = 0u32;
-    gives!(code::INVALID_VALUE, cuPointerGetAttribute(
+    returns!(code::INVALID_VALUE, cuPointerGetAttribute(
         &raw mut kind => *mut u32, 2 => i32, at => u64
     ));
     assert_eq!(map(at, MIB2, handle), 0);
@@ -151,7 +151,7 @@ fn attributes_distinguish_reservations_from_mappings() {
         ));
         assert_eq!((flags, narrow(16, at)), (expected, expected as u32));
     }
-    gives!(code::INVALID_VALUE, cuMemGetAccess(
+    returns!(code::INVALID_VALUE, cuMemGetAccess(
         &raw mut flags => *mut u64, place.as_ptr() => *const i32, address => u64
     ));
     assert_eq!((wide(11, at + 5), wide(12, at + 5), narrow(13, at + 5)), (whole.0, whole.1, 1));

@@ -9,7 +9,7 @@ use super::{
     reserve, set_access, start, unmap, unmap_and_free,
 };
 use crate::support::{
-    INCREMENT, code, cu, free_memory, function, gives, is_child, launch, module, ok, read,
+    INCREMENT, code, cu, free_memory, function, is_child, launch, module, ok, read, returns,
     run_child, stream,
 };
 
@@ -94,7 +94,7 @@ fn adjacent_mappings_form_one_range() {
         assert_eq!(launch(increment, (1, 4), 0, &[two, 4]), 0);
         ok!(cuCtxSynchronize());
         assert_eq!(launch(increment, (1, 5), 0, &[two, 5]), 0);
-        gives!(code::LAUNCH_FAILED, cuCtxSynchronize());
+        returns!(code::LAUNCH_FAILED, cuCtxSynchronize());
     }
 }
 

@@ -7,6 +7,7 @@ use std::ffi::{CString, c_char, c_void};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+pub(crate) use emulated_gpu_test_support::{call as rt, ok, output};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 /// Names NVIDIA's library if the tests should run on it.
@@ -50,41 +51,6 @@ pub(crate) fn symbol<F: Copy>(name: &str) -> F {
     // SAFETY: the callers name the type from CUDA's documentation.
     *unsafe { runtime().get::<F>(name) }.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
-
-/// Calls a function and returns its code: `rt!(cudaFree(address => usize))`.
-macro_rules! rt {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
-        $crate::support::rt!($name($($value => $type),*) -> u32)
-    };
-    ($name:ident($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
-        let function: unsafe extern "C" fn($($type),*) -> $result =
-            $crate::support::symbol(stringify!($name));
-        // SAFETY: the arguments are valid, or of a kind that CUDA's documentation says is rejected.
-        unsafe { function($($value),*) }
-    }};
-}
-pub(crate) use rt;
-
-/// Calls a function that must succeed.
-macro_rules! ok {
-    ($name:ident($($value:expr => $type:ty),* $(,)?)) => {
-        assert_eq!($crate::support::rt!($name($($value => $type),*)), 0, stringify!($name))
-    };
-}
-pub(crate) use ok;
-
-/// Calls a function that must succeed, and returns the value that it writes to the pointer in place of `-> type`:
-/// `made!(cudaMalloc(-> usize, bytes => usize))`.
-macro_rules! made {
-    ($name:ident($($before:expr => $type:ty,)* -> $result:ty $(, $after:expr => $last:ty)* $(,)?)) => {{
-        let mut result = <$result>::default();
-        $crate::support::ok!(
-            $name($($before => $type,)* &raw mut result => *mut $result $(, $after => $last)*)
-        );
-        result
-    }};
-}
-pub(crate) use made;
 
 /// `dim3`
 #[repr(C)]
@@ -194,7 +160,7 @@ pub(crate) fn program() -> Program {
 }
 
 pub(crate) fn allocate(bytes: usize) -> usize {
-    made!(cudaMalloc(-> usize, bytes => usize))
+    output!(cudaMalloc(-> usize, bytes => usize))
 }
 
 /// Allocates device memory with these values.
