@@ -12,6 +12,9 @@
 //! If CUDA 12 and CUDA 13 declare a function with different arguments under one name, this library has CUDA 13's
 //! version. The crate's `README.md` lists these functions.
 //!
+//! Unless stated otherwise, an `unsafe` function here requires that the program's addresses are valid for the driver
+//! function that it calls.
+//!
 //! Rust code should use only [`library_path`].
 
 #![allow(

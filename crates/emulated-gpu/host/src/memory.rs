@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// Memory kept available in addition to what is checked here, for threads and many small allocations.
+/// Memory kept available for threads and for many small allocations, which are not checked here.
 const RESERVE: usize = 64 << 20;
 
 /// An allocation exceeds the available memory.

@@ -15,7 +15,7 @@ use crate::output::complain;
 const MAX_THREADS: usize = 1024;
 
 /// Starts the worker threads once: as many as there are cores or as many as the system grants (`ulimit -u`, a
-/// container's limit), but at most 1,024. Rayon itself would panic if it didn't get all of them. If there are none,
+/// container's limit), but at most 1,024. Rayon itself would panic if it didn't get all of them. Without any,
 /// the calling thread does all the work.
 pub fn share_work() {
     static STARTED: Once = Once::new();

@@ -16,7 +16,7 @@ pub(crate) fn is_readable(address: usize, len: usize) -> bool {
         return false;
     }
     let mut bytes = [0; 2];
-    ask_kernel(&[(address, 1), (address + (len - 1), 1)], &mut bytes).unwrap_or(true)
+    copy_by_kernel(&[(address, 1), (address + (len - 1), 1)], &mut bytes).unwrap_or(true)
 }
 
 /// Checks that a range can be read.
@@ -61,7 +61,7 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
         let total = ranges.iter().map(|(_, len)| len).sum();
         let Some((target, after)) = rest.split_at_mut_checked(total) else { return false };
         rest = after;
-        match ask_kernel(ranges, target) {
+        match copy_by_kernel(ranges, target) {
             Some(true) => {}
             Some(false) => return false,
             None => {
@@ -77,7 +77,7 @@ pub(crate) unsafe fn gather(ranges: &[(usize, usize)], into: &mut [u8]) -> bool 
 
 /// Lets the kernel copy, which checks that the ranges can be read; `None` if it doesn't support that.
 #[cfg(target_os = "linux")]
-fn ask_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
+fn copy_by_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
     let remote: Vec<libc::iovec> = ranges
         .iter()
         .map(|&(address, len)| libc::iovec { iov_base: address as *mut _, iov_len: len })
@@ -96,7 +96,7 @@ fn ask_kernel(ranges: &[(usize, usize)], into: &mut [u8]) -> Option<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
+fn copy_by_kernel(_: &[(usize, usize)], _: &mut [u8]) -> Option<bool> {
     None
 }
 
@@ -140,7 +140,7 @@ mod tests {
         // SAFETY: both ranges are arrays of this function.
         assert!(unsafe { gather(&ranges, &mut into) });
         assert_eq!(into, [1, 2, 3, 3, 3]);
-        if ask_kernel(&ranges, &mut into).is_some() {
+        if copy_by_kernel(&ranges, &mut into).is_some() {
             // SAFETY: the system detects that the second range can't be read.
             assert!(!unsafe { gather(&[(a.as_ptr() as usize, 2), (8, 3)], &mut into) });
         }

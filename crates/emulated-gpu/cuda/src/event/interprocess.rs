@@ -49,7 +49,7 @@ fn start_time(stat: Vec<String>) -> u32 {
 
 /// Whether the marked process still runs. A killed process remains as a zombie until its parent collects the exit
 /// status. A process whose first thread has exited has the same state, but still has other threads.
-fn runs(mark: u32) -> bool {
+fn is_running(mark: u32) -> bool {
     let process = mark % MAX_PROCESSES;
     let Some(stat) = stat(process) else { return false };
     let is_zombie = matches!(stat.first().map(String::as_str), Some("Z" | "X" | "x"));
@@ -136,7 +136,7 @@ impl SharedEvent {
     pub(super) fn check(&self, ticket: u32) -> Result<bool> {
         let mark = self.get(Number::Process).load(Ordering::SeqCst);
         let process = mark % MAX_PROCESSES;
-        let is_alive = runs(mark);
+        let is_alive = is_running(mark);
         // Read this last: the record may have been reached just before the process ended.
         let has_passed = self.has_passed(ticket);
         if is_alive || has_passed {

@@ -51,7 +51,7 @@ pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     }
     let mut header = [0; HEADER];
     if !gather(address, HEADER, &mut header) || !fatbin::is_fatbin(&header) {
-        return Err(damaged("there is none at the address in its wrapper"));
+        return Err(damaged("its wrapper does not point to a fatbin"));
     }
     let whole = fatbin::length(&header)?;
     let mut bytes =

@@ -35,7 +35,7 @@ impl Linker {
 
     /// Converts a text's errors to the call's error, and writes them to the log buffer, or to standard error if there
     /// is none.
-    pub(crate) fn refuse(&self, Refusal { code, log }: Refusal) -> Error {
+    pub(crate) fn log_error(&self, Refusal { code, log }: Refusal) -> Error {
         // SAFETY: the log buffers stay valid as long as the linker exists.
         unsafe { self.logs.write("", &log) };
         if !self.logs.has_error_log() {

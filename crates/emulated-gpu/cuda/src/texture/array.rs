@@ -105,11 +105,11 @@ impl Array {
         [width * self.texels.format.bytes(), height, depth * self.texels.layers.max(1)]
     }
 
-    /// A part of the array as one end of a copy. `at` and `size` are in bytes, rows and slices.
+    /// A region of the array as one end of a copy. `at` and `size` are in bytes, rows and slices.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the part is not inside the array, or begins inside a texel.
-    pub(crate) fn part(&self, at: [usize; 3], size: [usize; 3]) -> Result<End> {
+    /// `INVALID_VALUE` if the region is not inside the array, or begins inside a texel.
+    pub(crate) fn region(&self, at: [usize; 3], size: [usize; 3]) -> Result<End> {
         let extent = self.extent();
         let outside = at.iter().zip(size).zip(extent).any(|((&at, size), length)| {
             at.checked_add(size).is_none_or(|end| end as u64 > length)

@@ -6,31 +6,19 @@ use crate::capture::instantiate;
 use crate::conditional_nodes::{
     AnyNode, CONDITIONAL, IF, KERNELS, SWITCH, WHILE, add, condition, decide, graph, kernel, run,
 };
+use crate::graph_attributes;
 use crate::support::{
     allocate, code, context, cu, event, function, is_child, launch, module, ok, output,
     own_context, read, returns, run_child, stream,
 };
 
-/// `CUDA_GRAPH_INSTANTIATE_PARAMS`
-#[repr(C)]
-struct Instantiation {
-    flags: u64,
-    stream: usize,
-    node: usize,
-    result: u32,
-}
-
 /// The error code of an instantiation, and its `CUgraphInstantiateResult`.
 fn try_instantiate(graph: usize) -> (u32, u32) {
-    let mut executable = 0usize;
-    let mut parameters = Instantiation { flags: 0, stream: 0, node: 0, result: 99 };
-    let code = cu!(cuGraphInstantiateWithParams(
-        &raw mut executable => *mut usize, graph => usize, &raw mut parameters => *mut Instantiation
-    ));
+    let (code, result, executable) = graph_attributes::try_instantiate(graph, 0);
     if code == 0 {
         ok!(cuGraphExecDestroy(executable => usize));
     }
-    (code, parameters.result)
+    (code, result)
 }
 
 #[test]
@@ -237,14 +225,14 @@ fn a_body_may_only_contain_device_work() {
 #[test]
 fn a_kernel_can_only_set_valid_conditions_of_its_context() {
     if !is_child() {
-        for (case, said) in [
+        for (case, part) in [
             ("unknown", "is the handle of no condition"),
             ("gone", "is the handle of no condition"),
             ("elsewhere", "belongs to another context"),
         ] {
             let text = run_child!(&[("CASE", case)]);
             assert!(
-                text.contains("cudaGraphSetConditional") && text.contains(said),
+                text.contains("cudaGraphSetConditional") && text.contains(part),
                 "{case}: {text}"
             );
         }

@@ -52,7 +52,7 @@ fn core_dump_attributes_are_stored() {
     assert_eq!([ON_EXCEPTION, TRIGGER_HOST, LIGHTWEIGHT].map(flag), [[0; 2], [1; 2], [0; 2]]);
     assert!(text(FILE).starts_with("core.cuda."));
     assert!(text(PIPE).ends_with(&format!(".{}", std::process::id())));
-    // Global attributes apply to a context that has no value of its own.
+    // Global attributes apply to contexts without their own value.
     assert_eq!(set_global(TRIGGER_HOST, &[0]), 0);
     assert_eq!(set_global(FILE, b"everyone's"), 0);
     assert_eq!(set_global(PIPE, b"the pipe\0and more"), 0);

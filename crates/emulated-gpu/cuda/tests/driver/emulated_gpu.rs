@@ -10,20 +10,21 @@ use crate::support::{
 
 /// `EmulatedGpuRange`
 #[repr(C)]
-struct Range {
-    address: u64,
-    width: u64,
-    height: u64,
-    pitch: u64,
-    access: u32,
-    reserved: u32,
+#[derive(Clone, Copy)]
+pub(crate) struct Range {
+    pub(crate) address: u64,
+    pub(crate) width: u64,
+    pub(crate) height: u64,
+    pub(crate) pitch: u64,
+    pub(crate) access: u32,
+    pub(crate) alignment: u32,
 }
 
 const READ: u32 = 1;
 const WRITE: u32 = 2;
 
 fn range(address: u64, (width, height, pitch): (u64, u64, u64), access: u32) -> Range {
-    Range { address, width, height, pitch, access, reserved: 0 }
+    Range { address, width, height, pitch, access, alignment: 0 }
 }
 
 fn declare(stream: usize, ranges: &[Range]) -> u32 {

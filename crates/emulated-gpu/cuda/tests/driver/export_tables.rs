@@ -17,7 +17,7 @@ const IDENTITY: u128 = 0xd408_2055_bde6_704b_8d34_ba12_3c66_e1f2;
 const CHECKS: u128 = 0x263e_8860_7cd2_6143_92f6_bbd5_006d_fa7e;
 const UNKNOWN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
 
-/// The table with this identifier; null if there is none.
+/// The table with this identifier; null if the driver has no such table.
 fn table(id: u128) -> *const usize {
     let mut table = std::ptr::dangling::<usize>();
     let id = id.to_be_bytes();
@@ -38,7 +38,7 @@ macro_rules! call {
         let address = word($table, $entry) as *const c_void;
         // SAFETY: the entry is a function of this type.
         let function: unsafe extern "C" fn($($type),*) -> u32 = unsafe { std::mem::transmute(address) };
-        // SAFETY: the arguments are what the function takes.
+        // SAFETY: the arguments match the function.
         unsafe { function($($value),*) }
     }};
 }

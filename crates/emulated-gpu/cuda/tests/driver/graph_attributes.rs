@@ -72,8 +72,8 @@ fn kernels_in_graphs_have_attributes() {
     assert_eq!(get(empty, COOPERATIVE), Err(code::INVALID_VALUE));
 }
 
-#[test]
-fn device_launchable_graphs_have_kernels_copies_and_fills() {
+/// The error code of an instantiation, its `CUgraphInstantiateResult`, and the executable graph.
+pub(crate) fn try_instantiate(graph: usize, flags: u64) -> (u32, u32, usize) {
     /// `CUDA_GRAPH_INSTANTIATE_PARAMS`
     #[repr(C)]
     struct Instantiation {
@@ -82,18 +82,20 @@ fn device_launchable_graphs_have_kernels_copies_and_fills() {
         node: usize,
         result: u32,
     }
+    let mut executable = 0usize;
+    let mut parameters = Instantiation { flags, stream: 0, node: 0, result: 99 };
+    let code = cu!(cuGraphInstantiateWithParams(
+        &raw mut executable => *mut usize, graph => usize, &raw mut parameters => *mut Instantiation
+    ));
+    (code, parameters.result, executable)
+}
+
+#[test]
+fn device_launchable_graphs_have_kernels_copies_and_fills() {
     const DEVICE_LAUNCH: u64 = 4;
     let _context = own_context();
     let graph = kernels();
-    let instantiate = || {
-        let mut executable = 0usize;
-        let mut parameters = Instantiation { flags: DEVICE_LAUNCH, stream: 0, node: 0, result: 99 };
-        let code = cu!(cuGraphInstantiateWithParams(
-            &raw mut executable => *mut usize, graph => usize, &raw mut parameters => *mut Instantiation
-        ));
-        (code, parameters.result, executable)
-    };
-    let (code, result, executable) = instantiate();
+    let (code, result, executable) = try_instantiate(graph, DEVICE_LAUNCH);
     assert_eq!((code, result), (0, 0));
     let flags = output!(cuGraphExecGetFlags(executable => usize, -> u64));
     assert_eq!(flags, DEVICE_LAUNCH);
@@ -103,6 +105,6 @@ fn device_launchable_graphs_have_kernels_copies_and_fills() {
     ok!(cuGraphAddEmptyNode(
         &raw mut empty => *mut usize, graph => usize, none => *const usize, 0 => usize
     ));
-    let (code, result, _) = instantiate();
+    let (code, result, _) = try_instantiate(graph, DEVICE_LAUNCH);
     assert_eq!((code, result), (code::INVALID_VALUE, 3));
 }

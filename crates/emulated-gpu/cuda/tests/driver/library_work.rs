@@ -5,22 +5,11 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::emulated_gpu::Range;
 use crate::support::{
     allocate, code, context, cu, in_child, is_child, ok, own_context, read, returns, run_child,
     stream,
 };
-
-/// `EmulatedGpuRange`
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Range {
-    address: u64,
-    width: u64,
-    height: u64,
-    pitch: u64,
-    access: u32,
-    alignment: u32,
-}
 
 fn range(address: u64, bytes: u64, access: u32, alignment: u32) -> Range {
     Range { address, width: bytes, height: 1, pitch: bytes, access, alignment }

@@ -29,9 +29,6 @@ pub(super) fn texel(array: usize) -> Result<usize> {
 }
 
 /// Builds the driver's description of a new array whose handle will be written to `out`.
-///
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn description(
     out: Out<'_, usize>,
     channels: In<'_, Channels>,
@@ -44,8 +41,6 @@ unsafe fn description(
     Ok(DriverArray { extent, format, channels, flags })
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn make(
     out: Out<'_, usize>,
     channels: In<'_, Channels>,
@@ -67,9 +62,6 @@ fn in_memory(kind: i32, address: usize, pitch: usize) -> DriverSide {
 }
 
 /// Copies a rectangle; `size` is in bytes and rows.
-///
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn rectangle(from: DriverSide, to: DriverSide, size: (usize, usize), when: When) -> Result {
     bind()?;
     let (width, height) = size;
@@ -98,8 +90,6 @@ fn row_range(array: usize, (x, y): (usize, usize), bytes: usize) -> Result<(usiz
     )))
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn into_array(
     (to, at): (usize, (usize, usize)),
     (from, pitch): (usize, usize),
@@ -110,8 +100,6 @@ unsafe fn into_array(
     rectangle(in_memory(from_kind, from, pitch), in_array(to, at), size, when)
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn out_of_array(
     (to, pitch): (usize, usize),
     (from, at): (usize, (usize, usize)),

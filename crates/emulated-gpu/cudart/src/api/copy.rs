@@ -58,9 +58,6 @@ pub(super) enum When {
 }
 
 /// Copies a contiguous range.
-///
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 pub(super) unsafe fn copy(to: usize, from: usize, bytes: usize, kind: i32, when: When) -> Result {
     bind()?;
     let kind = CopyKind::from_number(kind)?;
@@ -118,17 +115,12 @@ pub(super) fn driver_copy(copy: &Copy3D) -> Result<DriverCopy3D> {
     Ok(DriverCopy3D { from, to, width, height, depth })
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 pub(super) unsafe fn copy_3d(copy: &Copy3D, when: When) -> Result {
     bind()?;
     run(&driver_copy(copy)?, when)
 }
 
 /// Runs a copy through the driver; an empty copy is a no-op.
-///
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
@@ -140,8 +132,6 @@ pub(super) unsafe fn run(copy: &DriverCopy3D, when: When) -> Result {
     }
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn copy_2d(
     (to, to_pitch): (usize, usize),
     (from, from_pitch): (usize, usize),
@@ -161,8 +151,6 @@ unsafe fn copy_2d(
     copy_3d(&Copy3D { from, to, extent, kind, ..Copy3D::default() }, when)
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn fill_3d(part: Pitched, value: i32, extent: Extent, when: When) -> Result {
     bind()?;
     let Extent { width, height, depth } = extent;
@@ -219,8 +207,6 @@ fn check_writable(address: usize, end: usize) -> Result {
     Ok(())
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn fill_2d(
     at: usize,
     pitch: usize,

@@ -11,9 +11,6 @@ use crate::ffi::{In, Result};
 use crate::registry::kernel;
 
 /// Replaces the kernel in the parameters by the driver's handle.
-///
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn node(parameters: In<'_, KernelNode>) -> Result<KernelNode> {
     bind()?;
     let node = parameters.get_as("pNodeParams")?;
@@ -27,8 +24,6 @@ fn linear(to: usize, from: usize, bytes: usize, kind: i32) -> Copy3D {
     Copy3D { from: part(from), to: part(to), extent, kind, ..Copy3D::default() }
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn add_copy(out: usize, graph: usize, before: usize, count: usize, copy: &Copy3D) -> Result {
     let copy = driver_copy(copy)?;
     driver::cuGraphAddMemcpyNode(out, graph, before, count, &raw const copy as usize, current()?)

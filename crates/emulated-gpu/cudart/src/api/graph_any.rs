@@ -52,9 +52,6 @@ fn union_of<T: Copy>(value: T) -> [usize; WORDS] {
 
 /// Calls the driver with the parameters of a node. If the driver's layout for this node type is the same, it gets the
 /// program's structure, in which it may return values. Otherwise it gets a converted copy.
-///
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn with_driver_parameters(
     parameters: Out<'_, AnyNode>,
     call: impl FnOnce(usize) -> Result,
@@ -78,8 +75,6 @@ unsafe fn with_driver_parameters(
     call(&raw const node as usize)
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn add(
     out: usize,
     graph: usize,

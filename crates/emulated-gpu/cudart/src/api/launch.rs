@@ -63,8 +63,6 @@ pub(super) fn driver_config(config: &LaunchConfig) -> Result<DriverLaunchConfig>
     Ok(DriverLaunchConfig { grid, block, shared, stream, attributes, count })
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn launch(config: &LaunchConfig, function: usize, arguments: usize) -> Result {
     bind()?;
     let config = driver_config(config)?;
@@ -72,8 +70,6 @@ unsafe fn launch(config: &LaunchConfig, function: usize, arguments: usize) -> Re
     kernel_error(driver::cuLaunchKernelEx(at, kernel(function)?, arguments, 0))
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn simple(
     function: usize,
     (grid, block): (Dim3, Dim3),

@@ -29,8 +29,6 @@ fn check(kind: i32, wrong: i32) -> Result {
     Ok(())
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn to_symbol(
     symbol: usize,
     from: usize,
@@ -43,8 +41,6 @@ unsafe fn to_symbol(
     copy(part(symbol, offset, bytes)?, from, bytes, kind, when)
 }
 
-/// # Safety
-/// The program's addresses must be valid for the driver function.
 unsafe fn from_symbol(
     to: usize,
     symbol: usize,

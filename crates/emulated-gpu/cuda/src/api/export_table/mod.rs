@@ -237,9 +237,9 @@ extern "C" fn no_check() -> u32 {
     0
 }
 
-/// Buffers of 1024 and 14 words to which profilers write their callbacks; all 0, because there are none.
+/// Buffers of 1024 and 14 words to which profilers write their callbacks; all 0, because no profiler is attached.
 static HOOKS: [AtomicU32; 1024] = [const { AtomicU32::new(0) }; 1024];
-static MORE_HOOKS: [AtomicU32; 14] = [const { AtomicU32::new(0) }; 14];
+static EXTRA_HOOKS: [AtomicU32; 14] = [const { AtomicU32::new(0) }; 14];
 
 fn set_buffer(buffer: &'static [AtomicU32], out: Out<*const AtomicU32>, words: Out<usize>) {
     out.set_if_wanted(buffer.as_ptr());
@@ -250,8 +250,8 @@ extern "C" fn hooks(out: Out<*const AtomicU32>, words: Out<usize>) {
     set_buffer(&HOOKS, out, words);
 }
 
-extern "C" fn more_hooks(out: Out<*const AtomicU32>, words: Out<usize>) {
-    set_buffer(&MORE_HOOKS, out, words);
+extern "C" fn extra_hooks(out: Out<*const AtomicU32>, words: Out<usize>) {
+    set_buffer(&EXTRA_HOOKS, out, words);
 }
 
 static EMPTY: [Word; 1] = [size(1)];
@@ -279,7 +279,7 @@ static CALLBACK_HOOKS: [Word; 7] = [
     undescribed!(1[3]),
     undescribed!(1[4]),
     undescribed!(1[5]),
-    Word(more_hooks as *const c_void),
+    Word(extra_hooks as *const c_void),
 ];
 
 static TOOLS_TLS: [Word; 4] = [size(4), undescribed!(2[1]), undescribed!(2[2]), undescribed!(2[3])];

@@ -13,7 +13,7 @@ use crate::api::graph::child::{set_child, set_child_in};
 use crate::api::graph::memory::{add_allocation, add_free};
 use crate::api::graph::nodes::{
     NewNode, copy, description_of, description_of_fill, fill, graph_of, host, kernel_v2,
-    parameters_of_v2, record, set, set_in, wait,
+    parameters_of_v2, record, set, set_in_executable, wait,
 };
 use crate::graph::operation::decision::ConditionalKind;
 use crate::graph::operation::{GraphMemory, NodeType, Operation};
@@ -62,7 +62,7 @@ struct ConditionalNode<'a> {
     context: Handle,
 }
 
-fn refuse(node_type: NodeType) -> Error {
+fn unsupported_type(node_type: NodeType) -> Error {
     Code::NOT_SUPPORTED.because(format!(
         "nodes of type {} can't be added or changed with CUgraphNodeParams here: external semaphores and \
          batched memory operations aren't emulated, and memory and conditional nodes have fixed parameters",
@@ -115,7 +115,7 @@ unsafe fn operation(node: Out<AnyNode>) -> Result<Operation> {
         NodeType::Host => host(member::<HostNode>(node).read_only())?,
         NodeType::WaitEvent => wait(event()?)?,
         NodeType::RecordEvent => record(event()?)?,
-        other => return Err(refuse(other)),
+        other => return Err(unsupported_type(other)),
     })
 }
 
@@ -242,7 +242,7 @@ export! {
     12020 fn cuGraphExecNodeSetParams(graph: Handle, node: Handle, parameters: Out<AnyNode>) {
         match child(parameters)? {
             Some(child) => set_child_in(graph, node, child),
-            None => set_in(graph, node, operation(parameters)?),
+            None => set_in_executable(graph, node, operation(parameters)?),
         }
     }
 

@@ -69,7 +69,7 @@ pub(crate) fn set(node: Handle, operation: Operation) -> Result {
 }
 
 /// The same in an executable graph.
-pub(crate) fn set_in(graph: Handle, node: Handle, operation: Operation) -> Result {
+pub(crate) fn set_in_executable(graph: Handle, node: Handle, operation: Operation) -> Result {
     executable(graph)?.with_step(node, |step| {
         if step.operation.node_type() != operation.node_type() {
             return Err(wrong_type());
@@ -227,7 +227,7 @@ macro_rules! nodes {
                 }
 
                 $set_in_since fn $set_in(graph: Handle, node: Handle, parameters: $given $(, $context: Handle)?) {
-                    set_in(graph, node, $make(parameters)?)
+                    set_in_executable(graph, node, $make(parameters)?)
                 }
             )*
             $($others)*

@@ -188,7 +188,7 @@ unsafe fn end(side: &Side3d, [width, height, depth]: [usize; 3]) -> Result<End> 
     let Side3d { x, y, z, .. } = *side;
     if side.kind == ARRAY {
         let array = driver()?.arrays.array(side.array)?;
-        return array.part([x, y, z], [width, height, depth]);
+        return array.region([x, y, z], [width, height, depth]);
     }
     // A pitch of 0 means that rows are contiguous.
     let pitch = if side.pitch == 0 { width } else { side.pitch };

@@ -99,7 +99,7 @@ fn add(
         let source = Source { name, text };
         ptx_emulator::parse_part(&source).map(|_| source).map_err(refusal)
     });
-    let source = text.map_err(|refusal| linker.refuse(refusal))?;
+    let source = text.map_err(|refusal| linker.log_error(refusal))?;
     let size: usize = work.texts.iter().map(|source| source.text.len()).sum();
     if (size + source.text.len()) as u64 > MAX_TEXT_BYTES {
         return Err(Code::INVALID_VALUE
@@ -120,7 +120,7 @@ fn complete<'w>(linker: &Linker, work: &'w mut LinkState) -> Result<&'w [u8]> {
             let source = Source { name: "linked".to_owned(), text };
             ptx_emulator::parse(&source).map(|_| source.text)
         });
-        let text = made.map_err(|diagnostics| linker.refuse(refusal(diagnostics)))?;
+        let text = made.map_err(|diagnostics| linker.log_error(refusal(diagnostics)))?;
         let text = match work.max_registers {
             Some(max) => linked::with_max_registers(&text, max),
             None => text,

@@ -29,7 +29,7 @@ fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2]
     let row = row as usize;
     let (x, y) = (offset % row, offset / row);
     if x.checked_add(bytes).is_some_and(|end| end <= row) {
-        return Ok((array.part([x, y, 0], [bytes, 1, 1])?, [bytes, 1]));
+        return Ok((array.region([x, y, 0], [bytes, 1, 1])?, [bytes, 1]));
     }
     if x != 0 || !bytes.is_multiple_of(row) {
         return Err(Code::INVALID_VALUE.because(format!(
@@ -38,7 +38,7 @@ fn range(handle: Handle, offset: usize, bytes: usize) -> Result<(End, [usize; 2]
         )));
     }
     let rows = bytes / row;
-    Ok((array.part([0, y, 0], [row, rows, 1])?, [row, rows]))
+    Ok((array.region([0, y, 0], [row, rows, 1])?, [row, rows]))
 }
 
 /// The other end of such a copy: memory with contiguous rows.

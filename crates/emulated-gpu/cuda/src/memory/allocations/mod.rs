@@ -342,7 +342,7 @@ impl Allocations {
         }
     }
 
-    /// Calls `f` with the allocation that contains an address; `None` if there is none.
+    /// Calls `f` with the allocation that contains an address; `None` if no allocation does.
     pub(crate) fn with_allocation<T>(
         &self,
         address: Pointer,
