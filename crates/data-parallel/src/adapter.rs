@@ -1,4 +1,4 @@
-//! A level as one of several ranks.
+//! [`DataParallel`], the adapter that makes a level one of several ranks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::rank::Rank;
 use crate::terms;
 
 /// The interval, in batches, at which ranks agree on whether to stop: agreeing waits for the device.
-const ASK_EVERY: usize = 8;
+const AGREE_EVERY: usize = 8;
 
 /// How the gradients of ranks become those of the whole batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Setup {
-    /// The least bytes of a bucket: gradients are sent as soon as there are enough.
+    /// The minimum size of a bucket in bytes: gradients are sent as soon as there are enough.
     pub bucket: usize,
     /// The number by which each rank divides its sums, from the samples of its share and of the whole batch.
     pub divisor: fn(usize, usize) -> usize,
@@ -48,15 +48,15 @@ pub struct DataParallel<L> {
     whole: usize,
 }
 
-/// Has cudarc find NCCL.
+/// Loads NCCL, or the emulated one, for cudarc to find.
 #[allow(unsafe_code, reason = "loading a library runs its initialisers")]
 pub(crate) fn install(gpu: &Gpu) -> crate::Result<()> {
-    // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+    // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
     Ok(unsafe { gpu.install_library("nccl", emulated_nccl::library_path()) }?)
 }
 
 impl<L: DeviceLevel> DataParallel<L> {
-    /// Joins the ranks that have this id, and waits until all have.
+    /// Joins the communicator with this id, and waits until all ranks have joined.
     pub(crate) fn join(
         mut level: L,
         id: Id,
@@ -73,7 +73,7 @@ impl<L: DeviceLevel> DataParallel<L> {
         Ok((Self { ranks, level, divisor: setup.divisor, share: 0, whole: 0 }, communicator))
     }
 
-    /// Which rank this is.
+    /// This rank.
     pub const fn rank(&self) -> Rank {
         self.ranks.place()
     }
@@ -83,7 +83,7 @@ impl<L: DeviceLevel> DataParallel<L> {
         &mut self.level
     }
 
-    /// Fails where no batch is loaded, not even an empty share of one.
+    /// Fails if no batch is loaded. An empty share of a batch counts as loaded.
     fn is_loaded(&self, operation: &'static str) -> Result<()> {
         if self.whole == 0 {
             return Err(Error::level(GpuError::NoBatch { operation }));
@@ -189,7 +189,7 @@ impl<L: DeviceLevel> Runner for DataParallel<L> {
     }
 
     fn stops(&mut self, batch: usize, requested: bool) -> Result<bool> {
-        if !batch.is_multiple_of(ASK_EVERY) {
+        if !batch.is_multiple_of(AGREE_EVERY) {
             return Ok(false);
         }
         Ok(self.ranks.largest(f32::from(u8::from(requested)))? > 0.0)

@@ -17,22 +17,22 @@ use crate::error::{Error, Result};
 use crate::rank::Rank;
 use crate::{Setup, terms};
 
-/// The bytes in which a rank says how it was started.
+/// The length in bytes of a rank's settings, as [`Collectives::agree`] exchanges them.
 const TERMS: usize = 4096;
 
-/// One of several ranks.
+/// One rank's collectives.
 pub(crate) struct Collectives {
     place: Rank,
     communicator: Arc<Communicator>,
     /// The kernels' stream.
     compute: Launcher,
-    /// The stream in which ranks speak with each other.
+    /// The second stream, which runs the collectives.
     stream: Arc<CudaStream>,
-    /// How many layers are in the bucket that is full when the gradients of layer `l` are there; 0
-    /// where none is.
+    /// For each layer `l`, how many layers are in the bucket that the gradients of layer `l` complete; 0 if
+    /// they complete none.
     buckets: Vec<usize>,
     operation: ncclRedOp_t,
-    /// A number that all ranks ask each other for.
+    /// One element, for reductions of a single number.
     number: RefCell<Buffer>,
 }
 
@@ -62,7 +62,7 @@ impl Collectives {
 
     // ANCHOR: reduce
     /// Called once the kernels that make the gradients of layer `l`, the first of `layers`, are in the
-    /// stream: sends the bucket if it is full now. After the first layer, the kernels that follow wait for
+    /// stream: sends the bucket if it is full. After the first layer, the kernels that follow wait for
     /// all buckets.
     pub(crate) fn reduce(&self, l: usize, layers: &mut [Layer]) -> Result<()> {
         let bucket = &mut layers[..self.buckets[l]];
@@ -82,7 +82,7 @@ impl Collectives {
     }
     // ANCHOR_END: reduce
 
-    /// The gradients of a share without samples: 0, which the others' are added to.
+    /// Takes part in the all-reduce with gradients of 0, for a share without samples.
     pub(crate) fn reduce_nothing(&self, layers: &mut [Layer]) -> Result<()> {
         for l in (0..layers.len()).rev() {
             self.compute.stream.memset_zeros(&mut layers[l].dw)?;
@@ -93,8 +93,7 @@ impl Collectives {
     }
 
     // ANCHOR: sum
-    /// Puts into the second stream: each of the buffers becomes the sum of those of all ranks. They
-    /// are sent as one, which the group says.
+    /// Enqueues an all-reduce of every buffer on the second stream, as one NCCL group.
     fn sum<'a>(
         &self,
         name: &'static str,
@@ -114,19 +113,19 @@ impl Collectives {
         self.profiled(Work { operation: name, bytes, flops: 0 }, |comm| {
             result::group_start()?;
             let float = ncclDataType_t::ncclFloat32;
-            // SAFETY: the buffers hold as many elements as they say, and live until the streams are
-            // done: until `wait`, and then the kernels' stream frees them.
+            // SAFETY: each buffer has `count` elements. It lives until the collective is done: `wait` makes
+            // the kernels' stream wait for it, and that stream frees the buffer.
             let sent = places.iter().try_for_each(|&(at, count)| unsafe {
                 result::all_reduce(at, at, count, float, operation, comm, stream).map(|_| ())
             });
-            // A group that was begun has to be ended.
+            // Has to be called even if a call in the group failed.
             let ended = result::group_end();
             sent.and(ended.map(|_| ()))
         })
     }
     // ANCHOR_END: sum
 
-    /// Puts a call into the second stream, and writes it down.
+    /// Makes a call that enqueues work on the second stream, and records it in the profile.
     fn profiled(
         &self,
         work: Work,
@@ -135,15 +134,15 @@ impl Collectives {
         let profiler = &self.compute.profiler;
         let _range = profiler.range(work.operation);
         if !profiler.is_on() {
-            return self.communicator.with(work.operation, call);
+            return self.communicator.call(work.operation, call);
         }
         let event = || self.stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let start = event()?;
-        self.communicator.with(work.operation, call)?;
+        self.communicator.call(work.operation, call)?;
         Ok(profiler.sent(work, (start, event()?))?)
     }
 
-    /// The sum over all ranks of a number on the device; a rank whose share is empty adds 0.
+    /// The sum over all ranks of a number on the device. A rank whose share is empty passes `None`, and adds 0.
     pub(crate) fn sum_of(&self, number: Option<&mut Buffer>) -> Result<f32> {
         let mut own = self.number.borrow_mut();
         let number = match number {
@@ -176,14 +175,17 @@ impl Collectives {
 
     /// Fails if another rank is lost, because then any number may have been read.
     fn check(&self) -> Result<()> {
-        self.communicator.with("ncclCommGetAsyncError", |_| Ok(()))
+        self.communicator.call("ncclCommGetAsyncError", |_| Ok(()))
     }
 
-    /// Sees that all ranks have the same terms, a line each.
+    /// Checks that all ranks have the same settings, a line for each.
+    ///
+    /// # Errors
+    /// [`Error::Unlike`] with the first setting that differs.
     pub(crate) fn agree(&self, terms: &[String]) -> Result<()> {
         let compute = &self.compute.stream;
         let mut own = terms.join("\n").into_bytes();
-        // Longer ones are not looked at to their ends.
+        // What is longer is cut, and not compared.
         own.resize(TERMS, 0);
         let send = compute.clone_htod(&own)?;
         let mut all: CudaSlice<u8> = compute.alloc_zeros(TERMS * self.place.world_size)?;
@@ -192,7 +194,7 @@ impl Collectives {
         let to = all.device_ptr_mut(&self.stream).0 as *mut c_void;
         let (byte, stream) = (ncclDataType_t::ncclUint8, self.stream.cu_stream().cast());
         // SAFETY: `from` has TERMS bytes and `to` as many for each rank; both live until the stream is done.
-        self.communicator.with("ncclAllGather", |comm| unsafe {
+        self.communicator.call("ncclAllGather", |comm| unsafe {
             result::all_gather(from, to, TERMS, byte, comm, stream).map(|_| ())
         })?;
         self.wait()?;
@@ -209,8 +211,8 @@ impl Collectives {
 
 impl Drop for Collectives {
     fn drop(&mut self) {
-        // The memory that ranks send from is given back in the other stream. When this can't be
-        // waited for, nothing is left to do.
+        // The kernels' stream frees the buffers, so the collectives have to be done. A failure can't be handled
+        // here.
         let _ = self.stream.synchronize();
     }
 }

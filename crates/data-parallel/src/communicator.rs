@@ -13,20 +13,20 @@ use crate::rank::Rank;
 use cudarc::nccl::result::{self, NcclError};
 use cudarc::nccl::sys::{ncclComm_t, ncclCommGetAsyncError, ncclResult_t, ncclUniqueId};
 
-/// The name by which ranks find each other: one makes it, all have to have it.
+/// NCCL's id of a communicator: rank 0 makes it, and every rank joins with it.
 pub(crate) type Id = [c_char; 128];
 
-/// A communicator. Whoever finds out that another rank is lost may end it, from any thread: the
-/// work that waits for that rank then ends, and so does what this rank wants next.
+/// A communicator. Any thread may abort it, after it has noticed that another rank is lost: the collectives
+/// that wait for that rank then end, and later ones fail.
 pub(crate) struct Communicator {
     place: Rank,
-    /// None when it was ended.
+    /// `None` once it was aborted.
     comm: Mutex<Option<Handle>>,
 }
 
 struct Handle(ncclComm_t);
 
-// SAFETY: NCCL allows calls from any thread, one at a time, which the mutex sees to.
+// SAFETY: NCCL allows calls from any thread, one at a time; the mutex ensures that.
 unsafe impl Send for Handle {}
 
 impl fmt::Debug for Communicator {
@@ -35,20 +35,20 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// An id that no other run has.
+/// Makes an id.
 pub(crate) fn new_id() -> Result<Id> {
     let id = result::get_uniqueid().map_err(|error| refused("ncclGetUniqueId", &error))?;
     Ok(id.internal)
 }
 
 impl Communicator {
-    /// Joins the ranks of an id, and waits until all are there. The calling thread's device is this
-    /// rank's.
+    /// Joins the communicator with this id, and waits until all ranks have joined. The calling thread's current
+    /// device becomes this rank's.
     pub(crate) fn join(id: Id, place: Rank) -> Result<Arc<Self>> {
         let mut comm = std::ptr::null_mut();
         let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         let (ranks, rank) = (number(place.world_size), number(place.rank));
-        // SAFETY: the place lives for the call.
+        // SAFETY: `comm` lives for the call.
         let joined = unsafe {
             result::comm_init_rank(&raw mut comm, ranks, ncclUniqueId { internal: id }, rank)
         };
@@ -64,11 +64,11 @@ impl Communicator {
         self.comm.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls NCCL.
+    /// Calls NCCL with the communicator; `name` is the function, for error messages.
     ///
     /// # Errors
-    /// [`Error::Lost`] when another rank is lost; what NCCL says.
-    pub(crate) fn with(
+    /// [`Error::Lost`] if another rank is lost; [`Error::Nccl`] if NCCL returns an error.
+    pub(crate) fn call(
         &self,
         name: &'static str,
         call: impl FnOnce(ncclComm_t) -> Result<(), NcclError>,
@@ -81,25 +81,24 @@ impl Communicator {
         call(*comm).map_err(|error| refused(name, &error))
     }
 
-    /// Ends it, and the work that waits for other ranks.
+    /// Aborts the communicator, and the collectives that wait for other ranks.
     pub(crate) fn abort(&self) {
         if let Some(Handle(comm)) = self.lock().take() {
-            // SAFETY: it was taken out, so nobody has it any longer. When it can't be aborted,
-            // nothing is left to do.
+            // SAFETY: it was taken out, so no other call can use it. A failure can't be handled here.
             let _ = unsafe { result::comm_abort(comm) };
         }
     }
 
-    /// Whether it was ended, or another rank is gone.
+    /// Whether it was aborted, or NCCL has noticed that another rank is lost.
     pub(crate) fn is_lost(&self) -> bool {
         self.lock().as_ref().is_none_or(|Handle(comm)| is_lost(*comm))
     }
 }
 
-/// Whether NCCL has found out that another rank is gone.
+/// Whether NCCL has noticed that another rank is lost.
 fn is_lost(comm: ncclComm_t) -> bool {
     let mut error = ncclResult_t::ncclSuccess;
-    // SAFETY: the communicator lives, and the place lives for the call.
+    // SAFETY: the communicator lives, and `error` lives for the call.
     let asked = unsafe { ncclCommGetAsyncError(comm, &raw mut error) };
     asked == ncclResult_t::ncclSuccess && error == ncclResult_t::ncclRemoteError
 }
@@ -107,7 +106,7 @@ fn is_lost(comm: ncclComm_t) -> bool {
 impl Drop for Communicator {
     fn drop(&mut self) {
         if let Some(Handle(comm)) = self.lock().take() {
-            // SAFETY: it was taken out; what was sent is done, as the streams were waited for.
+            // SAFETY: it was taken out, and the streams were synchronised, so no collective is in flight.
             let _ = unsafe { result::comm_destroy(comm) };
         }
     }

@@ -1,4 +1,4 @@
-//! What the environment says of a rank, as `torchrun` and Slurm set it.
+//! A rank's environment variables, as `torchrun` and Slurm set them.
 
 use std::net::TcpStream;
 
@@ -6,33 +6,34 @@ use crate::error::{Error, Result};
 use crate::peer::{self, Peer, Secret};
 use crate::rank::Rank;
 
-/// How many ports are tried, from the first on.
+/// How many consecutive ports are tried.
 pub(crate) const PORTS: u16 = 8;
 /// The most ranks of a run: each is a connection and a thread of rank 0's.
 pub(crate) const MAX_RANKS: usize = 1024;
 
-/// What the environment says of a rank.
+/// A rank's place and the rendezvous, from environment variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     pub(crate) place: Rank,
-    /// Which of the ranks of this machine.
+    /// The rank's number among the ranks of this machine.
     pub(crate) local_rank: usize,
+    /// The host name or IP address of rank 0.
     pub(crate) address: String,
     /// The first port that is tried.
     pub(crate) port: u16,
-    /// What tells this run from others.
+    /// A number that differs between runs.
     pub(crate) run: u64,
     pub(crate) secret: Secret,
-    /// Finds out whose the other end of a connection is.
+    /// Finds the owner of a connection's other end. Tests replace it.
     pub(crate) peer_of: fn(&TcpStream) -> Peer,
 }
 
 impl Environment {
-    /// Reads the variables that `torchrun` sets; of rank, number and local rank, else those of
-    /// Slurm.
+    /// Reads the variables that `torchrun` sets. For rank, number of ranks and local rank, Slurm's variables are
+    /// the fallback.
     ///
     /// # Errors
-    /// When one is missing, or makes no sense.
+    /// If a variable is missing or invalid.
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let text = |names: &[&str]| {
             let mut set =
@@ -47,7 +48,7 @@ impl Environment {
         let number = |names: &[&str]| {
             let (name, value) = text(names)?;
             value.trim().parse::<usize>().map_err(|error| {
-                Error::Rendezvous(format!("{name} is {value:?}, which is no number: {error}"))
+                Error::Rendezvous(format!("{name} is {value:?}, which is not a number: {error}"))
             })
         };
         let rank = number(&["RANK", "SLURM_PROCID"])?;
@@ -55,30 +56,31 @@ impl Environment {
         let local_rank = number(&["LOCAL_RANK", "SLURM_LOCALID"])?;
         if world_size > MAX_RANKS {
             return Err(Error::Rendezvous(format!(
-                "WORLD_SIZE is {world_size}: there can be {MAX_RANKS} ranks at most"
+                "WORLD_SIZE is {world_size}: the limit is {MAX_RANKS} ranks"
             )));
         }
         for (name, number) in [("RANK", rank), ("LOCAL_RANK", local_rank)] {
             if number >= world_size {
                 return Err(Error::Rendezvous(format!(
-                    "{name} is {number} and WORLD_SIZE {world_size}: ranks count from 0"
+                    "{name} is {number}, but WORLD_SIZE is {world_size}: ranks count from 0"
                 )));
             }
         }
         let (_, address) = text(&["MASTER_ADDR"])?;
         let port = number(&["MASTER_PORT"])?;
+        // torchrun itself may listen at the first port.
         let taken = variable("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|is| is == "True");
         let first = u16::try_from(port).ok().and_then(|port| port.checked_add(u16::from(taken)));
         let first = first.filter(|first| *first > 0 && first.checked_add(PORTS).is_some());
         let first = first.ok_or_else(|| {
             Error::Rendezvous(format!(
-                "MASTER_PORT is {port}: it and the {PORTS} behind it have to be ports"
+                "MASTER_PORT is {port}: it and the {PORTS} numbers after it have to be ports"
             ))
         })?;
         let names = ["TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "SLURM_JOB_ID"];
         let parts = names.map(|name| variable(name).unwrap_or_default());
         let run = format!("{address} {port} {}", parts.join(" "));
-        // FNV-1a: nothing secret, only another number for another run.
+        // FNV-1a. Not secret: it only tells runs apart.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         let run = run.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         let secret = Secret::new(variable(peer::SECRET).as_deref()).map_err(Error::Rendezvous)?;
@@ -91,8 +93,8 @@ impl Environment {
         self.port..self.port + PORTS
     }
 
-    /// Why the other end of a connection is not let in, if it isn't. With a secret, it has to prove that
-    /// it has the same one.
+    /// The reason to refuse a connection because of its owner, or `None`. With a secret there is none: the peer
+    /// has to prove that it has the same one.
     pub(crate) fn refusal(&self, stream: &TcpStream) -> Option<String> {
         if self.secret.is_set() {
             return None;
@@ -109,15 +111,15 @@ mod tests {
     use super::*;
 
     fn said(set: &[(&str, &str)]) -> String {
-        let of = |name: &str| {
+        let variable = |name: &str| {
             let found = set.iter().find(|(other, _)| *other == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        Environment::read(of).map(|_| ()).unwrap_err().to_string()
+        Environment::read(variable).map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
-    fn what_the_environment_lacks_is_named() {
+    fn missing_and_invalid_variables_are_named() {
         assert!(said(&[]).contains("RANK or SLURM_PROCID"));
         assert!(said(&[("RANK", "0")]).contains("WORLD_SIZE or SLURM_NTASKS"));
         assert!(said(&[("RANK", "x")]).contains("RANK is \"x\""));
@@ -133,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_without_a_limit_are_refused() {
+    fn too_large_numbers_are_refused() {
         for (world_size, words) in [
-            ("9223372036854775808", "WORLD_SIZE is 9223372036854775808: there can be 1024 ranks"),
-            ("100000000", "WORLD_SIZE is 100000000: there can be 1024 ranks"),
-            ("1025", "1024 ranks at most"),
-            ("18446744073709551616", "which is no number"),
-            ("0", "RANK is 0 and WORLD_SIZE 0"),
+            ("9223372036854775808", "WORLD_SIZE is 9223372036854775808: the limit is 1024 ranks"),
+            ("100000000", "WORLD_SIZE is 100000000: the limit is 1024 ranks"),
+            ("1025", "the limit is 1024 ranks"),
+            ("18446744073709551616", "which is not a number"),
+            ("0", "RANK is 0, but WORLD_SIZE is 0"),
         ] {
             let set = [("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", world_size)];
             assert!(said(&set).contains(words), "{}", said(&set));
@@ -149,9 +151,9 @@ mod tests {
     }
 
     #[test]
-    fn torchruns_own_port_is_left_to_it() {
+    fn torchruns_own_port_is_skipped() {
         let read = |taken: &'static str| {
-            let of = move |name: &str| {
+            let variable = move |name: &str| {
                 Some(match name {
                     "RANK" | "LOCAL_RANK" => "0".into(),
                     "WORLD_SIZE" => "2".into(),
@@ -161,7 +163,7 @@ mod tests {
                     _ => return None,
                 })
             };
-            Environment::read(of).unwrap().port
+            Environment::read(variable).unwrap().port
         };
         assert_eq!((read("False"), read("True")), (29500, 29501));
     }

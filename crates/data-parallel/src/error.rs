@@ -1,4 +1,4 @@
-//! What can go wrong between ranks.
+//! The errors of ranks.
 
 use cudarc::driver::DriverError;
 use gpu::GpuError;
@@ -14,7 +14,9 @@ pub enum Error {
     #[error(transparent)]
     Gpu(#[from] GpuError),
     /// NCCL refused a call.
-    #[error("{call} says {status}; between emulated GPUs a line on standard error says why")]
+    #[error(
+        "{call} returned {status}; between emulated GPUs a line on standard error gives the reason"
+    )]
     Nccl {
         /// NCCL's function.
         call: &'static str,
@@ -24,8 +26,8 @@ pub enum Error {
     /// The ranks of a run did not find each other.
     #[error("{0}")]
     Rendezvous(String),
-    /// The ranks of a run were not started alike.
-    #[error("the ranks were not started alike: {0}")]
+    /// The ranks of a run were started with different settings.
+    #[error("the ranks were started with different settings: {0}")]
     Unlike(String),
     /// Another rank has failed or is gone.
     #[error("another rank is gone")]

@@ -1,39 +1,38 @@
-//! The connections between ranks that are processes, which stay open beside NCCL: by them a rank
-//! hears that another has failed, and why, or is gone.
+//! The TCP connections between ranks that are processes. They stay open during the run; through them a rank
+//! learns that another has failed, and why, or that its process has ended.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::communicator::{Communicator, Id, new_id};
 use crate::error::{Error, Result};
 use crate::rank::Rank;
 use crate::rendezvous::list;
 
-/// All ranks have come.
+/// All ranks are connected.
 pub(crate) const WELCOME: u8 = 1;
 /// A rank has its level, and is about to join the communicator.
 const READY: u8 = 2;
-/// The communicator's id, once all are ready.
+/// The communicator's id, which rank 0 sends once all are ready.
 const ID: u8 = 3;
-/// A rank has failed; with the reason.
+/// A rank has failed. The text is the reason.
 pub(crate) const FAILED: u8 = 4;
-/// A rank has done its work.
+/// A rank has finished its work.
 const DONE: u8 = 5;
 
-/// The most bytes of a message.
-const MOST: usize = 1 << 16;
-/// How long ranks may take at least to get ready, after the first is: on a busy machine some are
-/// slower than others.
+/// The most bytes of a message's text.
+const MAX_TEXT: usize = 1 << 16;
+/// A rank waits at least this long for the others to get ready: on a busy machine some are slower.
 const MIN_READY: Duration = Duration::from_secs(30);
-/// How long a rank may go on with what it does when another is lost.
+/// How long a rank may take to end by itself after another is lost.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Writes a message: what it is, how long, what it says.
+/// Writes a message: its kind, the length of its text, its text.
 pub(crate) fn write(stream: &mut impl Write, kind: u8, text: &[u8]) -> io::Result<()> {
-    let text = &text[..text.len().min(MOST)];
+    let text = &text[..text.len().min(MAX_TEXT)];
     let mut message = vec![kind];
     message.extend_from_slice(&(text.len() as u32).to_le_bytes());
     message.extend_from_slice(text);
@@ -46,7 +45,7 @@ pub(crate) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     stream.read_exact(&mut head)?;
     let [kind, length @ ..] = head;
     let length = u32::from_le_bytes(length) as usize;
-    if length > MOST {
+    if length > MAX_TEXT {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
     }
     let mut text = vec![0; length];
@@ -59,7 +58,7 @@ pub(crate) fn read(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
 pub(crate) struct Link {
     place: Rank,
     /// How long the others may take to get ready.
-    most: Duration,
+    timeout: Duration,
     peers: Mutex<HashMap<usize, TcpStream>>,
     state: Mutex<State>,
     changed: Condvar,
@@ -67,31 +66,31 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The ranks that are ready, on rank 0.
+    /// The ranks that are ready. Only rank 0 knows them.
     ready: HashSet<usize>,
     id: Option<Id>,
-    /// Why another rank is lost.
+    /// The reason, if another rank is lost.
     lost: Option<String>,
-    /// What is ended then.
+    /// The communicator to abort if another rank is lost.
     communicator: Option<Arc<Communicator>>,
-    /// Nothing that happens to others matters any more.
+    /// Set once this rank has finished: failures of peers are ignored from here on.
     done: bool,
 }
 
 impl Link {
-    /// Listens to the other ranks from now on.
+    /// Starts a thread for each connection that reads its messages.
     pub(crate) fn new(
         place: Rank,
         wait: Duration,
         peers: HashMap<usize, TcpStream>,
     ) -> Result<Arc<Self>> {
-        let failed = |error: io::Error| Error::Rendezvous(format!("a connection: {error}"));
+        let failed = |error: io::Error| Error::Rendezvous(format!("a connection failed: {error}"));
         let mut streams = Vec::new();
         for (&peer, stream) in &peers {
             streams.push((peer, stream.try_clone().map_err(failed)?));
         }
-        let (state, changed, most) = (Mutex::default(), Condvar::new(), wait.max(MIN_READY));
-        let link = Arc::new(Self { place, most, peers: Mutex::new(peers), state, changed });
+        let (state, changed, timeout) = (Mutex::default(), Condvar::new(), wait.max(MIN_READY));
+        let link = Arc::new(Self { place, timeout, peers: Mutex::new(peers), state, changed });
         for (peer, stream) in streams {
             let link = Arc::clone(&link);
             let name = format!("from rank {peer}");
@@ -105,16 +104,16 @@ impl Link {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells all others something, but for one.
-    fn tell(&self, but: Option<usize>, kind: u8, text: &[u8]) {
+    /// Sends a message to all peers except one.
+    fn send(&self, except: Option<usize>, kind: u8, text: &[u8]) {
         let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, stream) in peers.iter_mut().filter(|(peer, _)| Some(**peer) != but) {
-            // Who is gone is found out by those that listen.
+        for (_, stream) in peers.iter_mut().filter(|(peer, _)| Some(**peer) != except) {
+            // If the peer's process has ended, the thread that reads from it notices.
             let _ = write(stream, kind, text);
         }
     }
 
-    /// Hears what another rank says, until it is done or gone.
+    /// Reads a peer's messages until it has finished, failed, or disconnected.
     fn listen(&self, peer: usize, mut stream: TcpStream) {
         loop {
             match read(&mut stream) {
@@ -130,7 +129,7 @@ impl Link {
                 Ok((FAILED, text)) => {
                     return self.lose(peer, String::from_utf8_lossy(&text).into_owned());
                 }
-                Ok(_) => return self.lose(peer, format!("rank {peer} says something unknown")),
+                Ok(_) => return self.lose(peer, format!("rank {peer} sent an unknown message")),
                 Err(_) => {
                     return self.lose(peer, format!("rank {peer} is gone: its process has ended"));
                 }
@@ -139,8 +138,8 @@ impl Link {
         }
     }
 
-    /// Another rank is lost: all are told, what waits for it is ended, and so is this process if it
-    /// does not end by itself.
+    /// Handles the loss of a peer: sends the reason to all others, aborts the collectives that wait for the
+    /// peer, and ends this process if it does not end by itself within [`GRACE`].
     fn lose(&self, peer: usize, reason: String) {
         let communicator = {
             let mut state = self.state();
@@ -151,7 +150,7 @@ impl Link {
             state.communicator.take()
         };
         self.changed.notify_all();
-        self.tell(Some(peer), FAILED, reason.as_bytes());
+        self.send(Some(peer), FAILED, reason.as_bytes());
         if let Some(communicator) = communicator {
             communicator.abort();
         }
@@ -162,60 +161,50 @@ impl Link {
         }
     }
 
-    /// Waits until all ranks have their levels, and gets the id by which they join.
+    /// Waits until all ranks have made their levels. Returns the id of the communicator to join.
     ///
     /// # Errors
     /// [`Error::Lost`] if another rank is lost; [`Error::Rendezvous`] if one does not get ready in time.
     pub(crate) fn all_ready(&self) -> Result<Id> {
         if self.place.is_first() {
             let others = || 1..self.place.world_size;
-            self.wait(self.most, |state| {
-                others().all(|rank| state.ready.contains(&rank)).then_some(())
-            })
-            .ok_or_else(|| {
-                let state = self.state();
+            let all = |state: &State| others().all(|rank| state.ready.contains(&rank));
+            let state = self.wait(self.timeout, all);
+            if !all(&state) {
                 let missing = list(others().filter(|rank| !state.ready.contains(rank)));
-                self.late(state.lost.is_some(), &missing)
-            })?;
+                return Err(self.not_ready(&state, &missing));
+            }
+            drop(state);
             let id = new_id()?;
-            self.tell(None, ID, &id.map(|byte| byte as u8));
+            self.send(None, ID, &id.map(|byte| byte as u8));
             return Ok(id);
         }
-        self.tell(None, READY, &[]);
-        self.wait(self.most, |state| state.id)
-            .ok_or_else(|| self.late(self.state().lost.is_some(), "0"))
+        self.send(None, READY, &[]);
+        let state = self.wait(self.timeout, |state| state.id.is_some());
+        state.id.ok_or_else(|| self.not_ready(&state, "0"))
     }
 
     /// Why ranks did not get ready: another is lost, or they take too long.
-    fn late(&self, is_lost: bool, missing: &str) -> Error {
-        if is_lost {
+    fn not_ready(&self, state: &State, missing: &str) -> Error {
+        if state.lost.is_some() {
             return Error::Lost;
         }
         Error::Rendezvous(format!(
-            "of {} ranks, {missing} came, and did not get ready within {} s (--wait SECONDS waits longer)",
+            "of {} ranks, {missing} connected, but did not get ready within {} s (--wait SECONDS waits \
+             longer)",
             self.place.world_size,
-            self.most.as_secs()
+            self.timeout.as_secs()
         ))
     }
 
-    /// Waits until there is something, or another rank is lost, or for so long.
-    fn wait<T>(&self, most: Duration, there: impl Fn(&State) -> Option<T>) -> Option<T> {
-        let begun = Instant::now();
-        let mut state = self.state();
-        loop {
-            if let Some(found) = there(&state) {
-                return Some(found);
-            }
-            if state.lost.is_some() || begun.elapsed() > most {
-                return None;
-            }
-            let look = Duration::from_millis(100);
-            let woken = self.changed.wait_timeout(state, look);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
-        }
+    /// Waits until a condition holds, another rank is lost, or the timeout is over.
+    fn wait(&self, timeout: Duration, condition: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let waits = |state: &mut State| state.lost.is_none() && !condition(state);
+        let waited = self.changed.wait_timeout_while(self.state(), timeout, waits);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// What is to be ended when another rank is lost.
+    /// Has this communicator aborted if another rank is lost.
     pub(crate) fn guard(&self, communicator: &Arc<Communicator>) {
         let lost = {
             let mut state = self.state();
@@ -227,20 +216,18 @@ impl Link {
         }
     }
 
-    /// Why another rank is lost, waiting for so long to hear of it.
-    pub(crate) fn why_lost(&self, most: Duration) -> Option<String> {
-        // A reason ends the wait too.
-        let _: Option<()> = self.wait(most, |_| None);
-        self.state().lost.clone()
+    /// The reason why another rank is lost, if one arrives within the timeout.
+    pub(crate) fn why_lost(&self, timeout: Duration) -> Option<String> {
+        self.wait(timeout, |_| false).lost.clone()
     }
 
-    /// This rank has done its work, or fails, with the reason.
+    /// Reports to all peers that this rank has finished, or the reason why it failed.
     pub(crate) fn end(&self, failure: Option<&str>) {
         self.state().communicator = None;
         self.state().done = true;
         match failure {
-            Some(reason) => self.tell(None, FAILED, reason.as_bytes()),
-            None => self.tell(None, DONE, &[]),
+            Some(reason) => self.send(None, FAILED, reason.as_bytes()),
+            None => self.send(None, DONE, &[]),
         }
     }
 }
@@ -255,14 +242,15 @@ mod tests {
     fn ranks_that_do_not_get_ready_are_named() {
         let link = |rank, world_size| Link {
             place: Rank { rank, world_size },
-            most: Duration::from_millis(200),
+            timeout: Duration::from_millis(200),
             peers: Mutex::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
         };
         let said = link(1, 2).all_ready().unwrap_err().to_string();
-        assert!(said.contains("of 2 ranks, 0 came, and did not get ready within 0 s"), "{said}");
-        // One that says it twice is one.
+        let words = "of 2 ranks, 0 connected, but did not get ready within 0 s";
+        assert!(said.contains(words), "{said}");
+        // Rank 1 sends READY twice, and counts once.
         let first = Arc::new(link(0, 3));
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut rank = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -273,6 +261,6 @@ mod tests {
         write(&mut rank, DONE, &[]).unwrap();
         first.listen(1, stream);
         let said = first.all_ready().unwrap_err().to_string();
-        assert!(said.contains("of 3 ranks, 2 came, and did not get ready"), "{said}");
+        assert!(said.contains("of 3 ranks, 2 connected, but did not get ready"), "{said}");
     }
 }

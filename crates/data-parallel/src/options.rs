@@ -1,4 +1,5 @@
-//! The options of a program whose level can be several ranks.
+//! The options `--gpus`, `--distributed`, `--bucket` and `--wait` of a program whose level can be several
+//! ranks.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -18,33 +19,33 @@ use crate::threads::on_gpus;
 /// How many ranks there are, and how they find each other.
 #[derive(Args, Clone, Debug)]
 pub struct ParallelArgs {
-    /// Train on this many GPUs of this machine: each is a rank, which takes its share of every batch.
+    /// Train on N GPUs of this machine. Each is a rank, which computes its share of every batch.
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "distributed",
           value_parser = clap::value_parser!(u8).range(1..=64))]
     gpus: u8,
-    /// Be one of several ranks, each a process with a GPU: which one, of how many, and where rank 0 is,
-    /// say RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, as torchrun sets them, or
-    /// Slurm's variables. Ranks of several machines or users need the same FOUR_LEVELS_SECRET, a random
-    /// text; without it, only processes of this user on this machine are let in.
+    /// Run as one of several ranks, one process per GPU. Reads RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and
+    /// MASTER_PORT as set by torchrun, or Slurm's variables. Ranks of several machines or users need the
+    /// same FOUR_LEVELS_SECRET, a random text; without it, a rank only accepts processes of the same user
+    /// on the same machine.
     #[arg(long)]
     distributed: bool,
-    /// With several ranks, send gradients as soon as there are this many KiB of them.
+    /// With several ranks, send gradients in buckets of at least this many KiB.
     #[arg(long, value_name = "KIB", default_value_t = 1)]
     bucket: u32,
-    /// With --distributed, wait this many seconds for the other ranks to come, and then as long, but 30
-    /// seconds at least, for all to be ready.
+    /// With --distributed, wait this long for the other ranks to connect, and then as long again, but at
+    /// least 30 seconds, for all to be ready.
     #[arg(long, value_name = "SECONDS", default_value_t = 8)]
     wait: u32,
-    /// This process among the others, once it has found them.
+    /// This process as a rank, once it has found the others.
     #[arg(skip)]
     process: OnceLock<Process>,
 }
 
 impl ParallelArgs {
-    /// Finds the other processes, if there are any, and returns whether rank 0 is in this one.
+    /// With `--distributed`, finds the other processes. Returns whether rank 0 is in this one.
     ///
     /// # Errors
-    /// If the environment describes no rank, or a rank does not come in time.
+    /// If the environment describes no rank, or a rank does not connect in time.
     pub fn leads(&self) -> Result<bool> {
         if self.distributed && self.process.get().is_none() {
             let environment = Environment::read(|name| std::env::var(name).ok())?;
@@ -54,7 +55,7 @@ impl ParallelArgs {
         Ok(self.ranks().any(Rank::is_first))
     }
 
-    /// The ranks of this process, which has found the others.
+    /// The ranks of this process.
     fn ranks(&self) -> impl Iterator<Item = Rank> + use<> {
         let world_size = usize::from(self.gpus);
         let threads = (0..world_size).map(move |rank| Rank { rank, world_size });
@@ -96,7 +97,7 @@ impl ParallelArgs {
         };
         let opened = match process.place.is_first() {
             true => device.open(),
-            // One rank says what there is to say of the device.
+            // This prints no notes about the device; rank 0 has printed them.
             false => Gpu::open(device.device),
         };
         // The driver may only show a process its own GPU; every process has its own emulated one.

@@ -1,16 +1,16 @@
-//! Who is at the other end of a connection between ranks: this user's process on this machine, or a
-//! process that has the same secret.
+//! The authentication of peers: a peer has to be a process of the same user on the same machine, or to have
+//! the same secret.
 //!
-//! A rank that was let in can end the run, and what rank 0 sends decides what the others do. So nobody
-//! else may take part:
+//! An accepted rank can end the run, and rank 0's messages control the others. So no other process may take
+//! part:
 //!
 //! - Without `FOUR_LEVELS_SECRET`, all ranks have to be processes of one user on one machine. Linux
 //!   knows to which user each end of a connection inside the machine belongs (`/proc/net/tcp`,
 //!   proc(5)). Connections of other users and of other machines are closed.
-//! - With it, a rank proves that it has the same secret, whoever it belongs to and wherever it is. The
-//!   secret itself is never sent: both sides send a random number, and an HMAC-SHA-256 (RFC 2104) of
-//!   both numbers and of what the rank says of itself. What is sent after that is neither encrypted nor
-//!   signed, as in NCCL: whoever controls the network between machines can change it.
+//! - With it, a rank of any user and machine proves that it has the same secret. The secret itself is never
+//!   sent: both sides send a random number, and an HMAC-SHA-256 (RFC 2104) of both numbers and of the
+//!   rank's hello. Later messages are neither encrypted nor signed, as in NCCL: an attacker who controls
+//!   the network between machines can change them.
 
 use std::fmt;
 use std::fs::File;
@@ -19,13 +19,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 
 use sha2::{Digest, Sha256};
 
-/// The variable that has the secret.
+/// The environment variable with the secret.
 pub(crate) const SECRET: &str = "FOUR_LEVELS_SECRET";
-/// The fewest bytes of a secret: a shorter one could be found by trying.
+/// The fewest bytes of a secret: a shorter one could be guessed.
 const MIN_SECRET: usize = 16;
-/// The most that is read of a table of connections: some 400,000 of them.
+/// The most bytes that are read of the kernel's table of connections, about 400,000 rows.
 const MAX_TABLE: u64 = 64 << 20;
-/// Bytes that SHA-256 works on at a time.
+/// The block size of SHA-256 in bytes.
 const BLOCK: usize = 64;
 
 /// Bytes of a random number.
@@ -33,14 +33,14 @@ pub(crate) const NONCE: usize = 16;
 /// Bytes of a proof.
 pub(crate) const PROOF: usize = 32;
 
-/// Whose the other end of a connection is.
+/// The owner of a connection's other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// A process of the same user's on this machine.
+    /// A process of the same user on this machine.
     SameUser,
-    /// A process of another user's, of that number.
+    /// A process of another user on this machine, with this uid.
     OtherUser(u32),
-    /// It is not on this machine, as far as can be seen.
+    /// A process on another machine, or one that the kernel's tables don't list.
     Elsewhere,
 }
 
@@ -54,8 +54,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Whose the other end of a connection is. That of a connection which has not been accepted yet
-/// belongs to no user.
+/// The owner of a connection's other end: [`Peer::Elsewhere`] until the other side has accepted the connection.
 pub(crate) fn peer_of(stream: &TcpStream) -> Peer {
     let find = || -> io::Result<Option<(u32, u32)>> {
         let (own, other) = (stream.local_addr()?, stream.peer_addr()?);
@@ -76,7 +75,7 @@ pub(crate) fn peer_of(stream: &TcpStream) -> Peer {
     }
 }
 
-/// The user to whom the end `own` of a connection to `other` belongs, by the kernel's tables.
+/// The user who owns the end `own` of a connection to `other`, according to the kernel's tables.
 fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
     let plain = |address: SocketAddr| (address.ip().to_canonical(), address.port());
     let wanted = (plain(own), plain(other));
@@ -89,7 +88,8 @@ fn user_in(tables: &str, own: SocketAddr, other: SocketAddr) -> Option<u32> {
     })
 }
 
-/// An address and a port, as the tables have them: words of four bytes as the processor reads them.
+/// Parses an address and a port of these tables: an address is hexadecimal words of four bytes, in the byte
+/// order of the processor.
 fn end(text: &str) -> Option<(IpAddr, u16)> {
     let (address, port) = text.split_once(':')?;
     let word = |at: usize| {
@@ -108,11 +108,11 @@ fn end(text: &str) -> Option<(IpAddr, u16)> {
     Some((ip, u16::from_str_radix(port, 16).ok()?))
 }
 
-/// What all ranks of a run know, and nobody else; or nothing.
+/// The secret that the ranks of a run share, hashed to a key; `None` if they have none.
 #[derive(Clone)]
 pub(crate) struct Secret(Option<[u8; 32]>);
 
-// A secret is not shown.
+// Not derived, so that a secret is never printed.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Secret").field(&self.is_set()).finish()
@@ -120,14 +120,14 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// The secret that the variable has; none if it is not set, or empty.
+    /// The secret from the variable's value; none if the variable is not set or empty.
     ///
     /// # Errors
-    /// What is wrong with it: it is too short.
+    /// If it is shorter than [`MIN_SECRET`].
     pub(crate) fn new(text: Option<&str>) -> Result<Self, String> {
         match text.filter(|text| !text.is_empty()) {
             Some(text) if text.len() < MIN_SECRET => Err(format!(
-                "{SECRET} has {} characters, and needs {MIN_SECRET}: set it to the same random text on \
+                "{SECRET} has {} characters, but needs {MIN_SECRET}: set it to the same random text on \
                  all ranks, such as that of `openssl rand -hex 16`",
                 text.len()
             )),
@@ -140,23 +140,23 @@ impl Secret {
         self.0.is_some()
     }
 
-    /// What proves that a side has the secret: `side` names it, so that neither can send the other's
-    /// proof back.
-    pub(crate) fn proof(&self, side: &str, said: &[&[u8]]) -> [u8; PROOF] {
+    /// The proof that a side has the secret. It includes the side's name, so that a side can't send the other
+    /// side's proof back.
+    pub(crate) fn proof(&self, side: &str, messages: &[&[u8]]) -> [u8; PROOF] {
         let key = self.0.as_ref().map_or(&[][..], |key| key);
-        mac(key, &[&[side.as_bytes()], said].concat())
+        hmac(key, &[&[side.as_bytes()], messages].concat())
     }
 
-    /// Whether a proof is this one. It takes as long whatever the bytes are.
-    pub(crate) fn is_proof(&self, proof: &[u8], side: &str, said: &[&[u8]]) -> bool {
-        let own = self.proof(side, said);
+    /// Whether this is the right proof, in constant time.
+    pub(crate) fn is_proof(&self, proof: &[u8], side: &str, messages: &[&[u8]]) -> bool {
+        let own = self.proof(side, messages);
         let differing = own.iter().zip(proof).fold(0, |bits, (a, b)| bits | (a ^ b));
         proof.len() == PROOF && differing == 0
     }
 }
 
-/// HMAC-SHA-256 (RFC 2104) with a key of a block at most.
-fn mac(key: &[u8], text: &[&[u8]]) -> [u8; 32] {
+/// HMAC-SHA-256 (RFC 2104) with a key of at most one block.
+fn hmac(key: &[u8], text: &[&[u8]]) -> [u8; 32] {
     let pad = |with: u8| {
         let mut block = [with; BLOCK];
         block.iter_mut().zip(key).for_each(|(to, byte)| *to ^= byte);
@@ -167,10 +167,10 @@ fn mac(key: &[u8], text: &[&[u8]]) -> [u8; 32] {
     Sha256::new_with_prefix(pad(0x5c)).chain_update(inner.finalize()).finalize().into()
 }
 
-/// A number that nobody can guess.
+/// A random number that can't be guessed.
 ///
 /// # Errors
-/// What the system says if it has none.
+/// If `/dev/urandom` can't be read.
 pub(crate) fn nonce() -> io::Result<[u8; NONCE]> {
     let mut bytes = [0; NONCE];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_in_this_process_are_the_same_users() {
+    fn both_ends_in_this_process_belong_to_the_same_user() {
         for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
             // A machine may have no IPv6.
             let Ok(listener) = TcpListener::bind(address) else { continue };
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Lines of a table as proc(5) has them, from a little-endian machine.
+    /// Lines in the format of proc(5), from a little-endian machine.
     #[cfg(target_endian = "little")]
     #[test]
     fn users_are_found_by_both_ends() {
@@ -224,22 +224,22 @@ broken";
 
     /// RFC 4231, test cases 1 and 2.
     #[test]
-    fn proofs_are_those_of_the_standard() {
+    fn hmacs_are_those_of_the_standard() {
         let hex = |bytes: [u8; 32]| bytes.map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(
-            hex(mac(&[0x0b; 20], &[b"Hi ", b"There"])),
+            hex(hmac(&[0x0b; 20], &[b"Hi ", b"There"])),
             "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"
         );
         assert_eq!(
-            hex(mac(b"Jefe", &[b"what do ya want for nothing?"])),
+            hex(hmac(b"Jefe", &[b"what do ya want for nothing?"])),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
     }
 
     #[test]
     fn only_the_same_secret_proves_anything() {
-        let of = |text: &str| Secret::new(Some(text)).unwrap();
-        let (one, other) = (of("0123456789abcdef"), of("0123456789abcdeF"));
+        let secret = |text: &str| Secret::new(Some(text)).unwrap();
+        let (one, other) = (secret("0123456789abcdef"), secret("0123456789abcdeF"));
         let proof = one.proof("rank 0", &[b"hello", b"nonce"]);
         assert!(one.is_proof(&proof, "rank 0", &[b"hello", b"nonce"]));
         assert!(!other.is_proof(&proof, "rank 0", &[b"hello", b"nonce"]));

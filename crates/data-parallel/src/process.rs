@@ -12,25 +12,24 @@ use crate::link::Link;
 use crate::rank::Rank;
 use crate::threads::of_rank;
 
-/// How long a rank waits for the reason when it finds that another is lost.
+/// How long a rank waits for the reason after it has noticed that another is lost.
 const REASON: Duration = Duration::from_secs(2);
 
 /// This process as one of several ranks.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub(crate) place: Rank,
-    /// Which of the ranks of this machine.
+    /// The rank's number among the ranks of this machine.
     pub(crate) local_rank: usize,
     /// The connection to the other ranks; `None` for a single rank.
     link: Option<Arc<Link>>,
 }
 
 impl Process {
-    /// Finds the other ranks, as the environment says. `wait` is how long they may take to come, and then
-    /// to be ready.
+    /// Finds the other ranks. `wait` is how long they may take to connect, and then to be ready.
     ///
     /// # Errors
-    /// When a rank does not come in time, or says something else than this one.
+    /// If a rank does not connect in time, or was started with other settings.
     pub(crate) fn start(environment: &Environment, wait: Duration) -> crate::Result<Self> {
         let (place, local_rank) = (environment.place, environment.local_rank);
         let link = match place.is_alone() {
@@ -41,10 +40,10 @@ impl Process {
     }
 }
 
-/// Does some work as one of several ranks.
+/// Makes this rank's level, and runs `work` on it.
 ///
 /// # Errors
-/// What making the level or the work says; where another rank is lost, why.
+/// If `make` or `work` fails, or another rank is lost; then with the reason.
 pub(crate) fn on_process<L: DeviceLevel>(
     process: &Process,
     setup: Setup,
@@ -81,10 +80,10 @@ pub(crate) fn on_process<L: DeviceLevel>(
         }
         Err(error) => {
             let reason = if lost { link.why_lost(REASON) } else { None };
-            // The others get the reason that this rank got itself, or else this rank's error. An output error, such
-            // as a closed stdout, isn't a failure of the rank, so this process reports it without the rank's number.
-            let told = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));
-            link.end(Some(&told));
+            // Pass on the reason that another rank sent, or else this rank's error. An output error, such as a
+            // closed stdout, isn't a failure of the rank, so it is reported without the rank's number.
+            let passed_on = reason.clone().unwrap_or_else(|| format!("rank {rank}: {error}"));
+            link.end(Some(&passed_on));
             match reason {
                 Some(reason) => Err(Error::level(format!("{reason}; rank {rank} ends too"))),
                 None if matches!(error, Error::Output(_)) => Err(error),

@@ -1,4 +1,4 @@
-//! One of several ranks: its number, its share of a batch, the files that it writes.
+//! A rank: its number, its share of a batch, the files that it writes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,30 +7,30 @@ use data::Batch;
 /// One of several ranks, each of which takes its share of every batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Which one, counted from 0.
+    /// Its number, counted from 0.
     pub rank: usize,
-    /// How many there are.
+    /// How many ranks there are.
     pub world_size: usize,
 }
 
 impl Rank {
-    /// The only one.
+    /// The rank of a program that has no others.
     pub const ALONE: Self = Self { rank: 0, world_size: 1 };
 
-    /// Whether there is no other.
+    /// Whether there are no other ranks.
     #[must_use]
     pub const fn is_alone(self) -> bool {
         self.world_size == 1
     }
 
-    /// Whether this rank speaks for all: it tests, prints and writes reports.
+    /// Whether this is rank 0, which tests, prints and writes reports for all.
     #[must_use]
     pub const fn is_first(self) -> bool {
         self.rank == 0
     }
 
     // ANCHOR: share
-    /// This rank's share of a batch. Sizes of shares differ by one sample at most, the first ranks have
+    /// This rank's share of a batch. Sizes of shares differ by at most one sample, the first ranks have
     /// the larger shares, and all shares in the order of the ranks make up the batch.
     #[must_use]
     pub fn share<'a>(self, batch: &Batch<'a>) -> Batch<'a> {
@@ -40,8 +40,8 @@ impl Rank {
     }
     // ANCHOR_END: share
 
-    /// The file that this rank writes where one is named for all: `l3.rank2.json` for `l3.json`.
-    /// One that is alone writes the file itself.
+    /// The file that this rank writes if an option names `path`: `l3.rank2.json` for `l3.json`, and `path`
+    /// itself if there are no other ranks.
     #[must_use]
     pub fn file(self, path: &Path) -> PathBuf {
         if self.is_alone() {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rank_writes_a_file_of_its_own() {
+    fn each_rank_has_its_own_file() {
         let place = Rank { rank: 2, world_size: 4 };
         for (path, own) in [
             ("l3.json", "l3.rank2.json"),

@@ -1,18 +1,19 @@
-//! How ranks that are processes find each other: at an address and a port that all were told, as
-//! `torchrun` and Slurm tell them, where rank 0 listens.
+//! The rendezvous: how ranks that are processes find each other. Rank 0 listens at the address and port that
+//! `torchrun` or Slurm passes to every rank, and the others connect to it.
 //!
-//! `torchrun` may listen at that port itself (then `TORCHELASTIC_USE_AGENT_STORE` is `True`), so rank
-//! 0 takes the first of a few ports that is free, and the others try one after the other: each asks
-//! whether it has found rank 0 of its own run.
+//! `torchrun` may listen at that port itself (then `TORCHELASTIC_USE_AGENT_STORE` is `True`). So rank
+//! 0 takes the first free one of a few ports, and the others try these ports one after the other until rank
+//! 0 of their own run answers.
 //!
 //! ```text
-//! rank → rank 0   HELLO   the magic, the run, the rank, how many there are, a random number
+//! rank → rank 0   HELLO   the magic, the run, the rank, the number of ranks, a random number
 //! rank ← rank 0   REPLY   the magic, a random number, a proof
 //! rank → rank 0   PROOF   a proof
-//! rank ← rank 0   WELCOME all are there, or FAILED with the reason
+//! rank ← rank 0   WELCOME if all ranks are connected, or FAILED with the reason
 //! ```
 //!
-//! `peer` says who is let in, and what the proofs are. Every read ends at a deadline.
+//! The module `peer` decides which connections are accepted, and computes the proofs. Every read has a
+//! deadline.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -27,34 +28,34 @@ use crate::peer::{NONCE, PROOF, nonce};
 #[cfg(test)]
 mod tests;
 
-/// How a rank introduces itself.
+/// The first bytes of a rank's hello.
 const MAGIC: &[u8; 16] = b"four levels rank";
-/// How rank 0 answers. Not with the same: a rank that asks at a port where nothing listens may be
-/// given that very port for its own side, and TCP then connects it to itself.
+/// The first bytes of rank 0's reply. They differ from the hello's, because TCP can connect a rank to itself: a
+/// rank that connects to a port where nothing listens may get that same port for its own end.
 const REPLY: &[u8; 16] = b"four levels, yes";
-/// The bytes of a hello and of a reply.
-const HELLO: usize = 16 + 8 + 4 + 4 + NONCE;
-const ANSWERED: usize = 16 + NONCE + PROOF;
-/// The sides of a connection, for their proofs.
+/// The lengths of a hello and of a reply in bytes.
+const HELLO_LENGTH: usize = 16 + 8 + 4 + 4 + NONCE;
+const REPLY_LENGTH: usize = 16 + NONCE + PROOF;
+/// The names of a connection's sides, which their proofs contain.
 const RANK_0: &str = "rank 0";
 const OTHER: &str = "another rank";
-/// How often is looked whether somebody has come.
-const LOOK: Duration = Duration::from_millis(20);
-/// How long rank 0 may take to answer, and half of what a rank may take to introduce itself.
-const ANSWER: Duration = Duration::from_secs(1);
-/// How much later than its own deadline a rank still hears from rank 0 which one did not come.
-const REASON: Duration = Duration::from_millis(1500);
-/// How long a rank may take to take in what it is sent.
-const SEND: Duration = Duration::from_secs(5);
-/// The most connections that haven't introduced themselves yet, for a few ranks. When there are more,
-/// the oldest is closed: a rank introduces itself at once.
+/// The interval at which sockets are polled.
+const POLL: Duration = Duration::from_millis(20);
+/// How long rank 0 may take to reply; a rank may take twice as long to introduce itself.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long after its own deadline a rank still waits for rank 0 to report which rank did not connect.
+const REASON_TIMEOUT: Duration = Duration::from_millis(1500);
+/// How long a rank may take to receive a message.
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most connections that haven't introduced themselves yet, for runs of up to half as many ranks. If there
+/// are more, the oldest is closed: a rank introduces itself immediately, so it isn't among the oldest.
 const MAX_GUESTS: usize = 256;
 /// The most ranks that a message lists.
 const MAX_LISTED: usize = 16;
 
 impl Environment {
-    fn hello(&self, nonce: &[u8; NONCE]) -> [u8; HELLO] {
-        let mut hello = [0; HELLO];
+    fn hello(&self, nonce: &[u8; NONCE]) -> [u8; HELLO_LENGTH] {
+        let mut hello = [0; HELLO_LENGTH];
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
         hello[..16].copy_from_slice(MAGIC);
         hello[16..24].copy_from_slice(&self.run.to_le_bytes());
@@ -64,10 +65,10 @@ impl Environment {
         hello
     }
 
-    /// Finds the other ranks: connections to all of them on rank 0, and to rank 0 on the others.
+    /// Connects the ranks: rank 0 gets a connection to each of the others, which get one to rank 0.
     ///
     /// # Errors
-    /// Which ranks did not come, or which one says that they are another number.
+    /// If a rank does not connect in time, or was started with another number of ranks.
     pub(crate) fn meet(&self, wait: Duration) -> Result<HashMap<usize, TcpStream>> {
         let found = match self.place.rank {
             0 => self.listen(wait)?,
@@ -80,15 +81,15 @@ impl Environment {
         Ok(found)
     }
 
-    /// Rank 0: waits for the others.
+    /// On rank 0: accepts the others' connections.
     fn listen(&self, wait: Duration) -> Result<HashMap<usize, TcpStream>> {
         let listener = self.bind()?;
         let begun = Instant::now();
         let others = self.place.world_size - 1;
-        let most_guests = MAX_GUESTS.max(2 * others);
+        let max_guests = MAX_GUESTS.max(2 * others);
         let mut guests: VecDeque<Guest> = VecDeque::new();
         let mut ranks: HashMap<usize, TcpStream> = HashMap::new();
-        let mut turned_away = None;
+        let mut last_refusal = None;
         let verdict = loop {
             if ranks.len() == others {
                 break Ok(());
@@ -96,25 +97,25 @@ impl Environment {
             if begun.elapsed() > wait {
                 let missing = (1..=others).filter(|rank| !ranks.contains_key(rank));
                 break Err(format!(
-                    "of {} ranks, {} did not come within {} s (--wait SECONDS waits longer){}",
+                    "of {} ranks, {} did not connect within {} s (--wait SECONDS waits longer){}",
                     self.place.world_size,
                     list(missing),
                     wait.as_secs(),
-                    turned_away.unwrap_or_default()
+                    last_refusal.unwrap_or_default()
                 ));
             }
-            for _ in 0..most_guests {
+            for _ in 0..max_guests {
                 let Ok((stream, from)) = listener.accept() else { break };
                 if let Some(why) = self.refusal(&stream) {
-                    turned_away = Some(format!("; a connection from {from} was refused: {why}"));
+                    last_refusal = Some(format!("; a connection from {from} was refused: {why}"));
                 } else if stream.set_nonblocking(true).is_ok()
-                    && stream.set_write_timeout(Some(SEND)).is_ok()
+                    && stream.set_write_timeout(Some(SEND_TIMEOUT)).is_ok()
                 {
                     guests.push_back(Guest::new(stream));
                 }
             }
             let mut refused = None;
-            guests.retain_mut(|guest| match guest.go_on(self) {
+            guests.retain_mut(|guest| match guest.advance(self) {
                 Stage::Open => true,
                 Stage::Closed => false,
                 Stage::Proved { rank, world_size } => {
@@ -127,12 +128,12 @@ impl Environment {
             if let Some(reason) = refused {
                 break Err(reason);
             }
-            guests.drain(..guests.len().saturating_sub(most_guests));
-            std::thread::sleep(LOOK);
+            guests.drain(..guests.len().saturating_sub(max_guests));
+            std::thread::sleep(POLL);
         };
         for stream in ranks.values_mut() {
             let _ = stream.set_nonblocking(false);
-            // Who has gone meanwhile is found out later.
+            // If the rank has ended meanwhile, the first read from it fails.
             let _ = match &verdict {
                 Ok(()) => link::write(stream, WELCOME, &[]),
                 Err(reason) => link::write(stream, FAILED, reason.as_bytes()),
@@ -141,7 +142,7 @@ impl Environment {
         verdict.map(|()| ranks).map_err(Error::Rendezvous)
     }
 
-    /// Gives a rank its seat.
+    /// Adds a guest that has proved to be a rank.
     fn seat(
         &self,
         rank: usize,
@@ -151,12 +152,12 @@ impl Environment {
     ) -> std::result::Result<(), String> {
         let Ok(stream) = guest.stream.try_clone() else { return Ok(()) };
         if ranks.get(&rank).is_some_and(|other| !is_gone(other)) {
-            return Err(format!("two processes say that they are rank {rank}"));
+            return Err(format!("two processes were started as rank {rank}"));
         }
         ranks.insert(rank, stream);
         if world_size != self.place.world_size || rank == 0 || rank >= world_size {
             return Err(format!(
-                "rank {rank} says that there are {world_size} ranks, and rank 0 that there are {}",
+                "rank {rank} was started as one of {world_size} ranks, and rank 0 as one of {}",
                 self.place.world_size
             ));
         }
@@ -178,14 +179,14 @@ impl Environment {
             }
         }
         Err(Error::Rendezvous(format!(
-            "rank 0 can listen at none of the ports {} to {} (MASTER_PORT){}",
+            "rank 0 can't listen at any of the ports {} to {} (MASTER_PORT){}",
             self.port,
             self.port + PORTS - 1,
             last.map_or_else(String::new, |error| format!(": {error}"))
         )))
     }
 
-    /// Where rank 0 listens: on the loopback alone where the others look for it there.
+    /// The addresses where rank 0 listens: only the loopback if the others connect to the loopback.
     fn own_addresses(&self, port: u16) -> Vec<SocketAddr> {
         let own: Vec<IpAddr> = match self.address.parse::<IpAddr>() {
             Ok(ip) if ip.is_loopback() => vec![ip],
@@ -197,11 +198,11 @@ impl Environment {
         own.into_iter().map(|ip| SocketAddr::new(ip, port)).collect()
     }
 
-    /// Another rank: looks for rank 0.
+    /// On the other ranks: connects to rank 0.
     fn find(&self, wait: Duration) -> Result<TcpStream> {
         let (deadline, address) = (Instant::now() + wait, &self.address);
         let left = || deadline.saturating_duration_since(Instant::now());
-        let mut last = String::from("nobody answers");
+        let mut last = String::from("no answer");
         let mut refused = None;
         while !left().is_zero() {
             for port in self.ports() {
@@ -213,16 +214,19 @@ impl Environment {
                     }
                 };
                 for host in hosts {
-                    match TcpStream::connect_timeout(&host, left().clamp(LOOK, ANSWER)) {
-                        Ok(stream) => match self.ask(&stream, left().min(ANSWER)) {
-                            Ok(None) => return welcomed(stream, deadline + REASON),
+                    match TcpStream::connect_timeout(&host, left().clamp(POLL, REPLY_TIMEOUT)) {
+                        Ok(stream) => match self.ask(&stream, left().min(REPLY_TIMEOUT)) {
+                            Ok(None) => return welcomed(stream, deadline + REASON_TIMEOUT),
                             Ok(Some(why)) => {
                                 refused =
-                                    Some(format!("what answers at port {port} is refused: {why}"));
+                                    Some(format!("the process at port {port} is refused: {why}"));
                             }
                             Err(_) => {
                                 refused.get_or_insert_with(|| {
-                                    format!("what listens at port {port} is no rank 0 of this run, or refuses this rank")
+                                    format!(
+                                        "the process at port {port} is not rank 0 of this run, or \
+                                         refuses this rank"
+                                    )
                                 });
                             }
                         },
@@ -230,10 +234,10 @@ impl Environment {
                     }
                 }
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL);
         }
         Err(Error::Rendezvous(format!(
-            "rank 0 is not found within {} s at {address}, ports {} to {} (MASTER_ADDR, \
+            "rank 0 was not found within {} s at {address}, ports {} to {} (MASTER_ADDR, \
              MASTER_PORT): {}",
             wait.as_secs(),
             self.port,
@@ -242,31 +246,31 @@ impl Environment {
         )))
     }
 
-    /// Introduces this rank. `None` if the other side is rank 0 of this run; why it is refused, if it
-    /// only says so.
+    /// Introduces this rank to the other side. Returns `None` if that is rank 0 of this run, or the reason why
+    /// this rank doesn't trust its reply.
     fn ask(&self, mut stream: &TcpStream, most: Duration) -> io::Result<Option<String>> {
         let hello = self.hello(&nonce()?);
-        let mut answer = [0; ANSWERED];
-        stream.set_write_timeout(Some(SEND))?;
+        let mut answer = [0; REPLY_LENGTH];
+        stream.set_write_timeout(Some(SEND_TIMEOUT))?;
         stream.write_all(&hello)?;
         Until { stream, deadline: Instant::now() + most }.read_exact(&mut answer)?;
         let (said, proof) = answer.split_at(16 + NONCE);
         if said[..16] != *REPLY {
             return Err(ErrorKind::InvalidData.into());
         }
-        // It has accepted the connection, so that its end belongs to somebody.
+        // Only now, because the other end of a connection belongs to no user until it is accepted.
         if let Some(why) = self.refusal(stream) {
             return Ok(Some(why));
         }
         if !self.secret.is_proof(proof, RANK_0, &[&hello, said]) {
-            return Ok(Some("it has another FOUR_LEVELS_SECRET, or none".into()));
+            return Ok(Some("it has a different FOUR_LEVELS_SECRET, or none".into()));
         }
         stream.write_all(&self.secret.proof(OTHER, &[&hello, said]))?;
         Ok(None)
     }
 }
 
-/// Ranks, as a message lists them.
+/// A list of ranks for a message, cut after [`MAX_LISTED`].
 pub(crate) fn list(ranks: impl Iterator<Item = usize>) -> String {
     let ranks: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
     match ranks.get(MAX_LISTED..) {
@@ -278,7 +282,7 @@ pub(crate) fn list(ranks: impl Iterator<Item = usize>) -> String {
     }
 }
 
-/// Reads from a connection until a deadline, however the bytes trickle in.
+/// A connection with a deadline for reads, also if the bytes arrive one by one.
 struct Until<'a> {
     stream: &'a TcpStream,
     deadline: Instant,
@@ -295,22 +299,22 @@ impl Read for Until<'_> {
     }
 }
 
-/// Waits until rank 0 says that all are there.
+/// Waits until rank 0 reports that all ranks are connected.
 fn welcomed(stream: TcpStream, deadline: Instant) -> Result<TcpStream> {
     match link::read(&mut Until { stream: &stream, deadline }) {
         Ok((WELCOME, _)) => Ok(stream),
         Ok((FAILED, reason)) => {
             Err(Error::Rendezvous(String::from_utf8_lossy(&reason).into_owned()))
         }
-        Ok(_) => Err(Error::Rendezvous("rank 0 says something that is not known".into())),
-        Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => {
-            Err(Error::Rendezvous("rank 0 did not say in time that all ranks are there".into()))
-        }
+        Ok(_) => Err(Error::Rendezvous("rank 0 sent an unknown message".into())),
+        Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => Err(
+            Error::Rendezvous("rank 0 did not report in time that all ranks are connected".into()),
+        ),
         Err(error) => Err(Error::Rendezvous(format!("rank 0 is gone: {error}"))),
     }
 }
 
-/// Whether the other side has hung up, as far as that can be told without waiting.
+/// Whether the other side has disconnected, without waiting.
 fn is_gone(stream: &TcpStream) -> bool {
     let mut byte = [0];
     match stream.peek(&mut byte) {
@@ -324,61 +328,64 @@ fn failed(what: &'static str) -> impl Fn(std::io::Error) -> Error {
     move |error| Error::Rendezvous(format!("{what} can't be used: {error}"))
 }
 
-/// Somebody who has come.
+/// A connection that has not proved yet to be a rank.
 struct Guest {
     stream: TcpStream,
-    said: Vec<u8>,
+    /// The bytes received so far: a hello, then a proof.
+    received: Vec<u8>,
     since: Instant,
-    /// What it was answered.
-    answer: Option<[u8; ANSWERED]>,
+    /// The reply to its hello.
+    reply: Option<[u8; REPLY_LENGTH]>,
 }
 
-/// How far somebody is who has come.
+/// The progress of a guest's introduction.
 enum Stage {
-    /// It has not said everything yet.
+    /// It has not sent everything yet.
     Open,
-    /// It is none of the run's ranks, has gone, or takes too long.
+    /// It is not a rank of this run, has disconnected, or takes too long.
     Closed,
-    /// It is a rank.
+    /// It is a rank of this run.
     Proved { rank: usize, world_size: usize },
 }
 
 impl Guest {
     fn new(stream: TcpStream) -> Self {
-        Self { stream, said: Vec::new(), since: Instant::now(), answer: None }
+        Self { stream, received: Vec::new(), since: Instant::now(), reply: None }
     }
 
-    /// Hears what it says, and answers.
-    fn go_on(&mut self, environment: &Environment) -> Stage {
-        // What is nonsense, and what can't be read, ends it alike.
-        self.try_to_go_on(environment).unwrap_or(Stage::Closed)
+    /// Reads what has arrived, and replies to a hello. A failed read or write closes the connection.
+    fn advance(&mut self, environment: &Environment) -> Stage {
+        self.try_advance(environment).unwrap_or(Stage::Closed)
     }
 
-    fn try_to_go_on(&mut self, environment: &Environment) -> io::Result<Stage> {
-        let mut bytes = [0; HELLO + PROOF];
-        let mut more = &mut bytes[self.said.len()..];
-        if self.answer.is_none() {
-            more = &mut more[..HELLO - self.said.len()];
+    fn try_advance(&mut self, environment: &Environment) -> io::Result<Stage> {
+        let mut bytes = [0; HELLO_LENGTH + PROOF];
+        let mut more = &mut bytes[self.received.len()..];
+        if self.reply.is_none() {
+            more = &mut more[..HELLO_LENGTH - self.received.len()];
         }
         match self.stream.read(more) {
             Ok(0) => return Ok(Stage::Closed),
-            Ok(n) => self.said.extend_from_slice(&more[..n]),
+            Ok(n) => self.received.extend_from_slice(&more[..n]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error),
         }
-        let open = if self.since.elapsed() > 2 * ANSWER { Stage::Closed } else { Stage::Open };
-        let Some((hello, proof)) = self.said.split_at_checked(HELLO) else { return Ok(open) };
+        let open =
+            if self.since.elapsed() > 2 * REPLY_TIMEOUT { Stage::Closed } else { Stage::Open };
+        let Some((hello, proof)) = self.received.split_at_checked(HELLO_LENGTH) else {
+            return Ok(open);
+        };
         if hello[..24] != environment.hello(&[0; NONCE])[..24] {
             return Ok(Stage::Closed);
         }
-        let Some(answer) = &self.answer else {
-            let mut answer = [0; ANSWERED];
+        let Some(answer) = &self.reply else {
+            let mut answer = [0; REPLY_LENGTH];
             answer[..16].copy_from_slice(REPLY);
             answer[16..][..NONCE].copy_from_slice(&nonce()?);
             let own = environment.secret.proof(RANK_0, &[hello, &answer[..16 + NONCE]]);
             answer[16 + NONCE..].copy_from_slice(&own);
             self.stream.write_all(&answer)?;
-            self.answer = Some(answer);
+            self.reply = Some(answer);
             return Ok(open);
         };
         if proof.len() < PROOF {

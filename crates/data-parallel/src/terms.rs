@@ -28,14 +28,14 @@ pub(crate) fn lines(terms: &Terms<'_>) -> Vec<String> {
     lines
 }
 
-/// Which ranks were started otherwise than the first, and how.
+/// The first setting that differs from rank 0's, with both values; `all` has the settings of each rank.
 pub(crate) fn difference(all: &[String]) -> Option<String> {
     let first: Vec<&str> = all[0].lines().collect();
     let (rank, other) = all.iter().enumerate().find(|(_, other)| **other != all[0])?;
     let other: Vec<&str> = other.lines().collect();
     let differs = (0..first.len().max(other.len())).find(|&i| first.get(i) != other.get(i))?;
-    let of = |terms: &[&str]| terms.get(differs).copied().unwrap_or("nothing").to_owned();
-    Some(format!("rank 0 has `{}`, and rank {rank} `{}`", of(&first), of(&other)))
+    let line = |terms: &[&str]| terms.get(differs).copied().unwrap_or("nothing").to_owned();
+    Some(format!("rank 0 has `{}`, and rank {rank} `{}`", line(&first), line(&other)))
 }
 
 #[cfg(test)]
@@ -44,20 +44,11 @@ mod tests {
 
     #[test]
     fn the_first_line_that_differs_is_named() {
-        let of = |texts: &[&str]| difference(&texts.map_to_strings());
-        assert_eq!(of(&["a: 1\nb: 2", "a: 1\nb: 2"]), None);
-        let said = of(&["a: 1\nb: 2", "a: 1\nb: 2", "a: 1\nb: 3"]).unwrap();
-        assert_eq!(said, "rank 0 has `b: 2`, and rank 2 `b: 3`");
-        assert!(of(&["a: 1", "a: 1\nc: 4"]).unwrap().contains("rank 0 has `nothing`"));
-    }
-
-    trait Strings {
-        fn map_to_strings(&self) -> Vec<String>;
-    }
-
-    impl Strings for [&str] {
-        fn map_to_strings(&self) -> Vec<String> {
-            self.iter().map(ToString::to_string).collect()
-        }
+        let found =
+            |ranks: &[&str]| difference(&ranks.iter().map(|s| s.to_string()).collect::<Vec<_>>());
+        assert_eq!(found(&["a: 1\nb: 2", "a: 1\nb: 2"]), None);
+        let message = found(&["a: 1\nb: 2", "a: 1\nb: 2", "a: 1\nb: 3"]).unwrap();
+        assert_eq!(message, "rank 0 has `b: 2`, and rank 2 `b: 3`");
+        assert!(found(&["a: 1", "a: 1\nc: 4"]).unwrap().contains("rank 0 has `nothing`"));
     }
 }

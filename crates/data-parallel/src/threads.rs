@@ -1,8 +1,7 @@
 //! Ranks as threads of one process, each with a GPU.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use gpu::Gpu;
@@ -13,35 +12,18 @@ use crate::communicator::{Communicator, Id, new_id};
 use crate::level::DeviceLevel;
 use crate::rank::Rank;
 
-/// The stack of a rank: that of a main thread by default.
+/// The stack size of a rank's thread: that of a main thread by default.
 const STACK: usize = 8 << 20;
 
-/// Makes a rank's level, on the device of that number.
+/// Makes a rank's level, on the device with the rank's number.
 pub type Make<'a, L> = &'a (dyn Fn(Rank) -> Result<L> + Sync);
-/// What every rank does.
+/// The work of each rank.
 pub type EachRank<'a, L> = &'a (dyn Fn(&mut DataParallel<L>) -> Result<()> + Sync);
 
-/// What the ranks of a process have in common.
-struct Crew {
-    /// What is ended when one of them fails.
-    seats: Vec<Mutex<Option<Arc<Communicator>>>>,
-}
-
-/// One rank's line to the thread that has started it.
-struct Line {
-    /// Says that the level is made; later, that the work is done.
-    says: Sender<()>,
-    /// Hears the id when all are ready.
-    id: Receiver<Id>,
-    /// Hears, by its end, that all are done.
-    end: Receiver<()>,
-}
-
-/// Does some work on this many GPUs of this machine, each a rank and a thread. `gpu` is one of them,
-/// and the driver has as many.
+/// Runs `work` on `ranks` GPUs of this machine, each a rank and a thread. `gpu` is one of them.
 ///
 /// # Errors
-/// What the first rank says that fails for a reason of its own.
+/// The first failure that is not a consequence of another rank's.
 pub fn on_gpus<L: DeviceLevel>(
     gpu: &Gpu,
     ranks: usize,
@@ -51,42 +33,21 @@ pub fn on_gpus<L: DeviceLevel>(
 ) -> Result<()> {
     install(gpu)?;
     let id = new_id()?;
-    let crew = Crew { seats: (0..ranks).map(|_| Mutex::default()).collect() };
+    let crew = Crew { world_size: ranks, state: Mutex::default(), changed: Condvar::new() };
     let results: Vec<Result<(), Failure>> = thread::scope(|scope| {
-        let mut hears = Vec::new();
-        let mut ids = Vec::new();
-        let mut ends = Vec::new();
-        let mut threads = Vec::new();
-        for rank in 0..ranks {
+        let start = |rank| {
+            let crew = &crew;
             let place = Rank { rank, world_size: ranks };
-            let ((says, heard), (id_out, id_in)) = (channel(), channel());
-            let (end_out, end_in) = channel();
-            let (line, crew) = (Line { says, id: id_in, end: end_in }, &crew);
             let builder = thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK);
-            threads.push(
-                builder.spawn_scoped(scope, move || crew.rank(place, line, setup, make, work)),
-            );
-            hears.push(heard);
-            ids.push(id_out);
-            ends.push(end_out);
-        }
-        // A rank that fails says nothing, and ends what it would say it by.
-        let ready = hears.iter().filter(|heard| heard.recv().is_ok()).count();
-        if ready == ranks {
-            for line in &ids {
-                // A rank that has ended meanwhile is found out below.
-                let _ = line.send(id);
-            }
-        }
-        drop(ids);
-        for heard in &hears {
-            // Its end says that the rank is done.
-            let _ = heard.recv();
-        }
-        drop(ends);
+            let started =
+                builder.spawn_scoped(scope, move || crew.rank(place, id, setup, make, work));
+            // The other ranks must not wait for one that has no thread.
+            started.inspect_err(|_| crew.end(true))
+        };
+        let threads: Vec<_> = (0..ranks).map(start).collect();
         let joined = |thread: std::io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|_| Err(Failure::panic())),
-            Err(error) => Err(Failure { own: true, error: Error::level(error) }),
+            Err(error) => Err(Failure::own(Error::level(error))),
         };
         threads.into_iter().map(joined).collect()
     });
@@ -95,14 +56,18 @@ pub fn on_gpus<L: DeviceLevel>(
 
 /// Why a rank has ended early.
 struct Failure {
-    /// For a reason of its own, not since another is lost.
+    /// Whether the rank itself failed; otherwise it ended because another rank is lost.
     own: bool,
     error: Error,
 }
 
 impl Failure {
+    fn own(error: impl Into<Error>) -> Self {
+        Self { own: true, error: error.into() }
+    }
+
     fn panic() -> Self {
-        Self { own: true, error: Error::level("a rank panicked, as reported above") }
+        Self::own(Error::level("a rank panicked, as reported above"))
     }
 
     fn lost() -> Self {
@@ -110,7 +75,7 @@ impl Failure {
     }
 }
 
-/// The failure to tell of: the first that has a reason of its own.
+/// The failure to report: the first rank that failed itself.
 fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
     let all = results.len();
     let failures =
@@ -121,7 +86,8 @@ fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
     let first = if own.is_empty() { others.into_iter().next() } else { Some(own.swap_remove(0)) };
     match first {
         None => Ok(()),
-        // What all say, one says for all; a reader who went away is nobody's fault.
+        // If every rank failed alike, report it without a rank. A closed stdout (`| head`) is not a rank's
+        // failure either.
         Some((_, Failure { error, .. })) if alike || matches!(error, Error::Output(_)) => {
             Err(error)
         }
@@ -129,36 +95,64 @@ fn first_failure(results: Vec<Result<(), Failure>>) -> Result<()> {
     }
 }
 
-/// The error that one of several ranks ended with.
+/// The error of one of several ranks, with the rank's number.
 pub(crate) fn of_rank(rank: usize, error: Error) -> Error {
     Error::Copy { copy: format!("rank {rank}"), error: error.into() }
 }
 
+/// The state that the ranks of a process share.
+struct Crew {
+    world_size: usize,
+    state: Mutex<CrewState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct CrewState {
+    /// How many ranks have made their levels.
+    ready: usize,
+    /// How many ranks have ended.
+    ended: usize,
+    /// Whether a rank has failed.
+    failed: bool,
+    /// The communicators to abort when a rank fails.
+    communicators: Vec<Arc<Communicator>>,
+}
+
 impl Crew {
-    fn seat(&self, rank: usize) -> MutexGuard<'_, Option<Arc<Communicator>>> {
-        self.seats[rank].lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, CrewState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One rank, from beginning to end.
+    /// Waits until the condition holds.
+    fn wait(&self, condition: impl Fn(&CrewState) -> bool) -> MutexGuard<'_, CrewState> {
+        let waited = self.changed.wait_while(self.state(), |state| !condition(state));
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs one rank from beginning to end.
     fn rank<L: DeviceLevel>(
         &self,
         place: Rank,
-        line: Line,
+        id: Id,
         setup: Setup,
         make: Make<'_, L>,
         work: EachRank<'_, L>,
     ) -> Result<(), Failure> {
-        let Line { says, id, end } = line;
-        // Dropped when all are done: what a rank holds may be of use to the others till then.
+        // Dropped after all ranks have ended, because other ranks may still read from its buffers.
         let mut kept = None;
         let result = catch_unwind(AssertUnwindSafe(|| {
-            let level = make(place).map_err(own)?;
-            // Nobody listens only when this process ends anyway.
-            let _ = says.send(());
-            let id = id.recv().map_err(|_| Failure::lost())?;
-            let joined = DataParallel::join(level, id, place, setup);
-            let (level, joined) = joined.map_err(|error| own(error.into()))?;
-            *self.seat(place.rank) = Some(Arc::clone(&joined));
+            let level = make(place).map_err(Failure::own)?;
+            self.state().ready += 1;
+            self.changed.notify_all();
+            // Joining waits for all ranks, so no rank joins unless all are ready.
+            let is_decided = |state: &CrewState| state.failed || state.ready == self.world_size;
+            if self.wait(is_decided).ready < self.world_size {
+                return Err(Failure::lost());
+            }
+            let (level, joined) =
+                DataParallel::join(level, id, place, setup).map_err(Failure::own)?;
+            self.register(&joined);
             let done = work(kept.insert(level));
             let lost = joined.is_lost();
             match done {
@@ -167,22 +161,30 @@ impl Crew {
             }
         }));
         let result = result.unwrap_or_else(|_| Err(Failure::panic()));
-        if result.is_err() {
-            for rank in 0..place.world_size {
-                let seat = self.seat(rank).clone();
-                if let Some(communicator) = seat {
-                    communicator.abort();
-                }
-            }
-        }
-        drop(says);
-        // Nothing is sent by this line: it ends when all are done.
-        let _ = end.recv();
-        *self.seat(place.rank) = None;
+        self.end(result.is_err());
+        // Now each rank holds the last reference to its communicator, and destroys it in its own thread.
+        self.wait(|state| state.ended == self.world_size).communicators.clear();
         result
     }
-}
 
-fn own(error: Error) -> Failure {
-    Failure { own: true, error }
+    /// Has this communicator aborted when a rank fails.
+    fn register(&self, communicator: &Arc<Communicator>) {
+        let mut state = self.state();
+        state.communicators.push(Arc::clone(communicator));
+        if state.failed {
+            drop(state);
+            communicator.abort();
+        }
+    }
+
+    /// Counts a rank that has ended. If it failed, all collectives are aborted.
+    fn end(&self, failed: bool) {
+        let mut state = self.state();
+        state.ended += 1;
+        state.failed |= failed;
+        let aborted = if failed { state.communicators.clone() } else { Vec::new() };
+        drop(state);
+        self.changed.notify_all();
+        aborted.iter().for_each(|communicator| communicator.abort());
+    }
 }

@@ -12,7 +12,7 @@ use crate::state::State;
 pub(crate) fn backward(on: &Operations, state: &mut State, finished: Finished<'_>) -> Result<()> {
     state.is_loaded("backward")?;
     let State { layers, masks, plans, batch, whole, input, p, .. } = state;
-    let (batch, last) = (*batch, layers.len() - 1);
+    let (plans, batch, last) = (&plans[batch], *batch, layers.len() - 1);
     let classes = layers[last].outputs;
     on.output_gradient(p, &input.y(), &mut layers[last].dz, (batch, *whole), classes)?;
     for (l, plan) in plans.iter().enumerate().rev() {

@@ -1,14 +1,13 @@
 //! cuBLAS: `cublasSgemm`.
 //!
-//! On cudarc's `result` layer, like `cublaslt`: dropping its safe handle panics where the GPU has
-//! met a fault before, and nobody would read of the fault.
+//! This uses cudarc's `result` layer, as `cublaslt` does: dropping cudarc's safe handle panics after a
+//! fault on the GPU, and that panic would hide the fault.
 #![allow(unsafe_code, reason = "cuBLAS is a C library")]
 
-use std::fmt::Display;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cudarc::cublas::result::{self, CublasError};
+use cudarc::cublas::result;
 use cudarc::cublas::sys::{
     cublasHandle_t, cublasMath_t, cublasOperation_t, cublasSetMathMode, cublasSetWorkspace_v2,
 };
@@ -17,7 +16,8 @@ use gpu::Gpu;
 use gpu::memory::buffer;
 
 use crate::column_major::Operand;
-use crate::error::{Error, Result};
+use crate::epilogue::Epilogue;
+use crate::error::{Error, Result, rejected};
 use crate::library::{EpiloguePointers, Library, Problem, Routine, workspace};
 
 /// cuBLAS for one stream.
@@ -26,54 +26,49 @@ pub(crate) struct Cublas(Rc<Handle>);
 /// A handle, destroyed when it is dropped.
 struct Handle {
     cublas: cublasHandle_t,
-    /// Memory that the library computes in. Its own would be allocated while it computes, which
-    /// must not be while a graph is captured.
+    /// Memory that the library computes in. Without it, the library would allocate some while it computes,
+    /// which is forbidden while a graph is captured.
     _workspace: CudaSlice<u8>,
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: made by `Cublas::new`, and dropped once. When it can't be destroyed, nothing is
-        // left to do.
+        // SAFETY: made by `Cublas::new`, and dropped once. A failure can't be handled here.
         let _ = unsafe { result::destroy_handle(self.cublas) };
     }
 }
 
 impl Cublas {
     pub(crate) fn new(gpu: &Gpu, stream: &Arc<CudaStream>, tf32: bool) -> Result<Self> {
-        // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+        // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
         unsafe { gpu.install_library("cublas", emulated_cublas::library_path()) }?;
-        let said = |call| move |error| refused(call, error, &"a handle");
+        let failed = |call| rejected(call, &"a handle");
         let workspace: CudaSlice<u8> = buffer(stream, workspace(gpu)?)?;
         let (address, bytes) = (workspace.device_ptr(stream).0, workspace.len());
-        let cublas = result::create_handle().map_err(said("cublasCreate"))?;
+        let cublas = result::create_handle().map_err(failed("cublasCreate"))?;
         let handle = Handle { cublas, _workspace: workspace };
-        let mode = if tf32 {
-            cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH
-        } else {
-            cublasMath_t::CUBLAS_DEFAULT_MATH
+        let mode = match tf32 {
+            true => cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH,
+            false => cublasMath_t::CUBLAS_DEFAULT_MATH,
         };
-        // SAFETY: handle and stream live, and the workspace lives beside the handle. It is set
-        // after the stream, which would take it away again.
+        // SAFETY: handle and stream live, and the workspace lives as long as the handle. It is set
+        // after the stream, because setting the stream resets it.
         unsafe {
             result::set_stream(cublas, stream.cu_stream().cast())
-                .map_err(said("cublasSetStream"))?;
+                .map_err(failed("cublasSetStream"))?;
             cublasSetWorkspace_v2(cublas, address as *mut _, bytes)
                 .result()
-                .map_err(said("cublasSetWorkspace"))?;
-            cublasSetMathMode(cublas, mode).result().map_err(said("cublasSetMathMode"))?;
+                .map_err(failed("cublasSetWorkspace"))?;
+            cublasSetMathMode(cublas, mode).result().map_err(failed("cublasSetMathMode"))?;
         }
         Ok(Self(handle.into()))
     }
 }
 
 impl Library for Cublas {
-    fn has_epilogues(&self) -> bool {
-        false
-    }
-
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>> {
-        Ok(Some(Box::new(Sgemm { handle: Rc::clone(&self.0), problem: *problem })))
+        let sgemm = Sgemm { handle: Rc::clone(&self.0), problem: *problem };
+        Ok((problem.epilogue == Epilogue::None).then(|| Box::new(sgemm) as Box<dyn Routine>))
     }
 }
 
@@ -87,7 +82,12 @@ impl Routine for Sgemm {
     unsafe fn run(&self, [first, second, result]: [u64; 3], _: EpiloguePointers) -> Result<()> {
         let (call, product) = (&self.problem.call, &self.problem);
         let int = |size: usize| {
-            i32::try_from(size).map_err(|_| Error::TooLarge { product: product.to_string(), size })
+            let reason = || {
+                format!(
+                    "{product}: cuBLAS counts in 32 bits, and {size} is more; use --gemm cublaslt"
+                )
+            };
+            i32::try_from(size).map_err(|_| Error::Library(reason()))
         };
         // ANCHOR: sgemm
         let (m, n, k) = (int(call.result.rows)?, int(call.result.columns)?, int(call.k)?);
@@ -112,18 +112,14 @@ impl Routine for Sgemm {
             )
         };
         // ANCHOR_END: sgemm
-        done.map_err(|error| refused("cublasSgemm", error, product))
+        done.map_err(rejected("cublasSgemm", product))
     }
 }
 
-/// Whether an operand is transposed, in the library's words.
+/// cuBLAS's constant for whether an operand is transposed.
 pub(crate) const fn operation(operand: &Operand) -> cublasOperation_t {
     match operand.transposed {
         true => cublasOperation_t::CUBLAS_OP_T,
         false => cublasOperation_t::CUBLAS_OP_N,
     }
-}
-
-fn refused(call: &'static str, error: CublasError, product: &dyn Display) -> Error {
-    Error::Library { call, status: error.to_string(), product: product.to_string() }
 }

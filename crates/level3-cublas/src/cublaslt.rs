@@ -1,22 +1,23 @@
 //! cuBLASLt: products with epilogues, planned once and run often.
 //!
-//! cudarc's safe layer for it computes in TF32 always, and plans anew at every call. This one
-//! stands on the layers below. What is planned is kept: the descriptor, the layouts of the three
-//! matrices, and the algorithm that the library's heuristic chose for them, or `autotune` among its
-//! candidates.
+//! cudarc's safe layer always computes in TF32, and plans again at every call, so this module calls the layer
+//! below. A plan keeps the descriptor, the layouts of the three matrices, and the algorithm: the first
+//! that the library's heuristic returns for them, or the best one of its candidates (`autotune`).
 #![allow(unsafe_code, reason = "cuBLASLt is a C library")]
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ffi::c_void;
-use std::fmt::Display;
+use std::ptr::from_ref;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use cudarc::cublaslt::result::{self, CublasError};
 use cudarc::cublaslt::sys::{
-    self, cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulAlgo_t,
+    self, cublasComputeType_t, cublasLtHandle_t, cublasLtMatmulAlgo_t, cublasLtMatmulDesc_t,
     cublasLtMatmulDescAttributes_t as Of, cublasLtMatmulHeuristicResult_t,
-    cublasLtMatmulPreferenceAttributes_t as Prefer, cublasStatus_t, cudaDataType,
+    cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t as Prefer,
+    cublasLtMatrixLayout_t, cublasStatus_t, cudaDataType,
 };
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 use gpu::Gpu;
@@ -25,42 +26,66 @@ use gpu::memory::buffer;
 use crate::column_major::Operand;
 use crate::cublas::operation;
 use crate::cublaslt::autotune::Autotune;
-use crate::cublaslt::owned::{Descriptor, Handle, Layout, Preference};
 use crate::epilogue::Epilogue;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, rejected};
 use crate::library::{EpiloguePointers, Library, Problem, Routine, workspace};
+use crate::product::ALLOCATED;
 
 mod autotune;
-mod owned;
+
+/// The type of every matrix here.
+const REAL: cudaDataType = cudaDataType::CUDA_R_32F;
 
 /// cuBLASLt, for one stream.
 pub(crate) struct CublasLt {
-    on: Rc<Context>,
+    shared: Rc<Shared>,
     compute: cublasComputeType_t,
     autotune: Option<Autotune>,
+    /// The notes that were already printed to standard error.
+    printed: RefCell<HashSet<String>>,
 }
 
-/// The handle, the stream and the workspace that all products share.
-struct Context {
-    handle: Handle,
+/// The handle, the stream and the workspace, which all products share.
+struct Shared {
+    handle: Owned<cublasLtHandle_t>,
     stream: Arc<CudaStream>,
     /// Memory that algorithms may compute in. One is enough: products in one stream run one after
     /// the other.
     workspace: CudaSlice<u8>,
 }
 
-/// A product, planned.
+/// A planned product.
 struct PlannedMatmul {
-    on: Rc<Context>,
+    shared: Rc<Shared>,
     problem: Problem,
-    descriptor: Descriptor,
-    first: Layout,
-    second: Layout,
-    result: Layout,
+    descriptor: Owned<cublasLtMatmulDesc_t>,
+    /// The column-major shapes of the first operand, the second, and the result.
+    layouts: [Owned<cublasLtMatrixLayout_t>; 3],
     algorithm: cublasLtMatmulAlgo_t,
-    /// What the descriptor holds now.
-    pointers: Cell<EpiloguePointers>,
-    measured: Option<String>,
+}
+
+/// One of the library's objects, and the function that destroys it.
+struct Owned<T: Copy>(T, unsafe fn(T) -> std::result::Result<(), CublasError>);
+
+impl<T: Copy> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: the library made the object, and it is dropped once. A failure can't be handled here.
+        let _ = unsafe { (self.1)(self.0) };
+    }
+}
+
+impl<T: Copy> Owned<T> {
+    /// Sets an attribute whose type in C has the size of `V`; `set` is the library's function for that.
+    fn set<A, V>(
+        &self,
+        set: unsafe fn(T, A, *const c_void, usize) -> std::result::Result<(), CublasError>,
+        attribute: A,
+        value: &V,
+    ) -> std::result::Result<(), CublasError> {
+        // SAFETY: the object lives. The library copies this many bytes, or returns an error if the
+        // attribute has another size.
+        unsafe { set(self.0, attribute, from_ref(value).cast(), size_of::<V>()) }
+    }
 }
 
 impl CublasLt {
@@ -70,159 +95,176 @@ impl CublasLt {
         tf32: bool,
         autotune: bool,
     ) -> Result<Self> {
-        // SAFETY: it is this workspace's library, which stands in for NVIDIA's of that name.
+        // SAFETY: this library is this workspace's replacement for NVIDIA's library of that name.
         unsafe { gpu.install_library("cublasLt", emulated_cublaslt::library_path()) }?;
-        let compute = if tf32 {
-            cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32
-        } else {
-            cublasComputeType_t::CUBLAS_COMPUTE_32F
+        let compute = match tf32 {
+            true => cublasComputeType_t::CUBLAS_COMPUTE_32F_FAST_TF32,
+            false => cublasComputeType_t::CUBLAS_COMPUTE_32F,
         };
-        let on = Context {
-            handle: owned::handle()
-                .map_err(|error| refused("cublasLtCreate", error, &"a handle"))?,
+        let handle = result::create_handle().map_err(rejected("cublasLtCreate", &"a handle"))?;
+        let shared = Shared {
+            handle: Owned(handle, result::destroy_handle),
             stream: Arc::clone(stream),
             workspace: buffer(stream, workspace(gpu)?)?,
         };
         let autotune = if autotune { Some(Autotune::new(gpu)?) } else { None };
-        Ok(Self { on: on.into(), compute, autotune })
+        Ok(Self { shared: shared.into(), compute, autotune, printed: RefCell::default() })
+    }
+
+    /// Prints a note to standard error, unless this level has printed it before.
+    fn print_once(&self, note: String) {
+        if !self.printed.borrow().contains(&note) {
+            host::complain(&note);
+            self.printed.borrow_mut().insert(note);
+        }
+    }
+
+    /// Describes a product to the library, for an algorithm that is still to be chosen.
+    fn describe(&self, problem: &Problem) -> Result<PlannedMatmul> {
+        let Problem { call, epilogue, pointers, mask_ld, .. } = *problem;
+        let failed = |call| rejected(call, problem);
+        let descriptor = result::create_matmul_desc(self.compute, REAL);
+        let descriptor = descriptor.map_err(failed("cublasLtMatmulDescCreate"))?;
+        let layout = |of: Operand| {
+            result::create_matrix_layout(REAL, of.rows as u64, of.columns as u64, of.ld as i64)
+                .map(|layout| Owned(layout, result::destroy_matrix_layout as _))
+                .map_err(failed("cublasLtMatrixLayoutCreate"))
+        };
+        let planned = PlannedMatmul {
+            shared: Rc::clone(&self.shared),
+            problem: *problem,
+            descriptor: Owned(descriptor, result::destroy_matmul_desc),
+            layouts: [layout(call.first)?, layout(call.second)?, layout(call.result)?],
+            algorithm: cublasLtMatmulAlgo_t { data: [0; 8] },
+        };
+        planned.set(Of::CUBLASLT_MATMUL_DESC_TRANSA, &operation(&call.first))?;
+        planned.set(Of::CUBLASLT_MATMUL_DESC_TRANSB, &operation(&call.second))?;
+        planned.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE, &(epilogue as u32))?;
+        if pointers.aux != 0 {
+            planned.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &(mask_ld as i64))?;
+        }
+        // The heuristic checks the alignment of these addresses.
+        planned.set_pointers(pointers)?;
+        Ok(planned)
     }
 
     /// Asks the heuristic for up to `wanted` algorithms.
     fn candidates(
         &self,
         planned: &PlannedMatmul,
-        preference: &Preference,
         wanted: usize,
     ) -> Result<Vec<cublasLtMatmulHeuristicResult_t>> {
+        let failed = |call| rejected(call, &planned.problem);
+        let preference: Owned<cublasLtMatmulPreference_t> = Owned(
+            result::create_matmul_pref().map_err(failed("cublasLtMatmulPreferenceCreate"))?,
+            result::destroy_matmul_pref,
+        );
+        let prefer = |attribute, value: &u32| {
+            preference.set(result::set_matmul_pref_attribute, attribute, value)
+        };
+        let limit = || {
+            let bytes = self.shared.workspace.len();
+            let most = Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
+            preference.set(result::set_matmul_pref_attribute, most, &bytes)?;
+            let [a, b, d] = &planned.problem.alignments;
+            prefer(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a)?;
+            prefer(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, b)?;
+            prefer(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, d)?;
+            prefer(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d)
+        };
+        limit().map_err(failed("cublasLtMatmulPreferenceSetAttribute"))?;
+        let [first, second, result] = planned.layouts.each_ref().map(|layout| layout.0);
         let mut answers = Vec::with_capacity(wanted);
         let mut found = 0;
         // SAFETY: all objects live, and are of the kinds that the call takes; there is room for `wanted`
         // answers, and the library returns how many it wrote.
-        let asked = unsafe {
-            let asked = sys::cublasLtMatmulAlgoGetHeuristic(
-                self.on.handle.0,
+        let status = unsafe {
+            let status = sys::cublasLtMatmulAlgoGetHeuristic(
+                self.shared.handle.0,
                 planned.descriptor.0,
-                planned.first.0,
-                planned.second.0,
-                // C is the result too; as it is taken 0 times, it isn't read.
-                planned.result.0,
-                planned.result.0,
+                first,
+                second,
+                // C is the result, too; its factor is 0, so it isn't read.
+                result,
+                result,
                 preference.0,
                 wanted as i32,
                 answers.as_mut_ptr(),
                 &raw mut found,
             );
-            if asked.result().is_ok() {
+            if status.result().is_ok() {
                 answers.set_len(usize::try_from(found).unwrap_or(0).min(wanted));
             }
-            asked
+            status
         };
-        if asked == cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED {
+        if status == cublasStatus_t::CUBLAS_STATUS_NOT_SUPPORTED {
             return Ok(Vec::new());
         }
-        let call = "cublasLtMatmulAlgoGetHeuristic";
-        asked.result().map_err(|error| refused(call, error, &planned.problem))?;
+        status.result().map_err(failed("cublasLtMatmulAlgoGetHeuristic"))?;
         answers.retain(|answer| answer.state.result().is_ok());
         Ok(answers)
     }
 }
 
 impl Library for CublasLt {
-    fn has_epilogues(&self) -> bool {
-        true
-    }
-
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>> {
-        let said = |call| move |error| refused(call, error, problem);
-        let Problem { call, epilogue, pointers, mask_ld, alignments, .. } = problem;
-        let descriptor =
-            owned::descriptor(self.compute).map_err(said("cublasLtMatmulDescCreate"))?;
-        let describe = || {
-            descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSA, &operation(&call.first))?;
-            descriptor.set(Of::CUBLASLT_MATMUL_DESC_TRANSB, &operation(&call.second))?;
-            descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE, &code(*epilogue))?;
-            // The heuristic looks at these addresses, for what they are multiples of.
-            if pointers.bias != 0 {
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias)?;
+        let mut planned = self.describe(problem)?;
+        let wanted = if self.autotune.is_some() { autotune::MAX_CANDIDATES } else { 1 };
+        let candidates = self.candidates(&planned, wanted)?;
+        let Some(first) = candidates.first() else {
+            if problem.epilogue != Epilogue::None {
+                self.print_once(format!(
+                    "note: cuBLASLt has no algorithm for {problem}; kernels do the work of the epilogue"
+                ));
             }
-            if pointers.aux != 0 {
-                let ld = *mask_ld as i64;
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &pointers.aux)?;
-                descriptor.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &ld)?;
-            }
-            Ok(())
+            return Ok(None);
         };
-        describe().map_err(said("cublasLtMatmulDescSetAttribute"))?;
-        let layout = |operand: &Operand| {
-            owned::layout(operand.rows, operand.columns, operand.ld)
-                .map_err(said("cublasLtMatrixLayoutCreate"))
-        };
-        let preference = owned::preference().map_err(said("cublasLtMatmulPreferenceCreate"))?;
-        let prefer = || {
-            let bytes = self.on.workspace.len();
-            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes)?;
-            let [a, b, d] = alignments;
-            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, a)?;
-            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, b)?;
-            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, d)?;
-            preference.set(Prefer::CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, d)
-        };
-        prefer().map_err(said("cublasLtMatmulPreferenceSetAttribute"))?;
-        let mut planned = PlannedMatmul {
-            on: Rc::clone(&self.on),
-            problem: *problem,
-            first: layout(&call.first)?,
-            second: layout(&call.second)?,
-            result: layout(&call.result)?,
-            descriptor,
-            algorithm: cublasLtMatmulAlgo_t { data: [0; 8] },
-            pointers: Cell::new(*pointers),
-            measured: None,
-        };
-        let wanted = if self.autotune.is_some() { autotune::MOST } else { 1 };
-        let candidates = self.candidates(&planned, &preference, wanted)?;
-        let Some(first) = candidates.first() else { return Ok(None) };
         planned.algorithm = first.algo;
         if let Some(autotune) = &self.autotune {
-            autotune.choose(&mut planned, &candidates)?;
+            self.print_once(autotune.choose(&mut planned, &candidates)?);
         }
         Ok(Some(Box::new(planned)))
     }
 }
 
+impl PlannedMatmul {
+    /// Sets an attribute of the descriptor.
+    fn set<V>(&self, attribute: Of, value: &V) -> Result<()> {
+        let done = self.descriptor.set(result::set_matmul_desc_attribute, attribute, value);
+        done.map_err(rejected("cublasLtMatmulDescSetAttribute", &self.problem))
+    }
+
+    /// Sets the addresses of the epilogue's buffers.
+    fn set_pointers(&self, EpiloguePointers { bias, aux }: EpiloguePointers) -> Result<()> {
+        if bias != 0 {
+            self.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias)?;
+        }
+        if aux != 0 {
+            self.set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &aux)?;
+        }
+        Ok(())
+    }
+}
+
 impl Routine for PlannedMatmul {
-    unsafe fn run(
-        &self,
-        [first, second, result]: [u64; 3],
-        pointers: EpiloguePointers,
-    ) -> Result<()> {
-        let (Context { handle, stream, workspace }, problem) = (&*self.on, &self.problem);
-        let operands = [first, second, result].into_iter().zip(problem.alignments.map(u64::from));
-        // The library chose an algorithm for the alignment that these addresses had then.
-        let then = [problem.pointers.bias, problem.pointers.aux].map(alignment);
-        for (address, alignment) in
-            operands.chain([pointers.bias, pointers.aux].into_iter().zip(then))
-        {
-            if !address.is_multiple_of(alignment) {
-                let product = problem.to_string();
-                return Err(Error::Alignment { product, address, alignment });
+    unsafe fn run(&self, addresses: [u64; 3], pointers: EpiloguePointers) -> Result<()> {
+        let (Shared { handle, stream, workspace }, problem) = (&*self.shared, &self.problem);
+        // The library chose the algorithm for these alignments.
+        let operands = addresses.into_iter().zip(problem.alignments);
+        let epilogue = [pointers.bias, pointers.aux].map(|address| (address, ALLOCATED));
+        for (address, alignment) in operands.chain(epilogue) {
+            if !address.is_multiple_of(alignment.into()) {
+                return Err(Error::Library(format!(
+                    "{problem}: planned for a buffer at a multiple of {alignment} bytes, but it is at \
+                     {address:#x}"
+                )));
             }
         }
-        let moved = || {
-            let then = self.pointers.replace(pointers);
-            if then.bias != pointers.bias {
-                self.descriptor.set(Of::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &pointers.bias)?;
-            }
-            if then.aux != pointers.aux {
-                self.descriptor
-                    .set(Of::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &pointers.aux)?;
-            }
-            Ok(())
-        };
-        moved().map_err(|error| refused("cublasLtMatmulDescSetAttribute", error, problem))?;
+        self.set_pointers(pointers)?;
+        let [first, second, result] = addresses;
         let (alpha, beta) = (1.0_f32, 0.0_f32);
-        // SAFETY: as the caller promises; the workspace is as large as it says, and only products
-        // in this stream compute in it.
+        // SAFETY: as the caller promises; the workspace has the given size, and only products in this
+        // stream compute in it.
         let done = unsafe {
             result::matmul(
                 handle.0,
@@ -230,60 +272,19 @@ impl Routine for PlannedMatmul {
                 (&raw const alpha).cast(),
                 (&raw const beta).cast(),
                 first as *const c_void,
-                self.first.0,
+                self.layouts[0].0,
                 second as *const c_void,
-                self.second.0,
+                self.layouts[1].0,
                 result as *const c_void,
-                self.result.0,
+                self.layouts[2].0,
                 result as *mut c_void,
-                self.result.0,
+                self.layouts[2].0,
                 &raw const self.algorithm,
                 workspace.device_ptr(stream).0 as *mut c_void,
                 workspace.len(),
                 stream.cu_stream().cast(),
             )
         };
-        done.map_err(|error| refused("cublasLtMatmul", error, problem))
-    }
-
-    fn measured(&self) -> Option<&str> {
-        self.measured.as_deref()
-    }
-}
-
-/// The largest power of two, up to that of the driver's allocations, that divides an address.
-fn alignment(address: u64) -> u64 {
-    if address == 0 { ALLOCATED } else { ALLOCATED.min(1 << address.trailing_zeros().min(63)) }
-}
-
-/// Memory from the driver begins at a multiple of this (CUDA C++ Programming Guide, "Size and
-/// Alignment Requirement").
-const ALLOCATED: u64 = 256;
-
-fn code(epilogue: Epilogue) -> cublasLtEpilogue_t {
-    use cublasLtEpilogue_t as Code;
-    match epilogue {
-        Epilogue::None => Code::CUBLASLT_EPILOGUE_DEFAULT,
-        Epilogue::Bias => Code::CUBLASLT_EPILOGUE_BIAS,
-        Epilogue::ReluAuxBias => Code::CUBLASLT_EPILOGUE_RELU_AUX_BIAS,
-        Epilogue::DreluBgrad => Code::CUBLASLT_EPILOGUE_DRELU_BGRAD,
-        Epilogue::Bgradb => Code::CUBLASLT_EPILOGUE_BGRADB,
-    }
-}
-
-fn refused(call: &'static str, error: CublasError, product: &dyn Display) -> Error {
-    Error::Library { call, status: error.to_string(), product: product.to_string() }
-}
-
-/// The type of every matrix here.
-const REAL: cudaDataType = cudaDataType::CUDA_R_32F;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alignments_are_powers_of_two() {
-        assert_eq!([0, 4, 48, 3136, 4096].map(alignment), [256, 4, 16, 64, 256]);
+        done.map_err(rejected("cublasLtMatmul", problem))
     }
 }

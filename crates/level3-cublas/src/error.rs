@@ -1,54 +1,36 @@
-//! What can go wrong between this level and NVIDIA's libraries.
+//! The errors of this level.
+
+use std::fmt::Display;
 
 use cudarc::driver::DriverError;
 use gpu::GpuError;
 use thiserror::Error;
 
-/// The result of everything in this crate.
+/// The result of functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no result. The message says what, where and what to do next.
+/// Why there is no result. The message states what failed, where, and what to do next.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The GPU, its driver, or a library that is missing.
+    /// The GPU or its driver failed, or a library is missing.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// A library refused a call.
-    #[error(
-        "{call} says {status} for {product}; on the emulated GPU (--device emulated) a line on standard \
-         error names the argument at fault"
-    )]
-    Library {
-        /// The library's function.
-        call: &'static str,
-        /// What it answered.
-        status: String,
-        /// What was to be computed.
-        product: String,
-    },
-    /// A size does not fit the library's integers.
-    #[error("{product}: cuBLAS counts in 32 bits, and {size} is more; --gemm cublaslt takes it")]
-    TooLarge {
-        /// What was to be computed.
-        product: String,
-        /// The size.
-        size: usize,
-    },
+    /// cuBLAS or cuBLASLt rejected a call, or can't compute a product.
+    #[error("{0}")]
+    Library(String),
     /// The callback for finished gradients failed.
     #[error(transparent)]
     Finished(#[from] training::Error),
-    /// Memory that an algorithm was not chosen for.
-    #[error(
-        "{product}: a buffer at {address:#x} was planned to be at a multiple of {alignment} bytes"
-    )]
-    Alignment {
-        /// What was to be computed.
-        product: String,
-        /// Where the buffer is.
-        address: u64,
-        /// What the algorithm was chosen for.
-        alignment: u64,
-    },
+}
+
+/// Converts the status that a library's function returned for a product: `map_err(rejected(call, product))`.
+pub(crate) fn rejected<S: Display>(call: &str, product: &impl Display) -> impl Fn(S) -> Error {
+    move |status| {
+        Error::Library(format!(
+            "{call} returned {status} for {product}; on the emulated GPU (--device emulated) a line on \
+             standard error names the wrong argument"
+        ))
+    }
 }
 
 impl From<DriverError> for Error {

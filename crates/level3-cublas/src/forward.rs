@@ -10,14 +10,14 @@ use crate::state::State;
 pub(crate) fn forward(on: &Operations, state: &mut State) -> Result<()> {
     state.is_loaded("forward")?;
     let State { layers, masks, plans, loss, batch, input, p, .. } = state;
-    let (batch, last) = (*batch, layers.len() - 1);
+    let (plans, batch, last) = (&plans[batch], *batch, layers.len() - 1);
     for (l, plan) in plans.iter().enumerate() {
         let (before, rest) = layers.split_at_mut(l);
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(input.x(), |previous| previous.a.as_view());
 
         // ANCHOR: layer
-        on.matmul_a_bt(plan, &a_prev, layer, &mut masks[l])?;
+        on.matmul_a_bt(plan, &a_prev, layer, &masks[l])?;
         on.add_bias(plan, layer, batch)?;
         if l < last {
             on.relu(plan, layer, batch)?;

@@ -1,11 +1,11 @@
-//! CUDA graphs: a phase's launches, written down once and replayed as one.
+//! CUDA graphs: the launches of a phase, captured once and replayed as one.
 //!
 //! A launch costs the host a few microseconds, and a training step of a small network is a dozen
 //! launches of kernels that take no longer than that. A graph holds them all, with their arguments,
-//! and the device goes through it by itself.
+//! and the device goes through it without the host.
 //!
-//! What is written down are addresses. So everything is allocated before, and graphs are thrown
-//! away when a buffer moves.
+//! The arguments include addresses. So all buffers are allocated before the capture, and graphs are
+//! discarded when a buffer has moved.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,41 +16,40 @@ use cudarc::driver::{CudaGraph, CudaStream, DriverError};
 
 use crate::error::Result;
 
-/// What is replayed as one. Learning rates are written down as well, so they are a part of it.
+/// The part of a step that is replayed as one. A graph also captures the learning rate, so it is part of
+/// the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Phase {
     Forward,
     Backward,
     /// With the bits of the learning rate.
     Update(u32),
-    /// All three, likewise.
+    /// All three, with the bits of the learning rate.
     Step(u32),
 }
 
-/// A phase, the size of the batch, and that of the one which it is a share of.
+/// A phase, the size of the batch, and the size of the larger batch if it is a share of one.
 pub(crate) type Key = (Phase, usize, Option<usize>);
 
-/// The graphs.
+/// The captured graphs.
 #[derive(Default)]
-pub(crate) struct Graphs(HashMap<Key, CudaGraph>);
+pub(crate) struct Graphs {
+    graphs: HashMap<Key, CudaGraph>,
+    /// The addresses that the graphs contain.
+    addresses: Vec<u64>,
+}
 
 impl Graphs {
-    /// Throws all away: a buffer is in another place.
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
+    /// Whether there is a graph for `key`. Discards all graphs if the buffers are not at these addresses.
+    pub(crate) fn has(&mut self, key: Key, addresses: Vec<u64>) -> bool {
+        if self.addresses != addresses {
+            self.graphs.clear();
+            self.addresses = addresses;
+        }
+        self.graphs.contains_key(&key)
     }
 
-    /// How many there are.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn has(&self, key: Key) -> bool {
-        self.0.contains_key(&key)
-    }
-
-    /// Writes down what `launch` puts into the stream; nothing of it runs yet.
+    /// Captures what `launch` puts into the stream; nothing of it runs yet.
     // ANCHOR: capture
     pub(crate) fn capture(
         &mut self,
@@ -64,13 +63,13 @@ impl Graphs {
         let graph = stream.end_capture(CUgraphInstantiate_flags(0));
         launched?;
         let graph = graph?.ok_or(DriverError(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED))?;
-        self.0.insert(key, graph);
+        self.graphs.insert(key, graph);
         Ok(())
     }
     // ANCHOR_END: capture
 
-    /// Replays one that was captured.
+    /// Replays a captured graph.
     pub(crate) fn launch(&self, key: Key) -> Result<()> {
-        Ok(self.0[&key].launch()?)
+        Ok(self.graphs[&key].launch()?)
     }
 }

@@ -1,65 +1,52 @@
-//! Where the batch is.
+//! The batch at a fixed address, for CUDA graphs.
 
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use data::{Batch, Dataset};
-use gpu::memory::grow;
-use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Gpu, Launcher, Result, View};
+use gpu::memory::{buffer, grow};
+use gpu::transfer::Transfer;
+use gpu::{Buffer, Result, View};
 
-/// The batch on the device, brought there in one of the ways of all levels.
-pub(crate) struct Input {
+/// A transfer that copies each batch to the same place: a graph replays addresses, and most transfers
+/// bring batches to several.
+pub(crate) struct FixedInput {
     transfer: Box<dyn Transfer>,
-    /// Where a graph finds every batch: it remembers addresses, and batches come to several.
-    fixed: Option<Fixed>,
-}
-
-struct Fixed {
     stream: Arc<CudaStream>,
     x: Buffer,
     y: Buffer,
-    /// The elements of the batch in each of them.
+    /// The elements of the batch in `x` and `y`.
     len: (usize, usize),
 }
 
-impl Input {
-    /// `fixed`: whether every batch has to be in the same place.
-    pub(crate) fn new(gpu: &Gpu, on: &Launcher, how: Strategy, fixed: bool) -> Result<Self> {
-        let stream = Arc::clone(&on.stream);
-        let fixed = match fixed {
-            true => {
-                let (x, y) = (stream.alloc_zeros(1)?, stream.alloc_zeros(1)?);
-                Some(Fixed { stream, x, y, len: (0, 0) })
-            }
-            false => None,
-        };
-        Ok(Self { transfer: how.start(gpu, on)?, fixed })
+impl FixedInput {
+    pub(crate) fn new(transfer: Box<dyn Transfer>, stream: &Arc<CudaStream>) -> Result<Self> {
+        let (x, y) = (buffer(stream, 1)?, buffer(stream, 1)?);
+        Ok(Self { transfer, stream: Arc::clone(stream), x, y, len: (0, 0) })
     }
+}
 
-    pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
+impl Transfer for FixedInput {
+    fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.transfer.dataset(set)
     }
 
-    /// Brings a batch. Says whether the place of all batches is another now.
-    pub(crate) fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<bool> {
-        self.transfer.load(batch, next)?;
-        let Some(Fixed { stream, x, y, len }) = &mut self.fixed else { return Ok(false) };
-        let (from_x, from_y) = (self.transfer.x(), self.transfer.y());
-        let moved = [grow(stream, x, from_x.len())?, grow(stream, y, from_y.len())?];
+    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
+        let Self { transfer, stream, x, y, len } = self;
+        transfer.load(batch, next)?;
+        let (from_x, from_y) = (transfer.x(), transfer.y());
         *len = (from_x.len(), from_y.len());
+        grow(stream, x, len.0)?;
+        grow(stream, y, len.1)?;
         stream.memcpy_dtod(&from_x, &mut x.slice_mut(..len.0))?;
-        stream.memcpy_dtod(&from_y, &mut y.slice_mut(..len.1))?;
-        Ok(moved.contains(&true))
+        Ok(stream.memcpy_dtod(&from_y, &mut y.slice_mut(..len.1))?)
     }
 
-    /// `x`, `[B, n0]`.
-    pub(crate) fn x(&self) -> View<'_> {
-        self.fixed.as_ref().map_or_else(|| self.transfer.x(), |at| at.x.slice(..at.len.0))
+    fn x(&self) -> View<'_> {
+        self.x.slice(..self.len.0)
     }
 
-    /// `y`, `[B, C]`, one-hot.
-    pub(crate) fn y(&self) -> View<'_> {
-        self.fixed.as_ref().map_or_else(|| self.transfer.y(), |at| at.y.slice(..at.len.1))
+    fn y(&self) -> View<'_> {
+        self.y.slice(..self.len.1)
     }
 }

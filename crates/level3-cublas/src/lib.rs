@@ -1,11 +1,11 @@
-//! Level 3: level 2 with its matrix products handed to cuBLAS, then fused with cuBLASLt's epilogues.
+//! Level 3: level 2 with its matrix products replaced by cuBLAS, then fused with cuBLASLt's epilogues.
 //!
 //! `forward`, `backward`, `update` and `state` are those of levels 1 and 2, line by line; `operations`
 //! are level 2's kernels and the products. [`column_major`] describes row-major matrices to a
-//! [`library`] that reads columns. A product is planned once for each size of batch
-//! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilogue`] lists what
-//! cuBLASLt does besides. `graph` replays a whole step as one. As a
-//! [`DeviceLevel`] the level can be one of several ranks.
+//! [`library`] that reads them column by column. A product is planned once for each batch size
+//! (`plan`) and run at every step (`product`), by `cublas` or by `cublaslt`; [`epilogue`] lists the
+//! operations that cuBLASLt can add to a product. `graph` replays a whole step as one launch. Because it
+//! is a [`DeviceLevel`], the level can be one of several ranks.
 
 mod backward;
 pub mod column_major;
@@ -26,7 +26,7 @@ mod update;
 
 use data::{Batch, Dataset};
 use data_parallel::{DeviceLevel, Finished};
-use gpu::{Buffer, Gpu, Launcher, Layer, transfer};
+use gpu::{Buffer, Gpu, Launcher, Layer};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Level, Parameters};
@@ -35,23 +35,8 @@ pub use error::{Error, Result};
 use graph::{Graphs, Phase};
 use library::Library;
 use operations::Operations;
-pub use program::{Gemm, Options, Program};
+pub use program::{Gemm, Options, Program, Setup};
 use state::State;
-
-/// How the level computes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Setup {
-    /// Who multiplies matrices.
-    pub gemm: Gemm,
-    /// Whether inputs of products are rounded to TF32, which tensor cores multiply.
-    pub tf32: bool,
-    /// Whether the algorithms that cuBLASLt's heuristic offers are measured, and the best one is kept.
-    pub autotune: bool,
-    /// Whether launches are captured once into a CUDA graph, and replayed.
-    pub graph: bool,
-    /// How batches get to the device.
-    pub transfer: transfer::Strategy,
-}
 
 /// The network on the GPU.
 pub struct Level3 {
@@ -59,19 +44,18 @@ pub struct Level3 {
     network: Network,
     on: Operations,
     state: State,
-    /// The graphs, where they were asked for.
+    /// The graphs, with `--graph`.
     graphs: Option<Graphs>,
     profile: Profile,
 }
 
 impl Level3 {
-    /// A network with all parameters 0. With graphs there is no profile: one
-    /// holds many operations, which can't be told apart from outside.
+    /// A network with all parameters 0. With graphs, nothing is profiled.
     ///
     /// # Errors
-    /// When a kernel or a library can't be loaded, and what the driver says.
+    /// If a kernel or a library can't be loaded, or the driver reports an error.
     pub fn new(gpu: &Gpu, network: &Network, setup: Setup, profile: Profile) -> Result<Self> {
-        // A graph is one launch, in which no events tell the operations apart.
+        // A graph is one launch: no events separate its operations.
         let profile = if setup.graph { Profile::default() } else { profile };
         let on = Operations::new(gpu, &setup, &profile.profiler)?;
         let state = State::new(gpu, &on, network, &setup)?;
@@ -79,12 +63,12 @@ impl Level3 {
         Ok(Self { gpu: gpu.clone(), network: network.clone(), on, state, graphs, profile })
     }
 
-    /// Replaces this level's library by the one that `wrap` makes of it.
+    /// Replaces this level's library with a wrapper around it.
     ///
     /// # Safety
-    /// The library's routines compute what they were asked to plan.
+    /// The wrapper's routines stay within the buffers of the product that they were planned for.
     #[must_use]
-    #[allow(unsafe_code, reason = "the caller has to vouch for the library")]
+    #[allow(unsafe_code, reason = "the caller is responsible for the library")]
     pub unsafe fn with_library(
         mut self,
         wrap: impl FnOnce(Box<dyn Library>) -> Box<dyn Library>,
@@ -100,9 +84,8 @@ impl Level3 {
     pub fn plan(&mut self, batch: usize) -> Result<Vec<String>> {
         self.state.batch = 0;
         self.state.make_room(&self.on, batch)?;
-        let rows = plan::table(&self.state.plans, self.network.loss);
-        let line =
-            |(name, made_by): (TensorName, String)| format!("{:<4} {made_by}", name.to_string());
+        let rows = plan::table(&self.state.plans[&batch], self.network.loss);
+        let line = |(name, made): (TensorName, String)| format!("{:<4} {made}", name.to_string());
         Ok(rows.into_iter().map(line).collect())
     }
 
@@ -112,16 +95,16 @@ impl Level3 {
         let Self { on, state, graphs, .. } = self;
         let Some(graphs) = graphs else { return launch(on, state, phase, finished) };
         let key = (phase, state.batch, state.whole);
-        if !graphs.has(key) {
-            // Once without capturing, since a library may have to load its code first. Gradients
-            // can be made twice; parameters can be updated only once.
-            let mut alone = |phase| launch(on, state, phase, &mut |_, _| Ok(()));
+        if !graphs.has(key, state.addresses(on)) {
+            // Launch once without capturing, because a library may have to load its code first. Making
+            // gradients twice is harmless; updating parameters twice is not.
+            let mut uncaptured = |phase| launch(on, state, phase, &mut |_, _| Ok(()));
             match phase {
-                Phase::Forward | Phase::Backward => alone(phase)?,
+                Phase::Forward | Phase::Backward => uncaptured(phase)?,
                 Phase::Update(_) => {}
                 Phase::Step(_) => {
-                    alone(Phase::Forward)?;
-                    alone(Phase::Backward)?;
+                    uncaptured(Phase::Forward)?;
+                    uncaptured(Phase::Backward)?;
                 }
             }
             graphs.capture(on.stream(), key, || launch(on, state, phase, finished))?;
@@ -129,21 +112,6 @@ impl Level3 {
         graphs.launch(key)
     }
     // ANCHOR_END: run
-
-    /// Loads a batch, or a share of a batch of `whole` samples.
-    fn take_in(
-        &mut self,
-        batch: &Batch<'_>,
-        next: Option<&Batch<'_>>,
-        whole: Option<usize>,
-    ) -> Result<()> {
-        let moved = self.state.load(&self.on, batch, next, whole);
-        // If the device ran out of memory, some buffers may have moved.
-        if let (Some(graphs), Ok(true) | Err(_)) = (&mut self.graphs, &moved) {
-            graphs.clear();
-        }
-        moved.map(|_| ())
-    }
 }
 
 /// Puts the launches of a phase into the stream.
@@ -166,7 +134,7 @@ impl Level for Level3 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> training::Result<()> {
-        Ok(self.take_in(batch, next, None)?)
+        Ok(self.state.load(&self.on, batch, next, None)?)
     }
 
     fn forward(&mut self) -> training::Result<()> {
@@ -230,7 +198,7 @@ impl DeviceLevel for Level3 {
         next: Option<&Batch<'_>>,
         whole: usize,
     ) -> training::Result<()> {
-        Ok(self.take_in(share, next, Some(whole))?)
+        Ok(self.state.load(&self.on, share, next, Some(whole))?)
     }
 
     fn backward_with(&mut self, finished: Finished<'_>) -> training::Result<()> {
@@ -249,6 +217,3 @@ impl DeviceLevel for Level3 {
         self.state.mean_loss(sum, samples)
     }
 }
-
-#[cfg(test)]
-mod tests;

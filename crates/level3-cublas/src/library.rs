@@ -1,4 +1,4 @@
-//! The interface to cuBLAS and cuBLASLt: a product is described, planned once, and run at every step.
+//! The interface to cuBLAS and cuBLASLt: a product is planned once, and run at every step.
 #![allow(unsafe_code, reason = "NVIDIA's libraries take addresses")]
 
 use std::fmt;
@@ -10,35 +10,25 @@ use crate::column_major::{ColumnMajor, Matmul, Shape};
 use crate::epilogue::Epilogue;
 use crate::error::Result;
 
-/// A library that multiplies matrices, in one stream.
+/// A library that multiplies matrices in one stream.
 pub trait Library {
-    /// Whether it has epilogues.
-    fn has_epilogues(&self) -> bool;
-
     /// Plans a product; `None` if the library has no algorithm for it.
     ///
     /// # Errors
-    /// If the library refuses the product.
+    /// If the library rejects the product.
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>>;
 }
 
 /// A planned product.
 pub trait Routine {
-    /// Computes the product from matrices at the addresses of its first operand, its second, and its
-    /// result.
+    /// Computes the product. `addresses` are those of the first operand, the second, and the result.
     ///
     /// # Safety
-    /// The matrices and the epilogue's buffers have the sizes and alignments that the product was planned
-    /// for.
+    /// The matrices and the epilogue's buffers have the sizes for which the product was planned.
     ///
     /// # Errors
-    /// If the library refuses the call.
+    /// If an address has a smaller alignment than planned, or the library rejects the call.
     unsafe fn run(&self, addresses: [u64; 3], pointers: EpiloguePointers) -> Result<()>;
-
-    /// The table of measurements by which an algorithm was chosen, if candidates were measured.
-    fn measured(&self) -> Option<&str> {
-        None
-    }
 }
 
 /// The description of a product, as a library gets it.
@@ -52,7 +42,7 @@ pub struct Problem {
     pub epilogue: Epilogue,
     /// The same product of column-major matrices.
     pub call: ColumnMajor,
-    /// The factor of the result's old contents, which cuBLAS adds: 0 overwrites them without reading.
+    /// The factor of the result's old contents, which the library adds; with 0 it doesn't read them.
     pub beta: f32,
     /// The addresses of the epilogue's buffers when the product is planned.
     pub pointers: EpiloguePointers,
@@ -65,7 +55,7 @@ pub struct Problem {
 /// `matmul_a_bt+BIAS of [8, 30] and [10, 30]`
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([m, n, k], name) = (self.shape, self.epilogue.of(self.matmul));
+        let ([m, n, k], name) = (self.shape, self.epilogue.operation(self.matmul));
         match self.matmul {
             Matmul::ABt => write!(f, "{name} of [{m}, {k}] and [{n}, {k}]"),
             Matmul::AtB => write!(f, "{name} of [{k}, {m}] and [{k}, {n}]"),
@@ -74,7 +64,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The addresses that an epilogue reads and writes; 0 where it has none.
+/// The addresses of an epilogue's buffers; 0 if it has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EpiloguePointers {
     /// `CUBLASLT_MATMUL_DESC_BIAS_POINTER`: a bias to be read, or its gradient to be written.
@@ -83,8 +73,8 @@ pub struct EpiloguePointers {
     pub aux: u64,
 }
 
-/// The bytes that a library may compute in: what NVIDIA recommends (cuBLAS documentation,
-/// `cublasSetWorkspace`), 32 MiB from compute capability 9.0 on, and 4 MiB before.
+/// The size of a library's workspace in bytes: NVIDIA recommends 32 MiB from compute capability 9.0 on, and
+/// 4 MiB before (cuBLAS documentation, `cublasSetWorkspace`).
 pub(crate) fn workspace(gpu: &Gpu) -> Result<usize> {
     let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
     Ok(if gpu.context().attribute(major)? >= 9 { 32 << 20 } else { 4 << 20 })

@@ -1,4 +1,4 @@
-//! A product in the library's hands: planned once, and run at every step.
+//! The matrix products: planned for a size of batch, and run at every step.
 #![allow(unsafe_code, reason = "NVIDIA's libraries take addresses")]
 
 use cudarc::driver::sys::CUevent_flags;
@@ -7,99 +7,87 @@ use gpu::{Buffer, View, Work, size};
 
 use crate::column_major::{Matmul, Shape, column_major};
 use crate::epilogue::{Epilogue, EpilogueBuffers};
-use crate::error::{Error, Result};
+use crate::error::{Result, rejected};
 use crate::library::{EpiloguePointers, Problem, Routine};
 use crate::operations::Operations;
 
-/// The alignment of a buffer with its own allocation, in bytes.
-pub(crate) const OWN: u32 = 256;
+/// The alignment in bytes of every allocation of the driver (CUDA C++ Programming Guide, "Size and Alignment
+/// Requirement").
+pub(crate) const ALLOCATED: u32 = 256;
 
-/// A product, ready to run.
+/// A planned product.
 pub(crate) struct Product {
-    problem: Problem,
+    pub(crate) problem: Problem,
     routine: Box<dyn Routine>,
 }
 
-impl Product {
-    /// The product's epilogue.
-    pub(crate) const fn epilogue(&self) -> Epilogue {
-        self.problem.epilogue
-    }
-
-    /// The product in words.
-    pub(crate) fn describe(&self) -> String {
-        self.problem.to_string()
-    }
-}
-
 impl Operations {
-    /// Plans a product with an epilogue, whose buffers lie where they are going to; without one where
-    /// the library has none for it. `alignments` are those of `a` and `b`, in bytes.
+    /// Plans a product with an epilogue; without it if the library has no algorithm for both.
+    /// `alignments` are those of `a` and `b` in bytes.
     pub(crate) fn plan(
         &self,
         matmul: Matmul,
         shape: Shape,
         alignments: [u32; 2],
-        buffers: &mut EpilogueBuffers<'_>,
+        epilogue: Epilogue,
+        buffers: EpilogueBuffers<'_>,
     ) -> Result<Product> {
-        let (pointers, mask_ld) = buffers.pointers(self.stream());
-        let plain = Problem {
+        let problem = |epilogue| Problem {
             matmul,
             shape,
-            epilogue: Epilogue::None,
+            epilogue,
             call: column_major(matmul, shape),
             beta: 0.0,
-            pointers: EpiloguePointers::default(),
-            mask_ld: 0,
-            // The library's first operand is our b; results are buffers of their own.
-            alignments: [alignments[1], alignments[0], OWN],
+            pointers: self.pointers(epilogue, buffers),
+            mask_ld: buffers.mask.map_or(0, |mask| mask.ld),
+            // The library's first operand is our b. The result always has its own allocation.
+            alignments: [alignments[1], alignments[0], ALLOCATED],
         };
-        let fused = Problem { epilogue: buffers.epilogue(), pointers, mask_ld, ..plain };
-        if self.library.has_epilogues() && fused.epilogue != Epilogue::None {
-            if let Some(product) = self.ask(fused)? {
-                return Ok(product);
+        for problem in [problem(epilogue), problem(Epilogue::None)] {
+            if let Some(routine) = self.library.plan(&problem)? {
+                return Ok(Product { problem, routine });
             }
-            self.say(&format!(
-                "note: cuBLASLt has no algorithm for {fused}; what the epilogue would do is done by \
-                 kernels"
-            ));
         }
-        self.ask(plain)?.ok_or_else(|| Error::Library {
-            call: "cublasLtMatmulAlgoGetHeuristic",
-            status: "CUBLAS_STATUS_NOT_SUPPORTED".into(),
-            product: plain.to_string(),
-        })
+        let call = "cublasLtMatmulAlgoGetHeuristic";
+        Err(rejected(call, &problem(Epilogue::None))("CUBLAS_STATUS_NOT_SUPPORTED"))
     }
 
-    /// Asks the library to plan a product; `None` if it has no algorithm.
-    fn ask(&self, problem: Problem) -> Result<Option<Product>> {
-        let Some(routine) = self.library.plan(&problem)? else { return Ok(None) };
-        if let Some(measured) = routine.measured() {
-            self.say(measured);
+    fn pointers(&self, epilogue: Epilogue, buffers: EpilogueBuffers<'_>) -> EpiloguePointers {
+        let stream = self.stream();
+        let mask = buffers.mask.filter(|_| epilogue.uses_mask());
+        EpiloguePointers {
+            bias: if epilogue.uses_bias() { buffers.bias.device_ptr(stream).0 } else { 0 },
+            aux: mask.map_or(0, |mask| mask.bits.device_ptr(stream).0),
         }
-        Ok(Some(Product { problem, routine }))
     }
 
-    /// Computes a product, with the buffers of the epilogue that it was planned with.
+    /// Computes a product: `c` from `a` and `b`, and what its epilogue writes to `buffers`.
     pub(crate) fn run(
         &self,
         product: &Product,
         a: &View<'_>,
         b: &View<'_>,
         c: &mut Buffer,
-        mut fused: EpilogueBuffers<'_>,
+        buffers: EpilogueBuffers<'_>,
     ) -> Result<()> {
-        let Problem { matmul, shape, epilogue, .. } = product.problem;
-        let [m, n, k] = shape;
-        let mut buffers = vec![
+        let Problem { matmul, shape: [m, n, k], epilogue, .. } = product.problem;
+        let mut arguments = vec![
             ("a", a.len(), size([m, k])),
             ("b", b.len(), size([n, k])),
             ("c", c.len(), size([m, n])),
         ];
-        buffers.extend(fused.buffers(shape));
-        let work = Work::new(epilogue.of(matmul), &buffers, size([2, m, n, k]))?;
+        if epilogue.uses_bias() {
+            let units = if epilogue == Epilogue::Bgradb { m } else { n };
+            arguments.push(("bias", buffers.bias.len(), size([units])));
+        }
+        if let Some(mask) = buffers.mask.filter(|_| epilogue.uses_mask()) {
+            // Counted in elements of 32 bits, as all arguments.
+            let words = size([m, mask.ld]).get() / 32;
+            arguments.push(("mask", mask.bits.len() / 4, size([words])));
+        }
+        let work = Work::new(epilogue.operation(matmul), &arguments, size([2, m, n, k]))?;
         let (stream, profiler) = (self.stream(), &self.kernels.launcher.profiler);
-        let (pointers, _) = fused.pointers(stream);
+        let pointers = self.pointers(epilogue, buffers);
         let (a, _used) = a.device_ptr(stream);
         let (b, _used) = b.device_ptr(stream);
         let (c, _used) = c.device_ptr_mut(stream);

@@ -1,6 +1,5 @@
 //! Level 3 as a program: its name, its options, its device.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
@@ -11,22 +10,16 @@ use profile::Profile;
 use tensor::{Dtype, Network};
 use training::{Error, Level, Preset, Result, Runner};
 
-use crate::{Level3, Setup};
+use crate::Level3;
 
-/// Who multiplies matrices.
+/// The library for matrix products.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Gemm {
-    /// cuBLAS; everything else is done by level 2's kernels.
+    /// cuBLAS; level 2's kernels do everything else.
     Cublas,
-    /// cuBLASLt, which does bias, ReLU and the sums of biases' gradients on the way.
+    /// cuBLASLt, whose epilogues also do bias, ReLU and the gradients of the biases.
     #[default]
     Cublaslt,
-}
-
-impl fmt::Display for Gemm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        host::write_value(self, f)
-    }
 }
 
 /// The options that only this level has.
@@ -37,27 +30,34 @@ pub struct Options {
     device: DeviceArgs,
     #[command(flatten)]
     compiler: CompilerArgs,
-    /// Who multiplies matrices.
-    #[arg(long, value_name = "LIBRARY", value_enum, default_value_t)]
-    gemm: Gemm,
-    /// Let tensor cores multiply, which round their inputs to 10 bits behind the point (TF32).
-    #[arg(long)]
-    tf32: bool,
-    /// Measure the algorithms that cuBLASLt's heuristic offers for each product, keep the best, and say
-    /// which it was. The emulated GPU has no clock: there it is counted what each asks of a card.
-    #[arg(long)]
-    autotune: bool,
-    /// Capture the launches of a step once into a CUDA graph, and replay it.
-    #[arg(long)]
-    graph: bool,
-    /// How batches get to the device.
-    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    transfer: Strategy,
+    #[command(flatten)]
+    setup: Setup,
     #[command(flatten)]
     parallel: ParallelArgs,
-    /// Say at the end where the time went, and write a trace for Perfetto or Chrome to this file.
+    /// Print a profile at the end, and write a trace for Perfetto or Chrome to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "graph")]
     profile: Option<PathBuf>,
+}
+
+/// How the level computes.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Setup {
+    /// Library for matrix products.
+    #[arg(long, value_name = "LIBRARY", value_enum, default_value_t)]
+    pub gemm: Gemm,
+    /// Compute products on tensor cores, which round the inputs to TF32 (10 mantissa bits).
+    #[arg(long)]
+    pub tf32: bool,
+    /// Benchmark cuBLASLt's candidate algorithms for each product, keep the best, and print the results
+    /// (on the emulated GPU: ranked by counted work).
+    #[arg(long)]
+    pub autotune: bool,
+    /// Capture the launches of a step into a CUDA graph once, and replay it.
+    #[arg(long)]
+    pub graph: bool,
+    /// How batches are copied to the device.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    pub transfer: Strategy,
 }
 
 /// The program `level3-cublas`.
@@ -83,7 +83,7 @@ impl training::Program for Program {
     }
 
     fn dtype(options: &Options) -> Dtype {
-        if options.tf32 { Dtype::Tf32 } else { Dtype::F32 }
+        if options.setup.tf32 { Dtype::Tf32 } else { Dtype::F32 }
     }
 
     fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
@@ -122,12 +122,10 @@ impl Options {
         let gpu = self.compiler.on(gpu);
         let trace = self.profile.as_deref().map(|path| place.file(path));
         let profile = Profile::new(&gpu, trace.as_deref()).map_err(Error::level)?;
-        let Self { gemm, tf32, autotune, graph, transfer, .. } = *self;
-        if autotune && gemm == Gemm::Cublas {
-            let what = "--autotune chooses among algorithms of cuBLASLt: leave out --gemm cublas";
-            return Err(Error::Usage(what.into()));
+        if self.setup.autotune && self.setup.gemm == Gemm::Cublas {
+            let reason = "--autotune chooses among algorithms of cuBLASLt: leave out --gemm cublas";
+            return Err(Error::Usage(reason.into()));
         }
-        let setup = Setup { gemm, tf32, autotune, graph, transfer };
-        Ok(Level3::new(&gpu, network, setup, profile)?)
+        Ok(Level3::new(&gpu, network, self.setup, profile)?)
     }
 }

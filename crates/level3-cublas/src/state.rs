@@ -1,11 +1,12 @@
 //! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
-//! All of it stays on the device; the host holds none of these numbers.
+//! All of it stays on the device; the host has no copy.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
+use cudarc::driver::DevicePtr;
 use data::{Batch, Dataset};
 use gpu::memory::{buffer, grow};
+use gpu::transfer::Transfer;
 use gpu::{Buffer, Gpu, GpuError, Layer, View};
 use level2_cuda_naive::loss::{Losses, mean};
 use tensor::{Loss, Network, TensorName};
@@ -13,7 +14,7 @@ use tensor::{Loss, Network, TensorName};
 use crate::Setup;
 use crate::epilogue::Mask;
 use crate::error::Result;
-use crate::input::Input;
+use crate::input::FixedInput;
 use crate::operations::Operations;
 use crate::plan::LayerPlan;
 
@@ -22,10 +23,10 @@ use crate::plan::LayerPlan;
 pub(crate) struct State {
     /// The layers, first to last.
     pub(crate) layers: Vec<Layer>,
-    /// Of each layer which elements of `z` are not negative, a bit for each; unused where `z` is used.
+    /// For each layer the mask of `z`; unused if `z` is written.
     pub(crate) masks: Vec<Mask>,
-    /// The products of each layer, for batches of the loaded one's size.
-    pub(crate) plans: Rc<[LayerPlan]>,
+    /// The products of each layer, for every batch size so far.
+    pub(crate) plans: HashMap<usize, Vec<LayerPlan>>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; 0 until one is loaded.
@@ -33,13 +34,11 @@ pub(crate) struct State {
     /// The divisor of gradients if it isn't `B`, because the samples are a share of a larger batch.
     pub(crate) whole: Option<usize>,
     /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
-    pub(crate) input: Input,
+    pub(crate) input: Box<dyn Transfer>,
     /// `p`, `[B, C]`.
     pub(crate) p: Buffer,
-    /// Where the loss is made.
+    /// The buffers in which the loss is computed.
     losses: Losses,
-    /// The plans for every size of batch that there was.
-    known: HashMap<usize, Rc<[LayerPlan]>>,
 }
 
 impl State {
@@ -52,79 +51,86 @@ impl State {
     ) -> Result<Self> {
         let stream = on.stream();
         let sizes = || network.sizes.windows(2);
+        let mut input = setup.transfer.start(gpu, &on.kernels.launcher)?;
+        if setup.graph {
+            input = Box::new(FixedInput::new(input, stream)?);
+        }
         Ok(Self {
             layers: sizes().map(|n| Layer::new(stream, n[0], n[1])).collect::<gpu::Result<_>>()?,
             masks: sizes().map(|n| Mask::new(stream, n[1])).collect::<gpu::Result<_>>()?,
-            plans: Rc::new([]),
+            plans: HashMap::new(),
             loss: network.loss,
             batch: 0,
             whole: None,
-            input: Input::new(gpu, &on.kernels.launcher, setup.transfer, setup.graph)?,
+            input,
             p: buffer(stream, network.outputs())?,
             losses: Losses::new(stream, 1)?,
-            known: HashMap::new(),
         })
     }
 
-    /// Takes in the training set. No batch is loaded afterwards.
+    /// Passes on the training set. No batch is loaded afterwards.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> gpu::Result<()> {
         self.batch = 0;
         self.input.dataset(set)
     }
 
-    /// Loads a batch, or a share of a batch of `whole` samples; `next` is the batch after it. Makes room for
-    /// the batch, and plans its products if there is no plan for its size yet. Returns whether a buffer
-    /// has moved.
+    /// Loads a batch, or a share of a batch of `whole` samples; `next` is the batch after it.
     ///
-    /// If the device is out of memory, no batch is loaded afterwards, and some buffers may have moved.
+    /// # Errors
+    /// If the device is out of memory; then no batch is loaded, and some buffers may have moved.
     pub(crate) fn load(
         &mut self,
         on: &Operations,
         batch: &Batch<'_>,
         next: Option<&Batch<'_>>,
         whole: Option<usize>,
-    ) -> Result<bool> {
-        // Until there is room for all of it, no batch is there.
+    ) -> Result<()> {
+        // No batch counts as loaded until all buffers have room for it.
         self.batch = 0;
-        let mut moved = self.input.load(batch, next)?;
-        moved |= self.make_room(on, batch.len())?;
+        self.input.load(batch, next)?;
+        self.make_room(on, batch.len())?;
         (self.batch, self.whole) = (batch.len(), whole);
-        Ok(moved)
+        Ok(())
     }
 
-    /// Makes room for batches of one size, and finds or makes their plans. Returns whether a buffer has
-    /// moved.
-    pub(crate) fn make_room(&mut self, on: &Operations, batch: usize) -> Result<bool> {
+    /// Makes room for batches of this size, and plans their products if there is no plan yet.
+    pub(crate) fn make_room(&mut self, on: &Operations, batch: usize) -> Result<()> {
         let (stream, last) = (on.stream(), self.layers.len() - 1);
-        let mut moved = false;
-        self.losses.make_room(stream, batch)?;
-        for (l, layer) in self.layers.iter_mut().enumerate() {
+        let Self { layers, masks, plans, p, losses, .. } = self;
+        losses.make_room(stream, batch)?;
+        for (l, layer) in layers.iter_mut().enumerate() {
             let elements = batch * layer.outputs;
-            moved |= grow(stream, &mut layer.dz, elements)?;
+            grow(stream, &mut layer.dz, elements)?;
             if l < last {
-                moved |= grow(stream, &mut layer.a, elements)?;
-                moved |= self.masks[l].grow(stream, batch)?;
+                grow(stream, &mut layer.a, elements)?;
+                masks[l].grow(stream, batch)?;
             } else {
-                moved |= grow(stream, &mut self.p, elements)?;
+                grow(stream, p, elements)?;
             }
         }
-        let plans = match self.known.get(&batch) {
-            Some(plans) => Rc::clone(plans),
-            None => LayerPlan::all(on, &mut self.layers, &mut self.masks, batch)?.into(),
-        };
-        for (l, plan) in plans.iter().enumerate() {
-            let layer = &mut self.layers[l];
-            let (inputs, outputs) = (batch * layer.inputs, batch * layer.outputs);
+        if !plans.contains_key(&batch) {
+            plans.insert(batch, LayerPlan::all(on, layers, masks, batch)?);
+        }
+        for (l, plan) in plans[&batch].iter().enumerate() {
+            let (inputs, outputs) = (batch * layers[l].inputs, batch * layers[l].outputs);
             if !plan.makes_a() {
-                moved |= grow(stream, &mut layer.z, outputs)?;
+                grow(stream, &mut layers[l].z, outputs)?;
             }
             if l > 0 && !plan.makes_dz() {
-                moved |= grow(stream, &mut self.layers[l - 1].da, inputs)?;
+                grow(stream, &mut layers[l - 1].da, inputs)?;
             }
         }
-        self.known.insert(batch, Rc::clone(&plans));
-        self.plans = plans;
-        Ok(moved)
+        Ok(())
+    }
+
+    /// The addresses of all buffers that a later batch can move.
+    pub(crate) fn addresses(&self, on: &Operations) -> Vec<u64> {
+        let address = |buffer: &Buffer| buffer.device_ptr(on.stream()).0;
+        let layers =
+            self.layers.iter().flat_map(|layer| [&layer.z, &layer.a, &layer.da, &layer.dz]);
+        let masks = self.masks.iter().map(|mask| mask.bits.device_ptr(on.stream()).0);
+        let inputs = [self.input.x(), self.input.y()].map(|view| view.device_ptr(on.stream()).0);
+        layers.chain([&self.p]).map(address).chain(masks).chain(inputs).collect()
     }
 
     /// Fails if no batch is loaded.
@@ -155,14 +161,14 @@ impl State {
         mean(self.loss, sum, samples, self.layers[self.layers.len() - 1].outputs)
     }
 
-    /// The buffer of a tensor, which may have room for more than the loaded batch; none where an
-    /// epilogue consumes it, for the loss, and for the parameters after the step, which take the
-    /// place of those before.
+    /// The buffer of a tensor, which may have room for more than the loaded batch; `None` if an epilogue
+    /// consumes the tensor, for the loss, and for the updated parameters, which replace the old ones.
     pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
         use TensorName::{Da, P, X, Y, Z};
+        let plan = |l: usize| self.plans.get(&self.batch).and_then(|plans| plans.get(l));
         match name {
-            Z(l) if self.plans[l - 1].makes_a() => None,
-            Da(l) if self.plans[l].makes_dz() => None,
+            Z(l) if plan(l - 1).is_some_and(LayerPlan::makes_a) => None,
+            Da(l) if plan(l).is_some_and(LayerPlan::makes_dz) => None,
             X => Some(self.input.x()),
             Y => Some(self.input.y()),
             P => Some(self.p.as_view()),

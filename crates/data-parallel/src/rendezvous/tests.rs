@@ -1,4 +1,4 @@
-//! Ranks as threads, which find each other through the loopback.
+//! Tests of the rendezvous: ranks as threads, which find each other through the loopback.
 
 use std::thread;
 
@@ -19,7 +19,7 @@ fn environment(rank: usize, world_size: usize, port: u16) -> Environment {
     Environment::read(read).unwrap()
 }
 
-/// A port with others behind it that nobody has just now.
+/// A free port, with room for the following ones.
 fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().min(u16::MAX - 2 * PORTS)
@@ -28,16 +28,16 @@ fn port() -> u16 {
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
-fn ranks_find_each_other_past_strangers() {
+fn ranks_find_each_other_in_spite_of_other_programs() {
     let port = port();
-    // Somebody else has the first port, and answers nonsense.
+    // Another program listens at the first port, and answers nonsense.
     let stranger = TcpListener::bind(("127.0.0.1", port));
     thread::spawn(move || {
         while let Ok((mut stream, _)) = stranger.as_ref().unwrap().accept() {
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n");
         }
     });
-    // And somebody comes to rank 0 who is no rank.
+    // A program that is not a rank connects to rank 0.
     thread::spawn(move || {
         for port in port + 1..port + PORTS {
             if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
@@ -52,16 +52,16 @@ fn ranks_find_each_other_past_strangers() {
     let mut keys: Vec<usize> = found[0].keys().copied().collect();
     keys.sort_unstable();
     assert_eq!(keys, [1, 2]);
-    // The connections are those of the ranks that they are said to be of.
+    // Each connection leads to the rank under whose number it is listed.
     for rank in [1, 2] {
         link::write(found[0].get_mut(&rank).unwrap(), WELCOME, &[rank as u8]).unwrap();
-        let heard = link::read(found[rank].get_mut(&0).unwrap()).unwrap();
-        assert_eq!(heard, (WELCOME, vec![rank as u8]));
+        let message = link::read(found[rank].get_mut(&0).unwrap()).unwrap();
+        assert_eq!(message, (WELCOME, vec![rank as u8]));
     }
 }
 
 #[test]
-fn a_rank_that_never_comes_is_named_on_every_other() {
+fn a_rank_that_does_not_connect_is_named_by_all_others() {
     let port = port();
     let ranks: Vec<_> = [0, 2]
         .map(|rank| thread::spawn(move || environment(rank, 3, port).meet(2 * SECOND)))
@@ -69,13 +69,13 @@ fn a_rank_that_never_comes_is_named_on_every_other() {
         .collect();
     for rank in ranks {
         let said = rank.join().unwrap().map(|_| ()).unwrap_err().to_string();
-        assert!(said.contains("of 3 ranks, 1 did not come within 2 s"), "{said}");
+        assert!(said.contains("of 3 ranks, 1 did not connect within 2 s"), "{said}");
     }
     let alone = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
-    assert!(alone.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{alone}");
+    assert!(alone.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{alone}");
 }
 
-/// All ranks of a run, with what a test changes of them.
+/// Runs the rendezvous of all ranks; `change` is applied to the environment of each.
 fn meet(
     ranks: usize,
     port: u16,
@@ -97,8 +97,9 @@ fn secret(text: &str) -> Secret {
     Secret::new(Some(text)).unwrap()
 }
 
-/// Comes to rank 0, wherever it listens, and says a hello that anybody can know, which would end the
-/// run; and then what `proof` makes of it and of the answer. How many connections were answered.
+/// Connects to rank 0 at each port, and sends a hello that needs no secret. It would end the run, because its
+/// number of ranks is wrong. Then sends the bytes that `proof` makes of the hello and the reply. Returns how
+/// many hellos got a reply.
 fn intrude(
     port: u16,
     proof: impl Fn(&[u8], &[u8]) -> Vec<u8> + Send + 'static,
@@ -112,23 +113,23 @@ fn intrude(
             for port in port..port + PORTS {
                 let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { continue };
                 stream.set_read_timeout(Some(SECOND / 4)).unwrap();
-                let (hello, mut answer) = (intruder.hello(&[7; NONCE]), [0; ANSWERED]);
+                let (hello, mut answer) = (intruder.hello(&[7; NONCE]), [0; REPLY_LENGTH]);
                 let said = stream.write_all(&hello).and_then(|()| stream.read_exact(&mut answer));
                 if said.is_ok() {
                     answered += 1;
                     let _ = stream.write_all(&proof(&hello, &answer[..16 + NONCE]));
-                    // It is hung up on, and not told anything.
+                    // The connection is closed without an answer.
                     assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
                 }
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
         answered
     })
 }
 
 #[test]
-fn only_ranks_with_the_same_secret_are_let_in() {
+fn only_ranks_with_the_same_secret_are_accepted() {
     let port = port();
     let elsewhere = |environment: &mut Environment| environment.peer_of = |_| Peer::Elsewhere;
     type Guess = fn(&[u8], &[u8]) -> Vec<u8>;
@@ -139,7 +140,7 @@ fn only_ranks_with_the_same_secret_are_let_in() {
     ];
     const THEIRS: &str = "what all ranks of the run know";
     let intruders = guesses.map(|guess| intrude(port, guess));
-    // The last rank comes when the intruders have gone.
+    // The last rank connects after the intruders have ended.
     let found = meet(3, port, move |environment| {
         elsewhere(environment);
         environment.secret = secret(THEIRS);
@@ -151,14 +152,14 @@ fn only_ranks_with_the_same_secret_are_let_in() {
         found.unwrap();
     }
     for intruder in intruders {
-        assert!(intruder.join().unwrap() > 0, "it has tried");
+        assert!(intruder.join().unwrap() > 0, "no hello got a reply");
     }
 }
 
 #[test]
-fn processes_of_other_users_are_not_let_in() {
+fn processes_of_other_users_are_refused() {
     let port = port();
-    // Rank 0 takes all others for another user's.
+    // Rank 0 takes every peer for another user's process.
     let others = [0, 1].map(|rank| {
         thread::spawn(move || {
             let mut environment = environment(rank, 2, port);
@@ -169,37 +170,40 @@ fn processes_of_other_users_are_not_let_in() {
         })
     });
     let [first, second] = others.map(|rank| rank.join().unwrap());
-    assert!(first.contains("of 2 ranks, 1 did not come within 2 s"), "{first}");
+    assert!(first.contains("of 2 ranks, 1 did not connect within 2 s"), "{first}");
     let words =
         "was refused: it belongs to another user (uid 4321), and FOUR_LEVELS_SECRET is not set";
     assert!(first.contains(words), "{first}");
-    assert!(second.contains("rank 0 is not found within 2 s at 127.0.0.1"), "{second}");
+    assert!(second.contains("rank 0 was not found within 2 s at 127.0.0.1"), "{second}");
     assert!(second.contains("refuses this rank"), "{second}");
 }
 
-/// Another user's process that listens where rank 0 would, and has read this program.
+/// Another user's process runs this program, and listens where rank 0 would.
 #[test]
-fn a_rank_0_of_another_user_or_without_the_secret_is_not_believed() {
-    let of = |change: fn(&mut Environment), words: &str| {
+fn a_rank_0_of_another_user_or_without_the_secret_is_refused() {
+    let is_refused = |change: fn(&mut Environment), words: &str| {
         let port = port();
         let false_one = thread::spawn(move || environment(0, 2, port).meet(2 * SECOND).map(|_| ()));
         let mut rank = environment(1, 2, port);
         change(&mut rank);
         let said = rank.meet(SECOND).map(|_| ()).unwrap_err().to_string();
-        assert!(said.contains("rank 0 is not found within 1 s"), "{said}");
+        assert!(said.contains("rank 0 was not found within 1 s"), "{said}");
         assert!(said.contains(words), "{said}");
         let said = false_one.join().unwrap().unwrap_err().to_string();
-        assert!(said.contains("of 2 ranks, 1 did not come"), "{said}");
+        assert!(said.contains("of 2 ranks, 1 did not connect"), "{said}");
     };
-    of(|rank| rank.peer_of = |_| Peer::OtherUser(99), "it belongs to another user (uid 99)");
-    of(|rank| rank.peer_of = |_| Peer::Elsewhere, "it is not on this machine");
-    of(
+    is_refused(
+        |rank| rank.peer_of = |_| Peer::OtherUser(99),
+        "it belongs to another user (uid 99)",
+    );
+    is_refused(|rank| rank.peer_of = |_| Peer::Elsewhere, "it is not on this machine");
+    is_refused(
         |rank| rank.secret = secret("what all ranks of the run know"),
-        "it has another FOUR_LEVELS_SECRET, or none",
+        "it has a different FOUR_LEVELS_SECRET, or none",
     );
 }
 
-/// More connections that say nothing than rank 0 keeps; the ranks come after them.
+/// More silent connections than rank 0 keeps are opened before the ranks connect.
 #[test]
 fn silent_connections_do_not_keep_ranks_out() {
     let port = port();
@@ -222,38 +226,39 @@ fn silent_connections_do_not_keep_ranks_out() {
     drop(held);
 }
 
-/// Somebody who listens at the port says something now and then, or welcomes nobody: `--wait` ends it.
+/// A program that listens at the port sends a byte now and then, or never welcomes the rank: the rank still
+/// ends after `--wait`.
 #[test]
-fn whoever_listens_does_not_hold_a_rank() {
+fn a_program_that_listens_at_the_port_can_not_delay_a_rank() {
     let port = port();
     let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
     thread::spawn(move || {
         while let Ok((mut stream, _)) = listener.accept() {
-            // Ends when the rank has gone.
+            // Ends when the rank has disconnected.
             thread::spawn(move || {
                 while stream.write_all(b"f").is_ok() {
-                    thread::sleep(LOOK)
+                    thread::sleep(POLL)
                 }
             });
         }
     });
     let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{said}");
-    // One that is believed, as it is this user's.
+    assert!(said.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{said}");
+    // One that passes as rank 0, because it has the same user.
     for welcome in [&b""[..], &[WELCOME], &[WELCOME, 4, 0, 0, 0]] {
         let port = self::port();
         let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         thread::spawn(move || {
             let mut guest = Guest::new(listener.accept().unwrap().0);
             let rank_0 = environment(0, 2, port);
-            while matches!(guest.go_on(&rank_0), Stage::Open) {}
+            while matches!(guest.advance(&rank_0), Stage::Open) {}
             guest.stream.write_all(welcome).unwrap();
             while guest.stream.write_all(b"").is_ok() && !is_gone(&guest.stream) {
-                thread::sleep(LOOK);
+                thread::sleep(POLL);
             }
         });
         let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
-        assert!(said.contains("did not say in time that all ranks are there"), "{said}");
+        assert!(said.contains("did not report in time that all ranks are connected"), "{said}");
     }
 }
 
@@ -264,26 +269,26 @@ fn long_lists_of_ranks_are_cut() {
     assert!(list(1..1024).ends_with(", 16 and 1007 more"));
 }
 
-/// What a connection to oneself would answer: the same bytes.
+/// A connection of a rank to itself would answer with the same bytes.
 #[test]
 fn an_echo_is_not_rank_0() {
     let port = port();
     let echo = TcpListener::bind(("127.0.0.1", port)).unwrap();
     thread::spawn(move || {
         while let Ok((mut stream, _)) = echo.accept() {
-            let mut bytes = [0; HELLO];
+            let mut bytes = [0; HELLO_LENGTH];
             let _ = stream.read_exact(&mut bytes).and_then(|()| stream.write_all(&bytes));
         }
     });
     let said = environment(1, 2, port).meet(SECOND).map(|_| ()).unwrap_err().to_string();
-    assert!(said.contains("rank 0 is not found within 1 s at 127.0.0.1"), "{said}");
+    assert!(said.contains("rank 0 was not found within 1 s at 127.0.0.1"), "{said}");
 }
 
 #[test]
-fn ranks_that_count_otherwise_or_are_twice_there_are_told() {
+fn a_wrong_number_of_ranks_and_a_duplicate_rank_are_reported() {
     for (others, words) in [
-        (vec![(1, 4)], "rank 1 says that there are 4 ranks, and rank 0 that there are 3"),
-        (vec![(1, 3), (1, 3)], "two processes say that they are rank 1"),
+        (vec![(1, 4)], "rank 1 was started as one of 4 ranks, and rank 0 as one of 3"),
+        (vec![(1, 3), (1, 3)], "two processes were started as rank 1"),
     ] {
         let port = port();
         let mut ranks = vec![(0, 3)];
@@ -297,9 +302,11 @@ fn ranks_that_count_otherwise_or_are_twice_there_are_told() {
             .map(|thread| thread.join().unwrap().map(|_| ()).unwrap_err().to_string())
             .collect();
         assert!(said[0].contains(words) && said.iter().any(|one| one.contains(words)), "{said:?}");
-        // Whoever came second is sent away with the first's end.
+        // A rank that connected later may only learn that rank 0 has ended.
         assert!(
-            said.iter().all(|one| one.contains(words) || one.contains("rank 0 is")),
+            said.iter().all(|one| one.contains(words)
+                || one.contains("rank 0 is")
+                || one.contains("rank 0 was")),
             "{said:?}"
         );
     }

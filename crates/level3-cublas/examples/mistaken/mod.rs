@@ -11,10 +11,6 @@ use tensor::Network;
 struct Mistaken<M>(Box<dyn Library>, M);
 
 impl<M: Fn(&mut Problem)> Library for Mistaken<M> {
-    fn has_epilogues(&self) -> bool {
-        self.0.has_epilogues()
-    }
-
     fn plan(&self, problem: &Problem) -> Result<Option<Box<dyn Routine>>> {
         let mut problem = *problem;
         (self.1)(&mut problem);

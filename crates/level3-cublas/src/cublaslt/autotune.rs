@@ -1,11 +1,9 @@
-//! Autotuning: the candidates of the library's heuristic are measured, and the best is kept.
+//! Autotuning (`--autotune`): measures the candidates of the library's heuristic, and chooses the best.
 //!
-//! On a GPU a candidate is run, and timed between two events. The emulated one has no clock worth
-//! reading. There a candidate is judged by what it asks of a card, which follows from its tile and its
-//! split of the sums: how many multiply-adds the busiest multiprocessor has to do one after another.
+//! A real GPU runs each candidate between two events. On the emulated GPU times are meaningless, so
+//! candidates are ranked by a count that follows from the tile and split-K: the multiply-adds of the
+//! busiest multiprocessor.
 #![allow(unsafe_code, reason = "cuBLASLt is a C library")]
-
-use std::ffi::c_void;
 
 use cudarc::cublaslt::result::CublasError;
 use cudarc::cublaslt::sys::{
@@ -16,49 +14,75 @@ use cudarc::driver::sys::{CUdevice_attribute, CUevent_flags};
 use cudarc::driver::{CudaSlice, DevicePtr};
 use gpu::{Gpu, GpuError};
 
-use super::{PlannedMatmul, refused};
+use super::PlannedMatmul;
 use crate::column_major::Operand;
-use crate::error::Result;
+use crate::error::{Result, rejected};
 use crate::library::Routine;
 
-/// Candidates that the heuristic is asked for.
-pub(super) const MOST: usize = 8;
-/// Runs of a candidate that are timed together, after one that isn't.
+/// The most candidates that the heuristic is asked for.
+pub(super) const MAX_CANDIDATES: usize = 8;
+/// Timed runs of a candidate, after one that isn't timed.
 const RUNS: usize = 20;
 
 /// How candidates are measured.
 pub(super) struct Autotune {
-    /// Whether the GPU is emulated, and candidates are compared by counts instead of times.
+    /// Whether the GPU is emulated, so that candidates are compared by counts instead of times.
     emulated: bool,
     multiprocessors: usize,
+}
+
+/// A candidate, as the library describes it.
+struct Candidate {
+    algorithm: cublasLtMatmulAlgo_t,
+    /// Rows and columns of the result that a block computes, if known.
+    tile: Option<(usize, usize)>,
+    /// How many parts each sum is split into (split-K).
+    parts: usize,
+}
+
+/// The measurement of a candidate.
+struct Cost {
+    /// The lower, the better; infinite if the candidate could not be measured.
+    order: f64,
+    text: String,
 }
 
 impl Autotune {
     pub(super) fn new(gpu: &Gpu) -> Result<Self> {
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
         let multiprocessors = usize::try_from(gpu.context().attribute(attribute)?).unwrap_or(1);
-        Ok(Self { emulated: gpu.is_emulated(), multiprocessors })
+        Ok(Self { emulated: gpu.is_emulated(), multiprocessors: multiprocessors.max(1) })
     }
 
-    /// Measures the candidates for a product, and selects the best one.
+    /// Selects the best candidate for a product. Returns a table with a line for each.
     pub(super) fn choose(
         &self,
         planned: &mut PlannedMatmul,
         answers: &[cublasLtMatmulHeuristicResult_t],
-    ) -> Result<()> {
+    ) -> Result<String> {
         let candidates = answers.iter().map(Candidate::new).collect::<Result<Vec<_>, _>>();
-        let call = "cublasLtMatmulAlgoConfigGetAttribute";
-        let candidates = candidates.map_err(|error| refused(call, error, &planned.problem))?;
+        let failed = rejected("cublasLtMatmulAlgoConfigGetAttribute", &planned.problem);
+        let candidates = candidates.map_err(failed)?;
         let call = &planned.problem.call;
         let shape = [call.result.rows, call.result.columns, call.k];
-        let counts = |candidate: &Candidate| candidate.counts(shape, self.multiprocessors);
-        let costs = match self.emulated {
-            true => candidates.iter().map(counts).collect(),
+        let count = |candidate: &Candidate| candidate.count(shape, self.multiprocessors);
+        let costs: Vec<Cost> = match self.emulated {
+            true => candidates.iter().map(|candidate| Cost::counted(count(candidate))).collect(),
             false => times(planned, &candidates)?,
         };
-        planned.algorithm = candidates[best(&costs)].algorithm;
-        planned.measured = Some(table(&planned.problem.to_string(), &candidates, &costs));
-        Ok(())
+        let best = best(&costs);
+        planned.algorithm = candidates[best].algorithm;
+        let how = if self.emulated { "counted, not timed" } else { "timed" };
+        let mut table = format!("autotune: {}, {how}", planned.problem);
+        for (index, (Candidate { tile, parts, .. }, cost)) in
+            candidates.iter().zip(&costs).enumerate()
+        {
+            let tile = tile.map_or_else(|| "?".into(), |(m, n)| format!("{m} x {n}"));
+            let (parts, text) = (format!("split-K {parts}"), &cost.text);
+            let mark = if index == best { "  <- kept" } else { "" };
+            table.push_str(&format!("\n  tile {tile:<10} {parts:<11} {text}{mark}"));
+        }
+        Ok(table)
     }
 }
 
@@ -66,7 +90,7 @@ impl Autotune {
 /// before it reads them.
 fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Cost>> {
     let (call, pointers) = (planned.problem.call, planned.problem.pointers);
-    let stream = planned.on.stream.clone();
+    let stream = planned.shared.stream.clone();
     let zeros = |operand: &Operand| -> Result<CudaSlice<f32>> {
         Ok(stream.alloc_zeros(operand.ld * operand.columns).map_err(GpuError::from)?)
     };
@@ -75,58 +99,40 @@ fn times(planned: &mut PlannedMatmul, candidates: &[Candidate]) -> Result<Vec<Co
     let mut costs = Vec::new();
     for candidate in candidates {
         planned.algorithm = candidate.algorithm;
-        // SAFETY: the operands are as large as the call says, and live until the stream is waited for.
+        // SAFETY: the operands have the sizes of the call, and live until the stream is synchronised.
         let run = || unsafe { planned.run(addresses, pointers) };
         let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-        // A candidate that the library refuses is out.
+        // The library may reject a candidate.
         if run().is_err() {
-            costs.push(Cost::Unknown);
+            costs.push(Cost::unknown());
             continue;
         }
         let start = event()?;
         for _ in 0..RUNS {
             run()?;
         }
-        let milliseconds = start.elapsed_ms(&event()?)?;
-        costs.push(Cost::Time(1e-3 * f64::from(milliseconds) / RUNS as f64));
+        let order = 1e3 * f64::from(start.elapsed_ms(&event()?)?) / RUNS as f64;
+        costs.push(Cost { order, text: format!("{order:>12.2} us") });
     }
     stream.synchronize()?;
     Ok(costs)
 }
 
-/// A candidate, as the library describes it.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    algorithm: cublasLtMatmulAlgo_t,
-    /// Rows and columns of the result that a block computes, where that is known.
-    tile: Option<(usize, usize)>,
-    /// How many parts each sum is split into.
-    parts: usize,
-}
-
-/// What was measured of a candidate: less is better.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Cost {
-    /// Seconds of a run.
-    Time(f64),
-    /// Blocks, and the multiply-adds of the busiest multiprocessor.
-    Counts { blocks: usize, longest: usize },
-    /// It could not be measured.
-    Unknown,
-}
-
 impl Cost {
-    fn of_order(self) -> f64 {
-        match self {
-            Self::Time(seconds) => seconds,
-            Self::Counts { longest, .. } => longest as f64,
-            Self::Unknown => f64::INFINITY,
-        }
+    fn unknown() -> Self {
+        Self { order: f64::INFINITY, text: "could not be measured".into() }
+    }
+
+    fn counted(count: Option<(usize, usize)>) -> Self {
+        let Some((blocks, busiest)) = count else { return Self::unknown() };
+        let text =
+            format!("blocks {blocks:>4}, multiply-adds of the busiest multiprocessor {busiest:>9}");
+        Self { order: busiest as f64, text }
     }
 }
 
 impl Candidate {
-    /// Reads what an answer of the heuristic says of itself.
+    /// Reads the configuration of an answer of the heuristic.
     fn new(answer: &cublasLtMatmulHeuristicResult_t) -> Result<Self, CublasError> {
         let attribute = |which| {
             let (mut value, mut written) = (0_i32, 0);
@@ -135,7 +141,7 @@ impl Candidate {
                 sys::cublasLtMatmulAlgoConfigGetAttribute(
                     &raw const answer.algo,
                     which,
-                    (&raw mut value).cast::<c_void>(),
+                    (&raw mut value).cast(),
                     size_of::<i32>(),
                     &raw mut written,
                 )
@@ -143,89 +149,38 @@ impl Candidate {
             .result()?;
             Ok(value)
         };
-        let tile = attribute(Config::CUBLASLT_ALGO_CONFIG_TILE_ID)?;
+        let tile = tile_of(attribute(Config::CUBLASLT_ALGO_CONFIG_TILE_ID)?);
         let parts = attribute(Config::CUBLASLT_ALGO_CONFIG_SPLITK_NUM)?;
         let parts = usize::try_from(parts).unwrap_or(1).max(1);
-        Ok(Self { algorithm: answer.algo, tile: tile_of(tile), parts })
+        Ok(Self { algorithm: answer.algo, tile, parts })
     }
 
-    /// What it asks of a card with this many multiprocessors, for a result of `m` by `n` and sums of `k`.
-    /// All threads of a block multiply, those beyond the edge zeros.
-    fn counts(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Cost {
-        let Some((rows, columns)) = self.tile else { return Cost::Unknown };
+    /// The blocks, and the multiply-adds of the busiest multiprocessor, for a result of `m` by `n` and sums
+    /// of `k`; `None` if the tile is unknown. All threads of a block multiply, those beyond the edge zeros.
+    fn count(&self, [m, n, k]: [usize; 3], multiprocessors: usize) -> Option<(usize, usize)> {
+        let (rows, columns) = self.tile?;
         let blocks = m.div_ceil(rows) * n.div_ceil(columns) * self.parts;
-        let rounds = blocks.div_ceil(multiprocessors.max(1));
-        // The parts of split sums are added up by everybody together.
-        let adding =
-            if self.parts > 1 { (m * n * self.parts).div_ceil(multiprocessors.max(1)) } else { 0 };
-        let longest = rounds * rows * columns * k.div_ceil(self.parts) + adding;
-        Cost::Counts { blocks, longest }
+        let rounds = blocks.div_ceil(multiprocessors);
+        // The multiprocessors share the additions of split sums.
+        let additions = if self.parts > 1 { m * n * self.parts } else { 0 };
+        let products = rounds * rows * columns * k.div_ceil(self.parts);
+        Some((blocks, products + additions.div_ceil(multiprocessors)))
     }
 }
 
-/// Which is the best: the first of equals, as the heuristic has its own order.
+/// The index of the best candidate; of equals the first, which the heuristic ranked higher.
 fn best(costs: &[Cost]) -> usize {
-    let mut best = 0;
-    for (index, cost) in costs.iter().enumerate() {
-        if cost.of_order() < costs[best].of_order() {
-            best = index;
-        }
-    }
-    best
+    let order = |&index: &usize| costs[index].order;
+    (0..costs.len()).min_by(|a, b| order(a).total_cmp(&order(b))).unwrap_or(0)
 }
 
-/// What was measured, a line for each candidate, the one that is kept marked.
-fn table(product: &str, candidates: &[Candidate], costs: &[Cost]) -> String {
-    let kept = best(costs);
-    let emulated = costs.iter().any(|cost| matches!(cost, Cost::Counts { .. }));
-    let how = if emulated { "counted, not timed" } else { "timed" };
-    let mut lines = vec![format!("autotune: {product}, {how}")];
-    for (index, (candidate, cost)) in candidates.iter().zip(costs).enumerate() {
-        let tile = candidate.tile.map_or_else(|| "?".into(), |(m, n)| format!("{m} x {n}"));
-        let cost = match cost {
-            Cost::Time(seconds) => format!("{:>12.2} us", 1e6 * seconds),
-            Cost::Counts { blocks, longest } => format!(
-                "blocks {blocks:>4}, multiply-adds of the busiest multiprocessor {longest:>9}"
-            ),
-            Cost::Unknown => "could not be measured".into(),
-        };
-        let parts = format!("split-K {}", candidate.parts);
-        let mark = if index == kept { "  <- kept" } else { "" };
-        lines.push(format!("  tile {tile:<10} {parts:<11} {cost}{mark}"));
-    }
-    lines.join("\n")
-}
-
-/// Rows and columns of a tile by its number in `cublasLtMatmulTile_t`, of those that a header before CUDA 12
-/// had.
+/// Rows and columns of a tile, by its number in `cublasLtMatmulTile_t` as of CUDA 11.
 fn tile_of(id: i32) -> Option<(usize, usize)> {
-    const TILES: [(usize, usize); 24] = [
-        (8, 8),
-        (8, 16),
-        (16, 8),
-        (8, 32),
-        (16, 16),
-        (32, 8),
-        (8, 64),
-        (16, 32),
-        (32, 16),
-        (64, 8),
-        (32, 32),
-        (32, 64),
-        (64, 32),
-        (32, 128),
-        (64, 64),
-        (128, 32),
-        (64, 128),
-        (128, 64),
-        (64, 256),
-        (128, 128),
-        (256, 64),
-        (64, 512),
-        (128, 256),
-        (256, 128),
-    ];
-    TILES.get(usize::try_from(id).ok()?.checked_sub(1)?).copied()
+    const TILES: &str = "8x8 8x16 16x8 8x32 16x16 32x8 8x64 16x32 32x16 64x8 32x32 32x64 64x32 32x128 64x64 \
+                         128x32 64x128 128x64 64x256 128x128 256x64 64x512 128x256 256x128";
+    let tile = TILES.split(' ').nth(usize::try_from(id).ok()?.checked_sub(1)?)?;
+    let (rows, columns) = tile.split_once('x')?;
+    Some((rows.parse().ok()?, columns.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -246,23 +201,24 @@ mod tests {
     }
 
     #[test]
-    fn a_small_product_wants_small_tiles_and_split_sums() {
+    fn small_tiles_and_split_sums_are_best_for_a_small_product() {
         let shape = [30, 256, 784];
-        let counts = |tile, parts| candidate(Some(tile), parts).counts(shape, 132);
-        let one = counts((64, 64), 1);
-        assert_eq!(one, Cost::Counts { blocks: 4, longest: 64 * 64 * 784 });
-        let small = counts((16, 16), 1);
-        assert_eq!(small, Cost::Counts { blocks: 32, longest: 16 * 16 * 784 });
-        // 30 · 256 · 4 partial sums are shared by 132.
-        let split = counts((16, 16), 4);
-        assert_eq!(split, Cost::Counts { blocks: 128, longest: 16 * 16 * 196 + 233 });
-        assert_eq!(best(&[one, small, split]), 2);
-        assert_eq!(candidate(None, 1).counts(shape, 132), Cost::Unknown);
+        let count = |tile, parts| candidate(Some(tile), parts).count(shape, 132);
+        let one = count((64, 64), 1);
+        assert_eq!(one, Some((4, 64 * 64 * 784)));
+        let small = count((16, 16), 1);
+        assert_eq!(small, Some((32, 16 * 16 * 784)));
+        // 132 multiprocessors share 30 · 256 · 4 partial sums.
+        let split = count((16, 16), 4);
+        assert_eq!(split, Some((128, 16 * 16 * 196 + 233)));
+        assert_eq!(best(&[one, small, split].map(Cost::counted)), 2);
+        assert_eq!(candidate(None, 1).count(shape, 132), None);
     }
 
     #[test]
-    fn what_can_not_be_measured_is_never_better() {
-        assert_eq!(best(&[Cost::Unknown, Cost::Time(2.0), Cost::Time(1.0), Cost::Time(1.0)]), 2);
-        assert_eq!(best(&[Cost::Unknown, Cost::Unknown]), 0);
+    fn a_candidate_that_could_not_be_measured_is_never_better() {
+        let order = |order| Cost { order, text: String::new() };
+        assert_eq!(best(&[Cost::unknown(), order(2.0), order(1.0), order(1.0)]), 2);
+        assert_eq!(best(&[Cost::unknown(), Cost::unknown()]), 0);
     }
 }

@@ -63,8 +63,8 @@ fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
             // These are never written, and so the next ones are the first that show it.
             Gemm::Cublaslt => (TensorName::A(1), TensorName::Dz(1)),
         };
-        assert_eq!(first(transposed_forward, &preset), z, "{gemm}");
-        assert_eq!(first(transposed_gradient, &preset), da, "{gemm}");
+        assert_eq!(first(transposed_forward, &preset), z, "{gemm:?}");
+        assert_eq!(first(transposed_gradient, &preset), da, "{gemm:?}");
     }
 }
 
@@ -111,7 +111,7 @@ fn a_leading_dimension_that_fits_differs() {
         let found = with(narrow, &preset, gemm).unwrap();
         let comparison = tensor_diff::compare(&blueprint(&preset), &found, 1.0);
         let first = comparison.first_divergence.unwrap().tensor;
-        assert!(matches!(first, TensorName::Z(1) | TensorName::A(1)), "{gemm}: {first}");
+        assert!(matches!(first, TensorName::Z(1) | TensorName::A(1)), "{gemm:?}: {first}");
     }
 }
 

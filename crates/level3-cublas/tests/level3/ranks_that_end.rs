@@ -46,12 +46,12 @@ fn a_rank_that_never_comes_ends_all() {
     let args = [&LONG[..], &["--wait", "2"]].concat();
     let [first, last] = [0, 2].map(|one| rank(&args, one, 3, port)).map(ended);
     // On a busy machine the last one may come later than that, too.
-    fails(&first, 1, &["of 3 ranks, 1", "did not come within 2 s"]);
-    let late = text(&last.stderr).contains("rank 0 is not found within 2 s");
-    fails(&last, 1, if late { &[] } else { &["of 3 ranks, 1", "did not come within 2 s"] });
+    fails(&first, 1, &["of 3 ranks, 1", "did not connect within 2 s"]);
+    let late = text(&last.stderr).contains("rank 0 was not found within 2 s");
+    fails(&last, 1, if late { &[] } else { &["of 3 ranks, 1", "did not connect within 2 s"] });
     let output = ended(rank(&args, 1, 2, port));
     let said = text(&output.stderr);
-    assert!(said.contains("rank 0 is not found within 2 s"), "{said}");
+    assert!(said.contains("rank 0 was not found within 2 s"), "{said}");
 }
 
 /// Sizes, presets, data, numbers of ranks: what differs is said on every rank, with both values.
@@ -70,7 +70,7 @@ fn ranks_that_were_started_otherwise_end_all() {
             2,
             "training data: 3000 samples",
         ),
-        (&LONG, 3, "rank 1 says that there are 3 ranks, and rank 0 that there are 2"),
+        (&LONG, 3, "rank 1 was started as one of 3 ranks, and rank 0 as one of 2"),
     ];
     for (args, world_size, words) in cases {
         let port = port();

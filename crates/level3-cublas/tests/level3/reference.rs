@@ -61,7 +61,7 @@ fn tf32_is_told_from_single_precision() {
         let mut found = step(&gpu, &preset, setup, false);
         found.header.dtype = tensor::Dtype::F32;
         let comparison = tensor_diff::compare(&reference(&preset.name), &found, 1.0);
-        assert!(!comparison.agrees(), "{gemm}: {comparison:?}");
+        assert!(!comparison.agrees(), "{gemm:?}: {comparison:?}");
     }
 }
 

@@ -60,7 +60,7 @@ fn the_default_preset_learns_what_it_does_at_level_1() {
             let found = learn(&mut level3(&gpu, &preset, Setup { gemm, ..Setup::default() }));
             assert_eq!(found.losses.len(), expected.losses.len());
             for (a, b) in expected.losses.iter().zip(&found.losses) {
-                assert!((a.loss - b.loss).abs() < 1e-4, "{gemm}: {a:?} {b:?}");
+                assert!((a.loss - b.loss).abs() < 1e-4, "{gemm:?}: {a:?} {b:?}");
             }
             // Rounding over 234 steps, and a few images that sit on the fence.
             let (a, b) = (expected.accuracy, found.accuracy);
