@@ -1,4 +1,4 @@
-//! Batches: the order in which an epoch goes through a dataset, and one stretch of it.
+//! Epochs and batches: the order of a data set's samples, and its division into batches.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::{Dataset, Generator, Purpose};
 /// One pass over a dataset, cut into batches.
 #[derive(Clone, Debug)]
 pub struct Epoch {
-    /// The order of the samples; `None` is the order in which they lie.
+    /// The order of the samples; `None` for that of the data set.
     order: Option<Vec<u32>>,
     len: usize,
     batch_size: usize,
@@ -15,11 +15,11 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// A pass over `len` samples in the order in which they lie. A last batch that is not full is
-    /// left out with `drop_last`, and is smaller than the others without.
+    /// A pass over `len` samples in the order of the data set. If the last batch is not full, `drop_last` skips it;
+    /// otherwise it is smaller than the others.
     ///
     /// # Panics
-    /// When `batch_size` is 0.
+    /// If `batch_size` is 0.
     #[must_use]
     pub fn in_order(len: usize, batch_size: usize, drop_last: bool) -> Self {
         assert!(batch_size > 0, "a batch has at least one sample");
@@ -27,11 +27,10 @@ impl Epoch {
         Self { order: None, len, batch_size, batches }
     }
 
-    /// A pass over `len` samples in a random order, which the seed and the number of the epoch
-    /// decide.
+    /// A pass over `len` samples in a random order, which depends on the seed and the number of the epoch.
     ///
     /// # Panics
-    /// When `batch_size` is 0, or there are 2³² samples or more.
+    /// If `batch_size` is 0, or there are 2³² samples or more.
     #[must_use]
     pub fn shuffled(len: usize, batch_size: usize, drop_last: bool, seed: u64, epoch: u64) -> Self {
         let end = u32::try_from(len).expect("fewer than 2^32 samples are shuffled");
@@ -49,7 +48,7 @@ impl Epoch {
     /// All batches, in order.
     ///
     /// # Panics
-    /// When the epoch was made for more samples than the dataset has.
+    /// If the epoch was made for more samples than the data set has.
     #[must_use]
     pub fn all<'a>(&'a self, dataset: &'a Dataset) -> Vec<Batch<'a>> {
         (0..self.batches).map(|k| self.batch(dataset, k)).collect()
@@ -58,7 +57,7 @@ impl Epoch {
     /// Batch `k`, counted from 0.
     ///
     /// # Panics
-    /// When there is no batch `k`, or the epoch was made for more samples than the dataset has.
+    /// If there is no batch `k`, or the epoch was made for more samples than the data set has.
     #[must_use]
     pub fn batch<'a>(&'a self, dataset: &'a Dataset, k: usize) -> Batch<'a> {
         assert!(self.len <= dataset.len(), "an epoch has no more samples than its dataset");
@@ -73,7 +72,7 @@ impl Epoch {
     }
 }
 
-/// Some samples of a dataset, `B` of them, in an order.
+/// `B` samples of a data set, in a certain order.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch<'a> {
     dataset: &'a Dataset,
@@ -96,13 +95,13 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Whether there are no samples: only a part of a batch can be empty.
+    /// Whether there are no samples. Only a [`part`](Self::part) of a batch can be empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The samples in this range of the batch, as a batch.
+    /// The samples at these positions in the batch, as a batch.
     ///
     /// # Panics
     /// If the range isn't within the batch.
@@ -124,7 +123,7 @@ impl<'a> Batch<'a> {
         self.dataset
     }
 
-    /// Which rows of the dataset the samples are.
+    /// The rows of the data set that the samples are.
     pub fn indices(&self) -> impl ExactSizeIterator<Item = usize> + use<'a> {
         let rows = self.rows;
         (0..self.len()).map(move |i| match rows {
@@ -133,8 +132,8 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The rows of the dataset, when the batch goes through it in order: the samples are then
-    /// `dataset().x()[range.start * n0..range.end * n0]`, and nothing needs to be copied.
+    /// The rows of the data set if they are consecutive. Then the samples are
+    /// `dataset().x()[range.start * n0..range.end * n0]`, and need not be copied.
     #[must_use]
     pub fn contiguous(&self) -> Option<Range<usize>> {
         match self.rows {
@@ -146,7 +145,7 @@ impl<'a> Batch<'a> {
     /// Copies the samples, `[B, n0]`, row-major.
     ///
     /// # Panics
-    /// When `x` has not `B·n0` elements.
+    /// If `x` doesn't have `B·n0` elements.
     pub fn copy_x(&self, x: &mut [f32]) {
         let features = self.dataset.features();
         assert_eq!(x.len(), self.len() * features, "x is [B, n0]");
@@ -166,7 +165,7 @@ impl<'a> Batch<'a> {
     /// Writes the targets, `[B, C]`, row-major: 1 at the class of the sample, 0 elsewhere.
     ///
     /// # Panics
-    /// When `y` has not `B·C` elements.
+    /// If `y` doesn't have `B·C` elements.
     pub fn copy_y(&self, y: &mut [f32]) {
         let classes = self.dataset.classes();
         assert_eq!(y.len(), self.len() * classes, "y is [B, C]");
@@ -195,7 +194,7 @@ mod tests {
     }
 
     fn copied(batch: Batch<'_>) -> (Vec<f32>, Vec<f32>) {
-        // What lay in the buffers before must not shine through.
+        // The old contents of the buffers must be overwritten.
         let (mut x, mut y) = (vec![7.0; batch.len() * 2], vec![7.0; batch.len() * 3]);
         batch.copy_x(&mut x);
         batch.copy_y(&mut y);
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_in_order_lie_side_by_side() {
+    fn batches_in_order_are_contiguous() {
         let set = set();
         let epoch = Epoch::in_order(10, 4, false);
         assert_eq!(epoch.batches(), 3);
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_the_samples_at_its_places() {
+    fn a_part_has_the_samples_at_its_positions() {
         let set = set();
         for epoch in [Epoch::in_order(10, 7, false), Epoch::shuffled(10, 7, false, 1, 0)] {
             let batch = epoch.batch(&set, 1);
@@ -254,12 +253,12 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "1..4 of 3")]
-    fn a_part_that_is_not_there_is_refused() {
+    fn a_part_outside_of_the_batch_is_refused() {
         let _ = Epoch::in_order(10, 7, false).batch(&set(), 1).part(1..4);
     }
 
     #[test]
-    fn seed_and_epoch_decide_the_order() {
+    fn the_order_depends_on_seed_and_epoch() {
         let set = set();
         let order = |seed, epoch| {
             let epoch = Epoch::shuffled(10, 10, false, seed, epoch);

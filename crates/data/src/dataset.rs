@@ -1,4 +1,4 @@
-//! Samples as a network takes them: rows of numbers, and a class for each.
+//! A data set of samples: rows of numbers, and a class for each.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{CLASSES, DataError, Images, Normalisation, PIXELS};
 
-/// `N` samples of `n0` features each, and their classes. A clone shares the numbers.
+/// `N` samples of `n0` features each, and their classes. Clones share the memory.
 #[derive(Clone, Debug)]
 pub struct Dataset(Arc<Samples>);
 
@@ -31,16 +31,16 @@ impl Dataset {
     /// Samples given as numbers: `x` is `[N, features]`, row-major, `labels` is `[N]`.
     ///
     /// # Errors
-    /// When there is no feature, no class or more than 256 of them, when `x` has not `features`
-    /// numbers for each label, when a number is NaN or infinite, or when a label is not below
-    /// `classes`.
+    /// If `features` is 0, `classes` is not from 1 to 256, `x` doesn't have `features` numbers for each label, a
+    /// number is NaN or infinite, or a label is not below `classes`.
     pub fn from_rows(
         x: Vec<f32>,
         labels: Vec<u8>,
         features: usize,
         classes: usize,
     ) -> Result<Self, DataError> {
-        let error = |reason| Err(DataError::Rows { reason });
+        let error =
+            |reason| Err(DataError::Unusable(format!("these rows are not a dataset: {reason}")));
         if features == 0 {
             return error("a row needs at least one feature".into());
         }
@@ -51,7 +51,7 @@ impl Dataset {
             let plural =
                 |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
             return error(format!(
-                "{} of {} each do not go with {}",
+                "{} of {} each do not match {}",
                 plural(labels.len(), "label"),
                 plural(features, "feature"),
                 plural(x.len(), "number")
@@ -63,7 +63,7 @@ impl Dataset {
         }
         if let Some(row) = labels.iter().position(|&label| usize::from(label) >= classes) {
             return error(format!(
-                "the label of row {row} is {}, and there are {classes} classes, from 0",
+                "the label of row {row} is {}, but there are {classes} classes, from 0",
                 labels[row]
             ));
         }
@@ -106,11 +106,10 @@ impl Dataset {
         &self.0.labels
     }
 
-    /// A number that tells this set from others: of its shape, its samples and their classes. The
-    /// same on every machine.
+    /// A hash of the shape, the samples and the classes. It is the same on every machine.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        // FNV-1a, of whole numbers instead of bytes.
+        // FNV-1a, over 64-bit numbers instead of bytes.
         let step = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x0000_0100_0000_01b3);
         let shape = [self.len(), self.features(), self.classes()].map(|size| size as u64);
         let x = self.x().iter().map(|value| u64::from(value.to_bits()));
@@ -121,7 +120,7 @@ impl Dataset {
     /// One sample, `[n0]`.
     ///
     /// # Panics
-    /// When there are not that many samples.
+    /// If there is no sample `i`.
     #[must_use]
     pub fn row(&self, i: usize) -> &[f32] {
         &self.0.x[i * self.0.features..(i + 1) * self.0.features]
@@ -139,11 +138,11 @@ mod tests {
         assert_eq!((set.len(), set.features(), set.classes()), (2, 784, 10));
         assert_eq!(set.labels(), [3, 1]);
         assert_eq!(set.row(1)[5], ((784 + 5) % 256) as f32 / 255.0);
-        assert!(std::ptr::eq(set.clone().x(), set.x()), "a clone shares the numbers");
+        assert!(std::ptr::eq(set.clone().x(), set.x()), "a clone shares the memory");
     }
 
     #[test]
-    fn rows_that_make_no_dataset_are_refused() {
+    fn invalid_rows_are_refused() {
         let reason = |x: &[f32], labels: &[u8], features, classes| {
             let error = Dataset::from_rows(x.to_vec(), labels.to_vec(), features, classes);
             error.unwrap_err().to_string()
@@ -152,16 +151,16 @@ mod tests {
         assert!(Dataset::from_rows(vec![], vec![], 2, 2).unwrap().is_empty());
         assert_eq!(
             reason(&[1.0; 5], &[0, 1], 3, 2),
-            "these rows are not a dataset: 2 labels of 3 features each do not go with 5 numbers"
+            "these rows are not a dataset: 2 labels of 3 features each do not match 5 numbers"
         );
         assert!(
             reason(&[1.0], &[0], 3, 2)
-                .ends_with("1 label of 3 features each do not go with 1 number")
+                .ends_with("1 label of 3 features each do not match 1 number")
         );
         assert!(reason(&[1.0; 2], &[0, 2], 1, 2).ends_with("there are 2 classes, from 0"));
         assert!(reason(&[0.0, 1.0, f32::NAN], &[0, 0, 0], 1, 1).contains("row 2 is NaN"));
         assert!(reason(&[], &[], 0, 1).contains("feature"));
         assert!(reason(&[], &[], 1, 0).contains("classes"));
-        assert!(reason(&[], &[0, 0], usize::MAX, 1).contains("do not go"));
+        assert!(reason(&[], &[0, 0], usize::MAX, 1).contains("do not match"));
     }
 }

@@ -1,12 +1,12 @@
 //! The built-in digits: images that look handwritten, drawn by this program.
 //!
-//! [`shapes`] says how digits are written, [`hand`] writes one a little differently each time,
-//! [`pen`] puts the strokes onto the pixels. All three use integers, single steps of `f32` (which
-//! every platform rounds alike) and `libm`, so the images are the same bytes everywhere.
+//! [`shapes`] has the strokes of each digit, [`hand`] varies them, and [`pen`] draws them as
+//! pixels. All three only use integers, single operations on `f32` (which every platform rounds
+//! alike) and `libm`, so the images are the same bytes everywhere.
 
 mod hand;
 mod pen;
-// Formatted, each of its points would stand on a line of its own.
+// Formatting would put each of its points on a separate line.
 #[rustfmt::skip]
 mod shapes;
 
@@ -14,20 +14,20 @@ use rayon::prelude::*;
 
 use crate::{CLASSES, Counts, Generator, Images, PIXELS, Purpose};
 
-/// The seed of all built-in digits: there is one set of them, as there is one MNIST.
+/// The seed of all built-in digits. There is only one set of them, as there is only one MNIST.
 const SEED: u64 = 28;
-/// The index of the first test image. Each image has the random numbers of its index, so no test
-/// image is a training image, however many are drawn.
+/// The index of the first test image. The index of an image selects its random numbers, so a test image is never
+/// a training image, regardless of their numbers.
 const FIRST_TEST_IMAGE: u64 = 1 << 32;
 
-/// Draws the first images to train on and to test with, at most [`Counts::ALL`].
+/// Draws the first training images and test images, at most [`Counts::ALL`].
 #[must_use]
 pub fn built_in(counts: Counts) -> (Images, Images) {
     let all = Counts::ALL;
     (images(0, counts.train.min(all.train)), images(FIRST_TEST_IMAGE, counts.test.min(all.test)))
 }
 
-/// Draws `count` images from that index on, on all cores.
+/// Draws `count` images from the index `first` on, on all cores.
 fn images(first: u64, count: usize) -> Images {
     let mut pixels = vec![0; count * PIXELS];
     let mut labels = vec![0; count];

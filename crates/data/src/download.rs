@@ -1,4 +1,4 @@
-//! MNIST from the network: fetched once, checked, and kept in the user's cache.
+//! The download of MNIST: each file is fetched once, checked, and kept in the user's cache.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -14,72 +14,72 @@ use ureq::{Agent, Body, Proxy, ProxyProtocol, http::Response};
 use crate::idx;
 use crate::mnist::{Content, File};
 
-/// Where MNIST's files are published, gzipped.
+/// The addresses of MNIST's gzipped files, without the file names.
 pub(crate) const MIRRORS: [&str; 2] = [
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 ];
 
-/// The largest of the gzipped files has 10 MB.
-const MOST_BYTES: u64 = 1 << 26;
-/// A connection that does answer, and then needs longer for one file, is of no use.
-const LONGEST_BODY: Duration = Duration::from_secs(600);
+/// The most bytes to download. The largest of the gzipped files has 10 MB.
+const MAX_BYTES: u64 = 1 << 26;
+/// How long one file may take after the server has answered.
+const BODY_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The variables that name the proxy of the network, in the order in which they count.
+/// The environment variables that name the network's proxy, in the order of precedence.
 const PROXY_VARIABLES: [&str; 6] =
     ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 
-/// The proxy that the environment names, if it does.
+/// The proxy that the environment names, if any.
 ///
 /// # Errors
-/// When what it names is no proxy, or one of a kind that isn't spoken here: whoever names one wants
-/// nothing to go past it.
+/// If the name is not a proxy, or its kind is not supported. There is no fallback to a direct connection, because
+/// a proxy must not be bypassed.
 pub(crate) fn proxy(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Proxy>, String> {
     let set = PROXY_VARIABLES.into_iter().find_map(|name| {
         variable(name).filter(|value| !value.is_empty()).map(|value| (name, value))
     });
     let Some((name, value)) = set else { return Ok(None) };
-    // The value is not shown: it may hold a password.
+    // The value is not printed, because it may contain a password.
     let bad = |reason: &str| {
         Err(format!("the proxy that {name} names can't be used: {reason}; correct or unset it"))
     };
     match value.to_str().map(Proxy::new) {
         Some(Ok(proxy)) => match proxy.protocol() {
-            // The same proxy, and the hosts that NO_PROXY excepts from it.
+            // `try_from_env` finds the same proxy, and the exceptions in NO_PROXY.
             ProxyProtocol::Http | ProxyProtocol::Https => Ok(Proxy::try_from_env().or(Some(proxy))),
-            _ => bad("it speaks SOCKS, and only proxies for HTTP are spoken to"),
+            _ => bad("it is a SOCKS proxy, but only HTTP proxies are supported"),
         },
-        _ => bad("it is no address such as http://proxy.example:3128"),
+        _ => bad("it is not an address such as http://proxy.example:3128"),
     }
 }
 
-/// Fetches files from whichever mirror works.
+/// Downloads files from the first mirror that works.
 pub(crate) struct Downloader {
-    /// The mirrors that have not failed yet; the first is asked.
+    /// The mirrors that have not failed yet. The first one is used.
     mirrors: Vec<String>,
-    /// How long mirrors that say nothing may still be waited for, all of them together.
+    /// The remaining time to wait for mirrors that do not answer, for all of them together.
     patience: Duration,
     proxy: Option<Proxy>,
-    /// Which mirrors failed, and why; those that failed alike stand together.
+    /// The hosts that failed, and the reason. Consecutive mirrors with the same reason are one entry.
     failures: Vec<(String, String)>,
 }
 
 impl Downloader {
-    /// Asks the mirrors in this order, and waits no longer than `patience` in total, over all
-    /// files and mirrors, for an answer that does not come.
+    /// A downloader that uses the mirrors in this order, and waits at most `patience` in total, over all
+    /// files and mirrors, for answers that do not come.
     pub(crate) fn new(mirrors: &[&str], patience: Duration, proxy: Option<Proxy>) -> Self {
         let mirrors = mirrors.iter().map(|&mirror| mirror.to_owned()).collect();
         Self { mirrors, patience, proxy, failures: Vec::new() }
     }
 
-    /// Downloads a file, checks its digest, and only then puts it into the folder. A mirror that
-    /// fails in any way is not asked again.
+    /// Downloads a file, checks its digest, and then writes it to the folder. A mirror that
+    /// fails in any way is not used again.
     ///
     /// # Errors
-    /// When no mirror is left, with what each of them did, or when the file can't be written.
+    /// If all mirrors have failed, with the reason for each; if the file can't be written.
     pub(crate) fn fetch(&mut self, file: &File, folder: &Path) -> Result<Content, String> {
         while let Some(mirror) = self.mirrors.first() {
-            // A mirror that hangs leaves its share of the time to those after it.
+            // Each mirror gets an equal share of the time, so that one that hangs leaves time for the others.
             let share = self.patience / u32::try_from(self.mirrors.len()).unwrap_or(u32::MAX);
             let url = format!("{mirror}{}.gz", file.name);
             let started = Instant::now();
@@ -101,9 +101,9 @@ impl Downloader {
     }
 }
 
-/// Puts what was downloaded into the folder.
+/// Writes a downloaded file to the folder.
 fn store(file: &File, folder: &Path, packed: &[u8], content: Content) -> Result<Content, String> {
-    // A server may have unpacked the file on the way.
+    // The server may have decompressed the file.
     let suffix = if idx::is_gzipped(packed) { ".gz" } else { "" };
     let path = folder.join(format!("{}{suffix}", file.name));
     write_atomically::<std::io::Error>(&path, |writer| writer.write_all(packed))
@@ -111,7 +111,7 @@ fn store(file: &File, folder: &Path, packed: &[u8], content: Content) -> Result<
     Ok(Content { path, ..content })
 }
 
-/// The file as it came, and unpacked; the latter has the published digest.
+/// The file as downloaded, and decompressed. The decompressed file has the published digest.
 fn fetch_checked(
     url: &str,
     file: &File,
@@ -125,11 +125,11 @@ fn fetch_checked(
         Ok((packed, content))
     } else {
         let (name, expected, found) = (file.name, file.digest, content.digest);
-        Err(format!("its {name} has the SHA-256 {found}, unpacked, and not {expected}"))
+        Err(format!("its decompressed {name} has the SHA-256 {found}, not {expected}"))
     }
 }
 
-/// Asks for a file, and waits until the answer begins.
+/// Requests a file, and waits for the beginning of the answer.
 fn request(url: &str, patience: Duration, proxy: Option<Proxy>) -> Result<Response<Body>, String> {
     let agent: Agent = Agent::config_builder()
         .proxy(proxy)
@@ -138,41 +138,39 @@ fn request(url: &str, patience: Duration, proxy: Option<Proxy>) -> Result<Respon
         .timeout_connect(Some(patience))
         .timeout_recv_response(Some(patience))
         .timeout_per_read(Some(patience))
-        .timeout_recv_body(Some(LONGEST_BODY))
+        .timeout_recv_body(Some(BODY_TIMEOUT))
         .build()
         .into();
-    // Each stage above may take the whole time, so the sum is watched from here. A thread that is
-    // no longer waited for ends by those limits.
+    // Each stage above may take the whole time, so this thread limits the sum. After a timeout, the other thread
+    // ends by the limits of its stages.
     let (sender, receiver) = mpsc::channel();
     let address = url.to_owned();
-    let ask = move || {
-        // Nobody listens any more where the answer came too late.
-        drop(sender.send(agent.get(address).call()));
-    };
+    // The receiver is closed if the answer comes too late.
+    let request = move || drop(sender.send(agent.get(address).call()));
     thread::Builder::new()
-        .spawn(ask)
-        .map_err(|error| format!("no thread can be started to ask it: {error}"))?;
+        .spawn(request)
+        .map_err(|error| format!("can't start a thread for the request: {error}"))?;
     match receiver.recv_timeout(patience) {
         Ok(answer) => answer.map_err(|error| error.to_string()),
         Err(mpsc::RecvTimeoutError::Timeout) => {
             Err(format!("no answer within {:.1} s", patience.as_secs_f64()))
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => {
-            Err("asking it failed: this machine may lack memory or threads".into())
+            Err("the request failed: this machine may lack memory or threads".into())
         }
     }
 }
 
-/// Reads the answer, with a progress bar on a terminal.
+/// Reads the body of an answer, with a progress bar on a terminal.
 fn body(answer: Response<Body>, name: &str) -> Result<Vec<u8>, String> {
     let length = answer.body().content_length();
     let style = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}";
-    // A bar draws itself only on a terminal.
+    // A bar is only drawn on a terminal.
     let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new).with_style(
         ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     bar.set_message(format!("downloading {name}"));
-    let body = answer.into_body().into_with_config().limit(MOST_BYTES).reader();
+    let body = answer.into_body().into_with_config().limit(MAX_BYTES).reader();
     let mut bytes = Vec::new();
     let read = bar.wrap_read(body).read_to_end(&mut bytes);
     bar.finish_and_clear();
@@ -185,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proxy_that_is_none_is_said_and_not_gone_past() {
+    fn an_invalid_proxy_is_reported_and_not_bypassed() {
         let named =
             |value: &'static str| proxy(move |name| (name == "https_proxy").then(|| value.into()));
         assert!(proxy(|_| None).unwrap().is_none());
@@ -194,16 +192,16 @@ mod tests {
             assert!(named(good).unwrap().is_some(), "{good}");
         }
         for (bad, reason) in [
-            ("http://", "no address"),
-            ("secret secret", "no address"),
-            ("ftp://proxy.example:21", "no address"),
-            ("socks5://proxy.example:1080", "speaks SOCKS"),
+            ("http://", "not an address"),
+            ("secret secret", "not an address"),
+            ("ftp://proxy.example:21", "not an address"),
+            ("socks5://proxy.example:1080", "a SOCKS proxy"),
         ] {
             let said = named(bad).unwrap_err();
             assert!(said.contains("https_proxy") && said.contains(reason), "{bad}: {said}");
             assert!(!said.contains("secret"), "{said}");
         }
-        // The first that is set counts, whatever the others are.
+        // The first variable that is set takes precedence.
         let both = proxy(|name| match name {
             "ALL_PROXY" => Some("socks5://127.0.0.1:1".into()),
             "http_proxy" => Some("http://127.0.0.1:1".into()),

@@ -4,106 +4,45 @@
 //! elements (8: unsigned byte) and the number of axes, then has the length of each axis as `u32`,
 //! then the elements, last axis fastest.
 
+use std::cmp::Ordering;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::{CLASSES, HEIGHT, WIDTH};
 use flate2::read::MultiGzDecoder;
 use host::Foreign;
 use host::file;
-use thiserror::Error;
-
-use crate::{CLASSES, HEIGHT, WIDTH};
 
 /// Unsigned bytes on three axes: image, row, column.
 const IMAGES_MAGIC: u32 = 0x0000_0803;
 /// Unsigned bytes on one axis.
 const LABELS_MAGIC: u32 = 0x0000_0801;
-/// MNIST's largest file has 47 MB. What unpacks to more than this is something else, and is not
-/// read to its end.
-const MOST_BYTES: u64 = 1 << 28;
+/// The most bytes that are read. MNIST's largest file has 47 MB.
+const MAX_BYTES: u64 = 1 << 28;
 
-/// What is wrong with the content of an IDX file.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum IdxError {
-    /// The file ends within its header.
-    #[error("it ends after {found} bytes, within the header of {header} bytes")]
-    Header {
-        /// The length of the header in bytes.
-        header: usize,
-        /// The length of the file in bytes.
-        found: usize,
-    },
-    /// The magic number is another one.
-    #[error("it begins with {found:#010x}, and an IDX file of {what} begins with {expected:#010x}")]
-    Magic {
-        /// "images" or "labels".
-        what: &'static str,
-        /// The magic number of such a file.
-        expected: u32,
-        /// The one found.
-        found: u32,
-    },
-    /// It is a file of another format, such as an HTML page in place of a download.
-    #[error("{}", .0.instead_of("an IDX file", ""))]
-    Foreign(Foreign),
-    /// The images have another size.
-    #[error("its images have {rows} x {columns} pixels, and those of MNIST have 28 x 28")]
-    Size {
-        /// Rows of an image.
-        rows: u32,
-        /// Columns of an image.
-        columns: u32,
-    },
-    /// The file is shorter than its header says.
-    #[error("it is cut off: its header promises {expected} bytes, and it has {found}")]
-    Truncated {
-        /// The length that the header promises, in bytes.
-        expected: u64,
-        /// The length of the file in bytes.
-        found: usize,
-    },
-    /// The file is longer than its header says.
-    #[error(
-        "it has bytes too many: it goes on after the {expected} bytes that its header promises"
-    )]
-    Trailing {
-        /// The length that the header promises, in bytes.
-        expected: u64,
-    },
-    /// A label is no digit.
-    #[error("label {index} is {label}, and labels are digits from 0 to 9")]
-    Label {
-        /// Which label, from 0.
-        index: usize,
-        /// The label.
-        label: u8,
-    },
-}
-
-/// Reads a file, unpacked when it is gzipped: the content decides, not the file's name. What can't be an IDX
-/// file, or goes on after its end, is not read any further.
+/// Reads a file, and decompresses it if its content is gzipped, whatever its name. Reading ends early if the
+/// content can't be an IDX file, or continues after its end.
 ///
 /// # Errors
-/// When the file can't be read, its gzip is corrupt or cut off, or it unpacks to more than any
-/// file of MNIST.
+/// If the file can't be read, its gzip is corrupt or cut off, or it has more bytes than any file of MNIST.
 pub(crate) fn read_unpacked(path: &Path) -> io::Result<Vec<u8>> {
-    unpacked(file::open_up_to(path, MOST_BYTES)?)
+    unpacked(file::open_up_to(path, MAX_BYTES)?)
 }
 
-/// What a reader has, unpacked when it is gzipped.
+/// The content of a reader, decompressed if it is gzipped.
 ///
 /// # Errors
 /// As [`read_unpacked`].
 pub(crate) fn unpacked(reader: impl Read) -> io::Result<Vec<u8>> {
-    file::read_packed(reader, MOST_BYTES, MultiGzDecoder::new, is_enough)
+    file::read_packed(reader, MAX_BYTES, MultiGzDecoder::new, is_enough)
 }
 
-/// Whether bytes begin as every gzip file does.
+/// Whether these bytes begin like a gzip file.
 pub(crate) fn is_gzipped(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// Whether these first bytes are enough to refuse a file.
+/// Whether these first bytes are enough to reject a file.
 fn is_enough(bytes: &[u8]) -> bool {
     let images = || header(bytes, "images", IMAGES_MAGIC).map(images_length);
     let expected = header(bytes, "labels", LABELS_MAGIC).map(labels_length).or_else(|_| images());
@@ -121,30 +60,33 @@ fn labels_length([count]: [u32; 1]) -> u64 {
     8 + u64::from(count)
 }
 
-/// The pixels in an IDX file of 28 x 28 images, `[N, 28·28]`; the file's bytes are consumed.
+/// The pixels in an IDX file of 28 x 28 images, `[N, 28·28]`, from the file's bytes.
 ///
 /// # Errors
-/// When the bytes are not exactly such a file.
-pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
+/// The reason why the bytes are not exactly such a file.
+pub(crate) fn images(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let lengths @ [_, rows, columns] = header(&bytes, "images", IMAGES_MAGIC)?;
     if (rows as usize, columns as usize) != (HEIGHT, WIDTH) {
-        return Err(IdxError::Size { rows, columns });
+        return Err(format!("its images have {rows} x {columns} pixels, but MNIST's have 28 x 28"));
     }
     check_length(&bytes, images_length(lengths))?;
     bytes.drain(..16);
     Ok(bytes)
 }
 
-/// The labels in an IDX file, `[N]`, each from 0 to 9; the file's bytes are consumed.
+/// The labels in an IDX file, `[N]`, each from 0 to 9, from the file's bytes.
 ///
 /// # Errors
-/// When the bytes are not exactly such a file.
-pub(crate) fn labels(mut bytes: Vec<u8>) -> Result<Vec<u8>, IdxError> {
+/// As [`images`].
+pub(crate) fn labels(mut bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let lengths = header(&bytes, "labels", LABELS_MAGIC)?;
     check_length(&bytes, labels_length(lengths))?;
     bytes.drain(..8);
     match bytes.iter().position(|&label| usize::from(label) >= CLASSES) {
-        Some(index) => Err(IdxError::Label { index, label: bytes[index] }),
+        Some(index) => {
+            let label = bytes[index];
+            Err(format!("label {index} is {label}, but labels are digits from 0 to 9"))
+        }
         None => Ok(bytes),
     }
 }
@@ -154,30 +96,40 @@ fn header<const AXES: usize>(
     bytes: &[u8],
     what: &'static str,
     magic: u32,
-) -> Result<[u32; AXES], IdxError> {
+) -> Result<[u32; AXES], String> {
     let mut words = bytes.chunks_exact(4).map(|w| u32::from_be_bytes([w[0], w[1], w[2], w[3]]));
-    let short = IdxError::Header { header: 4 * (1 + AXES), found: bytes.len() };
-    // The magic number first: what is no IDX file at all should not be called a short one.
-    let found = words.next().ok_or_else(|| short.clone())?;
+    let short = || {
+        let (found, header) = (bytes.len(), 4 * (1 + AXES));
+        format!("it ends after {found} bytes, within the header of {header} bytes")
+    };
+    // The magic number is checked first, so that a file of another format isn't called too short.
+    let found = words.next().ok_or_else(short)?;
     if let Some(found) = Foreign::detect(bytes) {
-        return Err(IdxError::Foreign(found));
+        return Err(found.instead_of("an IDX file", ""));
     }
     if found != magic {
-        return Err(IdxError::Magic { what, expected: magic, found });
+        return Err(format!(
+            "it begins with {found:#010x}, but an IDX file of {what} begins with {magic:#010x}"
+        ));
     }
     let mut lengths = [0; AXES];
     for length in &mut lengths {
-        *length = words.next().ok_or_else(|| short.clone())?;
+        *length = words.next().ok_or_else(short)?;
     }
     Ok(lengths)
 }
 
-fn check_length(bytes: &[u8], expected: u64) -> Result<(), IdxError> {
+/// Checks that a file has the length that follows from its header.
+fn check_length(bytes: &[u8], expected: u64) -> Result<(), String> {
     let found = bytes.len();
     match (found as u64).cmp(&expected) {
-        std::cmp::Ordering::Less => Err(IdxError::Truncated { expected, found }),
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Greater => Err(IdxError::Trailing { expected }),
+        Ordering::Less => {
+            Err(format!("it is cut off: its header promises {expected} bytes, but it has {found}"))
+        }
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(format!(
+            "it has too many bytes: it continues after the {expected} bytes that its header promises"
+        )),
     }
 }
 
@@ -215,42 +167,48 @@ mod tests {
     #[test]
     fn each_fault_has_its_own_error() {
         let image = |words: &[u32], length| images(file(words, &vec![0; length])).unwrap_err();
-        assert_eq!(image(&[IMAGES_MAGIC, 1, 28], 0), IdxError::Header { header: 16, found: 12 });
-        assert_eq!(image(&[], 3), IdxError::Header { header: 16, found: 3 });
+        let header = |found| format!("it ends after {found} bytes, within the header of 16 bytes");
+        assert_eq!(image(&[IMAGES_MAGIC, 1, 28], 0), header(12));
+        assert_eq!(image(&[], 3), header(3));
         for (bytes, name) in [
             (&b"<!DOCTYPE html><title>404</title>"[..], "it is an HTML page, not an IDX file"),
             (b"version https://git-lfs.github.com/spec/v1\n", "`git lfs pull`"),
         ] {
-            let error = images(bytes.to_vec()).unwrap_err().to_string();
+            let error = images(bytes.to_vec()).unwrap_err();
             assert!(error.contains(name), "{error}");
-            assert_eq!(labels(bytes.to_vec()).unwrap_err().to_string(), error);
+            assert_eq!(labels(bytes.to_vec()).unwrap_err(), error);
         }
         assert_eq!(
-            image(&[LABELS_MAGIC, 1], 1).to_string(),
-            "it begins with 0x00000801, and an IDX file of images begins with 0x00000803"
+            image(&[LABELS_MAGIC, 1], 1),
+            "it begins with 0x00000801, but an IDX file of images begins with 0x00000803"
         );
         assert_eq!(
             image(&[IMAGES_MAGIC, 1, 32, 28], 32 * 28),
-            IdxError::Size { rows: 32, columns: 28 }
+            "its images have 32 x 28 pixels, but MNIST's have 28 x 28"
         );
-        let (expected, found) = (16 + 2 * 784, 16 + 784);
-        assert_eq!(image(&[IMAGES_MAGIC, 2, 28, 28], 784), IdxError::Truncated { expected, found });
+        let truncated = |expected: u64, found: u64| {
+            format!("it is cut off: its header promises {expected} bytes, but it has {found}")
+        };
+        let trailing = |bytes: u64| {
+            format!(
+                "it has too many bytes: it continues after the {bytes} bytes that its header promises"
+            )
+        };
+        assert_eq!(image(&[IMAGES_MAGIC, 2, 28, 28], 784), truncated(16 + 2 * 784, 16 + 784));
         // No allocation follows a header that promises terabytes.
-        assert!(matches!(
-            image(&[IMAGES_MAGIC, u32::MAX, 28, 28], 784),
-            IdxError::Truncated { .. }
-        ));
-        assert_eq!(image(&[IMAGES_MAGIC, 1, 28, 28], 785), IdxError::Trailing { expected: 800 });
+        let promised = 16 + u64::from(u32::MAX) * 784;
+        assert_eq!(image(&[IMAGES_MAGIC, u32::MAX, 28, 28], 784), truncated(promised, 16 + 784));
+        assert_eq!(image(&[IMAGES_MAGIC, 1, 28, 28], 785), trailing(800));
         let label = |count, content: &[u8]| labels(file(&[LABELS_MAGIC, count], content));
         assert_eq!(
-            label(3, &[1, 10, 2]).unwrap_err().to_string(),
-            "label 1 is 10, and labels are digits from 0 to 9"
+            label(3, &[1, 10, 2]).unwrap_err(),
+            "label 1 is 10, but labels are digits from 0 to 9"
         );
-        assert_eq!(label(2, &[1]), Err(IdxError::Truncated { expected: 10, found: 9 }));
-        assert_eq!(label(0, &[1]), Err(IdxError::Trailing { expected: 8 }));
+        assert_eq!(label(2, &[1]), Err(truncated(10, 9)));
+        assert_eq!(label(0, &[1]), Err(trailing(8)));
     }
 
-    /// A device without an end, and what unpacks to something else or to more than its header says.
+    /// An endless device, other formats, and files with more bytes than their headers promise, also gzipped.
     #[test]
     fn implausible_files_are_not_read_to_their_end() {
         let zeros = vec![0; 1 << 22];

@@ -9,7 +9,7 @@ pub const PIXELS: usize = WIDTH * HEIGHT;
 /// The number of classes: the digits 0 to 9.
 pub const CLASSES: usize = 10;
 
-/// How many images are wanted at most.
+/// The maximum numbers of images to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// Images to train on.
@@ -19,11 +19,11 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All that there are, of MNIST and of the built-in digits alike.
+    /// All images. MNIST and the built-in digits have the same numbers.
     pub const ALL: Self = Self { train: 60_000, test: 10_000 };
 }
 
-/// Images of digits and what they show.
+/// Images of digits with their labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Images {
     pixels: Vec<u8>,
@@ -31,8 +31,7 @@ pub struct Images {
 }
 
 impl Images {
-    /// Images from `[N, 28·28]` pixels and `[N]` labels below 10; the makers in this crate have
-    /// checked both.
+    /// Images from `[N, 28·28]` pixels and `[N]` labels below 10. Callers check both.
     pub(crate) fn new(pixels: Vec<u8>, labels: Vec<u8>) -> Self {
         assert_eq!(pixels.len(), labels.len() * PIXELS, "each image has a label");
         debug_assert!(labels.iter().all(|&label| usize::from(label) < CLASSES));
@@ -66,7 +65,7 @@ impl Images {
     /// The pixels of one image, `[28·28]`.
     ///
     /// # Panics
-    /// When there are not that many images.
+    /// If there is no image `i`.
     #[must_use]
     pub fn image(&self, i: usize) -> &[u8] {
         &self.pixels[i * PIXELS..(i + 1) * PIXELS]
@@ -84,7 +83,7 @@ impl Images {
         HEIGHT
     }
 
-    /// The first `n` images, or all of them where there are fewer.
+    /// The first `n` images, or all if there are fewer.
     #[must_use]
     pub fn truncated(mut self, n: usize) -> Self {
         let n = n.min(self.len());

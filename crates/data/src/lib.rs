@@ -1,10 +1,9 @@
-//! What a network is trained on: images of handwritten digits, the batches in which they reach
-//! it, and the random numbers that shuffle them.
+//! Training data: images of handwritten digits, batches of them, and the random numbers that shuffle them.
 //!
-//! [`load`] finds the images: MNIST's four files, on this machine or downloaded, or digits that
-//! this crate draws itself. [`Dataset`] holds them normalised, one row for each image, [`Epoch`]
+//! [`load`] returns the images: MNIST's four files, from this machine or downloaded, or digits that
+//! this crate draws itself. [`Dataset`] contains them normalised, one row for each image, and [`Epoch`]
 //! cuts it into [`Batch`]es. [`Generator`] is the only source of random numbers in the
-//! workspace; it gives the same ones on every platform.
+//! workspace, and returns the same numbers on every platform.
 
 #[cfg(feature = "files")]
 mod batch;

@@ -1,4 +1,4 @@
-//! MNIST's four files: their names, their published content, and the folder they lie in.
+//! MNIST's four files: their names and digests, and how they are read from a folder.
 
 use std::fs;
 use std::io;
@@ -11,13 +11,16 @@ use crate::{Counts, DataError, Digits, Images, Origin, idx};
 /// One of the four files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct File {
-    /// The name, without the `.gz` that is added when the file is gzipped.
+    /// The name, without `.gz`.
     pub(crate) name: &'static str,
-    /// Another spelling of the name, from old copies.
+    /// Another spelling of the name, which old copies have.
     pub(crate) dotted: &'static str,
-    /// The SHA-256 of the unpacked file. It holds whichever gzip wrote the archive.
+    /// The SHA-256 of the decompressed file.
     pub(crate) digest: &'static str,
 }
+
+/// The advice to leave out the folder.
+const DOWNLOAD: &str = "leave out --data-dir and MNIST_DIR to download them";
 
 /// Training images and labels, test images and labels.
 pub(crate) const FILES: [File; 4] = [
@@ -43,18 +46,18 @@ pub(crate) const FILES: [File; 4] = [
     },
 ];
 
-/// A file that was read.
+/// The content of a file.
 pub(crate) struct Content {
-    /// Where it lies, or where it came from.
+    /// The file's path, or the address from which it was downloaded.
     pub(crate) path: PathBuf,
-    /// Its bytes, unpacked.
+    /// Its decompressed bytes.
     pub(crate) bytes: Vec<u8>,
     /// Their SHA-256 in hexadecimal.
     pub(crate) digest: String,
 }
 
 impl Content {
-    /// These unpacked bytes of that file.
+    /// Computes the digest of decompressed bytes.
     pub(crate) fn new(path: PathBuf, bytes: Vec<u8>) -> Self {
         let digest = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
         Self { path, bytes, digest }
@@ -63,7 +66,7 @@ impl Content {
     /// Reads a file, gzipped or not.
     ///
     /// # Errors
-    /// When it can't be read or unpacked.
+    /// If it can't be read or decompressed.
     pub(crate) fn read(path: PathBuf) -> Result<Self, DataError> {
         match idx::read_unpacked(&path) {
             Ok(bytes) => Ok(Self::new(path, bytes)),
@@ -73,17 +76,17 @@ impl Content {
 }
 
 impl File {
-    /// Where the file may lie in a folder: gzipped or not, in either spelling.
+    /// The possible paths of the file in a folder: gzipped or not, in either spelling.
     pub(crate) fn paths(&self, folder: &Path) -> [PathBuf; 4] {
         let [name, dotted] = [self.name, self.dotted];
         [format!("{name}.gz"), name.into(), format!("{dotted}.gz"), dotted.into()]
             .map(|name| folder.join(name))
     }
 
-    /// The file in a folder.
+    /// The path of the file in a folder, or `None` if it is missing.
     ///
     /// # Errors
-    /// When the folder can't be searched, or what has the name is no file.
+    /// If the folder can't be searched, or the path is not a file.
     fn find(&self, folder: &Path) -> Result<Option<PathBuf>, DataError> {
         for path in self.paths(folder) {
             if exists(&path)? {
@@ -94,11 +97,11 @@ impl File {
     }
 }
 
-/// Whether there is a file of that name.
+/// Whether there is a file at this path.
 ///
 /// # Errors
-/// When that can't be known, or there is something else, such as a folder or a pipe, which may have
-/// no end.
+/// If the operating system fails, or the path is something else, such as a folder or a pipe, which may be
+/// endless.
 pub(crate) fn exists(path: &Path) -> Result<bool, DataError> {
     let reason = match fs::metadata(path) {
         Ok(found) if found.is_file() => return Ok(true),
@@ -110,12 +113,11 @@ pub(crate) fn exists(path: &Path) -> Result<bool, DataError> {
     Err(DataError::Read { path: path.to_owned(), source: io::Error::other(reason) })
 }
 
-/// The digits in a folder that a person named. Whatever is wrong with it is an error: nothing
-/// else takes its place silently.
+/// Reads the digits in the user's folder. There is no fallback if that fails.
 ///
 /// # Errors
-/// When the folder or a file is missing, a file can't be read or unpacked, is not well-formed, or
-/// is not the published one.
+/// If the folder or a file is missing, or a file can't be read or decompressed, is malformed, or is not the
+/// published one.
 pub(crate) fn read_folder(
     folder: &Path,
     files: &[File; 4],
@@ -123,29 +125,45 @@ pub(crate) fn read_folder(
 ) -> Result<Digits, DataError> {
     match fs::metadata(folder) {
         Ok(found) if found.is_dir() => {}
-        Ok(_) => return Err(DataError::NotAFolder { path: folder.to_owned() }),
+        Ok(_) => {
+            return Err(DataError::Unusable(format!(
+                "{} is not a folder: name the folder that contains MNIST's four files, not one of them",
+                host::shown(folder)
+            )));
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(DataError::NoFolder { folder: folder.to_owned() });
+            return Err(DataError::Unusable(format!(
+                "the MNIST folder {} does not exist: name one that contains MNIST's four files, or \
+                 {DOWNLOAD}",
+                host::shown(folder)
+            )));
         }
         Err(source) => return Err(DataError::Read { path: folder.to_owned(), source }),
     }
-    // All four are looked for before any is read, which takes a while.
+    // Find all four before reading any, because reading takes a while.
     let mut paths = Vec::new();
     for file in files {
-        paths.push(file.find(folder)?.ok_or_else(|| DataError::MissingFile {
-            folder: folder.to_owned(),
-            file: file.name,
-            address: crate::download::MIRRORS[0],
+        paths.push(file.find(folder)?.ok_or_else(|| {
+            let [train_images, train_labels, images, labels] =
+                files.each_ref().map(|file| file.name);
+            DataError::Unusable(format!(
+                "the MNIST folder {} has no {name} (nor {name}.gz): it needs the four files \
+                 {train_images}, {train_labels}, {images} and {labels}, gzipped or not, from \
+                 {address}; or {DOWNLOAD}",
+                host::shown(folder),
+                name = file.name,
+                address = crate::download::MIRRORS[0],
+            ))
         })?);
     }
     let contents = paths.into_iter().map(Content::read).collect::<Result<_, _>>()?;
     digits(folder, files, contents, counts)
 }
 
-/// The digits in the content of the four files, given in the order of `files`.
+/// The digits in the contents of the four files, which are in the order of `files`.
 ///
 /// # Errors
-/// When a file is not well-formed or not the published one, or images and labels differ in number.
+/// If a file is malformed or not the published one, or images and labels differ in number.
 pub(crate) fn digits(
     folder: &Path,
     files: &[File; 4],
@@ -164,28 +182,38 @@ pub(crate) fn digits(
     })
 }
 
-/// What is malformed is told before what is merely another file, since it tells more.
+/// The digits in a pair of files. A malformed file is reported before a wrong digest, because that error is more
+/// specific.
 fn images_and_labels(
     (images, images_file): (Content, &File),
     (labels, labels_file): (Content, &File),
 ) -> Result<Images, DataError> {
-    let malformed = |path: &Path, source| DataError::Idx { path: path.to_owned(), source };
+    let malformed = |path: &Path, reason| {
+        let path = host::shown(path);
+        DataError::Unusable(format!("{path} is not usable: {reason}; fetch the file again"))
+    };
     let pixels = idx::images(images.bytes).map_err(|error| malformed(&images.path, error))?;
     let digits = idx::labels(labels.bytes).map_err(|error| malformed(&labels.path, error))?;
     if pixels.len() != digits.len() * crate::PIXELS {
-        return Err(DataError::Counts {
-            images_path: images.path,
-            images: pixels.len() / crate::PIXELS,
-            labels_path: labels.path,
-            labels: digits.len(),
-        });
+        return Err(DataError::Unusable(format!(
+            "{} has {} images and {} has {} labels: they do not belong together; fetch both again",
+            host::shown(&images.path),
+            pixels.len() / crate::PIXELS,
+            host::shown(&labels.path),
+            digits.len()
+        )));
     }
     for (file, path, found) in
         [(images_file, images.path, images.digest), (labels_file, labels.path, labels.digest)]
     {
         if found != file.digest {
-            let (file, expected) = (file.name, file.digest);
-            return Err(DataError::Digest { path, file, expected, found });
+            return Err(DataError::Unusable(format!(
+                "{} is not the file of MNIST: the SHA-256 of its decompressed content is {found}, but that \
+                 of MNIST's {} is {}; fetch the file again",
+                host::shown(&path),
+                file.name,
+                file.digest
+            )));
         }
     }
     Ok(Images::new(pixels, digits))

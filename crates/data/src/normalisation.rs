@@ -1,11 +1,8 @@
-//! What becomes of a pixel before a network sees it.
+//! The normalisation of pixels.
 
-use std::fmt;
-use std::str::FromStr;
+use crate::written_by_name;
 
-use crate::UnknownName;
-
-/// How a pixel from 0 to 255 becomes the number that a network is given. Each step is rounded to
+/// How a pixel from 0 to 255 is converted to an input of a network. Each step is rounded to
 /// `f32`, as in PyTorch and NumPy, so the three agree to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Normalisation {
@@ -17,7 +14,7 @@ pub enum Normalisation {
 }
 
 impl Normalisation {
-    /// Every normalisation there is.
+    /// All normalisations.
     pub const ALL: [Self; 2] = [Self::Unit, Self::MeanStd];
 
     /// The name on the command line.
@@ -30,7 +27,7 @@ impl Normalisation {
     }
 
     // ANCHOR: apply
-    /// The number that a pixel becomes.
+    /// The normalised value of a pixel.
     #[must_use]
     pub fn apply(self, pixel: u8) -> f32 {
         let x = f32::from(pixel) / 255.0;
@@ -41,7 +38,7 @@ impl Normalisation {
     }
     // ANCHOR_END: apply
 
-    /// What each of the 256 pixel values becomes.
+    /// The normalised values of all 256 pixel values.
     #[must_use]
     pub fn table(self) -> [f32; 256] {
         let mut table = [0.0; 256];
@@ -52,31 +49,14 @@ impl Normalisation {
     }
 }
 
-impl fmt::Display for Normalisation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-// Not clap's `ValueEnum`: this crate knows of no command line, and a page in the browser uses it too.
-impl FromStr for Normalisation {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|how| how.name() == text).ok_or_else(|| UnknownName {
-            what: "normalisation",
-            given: text.into(),
-            known: "unit, mean-std",
-        })
-    }
-}
+written_by_name!(Normalisation, "normalisation");
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn pixels_become_what_pytorch_makes_of_them() {
+    fn pixels_are_normalised_as_in_pytorch() {
         // torch.tensor([0, 1, 127, 255]).float().div(255).sub(0.1307).div(0.3081), as bits.
         let bits = |pixel| Normalisation::MeanStd.apply(pixel).to_bits();
         let pytorch = [0xbed9_3271, 0xbed2_ae20, 0x3f98_9c64, 0x4034_933d];
@@ -86,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn written_names_are_read_back() {
         for how in Normalisation::ALL {
             assert_eq!(how.to_string().parse(), Ok(how));
         }

@@ -1,4 +1,4 @@
-//! Digits, and where they come from.
+//! Digits with their origin.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use crate::Images;
 /// Digits to train on and digits to test with.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// What a network is trained on.
+    /// The training images.
     pub train: Images,
-    /// What it is tested with; none of these is among the others.
+    /// The test images, none of which is a training image.
     pub test: Images,
-    /// Where both come from.
+    /// The origin of both.
     pub origin: Origin,
 }
 
-/// Where digits come from.
+/// The origin of digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// MNIST's files in this folder.

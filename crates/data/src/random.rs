@@ -3,23 +3,22 @@
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
-/// What random numbers are for. Each purpose has a stream of its own, so that drawing more
-/// numbers for one of them changes no other: switching shuffling on leaves the initial parameters
-/// as they were.
+/// The purpose of random numbers. Each purpose has a separate stream, so that drawing more numbers for one purpose
+/// doesn't change those of another: shuffling has no effect on the initial parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Initial weights and biases.
     Parameters,
     /// The order of the samples in an epoch.
     Shuffle,
-    /// Inputs that are pure noise.
+    /// The random inputs of fixtures.
     Noise,
     /// The built-in digits.
     Digits,
 }
 
 impl Purpose {
-    /// The number of the ChaCha stream. It is part of what a seed means: never renumber.
+    /// The number of the ChaCha stream. Renumbering would change the numbers of every seed.
     const fn number(self) -> u64 {
         match self {
             Self::Parameters => 0,
@@ -30,14 +29,14 @@ impl Purpose {
     }
 }
 
-/// A random generator: ChaCha with 8 rounds, which is integer arithmetic only. What is made of
-/// its bits uses exact steps or `libm`, so it is the same everywhere too.
+/// A random generator: ChaCha with 8 rounds, which only uses integer arithmetic. Its bits are converted with exact
+/// operations or `libm`, so all results are the same on every platform.
 #[derive(Debug)]
 pub struct Generator(ChaCha8Rng);
 
 impl Generator {
-    /// The generator of a seed, a purpose and an index, such as the epoch or the image. Any two
-    /// that differ in one of the three are independent of each other.
+    /// The generator for a seed, a purpose and an index, such as the number of the epoch or image. Generators that
+    /// differ in at least one of the three are independent of each other.
     #[must_use]
     pub fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
         let mut key = [0; 32];
@@ -57,11 +56,11 @@ impl Generator {
     /// generation in an interval", 2019).
     ///
     /// # Panics
-    /// When `n` is 0.
+    /// If `n` is 0.
     pub fn below(&mut self, n: u32) -> u32 {
         assert!(n > 0, "no integer is below 0");
-        // The high half of a 64-bit product is the result, the low half says whether this draw
-        // belongs to the 2^32 mod n surplus ones that would favour some results.
+        // The high half of a 64-bit product is the result. The low half shows whether this draw is one of the
+        // 2^32 mod n surplus draws, which would make some results more likely, and are repeated.
         let mut product = u64::from(self.next_u32()) * u64::from(n);
         if low(product) < n {
             let surplus = n.wrapping_neg() % n;
@@ -95,10 +94,10 @@ impl Generator {
         value as f32
     }
 
-    /// Brings the items into a random order, each order equally likely (Fisher and Yates).
+    /// Shuffles the items; each order is equally likely (Fisher and Yates).
     ///
     /// # Panics
-    /// When there are 2³² items or more.
+    /// If there are 2³² items or more.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         let count = u32::try_from(items.len()).expect("fewer than 2^32 items are shuffled");
         for last in (1..count).rev() {
@@ -150,7 +149,7 @@ mod tests {
         // Five standard deviations of a binomial with p = 0.1 are 475.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 475), "{counts:?}");
 
-        // Three quarters of 2^32 is where taking a remainder would favour the lower third.
+        // For n = 3/4 of 2^32, a plain remainder would make the lower third more likely.
         let n = 3 << 30;
         let lower = (0..100_000).filter(|_| generator.below(n) < 1 << 30).count();
         assert!(lower.abs_diff(33_333) < 750, "{lower}");

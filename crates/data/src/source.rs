@@ -1,25 +1,24 @@
-//! Where the images come from: MNIST in a folder, in the user's cache or on the network, or the
+//! The source of the images: MNIST in a folder, in the user's cache or from the network, or the
 //! built-in digits.
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::time::Duration;
 
 use ureq::Proxy;
 
 use crate::download::{self, Downloader, MIRRORS};
 use crate::mnist::{self, Content, File};
-use crate::{Counts, DataError, Digits, Origin, PIXELS, UnknownName, digits};
+use crate::written_by_name;
+use crate::{Counts, DataError, Digits, Origin, PIXELS, digits};
 
-/// A network that does not answer is given up on after this time, over all mirrors and files.
+/// How long to wait in total for mirrors that do not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Which images are wanted.
+/// The images to load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// MNIST where it can be had, else the built-in digits.
+    /// MNIST if it is available, otherwise the built-in digits.
     Auto,
     /// MNIST, or an error.
     Mnist,
@@ -28,7 +27,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Every source there is.
+    /// All sources.
     pub const ALL: [Self; 3] = [Self::Auto, Self::Mnist, Self::Digits];
 
     /// The name on the command line.
@@ -42,34 +41,17 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+written_by_name!(Source, "source of images");
 
-// Not clap's `ValueEnum`: this crate knows of no command line, and a page in the browser uses it too.
-impl FromStr for Source {
-    type Err = UnknownName;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|source| source.name() == text).ok_or_else(|| UnknownName {
-            what: "source of images",
-            given: text.into(),
-            known: "auto, mnist, digits",
-        })
-    }
-}
-
-/// Finds the images: in `folder` when one is given, else in the user's cache, else on the
-/// network (into that cache), else, with [`Source::Auto`], draws them. What a person should know
-/// of that is told through `notice`, in one line, at most once.
+/// Loads the images from `folder` if it is given, otherwise from the user's cache, otherwise from the
+/// network (into that cache). The last fallback of [`Source::Auto`] is to draw them. A download or a fallback
+/// is reported through `notice`, in one line, at most once.
 ///
-/// There are 60,000 images to train on and 10,000 to test with, the first of which are taken.
+/// `counts` limits the images, which are 60,000 for training and 10,000 for testing, to the first ones.
 ///
 /// # Errors
-/// When a folder is given and is not MNIST, for either of the sources that would use it; with
-/// [`Source::Mnist`] also when MNIST is neither in the cache nor can be downloaded.
+/// If the folder is given but is not MNIST, for both sources that use it; with
+/// [`Source::Mnist`] also if MNIST is not in the cache and can't be downloaded.
 pub fn load(
     source: Source,
     folder: Option<&Path>,
@@ -87,17 +69,17 @@ pub fn load(
     load_from(source, &places, counts, notice)
 }
 
-/// Where MNIST is looked for, and what it is.
+/// The places where MNIST is searched for, and its files.
 pub(crate) struct Places<'a> {
-    /// The folder that a person named.
+    /// The folder that the user named.
     pub(crate) folder: Option<&'a Path>,
-    /// The user's cache, where the system knows one.
+    /// The cache folder, if the user has one.
     pub(crate) cache: Option<PathBuf>,
-    /// Addresses to which a file's name is appended.
+    /// Addresses that end before a file's name.
     pub(crate) mirrors: &'a [&'a str],
-    /// How long mirrors that do not answer are waited for.
+    /// How long to wait in total for mirrors that do not answer.
     pub(crate) patience: Duration,
-    /// The proxy of the network, or what is wrong with it.
+    /// The network's proxy, or the reason why it can't be used.
     pub(crate) proxy: Result<Option<Proxy>, String>,
     /// Names and digests of the four files.
     pub(crate) files: &'a [File; 4],
@@ -119,7 +101,10 @@ pub(crate) fn load_from(
     }
     match cached_or_downloaded(places, counts, notice) {
         Ok(digits) => Ok(digits),
-        Err(why) if source == Source::Mnist => Err(DataError::Unavailable { why }),
+        Err(why) if source == Source::Mnist => Err(DataError::Unusable(format!(
+            "{why}: put its four files into a folder and name it with --data-dir or MNIST_DIR, or use \
+             --data digits"
+        ))),
         Err(why) => {
             notice(&format!(
                 "using the built-in digits, because {why}; to use MNIST, put its four files into a \
@@ -130,7 +115,7 @@ pub(crate) fn load_from(
     }
 }
 
-/// Says whether this many images can be held, as bytes and as the numbers that are made of them.
+/// Checks that the images fit into memory, as bytes and as `f32`.
 fn check_memory(counts: Counts) -> Result<(), DataError> {
     let Counts { train, test } = Counts::ALL;
     let images = (counts.train.min(train) + counts.test.min(test)) as u64;
@@ -144,10 +129,10 @@ fn built_in(counts: Counts) -> Digits {
     Digits { train, test, origin: Origin::Synthetic }
 }
 
-/// MNIST from the user's cache; files that are missing there, or damaged, are downloaded.
+/// Loads MNIST from the user's cache. Files that are missing there, or damaged, are downloaded.
 ///
 /// # Errors
-/// In the words of a clause: what is the matter with MNIST, and why that can't be changed.
+/// A clause that states what is wrong with MNIST in the cache, and why it can't be downloaded.
 fn cached_or_downloaded(
     places: &Places<'_>,
     counts: Counts,
@@ -180,8 +165,8 @@ fn cached_or_downloaded(
     }
 }
 
-/// The cache, the content of the four files, and whether one had to be downloaded. What was found
-/// to be damaged is added to the list.
+/// The cache, the contents of the four files, and whether a file was downloaded. Damaged files are added to the
+/// list `damaged`.
 fn fetch_missing(
     places: &Places<'_>,
     damaged: &mut Vec<String>,
@@ -195,7 +180,7 @@ fn fetch_missing(
             contents.push(content);
             continue;
         }
-        // Before the download, so that a folder that can't be written costs no traffic.
+        // Before the download, so that nothing is downloaded if the folder can't be created.
         fs::create_dir_all(&cache)
             .map_err(|error| format!("can't create {}: {error}", host::shown(&cache)))?;
         let downloader = match &mut downloader {
@@ -210,7 +195,7 @@ fn fetch_missing(
     Ok((cache, contents, downloader.is_some()))
 }
 
-/// A file in the cache, if it is there and is what was published. What is there and isn't is told.
+/// A file from the cache, if it has the published digest. A file with another digest is added to `damaged`.
 fn cached(file: &File, cache: &Path, damaged: &mut Vec<String>) -> Option<Content> {
     let mut damages = Vec::new();
     for path in file.paths(cache) {
@@ -220,7 +205,7 @@ fn cached(file: &File, cache: &Path, damaged: &mut Vec<String>) -> Option<Conten
             Ok(None) => {}
             Ok(Some(content)) if content.digest == file.digest => return Some(content),
             Ok(Some(content)) => damages.push(format!(
-                "{} has the SHA-256 {}, unpacked, and not {}",
+                "the decompressed {} has the SHA-256 {}, not {}",
                 host::shown(&path),
                 content.digest,
                 file.digest

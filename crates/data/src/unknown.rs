@@ -1,15 +1,41 @@
-//! Names that an option does not know.
+//! Names of options' values: how they are written, read, and reported if unknown.
 
 use thiserror::Error;
 
-/// The text is not one of the names that an option knows.
+/// A text that is none of the names of an option's values.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{given:?} is not a {what}: choose one of {known}")]
 pub struct UnknownName {
-    /// What kind of name was asked for.
+    /// The meaning of the values, such as "normalisation".
     pub what: &'static str,
     /// The text.
     pub given: String,
-    /// The names that are known, separated by commas.
-    pub known: &'static str,
+    /// The valid names, separated by commas.
+    pub known: String,
+}
+
+/// Implements `Display` and `FromStr` for an enum that has the list `ALL` and the function `name`. (Not clap's
+/// `ValueEnum`, because a page in the browser uses this crate, too, and because help would list the values twice.)
+#[macro_export]
+macro_rules! written_by_name {
+    ($type:ty, $what:literal) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::UnknownName;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.into_iter().find(|value| value.name() == text);
+                found.ok_or_else(|| $crate::UnknownName {
+                    what: $what,
+                    given: text.into(),
+                    known: Self::ALL.map(Self::name).join(", "),
+                })
+            }
+        }
+    };
 }

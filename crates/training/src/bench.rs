@@ -1,4 +1,4 @@
-//! The speed of a level's training step.
+//! The benchmark of a level's training step.
 
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,9 @@ pub struct Bench {
     pub world_size: Option<usize>,
     /// The preset.
     pub preset: String,
-    /// Where the images come from.
+    /// The source of the images.
     pub data: String,
-    /// Counted runs, after one that warms up.
+    /// Measured runs, after a warm-up.
     pub runs: usize,
     /// Training steps in each run.
     pub steps: usize,
@@ -34,13 +34,13 @@ pub struct Bench {
     pub samples_per_second_min: f64,
     /// The fastest run.
     pub samples_per_second_max: f64,
-    /// Arithmetic of the matrix products at the median rate, in 10⁹ operations a second.
+    /// The matrix products' arithmetic at the median rate, in GFLOP/s.
     pub gflops: f64,
-    /// What this device's own matrix product reaches on large square matrices, in the same unit: the
-    /// median of as many measurements, each taken after one of the runs.
+    /// The speed of this device's own matrix product on large square matrices, in GFLOP/s: the
+    /// median of one measurement after each run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sgemm_gflops: Option<f64>,
-    /// The loss of the last batch, so that it is seen that the work was done.
+    /// The loss of the last batch, as evidence that the work was done.
     pub last_loss: f32,
 }
 
@@ -53,43 +53,43 @@ pub fn operations_per_sample(network: &Network) -> usize {
     products.enumerate().map(|(l, weights)| 2 * weights * if l == 0 { 2 } else { 3 }).sum()
 }
 
-/// How a measurement is made.
+/// The number and length of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct BenchPlan {
-    /// Counted runs.
+    /// Measured runs.
     pub runs: usize,
-    /// Training steps in a run; `None` takes as many as fill half a second.
+    /// Training steps in a run; `None` for enough to fill half a second.
     pub steps: Option<usize>,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Samples per second of each counted run, from the slowest to the fastest.
+    /// Samples per second of each measured run, from the slowest to the fastest.
     pub rates: Vec<f64>,
     /// Training steps in each run.
     pub steps: usize,
     /// The loss of the last batch.
     pub last_loss: f32,
-    /// The median of what was measured beside the runs, where there is such a yardstick.
-    pub beside: Option<f64>,
+    /// The median of the baseline's measurements, if there is a baseline.
+    pub baseline: Option<f64>,
 }
 
-/// A run of at least this many seconds is long enough to extrapolate the steps of half a second.
+/// The seconds of a run from which the number of steps for half a second can be extrapolated.
 const LONG_ENOUGH: f64 = 0.25;
 
 /// Measures training steps over preloaded data: load, forward, backward, update, batch after
-/// batch, waiting for the device at the end of each run.
+/// batch, waiting for the device at the end of each run. After each run, `baseline` is measured.
 ///
 /// # Errors
-/// What the level says, or that the loss is not finite in the end.
+/// If the level fails, the samples do not fill a batch, or the final loss is not finite.
 pub fn bench(
     runner: &mut dyn Runner,
     preset: &Preset,
     train: &Dataset,
     start: &Parameters,
     plan: BenchPlan,
-    beside: &dyn Fn() -> Result<Option<f64>>,
+    baseline: &dyn Fn() -> Result<Option<f64>>,
 ) -> Result<Measured> {
     runner.check_terms(&Terms { command: "bench", steps: None, preset, set: train, start })?;
     let mut position = 0;
@@ -121,7 +121,7 @@ pub fn bench(
             steps
         }
         None => {
-            // Also the warm-up: doubles the steps until they take long enough to be measured.
+            // The warm-up: doubles the steps until they take long enough to be measured.
             let mut steps = 16;
             loop {
                 let (_, time, _) = run(runner, steps)?;
@@ -134,21 +134,21 @@ pub fn bench(
             }
         }
     };
-    let (mut rates, mut besides) = (Vec::new(), Vec::new());
+    let (mut rates, mut baselines) = (Vec::new(), Vec::new());
     let mut last_loss = f32::NAN;
     for _ in 0..plan.runs {
         let (samples, time, loss) = run(runner, steps)?;
         rates.push(samples as f64 / time.as_secs_f64());
         last_loss = loss;
-        besides.extend(beside()?);
+        baselines.extend(baseline()?);
     }
     if !last_loss.is_finite() {
-        return Err(Error::level("the loss is not finite, so the speed means nothing"));
+        return Err(Error::level("the loss is not finite, so the speed is meaningless"));
     }
     rates.sort_by(f64::total_cmp);
-    besides.sort_by(f64::total_cmp);
-    let beside = besides.get(besides.len() / 2).copied();
-    Ok(Measured { rates, steps, last_loss, beside })
+    baselines.sort_by(f64::total_cmp);
+    let baseline = baselines.get(baselines.len() / 2).copied();
+    Ok(Measured { rates, steps, last_loss, baseline })
 }
 
 #[cfg(test)]

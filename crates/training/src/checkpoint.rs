@@ -1,4 +1,4 @@
-//! Trained parameters as safetensors, the format that PyTorch's users exchange.
+//! Checkpoints: trained parameters as safetensors, which PyTorch can read and write.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,14 +14,14 @@ use crate::{Error, Parameters, Preset, Result};
 
 mod names;
 
-/// More than the parameters of any network that `--sizes` takes.
-const MOST_BYTES: u64 = 5 << 28;
+/// The largest file that is read: more than the parameters of any network that `--sizes` accepts.
+const MAX_BYTES: u64 = 5 << 28;
 
 /// Writes `w1 b1 … wL bL` as little-endian `f32`, with the preset's name, loss and normalisation
 /// in the metadata. `safetensors.torch.load_file` reads it.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn save(path: &Path, parameters: &Parameters, preset: &Preset) -> Result<()> {
     let write = |source: io::Error| Error::Write { path: path.into(), source };
     let mut named: Vec<(String, &Tensor, Vec<u8>)> = Vec::new();
@@ -42,18 +42,19 @@ pub fn save(path: &Path, parameters: &Parameters, preset: &Preset) -> Result<()>
     ]);
     let bytes = safetensors::serialize(views, None)
         .map_err(|error| io::Error::other(error.to_string()))
-        .and_then(|bytes| with_metadata(&bytes, &metadata))
+        .and_then(|bytes| add_metadata(&bytes, &metadata))
         .map_err(write)?;
     file::write_atomically(path, |writer| writer.write_all(&bytes)).map_err(write)
 }
 
-/// A safetensors file with metadata: the length of the header as eight bytes, the header as JSON,
-/// filled up with blanks to a multiple of eight, and the tensors, whose places count from its end.
+/// Adds metadata to the header of a safetensors file. The file has the length of the header as eight bytes, the
+/// header as JSON, padded with blanks to a multiple of eight, and the tensors, whose offsets count from the
+/// header's end.
 ///
-/// The library takes the metadata as a map without an order, and writes it in another one each time;
-/// the same run is to give the same bytes.
-fn with_metadata(bytes: &[u8], metadata: &BTreeMap<&str, String>) -> io::Result<Vec<u8>> {
-    let odd = || io::Error::other("the safetensors library wrote an unknown form");
+/// The library would take the metadata as a hash map, and write it in a random order; the same run has to give
+/// the same bytes.
+fn add_metadata(bytes: &[u8], metadata: &BTreeMap<&str, String>) -> io::Result<Vec<u8>> {
+    let odd = || io::Error::other("the safetensors library wrote an unknown format");
     let (length, rest) = bytes.split_first_chunk().ok_or_else(odd)?;
     let length = usize::try_from(u64::from_le_bytes(*length)).map_err(io::Error::other)?;
     let (header, tensors) = rest.split_at_checked(length).ok_or_else(odd)?;
@@ -76,18 +77,18 @@ impl Saved {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it can't be read, or is larger than that of any network that can be asked for.
+    /// If it can't be read, or is larger than [`MAX_BYTES`].
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = file::read_file(path, MOST_BYTES, tensor::is_enough_of_safetensors);
+        let bytes = file::read_file(path, MAX_BYTES, tensor::is_enough_of_safetensors);
         let bytes = bytes.map_err(|error| unreadable(path, error.to_string()))?;
         Ok(Self { path: path.into(), bytes })
     }
 
     /// The preset that the parameters belong to: name, loss and normalisation from the file's
-    /// metadata where it has them (as [`save`] writes), layer sizes from the tensors themselves.
+    /// metadata if it has them (as [`save`] writes), layer sizes from the shapes of the tensors.
     ///
     /// # Errors
-    /// When the file is no safetensors file, has no `w1`, or has a layer without units.
+    /// If the file is not a safetensors file, has no `w1`, has a layer without units, or has transposed weights.
     pub fn preset(&self) -> Result<Preset> {
         let header = SafeTensors::read_metadata(&self.bytes);
         let (_, header) = header.map_err(|error| self.unusable(&error))?;
@@ -103,15 +104,15 @@ impl Saved {
             let &[outputs, inputs] = &w.shape[..] else { break };
             if outputs == 0 || inputs == 0 {
                 let (shape, layer) = (&w.shape, sizes.len().max(1));
-                let reason = format!("w{layer} has the shape {shape:?}, and no layer is empty");
+                let reason = format!("w{layer} has the shape {shape:?}: a layer can't be empty");
                 return Err(unreadable(&self.path, reason));
             }
             let layer = sizes.len().max(1);
             let bias = header.info(&TensorName::B(layer).to_string()).map(|b| &b.shape[..]);
             if bias == Some(&[inputs]) && inputs != outputs {
                 let reason = format!(
-                    "w{layer} has the shape {:?}, and b{layer} the length {inputs}: the rows of a matrix \
-                     are its outputs, as in PyTorch's Linear, so transpose it before it is saved",
+                    "w{layer} has the shape {:?}, and b{layer} the length {inputs}: a weight matrix has a row \
+                     for each output, as in PyTorch's Linear, so transpose it before saving",
                     w.shape
                 );
                 return Err(unreadable(&self.path, reason));
@@ -134,8 +135,8 @@ impl Saved {
     /// The parameters, checked against the network.
     ///
     /// # Errors
-    /// When the file is no safetensors file, lacks a tensor, or holds one of another type or shape
-    /// or with a value that is not finite.
+    /// If the file is not a safetensors file, lacks a tensor, or has one with another type, another shape or
+    /// a value that is not finite.
     pub fn parameters(&self, network: &Network) -> Result<Parameters> {
         let error = |reason: String| unreadable(&self.path, reason);
         let file = SafeTensors::deserialize(&self.bytes).map_err(|error| self.unusable(&error))?;
@@ -149,7 +150,7 @@ impl Saved {
             if view.dtype() != Dtype::F32 {
                 let found = view.dtype();
                 return Err(error(format!(
-                    "{name} is {found:?}, not F32: convert it before it is saved, in PyTorch by .float()"
+                    "{name} is {found:?}, not F32: convert it before saving, in PyTorch with .float()"
                 )));
             }
             let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().expect("four bytes"));
@@ -157,7 +158,7 @@ impl Saved {
             let tensor = Tensor::new(view.shape(), data).map_err(|e| error(e.to_string()))?;
             match tensor.first_non_finite() {
                 None => Ok(tensor),
-                Some(at) => Err(error(format!("{name} holds {} at {at}", tensor.data()[at]))),
+                Some(at) => Err(error(format!("{name} has {} at index {at}", tensor.data()[at]))),
             }
         });
         parameters.map_err(|source| match source {
@@ -169,12 +170,12 @@ impl Saved {
     fn unusable(&self, error: &dyn std::error::Error) -> Error {
         let reason = match Foreign::detect(&self.bytes) {
             Some(found) => {
-                // What torch.save writes is one of these two.
+                // torch.save writes one of these two.
                 let is_torch = ["a ZIP archive", "a Python pickle"].contains(&found.name);
                 let advice = if is_torch { names::TORCH_SAVE } else { "" };
                 found.instead_of("a safetensors file", advice)
             }
-            None => format!("it is no usable safetensors file: {error}"),
+            None => format!("it is not a valid safetensors file: {error}"),
         };
         unreadable(&self.path, reason)
     }
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_saved_is_loaded_bit_for_bit() {
+    fn saved_parameters_are_loaded_bit_for_bit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         let preset = Preset::find("deep").unwrap();
@@ -207,14 +208,14 @@ mod tests {
         save(&path, &parameters, &preset).unwrap();
         assert_eq!(load(&path, &preset.network).unwrap(), parameters);
         assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
-        // A checkpoint that was saved under the preset's former name.
+        // A checkpoint with the preset's former name.
         let former = Preset { name: "ptx-3layer".into(), ..preset.clone() };
         save(&path, &parameters, &former).unwrap();
         assert_eq!(Saved::read(&path).unwrap().preset().unwrap(), preset);
     }
 
     #[test]
-    fn a_file_says_which_network_it_is_of() {
+    fn a_file_names_its_network() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         let mut preset = Preset::find("medium").unwrap();
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_the_reason() {
+    fn wrong_shapes_cut_files_and_nan_are_refused_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         let preset = Preset::find("small").unwrap();
@@ -242,15 +243,16 @@ mod tests {
         for cut in [0, 7, 100, whole.len() - 1] {
             fs::write(&path, &whole[..cut]).unwrap();
             let said = load(&path, &preset.network).unwrap_err().to_string();
-            assert!(said.contains("no usable safetensors file"), "{said}");
+            assert!(said.contains("not a valid safetensors file"), "{said}");
         }
         parameters.layers[1].b.data_mut()[3] = f32::NAN;
         save(&path, &parameters, &preset).unwrap();
         let said = load(&path, &preset.network).unwrap_err().to_string();
-        assert!(said.contains("b2 holds NaN at 3"), "{said}");
+        assert!(said.contains("b2 has NaN at index 3"), "{said}");
     }
 
-    /// Bytes, and not only values: a digest of the file tells whether a run was repeated.
+    /// The bytes are the same, not only the values, so that a digest of the file shows whether a run is
+    /// reproducible.
     #[test]
     fn the_same_parameters_are_the_same_bytes() {
         let folder = tempfile::tempdir().unwrap();
@@ -262,7 +264,7 @@ mod tests {
             fs::read(&path).unwrap()
         };
         let first = bytes();
-        // A map without an order has one of six orders, at random.
+        // A hash map with three keys has one of six orders at random.
         for _ in 0..20 {
             assert!(bytes() == first);
         }
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!(header.metadata().as_ref().unwrap()["preset"], "deep");
     }
 
-    /// A header alone, of a file that names these shapes.
+    /// A file of zeros with these names and shapes.
     fn with_shapes(shapes: &[(&str, &[usize])]) -> Vec<u8> {
         let mut at = 0;
         let tensor = |&(name, shape): &(&str, &[usize])| {
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_in_place_of_a_model_is_named() {
+    fn files_of_other_formats_are_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         let network = Preset::find("small").unwrap().network;
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn pytorchs_names_are_told_how_to_become_these() {
+    fn the_error_for_pytorchs_names_shows_how_to_rename_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         let shapes: [(&str, &[usize]); 4] = [
@@ -331,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transposed_matrix_is_told_from_another_network() {
+    fn a_transposed_matrix_is_recognised() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model.safetensors");
         let shapes: [(&str, &[usize]); 4] =
@@ -353,7 +355,7 @@ mod tests {
         for shapes in cases {
             fs::write(&path, with_shapes(shapes)).unwrap();
             let said = Saved::read(&path).unwrap().preset().unwrap_err().to_string();
-            assert!(said.contains("no layer is empty"), "{said}");
+            assert!(said.contains("a layer can't be empty"), "{said}");
         }
     }
 
@@ -369,7 +371,7 @@ mod tests {
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).unwrap();
             let said = load(&path, &preset.network).unwrap_err().to_string();
-            assert!(said.contains("no usable safetensors file"), "{length}: {said}");
+            assert!(said.contains("not a valid safetensors file"), "{length}: {said}");
         }
     }
 }

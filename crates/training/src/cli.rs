@@ -1,5 +1,4 @@
-//! The command line that every level shares: `train` (when no subcommand is given), `dump`,
-//! `bench` and `predict`.
+//! The command line that every level shares: `train` (the default), `dump`, `bench`, `predict` and `plan`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,49 +17,49 @@ mod preset_args;
 
 use preset_args::{DataArgs, PresetArgs};
 
-/// A level as a program: its name, its own options, and how it is made.
+/// A level as a program: its name, its own options, and its constructor.
 pub trait Program {
     /// The name of the crate and the executable, such as `level1-cpu`.
     const NAME: &'static str;
-    /// What the level is, in one line.
+    /// A description of the level in one line.
     const ABOUT: &'static str;
     /// The options that only this level has.
     type Options: Args + Sync;
 
-    /// The device that a run with these options computes on, as dumps and reports name it.
+    /// The name of the device for dumps and reports.
     ///
     /// # Errors
-    /// When that device is not to be had.
+    /// If the device can't be used.
     fn device(options: &Self::Options) -> Result<String>;
 
-    /// The arithmetic that a run with these options computes in, as dumps name it: the tolerances
-    /// of a comparison follow from it.
+    /// The arithmetic of a run with these options. Dumps name it, because the tolerances of a comparison depend
+    /// on it.
     fn dtype(_options: &Self::Options) -> Dtype {
         Dtype::F32
     }
 
-    /// The files that these options have written, each with its option, so that it is known before
-    /// the work begins that no other option writes the same.
+    /// The files that these options cause to be written, each with its option. Before a command begins, it checks
+    /// that no two options write the same file.
     fn outputs(_options: &Self::Options) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
 
-    /// Whether the level has several ways to compute, of which [`plan`](Self::plan) has something to say.
+    /// Whether the command `plan` exists, because the level has several ways to compute.
     const PLANS: bool = false;
 
-    /// Which of its ways the level could take with a preset on its device, and why not the others:
-    /// lines for the user.
+    /// The output of the command `plan`, line by line: the kernels or products for a preset on this device, and
+    /// why others can't be used.
     ///
     /// # Errors
-    /// What its device says.
+    /// If the level has no plans, or the device reports an error.
     fn plan(_options: &Self::Options, _preset: &Preset) -> Result<Vec<String>> {
-        Err(Error::Usage(format!("{} has one way to compute, and nothing to plan", Self::NAME)))
+        Err(Error::Usage(format!("{} has only one way to compute: there is no plan", Self::NAME)))
     }
 
     /// Makes a single level.
     ///
     /// # Errors
-    /// What its device says.
+    /// If the device can't be used, or the options contradict each other.
     fn level(options: &Self::Options, network: &Network) -> Result<Box<dyn Level>>;
 
     /// Whether this process prints, tests and writes results. Commands call this first: a program that runs
@@ -91,11 +90,11 @@ pub trait Program {
         work(&mut Single(Self::level(options, network)?.as_mut()))
     }
 
-    /// What this device's own single-precision matrix product reaches on large square matrices,
-    /// in 10⁹ operations a second, measured now. `bench` states a level's speed as a share of it.
+    /// Measures the speed of this device's single-precision matrix product (`sgemm`) on large square matrices in
+    /// GFLOP/s: the baseline of `bench`. `None` if there is no such product.
     ///
     /// # Errors
-    /// What its device says.
+    /// If the device reports an error.
     fn sgemm_gflops(_options: &Self::Options) -> Result<Option<f64>> {
         Ok(None)
     }
@@ -113,15 +112,15 @@ struct Cli<O: Args> {
 
 #[derive(Subcommand)]
 enum Command<O: Args> {
-    /// Trains the network and tests it (what is done when no command is given).
+    /// Train the network and test it (the default command).
     Train(TrainArgs<O>),
-    /// Runs one training step, or several, and writes every tensor as JSON.
+    /// Run one or several training steps, and write every tensor as JSON.
     Dump(DumpArgs<O>),
-    /// Measures the speed of training steps.
+    /// Measure the speed of training steps.
     Bench(BenchArgs<O>),
-    /// Recognises digits with saved parameters.
+    /// Recognise digits with saved parameters.
     Predict(PredictArgs<O>),
-    /// Lists the kernels or products that would compute a step with this network and batch on this device.
+    /// List the kernels or products that would compute a step with this network and batch on this device.
     Plan(PlanArgs<O>),
 }
 
@@ -131,21 +130,21 @@ struct TrainArgs<O: Args> {
     preset: PresetArgs,
     #[command(flatten)]
     data: DataArgs,
-    /// Write the report of the run to this file.
+    /// Write a report of the run to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
-    /// Write pictures to this folder: the curve of losses and accuracies, a sheet of training
+    /// Write pictures to DIR: the curve of losses and accuracies, a sheet of training
     /// images with their labels, a sheet of test images with predicted and true digits.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     plot: Option<PathBuf>,
-    /// Write a page to look at to FILE: curves, which digits were taken for which, the worst
-    /// mistakes, the weights of the first layer. `training` lays several reports beside each other.
+    /// Write a self-contained HTML report to FILE: curves, the confusion matrix, the worst mistakes, the
+    /// weights of the first layer. The program `training` compares several reports.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
-    /// Save the trained parameters as safetensors.
+    /// Save the trained parameters to FILE as safetensors.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     save: Option<PathBuf>,
-    /// Start from parameters saved as safetensors instead of drawing them.
+    /// Start from the parameters in FILE (safetensors) instead of random ones.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     load: Option<PathBuf>,
     #[command(flatten)]
@@ -158,28 +157,26 @@ struct DumpArgs<O: Args> {
     preset: PresetArgs,
     #[command(flatten)]
     data: DataArgs,
-    /// Write the dump to this file; gzipped when it ends in .gz.
+    /// Write the dump to FILE, gzipped if it ends in .gz.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: PathBuf,
-    /// Take batches, parameters, seed and learning rate from this dump, or run of dumps, instead of
-    /// making them.
+    /// Take batches, parameters, seed and learning rate from FILE, a dump of one or several steps.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     inputs: Option<PathBuf>,
-    /// Write only what the step starts from: the batch and the parameters.
+    /// Only write the inputs of the step: the batch and the parameters.
     #[arg(long, conflicts_with = "fused")]
     inputs_only: bool,
-    /// Train this many batches before the step that is dumped.
+    /// Train N batches before the step that is dumped.
     #[arg(long, value_name = "N", default_value_t = 0)]
     step: u32,
-    /// Dump this many steps of the training loop, one after the other in one file; tensor-diff reads
-    /// it as a run.
+    /// Dump N consecutive steps of the training loop to one file, which tensor-diff compares step by step.
     #[arg(long, value_name = "N", value_parser = preset_args::positive)]
     steps: Option<usize>,
-    /// Run the step that training runs, where phases may be fused, instead of one phase after the
-    /// other. What a fused step never holds in memory is listed in the dump.
+    /// Run the step as training does, possibly with fused phases, instead of one phase after the other. The dump
+    /// lists the tensors that a fused step never holds in memory.
     #[arg(long)]
     fused: bool,
-    /// Start from parameters saved as safetensors instead of drawing them.
+    /// Start from the parameters in FILE (safetensors) instead of random ones.
     #[arg(long, value_name = "FILE", conflicts_with = "inputs", value_hint = ValueHint::FilePath)]
     load: Option<PathBuf>,
     #[command(flatten)]
@@ -192,13 +189,13 @@ struct BenchArgs<O: Args> {
     preset: PresetArgs,
     #[command(flatten)]
     data: DataArgs,
-    /// Counted runs.
+    /// Number of measured runs.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = preset_args::positive)]
     runs: usize,
-    /// Training steps in a run [default: as many as fill half a second].
+    /// Training steps per run [default: enough to fill half a second].
     #[arg(long, value_name = "N", value_parser = preset_args::positive)]
     steps: Option<usize>,
-    /// Write the result to this file.
+    /// Write the result to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     json: Option<PathBuf>,
     #[command(flatten)]
@@ -219,22 +216,22 @@ struct PredictArgs<O: Args> {
     preset: PresetArgs,
     #[command(flatten)]
     data: DataArgs,
-    /// The parameters, saved by `train --save` or by PyTorch as w1, b1, …; the file says which
-    /// network they are of, unless --preset does.
+    /// The parameters: a safetensors file of `train --save`, or of PyTorch with the names w1, b1, …. Without
+    /// --preset, the network is the one in the file.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     load: PathBuf,
-    /// Pictures of one digit each (PNG), in any colours; the border shows the paper.
+    /// PNG pictures of one digit each, in any colours; the colour of the border counts as paper.
     #[arg(value_name = "PNG", value_hint = ValueHint::FilePath)]
     pictures: Vec<PathBuf>,
-    /// Without pictures: how many test images to show.
+    /// Without pictures, the number of test images to recognise.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = preset_args::positive)]
     count: usize,
     #[command(flatten)]
     options: O,
 }
 
-/// Runs a level's command line and says how it ended: 0 done, 1 it ran and failed, 2 usage or bad
-/// input, and 128 and its number when a signal asked it to end.
+/// Runs a level's command line. The exit code is 0 for success, 1 if the command ran and failed, 2 for usage or
+/// bad input, and 128 plus the signal's number after a signal.
 #[must_use]
 pub fn main<P: Program>() -> ExitCode {
     host::main(run::<P>)
@@ -249,10 +246,32 @@ fn plan<P: Program>(args: &PlanArgs<P::Options>) -> Result<()> {
     Ok(())
 }
 
+/// For each command, the options of a preset that have no effect on it. Help doesn't list them.
+const NO_EFFECT: [(&str, &[&[&str]]); 4] = [
+    ("dump", &[RUN_ONLY]),
+    ("bench", &[RUN_ONLY]),
+    ("predict", &[RUN_ONLY, TRAINING, &["batch_size"]]),
+    ("plan", &[RUN_ONLY, TRAINING, &["normalisation"]]),
+];
+
+/// The options that decide how a step trains, and on which samples.
+const TRAINING: &[&str] =
+    &["learning_rate", "samples", "shuffle", "drop_last", "initialisation", "seed"];
+
+/// The options that only matter to a whole training run.
+const RUN_ONLY: &[&str] =
+    &["epochs", "report_every", "evaluate_every", "stop_at_accuracy", "max_batches"];
+
 fn run<P: Program>() -> ExitCode {
     let named = |command: clap::Command| {
         let command = command.name(P::NAME).about(P::ABOUT);
-        command.mut_subcommand("plan", |plan| plan.hide(!P::PLANS))
+        let command = command.mut_subcommand("plan", |plan| plan.hide(!P::PLANS));
+        NO_EFFECT.into_iter().fold(command, |command, (name, options)| {
+            command.mut_subcommand(name, |command| {
+                let options = options.iter().copied().flatten();
+                options.fold(command, |command, id| command.mut_arg(id, |arg| arg.hide(true)))
+            })
+        })
     };
     let cli: Cli<P::Options> = match host::parse(named) {
         Ok(cli) => cli,

@@ -1,4 +1,4 @@
-//! What a run says on the terminal, and the signals that ask it to end.
+//! The output of a run on the terminal, and the signals that end it.
 
 use std::cell::RefCell;
 use std::io::{self, IsTerminal};
@@ -8,36 +8,36 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::train::Accuracy;
 use crate::{Error, Result};
 
-/// Where a run writes its lines: standard output, below which a progress bar moves on standard
-/// error when that is a terminal.
+/// Writes a run's lines to standard output, and a progress bar to standard error if that is a terminal.
 pub struct Console {
     quiet: bool,
-    /// Whether signals are heard.
-    hears: bool,
-    /// Whether the run goes on for the files that it writes when nobody can read its lines.
+    /// Whether signals end the run.
+    handles_signals: bool,
+    /// Whether the run continues after a failed write to standard output, because it also writes files.
     goes_on: bool,
+    /// The first failed write to standard output, if the run continued.
     lost: RefCell<Option<io::Error>>,
     bar: ProgressBar,
 }
 
 impl Console {
-    /// A console that writes to standard output. When that can't be written, the run goes on for
-    /// the sake of its files, if it `goes_on`; otherwise it ends there.
+    /// A console that writes to standard output. If that fails, the run continues if it `goes_on`, so that its
+    /// files are still written; otherwise it ends.
     #[must_use]
     pub fn new(goes_on: bool) -> Self {
         Self {
             quiet: false,
-            hears: true,
+            handles_signals: true,
             goes_on,
             lost: RefCell::new(None),
             bar: ProgressBar::hidden(),
         }
     }
 
-    /// A console that writes nothing, and hears no signal.
+    /// A console that writes nothing, and ignores signals.
     #[must_use]
     pub fn quiet() -> Self {
-        Self { quiet: true, hears: false, ..Self::new(true) }
+        Self { quiet: true, handles_signals: false, ..Self::new(true) }
     }
 
     /// A console that writes nothing, but handles signals.
@@ -49,7 +49,7 @@ impl Console {
     /// Writes a line.
     ///
     /// # Errors
-    /// When it can't be written, and the run does not go on without.
+    /// If it can't be written, unless the run goes on.
     pub fn line(&self, text: &str) -> Result<()> {
         if self.quiet || self.lost.borrow().is_some() {
             return Ok(());
@@ -61,18 +61,18 @@ impl Console {
         Ok(())
     }
 
-    /// What is to be done at the end, after all files are written.
+    /// Reports lost lines at the end, after all files are written.
     ///
     /// # Errors
-    /// When a line couldn't be written.
+    /// If a line couldn't be written.
     pub fn finish(self) -> Result<()> {
         self.lost.into_inner().map_or(Ok(()), |error| Err(Error::Output(error)))
     }
 
-    /// Whether a signal asked the run to end, such as Ctrl-C.
+    /// Whether a signal, such as Ctrl-C, requested the end of the run.
     #[must_use]
     pub fn interrupted(&self) -> bool {
-        self.hears && host::signals::received().is_some()
+        self.handles_signals && host::signals::received().is_some()
     }
 
     /// Writes the loss of a batch, counted from 0.
@@ -83,7 +83,7 @@ impl Console {
         self.line(&format!("batch {batch:>6}   loss {loss:.4}"))
     }
 
-    /// Writes the test accuracy after this many batches.
+    /// Writes the test accuracy after a number of batches.
     ///
     /// # Errors
     /// As [`line`](Self::line).
@@ -92,7 +92,7 @@ impl Console {
         self.line(&format!("after {batches:>6} batches   test accuracy {percent:.2} %"))
     }
 
-    /// Starts a progress bar of this many batches; hidden where standard error is no terminal.
+    /// Starts a progress bar for a number of batches; hidden if standard error is not a terminal.
     pub fn progress(&mut self, batches: usize) -> ProgressBar {
         if !self.quiet && io::stderr().is_terminal() {
             let style = "{bar:40} {pos}/{len} batches, {elapsed} elapsed, {eta} to go";

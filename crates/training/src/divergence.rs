@@ -1,28 +1,32 @@
-//! Finding where training left the finite numbers.
+//! Divergence: finds the first tensor of a training run with a value that is not finite.
 //!
-//! Looking at every tensor after every batch would cost more than the training. So the loop only
-//! looks at the loss and the parameters when it reports anyway, and keeps the parameters of the
-//! last time they were good. When something is not finite, the batches since then are gone over
-//! again, phase by phase, with all tensors looked at, and the first one to go is named.
+//! Checking every tensor after every batch would take longer than the training. So the loop only
+//! checks the loss and the parameters when it reports anyway, and keeps the last parameters that were
+//! all finite. If a check fails, the batches since then are replayed phase by phase from those
+//! parameters, and every tensor is checked.
 
 use data::Dataset;
 use tensor::{Tensor, TensorName};
 
+use crate::dump::{is_updated, read};
 use crate::train::{epoch_order, parameters};
 use crate::{Error, Level, Parameters, Preset, Result};
 
-/// The last good state, and the batches trained since.
+/// The last finite parameters, and the batches trained since.
 pub(crate) struct Since<'a> {
     /// Parameters that were all finite.
     pub parameters: &'a Parameters,
-    /// The first batch that they have not seen.
+    /// The first batch after them.
     pub first: usize,
     /// The batch trained last.
     pub last: usize,
 }
 
-/// Returns the level's parameters when they and the loss are finite, and otherwise the error that
-/// names the batch and the tensor in which it was first not so.
+/// Returns the level's parameters if they and the loss are finite.
+///
+/// # Errors
+/// [`Error::NonFinite`] with the first batch and tensor that are not finite; [`Error::NonFiniteOnce`] if the replay
+/// only shows finite tensors.
 pub(crate) fn check(
     level: &mut dyn Level,
     preset: &Preset,
@@ -48,7 +52,7 @@ pub(crate) fn check(
     }))
 }
 
-/// Goes over the batches again and names the first tensor that is not finite.
+/// Replays the batches, and returns the error that names the first tensor that is not finite.
 fn locate(
     level: &mut dyn Level,
     preset: &Preset,
@@ -58,39 +62,30 @@ fn locate(
     level.set_parameters(since.parameters)?;
     let per_epoch = epoch_order(preset, train.len(), 0).batches();
     let names = preset.network.tensor_names();
-    for index in since.first..=since.last {
-        let epoch = index / per_epoch;
+    for batch in since.first..=since.last {
+        let epoch = batch / per_epoch;
         let order = epoch_order(preset, train.len(), epoch);
-        level.load(&order.batch(train, index % per_epoch), None)?;
+        level.load(&order.batch(train, batch % per_epoch), None)?;
         level.forward()?;
         level.backward()?;
-        let error = |tensor, found: (Vec<usize>, f32)| Error::NonFinite {
-            batch: index,
-            epoch: epoch + 1,
-            tensor,
-            index: found.0,
-            value: found.1,
-            learning_rate: preset.learning_rate,
-        };
-        for &name in &names {
-            let found = match name {
-                TensorName::WNext(_) | TensorName::BNext(_) => None,
-                TensorName::Loss => Some(Tensor::scalar(level.loss()?)),
-                _ => level.tensor(name)?,
-            };
-            if let Some(found) = found.as_ref().and_then(first_non_finite) {
-                return Ok(Some(error(name, found)));
+        for updated in [false, true] {
+            if updated {
+                level.update(preset.learning_rate)?;
             }
-        }
-        level.update(preset.learning_rate)?;
-        for &name in &names {
-            let now = match name {
-                TensorName::WNext(l) => level.tensor(TensorName::W(l))?,
-                TensorName::BNext(l) => level.tensor(TensorName::B(l))?,
-                _ => None,
-            };
-            if let Some(found) = now.as_ref().and_then(first_non_finite) {
-                return Ok(Some(error(name, found)));
+            for &tensor in names.iter().filter(|name| is_updated(name) == updated) {
+                let found = read(level, tensor)?;
+                if let Some((index, value)) = found.as_ref().and_then(first_non_finite) {
+                    let learning_rate = preset.learning_rate;
+                    let epoch = epoch + 1;
+                    return Ok(Some(Error::NonFinite {
+                        batch,
+                        epoch,
+                        tensor,
+                        index,
+                        value,
+                        learning_rate,
+                    }));
+                }
             }
         }
     }
@@ -114,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_element_is_named_by_its_index_on_every_axis() {
+    fn an_element_has_an_index_on_every_axis() {
         let mut tensor = Tensor::zeros([2, 3, 4]);
         tensor.data_mut()[4 * 3 + 2 * 4 + 1] = f32::INFINITY;
         assert_eq!(first_non_finite(&tensor), Some((vec![1, 2, 1], f32::INFINITY)));

@@ -1,4 +1,4 @@
-//! Dumps: one training step of a level, or several in a row, every tensor of them.
+//! Dumps: all tensors of one training step of a level, or of several steps in a row.
 
 use data::{Batch, Dataset, Epoch, Generator, Normalisation, Purpose};
 use tensor::{Dtype, Dump, Header, Network, Samples, Tensor, TensorName};
@@ -6,16 +6,16 @@ use tensor::{Dtype, Dump, Header, Network, Samples, Tensor, TensorName};
 use crate::train::{advance, at_once, epoch_order, parameters};
 use crate::{Error, Level, Parameters, Preset, PresetKind, Result, Runner, Single};
 
-/// What a dump starts from: one batch, and the parameters before its step.
+/// The inputs of the dumped steps: samples, and the parameters before the first step.
 pub struct Inputs {
-    /// The samples that the batch is taken from.
+    /// The samples, which are cut into batches.
     pub set: Dataset,
     /// Parameters before the first step.
     pub parameters: Parameters,
-    /// Whether the samples lie in the order of the steps, whatever the preset says of shuffling and
-    /// of a last batch.
-    as_they_lie: bool,
-    /// The number of each sample in MNIST's training set, and the normalisation of its pixels.
+    /// Whether the steps take the samples in the order of the set, and also a last batch that is not full,
+    /// regardless of the preset.
+    keeps_order: bool,
+    /// The number of each sample in MNIST's training set, and the normalisation of its pixels, if known.
     mnist: Option<Samples>,
 }
 
@@ -24,17 +24,17 @@ pub struct Inputs {
 pub struct Steps {
     /// How many steps are run first, without a dump.
     pub before: usize,
-    /// How many are dumped then.
+    /// How many steps are dumped after those.
     pub dumped: usize,
-    /// Whether they are run as training runs them, where phases may be fused.
+    /// Whether to run the steps as training does, possibly with fused phases.
     pub fused: bool,
 }
 
 impl Inputs {
-    /// The samples of a training set, in the order in which the preset goes through them.
+    /// A training set, in the preset's order.
     #[must_use]
     pub const fn of_training(set: Dataset, parameters: Parameters) -> Self {
-        Self { set, parameters, as_they_lie: false, mnist: None }
+        Self { set, parameters, keeps_order: false, mnist: None }
     }
 
     /// Marks the samples as the first ones of MNIST's training set, so that each dump names those of its
@@ -46,9 +46,9 @@ impl Inputs {
         Self { mnist, ..self }
     }
 
-    /// The noise of a fixture: pixels between 0 and 255, of which about half are 0 as in a digit,
-    /// normalised as the preset says, random labels, and random parameters, both changed as the
-    /// preset's edge says; one batch, or as many samples as the preset asks for.
+    /// The noise of a fixture: random pixels between 0 and 255, of which about half are 0 as in a digit,
+    /// random labels, and random parameters. The preset gives the normalisation, the edge of arithmetic, and
+    /// the number of samples, at least one batch.
     #[must_use]
     pub fn fixture(preset: &Preset) -> Self {
         let mut generator = Generator::new(preset.seed, Purpose::Noise, 0);
@@ -67,52 +67,35 @@ impl Inputs {
         Self {
             set: Dataset::from_rows(x, labels, inputs, classes).expect("drawn to this size"),
             parameters,
-            as_they_lie: true,
+            keeps_order: true,
             mnist: None,
         }
     }
 
-    /// The batches of a run and the parameters that it started from, and the preset changed to them
-    /// as [`from_dump`](Self::from_dump) does.
+    /// The batches and the first parameters of a run of dumps. Changes the preset to match, as
+    /// [`from_dump`](Self::from_dump) does.
     ///
     /// # Errors
-    /// As [`from_dump`](Self::from_dump), for any of the steps; or when another batch than the last
-    /// is smaller than the first.
+    /// As [`from_dump`](Self::from_dump), for any of the steps; if a batch other than the last is smaller
+    /// than the first.
     pub fn from_run(run: &[Dump], preset: &mut Preset) -> Result<Self> {
         let [first, rest @ ..] = run else {
             return Err(Error::Usage("there is no step in the inputs".into()));
         };
         let mut all = Self::from_dump(first, preset)?;
         let (mut x, mut labels) = (all.set.x().to_vec(), all.set.labels().to_vec());
-        for (i, step) in rest.iter().enumerate() {
+        for (i, dump) in rest.iter().enumerate() {
+            let step = dump.header.step;
             if labels.len() != (i + 1) * preset.batch_size {
                 return Err(Error::Usage(format!(
-                    "the batch before step {} has another size than the first one: only the last of \
-                     a run may",
-                    step.header.step
+                    "the batch before step {step} has another size than the first one: only the last \
+                     batch of a run may"
                 )));
             }
-            let mut batch = step.clone();
-            // The parameters of later steps are what the level makes of the first ones.
-            batch.tensors.retain(|tensor| matches!(tensor.name, TensorName::X | TensorName::Y));
-            for &(name, index) in &[(TensorName::X, 0), (TensorName::Y, 1)] {
-                if step.get(name).and_then(|tensor| tensor.shape.get(1)).copied()
-                    != Some([preset.network.inputs(), preset.network.outputs()][index])
-                {
-                    let step = step.header.step;
-                    return Err(Error::Usage(format!("{name} of step {step} has another width")));
-                }
-            }
-            batch.tensors.extend(
-                first
-                    .tensors
-                    .iter()
-                    .filter(|tensor| matches!(tensor.name, TensorName::W(_) | TensorName::B(_)))
-                    .cloned(),
-            );
-            let next = Self::from_dump(&batch, &mut preset.clone())?;
-            x.extend_from_slice(next.set.x());
-            labels.extend_from_slice(next.set.labels());
+            let in_step = |error| Error::Usage(format!("step {step}: {error}"));
+            let next = samples_of(dump, &preset.network).map_err(in_step)?;
+            x.extend(next.x);
+            labels.extend(next.labels);
             all.mnist = all.mnist.zip(next.mnist).map(|(mut all, next)| {
                 all.rows.extend(next.rows);
                 all
@@ -124,19 +107,14 @@ impl Inputs {
         Ok(all)
     }
 
-    /// The inputs and parameters that a dump carries, and the preset changed to them: layer sizes,
-    /// batch size, seed and learning rate, and the loss where the dump tells it.
+    /// The batch and the parameters of a dump. Changes the preset to match: layer sizes, batch size, seed,
+    /// learning rate, and the loss if the dump names it.
     ///
     /// # Errors
-    /// When `x`, `y` or a parameter is missing or has a shape that doesn't fit the others, or
+    /// If `x`, `y` or a parameter is missing or has a shape that doesn't fit the others, or
     /// `y` is not one-hot.
     pub fn from_dump(dump: &Dump, preset: &mut Preset) -> Result<Self> {
-        let get = |name: TensorName| {
-            dump.get(name)
-                .map(tensor::DumpedTensor::to_tensor)
-                .ok_or_else(|| Error::Usage(format!("the inputs have no tensor {name}")))
-        };
-        let (x, y) = (get(TensorName::X)?, get(TensorName::Y)?);
+        let x = tensor_of(dump, TensorName::X)?;
         let &[batch, inputs] = x.shape() else {
             return Err(Error::Usage(format!("x has the shape {:?}, not [B, n0]", x.shape())));
         };
@@ -149,49 +127,71 @@ impl Inputs {
         }
         let loss = dump.header.loss.unwrap_or(preset.network.loss);
         preset.network = Network { sizes, loss };
-        preset.batch_size = batch;
-        preset.samples = batch;
+        (preset.batch_size, preset.samples) = (batch, batch);
         preset.seed = dump.header.seed;
         preset.learning_rate = dump.header.learning_rate;
-        let classes = preset.network.outputs();
-        if y.shape() != [batch, classes] {
-            let shape = y.shape();
-            return Err(Error::Usage(format!(
-                "y has the shape {shape:?}, not [{batch}, {classes}]"
-            )));
-        }
-        let label = |(i, row): (usize, &[f32])| {
-            let ones = row.iter().filter(|v| **v == 1.0).count();
-            let zeros = row.iter().filter(|v| **v == 0.0).count();
-            if ones == 1 && zeros == classes - 1 {
-                Ok(row.iter().position(|v| *v == 1.0).unwrap_or_default() as u8)
-            } else {
-                Err(Error::Usage(format!("row {i} of y is not one-hot: {row:?}")))
-            }
-        };
-        let labels =
-            y.data().chunks_exact(classes).enumerate().map(label).collect::<Result<_>>()?;
-        let set = Dataset::from_rows(x.into_data(), labels, inputs, classes)?;
+        let DumpedSamples { x, labels, mnist } = samples_of(dump, &preset.network)?;
+        let set = Dataset::from_rows(x, labels, inputs, preset.network.outputs())?;
         let parameters = Parameters::from_dump(dump, &preset.network)?;
-        let mnist = dump.header.mnist.clone().filter(|samples| samples.rows.len() == batch);
-        Ok(Self { set, parameters, as_they_lie: true, mnist })
+        Ok(Self { set, parameters, keeps_order: true, mnist })
     }
 
-    /// The samples of MNIST that a batch holds.
+    /// The numbers of a batch's samples in MNIST.
     fn samples(&self, batch: &Batch<'_>) -> Option<Samples> {
         let Samples { normalisation, rows } = self.mnist.as_ref()?;
         let rows = batch.indices().map(|i| rows[i]).collect();
         Some(Samples { normalisation: normalisation.clone(), rows })
     }
 
-    /// The order in which a dump of this preset goes through the inputs.
+    /// The order in which the steps of an epoch go through the samples.
     fn order(&self, preset: &Preset, epoch: usize) -> Epoch {
-        if self.as_they_lie || preset.kind == PresetKind::Fixture {
+        if self.keeps_order || preset.kind == PresetKind::Fixture {
             Epoch::in_order(self.set.len(), preset.batch_size, false)
         } else {
             epoch_order(preset, self.set.len(), epoch)
         }
     }
+}
+
+/// The samples of one dump.
+struct DumpedSamples {
+    x: Vec<f32>,
+    labels: Vec<u8>,
+    mnist: Option<Samples>,
+}
+
+/// Reads the samples of a dump of this network.
+fn samples_of(dump: &Dump, network: &Network) -> Result<DumpedSamples> {
+    let (x, y) = (tensor_of(dump, TensorName::X)?, tensor_of(dump, TensorName::Y)?);
+    let batch = x.shape().first().copied().unwrap_or_default();
+    if batch == 0 {
+        return Err(Error::Usage("x has no samples".into()));
+    }
+    for (name, tensor) in [(TensorName::X, &x), (TensorName::Y, &y)] {
+        let expected = network.shape(name, batch).unwrap_or_default();
+        if tensor.shape() != expected {
+            let shape = tensor.shape();
+            return Err(Error::Usage(format!("{name} has the shape {shape:?}, not {expected:?}")));
+        }
+    }
+    let label = |(i, row): (usize, &[f32])| {
+        let count = |value: f32| row.iter().filter(|v| **v == value).count();
+        if count(1.0) == 1 && count(0.0) == row.len() - 1 {
+            Ok(row.iter().position(|v| *v == 1.0).unwrap_or_default() as u8)
+        } else {
+            Err(Error::Usage(format!("row {i} of y is not one-hot: {row:?}")))
+        }
+    };
+    let rows = y.data().chunks_exact(network.outputs()).enumerate();
+    let labels = rows.map(label).collect::<Result<_>>()?;
+    let mnist = dump.header.mnist.clone().filter(|samples| samples.rows.len() == batch);
+    Ok(DumpedSamples { x: x.into_data(), labels, mnist })
+}
+
+/// A tensor that a dump has to contain.
+fn tensor_of(dump: &Dump, name: TensorName) -> Result<Tensor> {
+    let tensor = dump.get(name).map(tensor::DumpedTensor::to_tensor);
+    tensor.ok_or_else(|| Error::Usage(format!("the inputs have no tensor {name}")))
 }
 
 /// The part of a dump that a step starts from, `x y w1 b1 … wL bL`, without computing anything.
@@ -213,14 +213,14 @@ pub fn inputs_only(header: Header, preset: &Preset, inputs: &Inputs) -> Dump {
     dump
 }
 
-/// Runs one training step and dumps every tensor of it, read back from the level, inputs too.
+/// Runs one training step and dumps its tensors, which are read back from the level, inputs included.
 ///
-/// `header.step` updates come first. With `fused`, the step is the one that training runs;
-/// otherwise it is forward, backward and update one after the other. What the level never holds
-/// in memory is listed in the header.
+/// `header.step` steps run first, without a dump. With `fused`, the step is the one that training runs;
+/// otherwise it is forward, backward and update one after the other. The header lists the tensors that
+/// the level never holds in memory.
 ///
 /// # Errors
-/// What the level says, or that the batch of that step does not exist.
+/// If the level fails, or the batch of that step does not exist.
 pub fn dump(
     level: &mut dyn Level,
     header: Header,
@@ -231,18 +231,18 @@ pub fn dump(
     let before = usize::try_from(header.step).unwrap_or(usize::MAX);
     let steps = Steps { before, dumped: 1, fused };
     let mut run = run(&mut Single(level), &header, preset, inputs, steps)?;
-    run.pop().ok_or_else(|| Error::Usage("no step was asked for".into()))
+    run.pop().ok_or_else(|| Error::Usage("no step was requested".into()))
 }
 
-/// Trains as the training loop does, with the same buffers from step to step, and dumps every
-/// tensor of the last steps: what a level carries over from one step to the next shows here, and in
-/// no dump of a single step.
+/// Trains as the training loop does, with the same buffers from step to step, and dumps the last steps. This
+/// also shows mistakes that a level carries over from one step to the next, which no dump of a single step
+/// can show.
 ///
 /// `header.step` is the number of the first step that is dumped. Reading the tensors waits for the
-/// device after each step, which training doesn't: what comes too early or too late may hide.
+/// device after each step, which training doesn't, so a missing synchronisation may not show.
 ///
 /// # Errors
-/// What the level says, or that the batch of a step does not exist.
+/// If the level fails, or the batch of a step does not exist.
 pub fn run(
     runner: &mut dyn Runner,
     header: &Header,
@@ -259,10 +259,10 @@ pub fn run(
     Ok(dumps)
 }
 
-/// The same, with each dump given to `sink` before the next step runs.
+/// As [`run`], but passes each dump to `sink` before the next step runs.
 ///
 /// # Errors
-/// As [`run`], and what the sink returns.
+/// As [`run`]; the error of the sink.
 pub fn run_into(
     runner: &mut dyn Runner,
     header: &Header,
@@ -271,15 +271,14 @@ pub fn run_into(
     steps: Steps,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
+    let run = DumpedRun { header, preset, inputs, steps };
     if steps.fused && at_once(runner) > 1 {
-        return fused_run(runner, header, preset, inputs, steps, sink);
+        return run.fused(runner, sink);
     }
-    let dumped = |level: &mut dyn Level, dump: &mut Dump| step(level, preset, steps.fused, dump);
-    each_step(runner, header, preset, inputs, steps, dumped, sink)
+    run.each_step(runner, |level, dump| step(level, preset, steps.fused, dump), sink)
 }
 
-/// What the steps of [`run`] start from, `x y w1 b1 … wL bL` of each, given to `sink` as by
-/// [`run_into`].
+/// As [`run_into`], but the dumps only contain what each step starts from: `x y w1 b1 … wL bL`.
 ///
 /// # Errors
 /// As [`run_into`].
@@ -292,163 +291,161 @@ pub fn inputs_into(
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     let dumped = |level: &mut dyn Level, dump: &mut Dump| {
-        given(level, preset, dump)?;
+        record(level, preset, dump, TensorName::is_given)?;
         level.step(preset.learning_rate)
     };
-    each_step(runner, header, preset, inputs, steps, dumped, sink)
+    DumpedRun { header, preset, inputs, steps }.each_step(runner, dumped, sink)
 }
 
 /// Consumes the dumps of a run, one at a time.
 pub type Sink<'a> = dyn FnMut(Dump) -> Result<()> + 'a;
 
-/// Dumps several steps as training runs them on a level that takes several batches in one call. Each dump is
-/// read after a launch that begins where a launch of training does, and ends with the dumped step. So every
-/// step except the first of a launch follows others in the same launch, as in training.
-fn fused_run(
-    runner: &mut dyn Runner,
-    header: &Header,
-    preset: &Preset,
-    inputs: &Inputs,
+/// Several steps of training to be dumped.
+struct DumpedRun<'a> {
+    header: &'a Header,
+    preset: &'a Preset,
+    inputs: &'a Inputs,
     steps: Steps,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let (rate, set) = (preset.learning_rate, &inputs.set);
-    let per_epoch = inputs.order(preset, 0).batches();
-    if per_epoch == 0 {
-        return Err(Error::Usage("the samples do not fill one batch".into()));
+}
+
+impl DumpedRun<'_> {
+    /// Loads the training set. Returns the number of batches in an epoch, and the first step after the run.
+    fn start(&self, runner: &mut dyn Runner) -> Result<(usize, usize)> {
+        let per_epoch = self.inputs.order(self.preset, 0).batches();
+        if per_epoch == 0 {
+            return Err(Error::Usage("the samples do not fill one batch".into()));
+        }
+        runner.level().dataset(&self.inputs.set)?;
+        Ok((per_epoch, self.steps.before.saturating_add(self.steps.dumped)))
     }
-    runner.level().dataset(set)?;
-    let mut start = inputs.parameters.clone();
-    let end = steps.before.saturating_add(steps.dumped);
-    let mut first = 0;
-    while first < end {
-        let order = inputs.order(preset, first / per_epoch);
-        let k = first % per_epoch;
-        let together = at_once(runner).min(end - first).min(per_epoch - k);
-        for index in first.max(steps.before)..first + together {
-            let last = k + index - first;
-            let number = header.step + (index - steps.before) as u64;
-            let batch = order.batch(set, last);
-            let mnist = inputs.samples(&batch);
-            let mut dump = Dump::new(Header { step: number, mnist, ..header.clone() });
-            runner.level().set_parameters(&start)?;
-            advance(runner, &order, set, k..last, rate)?;
-            runner.level().load(&batch, None)?;
-            given(runner.level(), preset, &mut dump)?;
-            runner.level().set_parameters(&start)?;
-            advance(runner, &order, set, k..last + 1, rate)?;
-            computed(runner.level(), preset, &mut dump)?;
-            updated(runner.level(), preset, &mut dump)?;
+
+    /// An empty dump of a step, counted from the first step of the run, with this part of its batch.
+    fn new_dump(&self, step: usize, batch: &Batch<'_>) -> Dump {
+        let step = self.header.step + (step - self.steps.before) as u64;
+        Dump::new(Header { step, mnist: self.inputs.samples(batch), ..self.header.clone() })
+    }
+
+    /// Dumps several steps as training runs them on a level that takes several batches in one call. Each dump
+    /// is read after a call that begins where a call of training does, and ends with the dumped step. So
+    /// every step except the first of a call follows others in the same call, as in training.
+    fn fused(&self, runner: &mut dyn Runner, sink: &mut Sink<'_>) -> Result<()> {
+        let Self { preset, inputs, steps, .. } = self;
+        let (rate, set) = (preset.learning_rate, &inputs.set);
+        let (per_epoch, end) = self.start(runner)?;
+        let mut start = inputs.parameters.clone();
+        let mut first = 0;
+        while first < end {
+            let order = inputs.order(preset, first / per_epoch);
+            let k = first % per_epoch;
+            let together = at_once(runner).min(end - first).min(per_epoch - k);
+            for step in first.max(steps.before)..first + together {
+                let last = k + step - first;
+                let batch = order.batch(set, last);
+                let mut dump = self.new_dump(step, &batch);
+                runner.level().set_parameters(&start)?;
+                advance(runner, &order, set, k..last, rate)?;
+                runner.level().load(&batch, None)?;
+                record(runner.level(), preset, &mut dump, TensorName::is_given)?;
+                runner.level().set_parameters(&start)?;
+                advance(runner, &order, set, k..last + 1, rate)?;
+                record(runner.level(), preset, &mut dump, |name| !name.is_given())?;
+                sink(dump)?;
+            }
+            if first + together <= steps.before {
+                runner.level().set_parameters(&start)?;
+                advance(runner, &order, set, k..k + together, rate)?;
+            }
+            start = parameters(runner.level(), &preset.network)?;
+            first += together;
+        }
+        Ok(())
+    }
+
+    /// Loads each batch as the training loop does. Steps before the dumped ones are run; for the others,
+    /// `dumped` runs the step and fills its dump, which then goes to the sink.
+    fn each_step(
+        &self,
+        runner: &mut dyn Runner,
+        dumped: impl Fn(&mut dyn Level, &mut Dump) -> Result<()>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let Self { preset, inputs, steps, .. } = self;
+        let (per_epoch, end) = self.start(runner)?;
+        runner.level().set_parameters(&inputs.parameters)?;
+        let mut order = inputs.order(preset, 0);
+        for step in 0..end {
+            let k = step % per_epoch;
+            if k == 0 && step > 0 {
+                order = inputs.order(preset, step / per_epoch);
+            }
+            let batch = order.batch(&inputs.set, k);
+            let next = (k + 1 < per_epoch).then(|| order.batch(&inputs.set, k + 1));
+            runner.level().load(&batch, next.as_ref())?;
+            if step < steps.before {
+                runner.level().step(preset.learning_rate)?;
+                continue;
+            }
+            let mut dump = self.new_dump(step, &runner.own_part(&batch));
+            dumped(runner.level(), &mut dump)?;
             sink(dump)?;
         }
-        if first + together <= steps.before {
-            runner.level().set_parameters(&start)?;
-            advance(runner, &order, set, k..k + together, rate)?;
-        }
-        start = parameters(runner.level(), &preset.network)?;
-        first += together;
+        Ok(())
     }
-    Ok(())
 }
 
-/// Loads each batch as the training loop does, runs the steps that come before, and leaves the
-/// others to `dumped`, each with a dump of its own, which then goes to the sink.
-fn each_step(
-    runner: &mut dyn Runner,
-    header: &Header,
-    preset: &Preset,
-    inputs: &Inputs,
-    steps: Steps,
-    dumped: impl Fn(&mut dyn Level, &mut Dump) -> Result<()>,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let per_epoch = inputs.order(preset, 0).batches();
-    if per_epoch == 0 {
-        return Err(Error::Usage("the samples do not fill one batch".into()));
-    }
-    runner.level().dataset(&inputs.set)?;
-    runner.level().set_parameters(&inputs.parameters)?;
-    let mut order = inputs.order(preset, 0);
-    for index in 0..steps.before.saturating_add(steps.dumped) {
-        let k = index % per_epoch;
-        if k == 0 && index > 0 {
-            order = inputs.order(preset, index / per_epoch);
-        }
-        let batch: Batch<'_> = order.batch(&inputs.set, k);
-        let next = (k + 1 < per_epoch).then(|| order.batch(&inputs.set, k + 1));
-        runner.level().load(&batch, next.as_ref())?;
-        if index < steps.before {
-            runner.level().step(preset.learning_rate)?;
-            continue;
-        }
-        let number = header.step + (index - steps.before) as u64;
-        let mnist = inputs.samples(&runner.own_part(&batch));
-        let mut dump = Dump::new(Header { step: number, mnist, ..header.clone() });
-        dumped(runner.level(), &mut dump)?;
-        sink(dump)?;
-    }
-    Ok(())
-}
-
-/// What a step starts from.
-fn given(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
-    for name in preset.network.tensor_names().into_iter().filter(TensorName::is_given) {
-        let tensor = level.tensor(name)?;
-        record(dump, name, tensor);
-    }
-    Ok(())
-}
-
-/// One step of the batch that is loaded.
+/// Runs one step on the loaded batch, and records all tensors.
 fn step(level: &mut dyn Level, preset: &Preset, fused: bool, dump: &mut Dump) -> Result<()> {
-    given(level, preset, dump)?;
+    record(level, preset, dump, TensorName::is_given)?;
     if fused {
         level.step(preset.learning_rate)?;
     } else {
         level.forward()?;
         level.backward()?;
     }
-    computed(level, preset, dump)?;
+    record(level, preset, dump, is_computed)?;
     if !fused {
         level.update(preset.learning_rate)?;
     }
-    updated(level, preset, dump)
+    record(level, preset, dump, is_updated)
 }
 
-/// The tensors that a step computes, except the updated parameters.
-fn computed(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
-    for name in preset.network.tensor_names().into_iter().filter(|name| !name.is_given()) {
-        let tensor = match name {
-            TensorName::WNext(_) | TensorName::BNext(_) => continue,
-            TensorName::Loss => Some(Tensor::scalar(level.loss()?)),
-            _ => level.tensor(name)?,
-        };
-        record(dump, name, tensor);
+/// Records the `wanted` tensors in the order of computation.
+fn record(
+    level: &mut dyn Level,
+    preset: &Preset,
+    dump: &mut Dump,
+    wanted: fn(&TensorName) -> bool,
+) -> Result<()> {
+    for name in preset.network.tensor_names().into_iter().filter(wanted) {
+        match read(level, name)? {
+            Some(tensor) => dump.push(name, &tensor),
+            None => dump.header.not_materialised.push(name),
+        }
     }
     Ok(())
 }
 
-/// The updated parameters of a step.
-fn updated(level: &mut dyn Level, preset: &Preset, dump: &mut Dump) -> Result<()> {
-    for name in preset.network.tensor_names() {
-        let tensor = match name {
-            TensorName::WNext(l) => level.tensor(TensorName::W(l))?,
-            TensorName::BNext(l) => level.tensor(TensorName::B(l))?,
-            _ => continue,
-        };
-        record(dump, name, tensor);
-    }
-    Ok(())
+/// Whether a step computes this tensor before the update.
+fn is_computed(name: &TensorName) -> bool {
+    !name.is_given() && !is_updated(name)
 }
 
-fn record(dump: &mut Dump, name: TensorName, tensor: Option<Tensor>) {
-    match tensor {
-        Some(tensor) => dump.push(name, &tensor),
-        None => dump.header.not_materialised.push(name),
+/// Whether this is an updated parameter.
+pub(crate) fn is_updated(name: &TensorName) -> bool {
+    matches!(name, TensorName::WNext(_) | TensorName::BNext(_))
+}
+
+/// Reads a tensor from a level. The updated parameters are the current ones.
+pub(crate) fn read(level: &mut dyn Level, name: TensorName) -> Result<Option<Tensor>> {
+    match name {
+        TensorName::WNext(l) => level.tensor(TensorName::W(l)),
+        TensorName::BNext(l) => level.tensor(TensorName::B(l)),
+        TensorName::Loss => Ok(Some(Tensor::scalar(level.loss()?))),
+        _ => level.tensor(name),
     }
 }
 
-/// The header of a dump that a level makes in single precision.
+/// The header of a dump in single precision.
 #[must_use]
 pub fn header(level: &str, device: &str, preset: &Preset, step: u64) -> Header {
     Header {

@@ -1,9 +1,9 @@
-//! Parameters and labels of the fixtures at the edges of arithmetic.
+//! Parameters and labels of the fixtures that test the limits of single precision.
 
 use crate::Parameters;
 use crate::parameters::Layer;
 
-/// An edge of single precision, at which a formula that is right on paper may fail.
+/// A limit of single precision, at which a formula that is right on paper may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// The last weights times 400: `exp(z)` overflows, and most `p` are 0 or 1 in single precision.
@@ -19,7 +19,7 @@ pub enum Edge {
 }
 
 impl Edge {
-    /// Changes drawn parameters and labels so that they reach the edge.
+    /// Changes random parameters and labels so that they reach the limit.
     pub(crate) fn apply(self, parameters: &mut Parameters, labels: &mut [u8]) {
         let [.., last] = &mut parameters.layers[..] else { return };
         match self {
@@ -43,7 +43,7 @@ fn scale(values: &mut [f32], factor: f32) {
     values.iter_mut().for_each(|value| *value *= factor);
 }
 
-/// The weights and the bias of every other unit, from the first on.
+/// Scales the weights and the bias of every other unit, starting with the first.
 fn scale_every_other_unit(layer: &mut Layer, factor: f32) {
     let inputs = layer.w.shape()[1];
     layer.w.data_mut().chunks_mut(inputs).step_by(2).for_each(|row| scale(row, factor));

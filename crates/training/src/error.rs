@@ -1,4 +1,4 @@
-//! What can go wrong, and the exit code that follows from it.
+//! The errors of commands, and their exit codes.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use thiserror::Error;
 /// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a command ended early. The message says what, where and what to do next.
+/// Why a command ended early. The message states what failed, where, and what to do next.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The command line, or a file that it names, asks for what can't be done.
+    /// The command line, or a file that it names, requests something impossible.
     #[error("{0}")]
     Usage(String),
-    /// The images or labels can't be had.
+    /// The images or labels can't be loaded.
     #[error(transparent)]
     Data(#[from] DataError),
     /// A dump can't be read or written.
@@ -27,7 +27,7 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A file can't be written.
@@ -35,31 +35,31 @@ pub enum Error {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Standard output can't be written, so that a result is lost.
     #[error("can't write to standard output: {0}")]
     Output(#[source] io::Error),
-    /// There is not enough memory.
+    /// Not enough memory.
     #[error("{what} {shortage}: use a smaller --batch-size, or smaller layers with --sizes")]
     Memory {
-        /// What needs it, such as "holding a batch".
+        /// The purpose, such as "holding a batch".
         what: String,
-        /// How much it needs, and how much can be had.
+        /// The bytes needed and available.
         shortage: host::memory::Shortage,
     },
-    /// A level was asked to compute before it had a batch.
+    /// A level was called before a batch was loaded.
     #[error("{operation}: no batch is loaded; load one first")]
     NoBatch {
         /// The operation.
         operation: &'static str,
     },
-    /// Training left the finite numbers.
+    /// Training diverged: a value is not finite.
     #[error(
         "training diverged: at batch {batch} (epoch {epoch}), {tensor} is the first tensor with a \
-         value that is not finite ({value} at {index:?}); a smaller --learning-rate than \
-         {learning_rate:?} is the usual cure"
+         value that is not finite ({value} at {index:?}); the usual remedy is a --learning-rate smaller \
+         than {learning_rate:?}"
     )]
     NonFinite {
         /// The batch, counted from 0 over all epochs.
@@ -75,40 +75,39 @@ pub enum Error {
         /// The learning rate of the run.
         learning_rate: f32,
     },
-    /// A value is not finite, and going over the same batches again finds none that is not.
+    /// A non-finite value appeared, but replaying the same batches did not reproduce it.
     #[error(
-        "training diverged between batches {first} and {last}: {what} is not finite, but going \
-         over the same batches again shows only finite tensors; this level does not compute the \
-         same thing twice"
+        "training diverged between batches {first} and {last}: {what} is not finite, but a replay of these \
+         batches only shows finite tensors, so this level is not deterministic"
     )]
     NonFiniteOnce {
         /// The first batch that can be at fault.
         first: usize,
         /// The last batch that can be at fault.
         last: usize,
-        /// What was found not to be finite.
+        /// The tensor that was not finite.
         what: TensorName,
     },
     /// One of several copies of a level failed.
     #[error("{copy}: {error}")]
     Copy {
-        /// Which one.
+        /// The name of the copy.
         copy: String,
-        /// Why.
+        /// The copy's error.
         error: Box<Error>,
     },
-    /// The level itself failed: its device, its libraries.
+    /// The level's device or libraries failed.
     #[error(transparent)]
     Level(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
-    /// An error of a level's own.
+    /// An error of a level.
     pub fn level(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Level(error.into())
     }
 
-    /// 1: it ran and failed; 2: usage or bad input.
+    /// The exit code: 1 if the command ran and failed, 2 for usage or bad input.
     #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {

@@ -7,8 +7,7 @@ use crate::{Parameters, Result};
 
 /// One implementation of the network and of its training step.
 ///
-/// The contract is a phase, not an operation, because fusing across operations is what the lower
-/// levels are about. The training loop calls [`set_parameters`](Self::set_parameters) once, and
+/// The methods are phases, not operations, because the lower levels fuse several operations. The training loop calls [`set_parameters`](Self::set_parameters) once, and
 /// then, for each batch, [`load`](Self::load) and [`step`](Self::step).
 pub trait Level {
     /// Passes the whole training set once, before training, so that a level can keep it on its device.

@@ -1,8 +1,8 @@
-//! What all levels share: the presets, the [`Level`] trait, the training loop, dumps, reports, and
+//! The code that all levels share: the presets, the [`Level`] trait, the training loop, dumps, reports, and
 //! the command line.
 //!
-//! A level implements [`Level`], a phase of a training step in each method. This one has a single
-//! layer with softmax; its forward pass, backward pass and update are ten lines:
+//! A level implements [`Level`], with a method for each phase of a training step. This one has a single
+//! layer with softmax:
 //!
 //! ```
 //! use data::{Batch, Counts, Dataset, PIXELS};
@@ -102,9 +102,9 @@
 //! | `preset` | the list of presets and fixtures: layers, loss, batch size, learning rate |
 //! | `level` | the contract between the training loop and a level |
 //! | `runner` | how a command runs its level: a single one, or one of several copies |
-//! | [`mod@train`] | the training loop, and the test of what was learned |
+//! | [`mod@train`] | the training loop, and the test of the trained network |
 //! | [`dump`], `divergence` | all tensors of a training step; the first one that isn't finite |
-//! | `cli` | the command line, a file for each command and group of options |
+//! | `cli` | the command line, with a file for each command and group of options |
 //! | [`checkpoint`], [`picture`] | parameters as safetensors; pictures for `predict` |
 //! | [`report`], [`report_page`], [`plot`], [`mod@bench`] | results as JSON, as a page, as pictures, as speed |
 

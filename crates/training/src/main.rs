@@ -1,4 +1,4 @@
-//! `training REPORT... --html FILE`: several training runs in one picture.
+//! The program `training`, which compares the reports of several training runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use clap::{Parser, ValueHint};
 use training::{Error, Result, report_page};
 
-/// Lays the reports of training runs beside each other, as one page to look at.
+/// Compare the reports of training runs on an HTML page.
 ///
-/// A report is what `train --json FILE` of a level writes, or of the gold standard in Python.
+/// `train --json FILE` of a level or of the gold standard in Python writes a report.
 #[derive(Parser)]
 #[command(name = "training", version)]
 struct Arguments {
     /// The reports.
     #[arg(value_name = "REPORT", required = true, value_hint = ValueHint::FilePath)]
     reports: Vec<PathBuf>,
-    /// The page to write: one file that loads nothing.
+    /// Write a self-contained HTML page to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, required_unless_present = "svg")]
     html: Option<PathBuf>,
-    /// The accuracy against seconds alone, as a picture.
+    /// Write a picture of the accuracy against seconds to FILE.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
 }

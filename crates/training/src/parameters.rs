@@ -55,10 +55,10 @@ impl Parameters {
     }
     // ANCHOR_END: new
 
-    /// The parameters that a dump carries: `w1 b1 … wL bL`, before its step.
+    /// The parameters in a dump, `w1 b1 … wL bL`, before its step.
     ///
     /// # Errors
-    /// When one of them is missing or has another shape than the network's.
+    /// If one of them is missing or doesn't have the network's shape.
     pub fn from_dump(dump: &Dump, network: &Network) -> Result<Self> {
         Self::collect(network, |name| {
             dump.get(name)
@@ -67,10 +67,10 @@ impl Parameters {
         })
     }
 
-    /// Builds the parameters from a source of tensors by name.
+    /// Builds the parameters from a function that returns the tensor of a name.
     ///
     /// # Errors
-    /// The source's, or one that names the tensor whose shape is not the network's.
+    /// If the function fails, or a tensor doesn't have the network's shape.
     pub fn collect(
         network: &Network,
         mut tensor: impl FnMut(TensorName) -> Result<Tensor>,
@@ -81,7 +81,7 @@ impl Parameters {
             if tensor.shape() != expected {
                 let shape = tensor.shape();
                 return Err(Error::Usage(format!(
-                    "{name} has the shape {shape:?}, and the network {network} asks for {expected:?}"
+                    "{name} has the shape {shape:?}, but the network {network} needs {expected:?}"
                 )));
             }
             Ok(tensor)
@@ -92,17 +92,17 @@ impl Parameters {
         Ok(Self { layers })
     }
 
-    /// A number that tells these parameters from others; the same on every machine.
+    /// A hash of the parameters, the same on every machine.
     #[must_use]
     pub fn digest(&self) -> u64 {
-        // FNV-1a, of whole numbers instead of bytes.
+        // FNV-1a, over 64-bit numbers instead of bytes.
         let step = |digest: u64, value: u64| (digest ^ value).wrapping_mul(0x0000_0100_0000_01b3);
         let all = self.layers.iter().flat_map(|layer| [&layer.w, &layer.b]);
         let bits = all.flat_map(|tensor| tensor.data()).map(|value| u64::from(value.to_bits()));
         bits.fold(0xcbf2_9ce4_8422_2325, step)
     }
 
-    /// The layer sizes that these parameters belong to, input first.
+    /// The layer sizes of the network, input first.
     #[must_use]
     pub fn sizes(&self) -> Vec<usize> {
         let inputs = self.layers.first().map(|layer| layer.w.shape()[1]);
@@ -138,7 +138,7 @@ mod tests {
         assert!((0.97e-4..1.03e-4).contains(&variance), "{variance}");
     }
 
-    /// Several ranks see by it whether they start from the same parameters.
+    /// Ranks compare the digest to check that they start from the same parameters.
     #[test]
     fn each_bit_and_its_place_changes_the_digest() {
         let network = Network { sizes: vec![3, 2, 2], loss: Loss::Bce };

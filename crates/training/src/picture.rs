@@ -1,4 +1,4 @@
-//! Single digits as picture files: reading one to be recognised, and writing one into a sheet.
+//! Single digits as pictures: reads a picture for `predict`, and encodes pictures for sheets and pages.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -16,8 +16,8 @@ pub fn data_uri(pixels: &[u8], width: usize, height: usize) -> String {
     encoded(&paper, (width, height), png::ColorType::Grayscale)
 }
 
-/// Values of either sign as a `data:` URI with a PNG: zero is the middle of the colour map, and the
-/// largest magnitude one of its ends.
+/// Signed values as a `data:` URI with a PNG: zero is the middle of the colour map, and the
+/// largest magnitude is one of its ends.
 #[must_use]
 pub fn values_uri(values: &[f32], width: usize, height: usize) -> String {
     let most = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));

@@ -12,16 +12,16 @@ use plotters::prelude::*;
 use crate::report::Report;
 use crate::{Error, Result, picture};
 
-/// The names of the pictures: the curve, training images, test images.
+/// The file names of the pictures: the curve, training images, test images.
 pub const FILES: [&str; 3] = ["curve.svg", "training.svg", "predictions.svg"];
 
-/// The colour of what is wrong: a prediction that is not the label.
+/// The colour of a wrong prediction.
 const WRONG: &str = "#c0392b";
 
-/// Makes the folder for the pictures, and sees that files can be written there.
+/// Creates the folder for the pictures, and checks that files can be written there.
 ///
 /// # Errors
-/// When it can't be made or written to.
+/// If it can't be created or written to.
 pub fn prepare(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
         .and_then(|()| file::check_writable(&folder.join(FILES[0])))
@@ -31,7 +31,7 @@ pub fn prepare(folder: &Path) -> Result<()> {
 /// Draws losses (left axis) and test accuracies (right axis) over the batches, as SVG.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn curve(path: &Path, report: &Report) -> Result<()> {
     let mut svg = String::new();
     draw_curve(&mut svg, report).map_err(|error| Error::Write {
@@ -88,11 +88,11 @@ fn draw_curve(svg: &mut String, report: &Report) -> Result<(), Box<dyn std::erro
     Ok(())
 }
 
-/// Draws the first images of a set, each with what was predicted for it, and with the true digit
-/// where that differs; for a sheet of training images the labels themselves are the predictions.
+/// Draws the first images of a set, each with its prediction, and with the true digit
+/// if that differs. A sheet of training images shows the labels as predictions.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn sheet(path: &Path, images: &Images, predictions: &[u8]) -> Result<()> {
     const COLUMNS: usize = 10;
     const CELL: (usize, usize) = (64, 84);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sheet_says_what_was_taken_for_what() {
+    fn a_sheet_shows_predictions_and_true_digits() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sheet.svg");
         let counts = Counts { train: 12, test: 1 };
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(svg.matches("<image ").count(), 11);
         assert_eq!(svg.matches(WRONG).count(), 1);
         assert!(svg.contains(&format!(">{wrong} (is {label})</text>")), "{svg}");
-        // Ten in a row, and the eleventh below the first.
+        // The first ten images are in a row, and the eleventh is below the first.
         assert!(svg.contains("width=\"640\" height=\"168\""), "{svg}");
         assert!(svg.contains("<image x=\"4\" y=\"88\""), "{svg}");
     }

@@ -1,7 +1,4 @@
-//! Presets: every network of the documents this project comes from, by name, and the fixtures.
-
-use std::fmt;
-use std::str::FromStr;
+//! The presets, which are the networks of the documents that this project is based on, and the fixtures.
 
 use data::Normalisation;
 use serde::Serialize;
@@ -9,7 +6,7 @@ use tensor::{Loss, Network};
 
 use crate::Edge;
 
-/// How the parameters are drawn before training.
+/// The random distribution of the initial parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Initialisation {
@@ -22,10 +19,10 @@ pub enum Initialisation {
 }
 
 impl Initialisation {
-    /// Every initialisation there is.
+    /// All initialisations.
     pub const ALL: [Self; 3] = [Self::UniformFanIn, Self::KaimingUniform, Self::SmallNormal];
 
-    /// The name as command lines and reports write it.
+    /// The name on command lines and in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -36,35 +33,19 @@ impl Initialisation {
     }
 }
 
-impl fmt::Display for Initialisation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+data::written_by_name!(Initialisation, "way to initialise parameters");
 
-// Not clap's `ValueEnum`: the help of the option would list the values a second time.
-impl FromStr for Initialisation {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|one| one.name() == text)
-            .ok_or_else(|| format!("expected one of {}", Self::ALL.map(Self::name).join(", ")))
-    }
-}
-
-/// Where the samples come from.
+/// Whether a preset is for training or for dumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PresetKind {
-    /// Trains on digits.
+    /// For training on digits.
     Preset,
-    /// One batch of noise for `dump`, small and of odd sizes; its reference dump is committed.
+    /// For `dump` on a batch of noise, with small and odd sizes; its reference dump is committed.
     Fixture,
 }
 
-/// Everything that decides a training run. Each part can be overridden on the command line.
+/// All settings of a training run. Each can be overridden on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
     /// The name, also in dumps and reports.
@@ -79,33 +60,33 @@ pub struct Preset {
     pub learning_rate: f32,
     /// Passes over the samples.
     pub epochs: usize,
-    /// How many of the training images are used, the first ones.
+    /// The number of training images, counted from the first.
     pub samples: usize,
-    /// Whether each epoch has an order of its own.
+    /// Whether the samples are shuffled in each epoch.
     pub shuffle: bool,
-    /// What becomes of a pixel.
+    /// The pixel normalisation.
     pub normalisation: Normalisation,
-    /// How the parameters are drawn.
+    /// The distribution of the initial parameters.
     pub initialisation: Initialisation,
-    /// Whether a last batch that is not full is left out, in training and in testing.
+    /// Whether to skip a last batch that is not full, in training and in testing.
     pub drop_last: bool,
     /// The seed of parameters and order.
     pub seed: u64,
-    /// The loss is reported at every such batch.
+    /// The number of batches from one reported loss to the next.
     pub report_every: usize,
-    /// The test accuracy is taken each time this many batches are done, besides at the end.
+    /// The number of batches from one test to the next; `None` to only test at the end.
     pub evaluate_every: Option<usize>,
-    /// Training stops when the test accuracy passes this fraction.
+    /// Training stops when the test accuracy exceeds this fraction.
     pub stop_at_accuracy: Option<f64>,
-    /// Training stops after this many batches.
+    /// The maximum number of batches.
     pub max_batches: Option<usize>,
-    /// The edge of arithmetic that a fixture tests. The table in `reference/presets.py` has no such field,
+    /// The limit of single precision that a fixture tests. The table in `reference/presets.py` has no such field,
     /// because the gold standard reads a fixture's parameters from its inputs.
     pub edge: Option<Edge>,
 }
 
 impl Preset {
-    /// The presets, the default one first.
+    /// The presets. The first is the default.
     #[must_use]
     pub fn presets() -> Vec<Self> {
         vec![
@@ -154,7 +135,7 @@ impl Preset {
         ]
     }
 
-    /// The fixtures: small hostile networks whose reference dumps are committed.
+    /// The fixtures: small networks for difficult cases, whose reference dumps are committed.
     #[must_use]
     pub fn fixtures() -> Vec<Self> {
         vec![
@@ -182,7 +163,7 @@ impl Preset {
         Self::presets().into_iter().chain(Self::fixtures()).map(|preset| preset.name).collect()
     }
 
-    /// The preset or fixture of that name, which may be a former one.
+    /// The preset or fixture with this name, which may be a former name.
     #[must_use]
     pub fn find(name: &str) -> Option<Self> {
         let name = tensor::current_preset_name(name);
@@ -233,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_stands_for_one_preset() {
+    fn names_are_unique() {
         let names = Preset::names();
         for name in &names {
             assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");

@@ -15,24 +15,24 @@ use crate::{Error, Initialisation, Preset, Result};
 pub struct Report {
     /// The level, such as `level1-cpu`.
     pub level: String,
-    /// The device it ran on.
+    /// The device.
     pub device: String,
     /// How many copies of the level trained together; absent for a single level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world_size: Option<usize>,
     /// The preset's name.
     pub preset: String,
-    /// Whether every part of the preset was left as it is.
+    /// Whether no part of the preset was overridden, except the seed.
     pub preset_unchanged: bool,
     /// Layer sizes, input first.
     pub sizes: Vec<usize>,
     /// The loss.
     pub loss: tensor::Loss,
-    /// Where the images come from.
+    /// The source of the images.
     pub data: String,
-    /// How pixels were normalised.
+    /// The pixel normalisation.
     pub normalisation: String,
-    /// How the parameters were drawn.
+    /// The distribution of the initial parameters.
     pub initialisation: Initialisation,
     /// The seed.
     pub seed: u64,
@@ -48,23 +48,23 @@ pub struct Report {
     pub seconds: f64,
     /// `samples / seconds`.
     pub samples_per_second: f64,
-    /// The losses that were reported.
+    /// The reported losses.
     pub losses: Vec<LossAt>,
-    /// The test accuracies along the way.
+    /// The test accuracies, the final one last.
     pub accuracies: Vec<AccuracyAt>,
     /// The final test accuracy, a fraction.
     pub test_accuracy: f64,
-    /// The same as counts.
+    /// The final test accuracy as counts.
     pub tested: Accuracy,
     /// Why training ended.
     pub stop_reason: StopReason,
-    /// When each loss was reported and each test made.
+    /// The training time at each report and test.
     pub times: Vec<TimeAt>,
-    /// Where the time went, in seconds.
+    /// The time of each phase, in seconds.
     pub phases: Phases,
-    /// `[label][predicted]`: how many test images.
+    /// The confusion matrix, `[label][predicted]`: the number of test images.
     pub confusion: Vec<Vec<usize>>,
-    /// The test images that were mistaken by the largest margins.
+    /// The misclassified test images with the largest margins.
     pub mistakes: Vec<Mistake>,
 }
 
@@ -106,10 +106,10 @@ impl Report {
     }
 }
 
-/// Writes a value as indented JSON, whole or not at all.
+/// Writes a value as indented JSON. After a failure, there is no partial file.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     file::write_atomically::<io::Error>(path, |writer| {
         serde_json::to_writer_pretty(&mut *writer, value)?;

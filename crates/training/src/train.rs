@@ -1,4 +1,4 @@
-//! The one training loop, and the test of what was learned.
+//! The training loop, and the test of the trained network.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -17,10 +17,10 @@ pub use outcome::{
 };
 use watch::Watch;
 
-/// How many mistakes are kept.
+/// The number of mistakes that an examination lists.
 pub const MISTAKES: usize = 40;
 
-/// The order in which a preset goes through `samples` samples in an epoch, counted from 0.
+/// The order of a preset's samples in an epoch, counted from 0.
 #[must_use]
 pub fn epoch_order(preset: &Preset, samples: usize, epoch: usize) -> Epoch {
     if preset.shuffle {
@@ -31,14 +31,14 @@ pub fn epoch_order(preset: &Preset, samples: usize, epoch: usize) -> Epoch {
     }
 }
 
-/// Trains a level from `start` as the preset says, then tests it.
+/// Trains a level with a preset's settings, from the parameters `start`, then tests it.
 ///
-/// The clock runs while batches are loaded and trained, and stands still while the level is
-/// tested and while its parameters are looked at for values that are not finite.
+/// The clock runs while batches are loaded and trained. It stops while the level is
+/// tested and while its parameters are checked for values that are not finite.
 ///
 /// # Errors
-/// When no full batch can be made, when the level fails, and when a loss or a parameter is no
-/// longer finite: then with the batch and the tensor in which that was first so.
+/// If the samples don't fill a batch, the level fails, or a loss or a parameter is not
+/// finite; then the error names the first such batch and tensor.
 pub fn train(
     runner: &mut dyn Runner,
     preset: &Preset,
@@ -50,8 +50,8 @@ pub fn train(
     let per_epoch = epoch_order(preset, train.len(), 0).batches();
     if per_epoch == 0 {
         return Err(Error::Usage(format!(
-            "{} training images do not fill one batch of {}, and a last batch that is not full is \
-             left out: use a smaller --batch-size or --drop-last false",
+            "{} training images do not fill one batch of {}, and --drop-last skips a batch that is not \
+             full: use a smaller --batch-size or --drop-last false",
             train.len(),
             preset.batch_size
         )));
@@ -93,7 +93,7 @@ pub(crate) fn at_once(runner: &mut dyn Runner) -> usize {
     runner.multi_step().map_or(1, |level| level.at_once())
 }
 
-/// Trains on the batches `k` of an epoch as [`train`] does on those between two reports: each call of the
+/// Trains on the batches `k` of an epoch, as [`train`] does between two reports: each call of the
 /// level gets as many batches as it takes.
 ///
 /// # Errors
@@ -122,10 +122,10 @@ pub fn advance(
     Ok(())
 }
 
-/// Before anything was tested.
-const NOTHING: Accuracy = Accuracy { correct: 0, total: 0 };
+/// The accuracy before the first test.
+const UNTESTED: Accuracy = Accuracy { correct: 0, total: 0 };
 
-/// Does something, and adds the seconds that it took.
+/// Calls `work`, and adds its duration to `seconds`.
 fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
     let clock = Instant::now();
     let done = work();
@@ -133,37 +133,37 @@ fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The parameters of a level as they now stand.
+/// The current parameters of a level.
 ///
 /// # Errors
-/// What the level says, or that it does not show its parameters.
+/// If the level fails, or returns no tensor for a parameter.
 pub fn parameters(level: &mut dyn Level, network: &tensor::Network) -> Result<Parameters> {
     Parameters::collect(network, |name| {
         level
             .tensor(name)?
-            .ok_or_else(|| Error::level(format!("the level does not show its {name}")))
+            .ok_or_else(|| Error::level(format!("the level returns no tensor {name}")))
     })
 }
 
-/// Tests the level on a set, in batches of the preset's size; with `drop_last`, a last batch that
-/// is not full is left out here too.
+/// Tests the level on a set, in batches of the preset's size. `drop_last` also skips the last batch here if it
+/// is not full.
 ///
 /// # Errors
-/// What the level says, or that an output is not finite.
+/// If the level fails, or an output is not finite.
 pub fn evaluate(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<Accuracy> {
     Ok(examine(level, preset, set)?.accuracy)
 }
 
-/// The same, and which digits were taken for which.
+/// As [`evaluate`], with the confusion matrix and the worst mistakes.
 ///
 /// # Errors
-/// What the level says, or that an output is not finite.
+/// As [`evaluate`].
 pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<Examination> {
     // A set smaller than one batch is still tested.
     let drop_last = preset.drop_last && set.len() >= preset.batch_size;
     let order = Epoch::in_order(set.len(), preset.batch_size, drop_last);
     let classes = preset.network.outputs();
-    let mut accuracy = NOTHING;
+    let mut accuracy = UNTESTED;
     let mut confusion = vec![vec![0; classes]; classes];
     let mut mistakes = Vec::new();
     // ANCHOR: examine
@@ -191,7 +191,7 @@ pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<
 /// The class with the largest output for each sample of a batch; the lowest one on a tie.
 ///
 /// # Errors
-/// What the level says, or that an output is not finite.
+/// As [`evaluate`].
 pub fn predict(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<u8>> {
     let p = output(level, batch)?;
     let classes = p.shape()[1];
@@ -199,17 +199,15 @@ pub fn predict(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<u8>> {
 }
 
 // ANCHOR: output
-/// What the level puts out for a batch: `[B, classes]`, all of it finite.
+/// The level's output for a batch, `[B, classes]`. All values are finite.
 fn output(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Tensor> {
     level.load(batch, None)?;
     level.forward()?;
     let p = level
         .tensor(TensorName::P)?
-        .ok_or_else(|| Error::level("the level does not show its output p"))?;
+        .ok_or_else(|| Error::level("the level returns no tensor p"))?;
     if p.first_non_finite().is_some() {
-        return Err(Error::level(
-            "the output p holds values that are not finite, so nothing can be predicted from it",
-        ));
+        return Err(Error::level("the output p has values that are not finite: no prediction"));
     }
     Ok(p)
 }
@@ -229,4 +227,12 @@ fn largest(row: &[f32]) -> u8 {
 // ANCHOR_END: largest
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_output_wins_and_the_first_on_a_tie() {
+        assert_eq!(largest(&[0.1, 0.7, 0.7, 0.2]), 1);
+        assert_eq!(largest(&[-3.0, -2.0, -5.0]), 1);
+    }
+}

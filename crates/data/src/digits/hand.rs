@@ -1,30 +1,30 @@
-//! The hand: writes a digit a little differently each time.
+//! The hand: random variations of a digit's strokes.
 
 use super::pen::{Dot, Paper, Point};
 use super::shapes::{DIGITS, Path, Style};
 use crate::{Generator, HEIGHT, WIDTH};
 
-/// Into how many straight lines the curve between two points of a path is cut.
+/// The number of straight lines that approximate the curve between two points of a path.
 const LINES: u8 = 6;
 
-/// What makes one writing of a digit differ from the next. Places are in heights of the digit,
-/// with the digit's middle at (0, 0).
+/// The random parameters of one drawing of a digit. Lengths are relative to the digit's height, and its middle is
+/// (0, 0).
 struct Hand {
-    /// How far, as a standard deviation, each point of a path misses its place.
+    /// The standard deviation of each point of a path.
     tremor: f32,
-    /// How far the upper end leans to the right.
+    /// The shift of the upper end to the right.
     slant: f32,
-    /// Cosine and sine of the angle by which the digit is turned.
+    /// Cosine and sine of the digit's rotation.
     turn: (f32, f32),
-    /// Breadth in relation to height.
+    /// The ratio of width to height.
     aspect: f32,
-    /// How much broader the lower half is than the upper one.
+    /// The additional width of the lower half.
     pear: f32,
-    /// How much higher the upper half is than the lower one.
+    /// The additional height of the upper half.
     waist: f32,
-    /// How far the middle of a vertical line is bent to the right.
+    /// The shift of the middle of a vertical line to the right.
     bow: f32,
-    /// How far the middle of a horizontal line is bent down.
+    /// The downward shift of the middle of a horizontal line.
     sag: f32,
 }
 
@@ -45,7 +45,7 @@ impl Hand {
         }
     }
 
-    /// Where a point of a path comes to lie.
+    /// The distorted position of a point of a path.
     fn place(&self, (x, y): (f32, f32)) -> Point {
         let (mut x, mut y) = (x, y);
         y += self.waist * (0.25 - y * y);
@@ -64,7 +64,7 @@ pub(super) fn write(digit: u8, random: &mut Generator, image: &mut [u8]) {
     let style = choose(DIGITS[usize::from(digit)], random);
     let mut strokes: Vec<Vec<Dot>> =
         style.strokes.iter().map(|path| curve(&trembling(path, &hand, random))).collect();
-    // Thin pens are as frequent as broad ones; a few are very broad.
+    // Mostly a uniform distribution, with a few very broad pens.
     let radius = 0.7 + 0.85 * random.unit() + 0.5 * random.unit() * random.unit();
     fit(&mut strokes, radius, random);
     lift(&mut strokes, random);
@@ -78,7 +78,7 @@ pub(super) fn write(digit: u8, random: &mut Generator, image: &mut [u8]) {
     develop(&paper, random, image);
 }
 
-/// One of the styles, each as often as its weight says.
+/// A random style, with probabilities proportional to the weights.
 fn choose<'a>(styles: &'a [Style], random: &mut Generator) -> &'a Style {
     let mut left = random.below(styles.iter().map(|style| style.weight).sum());
     for style in styles {
@@ -87,10 +87,10 @@ fn choose<'a>(styles: &'a [Style], random: &mut Generator) -> &'a Style {
         }
         left -= style.weight;
     }
-    unreachable!("what is left is below the sum of the weights")
+    unreachable!("the random number is below the sum of the weights")
 }
 
-/// The points of a path as this hand places them; the radius is the pressure, about 1.
+/// The distorted points of a path. The radius is the relative pressure, about 1.
 fn trembling(path: Path, hand: &Hand, random: &mut Generator) -> Vec<Dot> {
     let mut dots: Vec<Dot> = Vec::with_capacity(path.len());
     for (i, &(x, y)) in path.iter().enumerate() {
@@ -133,9 +133,8 @@ fn curve(dots: &[Dot]) -> Vec<Dot> {
     curve
 }
 
-/// Brings the strokes to the size and place that digits have in MNIST, about 20 pixels along the
-/// longer side, with the middle of the ink about in the middle of the image, and the pressure to
-/// the breadth of this pen.
+/// Scales the strokes to the size of digits in MNIST, about 20 pixels along the longer side, moves the centre of
+/// the ink about to the centre of the image, and scales the pressure to the radius of this pen.
 fn fit(strokes: &mut [Vec<Dot>], radius: f32, random: &mut Generator) {
     let (mut low, mut high) = (Point { x: 9.0, y: 9.0 }, Point { x: -9.0, y: -9.0 });
     let mut sum = (0.0, 0.0, 0.0);
@@ -165,7 +164,7 @@ fn fit(strokes: &mut [Vec<Dot>], radius: f32, random: &mut Generator) {
     }
 }
 
-/// Now and then lifts the pen off the paper for a moment.
+/// Removes a short piece of one stroke in 1 of 16 digits, as if the pen had been lifted.
 fn lift(strokes: &mut [Vec<Dot>], random: &mut Generator) {
     if random.below(16) != 0 {
         return;
@@ -179,7 +178,7 @@ fn lift(strokes: &mut [Vec<Dot>], random: &mut Generator) {
     }
 }
 
-/// Turns ink into pixels: how dark the ink is, and the grain of the paper, differ.
+/// Converts ink to pixels, with random darkness and random grain of the paper.
 fn develop(paper: &Paper, random: &mut Generator, image: &mut [u8]) {
     let darkness = random.uniform(240.0, 330.0);
     let grain = random.uniform(0.0, 50.0);

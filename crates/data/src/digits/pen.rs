@@ -1,8 +1,8 @@
-//! The pen: strokes become ink on pixels.
+//! The pen: draws strokes as ink on pixels.
 
 use crate::{HEIGHT, PIXELS, WIDTH};
 
-/// A place on the paper, in pixels from the upper left corner; the centre of the first pixel is
+/// A position on the paper, in pixels from the upper left corner. The centre of the first pixel is
 /// (0.5, 0.5).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
@@ -12,31 +12,31 @@ pub(super) struct Point {
     pub(super) y: f32,
 }
 
-/// A place through which the pen goes, and how broad its trace is there.
+/// A point of a stroke, with the width of the stroke there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dot {
-    /// Where.
+    /// The position.
     pub(super) at: Point,
-    /// Half the breadth of the trace, in pixels; 0 where the pen is lifted.
+    /// Half the width of the stroke in pixels; 0 if the pen is lifted.
     pub(super) radius: f32,
 }
 
 /// A sheet of 28 x 28 pixels.
 pub(super) struct Paper {
-    /// How much of each pixel is ink, from 0 to 1.
+    /// The amount of ink of each pixel, from 0 to 1.
     ink: [f32; PIXELS],
-    /// Over how many pixels the edge of a trace fades.
+    /// The number of pixels over which the edge of a stroke fades.
     softness: f32,
 }
 
 impl Paper {
-    /// A blank sheet; the edge of a trace will fade over `softness` pixels.
+    /// A blank sheet. The edge of a stroke fades over `softness` pixels.
     pub(super) fn new(softness: f32) -> Self {
         Self { ink: [0.0; PIXELS], softness }
     }
 
-    /// Draws a straight trace between two dots, whose breadth changes evenly. Where a trace
-    /// crosses another the darker one stays, as with ink.
+    /// Draws a straight line between two dots, with a linearly changing width. Where lines cross, the darker one
+    /// wins.
     pub(super) fn line(&mut self, from: Dot, to: Dot) {
         let broadest = from.radius.max(to.radius);
         if broadest <= 0.0 {
@@ -54,7 +54,7 @@ impl Paper {
             let y = centre(row) - from.at.y;
             for column in columns.clone() {
                 let x = centre(column) - from.at.x;
-                // How far along the line the nearest point lies, from 0 to 1.
+                // The position of the nearest point of the line, from 0 to 1.
                 let along = ((x * dx + y * dy) * scale).clamp(0.0, 1.0);
                 let (away_x, away_y) = (x - along * dx, y - along * dy);
                 let distance_squared = away_x * away_x + away_y * away_y;
@@ -68,7 +68,7 @@ impl Paper {
         }
     }
 
-    /// How much of each pixel is ink, from 0 to 1, row by row.
+    /// The amount of ink of each pixel, from 0 to 1, row by row.
     pub(super) const fn ink(&self) -> &[f32; PIXELS] {
         &self.ink
     }
@@ -79,10 +79,10 @@ fn centre(index: usize) -> f32 {
     index as f32 + 0.5
 }
 
-/// The rows or columns between two places, on the paper. A conversion to an integer saturates, so
-/// what lies outside of the paper is cut off.
-fn span(from: f32, to: f32, most: usize) -> std::ops::Range<usize> {
-    let end = (to as usize + 1).min(most);
+/// The rows or columns of the paper between two positions. The conversion to an integer saturates, so positions
+/// outside of the paper are cut off.
+fn span(from: f32, to: f32, length: usize) -> std::ops::Range<usize> {
+    let end = (to as usize + 1).min(length);
     (from as usize).min(end)..end
 }
 
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_is_as_broad_and_as_long_as_asked() {
+    fn a_line_has_the_requested_width_and_length() {
         let mut paper = Paper::new(1.0);
         paper.line(dot(5.0, 14.0, 2.0), dot(20.0, 14.0, 2.0));
         let total: f32 = paper.ink().iter().sum();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_the_paper_is_cut_off() {
+    fn lines_are_clipped_at_the_edge_of_the_paper() {
         let mut paper = Paper::new(1.0);
         paper.line(dot(-50.0, -50.0, 1.0), dot(-40.0, -40.0, 1.0));
         paper.line(dot(60.0, 60.0, 1.0), dot(70.0, 90.0, 1.0));

@@ -1,15 +1,14 @@
-//! How the ten digits are written: the path of the pen in each of several styles.
+//! The strokes of the ten digits, each in several styles.
 //!
 //! Coordinates are `(x, y)` with y downwards, in hundredths of the digit's height; a digit is
-//! about 100 high and 60 wide. A path is a smooth curve through its points; a point given twice in
-//! a row is a corner.
+//! about 100 high and 60 wide. A path is a smooth curve through its points; a duplicated point is a corner.
 
 /// The points that one stroke of the pen goes through.
 pub(super) type Path = &'static [(f32, f32)];
 
 /// A way to write a digit.
 pub(super) struct Style {
-    /// How often it is seen, in relation to the other styles of the digit.
+    /// Its frequency relative to the other styles of the digit.
     pub(super) weight: u32,
     /// Its strokes, in the order of writing.
     pub(super) strokes: &'static [Path],
@@ -29,12 +28,12 @@ const ZERO: &[Style] = &[
         (44., 2.), (19., 13.), (5., 48.), (18., 88.), (40., 98.), (62., 84.), (69., 48.), (57., 13.),
         (40., 3.), (30., 7.),
     ]]),
-    // Begun at the left, its end lies over its beginning.
+    // Starts at the left; the end crosses the beginning.
     style(3, &[&[
         (28., 10.), (9., 36.), (6., 62.), (21., 93.), (43., 97.), (63., 76.), (66., 40.), (51., 10.),
         (26., 3.), (12., 14.),
     ]]),
-    // Round, and written the other way.
+    // Round, and drawn in the other direction.
     style(2, &[&[
         (30., 3.), (56., 8.), (78., 34.), (77., 68.), (54., 95.), (24., 93.), (5., 66.), (8., 30.),
         (30., 6.), (46., 5.),
@@ -93,7 +92,7 @@ const THREE: &[Style] = &[
         (10., 15.), (30., 2.), (50., 14.), (40., 38.), (21., 50.), (21., 42.), (40., 49.), (57., 70.),
         (41., 97.), (10., 93.),
     ]]),
-    // With hardly a waist.
+    // With a small waist.
     style(2, &[&[
         (4., 10.), (36., 0.), (52., 19.), (38., 44.), (38., 44.), (54., 64.), (44., 92.), (1., 99.),
     ]]),
@@ -164,7 +163,7 @@ const SIX: &[Style] = &[
         (56., 8.), (32., 4.), (10., 36.), (5., 74.), (29., 99.), (57., 85.), (56., 58.), (32., 48.),
         (9., 63.),
     ]]),
-    // Whose loop stays open.
+    // With an open loop.
     style(1, &[&[
         (40., 0.), (17., 32.), (6., 68.), (20., 97.), (44., 92.), (52., 70.), (38., 60.), (26., 70.),
     ]]),
@@ -182,7 +181,7 @@ const SEVEN: &[Style] = &[
     style(2, &[&[
         (4., 27.), (5., 5.), (5., 5.), (33., 7.), (61., 4.), (61., 4.), (42., 50.), (34., 100.),
     ]]),
-    // Begun with a wave, with a bend for its corner.
+    // Starts with a wave, and has a bend instead of a corner.
     style(3, &[&[
         (0., 18.), (14., 6.), (38., 10.), (58., 3.), (58., 20.), (42., 58.), (33., 100.),
     ]]),
@@ -221,7 +220,7 @@ const NINE: &[Style] = &[
     style(3, &[&[
         (48., 6.), (20., 8.), (8., 34.), (30., 43.), (52., 12.), (52., 12.), (41., 56.), (29., 100.),
     ]]),
-    // Open at the top, the stem apart.
+    // Open at the top, with a separate stem.
     style(2, &[
         &[(47., 9.), (20., 3.), (5., 28.), (24., 48.), (51., 36.)],
         &[(53., 5.), (52., 50.), (50., 100.)],

@@ -1,4 +1,4 @@
-//! Loading, from folders made here.
+//! Tests of loading from folders with small files.
 
 mod download;
 mod server;
@@ -10,12 +10,12 @@ use tempfile::{TempDir, tempdir};
 
 use super::*;
 
-/// More than any test needs, and a limit for one that goes wrong.
+/// A timeout that only a failing test reaches.
 const LONG: Duration = Duration::from_secs(120);
 
 const FEW: Counts = Counts { train: 5, test: 3 };
 
-/// A collection of four small files, as MNIST is one of four large ones.
+/// Four small files with the names and formats of MNIST's.
 struct Collection {
     files: [File; 4],
     contents: [Vec<u8>; 4],
@@ -91,11 +91,11 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Every file cut off at every byte, packed and not: each is refused with its name.
+/// Every file, gzipped and not, is cut off at every byte: the error names it.
 #[test]
 fn a_file_that_is_cut_off_at_any_byte_is_refused() {
     let mut collection = Collection::new();
-    // Two images: short enough to be cut at each place.
+    // Only two images, so that the test is fast.
     collection.contents[0] = collection.contents[0][..16 + 2 * 784].to_vec();
     collection.contents[0][7] = 2;
     collection.contents[1] = collection.contents[1][..10].to_vec();
@@ -122,13 +122,13 @@ fn a_file_that_is_cut_off_at_any_byte_is_refused() {
 }
 
 #[test]
-fn what_is_no_folder_or_no_file_is_called_so() {
+fn wrong_kinds_of_paths_are_reported() {
     let collection = Collection::new();
     let folder = collection.folder(|file| file.name.into());
     let said =
         |folder: &Path| mnist::read_folder(folder, &collection.files, FEW).unwrap_err().to_string();
     let file = folder.path().join(collection.files[0].name);
-    assert!(said(&file).contains("is no folder: name the folder"), "{}", said(&file));
+    assert!(said(&file).contains("is not a folder: name the folder"), "{}", said(&file));
     let within = said(&file.join("within"));
     assert!(within.contains("can't read") && within.contains("Not a directory"), "{within}");
     fs::remove_file(&file).unwrap();
@@ -144,7 +144,7 @@ fn what_is_no_folder_or_no_file_is_called_so() {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o000)).unwrap();
         let unreadable = said(folder.path());
         if unreadable.contains("a pipe") {
-            eprintln!("not shown here, for nothing binds root: a folder without permission");
+            eprintln!("skipped because root may read everything: a folder without permission");
         } else {
             assert!(unreadable.contains("Permission denied"), "{unreadable}");
         }
@@ -172,14 +172,14 @@ fn every_spelling_of_the_files_is_found() {
 }
 
 #[test]
-fn what_is_wrong_with_a_folder_is_said_and_final() {
+fn errors_in_the_users_folder_are_reported_without_a_fallback() {
     let collection = Collection::new();
     let folder = collection.folder(|file| file.name.into());
     let path = |i: usize| folder.path().join(collection.files[i].name);
     let error = |source| {
         let places = Places {
             folder: Some(folder.path()),
-            // Neither the cache nor the network takes the folder's place.
+            // Neither the cache nor the network is a fallback.
             ..collection.places(Path::new("unused"), &["http://127.0.0.1:1/"])
         };
         let (digits, notices) = load_quietly(source, &places);
@@ -199,12 +199,12 @@ fn what_is_wrong_with_a_folder_is_said_and_final() {
     assert!(with(0, &images[..images.len() - 1]).contains("it is cut off: its header promises"));
     assert!(with(0, &gzipped(images)[..300]).contains("its gzip is bad"));
     assert!(with(0, labels).contains("an IDX file of images begins with 0x00000803"));
-    assert!(with(1, &[&labels[..], &[0]].concat()).contains("it has bytes too many"));
+    assert!(with(1, &[&labels[..], &[0]].concat()).contains("it has too many bytes"));
     let mut eleven = labels.clone();
     eleven[10] = 11;
     assert!(with(1, &eleven).contains("label 2 is 11"));
-    assert!(with(1, &collection.contents[3]).contains("holds 5 images"));
-    assert!(with(3, labels).contains("holds 3 images"));
+    assert!(with(1, &collection.contents[3]).contains("has 5 images"));
+    assert!(with(3, labels).contains("has 3 images"));
     let mut other = images.clone();
     other[100] ^= 1;
     let digest = with(0, &other);
@@ -231,14 +231,14 @@ fn the_built_in_digits_need_no_folder() {
     assert!(notices.is_empty());
 }
 
-/// Runs where the environment names MNIST's folder.
+/// Needs MNIST_DIR in the environment.
 #[test]
 fn the_published_files_are_accepted() {
     let Some(folder) = std::env::var_os("MNIST_DIR").filter(|name| !name.is_empty()) else {
-        skipped::skip("MNIST_DIR does not say where MNIST is");
+        skipped::skip("MNIST_DIR is not set");
         return;
     };
-    // Tests run in the folder of their crate; the variable is meant from the workspace's.
+    // A relative path starts at the workspace, but tests run in the folder of their crate.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let digits = load(Source::Mnist, Some(&folder), Counts::ALL, &mut |_| {}).unwrap();
     assert_eq!((digits.train.len(), digits.test.len()), (60_000, 10_000));
@@ -247,7 +247,7 @@ fn the_published_files_are_accepted() {
 }
 
 #[test]
-fn names_are_read_as_they_are_written() {
+fn written_names_are_read_back() {
     for source in Source::ALL {
         assert_eq!(source.to_string().parse(), Ok(source));
     }

@@ -1,4 +1,4 @@
-//! The built-in digits: the same bytes everywhere, and neither too easy nor too hard.
+//! Tests of the built-in digits: they are the same bytes everywhere, and neither too easy nor too hard.
 
 use std::collections::HashSet;
 
@@ -16,8 +16,8 @@ fn digest(images: &Images) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whoever changes how digits are drawn changes every figure that was measured on them: the
-/// accuracies in the tests and documents have to be taken again with the new digests.
+/// A change of the digits affects every figure that was measured on them: new digests mean that the
+/// accuracies in tests and documents have to be measured again.
 #[test]
 fn the_digits_are_the_same_bytes_everywhere() {
     let digits = drawn(1000, 1000);
@@ -32,7 +32,7 @@ fn the_digits_are_the_same_bytes_everywhere() {
 }
 
 #[test]
-fn how_many_are_drawn_changes_none_of_them() {
+fn the_number_of_images_does_not_change_them() {
     let (few, more) = (drawn(10, 3), drawn(100, 30));
     assert_eq!(few.train, more.train.truncated(10));
     assert_eq!(few.test, more.test.truncated(3));
@@ -40,7 +40,7 @@ fn how_many_are_drawn_changes_none_of_them() {
 }
 
 #[test]
-fn there_are_as_many_as_in_mnist_and_all_differ() {
+fn there_are_60_000_and_10_000_different_images() {
     let digits = drawn(usize::MAX, usize::MAX);
     assert_eq!((digits.train.len(), digits.test.len()), (60_000, 10_000));
     let images = || (0..60_000).map(|i| digits.train.image(i));
@@ -48,7 +48,7 @@ fn there_are_as_many_as_in_mnist_and_all_differ() {
     seen.extend((0..10_000).map(|i| digits.test.image(i)));
     assert_eq!(seen.len(), 70_000);
 
-    // Ten classes of about the same size, in no regular order.
+    // Ten classes of about the same size, in random order.
     let labels = digits.train.labels();
     let mut counts = [0_usize; 10];
     labels.iter().for_each(|&label| counts[usize::from(label)] += 1);
@@ -56,7 +56,7 @@ fn there_are_as_many_as_in_mnist_and_all_differ() {
     let repeated = labels.windows(2).filter(|pair| pair[0] == pair[1]).count();
     assert!(repeated.abs_diff(6000) < 400, "{repeated} labels follow themselves");
 
-    // As bright and as contrasted as MNIST, whose figures are 0.1307 and 0.3081.
+    // Mean and standard deviation are about MNIST's 0.1307 and 0.3081.
     let x: Vec<f64> = digits.train.pixels().iter().map(|&p| f64::from(p) / 255.0).collect();
     let mean = x.iter().sum::<f64>() / x.len() as f64;
     let square = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
@@ -64,8 +64,8 @@ fn there_are_as_many_as_in_mnist_and_all_differ() {
     assert!((mean - 0.1307).abs() < 0.005 && (deviation - 0.3081).abs() < 0.01);
 }
 
-/// A linear model, softmax regression trained by SGD with a falling learning rate, is good at the
-/// digits and stays below 97 %: a network with a hidden layer has something to win.
+/// A linear model (softmax regression, trained by SGD with a decreasing learning rate) recognises most digits, but
+/// fewer than 97 %, so a network with a hidden layer can improve on it.
 #[test]
 fn a_linear_model_stays_below_97_percent() {
     let digits = drawn(60_000, 10_000);
@@ -91,7 +91,7 @@ fn a_linear_model_stays_below_97_percent() {
 }
 
 fn step(w: &mut [[f32; 10]], batch: Batch<'_>, rate: f32) {
-    // All gradients are taken before the first is applied.
+    // Compute all gradients before applying the first.
     let gradients: Vec<[f32; 10]> = batch
         .indices()
         .zip(batch.labels())

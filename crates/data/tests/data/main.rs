@@ -1,4 +1,4 @@
-//! Data as the levels get it.
+//! Tests of the public interface of `data`.
 
 mod digits;
 mod random;

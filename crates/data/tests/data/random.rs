@@ -1,9 +1,9 @@
-//! What a seed means, pinned: the numbers behind every initial parameter, shuffle and drawing.
+//! Tests that pin the random numbers of a seed, which initial parameters, shuffles and digits depend on.
 
 use data::{Generator, Purpose};
 
 /// The raw bits are ChaCha8's, by Bernstein's definition: the key is the seed and the index, 64
-/// bits each, little-endian, then zeros; the stream number takes the place of the nonce.
+/// bits each, little-endian, then zeros; the stream number is the nonce.
 #[test]
 fn the_bits_are_those_of_chacha8() {
     let mut generator = Generator::new(1, Purpose::Digits, 2);
@@ -14,7 +14,7 @@ fn the_bits_are_those_of_chacha8() {
 }
 
 #[test]
-fn the_numbers_made_of_them_are_the_same_everywhere() {
+fn the_converted_numbers_are_the_same_everywhere() {
     let mut generator = Generator::new(1, Purpose::Parameters, 0);
     let units = [(); 2].map(|()| generator.unit().to_bits());
     let uniforms = [(); 2].map(|()| generator.uniform(-0.5, 0.5).to_bits());

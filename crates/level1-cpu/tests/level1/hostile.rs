@@ -323,7 +323,7 @@ fn what_is_no_file_is_called_so() {
         fails(&read(&file), 2, &["file"]);
         fails(&read("/dev/null"), 2, &["/dev/null"]);
     }
-    fails(&level1(&["--data-dir", &file]), 2, &["is no folder"]);
+    fails(&level1(&["--data-dir", &file]), 2, &["is not a folder"]);
     fails(&level1(&["--data-dir", &absent]), 2, &["does not exist"]);
     for writer in [&["--json"][..], &["--save"], &["bench", "--json"], &dump[..4]] {
         let write = |name: &str| level1(&[writer, &[name]].concat());

@@ -1,14 +1,14 @@
-//! Names of tensors that are not this project's, such as PyTorch's `fc1.weight`, and how to rename them.
+//! Hints for files whose tensors have other names, such as PyTorch's `fc1.weight`.
 
-/// What to do with a file of `torch.save`.
+/// The hint for a file of `torch.save`.
 pub(super) const TORCH_SAVE: &str = "if torch.save wrote it, load it with torch.load and write \
                                      it with safetensors.torch.save_file, as w1, b1, w2, …";
 
-/// Names and layers that a message lists before it goes on with "…".
+/// The most names and layers that a message lists before "…".
 const MAX_LISTED: usize = 8;
 
-/// The rest of a sentence that begins "it has no tensor w1": how to rename the tensors if they are
-/// the layers of a network under PyTorch's names, or which there are.
+/// The rest of a sentence that begins with "it has no tensor w1". If the tensors are the layers of a network with
+/// PyTorch's names, it explains how to rename them, otherwise it lists the names.
 pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
     let layers = layers(tensors);
     if layers.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
     )
 }
 
-/// The first of these, one after the other.
+/// The first items, separated by commas.
 fn listed(items: impl Iterator<Item = String>) -> String {
     let mut items = items.peekable();
     let mut text: Vec<String> = items.by_ref().take(MAX_LISTED).collect();
@@ -38,8 +38,8 @@ fn listed(items: impl Iterator<Item = String>) -> String {
     text.join(", ")
 }
 
-/// What precedes `weight` and `bias` in the names of the layers, first to last: `["fc1.", "fc2."]`. Empty
-/// if there are other tensors, or if the inputs of a layer are not the outputs of the one before.
+/// The prefixes of `weight` and `bias` in the names of the layers, first to last: `["fc1.", "fc2."]`. Empty
+/// if there are other tensors, or if the number of a layer's inputs isn't that of the outputs before.
 fn layers(tensors: &[(String, Vec<usize>)]) -> Vec<&str> {
     let shape = |name: &str| tensors.iter().find(|(other, _)| other == name).map(|(_, s)| &**s);
     let mut layers: Vec<(&str, [usize; 2])> = Vec::new();
@@ -58,7 +58,7 @@ fn layers(tensors: &[(String, Vec<usize>)]) -> Vec<&str> {
     layers.into_iter().map(|(layer, _)| layer).collect()
 }
 
-/// A key that sorts numbers in names by their value: `fc10.` comes after `fc9.`.
+/// A sort key that orders numbers in names by their value, so that `fc10.` comes after `fc9.`.
 fn in_order(name: &str) -> Vec<(u64, String)> {
     let mut parts = vec![(0_u64, String::new())];
     for c in name.chars() {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_of_pytorch_are_put_in_order() {
+    fn layers_of_pytorch_are_sorted() {
         for names in [
             ["fc1.", "fc2."],
             ["0.", "2."],
@@ -110,8 +110,8 @@ mod tests {
     }
 
     #[test]
-    fn other_tensors_are_listed_as_they_are_called() {
-        // Layers that don't follow each other, in whatever order their names are.
+    fn other_tensors_are_listed_by_name() {
+        // With these names, the second layer would come first, so the sizes don't fit.
         let tensors = network(&["a.", "b."], &[784, 30, 10]);
         let backwards: Vec<_> = network(&["b.", "a."], &[784, 30, 10]);
         assert_eq!(layers(&tensors), ["a.", "b."]);

@@ -1,4 +1,4 @@
-//! What each command does; `predict` is a file of its own.
+//! The commands `train`, `dump` and `bench`.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use crate::{
     report_page,
 };
 
-/// How many images a sheet of `--plot` shows.
+/// The number of images on a sheet of `--plot`.
 const SHEET: usize = 40;
 
-/// `train`: trains, tests, and writes what was asked for.
+/// `train`: trains, tests, and writes the requested files.
 pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
@@ -41,19 +41,19 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
 
     let goes_on = !outputs.is_empty() || args.plot.is_some();
     P::on_each(&args.options, &preset.network, &|runner| {
-        // From here on a signal is heard after a batch, and what was asked for is written.
+        // From here on, a signal ends training after the batch, and the requested files are still written.
         host::signals::handle_first_signal();
         let mut console = console(runner, goes_on);
         console.line(&title::<P>(&device, &preset, runner))?;
         console.line(&describe(&preset, &digits))?;
         let run = train::train(runner, &preset, &train_set, &test_set, &start, &mut console)?;
         let world_size = runner.world_size();
-        let Some(level) = runner.tester() else { return say(&console, runner.level()) };
+        let Some(level) = runner.tester() else { return print_report(&console, runner.level()) };
         for line in summary(&preset, &run) {
             console.line(&line)?;
         }
 
-        // Each file for itself: a full disk under one of them doesn't take the others along.
+        // All files are attempted even if one fails, because a full disk may only affect one of them.
         let mut report = Report::new(P::NAME, &device, &preset, &digits, &run);
         report.world_size = world_size;
         let saved = args.save.as_ref().map_or(Ok(()), |path| {
@@ -69,8 +69,8 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
             report_page::write_one(path, &report, &run.parameters, &digits.test)?;
             console.line(&format!("page written to {}", host::shown(path)))
         });
-        let said = say(&console, level);
-        let mut failures = [saved, reported, drawn, shown, said, console.finish()].into_iter();
+        let printed = print_report(&console, level);
+        let mut failures = [saved, reported, drawn, shown, printed, console.finish()].into_iter();
         let first = failures.find(Result::is_err).unwrap_or(Ok(()));
         for failure in failures.filter_map(Result::err) {
             host::complain(format_args!("error: {failure}"));
@@ -84,7 +84,7 @@ fn console(runner: &mut dyn Runner, goes_on: bool) -> Console {
     if runner.tester().is_some() { Console::new(goes_on) } else { Console::listening() }
 }
 
-/// What computes what, and with how many ranks.
+/// The first line of output: the program, the device, the preset, and the number of ranks.
 fn title<P: Program>(device: &str, preset: &Preset, runner: &dyn Runner) -> String {
     let ranks = runner.world_size().map_or_else(String::new, |ranks| format!(", {ranks} ranks"));
     format!("{} on {device}, preset {}{ranks}", P::NAME, preset.name)
@@ -107,16 +107,16 @@ fn draw(
     plot::sheet(&tested, &digits.test, &predictions)
 }
 
-/// The lines that the level has to say at the end.
-pub(super) fn say(console: &Console, level: &mut dyn Level) -> Result<()> {
+/// Prints the level's own report, such as a profile.
+pub(super) fn print_report(console: &Console, level: &mut dyn Level) -> Result<()> {
     level.report()?.iter().try_for_each(|line| console.line(line))
 }
 
-/// `dump`: one training step or several, every tensor of them.
+/// `dump`: writes all tensors of one or several training steps.
 pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     let mut preset = args.preset.preset()?;
     let leads = P::leads(&args.options)?;
-    // What is given to a step is not shared out: one file holds it.
+    // Without computing, the inputs are not divided among ranks: rank 0 writes one file.
     let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
     let mut outputs = P::outputs(&args.options);
     outputs.push(("--out", &args.out));
@@ -147,7 +147,7 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
             args.preset.apply_to(&mut preset)?;
             if preset.network.sizes != inputs.parameters.sizes() {
                 return Err(Error::Usage(format!(
-                    "--sizes asks for {}, and the parameters in {} are of another network",
+                    "--sizes asks for {}, but the parameters in {} belong to another network",
                     preset.network,
                     host::shown(path)
                 )));
@@ -217,11 +217,11 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let device = P::device(&args.options)?;
     P::on_each(&args.options, &preset.network, &|runner| {
         let plan = bench::BenchPlan { runs: args.runs, steps: args.steps };
-        let yardstick = || P::sgemm_gflops(&args.options);
-        let measured = bench::bench(runner, &preset, &set, &start, plan, &yardstick)?;
+        let baseline = || P::sgemm_gflops(&args.options);
+        let measured = bench::bench(runner, &preset, &set, &start, plan, &baseline)?;
         let console = console(runner, args.json.is_some());
         if runner.tester().is_none() {
-            return say(&console, runner.level());
+            return print_report(&console, runner.level());
         }
         let rates = &measured.rates;
         let median = rates[rates.len() / 2];
@@ -237,7 +237,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
             samples_per_second_min: rates[0],
             samples_per_second_max: rates[rates.len() - 1],
             gflops: median * bench::operations_per_sample(&preset.network) as f64 * 1e-9,
-            sgemm_gflops: measured.beside,
+            sgemm_gflops: measured.baseline,
             last_loss: measured.last_loss,
         };
         console.line(&title::<P>(&device, &preset, runner))?;
@@ -245,7 +245,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
         for line in rates_of(&result) {
             console.line(&line)?;
         }
-        say(&console, runner.level())?;
+        print_report(&console, runner.level())?;
         if let Some(path) = &args.json {
             write_json(path, &result)?;
         }
@@ -253,7 +253,7 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     })
 }
 
-/// What was measured.
+/// The result of `bench` as lines of output.
 fn rates_of(result: &Bench) -> Vec<String> {
     let share = match result.sgemm_gflops {
         Some(peak) => {
@@ -281,13 +281,13 @@ fn only_presets(preset: &Preset, command: &str) -> Result<()> {
     }
     let names: Vec<String> = Preset::presets().into_iter().map(|preset| preset.name).collect();
     Err(Error::Usage(format!(
-        "{} is a fixture for `dump`, one batch of noise: {command} takes one of {}",
+        "{} is a fixture for `dump`, a batch of noise: use {command} with one of {}",
         preset.name,
         names.join(", ")
     )))
 }
 
-/// The parameters that a run starts from: drawn, or those of a file.
+/// The parameters that a run starts from: random, or from a file.
 fn start_from(file: Option<&Path>, preset: &Preset) -> Result<Parameters> {
     match file {
         Some(path) => checkpoint::load(path, &preset.network),
@@ -295,7 +295,7 @@ fn start_from(file: Option<&Path>, preset: &Preset) -> Result<Parameters> {
     }
 }
 
-/// What is trained on what and how, in three lines.
+/// The network, the data and the training, in three lines.
 fn describe(preset: &Preset, digits: &Digits) -> String {
     let plural = |n: usize, word: &str| format!("{n} {word}{}", if n == 1 { "" } else { "s" });
     format!(
@@ -317,7 +317,7 @@ fn describe(preset: &Preset, digits: &Digits) -> String {
     )
 }
 
-/// What came of it.
+/// The outcome of training, as lines of output.
 fn summary(preset: &Preset, run: &Outcome) -> Vec<String> {
     let seconds = run.training_time.as_secs_f64();
     let rate = run.samples as f64 / seconds;
@@ -352,7 +352,7 @@ mod tests {
     use crate::train::{Accuracy, Examination, Phases};
 
     #[test]
-    fn what_came_of_it_is_said_in_numbers() {
+    fn the_summary_names_batches_speed_and_accuracy() {
         let mut preset = Preset::find("small").unwrap();
         preset.drop_last = false;
         let accuracy = Accuracy { correct: 3, total: 8 };
@@ -369,9 +369,9 @@ mod tests {
             stop_reason: StopReason::Epochs,
             parameters: Parameters::new(&preset.network, preset.initialisation, 1),
         };
-        let said =
+        let lines =
             ["7 batches, 90 samples in 1.50 s: 60 samples/s", "test accuracy 37.50 % (3 of 8)"];
-        assert_eq!(summary(&preset, &run), said);
+        assert_eq!(summary(&preset, &run), lines);
         run.stop_reason = StopReason::MaxBatches;
         assert_eq!(summary(&preset, &run)[0], "stopped after 7 batches");
         preset.drop_last = true;

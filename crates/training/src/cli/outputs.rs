@@ -1,4 +1,4 @@
-//! The files that a command is asked to write, looked at before it begins.
+//! Checks of the files that a command will write, made before it begins.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use host::file;
 use super::Program;
 use crate::{Error, Result, plot};
 
-/// An option and the file that it has written.
+/// An option and the file that it causes to be written.
 pub(super) type Output<'a> = (&'static str, &'a Path);
 
 /// The files that this process writes for the options that name `outputs`.
@@ -19,18 +19,17 @@ pub(super) fn own<P: Program>(
     files.flat_map(|(option, files)| files.into_iter().map(|file| (*option, file))).collect()
 }
 
-/// Sees that every file can be written, and that no two options write the same.
+/// Checks that every file can be written, and that no two options write the same file.
 ///
 /// # Errors
-/// When one can't, or two would, by whichever spelling.
+/// [`Error::Write`] if a file can't be written, [`Error::Usage`] if two paths lead to the same file.
 pub(super) fn check(outputs: &[Output<'_>]) -> Result<()> {
     for (i, &(option, path)) in outputs.iter().enumerate() {
         file::check_writable(path).map_err(|source| Error::Write { path: path.into(), source })?;
         for &(other, path_too) in &outputs[..i] {
             if file::is_same(path, path_too) {
                 return Err(Error::Usage(format!(
-                    "{other} and {option} would both write {}, and only one would be left: name \
-                     another file for one of them",
+                    "{other} and {option} would both write {}: name another file for one of them",
                     host::shown(path)
                 )));
             }
@@ -39,10 +38,10 @@ pub(super) fn check(outputs: &[Output<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// The same for a run that may also draw pictures into a folder, which is made.
+/// As [`check`], for a run that may also draw pictures into a folder. Creates the folder.
 ///
 /// # Errors
-/// As [`check`], and when the folder can't be made.
+/// As [`check`]; if the folder can't be created.
 pub(super) fn check_with_pictures(outputs: &[Output<'_>], folder: Option<&Path>) -> Result<()> {
     let Some(folder) = folder else { return check(outputs) };
     plot::prepare(folder)?;

@@ -1,14 +1,14 @@
-//! `predict`: which digits pictures show.
+//! The command `predict`, which recognises digits.
 
 use data::{Batch, CLASSES, Counts, Dataset, Epoch, PIXELS};
 use tensor::TensorName;
 
-use super::commands::say;
+use super::commands::print_report;
 use super::preset_args::datasets;
 use super::{PredictArgs, Program, outputs};
 use crate::{Console, Error, Level, Result, checkpoint, picture, train};
 
-/// `predict`: which digit pictures show.
+/// Recognises the digits of pictures, or of test images if no picture is named.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
     outputs::check(&P::outputs(&args.options))?;
     let saved = checkpoint::Saved::read(&args.load)?;
@@ -17,7 +17,7 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
     if (preset.network.inputs(), preset.network.outputs()) != (PIXELS, CLASSES) {
         let network = &preset.network;
         let reason = format!(
-            "it is of the network {network}, and pictures of digits have {PIXELS} pixels and \
+            "it is for the network {network}, but pictures of digits have {PIXELS} pixels and \
              {CLASSES} classes"
         );
         return Err(Error::Read { path: args.load.clone(), reason });
@@ -45,7 +45,7 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
             let pixels = picture::read_digit(path)?;
             x.extend(pixels.iter().map(|&pixel| preset.normalisation.apply(pixel)));
         }
-        // The labels are not known; they are not looked at either.
+        // The labels are unknown, and unused.
         let labels = vec![0; args.pictures.len()];
         let (inputs, classes) = (preset.network.inputs(), preset.network.outputs());
         let set = Dataset::from_rows(x, labels, inputs, classes)?;
@@ -55,10 +55,10 @@ pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> 
             console.line(&format!("{}: {digit}   p {p:.3}", host::shown(path)))?;
         }
     }
-    say(&console, level.as_mut())
+    print_report(&console, level.as_mut())
 }
 
-/// The predicted digit of each sample, and the output `p` that won.
+/// The predicted digit of each sample, and the output `p` of that digit.
 fn answers(level: &mut dyn Level, batch: &Batch<'_>) -> Result<Vec<(u8, f32)>> {
     let digits = train::predict(level, batch)?;
     let p = level.tensor(TensorName::P)?.map(tensor::Tensor::into_data).unwrap_or_default();

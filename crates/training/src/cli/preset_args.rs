@@ -1,4 +1,4 @@
-//! The options that name a preset, override its parts, and say where the images come from.
+//! The options that name a preset, override its parts, and choose the images.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::{Error, Initialisation, Preset, Result};
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Preset")]
 pub(crate) struct PresetArgs {
-    /// The network and its training, by name; the fixtures are for `dump` [default: small].
+    /// Preset for the network and its training; fixtures are for `dump` [default: small].
     #[arg(long, value_name = "NAME", value_parser = preset_name())]
     preset: Option<String>,
     /// Layer sizes, inputs first, such as 784-30-10.
@@ -33,45 +33,45 @@ pub(crate) struct PresetArgs {
     /// Passes over the samples.
     #[arg(long, value_name = "N", value_parser = positive)]
     epochs: Option<usize>,
-    /// How many training images are used.
+    /// Number of training images to use.
     #[arg(long, value_name = "N", value_parser = positive)]
     samples: Option<usize>,
-    /// Give each epoch an order of its own.
+    /// Shuffle the samples in each epoch.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     shuffle: Option<bool>,
-    /// Leave out a last batch that is not full, in training and testing.
+    /// Skip the last batch if it is not full, in training and testing.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     drop_last: Option<bool>,
-    /// What becomes of a pixel: unit (x/255) or mean-std ((x/255 - 0.1307)/0.3081).
+    /// Pixel normalisation: unit (x/255) or mean-std ((x/255 - 0.1307)/0.3081).
     #[arg(long, value_name = "HOW")]
     normalisation: Option<Normalisation>,
-    /// How parameters are drawn: uniform-fan-in, kaiming-uniform or small-normal.
+    /// Distribution of the initial parameters: uniform-fan-in, kaiming-uniform or small-normal.
     #[arg(long, value_name = "HOW")]
     initialisation: Option<Initialisation>,
     /// Seed of the parameters and of the order of the samples [default: 1].
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Report the loss once in this many batches.
+    /// Report the loss every N batches.
     #[arg(long, value_name = "N", value_parser = positive)]
     report_every: Option<usize>,
-    /// Take the test accuracy once in this many batches.
+    /// Measure the test accuracy every N batches.
     #[arg(long, value_name = "N", value_parser = positive)]
     evaluate_every: Option<usize>,
-    /// Stop when the test accuracy passes this fraction, such as 0.6; needs --evaluate-every.
+    /// Stop once the test accuracy exceeds FRACTION, such as 0.6; needs --evaluate-every.
     #[arg(long, value_name = "FRACTION", value_parser = fraction)]
     stop_at_accuracy: Option<f64>,
-    /// Stop after this many batches.
+    /// Stop after N batches.
     #[arg(long, value_name = "N", value_parser = positive)]
     max_batches: Option<usize>,
 }
 
 impl PresetArgs {
-    /// The preset with what the command line overrides.
+    /// The preset that the command line names, or the default, with the overrides.
     pub(crate) fn preset(&self) -> Result<Preset> {
         self.preset_or(|| Ok(Preset::presets().remove(0)))
     }
 
-    /// The same, with another preset where the command line names none.
+    /// As [`preset`](Self::preset), with another default.
     pub(crate) fn preset_or(&self, default: impl FnOnce() -> Result<Preset>) -> Result<Preset> {
         let mut preset = match &self.preset {
             Some(name) => Preset::find(name)
@@ -103,45 +103,39 @@ impl PresetArgs {
         set(&mut preset.initialisation, &self.initialisation);
         set(&mut preset.seed, &self.seed);
         set(&mut preset.report_every, &self.report_every);
-        if self.evaluate_every.is_some() {
-            preset.evaluate_every = self.evaluate_every;
-        }
-        if self.stop_at_accuracy.is_some() {
-            preset.stop_at_accuracy = self.stop_at_accuracy;
-        }
-        if self.max_batches.is_some() {
-            preset.max_batches = self.max_batches;
-        }
+        preset.evaluate_every = self.evaluate_every.or(preset.evaluate_every);
+        preset.stop_at_accuracy = self.stop_at_accuracy.or(preset.stop_at_accuracy);
+        preset.max_batches = self.max_batches.or(preset.max_batches);
         if preset.stop_at_accuracy.is_some() && preset.evaluate_every.is_none() {
             return Err(Error::Usage(
-                "--stop-at-accuracy needs to know when to test: add --evaluate-every N".into(),
+                "--stop-at-accuracy needs tests during training: add --evaluate-every N".into(),
             ));
         }
         Ok(())
     }
 }
 
-/// Where the images come from.
+/// The source of the images.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
-    /// auto: MNIST where it is found or can be downloaded, else the built-in digits; mnist;
+    /// auto: MNIST if it is found or can be downloaded, otherwise the built-in digits; mnist;
     /// digits.
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     data: Source,
-    /// Folder of the four MNIST files; an empty name counts as none.
+    /// Folder with the four MNIST files (empty: not set).
     #[arg(long, value_name = "DIR", env = "MNIST_DIR", hide_env_values = true,
           value_hint = ValueHint::DirPath)]
     data_dir: Option<OsString>,
 }
 
 impl DataArgs {
-    /// Loads the images, and checks that the network fits them. Notes on where they come from are
-    /// printed if this process `leads`.
+    /// Loads the images, and checks that the network fits them. If this process `leads`, notes about their source
+    /// are printed.
     pub(crate) fn load(&self, network: &Network, counts: Counts, leads: bool) -> Result<Digits> {
         if network.inputs() != 28 * 28 || network.outputs() != 10 {
             return Err(Error::Usage(format!(
-                "the images have 784 pixels and 10 classes, and the network is {network}: \
+                "the images have 784 pixels and 10 classes, but the network is {network}: \
                  --sizes has to begin with 784 and end with 10"
             )));
         }
@@ -160,7 +154,7 @@ pub(crate) fn datasets(digits: &Digits, preset: &Preset) -> (Dataset, Dataset) {
     (normalised(&digits.train), normalised(&digits.test))
 }
 
-/// The names of presets and fixtures; the former ones are accepted too, and not listed.
+/// Accepts the names of presets and fixtures. Former names are accepted too, but help doesn't list them.
 fn preset_name() -> PossibleValuesParser {
     let names = Preset::names().into_iter().map(|name| {
         let of_it = |(former, current)| (current == name).then_some(former);
@@ -170,7 +164,7 @@ fn preset_name() -> PossibleValuesParser {
     names.into()
 }
 
-/// Layer sizes; a type of its own, since clap would take a list for a repeated option.
+/// Layer sizes, in a new type because clap would treat a `Vec` as a repeated option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sizes(Vec<usize>);
 
@@ -199,29 +193,28 @@ fn loss(text: &str) -> Result<Loss, String> {
         .ok_or_else(|| format!("expected one of {}", Loss::ALL.map(Loss::name).join(", ")))
 }
 
-/// A whole number from 1.
+/// Parses an integer of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, String> {
-    match usize::from_str(text) {
-        Ok(0) => Err("it has to be at least 1".into()),
-        Ok(number) => Ok(number),
-        Err(error) => Err(error.to_string()),
-    }
+    parse(text, |&number| number > 0, "it has to be at least 1")
 }
 
 fn learning_rate(text: &str) -> Result<f32, String> {
-    match f32::from_str(text) {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        Ok(_) => Err("it has to be a finite number above 0".into()),
-        Err(error) => Err(error.to_string()),
-    }
+    parse(text, |rate| rate.is_finite() && *rate > 0.0, "it has to be a finite number above 0")
 }
 
 fn fraction(text: &str) -> Result<f64, String> {
-    match f64::from_str(text) {
-        Ok(fraction) if (0.0..1.0).contains(&fraction) => Ok(fraction),
-        Ok(_) => Err("it has to be a fraction from 0 up to 1, such as 0.6".into()),
-        Err(error) => Err(error.to_string()),
-    }
+    let expected = "it has to be a fraction from 0 up to 1, such as 0.6";
+    parse(text, |fraction| (0.0..1.0).contains(fraction), expected)
+}
+
+/// Parses a number for which `is_valid` holds.
+fn parse<T: FromStr<Err: ToString>>(
+    text: &str,
+    is_valid: fn(&T) -> bool,
+    expected: &str,
+) -> Result<T, String> {
+    let number = text.parse().map_err(|error: T::Err| error.to_string())?;
+    if is_valid(&number) { Ok(number) } else { Err(expected.into()) }
 }
 
 #[cfg(test)]
@@ -238,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_make_no_sense_are_refused() {
+    fn numbers_out_of_range_are_refused() {
         for bad in ["0", "-1", "NaN", "inf", "x"] {
             assert!(learning_rate(bad).is_err(), "{bad}");
         }

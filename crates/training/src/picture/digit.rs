@@ -1,4 +1,4 @@
-//! Reading a picture of one digit as an image like MNIST's.
+//! Reads a picture of one digit, and converts it to an image like MNIST's.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -11,38 +11,39 @@ use crate::{Error, Result};
 
 /// Width and height of an MNIST image.
 const SIDE: usize = 28;
-/// MNIST's authors scaled each digit to fit a box of this side, in the middle of the image.
+/// MNIST's authors scaled each digit to fit a box of this size, in the middle of the image.
 const BOX: usize = 20;
-/// Sides of the boxes of digits that are about as large as MNIST's: the built-in ones have 16 to 23.
+/// The sizes of bounding boxes that count as similar to MNIST's. The built-in digits have 16 to 23.
 const BOXES: std::ops::RangeInclusive<usize> = 14..=24;
-/// The centre of mass of a digit in the middle is at most as many pixels from that of the image, along
-/// either axis: less than 1 for each of MNIST's, less than 2 for 99 % of the built-in ones.
-const OFF_CENTRE: f32 = 2.0;
+/// The maximum distance in pixels between the image's centre and a centred digit's centre of mass, along
+/// either axis. It is less than 1 for all of MNIST's digits, and less than 2 for 99 % of the built-in
+/// ones.
+const MAX_OFFSET: f32 = 2.0;
 /// Less ink than this is noise, unless the paper is perfectly even.
-const FAINT: f32 = 0.1;
-/// No picture of one digit needs to be wider or higher; a larger one is refused before its pixels
-/// are unpacked.
-const LARGEST: u32 = 4096;
-/// More than the pixels of the largest picture, not packed at all, with 16 bits for each channel.
-const MOST_BYTES: u64 = 1 << 28;
+const MIN_INK: f32 = 0.1;
+/// The maximum width and height of a picture. A larger one is refused before its pixels are decompressed.
+const MAX_SIDE: u32 = 4096;
+/// The largest file that is read: more than the largest picture needs without compression, with 16 bits for each
+/// channel.
+const MAX_BYTES: u64 = 1 << 28;
 
 /// Reads a PNG of one digit as an image like MNIST's: `28 × 28`, ink 255 on paper 0.
 ///
-/// The border shows the paper, and what differs most from it is the ink, whatever the colours of the
-/// two and the size of the picture are; paper may be transparent. A digit in a picture of `28 × 28`
-/// that has the size of MNIST's and is in the middle stays where it is, and an image of MNIST itself
-/// stays as it is. Any other is cropped to its ink, scaled to fit `20 × 20` and placed with its centre
+/// The colour of the border is the paper, and the colour that differs most from it is the ink. Both may
+/// be any colours, the paper may be transparent, and the picture may have any size. In a picture of
+/// `28 × 28`, a centred digit of MNIST's size is not moved, so an image of MNIST is returned
+/// unchanged. Any other digit is cropped to its ink, scaled to fit `20 × 20` and placed with its centre
 /// of mass in the middle, as MNIST's authors did.
 ///
 /// # Errors
-/// When the file is no PNG, has more than 4096 pixels a side, or is all of one colour.
+/// If the file is not a PNG, has more than 4096 pixels a side, or has only one colour.
 pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
     let error = |reason: String| Error::Read { path: path.into(), reason };
     let picture = read_picture(path).map_err(error)?;
     let nothing = || "it shows no digit: ink and paper have the same colour, or nearly so".into();
     let Ink { mut amounts, is_clean } = picture.ink().ok_or_else(nothing).map_err(error)?;
     if !is_clean {
-        amounts.iter_mut().filter(|amount| **amount < FAINT).for_each(|amount| *amount = 0.0);
+        amounts.iter_mut().filter(|amount| **amount < MIN_INK).for_each(|amount| *amount = 0.0);
     }
     let found = Digit::find(&amounts, picture.width, picture.height);
     let placed = if found.is_like_mnist() { amounts } else { found.placed() };
@@ -54,11 +55,11 @@ pub fn read_digit(path: &Path) -> Result<[u8; SIDE * SIDE]> {
     Ok(image)
 }
 
-/// Decodes a PNG, of any kind of pixels and of any depth.
+/// Decodes a PNG of any colour type and bit depth.
 fn read_picture(path: &Path) -> Result<Picture, String> {
-    let text = |error: &dyn std::fmt::Display| format!("it is no usable PNG: {error}");
+    let text = |error: &dyn std::fmt::Display| format!("it is not a valid PNG: {error}");
     let is_enough = |bytes: &[u8]| !bytes.starts_with(b"\x89PNG\r\n\x1a\n");
-    let bytes = file::read_file(path, MOST_BYTES, is_enough);
+    let bytes = file::read_file(path, MAX_BYTES, is_enough);
     let bytes = bytes.map_err(|error| error.to_string())?;
     if let Some(found) = Foreign::detect(&bytes).filter(|found| found.name != PNG) {
         return Err(found.instead_of(PNG, "save it as PNG"));
@@ -67,14 +68,14 @@ fn read_picture(path: &Path) -> Result<Picture, String> {
     decoder.set_transformations(png::Transformations::normalize_to_color8());
     let mut reader = decoder.read_info().map_err(|error| text(&error))?;
     let (width, height) = reader.info().size();
-    if width.max(height) > LARGEST {
-        return Err(format!("it is {width} x {height}; at most {LARGEST} a side are read"));
+    if width.max(height) > MAX_SIDE {
+        return Err(format!("it has {width} x {height} pixels; the limit is {MAX_SIDE} a side"));
     }
     let size = reader.output_buffer_size().ok_or_else(|| text(&"it is too large"))?;
-    // The samples, the ink, and the medians of a card's three channels.
+    // For the samples, the ink, and the medians of a card's three channels.
     let pixels = u64::from(width) * u64::from(height);
     host::memory::check(size as u64 + 4 * size_of::<f32>() as u64 * pixels)
-        .map_err(|shortage| format!("unpacking {width} x {height} pixels {shortage}"))?;
+        .map_err(|shortage| format!("decompressing {width} x {height} pixels {shortage}"))?;
     let mut samples = vec![0; size];
     let info = reader.next_frame(&mut samples).map_err(|error| text(&error))?;
     samples.truncate(info.buffer_size());
@@ -82,24 +83,25 @@ fn read_picture(path: &Path) -> Result<Picture, String> {
     Ok(Picture { samples, channels, width: width as usize, height: height as usize })
 }
 
-/// What [`Foreign`] calls a PNG.
+/// [`Foreign`]'s name of a PNG.
 const PNG: &str = "a PNG picture";
 
 /// A digit in a picture.
 struct Digit<'a> {
-    /// How much ink each pixel has, 0 to 1, row by row.
+    /// The amount of ink of each pixel, 0 to 1, row by row.
     ink: &'a [f32],
     width: usize,
     height: usize,
-    /// The first and the last column that have ink, and rows likewise.
+    /// The first and the last column with ink.
     columns: (usize, usize),
+    /// The first and the last row with ink.
     rows: (usize, usize),
     /// The centre of mass, in pixels from the left and from the top.
     centre: (f32, f32),
 }
 
 impl<'a> Digit<'a> {
-    /// Finds the digit in a picture that has some pixel full of ink.
+    /// Finds the digit in a picture. At least one pixel has to be full ink.
     fn find(ink: &'a [f32], width: usize, height: usize) -> Self {
         let (mut columns, mut rows) = ((width - 1, 0), (height - 1, 0));
         let (mut x_moment, mut y_moment, mut total) = (0.0_f64, 0.0_f64, 0.0_f64);
@@ -123,11 +125,11 @@ impl<'a> Digit<'a> {
         (self.columns.1 - self.columns.0 + 1, self.rows.1 - self.rows.0 + 1)
     }
 
-    /// Whether it has the size and the place of a digit of MNIST in an image of MNIST's size.
+    /// Whether the picture has MNIST's size, and the digit the size and the position of one of MNIST's.
     fn is_like_mnist(&self) -> bool {
         let (columns, rows) = self.sides();
         let middle = SIDE as f32 / 2.0;
-        let is_centred = |at: f32| (at - middle).abs() <= OFF_CENTRE;
+        let is_centred = |at: f32| (at - middle).abs() <= MAX_OFFSET;
         (self.width, self.height) == (SIDE, SIDE)
             && BOXES.contains(&columns.max(rows))
             && is_centred(self.centre.0)

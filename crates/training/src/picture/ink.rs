@@ -1,15 +1,14 @@
-//! A picture as ink on paper: which colour is the background, which is the ink, and how much of it each
-//! pixel has.
+//! Separates a picture into ink and paper: the colour of each, and the amount of ink of every pixel.
 
-/// Colours whose difference is below this share of that between black and white are one colour: a
+/// Colours with a smaller distance than this count as one colour (black and white have 1). It is a
 /// dozen of 255 steps, more than the noise of a scanner.
 const MIN_CONTRAST: f32 = 0.05;
-/// Ink on black or white paper of at least this contrast is full ink, and isn't stretched.
+/// Ink on black or white paper with at least this contrast isn't stretched to full contrast.
 const FULL_CONTRAST: f32 = 0.9;
-/// A drawing that covers this share of its bounding box, in more than one shade, is a card with a
-/// digit on it, and not the digit. Strokes cover less.
+/// An opaque area that covers at least this share of its bounding box, in more than one shade, is a card with a
+/// digit on it. The strokes of a digit cover less.
 const CARD: f32 = 0.6;
-/// The shades of a card: the least difference between its paper and its ink.
+/// The minimum difference in brightness between a card's paper and its ink.
 const CARD_CONTRAST: f32 = 0.25;
 
 /// Red, green, blue, each 0 to 1.
@@ -18,7 +17,7 @@ type Colour = [f32; 3];
 const BLACK: Colour = [0.0; 3];
 const WHITE: Colour = [1.0; 3];
 
-/// A picture of 8-bit samples, row by row: grey, grey and opacity, RGB, or RGB and opacity.
+/// A picture of 8-bit samples, row by row: grey, grey with opacity, RGB, or RGB with opacity.
 pub(super) struct Picture {
     pub(super) samples: Vec<u8>,
     /// Samples of a pixel, 1 to 4.
@@ -27,21 +26,21 @@ pub(super) struct Picture {
     pub(super) height: usize,
 }
 
-/// How much ink each pixel has.
+/// The amounts of ink of all pixels.
 pub(super) struct Ink {
     /// 0 to 1, row by row.
     pub(super) amounts: Vec<f32>,
-    /// Whether most of the border has exactly the paper's colour, so that even a little ink is no noise.
+    /// Whether most of the border has exactly the paper's colour. Then even a little ink is not noise.
     pub(super) is_clean: bool,
 }
 
 impl Picture {
-    /// Finds the ink, whatever the colours of ink and paper are; `None` if all is one colour.
+    /// Finds the ink of any colour on paper of any colour; `None` if the picture has only one colour.
     ///
-    /// The paper has the colour that most of the border has. The ink's colour is that of the pixel
-    /// that differs most from it, and a pixel between the two has as much ink as it is on the way from
-    /// one to the other: so anti-aliased edges keep their shape, and lights on the other side of the
-    /// paper's colour are no ink.
+    /// The paper's colour is the median of the border. The ink's colour is that of the pixel
+    /// that differs most from it. A pixel's amount of ink is the position of its colour between the two, so
+    /// anti-aliased edges keep their shape, and highlights on the other side of the paper's colour are not
+    /// ink.
     pub(super) fn ink(&self) -> Option<Ink> {
         let under = self.under();
         let colour = |i: usize| {
@@ -75,11 +74,10 @@ impl Picture {
         Some(Ink { amounts, is_clean })
     }
 
-    /// The colour to imagine under what is transparent, so that what is opaque shows.
+    /// The background colour to put under transparent pixels, so that opaque ones are visible.
     ///
-    /// A drawing on nothing needs a background that it differs from: white ink needs black. Paper that
-    /// is transparent at a few places, such as rounded corners, and a card with a digit, go on in the
-    /// paper's colour.
+    /// A drawing without paper needs a contrasting background: black for white ink. Paper with a few transparent
+    /// pixels, such as rounded corners, and a card with a digit, get the paper's colour.
     fn under(&self) -> Colour {
         if self.channels % 2 == 1 {
             return WHITE;
@@ -92,14 +90,14 @@ impl Picture {
         let (mut opaque, mut all) = (0.0, 0.0);
         self.border().for_each(|i| (opaque, all) = (opaque + opacity(i), all + 1.0));
         if 2.0 * opaque > all {
-            // A hole in the middle is a digit that was cut out.
+            // If the border is opaque everywhere, the transparent pixels are the digit, cut out of the paper.
             let whole = self.border().all(|i| opacity(i) > 0.5);
             return self.mean(self.border()).filter(|_| !whole).unwrap_or(contrasting);
         }
         self.card().unwrap_or(contrasting)
     }
 
-    /// The paper of a card on a transparent background, if that is what the picture shows.
+    /// The paper's colour, if the picture shows a card on a transparent background.
     fn card(&self) -> Option<Colour> {
         let opaque = || (0..self.len()).filter(|&i| self.pixel(i).1 > 0.5);
         let (mut left, mut right, mut top, mut bottom) = (self.width, 0, self.height, 0);
@@ -112,7 +110,7 @@ impl Picture {
             let brightness = brightness(self.pixel(i).0);
             (least, most) = (least.min(brightness), most.max(brightness));
         }
-        // Nothing at all leaves `right` and `bottom` before `left` and `top`.
+        // Without opaque pixels, `right` and `bottom` stay less than `left` and `top`.
         let (columns, rows) = ((right + 1).checked_sub(left)?, (bottom + 1).checked_sub(top)?);
         let covered = count as f32 / (columns * rows).max(1) as f32;
         let is_card = covered >= CARD && most - least >= CARD_CONTRAST;
@@ -159,7 +157,7 @@ impl Picture {
     }
 }
 
-/// The median of each channel of some colours, of which there is at least one.
+/// The median of each channel of at least one colour.
 fn median(colours: impl Iterator<Item = Colour>) -> Colour {
     let mut channels: [Vec<f32>; 3] = Default::default();
     for colour in colours {
@@ -185,7 +183,7 @@ fn dot(a: Colour, b: Colour) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// How far apart two colours are: 1 from black to white.
+/// The distance of two colours: 1 from black to white.
 fn distance(a: Colour, b: Colour) -> f32 {
     let way = difference(a, b);
     (dot(way, way) / 3.0).sqrt()
@@ -200,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_border_is_the_outermost_pixels_and_each_of_them_once() {
+    fn the_border_has_each_outermost_pixel_once() {
         let border = |width, height| {
             let samples = vec![0; width * height];
             let mut found: Vec<usize> =
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn ink_is_the_way_from_the_colour_of_the_paper_to_that_of_the_ink() {
+    fn the_amount_of_ink_is_the_position_between_the_two_colours() {
         let amounts = [0.0, 0.2, 1.0, 0.6, 0.0];
         let byte = |value: f32| (255.0 * value).round() as u8;
         let between =
@@ -242,7 +240,7 @@ mod tests {
                     assert!((found - amount).abs() < exact, "{ink:?} on {paper:?}: {found}");
                 }
             }
-            // The same ink, as an opacity, on nothing.
+            // The same amounts as opacity, without paper.
             let on_nothing = |amount| {
                 let [r, g, b] = paper.map(byte);
                 vec![r, g, b, byte(amount)]
@@ -266,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_transparent_at_the_edge_of_paper_is_paper() {
+    fn transparent_pixels_at_the_edge_of_paper_are_paper() {
         let inside = |x: usize, y: usize| (1..8).contains(&x) && (1..8).contains(&y);
         let corner = |x: usize, y: usize| [0, 8].contains(&x) && [0, 8].contains(&y);
         for (paper, ink) in [(255, 0), (0, 255), (200, 90)] {
@@ -283,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn light_on_the_other_side_of_the_papers_colour_is_no_ink() {
+    fn highlights_on_the_other_side_of_the_papers_colour_are_not_ink() {
         // A bright spot on grey paper, and darker ink.
         let shade = |x, y| {
             if is_stroke(x, y) {

@@ -1,18 +1,17 @@
-//! Reports as they are read, and as lines.
+//! The curves of a report: how they are read from a file, and drawn.
 
 use page::{Chart, Line};
 use serde::Deserialize;
 
-use crate::report::Report;
-use crate::train::{Phases, TimeAt};
+use crate::train::{AccuracyAt, Phases, TimeAt};
 
-/// What of a report is drawn. A report of the gold standard has no times of its own: its batches are
-/// taken to have lasted equally long.
+/// The parts of a report that a page shows. A report of the gold standard in Python has no times, so each of its
+/// batches is assumed to take equally long.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Curve {
     /// The program, such as `level1-cpu`.
     pub level: String,
-    /// What it computed on.
+    /// The device.
     pub device: String,
     /// The preset.
     #[serde(deserialize_with = "tensor::deserialize_preset_name")]
@@ -41,36 +40,8 @@ struct LossAt {
     loss: f64,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct AccuracyAt {
-    batches: usize,
-    accuracy: f64,
-}
-
 impl Curve {
-    /// The curve of a run that was just made.
-    pub(super) fn of(report: &Report) -> Self {
-        let losses = report.losses.iter();
-        let accuracies = report.accuracies.iter();
-        Self {
-            level: report.level.clone(),
-            device: report.device.clone(),
-            preset: report.preset.clone(),
-            batches: report.batches,
-            seconds: report.seconds,
-            samples_per_second: report.samples_per_second,
-            test_accuracy: report.test_accuracy,
-            losses: losses.map(|at| LossAt { batch: at.batch, loss: f64::from(at.loss) }).collect(),
-            accuracies: accuracies
-                .map(|at| AccuracyAt { batches: at.batches, accuracy: at.accuracy })
-                .collect(),
-            times: report.times.clone(),
-            phases: Some(report.phases),
-            confusion: report.confusion.clone(),
-        }
-    }
-
-    /// The seconds after which this many batches were trained.
+    /// The training time of the first `batches` batches in seconds.
     fn seconds_at(&self, batches: usize) -> f64 {
         let known = self.times.iter().find(|time| time.batches >= batches);
         let evenly = || self.seconds * batches as f64 / self.batches.max(1) as f64;
@@ -82,8 +53,8 @@ impl Curve {
     }
 }
 
-/// What to call each run: its level, with the preset or else the device where several have it, and
-/// with its number where that doesn't tell them apart either.
+/// A title for each run: its level if that is unique, otherwise the level with the preset, then with the device,
+/// and as the last resort with the run's number.
 pub(super) fn titles(curves: &[Curve]) -> Vec<String> {
     let ways: [fn(&Curve) -> String; 3] = [
         |one| one.level.clone(),
@@ -104,7 +75,7 @@ pub(super) fn titles(curves: &[Curve]) -> Vec<String> {
         .collect()
 }
 
-/// Loss and accuracy, each against batches and against seconds: pictures and what they show.
+/// Charts of loss and accuracy, each against batches and against seconds: SVG and caption.
 pub(super) fn charts(curves: &[Curve], titles: &[String]) -> Vec<(String, &'static str)> {
     type Points = fn(&Curve) -> Vec<(f64, f64)>;
     let loss_by_batch: Points =
@@ -151,7 +122,7 @@ pub(super) fn charts(curves: &[Curve], titles: &[String]) -> Vec<(String, &'stat
     .collect()
 }
 
-/// The accuracy against seconds alone, which may differ by factors from program to program.
+/// A chart of the accuracy against seconds. The axis is logarithmic, because programs differ by large factors.
 pub(super) fn race(curves: &[Curve]) -> Chart {
     let lines = curves.iter().zip(titles(curves)).map(|(one, name)| {
         let point = |at: &AccuracyAt| (one.seconds_at(at.batches), 100.0 * at.accuracy);
@@ -181,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_without_times_is_drawn_evenly_and_one_with_them_as_it_was() {
+    fn batches_without_times_take_equally_long() {
         assert_eq!(curve("a", "b", "").seconds_at(5), 1.0);
         let timed = curve(
             "a",
@@ -193,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn each_run_has_a_title_of_its_own() {
+    fn titles_are_unique() {
         let curves = [
             curve("a", "p", ""),
             curve("b", "p", ""),

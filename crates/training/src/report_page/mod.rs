@@ -1,5 +1,5 @@
-//! Reports as a page: curves against batches and against seconds, several runs in one picture, which
-//! digits were taken for which, and for a run just made its worst mistakes and its weights.
+//! Reports as an HTML page: curves of one or several runs against batches and against seconds, the confusion
+//! matrix, and for a run of this program its worst mistakes and its weights.
 
 mod curve;
 
@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::{Error, Parameters, Result, picture};
 
 /// The most units of the first layer whose weights are drawn.
-const UNITS: usize = 128;
+const MAX_UNITS: usize = 128;
 
 const PAGE: Page<'static> =
     Page { template: include_str!("report.html"), style: include_str!("report.css"), script: "" };
@@ -33,7 +33,7 @@ struct Content {
     all_weights: usize,
 }
 
-/// A run in numbers.
+/// A run, as the template shows it.
 #[derive(Serialize)]
 struct Run {
     title: String,
@@ -43,9 +43,9 @@ struct Run {
     seconds: String,
     rate: String,
     accuracy: String,
-    /// Where the time went: name, seconds, share in tenths for the bar.
+    /// The time of each phase: name, seconds, share in tenths for the bar.
     phases: Vec<(&'static str, String, usize)>,
-    /// Rows of the confusion matrix: label, and for each prediction its count and how dark it is.
+    /// Rows of the confusion matrix: label, and for each prediction its count and its shade from 0 to 9.
     confusion: Vec<(usize, Vec<(usize, usize)>)>,
 }
 
@@ -55,11 +55,11 @@ struct Picture {
     text: String,
 }
 
-/// Writes the page of a run that was just made: the report, what was learned, and the test images
-/// that it was tested on.
+/// Writes the page of a run of this program: the report, the trained parameters, and the mistakes among the
+/// `tested` images.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn write_one(
     path: &Path,
     report: &Report,
@@ -71,7 +71,9 @@ pub fn write_one(
         source: picture::data_uri(tested.image(mistake.image), tested.width(), tested.height()),
         text: format!("{} taken for {}", mistake.label, mistake.predicted),
     });
-    let curve = Curve::of(report);
+    let curve: Curve = serde_json::to_value(report)
+        .and_then(serde_json::from_value)
+        .map_err(|error| Error::Write { path: path.into(), source: error.into() })?;
     let (weights, all_weights) = weights(parameters, tested);
     let mut content = content(std::slice::from_ref(&curve));
     content.mistakes = mistakes.collect();
@@ -83,15 +85,15 @@ pub fn write_one(
 /// Writes one page of several reports, in the order given.
 ///
 /// # Errors
-/// When the file can't be written.
+/// If the file can't be written.
 pub fn write_all(path: &Path, curves: &[Curve]) -> Result<()> {
     write(path, &content(curves))
 }
 
-/// Writes the accuracy of several reports against the seconds of training, as a picture alone.
+/// Writes a picture of the accuracy of several reports against the seconds of training.
 ///
 /// # Errors
-/// When no report has an accuracy to draw, and when the file can't be written.
+/// If no report has an accuracy, or the file can't be written.
 pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
     let svg = curve::race(curves).svg(680, 360).map_err(Error::level)?;
     if svg.is_empty() {
@@ -101,13 +103,13 @@ pub fn write_picture(path: &Path, curves: &[Curve]) -> Result<()> {
     file::write_atomically(path, |out| out.write_all(svg.as_bytes())).map_err(failed)
 }
 
-/// Reads a report that `train --json` or the gold standard's `train --json` wrote.
+/// Reads a report that `train --json` of a level or of the gold standard wrote.
 ///
 /// # Errors
-/// When it can't be read, or is no such report.
+/// If it can't be read, or is not such a report.
 pub fn read(path: &Path) -> Result<Curve> {
     let failed = |reason: String| Error::Read { path: path.into(), reason };
-    let bytes = file::read_file(path, MOST_BYTES, tensor::is_enough_of_json);
+    let bytes = file::read_file(path, MAX_BYTES, tensor::is_enough_of_json);
     let bytes = bytes.map_err(|error| failed(error.to_string()))?;
     if let Some(found) = Foreign::detect(&bytes) {
         return Err(failed(found.instead_of("the report of a training run", "")));
@@ -116,8 +118,8 @@ pub fn read(path: &Path) -> Result<Curve> {
         .map_err(|error| failed(format!("it is not the report of a training run: {error}")))
 }
 
-/// The most bytes of a report that are read: one of a million losses has fewer.
-const MOST_BYTES: u64 = 1 << 28;
+/// The largest report that is read, in bytes. A million losses take less.
+const MAX_BYTES: u64 = 1 << 28;
 
 fn write(path: &Path, content: &Content) -> Result<()> {
     let failed = |source: io::Error| Error::Write { path: path.into(), source };
@@ -132,7 +134,7 @@ fn content(curves: &[Curve]) -> Content {
         ([one], [title]) => {
             format!("{title}: {:.2} % of the test images recognised", 100.0 * one.test_accuracy)
         }
-        _ => format!("{} training runs beside each other", curves.len()),
+        _ => format!("{} training runs compared", curves.len()),
     };
     Content {
         headline,
@@ -153,10 +155,10 @@ fn run(curve: &Curve, title: String) -> Run {
     };
     let phases = curve.phases.as_ref().map(|phases| {
         vec![
-            phase("batches brought there", phases.load),
-            phase("steps, or giving them to the device", phases.step),
+            phase("loading batches", phases.load),
+            phase("steps, or enqueuing them on the device", phases.step),
             phase("waiting for the device", phases.wait),
-            phase("looking for what is not finite", phases.check),
+            phase("checking for values that are not finite", phases.check),
             phase("testing", phases.test),
         ]
     });
@@ -178,8 +180,8 @@ fn run(curve: &Curve, title: String) -> Run {
     }
 }
 
-/// The weights of the first layer's units as pictures, and how many units there are; none where rows
-/// are not pictures of the images' size.
+/// The weights of the first layer's units as pictures, and the number of units; none if a unit has not one input
+/// for each pixel.
 fn weights(parameters: &Parameters, images: &Images) -> (Vec<Picture>, usize) {
     let (width, height) = (images.width(), images.height());
     let Some(first) = parameters.layers.first() else { return (Vec::new(), 0) };
@@ -188,7 +190,7 @@ fn weights(parameters: &Parameters, images: &Images) -> (Vec<Picture>, usize) {
         return (Vec::new(), 0);
     }
     let rows = first.w.data().chunks_exact(inputs);
-    let pictures = rows.enumerate().take(UNITS).map(|(unit, row)| Picture {
+    let pictures = rows.enumerate().take(MAX_UNITS).map(|(unit, row)| Picture {
         source: picture::values_uri(row, width, height),
         text: format!("unit {unit}"),
     });
@@ -200,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_shares_of_the_whole_and_shades_shares_of_a_row() {
+    fn bars_are_shares_of_the_total_time_and_shades_are_shares_of_a_row() {
         let curve: Curve = serde_json::from_str(
             r#"{"level": "a", "device": "cpu", "preset": "p", "batches": 10, "seconds": 2.0,
             "samples_per_second": 5.0, "test_accuracy": 0.875, "losses": [], "accuracies": [],
@@ -221,7 +223,7 @@ mod tests {
             ("87.50", "2.00", "5")
         );
 
-        // A report of other programs says nothing of phases.
+        // Reports of other programs have no phases.
         let mut without = curve;
         without.phases = None;
         assert!(run(&without, "a".into()).phases.is_empty());

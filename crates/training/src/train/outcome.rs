@@ -1,4 +1,4 @@
-//! What a training run came to.
+//! The outcome of a training run.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub struct LossAt {
     pub loss: f32,
 }
 
-/// How many of the test images were recognised.
+/// The number of test images that were recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
     /// Images whose largest output is that of their label.
@@ -33,7 +33,7 @@ impl Accuracy {
 }
 
 /// The test accuracy after a number of batches.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccuracyAt {
     /// The number of batches trained so far.
     pub batches: usize,
@@ -41,7 +41,7 @@ pub struct AccuracyAt {
     pub accuracy: f64,
 }
 
-/// How long the training of a number of batches had taken.
+/// The training time of the first `batches` batches.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimeAt {
     /// The number of batches trained so far.
@@ -50,41 +50,41 @@ pub struct TimeAt {
     pub seconds: f64,
 }
 
-/// Where the time of a run went, in seconds, as the loop sees it: work that a device is only given
-/// is waited for later.
+/// The time that each phase of a run took on the host, in seconds. A step on a GPU only enqueues work; the host
+/// waits for it later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Phases {
-    /// Batches brought to where they are computed on.
+    /// Loading batches onto the device.
     pub load: f64,
-    /// Steps, or giving them to the device.
+    /// Computing steps, or enqueuing them on the device.
     pub step: f64,
-    /// Waiting for the device, when a loss is asked for.
+    /// Waiting for the device when the loss is read.
     pub wait: f64,
-    /// Looking for parameters that are not finite; not counted as training.
+    /// Checking whether the parameters are finite; not counted as training.
     pub check: f64,
     /// Testing; not counted as training.
     pub test: f64,
 }
 
-/// A test image that was taken for another digit.
+/// A misclassified test image.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mistake {
     /// Its index in the test set.
     pub image: usize,
-    /// What it is.
+    /// The digit that it shows.
     pub label: u8,
-    /// What it was taken for.
+    /// The digit that was predicted.
     pub predicted: u8,
-    /// By how much the wrong output was larger than the right one.
+    /// The difference between the predicted digit's output and the right one's.
     pub margin: f32,
 }
 
-/// A test in detail.
+/// The details of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examination {
-    /// How many were recognised.
+    /// The accuracy.
     pub accuracy: Accuracy,
-    /// `[label][predicted]`: how many images.
+    /// The confusion matrix, `[label][predicted]`: the number of images.
     pub confusion: Vec<Vec<usize>>,
     /// The mistakes with the largest margins, the worst first.
     pub mistakes: Vec<Mistake>,
@@ -96,18 +96,18 @@ pub struct Examination {
 pub enum StopReason {
     /// All epochs are done.
     Epochs,
-    /// The preset's number of batches is done.
+    /// The preset's maximum number of batches is done.
     MaxBatches,
-    /// The test accuracy passed the preset's mark.
+    /// The test accuracy exceeded the preset's threshold.
     Accuracy,
-    /// A signal asked for it, such as Ctrl-C.
+    /// A signal, such as Ctrl-C.
     Interrupted,
 }
 
-/// What a training run came to.
+/// The outcome of a training run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Losses, at every batch that reports and at the last one.
+    /// The losses of the batches that were reported, and of the last one.
     pub losses: Vec<LossAt>,
     /// Test accuracies, the final one last.
     pub accuracies: Vec<AccuracyAt>,
@@ -115,9 +115,9 @@ pub struct Outcome {
     pub accuracy: Accuracy,
     /// The final test in detail.
     pub examination: Examination,
-    /// When each loss was reported and each test made.
+    /// The training time at each report and test.
     pub times: Vec<TimeAt>,
-    /// Where the time went.
+    /// The time of each phase.
     pub phases: Phases,
     /// Batches trained.
     pub batches: usize,

@@ -1,4 +1,4 @@
-//! What wraps around the training loop: clocks, reports, tests, and the reasons to stop.
+//! The tasks around the training loop: clocks, reports, tests, and the decision to stop.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,13 @@ use data::{Batch, Dataset};
 use indicatif::ProgressBar;
 
 use super::{
-    AccuracyAt, Examination, LossAt, NOTHING, Outcome, Phases, StopReason, TimeAt, evaluate,
+    AccuracyAt, Examination, LossAt, Outcome, Phases, StopReason, TimeAt, UNTESTED, evaluate,
     examine, timed,
 };
 use crate::runner::Runner;
 use crate::{Console, Parameters, Preset, Result, divergence};
 
-/// Watches a run, and writes down what came of it.
+/// Watches a run, and records its outcome.
 pub(super) struct Watch<'a> {
     preset: &'a Preset,
     train: &'a Dataset,
@@ -21,9 +21,9 @@ pub(super) struct Watch<'a> {
     planned: usize,
     console: &'a Console,
     progress: ProgressBar,
-    /// When training last continued after a test or a check.
+    /// The time when training last continued after a test or a check.
     clock: Instant,
-    /// The first batch that isn't part of `outcome.parameters` yet.
+    /// The first batch that `outcome.parameters` was not trained on.
     saved_at: usize,
     outcome: Outcome,
 }
@@ -39,11 +39,11 @@ impl<'a> Watch<'a> {
         console: &'a mut Console,
     ) -> Self {
         let untested =
-            Examination { accuracy: NOTHING, confusion: Vec::new(), mistakes: Vec::new() };
+            Examination { accuracy: UNTESTED, confusion: Vec::new(), mistakes: Vec::new() };
         let outcome = Outcome {
             losses: Vec::new(),
             accuracies: Vec::new(),
-            accuracy: NOTHING,
+            accuracy: UNTESTED,
             examination: untested,
             times: Vec::new(),
             phases: Phases::default(),
@@ -94,7 +94,7 @@ impl<'a> Watch<'a> {
             && preset.evaluate_every.is_some_and(|every| outcome.batches.is_multiple_of(every));
         let mut passed = false;
         if report || test_now {
-            // Waits for the device, so that its work is counted as training.
+            // Reading the loss waits for the device, so that its work is counted as training.
             let loss = timed(&mut outcome.phases.wait, || runner.level().loss())?;
             outcome.training_time += self.clock.elapsed();
             let seconds = outcome.training_time.as_secs_f64();
@@ -125,7 +125,7 @@ impl<'a> Watch<'a> {
         Ok(passed || interrupted || done)
     }
 
-    /// Tests between two steps. Returns whether the accuracy is above the preset's mark.
+    /// Tests between two steps. Returns whether the accuracy exceeds the preset's threshold.
     fn tests(&mut self, runner: &mut dyn Runner) -> Result<bool> {
         let (preset, outcome) = (self.preset, &mut self.outcome);
         let mut fraction = 0.0;
@@ -136,9 +136,9 @@ impl<'a> Watch<'a> {
             outcome.accuracies.push(AccuracyAt { batches, accuracy: fraction });
             self.console.accuracy(batches, accuracy)?;
         }
-        let Some(mark) = preset.stop_at_accuracy else { return Ok(false) };
+        let Some(threshold) = preset.stop_at_accuracy else { return Ok(false) };
         // Every copy stops after the same batch as the copy that tests.
-        Ok(runner.largest(f32::from(u8::from(fraction > mark)))? > 0.0)
+        Ok(runner.largest(f32::from(u8::from(fraction > threshold)))? > 0.0)
     }
 
     /// Tests the trained network.
@@ -157,12 +157,11 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// How many batches there are until the next one whose loss is reported, after which the network is
-/// tested, or which is the last; `done` are trained.
+/// The number of batches up to the next one that is reported, followed by a test, or the last; `done` are
+/// trained already.
 fn until_report(preset: &Preset, done: usize, planned: usize) -> usize {
-    // Losses are reported at batches whose number is a multiple of `report_every`; tests come after a
-    // multiple of
-    // `evaluate_every` batches.
+    // A loss is reported at each batch whose number is a multiple of `report_every`; a test follows after
+    // each `evaluate_every` batches.
     let report = match preset.report_every {
         0 => usize::MAX,
         every => done.next_multiple_of(every) - done + 1,
@@ -175,21 +174,21 @@ fn until_report(preset: &Preset, done: usize, planned: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The batches that the loop reports, tests after, or ends with are the last ones of their launches, and
-    /// no others are, whatever comes first.
+    /// The batches that are reported, followed by a test, or the last are the last ones of their calls, and no
+    /// other batch is.
     #[test]
-    fn launches_of_many_batches_end_where_somebody_asks() {
+    fn calls_with_several_batches_end_at_reports_and_tests() {
         let mut preset = Preset::find("small").unwrap();
         for (report, test, planned) in
             [(20, None, 234), (1, None, 9), (7, Some(4), 60), (100, Some(1), 5)]
         {
             preset.report_every = report;
             preset.evaluate_every = test;
-            let mut asked = Vec::new();
+            let mut ends = Vec::new();
             let mut done = 0;
             while done < planned {
                 done += until_report(&preset, done, planned);
-                asked.push(done);
+                ends.push(done);
             }
             let expected: Vec<usize> = (1..=planned)
                 .filter(|&done| {
@@ -199,7 +198,7 @@ mod tests {
                         || done == planned
                 })
                 .collect();
-            assert_eq!(asked, expected);
+            assert_eq!(ends, expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the levels share around a training step.
+//! Tests of the code that the levels share.
 
 mod presets_in_python;
 mod reports;

@@ -1,5 +1,5 @@
-//! The table of presets in `reference/presets.py` says the same as the one in Rust. Needs a Python
-//! interpreter, and nothing installed in it; without one there is nothing to compare.
+//! Tests that the table of presets in `reference/presets.py` is the one in Rust. Needs a Python
+//! interpreter without any packages; skipped without one.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use training::Preset;
 
 #[test]
-fn both_tables_say_the_same() {
+fn both_tables_are_equal() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/presets.py");
     let Some(python) = skipped::python() else { return };
     let table = |arguments: &[&str]| -> Value {
@@ -39,7 +39,7 @@ fn in_json(preset: &Preset) -> Value {
         "sizes": preset.network.sizes,
         "loss": preset.network.loss,
         "batch_size": preset.batch_size,
-        // As a decimal: 0.1, and not the f32 nearest to it.
+        // As the decimal 0.1, not as the nearest f32.
         "learning_rate": preset.learning_rate.to_string().parse::<f64>().unwrap(),
         "epochs": preset.epochs,
         "samples": preset.samples,

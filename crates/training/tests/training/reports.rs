@@ -1,4 +1,4 @@
-//! The program `training`: reports of runs as one page, and what it says of what is no report.
+//! Tests of the program `training`: pages of several reports, and its errors for files of other formats.
 
 use std::fs;
 use std::process::Command;
@@ -11,7 +11,7 @@ const REPORTS: [(&str, &str, &str, &str); 2] = [
 ];
 
 #[test]
-fn reports_are_laid_beside_each_other() {
+fn several_reports_are_compared_on_a_page() {
     let folder = tempfile::tempdir().unwrap();
     for (file, level, preset, more) in REPORTS {
         let text = format!(
@@ -30,7 +30,7 @@ fn reports_are_laid_beside_each_other() {
     let done = training(&["pytorch.json", "level.json", "--html", "page.html"]);
     assert_eq!(done, (Some(0), String::new()));
     let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
-    for part in ["2 training runs beside each other", "reference-pytorch", "level1-cpu", "25.00"] {
+    for part in ["2 training runs compared", "reference-pytorch", "level1-cpu", "25.00"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("nvmath"));
@@ -39,7 +39,7 @@ fn reports_are_laid_beside_each_other() {
     for (arguments, reason) in [
         (&["other.json", "--html", "page.html"][..], "not the report of a training run"),
         (&["none.json", "--html", "page.html"], "can't read none.json"),
-        // A device without an end is found out by its first bytes.
+        // An endless device is recognised by its first bytes.
         #[cfg(unix)]
         (&["/dev/zero", "--html", "page.html"], "not the report of a training run"),
         (&["level.json", "--html", "./level.json"], "--html would overwrite the report"),

@@ -1,5 +1,5 @@
-//! What dumps start from and how their steps are run, and how many steps `bench` finds enough: on a
-//! level that computes nothing and writes down what it is asked to do.
+//! Tests of the inputs and steps of dumps, and of the number of steps of `bench`, on a level that computes nothing
+//! and records its calls.
 
 use std::path::Path;
 
@@ -9,12 +9,11 @@ use training::bench::{BenchPlan, bench};
 use training::dump::{Inputs, Steps, header, inputs_into, run, run_into};
 use training::{Error, Level, Multi, MultiStep, Parameters, Preset, Result, Runner, Single, Terms};
 
-/// A level that writes down what it is asked to do: the labels of each batch that is loaded, and of
-/// the one that comes after it.
+/// A level that records its calls: for each loaded batch its labels, and those of the next batch.
 struct Witness {
     parameters: Parameters,
     loaded: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-    /// Steps done, whole, after each `load`.
+    /// The number of calls of `step`.
     steps: usize,
     updates: usize,
     at_once: usize,
@@ -151,7 +150,7 @@ fn dump(y: &str) -> Dump {
 }
 
 #[test]
-fn a_dump_says_what_is_computed_from_it() {
+fn a_dump_contains_the_preset_of_its_steps() {
     let mut preset = preset();
     let y = r#"{"name": "y", "shape": [2, 3], "data": [0, 0, 1, 1, 0, 0]}"#;
     let inputs = Inputs::from_dump(&dump(y), &mut preset).unwrap();
@@ -165,7 +164,7 @@ fn a_dump_says_what_is_computed_from_it() {
 }
 
 #[test]
-fn labels_that_are_none_are_refused() {
+fn labels_that_are_not_one_hot_are_refused() {
     for (y, reason) in [
         (r#""shape": [2, 4], "data": [0, 0, 1, 0, 1, 0, 0, 0]"#, "[2, 4], not [2, 3]"),
         (r#""shape": [3, 3], "data": [0, 0, 1, 1, 0, 0, 1, 0, 0]"#, "[3, 3], not [2, 3]"),
@@ -182,9 +181,9 @@ fn labels_that_are_none_are_refused() {
     }
 }
 
-/// Each batch comes with the one after it, but the last of an epoch.
+/// Each batch is loaded together with the next one, except the last of an epoch.
 #[test]
-fn steps_of_a_dump_go_through_the_batches_as_training_does() {
+fn steps_of_a_dump_load_batches_as_training_does() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let inputs = Inputs::of_training(samples(), start);
@@ -205,13 +204,13 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
     assert!(dumps.iter().all(|dump| dump.get(TensorName::W(1)).is_some()));
     assert!(dumps.iter().all(|dump| dump.header.not_materialised.contains(&TensorName::X)));
 
-    // A phase at a time, the steps that are dumped are not whole ones.
+    // Unless fused, the dumped steps run phase by phase.
     let mut level = Witness::new(&preset);
     let steps = Steps { fused: false, ..steps };
     let dumps = run(&mut Multi(&mut level), &header, &preset, &inputs, steps).unwrap();
     assert_eq!((level.steps, level.updates, dumps.len()), (2, 3, 3));
 
-    // What the steps start from, and nothing that they compute.
+    // Only the inputs of the steps.
     let mut level = Witness::new(&preset);
     let mut given = Vec::new();
     let mut sink = |dump: Dump| {
@@ -226,7 +225,7 @@ fn steps_of_a_dump_go_through_the_batches_as_training_does() {
 /// Calls of two batches, in epochs of three: each step of a call is dumped after the earlier steps of
 /// that call, from the call's start.
 #[test]
-fn a_fused_step_of_several_is_run_behind_the_others() {
+fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let inputs = Inputs::of_training(samples(), start.clone());
@@ -240,7 +239,7 @@ fn a_fused_step_of_several_is_run_behind_the_others() {
     let drawn = f64::from(start.layers[0].b.data()[0]);
     let (b, next) = (TensorName::B(1), TensorName::BNext(1));
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
-    // The two steps before leave the mistake, so all dumps begin with it, and the last call makes it again.
+    // The two steps before the dumps make the mistake, so all dumps start with it, and the last call makes it again.
     assert_eq!(found, [(7.0, 7.0); 3]);
     assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [0, 1, 2]);
 
@@ -258,9 +257,9 @@ fn a_fused_step_of_several_is_run_behind_the_others() {
     assert!(level.launches.is_empty());
 }
 
-/// A run may be longer than memory: each dump is passed on before the next step.
+/// Each dump is passed on before the next step, so that a run may be larger than memory.
 #[test]
-fn a_run_that_is_not_taken_any_further_ends_there() {
+fn a_run_ends_when_the_sink_fails() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let inputs = Inputs::of_training(samples(), start);
@@ -279,10 +278,10 @@ fn a_run_that_is_not_taken_any_further_ends_there() {
     assert_eq!((level.steps, taken), (3, 3));
 }
 
-/// No copy decides by its own clock: otherwise the copies would run different numbers of steps, and wait for
+/// The slowest copy's clock decides for all. Otherwise the copies would run different numbers of steps, and wait for
 /// each other forever.
 #[test]
-fn all_copies_measure_as_many_steps_as_fill_half_a_second_on_the_slowest() {
+fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     let preset = preset();
     let start = Parameters::new(&preset.network, preset.initialisation, 1);
     let plan = BenchPlan { runs: 2, steps: None };
@@ -293,13 +292,13 @@ fn all_copies_measure_as_many_steps_as_fill_half_a_second_on_the_slowest() {
     assert_eq!(copy.level.steps, 16 + 32 + 2 * 40);
     assert!(copy.said.len() == 2 && copy.said.iter().all(|&said| said < 0.2), "{:?}", copy.said);
     assert_eq!(copy.terms, ["bench"]);
-    assert_eq!((measured.rates.len(), measured.last_loss, measured.beside), (2, 0.25, None));
+    assert_eq!((measured.rates.len(), measured.last_loss, measured.baseline), (2, 0.25, None));
 
     // A single level runs the requested number of steps.
     let mut level = Witness::new(&preset);
     let plan = BenchPlan { runs: 1, steps: Some(3) };
     let (single, beside) = (&mut Single(&mut level), || Ok(Some(5.0)));
     let measured = bench(single, &preset, &samples(), &start, plan, &beside).unwrap();
-    // A run warms up, and the other is counted.
-    assert_eq!((measured.steps, level.steps, measured.beside), (3, 2 * 3, Some(5.0)));
+    // The first run is the warm-up.
+    assert_eq!((measured.steps, level.steps, measured.baseline), (3, 2 * 3, Some(5.0)));
 }

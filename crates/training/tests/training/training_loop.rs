@@ -1,5 +1,5 @@
-//! The training loop, on a level made for the purpose: its loss and its parameters are what the
-//! test wants them to be, and it writes down what it is asked to do.
+//! Tests of the training loop on a fake level, which has the loss and the parameters that a test needs, and records
+//! its calls.
 
 use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
@@ -15,7 +15,7 @@ struct Fake {
     learns_after: usize,
     /// At this step `b1` becomes NaN.
     breaks_at: usize,
-    /// Whether it breaks in `step` only, and not when the phases run one by one.
+    /// Whether the NaN only appears in `step`, and not if the phases run one by one.
     breaks_only_fused: bool,
     sizes_of_batches: Vec<usize>,
 }
@@ -76,8 +76,7 @@ impl Level for Fake {
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
         self.parameters = parameters.clone();
-        // The loop looks at the parameters after batches 0, 4, 8, …; when it goes back to them, it
-        // goes back to the batch after.
+        // The loop checks the parameters after batches 0, 4, 8, …; a replay from them starts with the next batch.
         self.steps = if self.steps == 0 { 0 } else { (self.steps - 1) / 4 * 4 - 3 };
         Ok(())
     }
@@ -132,7 +131,7 @@ fn every_sample_is_trained_and_the_last_loss_reported() {
 }
 
 #[test]
-fn the_last_partial_batch_is_left_out_where_the_preset_says_so() {
+fn drop_last_skips_the_last_partial_batch() {
     let preset = Preset { drop_last: true, epochs: 2, ..preset() };
     let run = run(&mut Fake::new(&preset), &preset).unwrap();
     assert_eq!((run.batches, run.samples), (24, 192));

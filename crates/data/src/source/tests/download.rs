@@ -1,4 +1,4 @@
-//! Downloads, from servers on 127.0.0.1 in place of the mirrors.
+//! Tests of downloads, from servers on 127.0.0.1 instead of the mirrors.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use super::server::{self, Reply, Server};
 use super::*;
 use crate::idx;
 
-/// A server that does this with each file of the collection, gzipped.
+/// A server that replies in this way to requests for the collection's gzipped files.
 fn mirror(collection: &Arc<Collection>, reply: fn(Vec<u8>) -> Reply) -> Server {
     let collection = collection.clone();
     Server::new(move |path| reply(collection.served(path)))
@@ -37,7 +37,7 @@ fn a_download_is_kept_in_the_cache() {
     assert!(notices.is_empty());
     assert_eq!(server.requests(), 4, "the cache was not used");
 
-    // A file that was damaged since is fetched again, the others are not.
+    // A file that was damaged later is downloaded again, the others are not.
     let damaged = cache.join(format!("{}.gz", collection.files[2].name));
     fs::write(&damaged, b"damaged").unwrap();
     let (repaired, notices) = load_quietly(Source::Mnist, &places);
@@ -50,13 +50,13 @@ fn a_download_is_kept_in_the_cache() {
 }
 
 #[test]
-fn a_mirror_that_fails_is_replaced_and_not_asked_again() {
+fn a_mirror_that_fails_is_not_used_again() {
     let collection = Arc::new(Collection::new());
     let good = mirror(&collection, Reply::Body);
     let bad = [
         Server::new(|_| Reply::NotFound),
         mirror(&collection, Reply::Cut),
-        // Another file than the one asked for, though well-formed.
+        // A well-formed file, but the wrong one.
         mirror(&collection, |file| Reply::Body(gzipped(&file))),
         Server::new(|_| Reply::Body(b"<html>Please log in to this network</html>".to_vec())),
     ];
@@ -70,7 +70,7 @@ fn a_mirror_that_fails_is_replaced_and_not_asked_again() {
 }
 
 #[test]
-fn a_bad_download_is_not_left_in_the_cache() {
+fn a_failed_download_leaves_no_file_in_the_cache() {
     let collection = Arc::new(Collection::new());
     let replies: [fn(Vec<u8>) -> Reply; 2] = [Reply::Cut, |file| Reply::Body(gzipped(&file))];
     for reply in replies {
@@ -93,7 +93,7 @@ fn a_bad_download_is_not_left_in_the_cache() {
 }
 
 #[test]
-fn a_network_that_does_not_answer_is_given_up_on() {
+fn a_network_that_does_not_answer_causes_a_timeout() {
     let collection = Arc::new(Collection::new());
     let silent = [Server::new(|_| Reply::Silence), Server::new(|_| Reply::Silence)];
     let stuck = [mirror(&collection, Reply::Half), mirror(&collection, Reply::Half)];
@@ -104,8 +104,8 @@ fn a_network_that_does_not_answer_is_given_up_on() {
         let places = Places { patience, ..collection.places(cache.path(), &mirrors) };
         let started = Instant::now();
         let (digits, notices) = load_quietly(Source::Auto, &places);
-        // Each mirror has its half of the patience; the rest is for a busy machine. Who waits for
-        // the servers waits for ten minutes.
+        // Each mirror has half of the patience, and the rest is for a busy machine. Without the timeout, this
+        // would take ten minutes.
         assert!(started.elapsed() < server::LONG / 2, "{:?}", started.elapsed());
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);
         assert_eq!(notices.len(), 1);
@@ -116,7 +116,7 @@ fn a_network_that_does_not_answer_is_given_up_on() {
 }
 
 #[test]
-fn a_file_that_the_server_unpacked_is_kept_without_gz() {
+fn a_file_that_the_server_decompressed_is_kept_without_gz() {
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, |file| Reply::Body(idx::unpacked(&file[..]).unwrap()));
     let cache = tempdir().unwrap();
@@ -128,9 +128,9 @@ fn a_file_that_the_server_unpacked_is_kept_without_gz() {
     assert!(names_in(cache.path()).iter().all(|name| !name.ends_with(".gz")));
 }
 
-/// What is damaged and can't be repaired is not called absent.
+/// A damaged file that can't be downloaded again is not reported as missing.
 #[test]
-fn a_damaged_cache_is_said_where_the_network_is_gone() {
+fn a_damaged_cache_is_reported_if_the_network_fails() {
     let collection = Collection::new();
     let damages: [fn(&Path, &[u8]); 4] = [
         |path, _| fs::write(path, b"").unwrap(),
@@ -153,7 +153,7 @@ fn a_damaged_cache_is_said_where_the_network_is_gone() {
         let (digits, notices) = load_quietly(Source::Auto, &places);
         assert_eq!(digits.unwrap().origin, Origin::Synthetic);
         assert!(notices[0].contains("are damaged"), "{notices:?}");
-        // A good file beside it, in another spelling, is enough.
+        // An undamaged file with the other spelling, in the same folder, is enough.
         let packed = folder.path().join(format!("{}.gz", collection.files[1].dotted));
         fs::write(packed, gzipped(&collection.contents[1])).unwrap();
         assert!(load_quietly(Source::Mnist, &places).0.is_ok());
@@ -161,16 +161,16 @@ fn a_damaged_cache_is_said_where_the_network_is_gone() {
 }
 
 #[test]
-fn a_proxy_that_is_none_is_a_reason_not_to_download() {
+fn nothing_is_downloaded_with_an_invalid_proxy() {
     let collection = Arc::new(Collection::new());
     let server = mirror(&collection, Reply::Body);
     let cache = tempdir().unwrap();
     let mirrors = [&server.address[..]];
-    let proxy = Err("the proxy is none".to_owned());
+    let proxy = Err("the proxy is invalid".to_owned());
     let places = Places { proxy, ..collection.places(cache.path(), &mirrors) };
     let (digits, notices) = load_quietly(Source::Auto, &places);
     assert_eq!(digits.unwrap().origin, Origin::Synthetic);
-    assert!(notices[0].contains("(the proxy is none)"), "{notices:?}");
+    assert!(notices[0].contains("(the proxy is invalid)"), "{notices:?}");
     assert_eq!(server.requests(), 0);
 }
 
@@ -181,7 +181,7 @@ fn without_a_cache_the_digits_are_drawn() {
     let (digits, notices) = load_quietly(Source::Auto, &places);
     assert_eq!(digits.unwrap().origin, Origin::Synthetic);
     assert!(notices[0].contains("no cache folder"), "{notices:?}");
-    // What can't be created is said too, before anything is downloaded.
+    // A folder that can't be created is reported before anything is downloaded.
     let file = tempfile::NamedTempFile::new().unwrap();
     let places = collection.places(&file.path().join("mnist"), &[]);
     let error = load_quietly(Source::Mnist, &places).0.unwrap_err().to_string();

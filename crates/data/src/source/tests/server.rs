@@ -1,4 +1,4 @@
-//! A server on 127.0.0.1 that stands for a mirror, good or bad.
+//! An HTTP server on 127.0.0.1 that acts as a working or failing mirror.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,12 +10,12 @@ use std::time::Duration;
 /// Longer than any test waits.
 pub(super) const LONG: Duration = Duration::from_secs(600);
 
-/// What a server does with a request.
+/// A server's reply to a request.
 pub(super) enum Reply {
     Body(Vec<u8>),
-    /// The first half of the body, and then nothing, with the connection left open.
+    /// The first half of the body; then the connection stays open without any data.
     Half(Vec<u8>),
-    /// The first half of the body, and then the end.
+    /// The first half of the body; then the connection is closed.
     Cut(Vec<u8>),
     NotFound,
     Silence,
@@ -36,7 +36,7 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (counter, reply) = (counter.clone(), reply.clone());
-                // A client that has given up is no failure of the server.
+                // A client may disconnect early.
                 thread::spawn(move || answer(stream?, &counter, &*reply));
             }
         });

@@ -78,7 +78,7 @@ fn on_black(ink: &[f32]) -> [u8; SIDE * SIDE] {
     read(ColorType::Grayscale, ink, |ink| vec![byte(ink)])
 }
 
-/// Expects the same digit but for the rounding of its shades, and for faint ink taken for noise.
+/// Expects the same digit. Rounded shades, and faint ink that counts as noise, may differ.
 #[track_caller]
 fn is_same(found: &[u8], expected: &[u8], what: &str) {
     let apart = |(a, b): (&u8, &u8)| u64::from(a.abs_diff(*b));
