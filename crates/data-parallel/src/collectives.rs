@@ -185,7 +185,7 @@ impl Collectives {
     pub(crate) fn agree(&self, terms: &[String]) -> Result<()> {
         let compute = &self.compute.stream;
         let mut own = terms.join("\n").into_bytes();
-        // What is longer is cut, and not compared.
+        // The rest of longer settings is cut off, and not compared.
         own.resize(TERMS, 0);
         let send = compute.clone_htod(&own)?;
         let mut all: CudaSlice<u8> = compute.alloc_zeros(TERMS * self.place.world_size)?;

@@ -93,7 +93,7 @@ impl Environment {
         self.port..self.port + PORTS
     }
 
-    /// The reason to refuse a connection because of its owner, or `None`. With a secret there is none: the peer
+    /// The reason to refuse a connection because of its owner. `None` if a secret is set, because then the peer
     /// has to prove that it has the same one.
     pub(crate) fn refusal(&self, stream: &TcpStream) -> Option<String> {
         if self.secret.is_set() {

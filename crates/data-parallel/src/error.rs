@@ -7,7 +7,7 @@ use thiserror::Error;
 /// The result of functions of this crate that call no level.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why ranks can't go on. The message states what failed, where, and what to do next.
+/// Why ranks can't continue. The message names the failure, its place, and a remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The GPU or its driver failed, or NCCL is missing.

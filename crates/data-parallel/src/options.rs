@@ -29,7 +29,7 @@ pub struct ParallelArgs {
     /// on the same machine.
     #[arg(long)]
     distributed: bool,
-    /// With several ranks, send gradients in buckets of at least this many KiB.
+    /// With several ranks, send gradients in buckets of at least KIB KiB.
     #[arg(long, value_name = "KIB", default_value_t = 1)]
     bucket: u32,
     /// With --distributed, wait this long for the other ranks to connect, and then as long again, but at

@@ -2,8 +2,8 @@
 //! `torchrun` or Slurm passes to every rank, and the others connect to it.
 //!
 //! `torchrun` may listen at that port itself (then `TORCHELASTIC_USE_AGENT_STORE` is `True`). So rank
-//! 0 takes the first free one of a few ports, and the others try these ports one after the other until rank
-//! 0 of their own run answers.
+//! 0 takes the first free one of a few ports, and the others try these ports one after the other until the
+//! rank 0 of the same run answers.
 //!
 //! ```text
 //! rank → rank 0   HELLO   the magic, the run, the rank, the number of ranks, a random number
@@ -353,7 +353,7 @@ impl Guest {
         Self { stream, received: Vec::new(), since: Instant::now(), reply: None }
     }
 
-    /// Reads what has arrived, and replies to a hello. A failed read or write closes the connection.
+    /// Reads the bytes that have arrived, and replies to a hello. A failed read or write closes the connection.
     fn advance(&mut self, environment: &Environment) -> Stage {
         self.try_advance(environment).unwrap_or(Stage::Closed)
     }

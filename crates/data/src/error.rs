@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why images can't be used. The message states what failed, where, and what to do next.
+/// Why images can't be used. The message names the failure, its place, and a remedy.
 #[derive(Debug, Error)]
 pub enum DataError {
     /// A file can't be opened, read or decompressed.

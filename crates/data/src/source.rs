@@ -149,7 +149,7 @@ fn cached_or_downloaded(
             let repaired = if damaged.is_empty() {
                 String::new()
             } else {
-                format!(" in place of what was there: {damage}")
+                format!(" to replace damaged files: {damage}")
             };
             notice(&format!("downloaded MNIST into {}{repaired}", host::shown(&cache)));
             Ok(digits)

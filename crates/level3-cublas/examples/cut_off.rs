@@ -1,9 +1,9 @@
-//! What a sum of 784 positive products is off, rounded to nearest, and added up by cuBLAS on tensor cores.
+//! The errors of sums of 784 positive products: with rounding to nearest, and by cuBLAS on tensor cores.
 //!
 //!     cargo run -p level3-cublas --example cut_off
 //!
-//! All factors are TF32 numbers, so that nothing is lost before the sums. `EMULATED_GPU_CAPABILITY` is the
-//! card that the emulated GPU adds as; on a machine with a GPU that one computes.
+//! All factors are TF32 numbers, so that only the sums round. `EMULATED_GPU_CAPABILITY` selects the card whose
+//! tensor cores are emulated; a real GPU is used if there is one.
 
 use gpu::{Choice, Gpu};
 use host::println;

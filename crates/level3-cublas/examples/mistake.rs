@@ -1,10 +1,10 @@
-//! A training step with one mistake in what the library is told of the matrices, on the emulated
+//! A training step with one mistake in the library's description of the matrices, on the emulated
 //! GPU: reports the library's error and exits with 1, or writes a dump if the library accepts it.
 //!
 //!     cargo run -p level3-cublas --example mistake -- MISTAKE OUT
 //!
-//! `transposition`, on a fixture; `square`, the same where all matrices are square;
-//! `leading-dimension`; `mask`.
+//! The mistakes are `transposition`, `square` (a wrong transposition of square matrices), `leading-dimension`
+//! and `mask`.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 //!
 //!     cargo run -p level3-cublas --example traffic
 //!
-//! The example counts the launches of one step of each, and the bytes of their arguments: the least that a
+//! The example counts the launches of one step of each, and the bytes of their arguments: the minimum that a
 //! launch has to read and write. A kernel that reads an element twice moves more.
 
 use data::{Dataset, Epoch};
@@ -14,21 +14,21 @@ use profile::{Recording, Total};
 use tensor::Network;
 use training::{Error, Initialisation, Level, Parameters, Preset, Result};
 
-/// What one level does in a step.
+/// The operations of one level's step.
 struct Step {
-    /// The level, and how it computes.
-    of: &'static str,
-    /// Its operations, in the order in which they first come.
+    /// The level and its option.
+    name: &'static str,
+    /// Its operations, in the order of their first launch.
     operations: Vec<Total>,
 }
 
 impl Step {
-    /// All launches.
+    /// The number of all launches.
     fn launches(&self) -> usize {
         self.operations.iter().map(|of| of.launches).sum()
     }
 
-    /// All bytes.
+    /// The bytes of all launches.
     fn bytes(&self) -> usize {
         self.operations.iter().map(|of| of.bytes).sum()
     }
@@ -49,17 +49,17 @@ fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
     let how = gpu::transfer::Strategy::default();
     let level2 = Level2::new(gpu, network, how, recording.profile()).map_err(Error::level)?;
     let mut steps = vec![step("level 2", level2, &recording, network, batch)?];
-    for (of, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {
+    for (name, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {
         let recording = Recording::start(gpu);
         let setup = Setup { gemm, ..Setup::default() };
         let level3 = Level3::new(gpu, network, setup, recording.profile()).map_err(Error::level)?;
-        steps.push(step(of, level3, &recording, network, batch)?);
+        steps.push(step(name, level3, &recording, network, batch)?);
     }
     Ok(steps)
 }
 
 fn step(
-    of: &'static str,
+    name: &'static str,
     mut level: impl Level,
     recording: &Recording,
     network: &Network,
@@ -71,9 +71,9 @@ fn step(
     level.load(&Epoch::in_order(batch, batch, false).batch(&set, 0), None)?;
     level.step(0.1)?;
     let mut operations = recording.totals().map_err(Error::level)?;
-    // Every level is brought its batch and its parameters alike.
+    // Copies of the batch and the parameters are the same for all levels, so leave them out.
     operations.retain(|of| of.kind == ActivityKind::Kernel || of.name == "within the device");
-    Ok(Step { of, operations })
+    Ok(Step { name, operations })
 }
 
 /// The table, a line each.
@@ -107,7 +107,7 @@ fn table(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     // Each level's name is above two columns.
     let over = steps.iter().enumerate().map(|(i, step)| {
         let width = widths[2 * i + 1] + 2 + widths[2 * i + 2];
-        format!("  {:>width$}", step.of)
+        format!("  {:>width$}", step.name)
     });
     let over: String = [" ".repeat(widths[0])].into_iter().chain(over).collect();
     let line = |row: &Vec<String>| {
@@ -135,7 +135,7 @@ mod tests {
         let network = Network { sizes: vec![784, 30, 10], loss: Loss::Bce };
         let steps = steps(&gpu(), &network, 256).unwrap();
         let [level2, cublas, cublaslt] = &steps[..] else { panic!("{} steps", steps.len()) };
-        // The operations are the same; cuBLAS only computes the products.
+        // The operations are the same, except that cuBLAS computes the products.
         let all = |step: &Step| -> Vec<_> {
             step.operations.iter().map(|of| (of.name, of.launches, of.bytes)).collect()
         };
@@ -147,9 +147,9 @@ mod tests {
         for name in ["add_bias", "relu", "relu_backward", "sum_batch", "matmul_a_b"] {
             assert!(has(level2, name) && !has(cublaslt, name), "{name}");
         }
-        // The numbers that epilogues save: z and a of 256 · 30, z of 256 · 10, and b. add_bias reads and
-        // writes z, relu reads it; relu_backward reads z and da and sum_batch reads dz, of both layers.
-        // The product writes a instead of z and dz instead of da. A mask of 128 bits is written and read.
+        // The elements that epilogues save. Each layer's add_bias reads and writes z, and its sum_batch reads dz.
+        // relu reads z and writes a, and relu_backward reads z and da and writes dz; a product writes a instead of z,
+        // and dz instead of da. But masks of 128 bits are written and read.
         let (hidden, output) = (256 * 30, 256 * 10);
         let numbers = (2 * hidden + 2 * output) // add_bias
             + 2 * hidden                        // relu

@@ -13,8 +13,8 @@ const FLOPS: f64 = 67e12;
 /// Its links, in bytes a second in one direction: NVLink (900 GB/s in both), PCIe of generation 5 (128
 /// GB/s in both), and one port of a network card of 400 Gbit/s.
 const LINKS: [(&str, f64); 3] = [("NVLink", 450e9), ("PCIe 5", 64e9), ("400 Gbit/s network", 50e9)];
-/// What is not published, and assumed here: the share of the peak that products reach, the launch of
-/// a kernel, and one step of the ring without any bytes, in seconds.
+/// Assumptions, because these figures are not published: the share of the peak that products reach, the time of a
+/// kernel launch, and of one step of the ring without any bytes, in seconds.
 const REACHED: f64 = 0.5;
 const LAUNCH: f64 = 3e-6;
 const HOP: f64 = 5e-6;
@@ -41,7 +41,7 @@ impl Case {
         self.sizes.windows(2).map(|n| (n[1] * (n[0] + 1) * 4) as f64).sum()
     }
 
-    /// Seconds of the kernels of a step on a share of this many samples.
+    /// Seconds of the kernels of a step on a share of a batch.
     fn kernels(&self, samples: f64) -> f64 {
         let weights = self.sizes.windows(2).map(|n| (n[0] * n[1]) as f64);
         // Three products with each weight, two operations each; the first layer needs no `da`.
@@ -57,8 +57,8 @@ impl Case {
         steps * (HOP + self.bytes() / ranks as f64 / bandwidth)
     }
 
-    /// Seconds of a step. The all-reduce is hidden behind the backward pass, which is two thirds of
-    /// the kernels, but for the bucket of the first layer, which comes last.
+    /// Seconds of a step. The all-reduce overlaps with the backward pass, which takes two thirds of
+    /// the kernels' time, except for the bucket of the first layer, which comes last.
     fn step(&self, ranks: usize, bandwidth: f64) -> f64 {
         let kernels = self.kernels(self.batch as f64 / ranks as f64);
         if ranks == 1 {
@@ -69,7 +69,7 @@ impl Case {
         kernels + (ring * first).max(ring - kernels * 2.0 / 3.0)
     }
 
-    /// How many times faster this many ranks are than one.
+    /// The speedup of several ranks over one.
     fn speedup(&self, ranks: usize, bandwidth: f64) -> f64 {
         self.step(1, bandwidth) / self.step(ranks, bandwidth)
     }

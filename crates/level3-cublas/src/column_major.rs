@@ -1,4 +1,4 @@
-//! Row-major matrices in a library that reads them column by column: derived here, once.
+//! The description of row-major matrices to a column-major library.
 //!
 //! cuBLAS comes from Fortran. The same six numbers in memory are two different matrices:
 //!
@@ -10,9 +10,8 @@
 //!                                       every 3 numbers         3 6
 //! ```
 //!
-//! What we call `a`, the library calls `aᵀ`. Nothing has to be copied or turned round for that; it
-//! is asked for another product. We want `c` in memory as rows, so it has to write what it calls
-//! `cᵀ`, and of each of our products
+//! So our `a` is the library's `aᵀ`. No copy or transposition is needed; we request a different product. For `c`
+//! to be row-major in memory, the library has to write its `cᵀ`. Our three products become
 //!
 //! ```text
 //! c = a · b         cᵀ = bᵀ · aᵀ
@@ -20,15 +19,15 @@
 //! c = aᵀ · b        cᵀ = bᵀ · a
 //! ```
 //!
-//! Three rules follow, and they are all there is:
+//! This gives three rules:
 //!
-//! 1. The operands change places: `b` comes first. With them `m` and `n` change places.
-//! 2. The library sees `bᵀ` and `aᵀ` already. So an operand is to be transposed exactly where we
-//!    transpose it ourselves.
-//! 3. The leading dimension, from one column to the next, is the length of our row.
+//! 1. The operands change places: `b` comes first, and `m` and `n` change places, too.
+//! 2. The library already sees `bᵀ` and `aᵀ`. So it has to transpose an operand exactly if our product
+//!    transposes it.
+//! 3. The leading dimension, the distance from one column to the next, is the length of our row.
 //!
-//! What belongs to a column of the library's result belongs to a row of ours: a bias is added to
-//! each sample, and a mask has a column for each sample.
+//! A column of the library's result is a row of ours. So an epilogue that adds a bias to each column adds it to each
+//! sample, and a mask has a column for each sample.
 
 /// A product of row-major matrices; `c` is `[m, n]` and sums run over `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,20 +43,20 @@ pub enum Matmul {
 /// `m`, `n` and `k` of a product of row-major matrices.
 pub type Shape = [usize; 3];
 
-/// One operand as the library is told of it.
+/// An operand, as it is described to the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
     /// Whether the library transposes it.
     pub transposed: bool,
-    /// Rows as the library reads it, before it transposes.
+    /// Its rows in the library's view, before transposing.
     pub rows: usize,
-    /// Columns likewise.
+    /// Its columns in the library's view, before transposing.
     pub columns: usize,
     /// Elements from the beginning of a column to the beginning of the next.
     pub ld: usize,
 }
 
-/// A product as the library is told of it.
+/// A product, as it is described to the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnMajor {
     /// Its first operand, which is our `b`.
@@ -82,7 +81,7 @@ pub const fn column_major(matmul: Matmul, [m, n, k]: Shape) -> ColumnMajor {
     ColumnMajor { first, second, result: read_as(false, m, n), k }
 }
 
-/// Our `[rows, columns]`, as the library reads it.
+/// The library's view of our `[rows, columns]`.
 const fn read_as(transposed: bool, rows: usize, columns: usize) -> Operand {
     Operand { transposed, rows: columns, columns: rows, ld: columns }
 }

@@ -82,7 +82,7 @@ impl<T: Copy> Owned<T> {
         attribute: A,
         value: &V,
     ) -> std::result::Result<(), CublasError> {
-        // SAFETY: the object lives. The library copies this many bytes, or returns an error if the
+        // SAFETY: the object lives. The library copies the value's bytes, or returns an error if the
         // attribute has another size.
         unsafe { set(self.0, attribute, from_ref(value).cast(), size_of::<V>()) }
     }

@@ -88,7 +88,7 @@ impl Mask {
         Ok(Self { bits: buffer(stream, ld / 8)?, ld })
     }
 
-    /// Makes room for this many samples.
+    /// Makes room for a number of samples.
     pub(crate) fn grow(&mut self, stream: &Arc<CudaStream>, samples: usize) -> Result<()> {
         if self.bits.len() * 8 < samples * self.ld {
             self.bits = buffer(stream, (samples * self.ld).div_ceil(8))?;

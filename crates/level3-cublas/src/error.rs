@@ -9,7 +9,7 @@ use thiserror::Error;
 /// The result of functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why there is no result. The message states what failed, where, and what to do next.
+/// Why there is no result. The message names the failure, its place, and a remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The GPU or its driver failed, or a library is missing.

@@ -61,7 +61,7 @@ impl Operations {
         }
     }
 
-    /// Computes a product: `c` from `a` and `b`, and what its epilogue writes to `buffers`.
+    /// Computes a product: `c` from `a` and `b`. Its epilogue reads and writes `buffers`.
     pub(crate) fn run(
         &self,
         product: &Product,

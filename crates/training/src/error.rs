@@ -10,7 +10,7 @@ use thiserror::Error;
 /// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a command ended early. The message states what failed, where, and what to do next.
+/// Why a command ended early. The message names the failure, its place, and a remedy.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The command line, or a file that it names, requests something impossible.

@@ -1,5 +1,5 @@
 //! Level 3 with a mistake in the description of each product that the library gets.
-#![allow(unsafe_code, reason = "a mistaken library is a promise that isn't kept")]
+#![allow(unsafe_code, reason = "a library with mistakes breaks the contract of its trait")]
 
 use gpu::Gpu;
 use level3_cublas::library::{Library, Problem, Routine};
@@ -28,7 +28,7 @@ pub(crate) fn level3(
     setup: Setup,
     mistake: impl Fn(&mut Problem) + 'static,
 ) -> Result<Level3> {
-    assert!(gpu.is_emulated(), "only the emulated GPU checks what it is told");
+    assert!(gpu.is_emulated(), "only the emulated GPU checks the arguments of a library");
     let level = Level3::new(gpu, network, setup, Profile::default())?;
     // SAFETY: the emulated library checks each description before it reads or writes.
     Ok(unsafe { level.with_library(|library| Box::new(Mistaken(library, mistake))) })

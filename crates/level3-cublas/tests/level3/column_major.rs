@@ -1,9 +1,9 @@
-//! Tests of the products that a library that reads columns computes.
+//! Tests that a column-major library computes the right row-major products.
 
 use level3_cublas::column_major::{ColumnMajor, Matmul, Operand, column_major};
 
 /// `op(A) · op(B)` as cuBLAS's documentation defines it, on column-major memory.
-fn as_the_library_does(call: &ColumnMajor, first: &[f32], second: &[f32]) -> Vec<f32> {
+fn column_major_product(call: &ColumnMajor, first: &[f32], second: &[f32]) -> Vec<f32> {
     let at = |operand: &Operand, memory: &[f32], i: usize, j: usize| {
         let (row, column) = if operand.transposed { (j, i) } else { (i, j) };
         assert!(row < operand.rows && column < operand.columns, "outside of {operand:?}");
@@ -21,7 +21,7 @@ fn as_the_library_does(call: &ColumnMajor, first: &[f32], second: &[f32]) -> Vec
 }
 
 #[test]
-fn every_form_is_the_row_major_product() {
+fn every_kind_of_product_is_the_row_major_one() {
     let [m, n, k] = [2, 3, 5];
     let a: Vec<f32> = (1..=m * k).map(|i| i as f32).collect();
     let b: Vec<f32> = (1..=k * n).map(|i| (i * i) as f32).collect();
@@ -35,6 +35,6 @@ fn every_form_is_the_row_major_product() {
             }
         }
         let call = column_major(matmul, [m, n, k]);
-        assert_eq!(as_the_library_does(&call, &b, &a), expected, "{matmul:?}");
+        assert_eq!(column_major_product(&call, &b, &a), expected, "{matmul:?}");
     }
 }

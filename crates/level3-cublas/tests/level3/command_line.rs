@@ -1,5 +1,5 @@
-//! The command line of level 3: its options, and what the sanitizer reports. Runs the program itself,
-//! without network, MNIST and NVIDIA's GPUs.
+//! Tests of level 3's command line: its options, and runs under the sanitizer. They run the program, without
+//! network, MNIST or an NVIDIA GPU.
 
 use std::process::{Command, Output};
 
@@ -13,7 +13,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_level3-cublas");
 
 test_support::gpu_options!(PROGRAM);
 
-/// The program on the built-in digits and the emulated GPU, whatever the environment says.
+/// Runs the program on the built-in digits and the emulated GPU, regardless of the environment.
 fn level3(args: &[&str]) -> Output {
     program(args).output().expect("the program starts")
 }
@@ -47,7 +47,7 @@ fn training_is_the_same_with_every_option() {
 }
 
 #[test]
-fn dumps_tell_their_arithmetic_and_what_they_do_not_hold() {
+fn dumps_name_their_arithmetic_and_missing_tensors() {
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "dump.json");
     let dump = |options: &[&str]| {
@@ -65,7 +65,7 @@ fn dumps_tell_their_arithmetic_and_what_they_do_not_hold() {
 }
 
 #[test]
-fn autotune_says_what_it_measured_and_what_it_keeps() {
+fn autotune_prints_measurements_and_the_best_candidate() {
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "dump.json");
     let dump = |options: &[&str]| {
@@ -75,10 +75,10 @@ fn autotune_says_what_it_measured_and_what_it_keeps() {
     let output = dump(&["--autotune"]);
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
-    // z, dw and da of two layers, but for da of the first; no clock was asked.
+    // z, dw and da of two layers, except da of the first; nothing was timed.
     assert_eq!(said.matches("counted, not timed").count(), 5, "{said}");
     assert_eq!(said.matches("<- kept").count(), 5, "{said}");
-    // A sum of 784 is worth splitting, and eight rows fill no large tile.
+    // A sum of 784 is worth splitting, and eight rows don't fill a large tile.
     let first = said
         .lines()
         .take_while(|line| !line.contains("matmul_a_bt+BIAS"))
@@ -101,10 +101,10 @@ fn the_options_of_the_level_are_checked() {
     }
 }
 
-/// A library without one of the epilogues, as older ones are: kernels do what it would do, and the network is
-/// the same.
+/// If the library lacks one of the epilogues, as older versions do, kernels replace it, and the network is the
+/// same.
 #[test]
-fn a_missing_algorithm_is_said_once_and_done_without() {
+fn a_missing_epilogue_is_reported_once_and_replaced_by_kernels() {
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "dump.json");
     let reference = test_support::reference("softmax");
@@ -127,7 +127,7 @@ fn a_missing_algorithm_is_said_once_and_done_without() {
 }
 
 #[test]
-fn a_profile_names_products_with_their_epilogues_and_claims_nothing_of_them() {
+fn a_profile_names_products_with_their_epilogues() {
     let folder = TempDir::new().unwrap();
     let trace = path(&folder, "trace.json");
     let output = level3(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
@@ -187,7 +187,7 @@ fn the_plan_names_what_makes_each_tensor() {
     }
 }
 
-/// Every kernel and product at every fixture's shapes, with everything checked that can be.
+/// Every kernel and product at every fixture's shapes, with all of the sanitizer's checks.
 #[test]
 fn the_sanitizer_finds_nothing() {
     let folder = TempDir::new().unwrap();
@@ -200,18 +200,18 @@ fn the_sanitizer_finds_nothing() {
     }
 }
 
-/// Launched and replayed.
+/// With launches, and with replayed graphs.
 #[test]
 fn the_sanitizer_finds_nothing_in_any_transfer() {
     transfers_are_clean(PROGRAM, &[]);
     transfers_are_clean(PROGRAM, &["--graph"]);
 }
 
-/// A kernel that leaves its buffer ends the program with an error that says where to look, also
-/// when the libraries have to be given up afterwards on a GPU that computes nothing any more.
+/// A kernel that writes outside of its buffer ends the program with an error that names it, although the libraries
+/// are destroyed afterwards on a GPU that no longer works.
 #[test]
-fn a_fault_is_named_and_no_panic() {
-    // The update without its check of bounds, as a compiler would have it.
+fn a_fault_is_reported_without_a_panic() {
+    // The update kernel without its bounds check.
     let source = ["if (i >= elements)\n        return;", ""];
     let folder = with_a_fault("update", source, ["@%p1 bra", "// @%p1 bra"]);
     for options in [&["--gemm", "cublas"][..], &[], &["--graph", "--fused"]] {

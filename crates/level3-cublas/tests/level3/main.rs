@@ -1,4 +1,4 @@
-//! Level 3 as its readers use it.
+//! Tests of level 3 through its public interface and its program.
 
 mod column_major;
 mod command_line;

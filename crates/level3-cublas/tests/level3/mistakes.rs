@@ -1,6 +1,5 @@
-//! The mistakes that are easily made between row- and column-major, and with the mask. Each is
-//! caught: by the emulated library where memory or the rules are violated, by the diff where a
-//! library would be content.
+//! Tests that common mistakes with row- and column-major and with the mask are caught: by the emulated library if
+//! they violate memory or rules, otherwise by tensor-diff.
 
 use crate::support::{GEMMS, blueprint, try_step};
 use gpu::{Choice, Gpu};
@@ -13,8 +12,8 @@ use training::Preset;
 #[path = "../../examples/mistaken/mod.rs"]
 mod mistaken;
 
-/// A step with a mistake, always on the emulated GPU.
-fn with(
+/// Runs a step with a mistake, always on the emulated GPU.
+fn step_with(
     mistake: impl Fn(&mut Problem) + 'static,
     preset: &Preset,
     gemm: Gemm,
@@ -26,12 +25,12 @@ fn with(
 }
 
 fn is_refused(mistake: impl Fn(&mut Problem) + 'static, gemm: Gemm) {
-    let said = with(mistake, &Preset::find("softmax").unwrap(), gemm).unwrap_err();
+    let said = step_with(mistake, &Preset::find("softmax").unwrap(), gemm).unwrap_err();
     assert!(said.contains("CUBLAS_STATUS_INVALID_VALUE"), "{said}");
     assert!(said.contains("matmul_a"), "the product is named: {said}");
 }
 
-/// Where all matrices are square, a transposition too many fits everywhere.
+/// If all matrices are square, a wrong transposition always has valid sizes.
 fn square() -> Preset {
     let mut preset = Preset::find("softmax").unwrap();
     preset.network.sizes = vec![16, 16, 16];
@@ -48,19 +47,19 @@ fn transposed_gradient(Problem { matmul, call, .. }: &mut Problem) {
 }
 
 #[test]
-fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
+fn a_wrong_transposition_is_refused_or_found_in_its_tensor() {
     for gemm in GEMMS {
         is_refused(transposed_forward, gemm);
         is_refused(transposed_gradient, gemm);
         let preset = square();
         let first = |mistake: fn(&mut Problem), preset: &Preset| {
-            let found = with(mistake, preset, gemm).unwrap();
+            let found = step_with(mistake, preset, gemm).unwrap();
             let comparison = tensor_diff::compare(&blueprint(preset), &found, 1.0);
             comparison.first_divergence.unwrap().tensor
         };
         let (z, da) = match gemm {
             Gemm::Cublas => (TensorName::Z(1), TensorName::Da(1)),
-            // These are never written, and so the next ones are the first that show it.
+            // z and da are never written, so the next tensors are the first to differ.
             Gemm::Cublaslt => (TensorName::A(1), TensorName::Dz(1)),
         };
         assert_eq!(first(transposed_forward, &preset), z, "{gemm:?}");
@@ -68,9 +67,9 @@ fn a_wrong_transposition_is_refused_or_differs_where_it_was_made() {
     }
 }
 
-/// The operands are described as if the library read rows.
+/// The operands are described to the library as row-major.
 #[test]
-fn forgotten_columns_are_refused() {
+fn row_major_operands_are_refused() {
     for gemm in GEMMS {
         is_refused(
             |Problem { call, .. }| {
@@ -84,7 +83,7 @@ fn forgotten_columns_are_refused() {
     }
 }
 
-/// One operand's is too large, another's too small, and the result's has the wrong size.
+/// One operand's leading dimension is too large, another's too small, and the result's is another length.
 #[test]
 fn a_wrong_leading_dimension_is_refused() {
     for gemm in GEMMS {
@@ -94,10 +93,10 @@ fn a_wrong_leading_dimension_is_refused() {
     }
 }
 
-/// A wrong leading dimension may fit if the matrix is described as narrower too. Then the numbers are
-/// wrong.
+/// A wrong leading dimension may have a valid size if the matrix is also described as narrower. Then the
+/// numbers are wrong.
 #[test]
-fn a_leading_dimension_that_fits_differs() {
+fn a_valid_but_wrong_leading_dimension_is_found() {
     fn narrow(Problem { matmul, call, .. }: &mut Problem) {
         if *matmul == Matmul::ABt && !call.second.transposed {
             call.second.rows -= 1;
@@ -108,14 +107,14 @@ fn a_leading_dimension_that_fits_differs() {
     }
     let preset = Preset::find("softmax").unwrap();
     for gemm in GEMMS {
-        let found = with(narrow, &preset, gemm).unwrap();
+        let found = step_with(narrow, &preset, gemm).unwrap();
         let comparison = tensor_diff::compare(&blueprint(&preset), &found, 1.0);
         let first = comparison.first_divergence.unwrap().tensor;
         assert!(matches!(first, TensorName::Z(1) | TensorName::A(1)), "{gemm:?}: {first}");
     }
 }
 
-/// Masks of 30 bits, of full bytes and of full words.
+/// Masks with rows of 30 bits, of whole bytes and of whole words.
 #[test]
 fn an_unpadded_mask_is_refused() {
     for multiple in [1, 8, 32] {

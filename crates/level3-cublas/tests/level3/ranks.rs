@@ -1,6 +1,5 @@
-//! Several ranks, as threads and as processes: what they compute together is what one computes alone,
-//! bit for bit the same on all and from run to run.
-//! Runs the program itself, on the built-in digits and the emulated GPU.
+//! Tests of several ranks, as threads and as processes: together they compute the same as a single rank, with the
+//! same bits on all ranks and in every run. They run the program on the built-in digits and the emulated GPU.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,11 +12,11 @@ use tensor::Dump;
 use test_support::program::{EMULATED, path, text};
 use training::{Edge, Preset};
 
-/// The program, whatever the environment says.
+/// The program, with a controlled environment.
 pub(crate) fn program(args: &[&str]) -> Command {
     let program = env!("CARGO_BIN_EXE_level3-cublas");
     let args = [args, &EMULATED].concat();
-    // A shell that runs the tests in the background has them ignore SIGINT, which some tests send.
+    // A shell that runs tests in the background makes them ignore SIGINT, which some tests send.
     let mut command = if cfg!(target_os = "linux") {
         test_support::program::program(
             "env",
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &[&str]) -> Output {
     output
 }
 
-/// One of several processes.
+/// Starts one of several processes.
 pub(crate) fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> Child {
     let mut command = program(args);
     command.arg("--distributed");
@@ -47,13 +46,13 @@ pub(crate) fn rank(args: &[&str], rank: usize, world_size: usize, port: u16) -> 
     command.spawn().expect("the program starts")
 }
 
-/// A port that nobody has just now; others behind it are tried too.
+/// A free port. The program also tries the following ones.
 pub(crate) fn port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().min(65_000)
 }
 
-/// What a process says until it ends, which it has to: one that hangs is ended, and is a failure.
+/// Waits for a process, and returns its output. A process that hangs is killed, and the test fails.
 pub(crate) fn ended(mut child: Child) -> Output {
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -67,8 +66,8 @@ pub(crate) fn ended(mut child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// All ranks' dumps of a file, put together; they are the same where they have to be.
-fn together(out: &str, ranks: usize) -> Dump {
+/// Combines the dumps of all ranks; shared tensors have to be equal.
+fn combined(out: &str, ranks: usize) -> Dump {
     let stem = out.strip_suffix(".json").unwrap();
     let files: Vec<PathBuf> = match ranks {
         1 => return Dump::read(Path::new(out)).unwrap(),
@@ -90,8 +89,7 @@ fn reference(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference").join(folder)
 }
 
-/// Every fixture, on every number of ranks: batches that divide, that don't, and that leave ranks
-/// without a sample.
+/// Every fixture on 1 to 4 ranks: batches with equal shares, with different shares, and with empty shares.
 #[test]
 fn any_number_of_ranks_agrees_with_the_references() {
     let folder = TempDir::new().unwrap();
@@ -111,12 +109,12 @@ fn any_number_of_ranks_agrees_with_the_references() {
             let gpus = ranks.to_string();
             let way = ways[(i + ranks) % ways.len()];
             run(&[&["dump", "--preset", name, "--gpus", &gpus, "--out", &out], way].concat());
-            agrees(&wanted, &together(&out, ranks), &format!("{name}, {ranks} ranks, {way:?}"));
+            agrees(&wanted, &combined(&out, ranks), &format!("{name}, {ranks} ranks, {way:?}"));
         }
     }
 }
 
-/// The same of what PyTorch's DistributedDataParallel computed on 2 and on 4 ranks.
+/// The references are dumps of PyTorch's DistributedDataParallel on 2 and on 4 ranks.
 #[test]
 fn any_number_of_ranks_agrees_with_distributed_data_parallel() {
     let folder = TempDir::new().unwrap();
@@ -132,13 +130,12 @@ fn any_number_of_ranks_agrees_with_distributed_data_parallel() {
         for ranks in 1..=4 {
             let gpus = ranks.to_string();
             run(&["dump", "--inputs", inputs, "--gpus", &gpus, "--out", &out]);
-            agrees(&wanted, &together(&out, ranks), &format!("{inputs}, {ranks} ranks"));
+            agrees(&wanted, &combined(&out, ranks), &format!("{inputs}, {ranks} ranks"));
         }
     }
 }
 
-/// Three epochs of shuffled batches of 50, the last one of 20, of which three ranks have shares of
-/// different sizes.
+/// Three epochs of shuffled batches of 50 samples, and a last one of 20, which three ranks can't share equally.
 pub(crate) const ODD: [&str; 13] = [
     "--data",
     "digits",
@@ -160,8 +157,8 @@ fn losses(report: &str) -> serde_json::Value {
     serde_json::json!([report["losses"], report["tested"], report["batches"], report["samples"]])
 }
 
-/// However the batches come, whether steps are launched or replayed, in threads or processes, and in
-/// every run: the same bits, also of the parameters that are saved.
+/// All transfers, launches or graphs, threads or processes, and repeated runs give the same bits, also of the saved
+/// parameters.
 #[test]
 fn every_way_to_train_gives_the_same_bits() {
     let folder = TempDir::new().unwrap();
@@ -190,13 +187,13 @@ fn every_way_to_train_gives_the_same_bits() {
     for (one, child) in ranks.into_iter().enumerate() {
         let output = ended(child);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        // Only the first one speaks.
+        // Only rank 0 prints.
         assert_eq!(one == 0, !output.stdout.is_empty(), "{}", text(&output.stdout));
     }
     assert!((losses(&report), fs::read(&saved).unwrap()) == expected, "processes");
 }
 
-/// The default preset, whole, on four emulated GPUs, beside one of them.
+/// The default preset on four emulated GPUs and on one.
 #[test]
 fn four_gpus_learn_what_one_learns() {
     let folder = TempDir::new().unwrap();
@@ -215,7 +212,7 @@ fn four_gpus_learn_what_one_learns() {
         let (a, b) = (a["loss"].as_f64().unwrap(), b["loss"].as_f64().unwrap());
         assert!((a - b).abs() < 1e-4, "{a} {b}");
     }
-    // Rounding over 234 steps, and a few images that sit on the fence.
+    // Rounding over 234 steps changes the prediction of a few images.
     let correct = |report: &serde_json::Value| report["tested"]["correct"].as_i64().unwrap();
     assert!(
         (correct(&alone) - correct(&four)).abs() <= 10,
@@ -226,25 +223,24 @@ fn four_gpus_learn_what_one_learns() {
     assert!(four["test_accuracy"].as_f64().unwrap() > 0.9);
 }
 
-/// Training that is stopped at an accuracy, which only the first rank measures.
+/// Only rank 0 measures the accuracy at which training stops.
 #[test]
-fn all_ranks_stop_where_the_first_one_finds_the_mark() {
+fn all_ranks_stop_at_the_accuracy_of_the_first() {
     let stop = ["--evaluate-every", "2", "--stop-at-accuracy", "0.0"];
     let output = run(&[&ODD[..], &stop, &["--gpus", "3"]].concat());
     assert!(text(&output.stdout).contains("stopped: the test accuracy passed the mark"));
 }
 
-/// The speed is measured over the same number of steps on all ranks, and the profile of each shows
-/// what was sent.
+/// All ranks measure the same number of steps, and the profile of each shows the collectives.
 #[test]
-fn speed_and_profile_are_those_of_ranks() {
+fn benchmark_and_profile_work_with_ranks() {
     let folder = TempDir::new().unwrap();
     let trace = path(&folder, "trace.json");
     let few = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
     let output = run(&[&["bench", "--runs", "1"][..], &few, &["--gpus", "2"]].concat());
     assert!(text(&output.stdout).contains(", 2 ranks"), "{}", text(&output.stdout));
     let steps = ["bench", "--runs", "1", "--steps", "2", "--gpus", "2", "--profile", &trace];
-    // Each layer is a bucket of its own.
+    // Each layer is a separate bucket.
     let output = run(&[&steps[..], &few, &["--bucket", "0"]].concat());
     // Four steps, two layers.
     let said = text(&output.stdout);
@@ -260,7 +256,7 @@ fn speed_and_profile_are_those_of_ranks() {
     }
 }
 
-/// With everything checked, the sanitizer finds nothing.
+/// The sanitizer finds nothing with all of its checks.
 #[test]
 fn the_sanitizer_finds_nothing() {
     for way in [&[][..], &["--graph"], &["--transfer", "resident"]] {

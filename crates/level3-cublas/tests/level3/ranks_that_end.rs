@@ -1,5 +1,6 @@
-//! Several ranks, as processes and as threads, of which one fails, is killed, never comes or was started
-//! otherwise: all end and say why. Runs the program itself, on the built-in digits and the emulated GPU.
+//! Tests of several ranks, as processes and as threads, one of which fails, is killed, never connects or was started
+//! with other settings: all ranks end, and report the reason. They run the program on the built-in digits and the
+//! emulated GPU.
 
 use std::fs;
 use std::io::Read;
@@ -10,7 +11,7 @@ use test_support::program::{fails, path, text};
 
 use super::ranks::{ODD, ended, port, program, rank};
 
-/// Long enough to be stopped in the middle.
+/// A run that is long enough to be interrupted.
 const LONG: [&str; 8] =
     ["--data", "digits", "--sizes", "784-12-10", "--epochs", "100000", "--report-every", "10"];
 
@@ -31,7 +32,7 @@ fn a_rank_that_is_killed_ends_all() {
     let mut ranks: Vec<Child> = (0..3).map(|one| rank(&LONG, one, 3, port)).collect();
     reported(&mut ranks[0]);
     let mut killed = ranks.remove(1);
-    // SIGKILL, which nothing can be done about.
+    // SIGKILL, which a process can't handle.
     killed.kill().unwrap();
     killed.wait().unwrap();
     for child in ranks {
@@ -41,11 +42,11 @@ fn a_rank_that_is_killed_ends_all() {
 }
 
 #[test]
-fn a_rank_that_never_comes_ends_all() {
+fn a_rank_that_never_connects_ends_all() {
     let port = port();
     let args = [&LONG[..], &["--wait", "2"]].concat();
     let [first, last] = [0, 2].map(|one| rank(&args, one, 3, port)).map(ended);
-    // On a busy machine the last one may come later than that, too.
+    // On a busy machine the last rank may also be too late.
     fails(&first, 1, &["of 3 ranks, 1", "did not connect within 2 s"]);
     let late = text(&last.stderr).contains("rank 0 was not found within 2 s");
     fails(&last, 1, if late { &[] } else { &["of 3 ranks, 1", "did not connect within 2 s"] });
@@ -54,9 +55,9 @@ fn a_rank_that_never_comes_ends_all() {
     assert!(said.contains("rank 0 was not found within 2 s"), "{said}");
 }
 
-/// Sizes, presets, data, numbers of ranks: what differs is said on every rank, with both values.
+/// Different sizes, presets, data or numbers of ranks: every rank reports the difference, with both values.
 #[test]
-fn ranks_that_were_started_otherwise_end_all() {
+fn ranks_with_different_settings_end_all() {
     let preset = ["--data", "digits", "--preset", "medium", "--sizes", "784-12-10"];
     let cases: [(&[&str], usize, &str); 4] = [
         (
@@ -83,7 +84,7 @@ fn ranks_that_were_started_otherwise_end_all() {
     }
 }
 
-/// A rank that can't write its file ends early; the others hear of it.
+/// A rank that can't write its file ends early, and the others report it.
 #[test]
 fn a_rank_that_ends_early_ends_all() {
     let folder = TempDir::new().unwrap();
@@ -99,16 +100,16 @@ fn a_rank_that_ends_early_ends_all() {
     }
 }
 
-/// A failure that all ranks of a process meet is said once, and one of a rank's own with its number.
+/// A failure of all ranks of a process is reported once; a failure of one rank is reported with its number.
 #[test]
-fn threads_say_once_why_they_fail() {
+fn a_failure_of_all_threads_is_reported_once() {
     let output = program(&[&ODD[..], &["--gpus", "3", "--learning-rate", "1e30"]].concat());
     let output = { output }.output().unwrap();
     let said = fails(&output, 1, &[]);
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{said}");
     assert!(errors[0].contains("training diverged"), "{said}");
-    // More devices than the machine is said to have.
+    // More devices than the machine has.
     let mut command = program(&[&ODD[..], &["--gpus", "3"]].concat());
     let output = command.env("EMULATED_GPU_DEVICES", "2").output().unwrap();
     let said = text(&output.stderr);

@@ -1,5 +1,5 @@
-//! What is particular to this level's steps: autotuned products, tensors that an epilogue consumes,
-//! TF32, and graphs. That every fixture agrees with PyTorch's dump, the conformance suite tests.
+//! Tests of this level's particular features: autotuned products, tensors that an epilogue consumes,
+//! TF32, and graphs. The conformance suite compares every fixture with PyTorch's dump.
 
 use level3_cublas::{Gemm, Setup};
 use tensor::TensorName;
@@ -14,7 +14,7 @@ fn without_kink() -> impl Iterator<Item = Preset> {
     Preset::fixtures().into_iter().filter(|preset| preset.edge != Some(Edge::Kink))
 }
 
-/// Whichever of the candidates is kept.
+/// Every algorithm that autotuning may keep is correct.
 #[test]
 fn every_fixture_agrees_with_autotuned_products() {
     let gpu = gpu();
@@ -29,9 +29,9 @@ fn every_fixture_agrees_with_autotuned_products() {
     }
 }
 
-/// What an epilogue consumes is shown as such, and as nothing else.
+/// Tensors that an epilogue consumes are listed as not materialised, and no others.
 #[test]
-fn what_is_never_written_is_listed() {
+fn tensors_that_are_never_written_are_listed() {
     let gpu = gpu();
     for preset in without_kink() {
         let of = |gemm| step(&gpu, &preset, Setup { gemm, ..Setup::default() }, false);
@@ -49,12 +49,11 @@ fn what_is_never_written_is_listed() {
     }
 }
 
-/// TF32 is another arithmetic, and it was used: what it computes is outside of single precision's
-/// tolerance.
+/// Results of TF32 are outside of single precision's tolerance, which shows that TF32 was used.
 #[test]
-fn tf32_is_told_from_single_precision() {
+fn tf32_differs_from_single_precision() {
     let gpu = gpu();
-    // Its second product sums only 32 terms, of rows that tensor cores take.
+    // The second product only sums 32 terms, in rows whose length tensor cores support.
     let preset = Preset::find("three-layer").unwrap();
     for gemm in GEMMS {
         let setup = Setup { gemm, tf32: true, ..Setup::default() };

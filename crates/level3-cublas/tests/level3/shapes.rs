@@ -1,4 +1,4 @@
-//! Odd shapes: this level is level 1 within rounding, whatever the sizes of layers and batches.
+//! Tests of odd layer and batch sizes: this level agrees with level 1 within rounding.
 
 use crate::support::{GEMMS, blueprint, level3, step};
 use data::Epoch;
@@ -39,9 +39,9 @@ fn odd_sizes_and_batches_agree_with_level_1() {
     }
 }
 
-/// Plans, graphs and buffers of one size must not be fooled by those of another.
+/// Plans, graphs and buffers of one batch size must not affect those of another.
 #[test]
-fn batches_of_changing_size_leave_nothing_behind() {
+fn batch_sizes_may_change() {
     let gpu = gpu();
     let preset = Preset::find("softmax").unwrap();
     let inputs = Inputs::fixture(&preset);

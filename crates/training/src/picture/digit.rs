@@ -120,7 +120,7 @@ impl<'a> Digit<'a> {
         Self { ink, width, height, columns, rows, centre }
     }
 
-    /// The sides of the box that the ink fills.
+    /// The width and height of the ink's bounding box.
     const fn sides(&self) -> (usize, usize) {
         (self.columns.1 - self.columns.0 + 1, self.rows.1 - self.rows.0 + 1)
     }

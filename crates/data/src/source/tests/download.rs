@@ -43,7 +43,7 @@ fn a_download_is_kept_in_the_cache() {
     let (repaired, notices) = load_quietly(Source::Mnist, &places);
     assert_eq!(repaired.unwrap().train.len(), 5);
     assert_eq!(notices.len(), 1);
-    let said = "in place of what was there: ";
+    let said = "to replace damaged files: ";
     assert!(notices[0].contains(said) && notices[0].contains("SHA-256"), "{notices:?}");
     assert_eq!(server.requests(), 5);
     assert_eq!(fs::read(&damaged).unwrap(), gzipped(&collection.contents[2]));

@@ -11,7 +11,7 @@ fn digits() -> Images {
     data::load(Source::Digits, None, counts, &mut |_| {}).unwrap().train
 }
 
-/// A seven of this side, ink from 0 to 1, drawn with round strokes, a little off the middle.
+/// A square picture of a seven, ink from 0 to 1, drawn with round strokes, slightly off centre.
 fn seven(side: usize) -> Vec<f32> {
     let s = side as f32;
     let mut ink = vec![0.0_f32; side * side];
@@ -29,12 +29,12 @@ fn seven(side: usize) -> Vec<f32> {
     ink
 }
 
-/// How a PNG stores its pixels.
+/// The pixel format of a PNG.
 struct Format {
     colour: ColorType,
     depth: BitDepth,
     palette: Option<Vec<u8>>,
-    /// Which grey, or which entries of the palette, are transparent.
+    /// The grey value, or the opacities of the palette's entries, that make pixels transparent.
     transparent: Option<Vec<u8>>,
 }
 
@@ -43,7 +43,7 @@ impl Format {
         Self { colour, depth: BitDepth::Eight, palette: None, transparent: None }
     }
 
-    /// Writes pixels as their bytes are in the file, and reads the digit.
+    /// Writes a PNG from raw pixels, and reads the digit.
     fn read(&self, bytes: &[u8], (width, height): (usize, usize)) -> Result<[u8; SIDE * SIDE]> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("digit.png");
@@ -62,7 +62,7 @@ impl Format {
     }
 }
 
-/// Reads a square picture, of 8 bits a sample, in which each pixel has these samples for its ink.
+/// Reads a square picture with 8 bits a sample; `pixel` returns the samples for an amount of ink.
 fn read(colour: ColorType, ink: &[f32], pixel: impl Fn(f32) -> Vec<u8>) -> [u8; SIDE * SIDE] {
     let side = ink.len().isqrt();
     let bytes: Vec<u8> = ink.iter().copied().flat_map(pixel).collect();
@@ -73,7 +73,7 @@ fn byte(value: f32) -> u8 {
     (255.0 * value).round() as u8
 }
 
-/// Light ink on black, which needs no inverting.
+/// Reads light ink on black.
 fn on_black(ink: &[f32]) -> [u8; SIDE * SIDE] {
     read(ColorType::Grayscale, ink, |ink| vec![byte(ink)])
 }
@@ -88,7 +88,7 @@ fn is_same(found: &[u8], expected: &[u8], what: &str) {
 }
 
 #[test]
-fn an_image_like_mnists_stays_as_it_is() {
+fn an_image_like_mnists_is_not_changed() {
     let digits = digits();
     for i in 0..digits.len() {
         let digit = digits.image(i);
@@ -107,7 +107,7 @@ fn an_image_like_mnists_stays_as_it_is() {
             (Format::plain(ColorType::Rgb), each(&|v| vec![v; 3])),
             (Format::plain(ColorType::Rgb), each(&|v| vec![255 - v; 3])),
             (Format::plain(ColorType::Rgba), each(&|v| vec![v, v, v, 255])),
-            // Ink whose opacity is the digit, on nothing: black and white.
+            // Black and white ink without paper; the opacity is the amount of ink.
             (Format::plain(ColorType::Rgba), each(&|v| vec![0, 0, 0, v])),
             (Format::plain(ColorType::Rgba), each(&|v| vec![255, 255, 255, v])),
             (Format::plain(ColorType::GrayscaleAlpha), each(&|v| vec![0, v])),
@@ -121,9 +121,9 @@ fn an_image_like_mnists_stays_as_it_is() {
 }
 
 #[test]
-fn a_digit_that_touches_the_border_stays_as_it_is() {
+fn a_digit_that_touches_the_border_is_not_changed() {
     let mut digit = digits().image(0).to_vec();
-    // Faint ink too, which on uneven paper would be noise.
+    // Faint ink is kept, too. On uneven paper it would be noise.
     digit[..4].copy_from_slice(&[9, 120, 30, 1]);
     let found = Format::plain(ColorType::Grayscale).read(&digit, (SIDE, SIDE)).unwrap();
     assert!(found[..] == digit[..]);
@@ -157,7 +157,7 @@ fn a_digit_is_the_same_on_every_paper_at_every_size() {
         for (paper, light) in [(0.95, 0.0), (0.6, 0.1), (0.3, 0.9), (0.05, 1.0)] {
             let grey = |amount: f32| vec![byte(paper + (light - paper) * amount)];
             let found = read(ColorType::Grayscale, &ink, grey);
-            // Its strongest ink is nearly full, and becomes full.
+            // Its strongest ink is nearly full, and is stretched to full ink.
             let full = f32::from(*digit.iter().max().unwrap());
             let expected: Vec<u8> = digit.iter().map(|&v| byte(f32::from(v) / full)).collect();
             is_same(&found, &expected, &format!("{light} on {paper}"));
@@ -166,13 +166,13 @@ fn a_digit_is_the_same_on_every_paper_at_every_size() {
 }
 
 #[test]
-fn palettes_and_a_colour_that_stands_for_nothing_are_understood() {
+fn palettes_and_transparent_colours_are_read() {
     let ink = seven(100);
     let expected = on_black(&ink);
     let levels: Vec<u8> = ink.iter().map(|&ink| byte(ink)).collect();
     let grey = Format { transparent: Some(vec![0, 0]), ..Format::plain(ColorType::Grayscale) };
     is_same(&grey.read(&levels, (100, 100)).unwrap(), &expected, "black stands for nothing");
-    // The palette backwards, and one whose first entry is transparent.
+    // An inverted palette, and one with a transparent first entry.
     let backwards = (0..=255).flat_map(|v: u8| [255 - v; 3]).collect();
     let indexed = Format { palette: Some(backwards), ..Format::plain(ColorType::Indexed) };
     is_same(&indexed.read(&levels, (100, 100)).unwrap(), &expected, "palette");
@@ -188,7 +188,7 @@ fn palettes_and_a_colour_that_stands_for_nothing_are_understood() {
 }
 
 #[test]
-fn a_digit_in_a_corner_of_a_small_picture_is_brought_to_the_middle() {
+fn a_digit_in_a_corner_of_a_small_picture_is_centred() {
     // Half the size, at the top left of 28 x 28, on black and on grey.
     let small = seven(14);
     let mut ink = vec![0.0; SIDE * SIDE];
@@ -206,8 +206,8 @@ fn a_digit_in_a_corner_of_a_small_picture_is_brought_to_the_middle() {
 }
 
 #[test]
-fn a_large_picture_is_brought_to_mnists_form() {
-    // The digit eight times as large, dark on light, far from the middle of a wide sheet.
+fn a_large_picture_is_scaled_to_mnists_size() {
+    // The digit is eight times as large, dark on light, and off the centre of a wide picture.
     let (zoom, width, height, left, top) = (8, 500, 300, 240, 40);
     let digit = digits().image(2).to_vec();
     let mut sheet = vec![250; width * height];
@@ -228,7 +228,7 @@ fn a_large_picture_is_brought_to_mnists_form() {
 }
 
 #[test]
-fn what_shows_no_digit_is_refused() {
+fn pictures_without_a_digit_and_invalid_files_are_refused() {
     let grey = Format::plain(ColorType::Grayscale);
     for even in [0, 90, 255] {
         let said = grey.read(&[even; 40 * 30], (40, 30)).unwrap_err().to_string();
@@ -246,22 +246,26 @@ fn what_shows_no_digit_is_refused() {
     let mut encoder = png::Encoder::new(&mut whole, 40, 30);
     encoder.set_color(ColorType::Grayscale);
     encoder.write_header().unwrap().write_image_data(&[255; 40 * 30]).unwrap();
-    // After the chunk of pixels, nothing is left that would change them.
+    // Cut off anywhere before the end of the pixel data.
     let pixels_end = whole.windows(4).position(|name| name == b"IEND").unwrap() - 8;
     for cut in 0..pixels_end {
         let said = said(&whole[..cut]);
-        assert!(said.contains("no usable PNG"), "{said}");
+        assert!(said.contains("not a valid PNG"), "{said}");
     }
-    // A device without an end is no PNG by its first bytes.
+    // An endless device is rejected by its first bytes.
     #[cfg(unix)]
-    assert!(read_digit(Path::new("/dev/zero")).unwrap_err().to_string().contains("no usable PNG"));
-    assert!(grey.read(&[0; 5000], (5000, 1)).unwrap_err().to_string().contains("at most 4096"));
-    // A header that promises four thousand million pixels; nothing is allocated for them.
+    assert!(
+        read_digit(Path::new("/dev/zero")).unwrap_err().to_string().contains("not a valid PNG")
+    );
+    assert!(
+        grey.read(&[0; 5000], (5000, 1)).unwrap_err().to_string().contains("the limit is 4096")
+    );
+    // A header that promises 4 billion pixels, for which no memory is allocated.
     let header = whole.windows(4).position(|name| name == b"IHDR").unwrap();
     whole[header + 4..header + 12].copy_from_slice(&[0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff]);
     let sum = crc32(&whole[header..header + 17]);
     whole[header + 17..header + 21].copy_from_slice(&sum.to_be_bytes());
-    assert!(said(&whole).contains("it is 65535 x 65535; at most 4096 a side are read"));
+    assert!(said(&whole).contains("it has 65535 x 65535 pixels; the limit is 4096 a side"));
     for (bytes, name) in [
         (&b"\xff\xd8\xff\xe0\0\x10JFIF"[..], "a JPEG picture"),
         (b"GIF89a", "a GIF picture"),
