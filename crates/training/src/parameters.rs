@@ -15,7 +15,7 @@ pub struct Layer {
 }
 
 /// All parameters of a network; `layers[0]` holds `w1` and `b1`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parameters {
     /// The layers, first to last.
     pub layers: Vec<Layer>,

@@ -122,9 +122,6 @@ pub fn advance(
     Ok(())
 }
 
-/// The accuracy before the first test.
-const UNTESTED: Accuracy = Accuracy { correct: 0, total: 0 };
-
 /// Calls `work`, and adds its duration to `seconds`.
 fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
     let clock = Instant::now();
@@ -163,7 +160,7 @@ pub fn examine(level: &mut dyn Level, preset: &Preset, set: &Dataset) -> Result<
     let drop_last = preset.drop_last && set.len() >= preset.batch_size;
     let order = Epoch::in_order(set.len(), preset.batch_size, drop_last);
     let classes = preset.network.outputs();
-    let mut accuracy = UNTESTED;
+    let mut accuracy = Accuracy::default();
     let mut confusion = vec![vec![0; classes]; classes];
     let mut mistakes = Vec::new();
     // ANCHOR: examine

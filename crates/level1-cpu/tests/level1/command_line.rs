@@ -274,7 +274,7 @@ fn pictures_are_recognised_or_refused() {
     let predict = ["predict", "--load", &model, &picture];
     fails(&predict, 2, &["can't read", "digit.png"]);
     fs::write(&picture, "no picture").unwrap();
-    fails(&predict, 2, &["digit.png", "no usable PNG"]);
+    fails(&predict, 2, &["digit.png", "not a valid PNG"]);
     fails(&["predict", "--load", &picture, &picture], 2, &["safetensors"]);
 }
 

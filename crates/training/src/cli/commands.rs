@@ -24,14 +24,19 @@ pub(super) fn train<P: Program>(args: &TrainArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "train")?;
     let leads = P::leads(&args.options)?;
-    let own = outputs::own::<P>(&args.options, &P::outputs(&args.options));
-    let mut outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
+    let mut outputs = outputs::of_level::<P>(&args.options, None);
     if leads {
-        outputs.extend(args.json.as_deref().map(|path| ("--json", path)));
-        outputs.extend(args.html.as_deref().map(|path| ("--html", path)));
-        outputs.extend(args.save.as_deref().map(|path| ("--save", path)));
+        for (option, path) in
+            [("--json", &args.json), ("--html", &args.html), ("--save", &args.save)]
+        {
+            outputs.extend(path.clone().map(|path| (option, path)));
+        }
+        if let Some(folder) = &args.plot {
+            plot::prepare(folder)?;
+            outputs.extend(plot::FILES.map(|name| ("--plot", folder.join(name))));
+        }
     }
-    outputs::check_with_pictures(&outputs, args.plot.as_deref().filter(|_| leads))?;
+    outputs::check(&outputs)?;
     needs::of_training(&preset.network)?;
     let start = start_from(args.load.as_deref(), &preset)?;
     let counts = Counts { train: preset.samples, test: usize::MAX };
@@ -118,15 +123,12 @@ pub(super) fn dump<P: Program>(args: &DumpArgs<P::Options>) -> Result<()> {
     let leads = P::leads(&args.options)?;
     // Without computing, the inputs are not divided among ranks: rank 0 writes one file.
     let computes = !args.inputs_only || args.step > 0 || args.steps.is_some_and(|steps| steps > 1);
-    let mut outputs = P::outputs(&args.options);
-    outputs.push(("--out", &args.out));
-    let own = outputs::own::<P>(&args.options, &outputs);
-    if computes {
-        outputs = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
+    let out = ("--out", args.out.as_path());
+    let mut outputs = outputs::of_level::<P>(&args.options, Some(out).filter(|_| computes));
+    if leads && !computes {
+        outputs.push((out.0, args.out.clone()));
     }
-    if computes || leads {
-        outputs::check(&outputs)?;
-    }
+    outputs::check(&outputs)?;
     let mut step = u64::from(args.step);
     let steps =
         Steps { before: args.step as usize, dumped: args.steps.unwrap_or(1), fused: args.fused };
@@ -205,9 +207,8 @@ pub(super) fn bench<P: Program>(args: &BenchArgs<P::Options>) -> Result<()> {
     let preset = args.preset.preset()?;
     only_presets(&preset, "bench")?;
     let leads = P::leads(&args.options)?;
-    let own = outputs::own::<P>(&args.options, &P::outputs(&args.options));
-    let mut outputs: Vec<_> = own.iter().map(|(option, path)| (*option, path.as_path())).collect();
-    outputs.extend(args.json.as_deref().filter(|_| leads).map(|path| ("--json", path)));
+    let mut outputs = outputs::of_level::<P>(&args.options, None);
+    outputs.extend(args.json.clone().filter(|_| leads).map(|path| ("--json", path)));
     outputs::check(&outputs)?;
     needs::of_training(&preset.network)?;
     let start = Parameters::new(&preset.network, preset.initialisation, preset.seed);
@@ -349,25 +350,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::train::{Accuracy, Examination, Phases};
+    use crate::train::Accuracy;
 
     #[test]
     fn the_summary_names_batches_speed_and_accuracy() {
         let mut preset = Preset::find("small").unwrap();
         preset.drop_last = false;
-        let accuracy = Accuracy { correct: 3, total: 8 };
         let mut run = Outcome {
-            losses: Vec::new(),
-            accuracies: Vec::new(),
-            accuracy,
-            examination: Examination { accuracy, confusion: Vec::new(), mistakes: Vec::new() },
-            times: Vec::new(),
-            phases: Phases::default(),
+            accuracy: Accuracy { correct: 3, total: 8 },
             batches: 7,
             samples: 90,
             training_time: Duration::from_millis(1500),
-            stop_reason: StopReason::Epochs,
-            parameters: Parameters::new(&preset.network, preset.initialisation, 1),
+            ..Outcome::default()
         };
         let lines =
             ["7 batches, 90 samples in 1.50 s: 60 samples/s", "test accuracy 37.50 % (3 of 8)"];

@@ -5,47 +5,35 @@ use std::path::{Path, PathBuf};
 use host::file;
 
 use super::Program;
-use crate::{Error, Result, plot};
+use crate::{Error, Result};
 
-/// An option and the file that it causes to be written.
-pub(super) type Output<'a> = (&'static str, &'a Path);
+/// An option and a file that it causes this process to write.
+pub(super) type Output = (&'static str, PathBuf);
 
-/// The files that this process writes for the options that name `outputs`.
-pub(super) fn own<P: Program>(
+/// The files that this process writes for the level's own options, and for another option of which each rank
+/// writes its own file.
+pub(super) fn of_level<P: Program>(
     options: &P::Options,
-    outputs: &[Output<'_>],
-) -> Vec<(&'static str, PathBuf)> {
-    let files = outputs.iter().map(|(option, path)| (option, P::files(options, path)));
-    files.flat_map(|(option, files)| files.into_iter().map(|file| (*option, file))).collect()
+    another: Option<(&'static str, &Path)>,
+) -> Vec<Output> {
+    let named = P::outputs(options).into_iter().chain(another);
+    let files = named.map(|(option, path)| (option, P::files(options, path)));
+    files.flat_map(|(option, files)| files.into_iter().map(move |file| (option, file))).collect()
 }
 
 /// Checks that every file can be written, and that no two options write the same file.
 ///
 /// # Errors
 /// [`Error::Write`] if a file can't be written, [`Error::Usage`] if two paths lead to the same file.
-pub(super) fn check(outputs: &[Output<'_>]) -> Result<()> {
-    for (i, &(option, path)) in outputs.iter().enumerate() {
+pub(super) fn check(outputs: &[Output]) -> Result<()> {
+    for (i, (option, path)) in outputs.iter().enumerate() {
         file::check_writable(path).map_err(|source| Error::Write { path: path.into(), source })?;
-        for &(other, path_too) in &outputs[..i] {
-            if file::is_same(path, path_too) {
-                return Err(Error::Usage(format!(
-                    "{other} and {option} would both write {}: name another file for one of them",
-                    host::shown(path)
-                )));
-            }
+        if let Some((other, _)) = outputs[..i].iter().find(|other| file::is_same(path, &other.1)) {
+            return Err(Error::Usage(format!(
+                "{other} and {option} would both write {}: name another file for one of them",
+                host::shown(path)
+            )));
         }
     }
     Ok(())
-}
-
-/// As [`check`], for a run that may also draw pictures into a folder. Creates the folder.
-///
-/// # Errors
-/// As [`check`]; if the folder can't be created.
-pub(super) fn check_with_pictures(outputs: &[Output<'_>], folder: Option<&Path>) -> Result<()> {
-    let Some(folder) = folder else { return check(outputs) };
-    plot::prepare(folder)?;
-    let pictures: Vec<PathBuf> = plot::FILES.iter().map(|name| folder.join(name)).collect();
-    let pictures = pictures.iter().map(|path| ("--plot", path.as_path()));
-    check(&outputs.iter().copied().chain(pictures).collect::<Vec<_>>())
 }

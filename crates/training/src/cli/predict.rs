@@ -10,7 +10,7 @@ use crate::{Console, Error, Level, Result, checkpoint, picture, train};
 
 /// Recognises the digits of pictures, or of test images if no picture is named.
 pub(super) fn predict<P: Program>(args: &PredictArgs<P::Options>) -> Result<()> {
-    outputs::check(&P::outputs(&args.options))?;
+    outputs::check(&outputs::of_level::<P>(&args.options, None))?;
     let saved = checkpoint::Saved::read(&args.load)?;
     let preset = args.preset.preset_or(|| saved.preset())?;
     let parameters = saved.parameters(&preset.network)?;

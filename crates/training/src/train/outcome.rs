@@ -16,7 +16,7 @@ pub struct LossAt {
 }
 
 /// The number of test images that were recognised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Accuracy {
     /// Images whose largest output is that of their label.
     pub correct: usize,
@@ -80,7 +80,7 @@ pub struct Mistake {
 }
 
 /// The details of a test.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Examination {
     /// The accuracy.
     pub accuracy: Accuracy,
@@ -91,10 +91,11 @@ pub struct Examination {
 }
 
 /// Why training ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopReason {
     /// All epochs are done.
+    #[default]
     Epochs,
     /// The preset's maximum number of batches is done.
     MaxBatches,
@@ -105,7 +106,7 @@ pub enum StopReason {
 }
 
 /// The outcome of a training run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The losses of the batches that were reported, and of the last one.
     pub losses: Vec<LossAt>,

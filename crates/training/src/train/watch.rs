@@ -1,14 +1,11 @@
 //! The tasks around the training loop: clocks, reports, tests, and the decision to stop.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use data::{Batch, Dataset};
 use indicatif::ProgressBar;
 
-use super::{
-    AccuracyAt, Examination, LossAt, Outcome, Phases, StopReason, TimeAt, UNTESTED, evaluate,
-    examine, timed,
-};
+use super::{AccuracyAt, LossAt, Outcome, StopReason, TimeAt, evaluate, examine, timed};
 use crate::runner::Runner;
 use crate::{Console, Parameters, Preset, Result, divergence};
 
@@ -38,21 +35,7 @@ impl<'a> Watch<'a> {
         start: &Parameters,
         console: &'a mut Console,
     ) -> Self {
-        let untested =
-            Examination { accuracy: UNTESTED, confusion: Vec::new(), mistakes: Vec::new() };
-        let outcome = Outcome {
-            losses: Vec::new(),
-            accuracies: Vec::new(),
-            accuracy: UNTESTED,
-            examination: untested,
-            times: Vec::new(),
-            phases: Phases::default(),
-            batches: 0,
-            samples: 0,
-            training_time: Duration::ZERO,
-            stop_reason: StopReason::Epochs,
-            parameters: start.clone(),
-        };
+        let outcome = Outcome { parameters: start.clone(), ..Outcome::default() };
         let progress = console.progress(planned);
         let clock = Instant::now();
         Self { preset, train, test, planned, console, progress, clock, saved_at: 0, outcome }
