@@ -19,7 +19,7 @@ const AGREE_EVERY: usize = 8;
 
 /// How the gradients of ranks become those of the whole batch.
 #[derive(Clone, Copy, Debug)]
-pub struct Setup {
+pub struct Reduction {
     /// The minimum size of a bucket in bytes: gradients are sent as soon as there are enough.
     pub bucket: usize,
     /// The number by which each rank divides its sums, from the samples of its share and of the whole batch.
@@ -28,7 +28,7 @@ pub struct Setup {
     pub averages: bool,
 }
 
-impl Default for Setup {
+impl Default for Reduction {
     /// Each rank divides by the whole batch, and the ranks add.
     fn default() -> Self {
         Self { bucket: 0, divisor: |_, whole| whole, averages: false }
@@ -61,7 +61,7 @@ impl<L: DeviceLevel> DataParallel<L> {
         mut level: L,
         id: Id,
         place: Rank,
-        setup: Setup,
+        reduction: Reduction,
     ) -> crate::Result<(Self, Arc<Communicator>)> {
         install(level.gpu())?;
         level.gpu().context().bind_to_thread()?;
@@ -69,8 +69,8 @@ impl<L: DeviceLevel> DataParallel<L> {
         let layers: Vec<_> =
             level.layers().iter().map(|layer| [layer.inputs, layer.outputs]).collect();
         let (joined, launcher) = (Arc::clone(&communicator), level.launcher().clone());
-        let ranks = Collectives::new(joined, launcher, &layers, setup)?;
-        Ok((Self { ranks, level, divisor: setup.divisor, share: 0, whole: 0 }, communicator))
+        let ranks = Collectives::new(joined, launcher, &layers, reduction)?;
+        Ok((Self { ranks, level, divisor: reduction.divisor, share: 0, whole: 0 }, communicator))
     }
 
     /// This rank.

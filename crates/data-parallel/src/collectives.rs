@@ -15,7 +15,7 @@ use gpu::{Buffer, Launcher, Layer, Work};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::rank::Rank;
-use crate::{Setup, terms};
+use crate::{Reduction, terms};
 
 /// The length in bytes of a rank's settings, as [`Collectives::agree`] exchanges them.
 const TERMS: usize = 4096;
@@ -42,14 +42,15 @@ impl Collectives {
         communicator: Arc<Communicator>,
         compute: Launcher,
         layers: &[[usize; 2]],
-        setup: Setup,
+        reduction: Reduction,
     ) -> Result<Self> {
-        let operation = if setup.averages { ncclRedOp_t::ncclAvg } else { ncclRedOp_t::ncclSum };
+        let operation =
+            if reduction.averages { ncclRedOp_t::ncclAvg } else { ncclRedOp_t::ncclSum };
         Ok(Self {
             place: communicator.place(),
             communicator,
             stream: compute.stream.context().new_stream()?,
-            buckets: buckets(layers, setup.bucket),
+            buckets: buckets(layers, reduction.bucket),
             operation,
             number: RefCell::new(compute.stream.alloc_zeros(1)?),
             compute,

@@ -44,7 +44,7 @@ mod rendezvous;
 mod terms;
 mod threads;
 
-pub use adapter::{DataParallel, Setup};
+pub use adapter::{DataParallel, Reduction};
 pub use error::{Error, Result};
 pub use level::{DeviceLevel, Finished};
 pub use options::ParallelArgs;

@@ -9,7 +9,7 @@ use clap::Args;
 use gpu::{DeviceArgs, Gpu};
 use training::{Error, Result, Runner, Single};
 
-use crate::adapter::Setup;
+use crate::adapter::Reduction;
 use crate::environment::Environment;
 use crate::level::DeviceLevel;
 use crate::process::{Process, on_process};
@@ -121,14 +121,14 @@ impl ParallelArgs {
         work: &(dyn Fn(&mut dyn Runner) -> Result<()> + Sync),
     ) -> Result<()> {
         let bucket = (self.bucket as usize).saturating_mul(1024);
-        let setup = Setup { bucket, ..Setup::default() };
+        let reduction = Reduction { bucket, ..Reduction::default() };
         let make = |place| make(self.open(device, place)?, place);
         match (self.process.get(), usize::from(self.gpus)) {
-            (Some(process), _) => on_process(process, setup, || make(process.place), work),
+            (Some(process), _) => on_process(process, reduction, || make(process.place), work),
             (None, 1) => work(&mut Single(&mut make(Rank::ALONE)?)),
             (None, gpus) => {
                 let gpu = self.open_first(device)?;
-                on_gpus(&gpu, gpus, setup, &make, &|level| work(level))
+                on_gpus(&gpu, gpus, reduction, &make, &|level| work(level))
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use training::{Error, Result, Runner, Single};
 
-use crate::adapter::{DataParallel, Setup, install};
+use crate::adapter::{DataParallel, Reduction, install};
 use crate::environment::Environment;
 use crate::level::DeviceLevel;
 use crate::link::Link;
@@ -46,7 +46,7 @@ impl Process {
 /// If `make` or `work` fails, or another rank is lost; then with the reason.
 pub(crate) fn on_process<L: DeviceLevel>(
     process: &Process,
-    setup: Setup,
+    reduction: Reduction,
     make: impl FnOnce() -> Result<L>,
     work: &dyn Fn(&mut dyn Runner) -> Result<()>,
 ) -> Result<()> {
@@ -56,7 +56,7 @@ pub(crate) fn on_process<L: DeviceLevel>(
         let level = make()?;
         install(level.gpu())?;
         let joined = link.all_ready();
-        let joined = joined.and_then(|id| DataParallel::join(level, id, process.place, setup));
+        let joined = joined.and_then(|id| DataParallel::join(level, id, process.place, reduction));
         let (mut level, joined) = joined.map_err(|error| {
             lost = matches!(error, crate::Error::Lost);
             Error::level(error)

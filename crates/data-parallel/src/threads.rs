@@ -7,7 +7,7 @@ use std::thread;
 use gpu::Gpu;
 use training::{Error, Result};
 
-use crate::adapter::{DataParallel, Setup, install};
+use crate::adapter::{DataParallel, Reduction, install};
 use crate::communicator::{Communicator, Id, new_id};
 use crate::level::DeviceLevel;
 use crate::rank::Rank;
@@ -27,7 +27,7 @@ pub type EachRank<'a, L> = &'a (dyn Fn(&mut DataParallel<L>) -> Result<()> + Syn
 pub fn on_gpus<L: DeviceLevel>(
     gpu: &Gpu,
     ranks: usize,
-    setup: Setup,
+    reduction: Reduction,
     make: Make<'_, L>,
     work: EachRank<'_, L>,
 ) -> Result<()> {
@@ -40,7 +40,7 @@ pub fn on_gpus<L: DeviceLevel>(
             let place = Rank { rank, world_size: ranks };
             let builder = thread::Builder::new().name(format!("rank {rank}")).stack_size(STACK);
             let started =
-                builder.spawn_scoped(scope, move || crew.rank(place, id, setup, make, work));
+                builder.spawn_scoped(scope, move || crew.rank(place, id, reduction, make, work));
             // The other ranks must not wait for one that has no thread.
             started.inspect_err(|_| crew.end(true))
         };
@@ -135,7 +135,7 @@ impl Crew {
         &self,
         place: Rank,
         id: Id,
-        setup: Setup,
+        reduction: Reduction,
         make: Make<'_, L>,
         work: EachRank<'_, L>,
     ) -> Result<(), Failure> {
@@ -151,7 +151,7 @@ impl Crew {
                 return Err(Failure::lost());
             }
             let (level, joined) =
-                DataParallel::join(level, id, place, setup).map_err(Failure::own)?;
+                DataParallel::join(level, id, place, reduction).map_err(Failure::own)?;
             self.register(&joined);
             let done = work(kept.insert(level));
             let lost = joined.is_lost();

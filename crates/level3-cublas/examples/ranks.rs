@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use data_parallel::{DataParallel, Rank, Setup, on_gpus};
+use data_parallel::{DataParallel, Rank, Reduction, on_gpus};
 use gpu::{Choice, Gpu};
 use level3_cublas::Level3;
 use profile::Profile;
@@ -22,14 +22,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: ranks sum-of-means|mean-of-means|mean-of-sums OUT".into());
     };
     // ANCHOR: rules
-    let right = Setup::default();
-    let setup = match mistake.as_str() {
+    let right = Reduction::default();
+    let reduction = match mistake.as_str() {
         // Each rank divides by its own share, and the ranks add.
-        "sum-of-means" => Setup { divisor: |share, _| share, ..right },
+        "sum-of-means" => Reduction { divisor: |share, _| share, ..right },
         // Each rank divides by its own share, and the ranks average.
-        "mean-of-means" => Setup { divisor: |share, _| share, averages: true, ..right },
+        "mean-of-means" => Reduction { divisor: |share, _| share, averages: true, ..right },
         // Each rank divides by the whole batch, and the ranks average.
-        "mean-of-sums" => Setup { averages: true, ..right },
+        "mean-of-sums" => Reduction { averages: true, ..right },
         // ANCHOR_END: rules
         other => return Err(format!("there is no mistake {other}").into()),
     };
@@ -46,5 +46,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let out = level.own_dump(&mut header, Path::new(&out));
         Ok(dump(level, header, &preset, &inputs, false)?.write(&out)?)
     };
-    Ok(on_gpus(&gpu, RANKS, setup, &make, &work)?)
+    Ok(on_gpus(&gpu, RANKS, reduction, &make, &work)?)
 }

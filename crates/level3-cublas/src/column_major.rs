@@ -41,7 +41,7 @@ pub enum Matmul {
 }
 
 /// `m`, `n` and `k` of a product of row-major matrices.
-pub type Shape = [usize; 3];
+pub type ProductShape = [usize; 3];
 
 /// An operand, as it is described to the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct ColumnMajor {
 // ANCHOR: column-major
 /// The product for a column-major library.
 #[must_use]
-pub const fn column_major(matmul: Matmul, [m, n, k]: Shape) -> ColumnMajor {
+pub const fn column_major(matmul: Matmul, [m, n, k]: ProductShape) -> ColumnMajor {
     let (first, second) = match matmul {
         Matmul::ABt => (read_as(true, n, k), read_as(false, m, k)),
         Matmul::AtB => (read_as(false, k, n), read_as(true, k, m)),

@@ -40,12 +40,15 @@ pub(crate) struct Graphs {
 }
 
 impl Graphs {
-    /// Whether there is a graph for `key`. Discards all graphs if the buffers are not at these addresses.
-    pub(crate) fn has(&mut self, key: Key, addresses: Vec<u64>) -> bool {
+    /// Discards all graphs if a buffer has moved: `addresses` are those of all buffers now.
+    pub(crate) fn discard_if_moved(&mut self, addresses: Vec<u64>) {
         if self.addresses != addresses {
             self.graphs.clear();
             self.addresses = addresses;
         }
+    }
+
+    pub(crate) fn has(&self, key: Key) -> bool {
         self.graphs.contains_key(&key)
     }
 

@@ -95,7 +95,8 @@ impl Level3 {
         let Self { on, state, graphs, .. } = self;
         let Some(graphs) = graphs else { return launch(on, state, phase, finished) };
         let key = (phase, state.batch, state.whole);
-        if !graphs.has(key, state.addresses(on)) {
+        graphs.discard_if_moved(state.addresses(on));
+        if !graphs.has(key) {
             // Launch once without capturing, because a library may have to load its code first. Making
             // gradients twice is harmless; updating parameters twice is not.
             let mut uncaptured = |phase| launch(on, state, phase, &mut |_, _| Ok(()));

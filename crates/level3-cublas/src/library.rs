@@ -6,7 +6,7 @@ use std::fmt;
 use cudarc::driver::sys::CUdevice_attribute;
 use gpu::Gpu;
 
-use crate::column_major::{ColumnMajor, Matmul, Shape};
+use crate::column_major::{ColumnMajor, Matmul, ProductShape};
 use crate::epilogue::Epilogue;
 use crate::error::Result;
 
@@ -37,7 +37,7 @@ pub struct Problem {
     /// The product of row-major matrices.
     pub matmul: Matmul,
     /// Its sizes.
-    pub shape: Shape,
+    pub shape: ProductShape,
     /// The operation that the library applies to the product.
     pub epilogue: Epilogue,
     /// The same product of column-major matrices.

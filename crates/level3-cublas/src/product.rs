@@ -5,7 +5,7 @@ use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{DevicePtr, DevicePtrMut};
 use gpu::{Buffer, View, Work, size};
 
-use crate::column_major::{Matmul, Shape, column_major};
+use crate::column_major::{Matmul, ProductShape, column_major};
 use crate::epilogue::{Epilogue, EpilogueBuffers};
 use crate::error::{Result, rejected};
 use crate::library::{EpiloguePointers, Problem, Routine};
@@ -27,7 +27,7 @@ impl Operations {
     pub(crate) fn plan(
         &self,
         matmul: Matmul,
-        shape: Shape,
+        shape: ProductShape,
         alignments: [u32; 2],
         epilogue: Epilogue,
         buffers: EpilogueBuffers<'_>,

@@ -2,6 +2,7 @@
 //! All of it stays on the device; the host has no copy.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use cudarc::driver::DevicePtr;
 use data::{Batch, Dataset};
@@ -108,10 +109,11 @@ impl State {
                 grow(stream, p, elements)?;
             }
         }
-        if !plans.contains_key(&batch) {
-            plans.insert(batch, LayerPlan::all(on, layers, masks, batch)?);
-        }
-        for (l, plan) in plans[&batch].iter().enumerate() {
+        let plans = match plans.entry(batch) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(LayerPlan::all(on, layers, masks, batch)?),
+        };
+        for (l, plan) in plans.iter().enumerate() {
             let (inputs, outputs) = (batch * layers[l].inputs, batch * layers[l].outputs);
             if !plan.makes_a() {
                 grow(stream, &mut layers[l].z, outputs)?;

@@ -125,5 +125,5 @@ fn gradients_are_computed_while_others_are_sent() {
         sender.lock().unwrap().send(()).unwrap();
         stream.synchronize().map_err(training::Error::level)
     };
-    on_gpus(&gpu, 2, data_parallel::Setup::default(), &make, &work).unwrap();
+    on_gpus(&gpu, 2, data_parallel::Reduction::default(), &make, &work).unwrap();
 }

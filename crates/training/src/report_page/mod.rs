@@ -28,8 +28,8 @@ struct Content {
     headline: String,
     runs: Vec<Run>,
     charts: Vec<(String, &'static str)>,
-    mistakes: Vec<Picture>,
-    weights: Vec<Picture>,
+    mistakes: Vec<CaptionedPicture>,
+    weights: Vec<CaptionedPicture>,
     all_weights: usize,
 }
 
@@ -49,8 +49,9 @@ struct Run {
     confusion: Vec<(usize, Vec<(usize, usize)>)>,
 }
 
+/// A picture as a `data:` URI, with its caption.
 #[derive(Serialize)]
-struct Picture {
+struct CaptionedPicture {
     source: String,
     text: String,
 }
@@ -67,7 +68,7 @@ pub fn write_one(
     tested: &Images,
 ) -> Result<()> {
     let mistakes = report.mistakes.iter().filter(|mistake| mistake.image < tested.len());
-    let mistakes = mistakes.map(|mistake| Picture {
+    let mistakes = mistakes.map(|mistake| CaptionedPicture {
         source: picture::data_uri(tested.image(mistake.image), tested.width(), tested.height()),
         text: format!("{} taken for {}", mistake.label, mistake.predicted),
     });
@@ -182,7 +183,7 @@ fn run(curve: &Curve, title: String) -> Run {
 
 /// The weights of the first layer's units as pictures, and the number of units; none if a unit has not one input
 /// for each pixel.
-fn weights(parameters: &Parameters, images: &Images) -> (Vec<Picture>, usize) {
+fn weights(parameters: &Parameters, images: &Images) -> (Vec<CaptionedPicture>, usize) {
     let (width, height) = (images.width(), images.height());
     let Some(first) = parameters.layers.first() else { return (Vec::new(), 0) };
     let inputs = width * height;
@@ -190,7 +191,7 @@ fn weights(parameters: &Parameters, images: &Images) -> (Vec<Picture>, usize) {
         return (Vec::new(), 0);
     }
     let rows = first.w.data().chunks_exact(inputs);
-    let pictures = rows.enumerate().take(MAX_UNITS).map(|(unit, row)| Picture {
+    let pictures = rows.enumerate().take(MAX_UNITS).map(|(unit, row)| CaptionedPicture {
         source: picture::values_uri(row, width, height),
         text: format!("unit {unit}"),
     });
