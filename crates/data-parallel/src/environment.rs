@@ -29,8 +29,8 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Reads the variables that `torchrun` sets. For rank, number of ranks and local rank, Slurm's variables are
-    /// the fallback.
+    /// Reads the variables that `torchrun` sets. For rank, number of ranks and local rank, Slurm's variables
+    /// are the fallback.
     ///
     /// # Errors
     /// If a variable is missing or invalid.

@@ -27,7 +27,8 @@
 //! | `rank`, `terms` | a rank's number and share; the settings that all ranks have to share |
 //! | `options` | `--gpus`, `--distributed`, `--bucket`, `--wait` |
 //! | `threads`, `process` | ranks as threads of one process; this process as one of several |
-//! | `environment`, `rendezvous`, `peer`, `link` | torchrun's and Slurm's variables; how processes find each other, which peers they accept, and how they notice that one has failed |
+//! | `environment`, `rendezvous` | torchrun's and Slurm's variables; how processes find each other |
+//! | `peer`, `link` | which peers they accept, and how they notice that one has failed |
 
 mod adapter;
 mod collectives;

@@ -15,8 +15,8 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// A pass over `len` samples in the order of the data set. If the last batch is not full, `drop_last` skips it;
-    /// otherwise it is smaller than the others.
+    /// A pass over `len` samples in the order of the data set. If the last batch is not full, `drop_last`
+    /// skips it; otherwise it is smaller than the others.
     ///
     /// # Panics
     /// If `batch_size` is 0.

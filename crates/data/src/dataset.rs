@@ -31,8 +31,8 @@ impl Dataset {
     /// Samples given as numbers: `x` is `[N, features]`, row-major, `labels` is `[N]`.
     ///
     /// # Errors
-    /// If `features` is 0, `classes` is not from 1 to 256, `x` doesn't have `features` numbers for each label, a
-    /// number is NaN or infinite, or a label is not below `classes`.
+    /// If `features` is 0, `classes` is not from 1 to 256, `x` doesn't have `features` numbers for each label,
+    /// a number is NaN or infinite, or a label is not below `classes`.
     pub fn from_rows(
         x: Vec<f32>,
         labels: Vec<u8>,

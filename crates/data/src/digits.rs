@@ -16,8 +16,8 @@ use crate::{CLASSES, Counts, Generator, Images, PIXELS, Purpose};
 
 /// The seed of all built-in digits. There is only one set of them, as there is only one MNIST.
 const SEED: u64 = 28;
-/// The index of the first test image. The index of an image selects its random numbers, so a test image is never
-/// a training image, regardless of their numbers.
+/// The index of the first test image. The index of an image selects its random numbers, so a test image is
+/// never a training image, regardless of their numbers.
 const FIRST_TEST_IMAGE: u64 = 1 << 32;
 
 /// Draws the first training images and test images, at most [`Counts::ALL`].

@@ -32,8 +32,8 @@ const PROXY_VARIABLES: [&str; 6] =
 /// The proxy that the environment names, if any.
 ///
 /// # Errors
-/// If the name is not a proxy, or its kind is not supported. There is no fallback to a direct connection, because
-/// a proxy must not be bypassed.
+/// If the name is not a proxy, or its kind is not supported. There is no fallback to a direct connection,
+/// because a proxy must not be bypassed.
 pub(crate) fn proxy(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<Proxy>, String> {
     let set = PROXY_VARIABLES.into_iter().find_map(|name| {
         variable(name).filter(|value| !value.is_empty()).map(|value| (name, value))
@@ -141,8 +141,8 @@ fn request(url: &str, patience: Duration, proxy: Option<Proxy>) -> Result<Respon
         .timeout_recv_body(Some(BODY_TIMEOUT))
         .build()
         .into();
-    // Each stage above may take the whole time, so this thread limits the sum. After a timeout, the other thread
-    // ends by the limits of its stages.
+    // Each stage above may take the whole time, so this thread limits the sum. After a timeout, the other
+    // thread ends by the limits of its stages.
     let (sender, receiver) = mpsc::channel();
     let address = url.to_owned();
     // The receiver is closed if the answer comes too late.

@@ -182,8 +182,8 @@ pub(crate) fn digits(
     })
 }
 
-/// The digits in a pair of files. A malformed file is reported before a wrong digest, because that error is more
-/// specific.
+/// The digits in a pair of files. A malformed file is reported before a wrong digest, because that error is
+/// more specific.
 fn images_and_labels(
     (images, images_file): (Content, &File),
     (labels, labels_file): (Content, &File),

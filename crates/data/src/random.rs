@@ -3,8 +3,8 @@
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
-/// The purpose of random numbers. Each purpose has a separate stream, so that drawing more numbers for one purpose
-/// doesn't change those of another: shuffling has no effect on the initial parameters.
+/// The purpose of random numbers. Each purpose has a separate stream, so that drawing more numbers for one
+/// purpose doesn't change those of another: shuffling has no effect on the initial parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Initial weights and biases.
@@ -29,14 +29,14 @@ impl Purpose {
     }
 }
 
-/// A random generator: ChaCha with 8 rounds, which only uses integer arithmetic. Its bits are converted with exact
-/// operations or `libm`, so all results are the same on every platform.
+/// A random generator: ChaCha with 8 rounds, which only uses integer arithmetic. Its bits are converted with
+/// exact operations or `libm`, so all results are the same on every platform.
 #[derive(Debug)]
 pub struct Generator(ChaCha8Rng);
 
 impl Generator {
-    /// The generator for a seed, a purpose and an index, such as the number of the epoch or image. Generators that
-    /// differ in at least one of the three are independent of each other.
+    /// The generator for a seed, a purpose and an index, such as the number of the epoch or image. Generators
+    /// that differ in at least one of the three are independent of each other.
     #[must_use]
     pub fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
         let mut key = [0; 32];

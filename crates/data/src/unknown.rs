@@ -15,7 +15,8 @@ pub struct UnknownName {
 }
 
 /// Implements `Display` and `FromStr` for an enum that has the list `ALL` and the function `name`. (Not clap's
-/// `ValueEnum`, because a page in the browser uses this crate, too, and because help would list the values twice.)
+/// `ValueEnum`, because a page in the browser uses this crate, too, and because help would list the values
+/// twice.)
 #[macro_export]
 macro_rules! written_by_name {
     ($type:ty, $what:literal) => {

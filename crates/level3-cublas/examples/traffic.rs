@@ -147,9 +147,9 @@ mod tests {
         for name in ["add_bias", "relu", "relu_backward", "sum_batch", "matmul_a_b"] {
             assert!(has(level2, name) && !has(cublaslt, name), "{name}");
         }
-        // The elements that epilogues save. Each layer's add_bias reads and writes z, and its sum_batch reads dz.
-        // relu reads z and writes a, and relu_backward reads z and da and writes dz; a product writes a instead of z,
-        // and dz instead of da. But masks of 128 bits are written and read.
+        // The elements that epilogues save. Each layer's add_bias reads and writes z, and its sum_batch reads
+        // dz. relu reads z and writes a, and relu_backward reads z and da and writes dz; a product writes a
+        // instead of z, and dz instead of da. But masks of 128 bits are written and read.
         let (hidden, output) = (256 * 30, 256 * 10);
         let numbers = (2 * hidden + 2 * output) // add_bias
             + 2 * hidden                        // relu

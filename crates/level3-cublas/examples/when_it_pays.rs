@@ -13,8 +13,8 @@ const FLOPS: f64 = 67e12;
 /// Its links, in bytes a second in one direction: NVLink (900 GB/s in both), PCIe of generation 5 (128
 /// GB/s in both), and one port of a network card of 400 Gbit/s.
 const LINKS: [(&str, f64); 3] = [("NVLink", 450e9), ("PCIe 5", 64e9), ("400 Gbit/s network", 50e9)];
-/// Assumptions, because these figures are not published: the share of the peak that products reach, the time of a
-/// kernel launch, and of one step of the ring without any bytes, in seconds.
+/// Assumptions, because these figures are not published: the share of the peak that products reach, the time
+/// of a kernel launch, and of one step of the ring without any bytes, in seconds.
 const REACHED: f64 = 0.5;
 const LAUNCH: f64 = 3e-6;
 const HOP: f64 = 5e-6;

@@ -10,8 +10,8 @@
 //!                                       every 3 numbers         3 6
 //! ```
 //!
-//! So our `a` is the library's `aᵀ`. No copy or transposition is needed; we request a different product. For `c`
-//! to be row-major in memory, the library has to write its `cᵀ`. Our three products become
+//! So our `a` is the library's `aᵀ`. No copy or transposition is needed; we request a different product. For
+//! `c` to be row-major in memory, the library has to write its `cᵀ`. Our three products become
 //!
 //! ```text
 //! c = a · b         cᵀ = bᵀ · aᵀ
@@ -26,8 +26,8 @@
 //!    transposes it.
 //! 3. The leading dimension, the distance from one column to the next, is the length of our row.
 //!
-//! A column of the library's result is a row of ours. So an epilogue that adds a bias to each column adds it to each
-//! sample, and a mask has a column for each sample.
+//! A column of the library's result is a row of ours. So an epilogue that adds a bias to each column adds it
+//! to each sample, and a mask has a column for each sample.
 
 /// A product of row-major matrices; `c` is `[m, n]` and sums run over `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

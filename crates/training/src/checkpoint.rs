@@ -88,7 +88,8 @@ impl Saved {
     /// metadata if it has them (as [`save`] writes), layer sizes from the shapes of the tensors.
     ///
     /// # Errors
-    /// If the file is not a safetensors file, has no `w1`, has a layer without units, or has transposed weights.
+    /// If the file is not a safetensors file, has no `w1`, has a layer without units, or has transposed
+    /// weights.
     pub fn preset(&self) -> Result<Preset> {
         let header = SafeTensors::read_metadata(&self.bytes);
         let (_, header) = header.map_err(|error| self.unusable(&error))?;

@@ -38,8 +38,8 @@ pub trait Program {
         Dtype::F32
     }
 
-    /// The files that these options cause to be written, each with its option. Before a command begins, it checks
-    /// that no two options write the same file.
+    /// The files that these options cause to be written, each with its option. Before a command begins, it
+    /// checks that no two options write the same file.
     fn outputs(_options: &Self::Options) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
@@ -90,8 +90,8 @@ pub trait Program {
         work(&mut Single(Self::level(options, network)?.as_mut()))
     }
 
-    /// Measures the speed of this device's single-precision matrix product (`sgemm`) on large square matrices in
-    /// GFLOP/s: the baseline of `bench`. `None` if there is no such product.
+    /// Measures the speed of this device's single-precision matrix product (`sgemm`) on large square matrices
+    /// in GFLOP/s: the baseline of `bench`. `None` if there is no such product.
     ///
     /// # Errors
     /// If the device reports an error.
@@ -172,8 +172,8 @@ struct DumpArgs<O: Args> {
     /// Dump N consecutive steps of the training loop to one file, which tensor-diff compares step by step.
     #[arg(long, value_name = "N", value_parser = preset_args::positive)]
     steps: Option<usize>,
-    /// Run the step as training does, possibly with fused phases, instead of one phase after the other. The dump
-    /// lists the tensors that a fused step never holds in memory.
+    /// Run the step as training does, possibly with fused phases, instead of one phase after the other. The
+    /// dump lists the tensors that a fused step never holds in memory.
     #[arg(long)]
     fused: bool,
     /// Start from the parameters in FILE (safetensors) instead of random ones.

@@ -25,8 +25,8 @@ pub(crate) struct Since<'a> {
 /// Returns the level's parameters if they and the loss are finite.
 ///
 /// # Errors
-/// [`Error::NonFinite`] with the first batch and tensor that are not finite; [`Error::NonFiniteOnce`] if the replay
-/// only shows finite tensors.
+/// [`Error::NonFinite`] with the first batch and tensor that are not finite; [`Error::NonFiniteOnce`] if the
+/// replay only shows finite tensors.
 pub(crate) fn check(
     level: &mut dyn Level,
     preset: &Preset,

@@ -7,8 +7,9 @@ use crate::{Parameters, Result};
 
 /// One implementation of the network and of its training step.
 ///
-/// The methods are phases, not operations, because the lower levels fuse several operations. The training loop calls [`set_parameters`](Self::set_parameters) once, and
-/// then, for each batch, [`load`](Self::load) and [`step`](Self::step).
+/// The methods are phases, not operations, because the lower levels fuse several operations. The training loop
+/// calls [`set_parameters`](Self::set_parameters) once, and then, for each batch, [`load`](Self::load) and
+/// [`step`](Self::step).
 pub trait Level {
     /// Passes the whole training set once, before training, so that a level can keep it on its device.
     /// A batch that was loaded earlier may be lost.

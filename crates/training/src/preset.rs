@@ -80,8 +80,8 @@ pub struct Preset {
     pub stop_at_accuracy: Option<f64>,
     /// The maximum number of batches.
     pub max_batches: Option<usize>,
-    /// The limit of single precision that a fixture tests. The table in `reference/presets.py` has no such field,
-    /// because the gold standard reads a fixture's parameters from its inputs.
+    /// The limit of single precision that a fixture tests. The table in `reference/presets.py` has no such
+    /// field, because the gold standard reads a fixture's parameters from its inputs.
     pub edge: Option<Edge>,
 }
 

@@ -7,8 +7,8 @@ use crate::{Generator, HEIGHT, WIDTH};
 /// The number of straight lines that approximate the curve between two points of a path.
 const LINES: u8 = 6;
 
-/// The random parameters of one drawing of a digit. Lengths are relative to the digit's height, and its middle is
-/// (0, 0).
+/// The random parameters of one drawing of a digit. Lengths are relative to the digit's height, and its middle
+/// is (0, 0).
 struct Hand {
     /// The standard deviation of each point of a path.
     tremor: f32,
@@ -133,8 +133,8 @@ fn curve(dots: &[Dot]) -> Vec<Dot> {
     curve
 }
 
-/// Scales the strokes to the size of digits in MNIST, about 20 pixels along the longer side, moves the centre of
-/// the ink about to the centre of the image, and scales the pressure to the radius of this pen.
+/// Scales the strokes to the size of digits in MNIST, about 20 pixels along the longer side, moves the centre
+/// of the ink about to the centre of the image, and scales the pressure to the radius of this pen.
 fn fit(strokes: &mut [Vec<Dot>], radius: f32, random: &mut Generator) {
     let (mut low, mut high) = (Point { x: 9.0, y: 9.0 }, Point { x: -9.0, y: -9.0 });
     let mut sum = (0.0, 0.0, 0.0);

@@ -35,8 +35,8 @@ impl Paper {
         Self { ink: [0.0; PIXELS], softness }
     }
 
-    /// Draws a straight line between two dots, with a linearly changing width. Where lines cross, the darker one
-    /// wins.
+    /// Draws a straight line between two dots, with a linearly changing width. Where lines cross, the darker
+    /// one wins.
     pub(super) fn line(&mut self, from: Dot, to: Dot) {
         let broadest = from.radius.max(to.radius);
         if broadest <= 0.0 {

@@ -64,8 +64,8 @@ fn there_are_60_000_and_10_000_different_images() {
     assert!((mean - 0.1307).abs() < 0.005 && (deviation - 0.3081).abs() < 0.01);
 }
 
-/// A linear model (softmax regression, trained by SGD with a decreasing learning rate) recognises most digits, but
-/// fewer than 97 %, so a network with a hidden layer can improve on it.
+/// A linear model (softmax regression, trained by SGD with a decreasing learning rate) recognises most digits,
+/// but fewer than 97 %, so a network with a hidden layer can improve on it.
 #[test]
 fn a_linear_model_stays_below_97_percent() {
     let digits = drawn(60_000, 10_000);

@@ -207,8 +207,8 @@ fn the_sanitizer_finds_nothing_in_any_transfer() {
     transfers_are_clean(PROGRAM, &["--graph"]);
 }
 
-/// A kernel that writes outside of its buffer ends the program with an error that names it, although the libraries
-/// are destroyed afterwards on a GPU that no longer works.
+/// A kernel that writes outside of its buffer ends the program with an error that names it, although the
+/// libraries are destroyed afterwards on a GPU that no longer works.
 #[test]
 fn a_fault_is_reported_without_a_panic() {
     // The update kernel without its bounds check.

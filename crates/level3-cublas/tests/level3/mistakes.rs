@@ -1,5 +1,5 @@
-//! Tests that common mistakes with row- and column-major and with the mask are caught: by the emulated library if
-//! they violate memory or rules, otherwise by tensor-diff.
+//! Tests that common mistakes with row- and column-major and with the mask are caught: by the emulated library
+//! if they violate memory or rules, otherwise by tensor-diff.
 
 use crate::support::{GEMMS, blueprint, try_step};
 use gpu::{Choice, Gpu};

@@ -1,5 +1,6 @@
-//! Tests of several ranks, as threads and as processes: together they compute the same as a single rank, with the
-//! same bits on all ranks and in every run. They run the program on the built-in digits and the emulated GPU.
+//! Tests of several ranks, as threads and as processes: together they compute the same as a single rank, with
+//! the same bits on all ranks and in every run. They run the program on the built-in digits and the emulated
+//! GPU.
 
 use std::fs;
 use std::net::TcpListener;
@@ -157,8 +158,8 @@ fn losses(report: &str) -> serde_json::Value {
     serde_json::json!([report["losses"], report["tested"], report["batches"], report["samples"]])
 }
 
-/// All transfers, launches or graphs, threads or processes, and repeated runs give the same bits, also of the saved
-/// parameters.
+/// All transfers, launches or graphs, threads or processes, and repeated runs give the same bits, also of the
+/// saved parameters.
 #[test]
 fn every_way_to_train_gives_the_same_bits() {
     let folder = TempDir::new().unwrap();

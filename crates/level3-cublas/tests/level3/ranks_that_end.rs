@@ -1,6 +1,6 @@
-//! Tests of several ranks, as processes and as threads, one of which fails, is killed, never connects or was started
-//! with other settings: all ranks end, and report the reason. They run the program on the built-in digits and the
-//! emulated GPU.
+//! Tests of several ranks, as processes and as threads, one of which fails, is killed, never connects or was
+//! started with other settings: all ranks end, and report the reason. They run the program on the built-in
+//! digits and the emulated GPU.
 
 use std::fs;
 use std::io::Read;

@@ -9,7 +9,8 @@ use training::{Edge, Preset};
 
 use crate::support::{GEMMS, not_materialised, step};
 
-/// The fixtures, except for the one at which cuBLASLt differs: in its mask, a z of exactly 0 counts as positive.
+/// The fixtures, except for the one at which cuBLASLt differs: in its mask, a z of exactly 0 counts as
+/// positive.
 fn without_kink() -> impl Iterator<Item = Preset> {
     Preset::fixtures().into_iter().filter(|preset| preset.edge != Some(Edge::Kink))
 }

@@ -1,6 +1,6 @@
 //! Tests on two emulated devices: how often products are planned and captured, and whether kernels run while
-//! gradients are sent. They are a separate test program, because the first call that opens a device decides how many
-//! devices the process has.
+//! gradients are sent. They are a separate test program, because the first call that opens a device decides
+//! how many devices the process has.
 #![allow(unsafe_code, reason = "wraps the library to count its calls")]
 
 use std::cell::Cell;

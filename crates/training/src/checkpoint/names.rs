@@ -7,8 +7,8 @@ pub(super) const TORCH_SAVE: &str = "if torch.save wrote it, load it with torch.
 /// The most names and layers that a message lists before "…".
 const MAX_LISTED: usize = 8;
 
-/// The rest of a sentence that begins with "it has no tensor w1". If the tensors are the layers of a network with
-/// PyTorch's names, it explains how to rename them, otherwise it lists the names.
+/// The rest of a sentence that begins with "it has no tensor w1". If the tensors are the layers of a network
+/// with PyTorch's names, it explains how to rename them, otherwise it lists the names.
 pub(super) fn instead(tensors: &[(String, Vec<usize>)]) -> String {
     let layers = layers(tensors);
     if layers.is_empty() {

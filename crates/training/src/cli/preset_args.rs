@@ -130,8 +130,8 @@ pub(crate) struct DataArgs {
 }
 
 impl DataArgs {
-    /// Loads the images, and checks that the network fits them. If this process `leads`, notes about their source
-    /// are printed.
+    /// Loads the images, and checks that the network fits them. If this process `leads`, notes about their
+    /// source are printed.
     pub(crate) fn load(&self, network: &Network, counts: Counts, leads: bool) -> Result<Digits> {
         if network.inputs() != 28 * 28 || network.outputs() != 10 {
             return Err(Error::Usage(format!(

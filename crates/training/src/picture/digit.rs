@@ -23,8 +23,8 @@ const MAX_OFFSET: f32 = 2.0;
 const MIN_INK: f32 = 0.1;
 /// The maximum width and height of a picture. A larger one is refused before its pixels are decompressed.
 const MAX_SIDE: u32 = 4096;
-/// The largest file that is read: more than the largest picture needs without compression, with 16 bits for each
-/// channel.
+/// The largest file that is read: more than the largest picture needs without compression, with 16 bits for
+/// each channel.
 const MAX_BYTES: u64 = 1 << 28;
 
 /// Reads a PNG of one digit as an image like MNIST's: `28 × 28`, ink 255 on paper 0.

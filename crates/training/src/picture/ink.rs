@@ -76,8 +76,8 @@ impl Picture {
 
     /// The background colour to put under transparent pixels, so that opaque ones are visible.
     ///
-    /// A drawing without paper needs a contrasting background: black for white ink. Paper with a few transparent
-    /// pixels, such as rounded corners, and a card with a digit, get the paper's colour.
+    /// A drawing without paper needs a contrasting background: black for white ink. Paper with a few
+    /// transparent pixels, such as rounded corners, and a card with a digit, get the paper's colour.
     fn under(&self) -> Colour {
         if self.channels % 2 == 1 {
             return WHITE;

@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use crate::train::{AccuracyAt, Phases, TimeAt};
 
-/// The parts of a report that a page shows. A report of the gold standard in Python has no times, so each of its
-/// batches is assumed to take equally long.
+/// The parts of a report that a page shows. A report of the gold standard in Python has no times, so each of
+/// its batches is assumed to take equally long.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Curve {
     /// The program, such as `level1-cpu`.
@@ -53,8 +53,8 @@ impl Curve {
     }
 }
 
-/// A title for each run: its level if that is unique, otherwise the level with the preset, then with the device,
-/// and as the last resort with the run's number.
+/// A title for each run: its level if that is unique, otherwise the level with the preset, then with the
+/// device, and as the last resort with the run's number.
 pub(super) fn titles(curves: &[Curve]) -> Vec<String> {
     let ways: [fn(&Curve) -> String; 3] = [
         |one| one.level.clone(),

@@ -181,8 +181,8 @@ fn run(curve: &Curve, title: String) -> Run {
     }
 }
 
-/// The weights of the first layer's units as pictures, and the number of units; none if a unit has not one input
-/// for each pixel.
+/// The weights of the first layer's units as pictures, and the number of units; none if a unit has not one
+/// input for each pixel.
 fn weights(parameters: &Parameters, images: &Images) -> (Vec<CaptionedPicture>, usize) {
     let (width, height) = (images.width(), images.height());
     let Some(first) = parameters.layers.first() else { return (Vec::new(), 0) };

@@ -1,5 +1,5 @@
-//! Tests of the inputs and steps of dumps, and of the number of steps of `bench`, on a level that computes nothing
-//! and records its calls.
+//! Tests of the inputs and steps of dumps, and of the number of steps of `bench`, on a level that computes
+//! nothing and records its calls.
 
 use std::path::Path;
 
@@ -239,7 +239,8 @@ fn a_fused_step_is_dumped_after_the_earlier_steps_of_its_call() {
     let drawn = f64::from(start.layers[0].b.data()[0]);
     let (b, next) = (TensorName::B(1), TensorName::BNext(1));
     let found: Vec<_> = dumps.iter().map(|dump| (first(dump, b), first(dump, next))).collect();
-    // The two steps before the dumps make the mistake, so all dumps start with it, and the last call makes it again.
+    // The two steps before the dumps make the mistake, so all dumps start with it, and the last call makes it
+    // again.
     assert_eq!(found, [(7.0, 7.0); 3]);
     assert_eq!(dumps.iter().map(|dump| dump.header.step).collect::<Vec<_>>(), [0, 1, 2]);
 
@@ -278,8 +279,8 @@ fn a_run_ends_when_the_sink_fails() {
     assert_eq!((level.steps, taken), (3, 3));
 }
 
-/// The slowest copy's clock decides for all. Otherwise the copies would run different numbers of steps, and wait for
-/// each other forever.
+/// The slowest copy's clock decides for all. Otherwise the copies would run different numbers of steps, and
+/// wait for each other forever.
 #[test]
 fn all_copies_measure_the_steps_that_fill_half_a_second_on_the_slowest_copy() {
     let preset = preset();

@@ -1,5 +1,5 @@
-//! Tests of the training loop on a fake level, which has the loss and the parameters that a test needs, and records
-//! its calls.
+//! Tests of the training loop on a fake level, which has the loss and the parameters that a test needs, and
+//! records its calls.
 
 use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
@@ -76,7 +76,8 @@ impl Level for Fake {
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
         self.parameters = parameters.clone();
-        // The loop checks the parameters after batches 0, 4, 8, …; a replay from them starts with the next batch.
+        // The loop checks the parameters after batches 0, 4, 8, …; a replay from them starts with the next
+        // batch.
         self.steps = if self.steps == 0 { 0 } else { (self.steps - 1) / 4 * 4 - 3 };
         Ok(())
     }
