@@ -10,7 +10,8 @@ use training::{Level, Result};
 /// streams. A level that replays a graph doesn't call it again: the graph includes that work.
 pub type Finished<'a> = &'a mut dyn FnMut(usize, &mut [Layer]) -> Result<()>;
 
-/// A level that keeps its gradients on a device, in one buffer for each tensor of a layer.
+/// A level that keeps its gradients on a device, in one buffer for each tensor of a layer. Methods fail if
+/// the device or a callback reports an error.
 pub trait DeviceLevel: Level {
     /// The device.
     fn gpu(&self) -> &Gpu;
@@ -26,9 +27,6 @@ pub trait DeviceLevel: Level {
 
     /// As [`load`](Level::load), for a share of a larger batch: gradients are divided by `whole`
     /// instead of by the number of loaded samples.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn load_share(
         &mut self,
         share: &Batch<'_>,
@@ -37,22 +35,13 @@ pub trait DeviceLevel: Level {
     ) -> Result<()>;
 
     /// As [`backward`](Level::backward), and calls `finished` after each layer's gradients.
-    ///
-    /// # Errors
-    /// If the device or `finished` reports an error.
     fn backward_with(&mut self, finished: Finished<'_>) -> Result<()>;
 
     /// As [`step`](Level::step), and calls `finished` after each layer's gradients. The update is in the
     /// level's stream, so it waits for everything that `finished` made this stream wait for.
-    ///
-    /// # Errors
-    /// If the device or `finished` reports an error.
     fn step_with(&mut self, learning_rate: f32, finished: Finished<'_>) -> Result<()>;
 
     /// The sum of the losses of all loaded samples, on the device, `[1]`.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn loss_sum(&mut self) -> Result<&mut Buffer>;
 
     /// The loss as the preset prints it, from the sum over a number of samples.

@@ -166,24 +166,15 @@ impl Environment {
 
     /// Listens at the first port that is free.
     fn bind(&self) -> Result<TcpListener> {
-        let mut last = None;
-        for port in self.ports() {
-            for address in self.own_addresses(port) {
-                match TcpListener::bind(address) {
-                    Ok(listener) => {
-                        listener.set_nonblocking(true).map_err(failed("a port"))?;
-                        return Ok(listener);
-                    }
-                    Err(error) => last = Some(error),
-                }
-            }
-        }
-        Err(Error::Rendezvous(format!(
-            "rank 0 can't listen at any of the ports {} to {} (MASTER_PORT){}",
-            self.port,
-            self.port + PORTS - 1,
-            last.map_or_else(String::new, |error| format!(": {error}"))
-        )))
+        let addresses: Vec<_> = self.ports().flat_map(|port| self.own_addresses(port)).collect();
+        let listener = TcpListener::bind(&addresses[..]).map_err(|error| {
+            let (first, last) = (self.port, self.port + PORTS - 1);
+            Error::Rendezvous(format!(
+                "rank 0 can't listen at any of the ports {first} to {last} (MASTER_PORT): {error}"
+            ))
+        })?;
+        listener.set_nonblocking(true).map_err(failed("a port"))?;
+        Ok(listener)
     }
 
     /// The addresses where rank 0 listens: only the loopback if the others connect to the loopback.

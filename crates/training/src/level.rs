@@ -9,45 +9,27 @@ use crate::{Parameters, Result};
 ///
 /// The methods are phases, not operations, because the lower levels fuse several operations. The training loop
 /// calls [`set_parameters`](Self::set_parameters) once, and then, for each batch, [`load`](Self::load) and
-/// [`step`](Self::step).
+/// [`step`](Self::step). All methods fail if the device reports an error.
 pub trait Level {
     /// Passes the whole training set once, before training, so that a level can keep it on its device.
     /// A batch that was loaded earlier may be lost.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn dataset(&mut self, set: &Dataset) -> Result<()>;
 
     /// Loads a batch onto the device. `next` is the following batch, so that its copy can overlap
     /// compute. A batch may have any size, and may come from a set other than that of
     /// [`dataset`](Self::dataset), as in testing.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()>;
 
     /// Computes `z1 a1 … zL p` of the loaded batch.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn forward(&mut self) -> Result<()>;
 
     /// Computes `dzL dwL dbL … dz1 dw1 db1` after [`forward`](Self::forward).
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn backward(&mut self) -> Result<()>;
 
     /// Updates the parameters, `w − lr·dw` and `b − lr·db`, after [`backward`](Self::backward).
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn update(&mut self, learning_rate: f32) -> Result<()>;
 
     /// A whole training step: forward, backward, update. Levels that fuse phases override it.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn step(&mut self, learning_rate: f32) -> Result<()> {
         self.forward()?;
         self.backward()?;
@@ -56,35 +38,23 @@ pub trait Level {
 
     /// The loss of the last forward pass, as the preset prints it. Waits for the device, so the
     /// training loop only calls it when it reports.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn loss(&mut self) -> Result<f32>;
 
     /// Replaces all parameters.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()>;
 
     /// The tensor of that name, row-major, or `None` if this level never materialises it.
     /// `w` and `b` are the current parameters. The `_next` names are never requested.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>>;
 
     /// Lines to print at the end of a command, such as a profile that one of the level's own options
     /// requested.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn report(&mut self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 }
 
-/// A level that can take several training steps in one call.
+/// A level that can take several training steps in one call, which fails if the device reports an error.
 pub trait MultiStep: Level {
     /// The most batches that one call of [`steps`](Self::steps) should get. If it is 1, `steps` is
     /// never called.
@@ -92,8 +62,5 @@ pub trait MultiStep: Level {
 
     /// Trains on each of these batches in turn, as by [`load`](Level::load) and [`step`](Level::step).
     /// Afterwards the last batch is the loaded one.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn steps(&mut self, batches: &[Batch<'_>], learning_rate: f32) -> Result<()>;
 }

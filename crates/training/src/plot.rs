@@ -133,47 +133,35 @@ fn write(path: &Path, svg: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use data::{Counts, Source};
-    use tensor::Loss;
+    use std::time::Duration;
+
+    use data::{Counts, Digits, Source};
 
     use super::*;
-    use crate::Initialisation;
-    use crate::train::{Accuracy, AccuracyAt, LossAt, Phases, StopReason};
+    use crate::Preset;
+    use crate::train::{Accuracy, AccuracyAt, LossAt, Outcome};
+
+    fn digits() -> Digits {
+        let counts = Counts { train: 12, test: 1 };
+        data::load(Source::Digits, None, counts, &mut |_| {}).unwrap()
+    }
 
     /// Three losses and two tests.
     fn report() -> Report {
         let losses = [(0, 2.0), (4, 1.0), (9, 0.5)];
         let accuracies = [(5, 0.25), (10, 0.5)];
-        Report {
-            level: "some-level".into(),
-            device: "some <device>".into(),
-            world_size: None,
-            preset: "small".into(),
-            preset_unchanged: true,
-            sizes: vec![784, 10],
-            loss: Loss::CrossEntropy,
-            data: "none".into(),
-            normalisation: "unit".into(),
-            initialisation: Initialisation::UniformFanIn,
-            seed: 1,
-            batch_size: 2,
-            learning_rate: 0.1,
-            batches: 10,
-            samples: 20,
-            seconds: 1.0,
-            samples_per_second: 20.0,
+        let run = Outcome {
             losses: losses.map(|(batch, loss)| LossAt { batch, loss }).into(),
             accuracies: accuracies
                 .map(|(batches, accuracy)| AccuracyAt { batches, accuracy })
                 .into(),
-            test_accuracy: 0.5,
-            tested: Accuracy { correct: 1, total: 2 },
-            stop_reason: StopReason::Epochs,
-            times: Vec::new(),
-            phases: Phases::default(),
-            confusion: Vec::new(),
-            mistakes: Vec::new(),
-        }
+            accuracy: Accuracy { correct: 1, total: 2 },
+            batches: 10,
+            training_time: Duration::from_secs(1),
+            ..Outcome::default()
+        };
+        let preset = Preset::find("small").unwrap();
+        Report::new("some-level", "some <device>", &preset, &digits(), &run)
     }
 
     #[test]
@@ -208,8 +196,7 @@ mod tests {
     fn a_sheet_shows_predictions_and_true_digits() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sheet.svg");
-        let counts = Counts { train: 12, test: 1 };
-        let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
+        let digits = digits();
         let mut predictions: Vec<u8> = digits.train.labels()[..11].to_vec();
         let wrong = (predictions[10] + 1) % 10;
         let label = std::mem::replace(&mut predictions[10], wrong);

@@ -12,7 +12,7 @@ use crate::{Level, MultiStep, Parameters, Preset, Result};
 /// A level as a command runs it. If several copies of a level train together, each has a runner, and the
 /// command calls the same methods of all runners in the same order. Methods whose documentation says "the
 /// same for all of them" return the same value in every copy. A single level ([`Single`], [`Multi`])
-/// decides for itself.
+/// decides for itself. Methods fail if the device reports an error.
 pub trait Runner {
     /// The level; it takes whole batches.
     fn level(&mut self) -> &mut dyn Level;
@@ -30,24 +30,18 @@ pub trait Runner {
     /// method that compares copies.
     ///
     /// # Errors
-    /// If a setting differs, which the error names; if the device reports an error.
+    /// If a setting differs; the error names it.
     fn check_terms(&mut self, _terms: &Terms<'_>) -> Result<()> {
         Ok(())
     }
 
     /// The maximum of a number over all copies: the same for all of them.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn largest(&mut self, here: f32) -> Result<f32> {
         Ok(here)
     }
 
     /// Whether training stops after this batch, counted from 0, because a signal requested it here or in
     /// another copy: the same for all of them.
-    ///
-    /// # Errors
-    /// If the device reports an error.
     fn stops(&mut self, _batch: usize, requested: bool) -> Result<bool> {
         Ok(requested)
     }
