@@ -1,8 +1,8 @@
 //! A command line, carried out: the text that a terminal shows, and the same as data.
 
 use ptx_emulator::commands::argument::Element;
-use ptx_emulator::commands::launch::{Left, Prepared};
-use ptx_emulator::commands::{Command, Failure, Told, launch, profile, run};
+use ptx_emulator::commands::launch::{BufferAfter, Prepared};
+use ptx_emulator::commands::{Command, CommandOutput, Failure, launch, profile, run};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::{Options, Statistics};
 use serde_json::{Value, json};
@@ -47,11 +47,11 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
 /// Launches, and lets the command say what came of it.
 fn launched(
     arguments: &launch::Arguments,
-    setting: &ptx_emulator::commands::Setting<'_>,
+    setting: &ptx_emulator::commands::Environment<'_>,
     options: &Options,
-    show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut Told) -> Result<u8, Failure>,
+    show: impl FnOnce(&Prepared, &Result<Statistics, Fault>, &mut CommandOutput) -> Result<u8, Failure>,
 ) -> Value {
-    let mut told = Told::default();
+    let mut told = CommandOutput::default();
     let mut answer = json!({});
     match arguments.prepare(setting, options.clone(), &mut told) {
         Err(failure) => fail(&failure, &mut told, &mut answer),
@@ -76,7 +76,7 @@ fn launched(
     answer
 }
 
-fn fail(failure: &Failure, told: &mut Told, answer: &mut Value) {
+fn fail(failure: &Failure, told: &mut CommandOutput, answer: &mut Value) {
     told.complain(format_args!("error: {failure}"));
     told.code = failure.exit_code();
     let list: Vec<Value> = match failure {
@@ -91,7 +91,7 @@ fn fail(failure: &Failure, told: &mut Told, answer: &mut Value) {
 /// Elements are numbers; what JSON has no number for is a word.
 fn buffers(prepared: &Prepared) -> Value {
     let Ok(left) = prepared.buffers() else { return Value::Null };
-    let shown = left.iter().map(|Left { place, element, bytes, changed }| {
+    let shown = left.iter().map(|BufferAfter { role: place, element, bytes, changed }| {
         let each = bytes.chunks_exact(element.bytes()).take(MOST_ELEMENTS);
         let values: Vec<Value> = each.map(|one| number(*element, one)).collect();
         json!({

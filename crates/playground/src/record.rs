@@ -1,6 +1,6 @@
 //! A launch step by step, for a page that looks into its warps.
 
-use ptx_emulator::commands::{Command, Told, launch};
+use ptx_emulator::commands::{Command, CommandOutput, launch};
 use ptx_emulator::record::{AccessKind, RecordedStep, Waits};
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ pub(crate) fn record(
     };
     let printed = Printed::default();
     with_files(files, printed.options(), |setting| {
-        let mut told = Told::default();
+        let mut told = CommandOutput::default();
         let prepared = arguments
             .prepare(setting, setting.options.clone(), &mut told)
             .map_err(|failure| failure.to_string())?;

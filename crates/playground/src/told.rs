@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptx_emulator::commands::{Failure, Setting};
+use ptx_emulator::commands::{Environment, Failure};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Diagnostic, Options, Output};
@@ -68,7 +68,7 @@ impl Printed {
 pub(crate) fn with_files<T>(
     files: Files,
     options: Options,
-    f: impl FnOnce(&Setting<'_>) -> T,
+    f: impl FnOnce(&Environment<'_>) -> T,
 ) -> T {
     let read = |path: &Path| {
         let name = path.to_string_lossy().into_owned();
@@ -77,7 +77,7 @@ pub(crate) fn with_files<T>(
             None => Err(Failure::Read { name, why: "this page does not have it".to_owned() }),
         }
     };
-    f(&Setting { read: &read, options })
+    f(&Environment { read: &read, options })
 }
 
 /// A diagnostic of PTX.

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use ptx_emulator::commands::launch::{self, Index};
+use ptx_emulator::commands::launch::{self, LaunchIndex};
 use ptx_emulator::commands::{Command, check, profile, run, trace};
 
 /// How many elements of a buffer `run` shows unless it is told.
@@ -41,7 +41,8 @@ pub fn parse(line: &str) -> Result<Command, String> {
             Command::Run(run::Arguments { launch, show })
         }
         "trace" => {
-            let (mut thread, mut in_block, mut lines) = (Index([0; 3]), Index([0; 3]), LINES);
+            let (mut thread, mut in_block, mut lines) =
+                (LaunchIndex([0; 3]), LaunchIndex([0; 3]), LINES);
             let launch = options.launch(|name, value| match name {
                 "thread" => set(&mut thread, name, value),
                 "in-block" => set(&mut in_block, name, value),

@@ -1,20 +1,19 @@
-//! Diagnostics of a PTX text, in the form of a compiler's: message, place, line, underline, help.
+//! Diagnostics of a PTX text, formatted like a compiler's: message, position, line, underline, help.
 //!
-//! `cuda-c` has the crate annotate-snippets draw its errors. It puts an empty line before the help; this
-//! form has none, the book shows it and programs read it, and twenty lines draw it.
+//! `cuda-c` uses the crate annotate-snippets for its errors. That crate puts an empty line before the help, but
+//! the book shows this form and programs parse it, so it is formatted here.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use crate::source::{Source, Span};
 
-/// As many errors are shown of one text; what follows is likely to be a consequence.
-const MOST: usize = 50;
-/// Longer lines are shown in part.
-const WIDEST: usize = 160;
+/// Maximum number of errors that are shown for one text. Later ones are probably consequences of earlier ones.
+const MAX_ERRORS: usize = 50;
+/// Maximum width of a line that is shown in full.
+const MAX_WIDTH: usize = 160;
 
-/// An error in a PTX text. It carries the line it is about, so that it can be shown without the
-/// text.
+/// An error in a PTX text. It contains the affected line, so that it can be shown without the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong.
@@ -27,13 +26,13 @@ pub struct Diagnostic {
     pub column: usize,
     /// The line itself.
     pub text: String,
-    /// How many characters are underlined, at least 1.
+    /// The number of underlined characters, at least 1.
     pub width: usize,
-    /// Stands beside the underline; may be empty.
+    /// The text after the underline; may be empty.
     pub label: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Nothing is wrong with the text: the host has not the memory that it asks for.
+    /// Whether the text is valid, but the host is out of memory for what it declares.
     pub out_of_memory: bool,
 }
 
@@ -41,11 +40,11 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.line.to_string();
         let margin = " ".repeat(number.len());
-        // A window onto a very long line; a tab is shown as four blanks, so that the underline fits.
-        let from = if self.column > WIDEST { self.column - 1 - WIDEST / 2 } else { 0 };
+        // Very long lines are shown in part. A tab is shown as four spaces, so that the underline is aligned.
+        let from = if self.column > MAX_WIDTH { self.column - 1 - MAX_WIDTH / 2 } else { 0 };
         let mut shown = String::new();
         let (mut before, mut under) = (0, 0);
-        for (index, character) in self.text.chars().enumerate().skip(from).take(WIDEST) {
+        for (index, character) in self.text.chars().enumerate().skip(from).take(MAX_WIDTH) {
             let blanks = if character == '\t' { 4 } else { 1 };
             match character {
                 '\t' => shown.push_str("    "),
@@ -80,7 +79,7 @@ pub(crate) struct Problem {
     message: String,
     label: String,
     help: Option<String>,
-    /// The name that is not known here.
+    /// The undeclared name that the error is about.
     unknown: Option<String>,
     out_of_memory: bool,
 }
@@ -91,7 +90,7 @@ impl Problem {
         Self { span, message, label, help, unknown: None, out_of_memory: false }
     }
 
-    /// It is that this name is not known: which is no news where its declaration has an error.
+    /// Marks an error about an undeclared name. It is dropped if the name's declaration has an error.
     pub(crate) fn unknown(self, name: &str) -> Self {
         Self { unknown: Some(name.to_owned()), ..self }
     }
@@ -104,18 +103,18 @@ impl Problem {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// It is the host that has not enough memory.
+    /// Marks an error that the host is out of memory.
     pub(crate) fn out_of_memory(self) -> Self {
         Self { out_of_memory: true, ..self }
     }
 
-    /// With help only where there is some.
+    /// Sets the help, if there is any.
     pub(crate) fn maybe_help(self, help: Option<String>) -> Self {
         Self { help: help.or(self.help), ..self }
     }
 }
 
-/// What has been found so far, and the names whose declarations have errors.
+/// The problems so far, and the names whose declarations have errors.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(Vec<Problem>, HashSet<String>);
 
@@ -124,7 +123,7 @@ impl Problems {
         self.0.push(problem);
     }
 
-    /// An error in the declaration of names, which are not known from here on.
+    /// Adds an error in the declaration of names, which count as known from here on.
     pub(crate) fn push_for<'n>(
         &mut self,
         problem: Problem,
@@ -134,7 +133,7 @@ impl Problems {
         self.1.extend(names.into_iter().map(str::to_owned));
     }
 
-    /// Whether an error only follows from one in the declaration of a name, or of its range.
+    /// Whether an error is only a consequence of an error in the declaration of a name, or of its range.
     fn follows(&self, problem: &Problem) -> bool {
         problem.unknown.as_deref().is_some_and(|name| {
             let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -146,16 +145,16 @@ impl Problems {
         self.0.is_empty()
     }
 
-    /// In the order of the text, each place once.
+    /// Sorts the problems by position, and keeps one for each position.
     pub(crate) fn into_diagnostics(mut self, source: &Source) -> Vec<Diagnostic> {
         let problems = std::mem::take(&mut self.0);
         self.0 = problems.into_iter().filter(|problem| !self.follows(problem)).collect();
         self.0.sort_by_key(|problem| (problem.span.start, problem.span.end));
         self.0.dedup_by(|b, a| a.span == b.span && a.message == b.message);
-        let more = self.0.len().saturating_sub(MOST);
+        let more = self.0.len().saturating_sub(MAX_ERRORS);
         if more > 0 {
-            self.0.truncate(MOST + 1);
-            let last = &mut self.0[MOST];
+            self.0.truncate(MAX_ERRORS + 1);
+            let last = &mut self.0[MAX_ERRORS];
             let errors = if more == 1 { "error is" } else { "errors are" };
             *last = Problem::new(last.span, format!("{more} more {errors} not shown"));
         }
@@ -183,7 +182,7 @@ fn locate(problem: Problem, source: &Source) -> Diagnostic {
     }
 }
 
-/// The one of `candidates` that `word` was probably meant to be, and not the word itself.
+/// The candidate that is most similar to `word`, and not the word itself; `None` if none is similar enough.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -203,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diagnostic_underlines_its_place() {
+    fn a_diagnostic_underlines_its_span() {
         let source = Source { name: "a.ptx".into(), text: "ret;\n\tadd.f32 %f1;\n".into() };
         let mut problems = Problems::default();
         let span = Span { start: 14, end: 17 };
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_at_the_end_of_the_text_can_be_shown() {
+    fn a_diagnostic_at_the_end_of_the_text_can_be_shown() {
         let source = Source { name: "a.ptx".into(), text: String::new() };
         let mut problems = Problems::default();
         problems.push(Problem::new(Span { start: 0, end: 0 }, "empty"));
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_close_by_is_found_and_a_distant_one_is_not() {
+    fn closest_finds_similar_words_only() {
         assert_eq!(closest("fam", ["add", "fma", "mul"]), Some("fma"));
         assert_eq!(closest("%f9", ["%f1", "%rd3"]), Some("%f1"));
         assert_eq!(closest("quux", ["add", "fma", "mul"]), None);

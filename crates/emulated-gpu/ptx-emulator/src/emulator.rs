@@ -30,13 +30,13 @@ use crate::source::Source;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
 
-/// The limit of host threads that run blocks.
-pub const MOST_THREADS: usize = 1024;
+/// The maximum number of host threads that run blocks.
+pub const MAX_THREADS: usize = 1024;
 
 /// Options of a device.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Host threads that run blocks, at most [`MOST_THREADS`]; 0 for the machine's number of threads.
+    /// Host threads that run blocks, at most [`MAX_THREADS`]; 0 for the machine's number of threads.
     pub threads: usize,
     /// Runs everything on one thread, blocks in order, with a clock that counts instructions, so that
     /// every run is the same.
@@ -56,8 +56,7 @@ pub struct Options {
     /// outside all allocations is never the program's memory. It takes no memory. For callers that get
     /// device and host addresses through the same arguments, as CUDA's functions do.
     pub reserve_addresses: bool,
-    /// Doesn't use AVX2 and FMA even if the host has them. The results are the same; this is how tests
-    /// show it.
+    /// Disables AVX2 and FMA even if the host has them. The results are the same, which tests check.
     pub portable: bool,
     /// The compute capability of the card, such as 80 for 8.0, which decides how the matrix units add;
     /// 90 by default.
@@ -66,7 +65,7 @@ pub struct Options {
     pub output: Output,
 }
 
-/// An emulated device. Clones are the same device.
+/// An emulated device. Clones share the same device.
 #[derive(Clone, Debug)]
 pub struct Emulator(Arc<Device>);
 
@@ -76,9 +75,9 @@ struct Device {
     memory: Arc<Memory>,
     pool: OnceLock<Option<rayon::ThreadPool>>,
     launches: AtomicU64,
-    /// Whether each instruction is counted.
+    /// Whether instructions are counted.
     counting: AtomicBool,
-    /// What racecheck has used before.
+    /// Pages of racecheck that can be reused.
     race_pages: Pool,
     timer: Timer,
 }
@@ -118,10 +117,10 @@ impl Emulator {
         self.load_at(Home::default(), source)
     }
 
-    /// As [`load`](Self::load), on any device, which then has the variables.
+    /// Does the same as [`load`](Self::load) with the variables on any device.
     ///
     /// # Errors
-    /// As of [`load`](Self::load).
+    /// The same as for [`load`](Self::load).
     pub fn load_at(&self, home: Home, source: Source) -> Result<Loaded, Vec<Diagnostic>> {
         let module = crate::parse(&source)?;
         self.load_parsed(home, module, source)
@@ -171,10 +170,10 @@ impl Emulator {
         self.launch_from(Reach::default(), kernel, launch)
     }
 
-    /// As [`launch`](Self::launch), on any device.
+    /// Does the same as [`launch`](Self::launch) on any device.
     ///
     /// # Errors
-    /// As of [`launch`](Self::launch).
+    /// The same as for [`launch`](Self::launch).
     pub fn launch_from(
         &self,
         reach: Reach,
@@ -265,14 +264,14 @@ impl Emulator {
         grid::run(&kernel.executable, &grid, &setting)
     }
 
-    /// Helpers beside the thread that launches; none where one thread is to do everything.
+    /// Additional threads for running blocks; `None` if only one thread should run.
     fn pool(&self) -> Option<&rayon::ThreadPool> {
         let options = &self.0.options;
         let make = || {
             let threads = match options.threads {
                 _ if options.deterministic => 1,
                 0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-                threads => threads.min(MOST_THREADS),
+                threads => threads.min(MAX_THREADS),
             };
             let build = || {
                 rayon::ThreadPoolBuilder::new()
@@ -287,7 +286,7 @@ impl Emulator {
     }
 }
 
-/// The number of a block or of a thread at a place in its shape.
+/// The linear index of a block or a thread from its position.
 fn number(kernel: &Kernel, what: &str, index: [u32; 3], shape: [u32; 3]) -> Result<u64, Fault> {
     let [i, s] = [index, shape].map(|axes| axes.map(u64::from));
     if index.iter().zip(shape).all(|(&index, length)| index < length) {
@@ -296,7 +295,7 @@ fn number(kernel: &Kernel, what: &str, index: [u32; 3], shape: [u32; 3]) -> Resu
     Err(invalid(kernel, format!("there is no {what} {index:?}: the shape is {shape:?}")))
 }
 
-/// A launch that can't be made.
+/// The fault for an invalid launch.
 fn invalid(kernel: &Kernel, message: String) -> Fault {
     Fault::from(Report::of_launch(FaultKind::InvalidLaunch, kernel.name().to_owned(), message))
 }
@@ -351,7 +350,7 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
         return refuse(format!("{given} bytes of parameters: the kernel takes {wanted}"));
     }
     let blocks = if launch.cooperative { count(grid) } else { 1 };
-    // Local memory is the device's; registers are too, but of the host's.
+    // Local memory is in device memory. Registers are in host memory, but counted too.
     let local = u64::from(kernel.executable.local_bytes())
         .saturating_mul(count(block))
         .saturating_mul(blocks);

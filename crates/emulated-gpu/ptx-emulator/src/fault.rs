@@ -1,9 +1,9 @@
-//! Faults: reports of the rule that a thread broke, with the kernel, the line of PTX and of CUDA C, the
-//! thread, the address, and the nearest allocation.
+//! Faults: reports of the rule that a thread broke, with the kernel, the line in PTX and in CUDA C, the thread,
+//! the address, and the nearest allocation.
 
 use std::fmt;
 
-/// Which rule a kernel broke.
+/// The rule that a kernel broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FaultKind {
     /// An access outside of every allocation.
@@ -12,17 +12,17 @@ pub enum FaultKind {
     Misaligned,
     /// An access to an allocation that has been freed.
     UseAfterFree,
-    /// A read of memory that nothing has written.
+    /// A read of uninitialised memory.
     Uninitialised,
-    /// Two threads access the same memory, at least one of them writes, and nothing orders them.
+    /// Two threads access the same memory without ordering, and at least one of them writes.
     Race,
-    /// Lanes of one warp wait at different barriers, or at an aligned one without the others.
+    /// Lanes of one warp wait at different barriers, or at an aligned barrier without the others.
     BarrierDivergence,
-    /// A member mask that leaves out the lane that executes, or names none.
+    /// A member mask that does not include the executing lane, or is empty.
     BadMemberMask,
     /// A shuffle from a lane that does not take part.
     InactiveLane,
-    /// Everybody waits.
+    /// All threads wait.
     Deadlock,
     /// A warp executed more instructions than the limit allows.
     Runaway,
@@ -30,11 +30,11 @@ pub enum FaultKind {
     Trap,
     /// A device-side `assert` failed.
     Assert,
-    /// The launch itself is wrong: its shape, its parameters, its shared memory.
+    /// The launch itself is invalid: its shape, its parameters, or its shared memory.
     InvalidLaunch,
-    /// The host has not the memory that it takes.
+    /// The host is out of memory.
     OutOfMemory,
-    /// An operand that has no meaning: an index beyond a branch table, a call of what is no function.
+    /// An invalid operand: an index beyond a branch table, or a call of something that is not a function.
     InvalidInstruction,
 }
 
@@ -60,20 +60,20 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// A place in a PTX text.
+/// A position in a PTX text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtxPlace {
     /// The name of the text, as [`Source`](crate::source::Source) gives it.
     pub file: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// The column in characters, from 1.
     pub column: usize,
     /// The whole line.
     pub text: String,
 }
 
-/// What stopped a kernel. Its `Display` is the whole report; its fields are those of [`Report`].
+/// The fault that stopped a kernel. Its `Display` is the whole report, and its fields are those of [`Report`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(Box<Report>);
 
@@ -91,33 +91,33 @@ impl std::ops::Deref for Fault {
     }
 }
 
-/// What is known of a fault.
+/// The details of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Which rule was broken.
+    /// The rule that was broken.
     pub kind: FaultKind,
     /// What happened, in one sentence.
     pub message: String,
     /// The kernel.
     pub kernel: String,
-    /// The instruction; `None` where the launch itself is wrong.
+    /// The position of the instruction; `None` if the launch itself is invalid.
     pub place: Option<PtxPlace>,
-    /// File and line of CUDA C, where `.loc` tells.
+    /// File and line of CUDA C, if the text has `.loc`.
     pub cuda: Option<(String, u32)>,
     /// `%ctaid` of the block.
     pub block: Option<[u32; 3]>,
     /// `%tid` of the thread.
     pub thread: Option<[u32; 3]>,
-    /// The address, as the program gave it.
+    /// The address that the program used.
     pub address: Option<u64>,
     /// The other thread of a race, whose access came first.
     pub other: Option<OtherAccess>,
-    /// What else is worth knowing: the nearest allocation, what to do.
+    /// Notes: the nearest allocation, or advice.
     pub notes: Vec<String>,
 }
 
 impl Report {
-    /// Of a launch as a whole, and no place in it.
+    /// A report about a launch as a whole, without a position.
     pub(crate) fn of_launch(kind: FaultKind, kernel: String, message: String) -> Self {
         Self {
             kind,
@@ -134,18 +134,18 @@ impl Report {
     }
 }
 
-/// The access that another one races with.
+/// The earlier access of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherAccess {
     /// `%ctaid` of its block.
     pub block: [u32; 3],
     /// `%tid` of its thread.
     pub thread: [u32; 3],
-    /// It wrote; else it read.
+    /// Whether it wrote; otherwise it read.
     pub wrote: bool,
-    /// The instruction.
+    /// The position of the instruction.
     pub place: PtxPlace,
-    /// File and line of CUDA C, where `.loc` tells.
+    /// File and line of CUDA C, if the text has `.loc`.
     pub cuda: Option<(String, u32)>,
 }
 

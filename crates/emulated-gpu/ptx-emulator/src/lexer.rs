@@ -1,24 +1,24 @@
-//! The lexer: a PTX text becomes tokens (PTX ISA, "Syntax").
+//! The lexer: turns a PTX text into tokens (PTX ISA, "Syntax").
 
 use crate::diagnostic::{Problem, Problems};
 use crate::source::Span;
 
-/// What a token is. Its text is that of its span.
+/// The kind of a token. Its text is given by its span.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum TokenKind {
-    /// A name, `%` and `$` included; `_` alone is one too.
+    /// A name, including `%` and `$`, or a single `_`.
     Word,
-    /// `.global`, `.f32`, `.shared::cta`: the dot included.
+    /// A word with its dot: `.global`, `.f32`, `.shared::cta`.
     Dotted,
-    /// An integer; `unsigned` when it has the suffix `U` or does not fit into s64.
+    /// An integer. It is `unsigned` if it has the suffix `U` or does not fit into s64.
     Integer { value: u64, unsigned: bool },
     /// `1.5`, `1e5` and `0d…`.
     Float(f64),
     /// `0f…`
     Single(u32),
-    /// In double quotes.
+    /// A string in double quotes.
     Text,
-    /// Punctuation; two-character operators too.
+    /// Punctuation, including two-character operators.
     Mark(&'static str),
     /// The end of the text.
     End,
@@ -31,13 +31,13 @@ pub(crate) struct Token {
     pub span: Span,
 }
 
-/// The longer ones first.
+/// Longer marks come first.
 const MARKS: [&str; 34] = [
     "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "{", "}", "(", ")", "[", "]", "<", ">", ",",
     ";", ":", "?", "=", "@", "!", "~", "+", "-", "*", "/", "%", "&", "|", "^", "#", ".",
 ];
 
-/// Every token of the text, and one [`TokenKind::End`]. The text must be shorter than 4 GiB.
+/// All tokens of the text, and a final [`TokenKind::End`]. The text must be shorter than 4 GiB.
 pub(crate) fn tokens(text: &str, problems: &mut Problems) -> Vec<Token> {
     let mut lexer = Lexer { text, bytes: text.as_bytes(), at: 0, problems };
     let mut tokens = Vec::with_capacity(text.len() / 4);
@@ -74,7 +74,7 @@ impl Lexer<'_> {
         self.problems.push(Problem::new(span, message).help(help));
     }
 
-    /// Reports non-ASCII characters in `start..self.at`: ptxas refuses them, in comments too.
+    /// Reports non-ASCII characters in `start..self.at`: ptxas rejects them, even in comments.
     fn refuse_non_ascii(&mut self, start: usize) {
         let Some(first) = self.bytes[start..self.at].iter().position(|b| !b.is_ascii()) else {
             return;
@@ -112,11 +112,11 @@ impl Lexer<'_> {
                     }
                     self.refuse_non_ascii(start);
                 }
-                // `# 1 "file.c"`: what a preprocessor leaves behind.
+                // `# 1 "file.c"`: a preprocessor's line marker.
                 (b'#', _) if self.is_line_marker() => self.skip_line(),
-                // `@@DWARF`: debug information of old PTX.
+                // `@@DWARF`: debug information of old PTX versions.
                 (b'@', b'@') if self.text[self.at..].starts_with("@@DWARF") => self.skip_line(),
-                // A NUL ends the text, as it does for the driver.
+                // A NUL ends the text, as in the driver.
                 (0, _) => {
                     self.at = self.bytes.len();
                     return;
@@ -131,7 +131,7 @@ impl Lexer<'_> {
         self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
     }
 
-    /// Whether a whole line is `# 1 "file.c" 2` or `#line 1 "file.c"`.
+    /// Whether the rest of a line is `# 1 "file.c" 2` or `#line 1 "file.c"`, and nothing comes before it.
     fn is_line_marker(&self) -> bool {
         let before = self.text[..self.at].trim_end_matches([' ', '\t']);
         let rest = self.text[self.at + 1..].lines().next().unwrap_or_default();
@@ -152,7 +152,7 @@ impl Lexer<'_> {
             && flags.split_whitespace().all(digits)
     }
 
-    /// `None` after a character that can't be read, which has been reported and skipped.
+    /// The kind of the next token; `None` after an unreadable character, which has been reported and skipped.
     fn next(&mut self) -> Option<TokenKind> {
         let start = self.at;
         if start == self.bytes.len() {
@@ -201,7 +201,7 @@ impl Lexer<'_> {
         None
     }
 
-    /// Whether the byte before is part of a word, so that `.1d` is a modifier and no number.
+    /// Whether the previous byte is part of a word: then `.1d` is a modifier and not a number.
     fn after_word(&self) -> bool {
         self.at > 0 && follows(self.bytes[self.at - 1])
     }
@@ -229,7 +229,7 @@ impl Lexer<'_> {
                 _ => self.at += 1,
             }
         }
-        // An escaped character may be a wide one: stay on its boundary.
+        // The escaped character may be multi-byte: stay on a character boundary.
         while !self.text.is_char_boundary(self.at) {
             self.at += 1;
         }
@@ -274,7 +274,7 @@ impl Lexer<'_> {
             self.bad_number(start);
             return TokenKind::Float(0.0);
         }
-        // Rust reads `.5`, `5.` and `1e5` just so.
+        // Rust accepts `.5`, `5.` and `1e5`, too.
         match self.text[start..self.at].parse() {
             Ok(value) => TokenKind::Float(value),
             Err(_) => {
@@ -300,7 +300,7 @@ impl Lexer<'_> {
         );
     }
 
-    /// `0f` and 8, or `0d` and 16 hexadecimal digits.
+    /// Reads `0f` and 8 hexadecimal digits, or `0d` and 16.
     fn float_bits(&mut self) -> TokenKind {
         let start = self.at;
         let single = matches!(self.peek(1), b'f' | b'F');

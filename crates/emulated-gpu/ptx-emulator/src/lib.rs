@@ -96,7 +96,7 @@ pub mod trace;
 pub use check::instructions;
 pub use checks::Checks;
 pub use diagnostic::Diagnostic;
-pub use emulator::{Emulator, Kernel, Launch, Loaded, MOST_THREADS, Options};
+pub use emulator::{Emulator, Kernel, Launch, Loaded, MAX_THREADS, Options};
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 pub use engine::fused;
 pub use engine::image::ParameterLayout;

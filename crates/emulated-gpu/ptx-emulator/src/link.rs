@@ -1,6 +1,6 @@
-//! The linker: one PTX text is made of several, as `cuLinkComplete` and nvJitLink make one image of them (PTX ISA,
-//! "Linking Directives"): what one text announces as `.extern`, another one defines; what has no
-//! linkage directive is its text's alone; of several `.weak` or `.common` definitions one is left.
+//! The linker: combines several PTX texts into one, as `cuLinkComplete` and nvJitLink do (PTX ISA, "Linking
+//! Directives"). A symbol that is `.extern` in one text is defined in another. A symbol without a linkage
+//! directive is private to its text. Of several `.weak` or `.common` definitions, one is kept.
 
 mod symbols;
 
@@ -14,7 +14,7 @@ use crate::source::{Source, Span};
 use crate::syntax::{File, Item};
 use symbols::{Fate, Resolution};
 
-/// A text, read.
+/// A text with its tokens and its syntax tree.
 struct Part<'a> {
     source: &'a Source,
     tokens: Vec<Token>,
@@ -37,18 +37,18 @@ impl<'a> Part<'a> {
     }
 
     /// The tokens of an item.
-    fn of(&self, span: Span) -> &[Token] {
+    fn tokens_of(&self, span: Span) -> &[Token] {
         let at = |byte| self.tokens.partition_point(|token| token.span.start < byte);
         &self.tokens[at(span.start)..at(span.end)]
     }
 }
 
-/// Links texts, in their order, as one text. What it means is checked by [`parse`](crate::parse) alone.
-/// Lines of debug information lead to the same files as before; debug sections are left out.
+/// Links texts, in order, into one text. The result is not checked; that is left to [`parse`](crate::parse).
+/// Debug lines keep their files, and debug sections are dropped.
 ///
 /// # Errors
-/// What is wrong with one of the texts by itself; a symbol that two of them define, or that two
-/// `.common` declarations give different sizes.
+/// If one of the texts is invalid by itself, if two of them define the same symbol, or if two `.common`
+/// declarations give it different sizes.
 pub fn link(sources: &[Source]) -> Result<String, Vec<Diagnostic>> {
     if let [one] = sources {
         parse::parse(one)?;
@@ -56,7 +56,7 @@ pub fn link(sources: &[Source]) -> Result<String, Vec<Diagnostic>> {
     }
     let mut parts = Vec::new();
     for source in sources {
-        // What is wrong with it by itself is said of its own lines.
+        // Errors of a single text are reported at its own lines.
         parse::parse_part(source)?;
         parts.push(Part::read(source)?);
     }
@@ -69,7 +69,7 @@ pub fn link(sources: &[Source]) -> Result<String, Vec<Diagnostic>> {
                 continue;
             }
             let renamed = |name: &str| resolution.name(number, name);
-            let tokens = part.of(part.file.spans[index]);
+            let tokens = part.tokens_of(part.file.spans[index]);
             match resolution.fate(number, index, item) {
                 Fate::Stays => out.push_str(&rewritten(part, tokens, &files, renamed)),
                 Fate::Declares(linkage) => out.push_str(&declaration(part, tokens, linkage)),
@@ -81,7 +81,7 @@ pub fn link(sources: &[Source]) -> Result<String, Vec<Diagnostic>> {
     Ok(out)
 }
 
-/// The latest version and the newest target of all.
+/// The header with the latest version and the newest target of all texts.
 fn header(parts: &[Part]) -> String {
     let version = parts.iter().filter_map(|part| part.file.version).map(|(version, _)| version);
     let (major, minor) = version.max().unwrap_or((6, 0));
@@ -90,27 +90,28 @@ fn header(parts: &[Part]) -> String {
         digits.parse::<u32>().unwrap_or(0)
     };
     let targets = parts.iter().filter_map(|part| part.file.target).map(|name| name.text);
-    // Of `sm_90` and `sm_90a`, the one that allows more.
+    // `sm_90a` is preferred to `sm_90`, because it allows more.
     let target = targets.max_by_key(|name| (number(name), name.len())).unwrap_or("sm_30");
     format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n\n")
 }
 
-/// Writes the files that a text names, under numbers that no other text has, and says which.
+/// Writes the `.file` directives of a text with numbers that are unique among all texts. Returns the new number
+/// of each.
 fn files(part: &Part, number: usize, out: &mut String) -> HashMap<u32, u32> {
-    /// Files of one text, at most: those beyond keep their lines, and lose their names.
-    const MOST: u32 = 1 << 12;
+    /// Maximum number of files of one text. Further files keep their lines, but lose their names.
+    const MAX_FILES: u32 = 1 << 12;
     let mut files = HashMap::new();
     for item in &part.file.items {
         let Item::File(old, name) = item else { continue };
-        let new = number as u32 * MOST + files.len() as u32 + 1;
-        if files.len() < MOST as usize && files.insert(*old, new).is_none() {
+        let new = number as u32 * MAX_FILES + files.len() as u32 + 1;
+        if files.len() < MAX_FILES as usize && files.insert(*old, new).is_none() {
             let _ = writeln!(out, ".file {new} \"{name}\"");
         }
     }
     files
 }
 
-/// An item with other names, and other numbers of files.
+/// An item with renamed symbols and renumbered files.
 fn rewritten(
     part: &Part,
     tokens: &[Token],
@@ -137,7 +138,7 @@ fn rewritten(
     text.done
 }
 
-/// An item without its body or its value.
+/// An item without its body or its initial value.
 fn declaration(part: &Part, tokens: &[Token], linkage: &str) -> String {
     let is_end = |token: &Token| matches!(token.kind, TokenKind::Mark("{" | "=" | ";"));
     let end = tokens.iter().position(is_end).unwrap_or(tokens.len());
@@ -152,11 +153,11 @@ fn declaration(part: &Part, tokens: &[Token], linkage: &str) -> String {
     text.done
 }
 
-/// Tokens as they are written, with what stands between them.
+/// Tokens as written in the text, including the blanks and comments between them.
 struct Text<'p> {
     part: &'p Part<'p>,
     done: String,
-    /// Where the last token ended.
+    /// The end of the last token.
     end: u32,
 }
 

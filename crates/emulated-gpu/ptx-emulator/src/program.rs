@@ -1,7 +1,7 @@
-//! The program: what a PTX file means, once every name is resolved and every instruction is known
-//! to be one that the ISA has. The parser makes it, the engine runs it.
+//! The program: a checked PTX file, in which every name is resolved and every instruction exists in the ISA.
+//! The parser creates it, and the engine runs it.
 //!
-//! Nothing here is text any more, except names that a person will want to read in a report.
+//! It contains no text, except for names that reports show.
 
 mod asynchronous;
 mod fragment;
@@ -18,7 +18,7 @@ mod work;
 
 pub use asynchronous::{Asynchronous, ObjectAction};
 pub use matrix::{
-    Element, Fragment, Holding, InnerProduct, Matrix, Metadata, Multiply, Role, Shape,
+    Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Metadata, Multiply, Role,
 };
 pub use modes::{
     Approximate, Atomic, BarrierAction, Combine, Comparison, FloatBinary, FloatMode, FloatProperty,
@@ -46,14 +46,13 @@ pub struct Module {
     pub version: (u32, u32),
     /// `.target`'s architecture, such as 52 for `sm_52` or `90` for `sm_90a`.
     pub target: u32,
-    /// Variables of module scope: `.global`, `.const`, and `.shared` ones that functions name.
+    /// Variables of module scope: `.global`, `.const`, and the `.shared` variables that functions use.
     pub variables: Vec<Variable>,
-    /// `.entry` and `.func`, those only declared too.
+    /// `.entry` and `.func` functions, including those that are only declared.
     pub functions: Vec<Function>,
-    /// For each prototype and list of targets of a call through a register the functions that take
-    /// and give what it says.
+    /// For each prototype or target list of calls through registers: the functions that it allows.
     pub prototypes: Vec<Vec<FunctionId>>,
-    /// The names that `.file` gave to the numbers that `.loc` uses.
+    /// The names that `.file` gives to the numbers in `.loc`.
     pub files: Vec<(u32, String)>,
 }
 
@@ -62,7 +61,7 @@ pub struct Module {
 pub struct Variable {
     /// Its name, as written.
     pub name: String,
-    /// Where it lives: `Const`, `Global`, `Local`, `Param` or `Shared`.
+    /// Its state space: `Const`, `Global`, `Local`, `Param` or `Shared`.
     pub space: Space,
     /// Alignment in bytes, a power of two.
     pub align: u64,
@@ -70,41 +69,41 @@ pub struct Variable {
     pub size: u64,
     /// The type of an element.
     pub element: Type,
-    /// It stands for a texture or a surface, and is read as the file says until something else is said.
+    /// The kind and initial sampling, if it stands for a texture or a surface.
     pub opaque: Option<(Opaque, Sampling)>,
-    /// Bytes to begin with, and addresses to be put in; `None` where the file gives none.
+    /// The initial value; `None` if the file has none.
     pub initial: Option<Initial>,
     /// `.visible`, `.extern`, `.weak`, or none.
     pub linkage: Linkage,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub span: Span,
 }
 
 /// The initial value of a variable.
 #[derive(Clone, Debug, Default)]
 pub struct Initial {
-    /// The bytes, little-endian; shorter than the variable where the rest is 0.
+    /// The bytes, little-endian. If they are fewer than the variable's, the rest is 0.
     pub bytes: Vec<u8>,
-    /// Addresses to be written over the bytes when the module is loaded.
+    /// Addresses that are written over the bytes when the module is loaded.
     pub addresses: Vec<AddressOf>,
 }
 
-/// The address of a variable, to be put into the initial value of another one.
+/// An address in the initial value of a variable.
 #[derive(Clone, Debug)]
 pub struct AddressOf {
-    /// Where in the bytes it goes.
+    /// Its offset in the bytes.
     pub at: u64,
-    /// Whose address it is.
+    /// The variable or function whose address it is.
     pub of: Addressed,
-    /// Added to the address.
+    /// The offset that is added to the address.
     pub offset: i64,
-    /// `generic(name)`: the generic address instead of that in its own space.
+    /// `generic(name)`: the generic address, instead of the one in the variable's own space.
     pub generic: bool,
-    /// `0xff00(name)`: only this byte of it, 0 being the lowest.
+    /// `0xff00(name)`: the only byte of the address that is stored, counted from the lowest, 0.
     pub byte: Option<u8>,
 }
 
-/// What an initial value holds the address of.
+/// The variable or function that an initial value has the address of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressed {
     /// A variable of module scope.
@@ -133,40 +132,40 @@ pub struct Function {
     pub entry: bool,
     /// `.visible`, `.extern`, ….
     pub linkage: Linkage,
-    /// Parameters, in order: for an entry `.param` variables, at the offsets a launch packs them.
+    /// Parameters, in order. Those of an entry are `.param` variables at the offsets in a launch's parameters.
     pub parameters: Vec<Parameter>,
-    /// What a `.func` returns, in order.
+    /// Results of a `.func`, in order.
     pub results: Vec<Parameter>,
-    /// Every register of the body, those of nested blocks too.
+    /// Every register of the body, including nested blocks.
     pub registers: Vec<RegisterInfo>,
-    /// Variables declared in the body: `.shared`, `.local`, `.param` of calls, and with them the
-    /// function's own `.param`s.
+    /// Variables declared in the body (`.shared`, `.local`, `.param` of calls), and the function's own
+    /// `.param`s.
     pub variables: Vec<Variable>,
-    /// The body, `None` for a function that is only declared (such as `vprintf`).
+    /// The body; `None` for a function that is only declared, such as `vprintf`.
     pub body: Option<Vec<Instruction>>,
     /// Names of labels, for traces.
     pub labels: Vec<(String, Label)>,
     /// `.maxntid`, `.reqntid`, `.minnctapersm`, `.maxnreg`, `.noreturn`, ….
     pub limits: Limits,
-    /// Where its name stands.
+    /// The position of its name.
     pub span: Span,
 }
 
-/// Performance-tuning directives of an entry that bind a launch.
+/// Performance-tuning directives of an entry that restrict its launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// `.maxntid`: the product bounds the threads of a block.
+    /// `.maxntid`: its product is the maximum number of threads in a block.
     pub max_threads: Option<[u32; 3]>,
-    /// `.reqntid`: the block has to be of this shape.
+    /// `.reqntid`: the required shape of a block.
     pub required_threads: Option<[u32; 3]>,
-    /// Blocks of a cluster, exactly (`.reqnctapercluster`).
+    /// `.reqnctapercluster`: the exact number of blocks in a cluster.
     pub required_cluster: Option<[u32; 3]>,
 }
 
 /// A parameter of a function: in `.param` space or, for a `.func`, possibly a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// A `.param` variable of the function's own.
+    /// One of the function's own `.param` variables.
     Variable(LocalId),
     /// A `.reg` parameter.
     Register(Register),
@@ -175,15 +174,15 @@ pub enum Parameter {
 /// A register of a function.
 #[derive(Clone, Debug)]
 pub struct RegisterInfo {
-    /// Its name, as written, `%` included where it was.
+    /// Its name as written, including `%` if present.
     pub name: String,
     /// Its declared type.
     pub ty: Type,
-    /// 1, or of how many registers the vector is that it is an element of.
+    /// 1, or the number of elements of the vector that it belongs to.
     pub lanes: u32,
-    /// Declared at module scope: the functions of a kernel have it in common.
+    /// Whether it is declared at module scope, and so shared by the functions of a kernel.
     pub shared: bool,
-    /// Where it is declared.
+    /// The position of its declaration.
     pub span: Span,
 }
 
@@ -196,10 +195,10 @@ pub struct SourceLine {
     pub line: u32,
 }
 
-/// `@p` or `@!p`.
+/// The predicate of an instruction: `@p` or `@!p`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// The predicate.
+    /// The predicate register.
     pub register: Register,
     /// Whether it is `@!p`.
     pub negated: bool,
@@ -208,12 +207,12 @@ pub struct Guard {
 /// One instruction.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// Under which predicate it is executed.
+    /// The predicate under which it is executed.
     pub guard: Option<Guard>,
-    /// What it does.
+    /// Its operation.
     pub op: Op,
-    /// Where it stands in the PTX.
+    /// Its position in the PTX.
     pub span: Span,
-    /// The line of CUDA C that it comes from, where `.loc` tells.
+    /// The line of CUDA C that it comes from, if the text has `.loc`.
     pub loc: Option<SourceLine>,
 }

@@ -1,14 +1,14 @@
-//! The recording of one block's warps, step by step: which lanes run at any moment, what is in their
-//! registers, and which of them wait.
+//! The recording of one block's warps, step by step: the lanes that run, the values of their registers, and the
+//! lanes that wait.
 
-/// The record of a block.
+/// The recording of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// The registers that the program names, the kernel's own first.
     pub registers: Vec<RecordedRegister>,
-    /// What warps did, in the order in which they did it.
+    /// The steps of all warps, in the order of execution.
     pub steps: Vec<RecordedStep>,
-    /// Instructions that warps executed beyond as many steps as were asked for.
+    /// The number of instructions beyond the limit of steps, which were not recorded.
     pub left_out: u64,
 }
 
@@ -28,45 +28,45 @@ pub struct RecordedRegister {
 pub struct RecordedStep {
     /// The warp's number in the block.
     pub warp: u32,
-    /// The function that it stands in.
+    /// The function that it belongs to.
     pub function: String,
     /// The line in the PTX, from 1.
     pub line: usize,
     /// The instruction, as written, in one line.
     pub text: String,
-    /// The lanes that came to it, a bit for each.
+    /// The lanes that reached it, a bit for each.
     pub mask: u32,
-    /// Those of them that did something: their predicate was true.
+    /// The lanes whose predicate was true.
     pub active: u32,
     /// The lanes of the warp that had not exited.
     pub alive: u32,
     /// The other lanes of the warp.
-    pub others: Vec<Elsewhere>,
-    /// It is a barrier that its lanes wait at.
+    pub others: Vec<OtherLanes>,
+    /// Whether it is a barrier at which its lanes wait.
     pub barrier: bool,
     /// The global and shared memory that its lanes accessed.
     pub accesses: Vec<Accessed>,
-    /// The registers that were written until the next step of the warp.
+    /// The registers that were written until the warp's next step.
     pub written: Vec<Written>,
 }
 
-/// Lanes of the warp that are at another place.
+/// Lanes of the warp that are at another instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// The line that they are to execute, or wait at.
+pub struct OtherLanes {
+    /// The line that they will execute next, or wait at.
     pub line: usize,
     /// The lanes.
     pub mask: u32,
-    /// What they wait for.
+    /// The reason that they wait.
     pub waits: Waits,
 }
 
-/// What lanes wait for.
+/// The reason that lanes wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// For their turn alone.
+    /// Only for their turn.
     Turn,
-    /// At a barrier of the block, by its number.
+    /// At a barrier of the block, with this number.
     Barrier(u8),
     /// For other lanes of the warp, at a shuffle or a vote.
     Lanes,
@@ -75,39 +75,39 @@ pub enum Waits {
 /// An access of a warp to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accessed {
-    /// In shared memory; else in global memory.
+    /// Whether it is in shared memory. Otherwise it is in global memory.
     pub shared: bool,
-    /// It writes, reads, or does both.
+    /// Whether it reads, writes, or both.
     pub kind: AccessKind,
-    /// Bytes of each lane.
+    /// The number of bytes of each lane.
     pub bytes: u64,
-    /// The buffer or variable, by its name where it has one.
+    /// The name of the buffer or variable, if it has one.
     pub place: String,
-    /// Where the buffer begins in its line of 128 bytes.
+    /// The buffer's offset in its line of 128 bytes.
     pub skew: u64,
-    /// For each lane that accesses something: the lane, and how many bytes into the buffer; of shared
-    /// memory the address.
+    /// For each lane that accesses memory: the lane, and the offset in the buffer in bytes. In shared memory,
+    /// the address.
     pub offsets: Vec<(u32, i64)>,
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
-    /// It reads.
+    /// A read.
     Load,
-    /// It writes.
+    /// A write.
     Store,
-    /// It does both at once.
+    /// An atomic read and write.
     Atomic,
 }
 
-/// What was written to a register.
+/// A value that was written to a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The register, by its place in [`Record::registers`].
+    /// The register, as an index into [`Record::registers`].
     pub register: usize,
     /// The lanes, a bit for each.
     pub lanes: u32,
-    /// The value of each of them, from the lowest, in words, as [`Trace`](crate::Trace) has it.
+    /// The values of these lanes, from the lowest, formatted as in [`Trace`](crate::Trace).
     pub values: Vec<String>,
 }

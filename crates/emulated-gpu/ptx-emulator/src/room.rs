@@ -1,31 +1,31 @@
-//! Fallible allocation of host memory whose size is chosen outside: by a program, a kernel, or a command
-//! line. Running out of it is an error and never ends the process.
+//! Fallible allocation of host memory for sizes that are chosen by a program, a kernel, or a command line.
+//! Running out of memory is an error and never ends the process.
 
 #![allow(unsafe_code, reason = "asks the system's allocator for memory that may not be there")]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-/// There is no memory left.
+/// The error for an allocation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("out of memory: {size} bytes can't be allocated; free something or allocate less")]
 pub struct OutOfMemory {
-    /// The size that was asked for.
+    /// The size of the allocation in bytes.
     pub size: u64,
 }
 
-/// The system's allocator aligns everything to this, and has zeros of its own to give: more
-/// alignment would have every page written.
-const GIVEN: usize = 16;
+/// The alignment of the system's allocator. It can return pages that are already zero only for this alignment;
+/// for a larger one it would write to every page.
+const SYSTEM_ALIGNMENT: usize = 16;
 
-/// Zeroed bytes. The system gives each page when it is first touched, so that what is allocated and
-/// not used takes no memory.
+/// Zeroed bytes. The system provides each page when it is first accessed, so allocated but unused pages take no
+/// memory.
 #[derive(Debug)]
 pub struct Zeroed {
     /// The first byte, aligned.
     start: NonNull<u8>,
     len: usize,
-    /// What the allocator gave.
+    /// The pointer and layout of the allocation.
     given: (NonNull<u8>, Layout),
 }
 
@@ -35,18 +35,19 @@ unsafe impl Send for Zeroed {}
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {
-    /// This many bytes, at a multiple of `align`, which has to be a power of two.
+    /// Allocates `len` zeroed bytes at a multiple of `align`, which must be a power of two.
     ///
     /// # Errors
-    /// When the host has not that many.
+    /// If the host is out of memory.
     pub fn new(len: usize, align: usize) -> Result<Self, OutOfMemory> {
         Self::allocate(len, align).ok_or(OutOfMemory { size: len as u64 })
     }
 
     fn allocate(len: usize, align: usize) -> Option<Self> {
         let align = align.max(1);
-        let slack = if align > GIVEN { align } else { 0 };
-        let layout = Layout::from_size_align(len.max(1).checked_add(slack)?, GIVEN).ok()?;
+        let slack = if align > SYSTEM_ALIGNMENT { align } else { 0 };
+        let layout =
+            Layout::from_size_align(len.max(1).checked_add(slack)?, SYSTEM_ALIGNMENT).ok()?;
         // SAFETY: the layout's size is not zero.
         let given = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let front = given.align_offset(align);
@@ -62,13 +63,13 @@ impl Zeroed {
         self.start.as_ptr()
     }
 
-    /// How many there are.
+    /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether it has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -83,10 +84,10 @@ impl Drop for Zeroed {
     }
 }
 
-/// An empty vector that takes this many elements without asking for more.
+/// An empty vector with capacity for `count` elements.
 ///
 /// # Errors
-/// When the host has not the room.
+/// If the host is out of memory.
 pub fn vector<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut vector = Vec::new();
     let size = (count as u64).saturating_mul(size_of::<T>() as u64);
@@ -94,10 +95,10 @@ pub fn vector<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     Ok(vector)
 }
 
-/// This many times the same.
+/// A vector of `count` copies of a value.
 ///
 /// # Errors
-/// When the host has not the room.
+/// If the host is out of memory.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut vector = vector(count)?;
     vector.resize(count, value);
@@ -113,7 +114,7 @@ mod tests {
         for align in [1, 16, 128, 256, 4096, 1 << 20] {
             let room = Zeroed::new(1000, align).unwrap();
             assert!((room.as_ptr() as usize).is_multiple_of(align), "{align}");
-            // SAFETY: there are as many bytes.
+            // SAFETY: the allocation has this many bytes.
             let bytes = unsafe { std::slice::from_raw_parts(room.as_ptr(), room.len()) };
             assert!(bytes.iter().all(|&byte| byte == 0));
         }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn an_impossible_size_is_an_error() {
         for size in [usize::MAX, isize::MAX as usize, 1 << 60] {
             assert_eq!(Zeroed::new(size, 256).unwrap_err(), OutOfMemory { size: size as u64 });
             assert_eq!(vector::<u8>(size).unwrap_err(), OutOfMemory { size: size as u64 });

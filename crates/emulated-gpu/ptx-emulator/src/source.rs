@@ -9,17 +9,17 @@ pub struct Span {
     pub end: u32,
 }
 
-/// A PTX text and the name it goes by in reports.
+/// A PTX text, and its name for reports.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The path of the file, or another name, such as that of a kernel compiled just now.
+    /// The path of the file, or another name, such as that of a kernel that was just compiled.
     pub name: String,
     /// The text.
     pub text: String,
 }
 
 impl Source {
-    /// The line (from 1), the column in characters (from 1) of a byte, and the text of its line.
+    /// The line and the column of a byte (both from 1, the column in characters), and the text of the line.
     pub(crate) fn line_of(&self, byte: u32) -> (usize, usize, &str) {
         let byte = self.text.floor_char_boundary(byte as usize);
         let before = &self.text[..byte];
@@ -31,7 +31,7 @@ impl Source {
     }
 }
 
-/// How many lines end in a stretch of a text.
+/// The number of line ends in a part of a text.
 pub(crate) fn line_ends(text: &[u8]) -> usize {
     text.iter().filter(|&&byte| byte == b'\n').count()
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_has_a_line_and_a_column() {
+    fn line_of_finds_line_and_column() {
         let source = Source { name: "a.ptx".into(), text: "add;\r\n  é mov;\nret;".into() };
         assert_eq!(source.line_of(0), (1, 1, "add;"));
         let mov = source.text.find("mov").unwrap() as u32;

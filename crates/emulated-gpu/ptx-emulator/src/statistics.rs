@@ -7,12 +7,12 @@ pub struct Statistics {
     pub blocks: u64,
     /// Warps that ran.
     pub warps: u64,
-    /// Instructions that warps executed; one for up to 32 lanes.
+    /// Instructions that warps executed, each for up to 32 lanes.
     pub warp_instructions: u64,
-    /// The same, times the lanes that had come to that instruction.
+    /// The same, multiplied by the number of lanes that reached the instruction.
     pub thread_instructions: u64,
-    /// One entry for each instruction of the PTX that was executed, in the order of the text;
-    /// empty unless statistics were asked for.
+    /// One entry for each executed instruction of the PTX, in the order of the text; empty unless counting is
+    /// enabled.
     pub lines: Vec<LineStatistics>,
 }
 
@@ -21,31 +21,31 @@ pub struct Statistics {
 pub struct LineStatistics {
     /// The line in the PTX, from 1.
     pub line: usize,
-    /// How often a warp executed it.
+    /// The number of executions by warps.
     pub executions: u64,
-    /// How many lanes did something, over all executions; predicated-off lanes did not.
+    /// The number of active lanes over all executions. Lanes whose predicate is false are not active.
     pub active_lanes: u64,
-    /// Executions at which some lanes of the warp that still run were elsewhere.
+    /// Executions while other running lanes of the warp were at another instruction.
     pub divergent: u64,
-    /// Branches that sent the lanes two ways.
+    /// Branches at which the lanes diverged.
     pub splits: u64,
     /// Executions that accessed global memory.
     pub global_requests: u64,
-    /// 32-byte sectors of global memory that they touched; 4 for each request of 32 contiguous words.
+    /// 32-byte sectors of global memory that were accessed; 4 for a request of 32 contiguous words.
     pub global_sectors: u64,
-    /// Those of them that were written to; an atomic operation's are.
+    /// The sectors among these that were written to, including by atomic operations.
     pub global_written_sectors: u64,
     /// Executions that accessed shared memory.
     pub shared_requests: u64,
-    /// Passes that they took: 1 for each without a bank conflict (32 banks of 4 bytes).
+    /// Passes of these accesses: 1 for each without a bank conflict (32 banks of 4 bytes).
     pub shared_passes: u64,
-    /// Multiply-adds of floating-point numbers by the units for single numbers, in lanes that took part.
+    /// Floating-point multiply-adds of the scalar units, in active lanes.
     pub fma_multiply_adds: u64,
-    /// Multiply-adds by the matrix units.
+    /// Multiply-adds of the matrix units.
     pub tensor_multiply_adds: u64,
-    /// Those of both that are of other types than single precision, and TF32 on the matrix units.
+    /// The part of both that is not single precision (or, on the matrix units, not TF32).
     pub other_multiply_adds: u64,
-    /// Floating-point additions, subtractions and products that are no part of a multiply-add.
+    /// Floating-point additions, subtractions and products that are not part of a multiply-add.
     pub single_operations: u64,
 }
 

@@ -1,5 +1,5 @@
-//! Locks, from the standard library, or, in this crate's own unit tests of the protocols that are
-//! built on them, from a scheduler that tries the orders in which threads may come. Miri has its own.
+//! Locks: those of the standard library, or, in this crate's unit tests of lock protocols, those of a scheduler
+//! that tries different thread orders. Miri has its own scheduler.
 
 #[cfg(any(not(test), miri))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

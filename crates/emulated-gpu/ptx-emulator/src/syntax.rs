@@ -1,10 +1,10 @@
-//! The syntax tree: what a PTX text says, before any name is looked up.
+//! The syntax tree: the content of a PTX text, before any name is looked up.
 
 use crate::program::{Linkage, Space, Type};
 use crate::source::Span;
 use crate::texture::Opaque;
 
-/// A word of the text and where it stands.
+/// A word of the text and its position.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name<'a> {
     pub text: &'a str,
@@ -18,17 +18,17 @@ pub(crate) struct File<'a> {
     pub version: Option<((u32, u32), Span)>,
     /// The first word of `.target`, such as `sm_90a`.
     pub target: Option<Name<'a>>,
-    /// `texmode_independent` among the others.
+    /// Whether `.target` includes `texmode_independent`.
     pub independent: bool,
-    /// The words of directives and declarations that not every version and target has.
+    /// The words of directives and declarations that some versions or targets don't have.
     pub directives: Vec<Name<'a>>,
-    /// The rest, in order.
+    /// All other items, in order.
     pub items: Vec<Item<'a>>,
-    /// Where each of them stands.
+    /// The position of each item.
     pub spans: Vec<Span>,
 }
 
-/// What stands at module scope.
+/// An item at module scope.
 #[derive(Debug)]
 pub(crate) enum Item<'a> {
     Variable(Declaration<'a>),
@@ -45,16 +45,16 @@ pub(crate) struct Declaration<'a> {
     pub linkage: Linkage,
     pub space: Space,
     pub align: Option<(u64, Span)>,
-    /// 1, or the lanes of `.v2`, `.v4`, `.v8`.
+    /// The number of lanes: 1, or those of `.v2`, `.v4`, `.v8`.
     pub lanes: u32,
     pub ty: Type,
     pub ty_span: Span,
-    /// `.texref`, `.surfref`; or the state space `.tex`.
+    /// Set for `.texref`, `.surfref`, and the state space `.tex`.
     pub opaque: Option<Opacity>,
     pub names: Vec<Declarator<'a>>,
 }
 
-/// How a declaration says that a variable stands for a texture or a surface.
+/// How a declaration marks a variable as a texture or a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opacity {
     Type(Opaque),
@@ -68,7 +68,7 @@ pub(crate) struct Declarator<'a> {
     pub name: Name<'a>,
     /// `%r<10>`
     pub range: Option<u64>,
-    /// `[4][]`: a length, or none where it is left open.
+    /// `[4][]`: the lengths of an array; `None` for an open length.
     pub lengths: Vec<(Option<Node<'a>>, Span)>,
     pub initial: Option<Initializer<'a>>,
 }
@@ -107,7 +107,7 @@ pub(crate) struct Block<'a> {
     pub statements: Vec<Statement<'a>>,
 }
 
-/// What stands in a body.
+/// A statement of a body.
 #[derive(Debug)]
 pub(crate) enum Statement<'a> {
     Label(Name<'a>),
@@ -119,7 +119,7 @@ pub(crate) enum Statement<'a> {
         file: u32,
         line: u32,
     },
-    /// `.pragma "used_bytes_mask 15";`: which bytes the load behind it wants, the lowest first.
+    /// `.pragma "used_bytes_mask 15";`: the bytes that the following load uses, lowest first.
     UsedBytes(u32),
     /// `name: .branchtargets a, b;`
     BranchTargets(Name<'a>, Vec<Name<'a>>),
@@ -129,7 +129,7 @@ pub(crate) enum Statement<'a> {
     CallPrototype(Name<'a>, Signature<'a>),
 }
 
-/// What a call through a register hands over and gets back.
+/// The signature of a call through a register.
 #[derive(Debug)]
 pub(crate) struct Signature<'a> {
     pub results: Vec<Declaration<'a>>,
@@ -142,10 +142,10 @@ pub(crate) struct Instruction<'a> {
     /// The predicate, and whether it is negated.
     pub guard: Option<(Name<'a>, bool)>,
     pub opcode: Name<'a>,
-    /// Each without its dot.
+    /// The modifiers, without their dots.
     pub modifiers: Vec<Name<'a>>,
     pub operands: Vec<Operand<'a>>,
-    /// Without the `;`.
+    /// The position, without the `;`.
     pub span: Span,
 }
 
@@ -157,12 +157,12 @@ pub(crate) struct Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The expression, where it is just one.
+    /// The expression, if the operand is a plain expression.
     pub(crate) fn node(&self) -> Option<&Node<'a>> {
         if let OperandKind::Plain(node) = &self.kind { Some(node) } else { None }
     }
 
-    /// The name, where it is just one.
+    /// The name, if the operand is a plain name.
     pub(crate) fn name(&self) -> Option<&'a str> {
         match self.node()?.expression {
             Expression::Name(name) => Some(name),
@@ -171,7 +171,7 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// What an operand looks like.
+/// The syntax of an operand.
 #[derive(Debug)]
 pub(crate) enum OperandKind<'a> {
     /// A register, a symbol, a constant, `!p`, `p|q`, `_`.
@@ -180,15 +180,15 @@ pub(crate) enum OperandKind<'a> {
     Vector(Vec<Operand<'a>>),
     /// `{a, b}|p`
     VectorPair(Vec<Operand<'a>>, Node<'a>),
-    /// `[a+4]`; more than one inside where textures and tensors are addressed.
+    /// `[a+4]`; the other operands in the brackets are those of textures.
     Address(Node<'a>, Vec<Operand<'a>>),
     /// `name[index]`: the address of an element.
     Element(Name<'a>, Node<'a>),
-    /// `(a, b)` of a call.
+    /// `(a, b)` in a call.
     List(Vec<Operand<'a>>),
 }
 
-/// An expression and where it stands.
+/// An expression and its position.
 #[derive(Debug)]
 pub(crate) struct Node<'a> {
     pub expression: Expression<'a>,
@@ -224,7 +224,7 @@ pub(crate) enum Expression<'a> {
     },
 }
 
-/// Operators before their operand.
+/// Unary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
     Plus,
@@ -233,7 +233,7 @@ pub(crate) enum Unary {
     Complement,
 }
 
-/// Operators between two operands.
+/// Binary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
     Multiply,

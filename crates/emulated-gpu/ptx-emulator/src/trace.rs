@@ -2,50 +2,50 @@
 
 use std::fmt;
 
-/// The record of one thread.
+/// The trace of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// Its warp in the block.
     pub warp: u32,
     /// Its lane in the warp.
     pub lane: u32,
-    /// What it did, in order.
+    /// Its instructions, in order.
     pub events: Vec<Event>,
-    /// Instructions that it executed beyond as many events as were asked for.
+    /// The number of instructions beyond the limit of events, which were not traced.
     pub left_out: u64,
 }
 
-/// One instruction that the thread came to.
+/// One instruction that the thread reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// The line in the PTX, from 1.
     pub line: usize,
     /// The instruction, as written, in one line.
     pub text: String,
-    /// How deep in calls it stands; 0 in the kernel itself.
+    /// The depth of calls; 0 in the kernel itself.
     pub depth: usize,
-    /// Instructions that other lanes of the warp executed since the event before, while this one
-    /// was not among them.
+    /// The number of instructions that other lanes of the warp executed without this one since the previous
+    /// event.
     pub other_lanes: u64,
-    /// Instructions that other warps of the block executed since the event before.
+    /// The number of instructions that other warps of the block executed since the previous event.
     pub other_warps: u64,
-    /// Its predicate was false: it did nothing.
+    /// Whether its predicate was false, so that it had no effect.
     pub skipped: bool,
-    /// What it read: registers, then memory.
+    /// The values that it read: registers, then memory.
     pub before: Vec<Value>,
-    /// What it wrote, likewise, or where it went.
+    /// The values that it wrote, or the branch that it took.
     pub after: Vec<Value>,
 }
 
-/// A register or a place in memory, and what is in it.
+/// A register or a memory location, with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// A register or a special register: its name and its value, decoded by its type. An address
-    /// inside a buffer is shown as the parameter that named it and an offset in bytes.
+    /// The name of a register or special register, and its value, decoded by its type. An address inside a
+    /// buffer is shown as the parameter that passed it and an offset in bytes.
     Register(String, String),
-    /// A place in memory, such as `x+16`; its value is that of the register beside it.
+    /// A memory location, such as `x+16`. Its value is that of the register next to it.
     Memory(String),
-    /// Something else, in words.
+    /// Anything else, in words.
     Note(String),
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for Value {
 }
 
 impl Event {
-    /// What it read and wrote: `%r1 = 2, %r2 = 3 → %r3 = 5`.
+    /// Formats the values that it read and wrote: `%r1 = 2, %r2 = 3 → %r3 = 5`.
     #[must_use]
     pub fn details(&self) -> String {
         let list = |values: &[Value]| -> String {
@@ -77,7 +77,7 @@ impl Event {
         }
     }
 
-    /// What others did before it, in words; `None` where no other did anything.
+    /// What other lanes and warps did before it, in words; `None` if they did nothing.
     #[must_use]
     pub fn meanwhile(&self) -> Option<String> {
         let count = |n: u64| format!("{n} instruction{}", if n == 1 { "" } else { "s" });
@@ -92,15 +92,15 @@ impl Event {
     }
 }
 
-/// Instructions wider than this push their details to the right.
-const WIDEST: usize = 44;
+/// Maximum width of the column of instructions. Longer instructions move their details to the right.
+const MAX_WIDTH: usize = 44;
 
 impl fmt::Display for Trace {
     /// One line for each event.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let indented = |event: &Event| format!("{}{}", "  ".repeat(event.depth.min(8)), event.text);
         let widths = self.events.iter().map(|event| indented(event).chars().count());
-        let width = widths.max().unwrap_or(0).min(WIDEST);
+        let width = widths.max().unwrap_or(0).min(MAX_WIDTH);
         for event in &self.events {
             if let Some(meanwhile) = event.meanwhile() {
                 writeln!(f, "      … {meanwhile}")?;

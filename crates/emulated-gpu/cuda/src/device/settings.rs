@@ -126,7 +126,7 @@ fn number(text: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<u
 }
 
 fn threads(wanted: u64) -> Result<usize> {
-    let max = ptx_emulator::MOST_THREADS;
+    let max = ptx_emulator::MAX_THREADS;
     usize::try_from(wanted).ok().filter(|&threads| threads <= max).ok_or_else(|| {
         Code::INVALID_VALUE
             .because(format!("EMULATED_GPU_THREADS: {wanted} host threads; the maximum is {max}"))

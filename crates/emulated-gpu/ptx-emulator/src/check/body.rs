@@ -1,4 +1,4 @@
-//! Functions: parameters, and the statements of a body.
+//! Functions: parameters and the statements of their bodies.
 
 pub(super) mod function;
 mod names;
@@ -80,9 +80,9 @@ pub(super) fn header<'a>(
     body
 }
 
-/// Bytes of parameters that an entry may have (PTX ISA, "Kernel Function Parameters").
+/// Maximum size of an entry's parameters in bytes (PTX ISA, "Kernel Function Parameters").
 const MAX_PARAMETER_BYTES: u64 = 32_764;
-/// More than so many came later, as `ptxas` has it.
+/// Sizes above which a later target and version are needed, as in `ptxas`.
 const PARAMETER_BYTES: [(u64, u32, (u32, u32)); 2] = [(256, 10, (1, 5)), (4_352, 70, (8, 1))];
 
 fn parameter_bytes(context: &Context, body: &Body, span: Span) -> Result<()> {
@@ -103,13 +103,13 @@ fn parameter_bytes(context: &Context, body: &Body, span: Span) -> Result<()> {
     Ok(())
 }
 
-/// What a declaration declares.
+/// The names that a declaration declares.
 fn names_of<'d>(declaration: &'d Declaration<'_>) -> impl Iterator<Item = &'d str> {
     declaration.names.iter().map(|declarator| declarator.name.text)
 }
 
-/// The parameters that a name stands for: one for each element of a vector.
-fn of_binding(binding: &Binding) -> Vec<Parameter> {
+/// The parameters that a binding stands for: one for each element of a vector.
+fn parameters_of(binding: &Binding) -> Vec<Parameter> {
     match binding {
         Binding::Variable(id) => vec![Parameter::Variable(*id)],
         Binding::Register(register) => vec![Parameter::Register(*register)],
@@ -156,18 +156,18 @@ impl<'a> Body<'a> {
         }
         let unnamed = declaration.names[0].name.text == "_";
         if unnamed {
-            // Prototypes and declarations need no names: each is its own.
+            // Parameters of prototypes and declarations may be unnamed, so each is a separate parameter.
             let declarator = &declaration.names[0];
             if declaration.space == Space::Register {
                 let shape = (declaration.ty, declaration.lanes);
-                return Ok(of_binding(&self.registers("_", shape, false, span)));
+                return Ok(parameters_of(&self.registers("_", shape, false, span)));
             }
             let variable = variables::variable(context, declaration, declarator)?;
             return Ok(vec![Parameter::Variable(self.local(variable))]);
         }
         self.declare(context, declaration)?;
         let bound = self.find(declaration.names[0].name.text);
-        Ok(bound.map_or_else(Vec::new, |bound| of_binding(&bound)))
+        Ok(bound.map_or_else(Vec::new, |bound| parameters_of(&bound)))
     }
 
     /// Reads the statements of the body.
@@ -177,7 +177,7 @@ impl<'a> Body<'a> {
         block: &Block<'a>,
         problems: &mut Problems,
     ) {
-        // The outermost block shares its names with the parameters.
+        // The outermost block shares its scope with the parameters.
         self.block(context, block, problems);
         let labels = std::mem::take(&mut self.labels);
         let end = Label(self.instructions.len() as u32);
@@ -199,7 +199,7 @@ impl<'a> Body<'a> {
     }
 
     fn block(&mut self, context: &mut Context<'a>, block: &Block<'a>, problems: &mut Problems) {
-        // Labels can be branched to before they come.
+        // A label can be used before its definition, so all labels of a block are bound first.
         for statement in &block.statements {
             if let Statement::Label(name) = statement {
                 let index = self.labels.len();
@@ -246,7 +246,7 @@ impl<'a> Body<'a> {
                 Ok(())
             }
             Statement::Location { file, line } => {
-                // Line 0 stands for no line at all.
+                // Line 0 means that there is no source line.
                 self.loc = (*line > 0).then_some(SourceLine { file: *file, line: *line });
                 Ok(())
             }
@@ -291,8 +291,8 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// What a call hands over and gives back is moved on every way that leads to the call: `ld.param`
-    /// and `st.param` of a variable of the body take no predicate, as ptxas has it.
+    /// An error if an `ld.param` or `st.param` of a call's variable has a predicate: arguments and results must
+    /// be moved on every path to the call, as in ptxas.
     fn unpredicated(&self, op: &Op, guard: Guard, written: &syntax::Instruction) -> Result<()> {
         let (Op::Load { space: Space::Param, address, .. }
         | Op::Store { space: Space::Param, address, .. }) = op

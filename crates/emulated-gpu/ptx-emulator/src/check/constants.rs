@@ -3,7 +3,7 @@
 use crate::diagnostic::Problem;
 use crate::syntax::{Binary, Expression, Node, Unary};
 
-/// What a constant expression is worth.
+/// The value of a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Integer {
@@ -11,7 +11,7 @@ pub(super) enum Value {
         unsigned: bool,
     },
     Float(f64),
-    /// `0f…`: its bits are kept, those of a NaN too.
+    /// `0f…`: the exact bits are kept, because it may be a NaN.
     Single(u32),
 }
 
@@ -27,10 +27,10 @@ fn not_constant(node: &Node, what: &str) -> Problem {
         .help("compute it with an instruction first, such as add or mad, and use the register")
 }
 
-/// Evaluates.
+/// Evaluates a constant expression.
 ///
 /// # Errors
-/// Where a name is not a constant, kinds are mixed, or a divisor is 0.
+/// If a name is not a constant, integers and floats are mixed, or a divisor is 0.
 pub(super) fn evaluate(node: &Node) -> Result<Value> {
     Ok(match &node.expression {
         Expression::Integer { value, unsigned } => {
@@ -52,7 +52,7 @@ pub(super) fn evaluate(node: &Node) -> Result<Value> {
             let condition = integer(evaluate(&parts[0])?, &parts[0])?.0;
             let (yes, no) = (evaluate(&parts[1])?, evaluate(&parts[2])?);
             match (yes, no) {
-                // As in C, both sides get one type.
+                // As in C, both operands are converted to one type.
                 (
                     Value::Integer { value: a, unsigned: x },
                     Value::Integer { value: b, unsigned: y },
@@ -79,7 +79,7 @@ fn cast(value: f64, unsigned: bool) -> Value {
     Value::Integer { value, unsigned }
 }
 
-/// An integer, and whether it is unsigned.
+/// An integer, and whether it is unsigned. A floating-point constant is an error.
 pub(super) fn integer(value: Value, node: &Node) -> Result<(u64, bool)> {
     match value {
         Value::Integer { value, unsigned } => Ok((value, unsigned)),
@@ -124,14 +124,14 @@ fn binary(operator: Binary, a: Value, b: Value, node: &Node) -> Result<Value> {
         }
     }
     let ((a, x), (b, y)) = (integer(a, node)?, integer(b, node)?);
-    // As in C: unsigned when one of them is, except that shifts and comparisons differ below.
+    // As in C, the result is unsigned if one operand is. Shifts and comparisons are the exceptions, below.
     let unsigned = x || y;
     let (sa, sb) = (a as i64, b as i64);
     let less = if unsigned { a < b } else { sa < sb };
     let divided = |quotient: Option<u64>| {
         quotient.ok_or_else(|| {
             Problem::new(node.span, "division by zero in a constant expression")
-                .help("the divisor has to be another number than 0")
+                .help("the divisor must not be 0")
         })
     };
     let value = match operator {

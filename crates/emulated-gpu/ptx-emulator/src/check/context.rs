@@ -1,4 +1,4 @@
-//! The context of a check: the module as far as it has been read.
+//! The state of a check: the part of the module that has been read so far.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use crate::program::{FunctionId, Module, Type, VariableId};
 use crate::source::Span;
 use crate::syntax::Name;
 
-/// What was found, or what is wrong.
+/// A value, or the problem that was found.
 pub(super) type Result<T> = std::result::Result<T, Problem>;
 
 /// A register, or a range of them, that is declared at module scope.
@@ -22,53 +22,53 @@ pub(super) struct ModuleRegister<'a> {
     pub lanes: u32,
 }
 
-/// What a name stands for at module scope.
+/// The meaning of a name at module scope.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Global {
     Variable(VariableId),
     Function(FunctionId),
 }
 
-/// The module as far as it has been read: PTX declares before it uses.
+/// The part of the module that has been read so far. PTX requires declaration before use, so this is enough.
 pub(super) struct Context<'a> {
     pub(super) module: Module,
     pub(super) names: HashMap<&'a str, Global>,
-    /// Nothing is linked with it: what it declares it has to define.
-    pub(super) alone: bool,
+    /// Whether no other files are linked, so that all functions must be defined here.
+    pub(super) standalone: bool,
     /// `.target texmode_independent`
-    pub(super) independent: bool,
-    /// The letter behind `sm_90a`, which allows instructions of that architecture only.
-    pub(super) specific: bool,
-    /// What calls through registers expect.
+    pub(super) separate_samplers: bool,
+    /// Whether the target has a letter (`sm_90a`), which enables architecture-specific instructions.
+    pub(super) architecture_specific: bool,
+    /// The signatures that calls through registers expect.
     pub(super) prototypes: Vec<Signature>,
-    /// Registers of module scope, of which every function has the same.
+    /// Registers of module scope, which all functions share.
     pub(super) registers: Vec<ModuleRegister<'a>>,
-    /// How many names misspelt ones have been compared with.
-    pub(super) compared: Cell<usize>,
+    /// How many names have been compared with misspelt ones.
+    pub(super) comparisons: Cell<usize>,
 }
 
-/// This many comparisons of names are worth a good suggestion: in a text with many names and as many
-/// errors the rest goes without.
-const MOST_COMPARED: usize = 1 << 21;
+/// Limit on comparisons of names for suggestions. In a text with many names and many errors, the later errors
+/// get no suggestion.
+const MAX_COMPARISONS: usize = 1 << 21;
 
 impl Context<'_> {
-    /// The one of `names` that `word` was probably meant to be. There are `count` of them.
+    /// The entry of `names`, which has `count` entries, that is most similar to `word`.
     pub(super) fn closest<'n>(
         &self,
         word: &str,
         count: usize,
         names: impl Iterator<Item = &'n str>,
     ) -> Option<&'n str> {
-        self.compared.set(self.compared.get().saturating_add(count));
-        if self.compared.get() > MOST_COMPARED { None } else { closest(word, names) }
+        self.comparisons.set(self.comparisons.get().saturating_add(count));
+        if self.comparisons.get() > MAX_COMPARISONS { None } else { closest(word, names) }
     }
 
-    /// Whether the file's `.target` and `.version` are as new as these.
+    /// Whether the file's `.target` and `.version` are at least these.
     pub(super) fn has(&self, target: u32, version: (u32, u32)) -> bool {
         self.module.version >= version && self.module.target >= target
     }
 
-    /// That the file's `.target` and `.version` are new enough for something.
+    /// An error unless the file's `.target` and `.version` are at least these. `what` names the feature.
     pub(super) fn require(
         &self,
         span: Span,
@@ -97,5 +97,5 @@ impl Context<'_> {
 pub(super) fn duplicate(name: Name) -> Problem {
     Problem::new(name.span, format!("`{}` is declared twice", name.text))
         .label("declared before")
-        .help("give one of them another name, or put one into a block of its own: { … }")
+        .help("give one of them another name, or put one into its own block: { … }")
 }

@@ -1,5 +1,5 @@
-//! Constant propagation of addresses: a register that one instruction alone writes
-//! holds what that instruction gives.
+//! Constant propagation of addresses: a register that is written by exactly one instruction holds the value
+//! which that instruction computes.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use crate::program::{
     Address, Function, FunctionId, Instruction, Module, Op, Operand, Register, Space, Symbol,
 };
 
-/// What a register is known to hold.
+/// A value that a register is known to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KnownValue {
     /// The address of a function.
     Function(FunctionId),
-    /// An address in a variable that is only read.
+    /// An address in a read-only variable.
     Constant(Symbol),
 }
 
-/// Reports calls of functions that take something else, and stores to constants.
+/// Reports indirect calls of functions with a signature other than the prototype's, and stores to constants.
 pub(super) fn check(module: &Module, problems: &mut Problems) {
     for function in &module.functions {
         let Some(body) = &function.body else { continue };
@@ -33,27 +33,27 @@ pub(super) fn check(module: &Module, problems: &mut Problems) {
             };
             let known = known.get_or_insert_with(|| registers(module, body));
             let Some(Some(held)) = known.get(&base) else { continue };
-            if let Some(problem) = wrong(module, function, instruction, (base, *held)) {
+            if let Some(problem) = misuse(module, function, instruction, (base, *held)) {
                 problems.push(problem);
             }
         }
     }
 }
 
-/// Of each register that is written once, what it holds; `None` for the others.
-fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<Known>> {
-    let mut known: HashMap<Register, Option<Known>> = HashMap::new();
+/// The registers of a body and their values. The value is `None` for a register that is written more than once.
+fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<KnownValue>> {
+    let mut known: HashMap<Register, Option<KnownValue>> = HashMap::new();
     for instruction in body {
         let writes = instruction.op.writes();
         let held = match &instruction.op {
-            Op::Mov { a: Operand::Function(id), .. } => Some(Known::Function(*id)),
+            Op::Mov { a: Operand::Function(id), .. } => Some(KnownValue::Function(*id)),
             Op::Mov { a: Operand::Address(symbol @ Symbol::Module(id), _), .. }
             | Op::ConvertAddress { a: Operand::Address(symbol @ Symbol::Module(id), _), .. }
                 if module.variables[id.0 as usize].space == Space::Const =>
             {
-                Some(Known::Constant(*symbol))
+                Some(KnownValue::Constant(*symbol))
             }
-            // The generic address of a constant leads to it too.
+            // The generic address of a constant refers to the same constant.
             Op::Mov { a: Operand::Register(from), .. }
             | Op::ConvertAddress { a: Operand::Register(from), .. } => {
                 known.get(from).copied().flatten()
@@ -67,31 +67,31 @@ fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<
     known
 }
 
-fn wrong(
+fn misuse(
     module: &Module,
     function: &Function,
     instruction: &Instruction,
-    (register, held): (Register, Known),
+    (register, held): (Register, KnownValue),
 ) -> Option<Problem> {
     let name = &function.registers[register.0 as usize].name;
     match (&instruction.op, held) {
-        (Op::Call { prototype: Some(prototype), .. }, Known::Function(id))
+        (Op::Call { prototype: Some(prototype), .. }, KnownValue::Function(id))
             if !module.prototypes[*prototype as usize].contains(&id) =>
         {
             let callee = &module.functions[id.0 as usize].name;
             let message = format!(
-                "`{name}` holds `{callee}`, which takes or gives something else than the prototype"
+                "`{name}` holds `{callee}`, whose parameters or results differ from the prototype's"
             );
             let help = format!("make the prototype agree with the declaration of `{callee}`");
             Some(Problem::new(instruction.span, message).help(help))
         }
         (
             Op::Store { address: Address { .. }, .. } | Op::Atomic { .. },
-            Known::Constant(Symbol::Module(id)),
+            KnownValue::Constant(Symbol::Module(id)),
         ) => {
             let constant = &module.variables[id.0 as usize].name;
             let message = format!(
-                "`{name}` holds the address of `{constant}`, which is .const: it is only read"
+                "`{name}` holds the address of `{constant}`, which is .const and can't be written"
             );
             Some(Problem::new(instruction.span, message).help("declare it .global to write to it"))
         }

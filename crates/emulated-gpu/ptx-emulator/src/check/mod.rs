@@ -1,5 +1,5 @@
-//! Syntax tree to program: every name is looked up, every instruction is one that the ISA has,
-//! and its operands fit.
+//! The check that turns a syntax tree into a program: names are looked up, instructions must exist in the ISA,
+//! and their operands must have the right types.
 
 mod body;
 mod constants;
@@ -26,8 +26,8 @@ pub use instruction::instructions;
 pub(crate) use instruction::intrinsic;
 pub(crate) use since::is_directive;
 
-/// Checks a file, `alone` if nothing is linked with it. The module is whole only where `problems` stays
-/// empty.
-pub(crate) fn module(file: &File, alone: bool, problems: &mut Problems) -> Module {
-    module::check(file, alone, problems)
+/// Checks a file; `standalone` if no other files are linked with it. The module is complete only if no problem
+/// was added.
+pub(crate) fn module(file: &File, standalone: bool, problems: &mut Problems) -> Module {
+    module::check(file, standalone, problems)
 }

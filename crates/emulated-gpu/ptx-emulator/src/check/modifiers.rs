@@ -1,5 +1,5 @@
-//! The modifiers of one instruction. ptxas takes them in any order, so each instruction asks for
-//! those it knows, and what nobody asked for is an error.
+//! The modifiers of one instruction. ptxas accepts them in any order, so each instruction takes those it knows,
+//! and a modifier that is left at the end is an error.
 
 use crate::diagnostic::{Problem, closest};
 use crate::program::{Rounding, Type};
@@ -10,13 +10,14 @@ use super::types;
 
 type Result<T> = std::result::Result<T, Problem>;
 
-/// The modifiers that are still to be asked for.
+/// The modifiers that have not been taken yet.
 pub(super) struct Modifiers<'a> {
     opcode: Name<'a>,
     words: Vec<Name<'a>>,
-    /// The modifiers that the rules looked for, each one or several as `a|b|c`: the help of an error.
+    /// The modifiers that the rules looked for, each entry one or several as `a|b|c`, for the help text of
+    /// errors.
     known: Vec<&'static str>,
-    /// What has been taken, to name the instruction in errors.
+    /// The modifiers that have been taken, so that errors can name the instruction.
     taken: Vec<Name<'a>>,
 }
 
@@ -30,19 +31,19 @@ impl<'a> Modifiers<'a> {
         }
     }
 
-    /// Where the instruction is named, modifiers included.
+    /// The span of the instruction's name, including modifiers.
     pub(super) fn span(&self) -> Span {
         let words = self.words.iter().chain(&self.taken);
         let end = words.map(|word| word.span.end).max().unwrap_or(self.opcode.span.end);
         Span { start: self.opcode.span.start, end: end.max(self.opcode.span.end) }
     }
 
-    /// Whether a modifier is there; it has to be taken all the same.
+    /// Whether a modifier is present. This doesn't take it.
     pub(super) fn has(&self, name: &str) -> bool {
         self.words.iter().any(|word| word.text == name)
     }
 
-    /// Takes a modifier that may be there.
+    /// Takes an optional modifier, and returns whether it was present.
     pub(super) fn flag(&mut self, name: &'static str) -> bool {
         self.pick(&[(name, ())]).is_some()
     }
@@ -60,7 +61,7 @@ impl<'a> Modifiers<'a> {
         self.take(|word| words.split('|').find(|name| *name == word))
     }
 
-    /// Takes the first modifier that something is found for.
+    /// Takes the first modifier for which `find` returns a value.
     fn take<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         let mut words = self.words.iter().enumerate();
         let (at, found) = words.find_map(|(at, word)| Some((at, find(word.text)?)))?;
@@ -68,19 +69,19 @@ impl<'a> Modifiers<'a> {
         Some(found)
     }
 
-    /// Takes one of `options`, which the instruction can't do without.
+    /// Takes one of `options`, which is mandatory.
     pub(super) fn need<T: Copy>(&mut self, what: &str, options: &[(&'static str, T)]) -> Result<T> {
         let names = || options.iter().map(|(name, _)| *name).collect();
-        self.pick(options).ok_or_else(|| self.lacks(what, names()))
+        self.pick(options).ok_or_else(|| self.missing(what, names()))
     }
 
-    /// Takes one of `a|b|c`, which the instruction can't do without.
+    /// Takes one of `a|b|c`, which is mandatory.
     pub(super) fn need_word(&mut self, what: &str, words: &'static str) -> Result<&'static str> {
-        self.word(words).ok_or_else(|| self.lacks(what, words.split('|').collect()))
+        self.word(words).ok_or_else(|| self.missing(what, words.split('|').collect()))
     }
 
-    /// That none of these is there.
-    pub(super) fn lacks(&self, what: &str, names: Vec<&'static str>) -> Problem {
+    /// The error for a missing modifier: one is misspelt, or none of `names` is present.
+    pub(super) fn missing(&self, what: &str, names: Vec<&'static str>) -> Problem {
         let opcode = self.opcode.text;
         if let Some((word, name)) = self.misspelt(&names) {
             let message = format!("`{opcode}` has no modifier `.{}`", word.text);
@@ -97,7 +98,7 @@ impl<'a> Modifiers<'a> {
             .find_map(|word| Some((*word, closest(word.text, names.iter().copied())?)))
     }
 
-    /// The first type that is still there, not taken.
+    /// The first type that has not been taken. This doesn't take it.
     pub(super) fn peek_type(&self) -> Option<Type> {
         self.words.iter().find_map(|word| types::named(word.text))
     }
@@ -136,7 +137,7 @@ impl<'a> Modifiers<'a> {
         self.pick(&ROUNDINGS)
     }
 
-    /// That nothing is left.
+    /// An error if a modifier has not been taken.
     pub(super) fn finish(&self) -> Result<()> {
         let Some(word) = self.words.first() else { return Ok(()) };
         let mut name = self.opcode.text.to_owned();
@@ -169,7 +170,7 @@ pub(super) const ROUNDINGS: [(&str, Rounding); 4] = [
     ("rp", Rounding::Up),
 ];
 
-/// `.a, .b, .c`
+/// Formats names as `.a, .b, .c`.
 pub(super) fn dotted(names: &[&str]) -> String {
     names.iter().map(|name| format!(".{name}")).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Module scope: version, target, variables and functions, in the order of the file.
+//! Checks at module scope, in the order of the file: version, target, variables and functions.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use super::scope::split;
 use super::signature::Signature;
 use super::{known, target, variables};
 
-/// The bytes of `.const` variables that a module may have (PTX ISA, "Constant State Space").
+/// Maximum total size of a module's `.const` variables in bytes (PTX ISA, "Constant State Space").
 const CONSTANT_BANK: u64 = 1 << 16;
 
-/// As many registers may be declared at module scope.
-const MOST_REGISTERS: usize = 1 << 10;
+/// Limit on registers at module scope.
+const MAX_REGISTERS: usize = 1 << 10;
 
-/// Checks a file, item after item; `alone` if nothing is linked with it.
-pub(super) fn check(file: &File, alone: bool, problems: &mut Problems) -> Module {
+/// Checks a file, item by item; `standalone` if no other files are linked with it.
+pub(super) fn check(file: &File, standalone: bool, problems: &mut Problems) -> Module {
     let mut context = Context {
         module: Module {
             version: (6, 0),
@@ -33,14 +33,15 @@ pub(super) fn check(file: &File, alone: bool, problems: &mut Problems) -> Module
         names: HashMap::new(),
         prototypes: Vec::new(),
         registers: Vec::new(),
-        alone,
-        independent: file.independent,
-        specific: false,
-        compared: std::cell::Cell::new(0),
+        standalone,
+        separate_samplers: file.independent,
+        architecture_specific: false,
+        comparisons: std::cell::Cell::new(0),
     };
     if let Err(problem) = header(file, &mut context) {
         problems.push(problem);
-        // What needs a newer target would only repeat this.
+        // Assume the newest target, because errors about newer features would only repeat the error in the
+        // header.
         context.module.target = u32::MAX;
         context.module.version = (u32::MAX, 0);
     }
@@ -80,13 +81,13 @@ pub(super) fn check(file: &File, alone: bool, problems: &mut Problems) -> Module
     context.module.prototypes = context
         .prototypes
         .iter()
-        .map(|prototype| prototype.meant(&context.module.functions))
+        .map(|prototype| prototype.possible_callees(&context.module.functions))
         .collect();
     known::check(&context.module, problems);
     context.module
 }
 
-/// The constants of a module share one bank.
+/// An error if the constants of a module don't fit into one bank.
 fn constant_bank(module: &Module, problems: &mut Problems) {
     let mut used = 0u64;
     for variable in module.variables.iter().filter(|variable| variable.space == Space::Const) {
@@ -114,13 +115,13 @@ fn header(file: &File, context: &mut Context) -> Result<()> {
         return Err(Problem::new(span, format!("there is no PTX {}.{}", version.0, version.1))
             .help("write a version from 6.0 to 9.x"));
     }
-    // As ptxas has it, which never was one of its own.
+    // PTX 5.1 was never released, so it is treated as 6.0, as in ptxas.
     context.module.version = if version == (5, 1) { (6, 0) } else { version };
     let Some(name) = file.target else {
         return Err(Problem::new(span, "the target is missing")
             .help("write .target sm_80, or another architecture, below .version"));
     };
-    (context.module.target, context.specific) = target::parse(name, version)?;
+    (context.module.target, context.architecture_specific) = target::parse(name, version)?;
     Ok(())
 }
 
@@ -128,12 +129,12 @@ fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Resu
     let span = declaration.names.first().map_or(declaration.ty_span, |name| name.name.span);
     match declaration.space {
         Space::Register | Space::Local if context.module.version >= (3, 0) => {
-            return Err(Problem::new(span, "this variable has no place outside functions")
+            return Err(Problem::new(span, "this variable can't be declared outside functions")
                 .help("move it into the function that uses it: from PTX 3.0 on each has its own"));
         }
         Space::Register => return declare_registers(context, declaration),
         Space::Param => {
-            return Err(Problem::new(span, "this variable has no place outside functions")
+            return Err(Problem::new(span, "this variable can't be declared outside functions")
                 .help("move it into the function that uses it"));
         }
         _ => {}
@@ -145,7 +146,7 @@ fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Resu
             return Err(duplicate(name));
         }
         match context.names.get(name.text) {
-            // `.extern` announces what is defined below.
+            // An `.extern` declaration announces a definition that follows.
             Some(Global::Variable(id)) => {
                 let id = id.0 as usize;
                 let known = &mut context.module.variables[id];
@@ -177,7 +178,7 @@ fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Resu
     Ok(())
 }
 
-/// Registers of module scope, which the functions of a kernel have in common.
+/// Registers of module scope, which are shared by the functions of a kernel.
 fn declare_registers<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
     let Declaration { ty, lanes, .. } = *declaration;
     for declarator in &declaration.names {
@@ -197,13 +198,16 @@ fn declare_registers<'a>(context: &mut Context<'a>, declaration: &Declaration<'a
         if context.registers.iter().any(taken) || context.names.contains_key(name.text) {
             return Err(duplicate(name));
         }
-        if context.registers.len() >= MOST_REGISTERS {
+        if context.registers.len() >= MAX_REGISTERS {
             return Err(Problem::new(name.span, "too many registers at module scope")
-                .help(format!("declare at most {MOST_REGISTERS}, or a range as %r<8>")));
+                .help(format!("declare at most {MAX_REGISTERS}, or a range as %r<8>")));
         }
         if declarator.initial.is_some() || !declarator.lengths.is_empty() {
-            return Err(Problem::new(name.span, "a register is no array and has no initial value")
-                .help("declare a range as %r<8>, and assign with mov"));
+            return Err(Problem::new(
+                name.span,
+                "a register can't be an array or have an initial value",
+            )
+            .help("declare a range as %r<8>, and assign with mov"));
         }
         if lanes > 1 && (ty == Type::Pred || u64::from(lanes) * ty.bytes() > 16) {
             return Err(Problem::new(
@@ -237,7 +241,7 @@ fn function<'a>(
                 return Err(duplicate(name));
             }
             if known.entry != function.entry
-                || Signature::of(known) != Signature::of(&checked.function)
+                || Signature::of_function(known) != Signature::of_function(&checked.function)
             {
                 return Err(Problem::new(
                     name.span,
@@ -255,7 +259,7 @@ fn function<'a>(
         }
     };
     if let Some(block) = &function.body {
-        // The function may call itself, so that it has to be known, as far as it goes, beforehand.
+        // A function may call itself, so its header is made known before its body is read.
         context.module.functions[id.0 as usize] =
             Function { body: Some(Vec::new()), ..checked.function.clone() };
         checked.body(context, block, problems);
@@ -277,7 +281,7 @@ fn alias<'a>(context: &mut Context<'a>, alias: Name<'a>, of: Name<'a>) -> Result
     let copy = Function { name: alias.text.to_owned(), span: alias.span, ..function.clone() };
     match context.names.get(alias.text) {
         Some(Global::Function(id)) if context.module.functions[id.0 as usize].body.is_none() => {
-            // Calls that were read before refer to the declaration: it becomes the function.
+            // Earlier calls refer to the declaration, so the declaration is replaced by the function.
             context.module.functions[id.0 as usize] = copy;
         }
         Some(Global::Function(_)) => return Err(duplicate(alias)),
@@ -289,7 +293,7 @@ fn alias<'a>(context: &mut Context<'a>, alias: Name<'a>, of: Name<'a>) -> Result
     Ok(())
 }
 
-/// Performance-tuning directives: which bind a launch, and whether each is known at all.
+/// Performance-tuning directives: the limits on a launch, and errors for unknown directives.
 fn limits(function: &syntax::Function, version: (u32, u32), problems: &mut Problems) -> Limits {
     let mut limits = Limits::default();
     for directive in &function.directives {

@@ -8,10 +8,11 @@ use crate::texture::{AddressMode, Filter, Opaque, Sampling};
 use super::constants;
 use super::context::{Context, Result};
 
-/// Fields that say how a texture is read.
+/// The fields for address modes.
 const MODES: [(&str, usize); 3] = [("addr_mode_0", 0), ("addr_mode_1", 1), ("addr_mode_2", 2)];
 
-/// Fields that say what it is. What is bound to it says so itself.
+/// The fields that describe the object. They are checked and ignored, because the bound object has its own
+/// description.
 const NUMBERS: [&str; 8] = [
     "width",
     "height",
@@ -23,11 +24,11 @@ const NUMBERS: [&str; 8] = [
     "num_samples",
 ];
 
-/// What a declaration's variable stands for, and how it is read at first.
+/// The kind of object that a declaration's variable stands for, and its initial sampling.
 ///
 /// # Errors
-/// Where there can be no such variable.
-pub(super) fn of(
+/// If there can be no such variable.
+pub(super) fn declared_opaque(
     context: &Context,
     declaration: &Declaration,
     declarator: &Declarator,
@@ -49,9 +50,9 @@ pub(super) fn of(
         }
         Some(Opacity::Type(kind)) => kind,
     };
-    if context.independent {
-        return Err(Problem::new(span, "textures and samplers apart are not emulated")
-            .help("leave texmode_independent away: a .texref has a sampler of its own then"));
+    if context.separate_samplers {
+        return Err(Problem::new(span, "separate textures and samplers are not emulated")
+            .help("remove texmode_independent, so that each .texref has its own sampler"));
     }
     if !matches!(space, Space::Global | Space::Param) {
         return Err(Problem::new(span, "a texture or a surface is declared .global")
@@ -103,7 +104,7 @@ fn sampling(fields: &[(Name, Node)]) -> Result<Sampling> {
             let help = closest(field.text, names).map(|name| format!("did you mean `{name}`?"));
             return Err(Problem::new(
                 field.span,
-                format!("`{}` is no field of a texture or a surface", field.text),
+                format!("`{}` is not a field of a texture or a surface", field.text),
             )
             .maybe_help(help));
         }
@@ -118,7 +119,7 @@ fn word<T: Copy>(value: &Node, words: &[(&'static str, T)]) -> Result<T> {
     };
     found.map(|(_, value)| *value).ok_or_else(|| {
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Problem::new(value.span, "this is no value of the field")
+        Problem::new(value.span, "this is not a value of the field")
             .help(format!("write one of {}", names.join(", ")))
     })
 }

@@ -1,5 +1,5 @@
-//! Operands of one instruction: looked up, and checked against the type that the instruction
-//! wants (PTX ISA, "Instruction Operands" and "Type Checking of Operands").
+//! Operands of one instruction: looked up, and checked against the type that the instruction expects (PTX ISA,
+//! "Instruction Operands" and "Type Checking of Operands").
 
 mod address;
 mod register;
@@ -24,16 +24,17 @@ pub(super) struct Check<'c, 'a> {
     pub context: &'c mut Context<'a>,
     pub written: &'c Instruction<'a>,
     pub modifiers: Modifiers<'a>,
-    /// What has to be done before: the parts of an operation that the program has no word for.
+    /// Operations to run before the instruction's own: the first steps of an instruction that expands to
+    /// several.
     pub before: Vec<Op>,
 }
 
-/// How the width of a register is judged.
+/// How strictly the width of a register is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Width {
-    /// As wide as the type.
+    /// Exactly as wide as the type.
     Exact,
-    /// At least as wide: `ld`, `st`, `cvt`.
+    /// At least as wide as the type: `ld`, `st`, `cvt`.
     Relaxed,
 }
 
@@ -42,7 +43,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written.opcode.text
     }
 
-    /// `add.f32`, as written.
+    /// The instruction's name as written, such as `add.f32`.
     pub(super) fn title(&self) -> String {
         let mut title = self.opcode().to_owned();
         for modifier in &self.written.modifiers {
@@ -55,13 +56,13 @@ impl<'c, 'a> Check<'c, 'a> {
         self.modifiers.span()
     }
 
-    /// An error in the name of the instruction.
-    pub(super) fn wrong(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
+    /// An error at the name of the instruction.
+    pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> Problem {
         Problem::new(self.name_span(), message).help(help)
     }
 
-    /// An error in an operand.
-    pub(super) fn wrong_at(
+    /// An error at an operand.
+    pub(super) fn operand_error(
         &self,
         index: usize,
         message: impl Into<String>,
@@ -71,33 +72,33 @@ impl<'c, 'a> Check<'c, 'a> {
         operand.map_or_else(|problem| problem, |o| Problem::new(o.span, message).help(help))
     }
 
-    /// That nothing is wrong with the instruction.
-    pub(super) fn refuse(
+    /// Returns an error at the instruction's name if `wrong` holds.
+    pub(super) fn reject_if(
         &self,
         wrong: bool,
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Result<()> {
-        if wrong { Err(self.wrong(message, help)) } else { Ok(()) }
+        if wrong { Err(self.error(message, help)) } else { Ok(()) }
     }
 
-    /// That nothing is wrong with an operand.
-    pub(super) fn refuse_at(
+    /// Returns an error at an operand if `wrong` holds.
+    pub(super) fn reject_operand_if(
         &self,
         index: usize,
         wrong: bool,
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Result<()> {
-        if wrong { Err(self.wrong_at(index, message, help)) } else { Ok(()) }
+        if wrong { Err(self.operand_error(index, message, help)) } else { Ok(()) }
     }
 
-    /// Takes a state space, one of `global|shared`; none means generic.
+    /// Takes a state space, one of `global|shared`. Without one, the space is generic.
     pub(super) fn space(&mut self, names: &'static str) -> Space {
         self.modifiers.word(names).map_or(Space::Generic, space_named)
     }
 
-    /// That the file's target and version have the instruction.
+    /// An error unless the file's target and version have the instruction.
     pub(super) fn require(&self, target: u32, version: (u32, u32)) -> Result<()> {
         if self.context.has(target, version) {
             return Ok(());
@@ -106,14 +107,14 @@ impl<'c, 'a> Check<'c, 'a> {
         self.context.require(self.name_span(), &title, target, version)
     }
 
-    /// Whether an instruction on single precision flushes subnormal numbers: where `.ftz` says so,
-    /// and always below sm_20, which knew none (PTX ISA, "Floating-Point Instructions").
+    /// Whether an instruction on single precision flushes subnormal numbers: with `.ftz`, and always below
+    /// sm_20, which did not support them (PTX ISA, "Floating-Point Instructions").
     pub(super) fn flushes(&mut self) -> bool {
         self.modifiers.flag("ftz") || self.context.module.target < 20
     }
 
-    /// That all modifiers were understood, and that the number of operands is right. `shape` names
-    /// the operands: `d, a, b`.
+    /// An error if a modifier was not understood, or the number of operands is wrong. `shape` names the
+    /// operands: `d, a, b`.
     pub(super) fn shape(&self, shape: &'static str) -> Result<()> {
         let count = |of: u8| shape.bytes().filter(|byte| *byte == of).count();
         let optional = count(b'{');
@@ -148,11 +149,11 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written.operands.len()
     }
 
-    /// The operand of that index. [`Self::shape`] has seen that it is there; what is not is an
-    /// error all the same.
+    /// The operand at an index. [`Self::shape`] has already checked that it exists, but a missing one is an
+    /// error here too.
     pub(super) fn operand(&self, index: usize) -> Result<&syntax::Operand<'a>> {
         self.written.operands.get(index).ok_or_else(|| {
-            Problem::new(self.written.span, format!("`{}` lacks an operand", self.title()))
+            Problem::new(self.written.span, format!("`{}` is missing an operand", self.title()))
                 .help("write the operands that the instruction takes, separated by commas")
         })
     }
@@ -175,7 +176,7 @@ impl<'c, 'a> Check<'c, 'a> {
                 Err(Problem::new(operand.span, format!("`{}` can't access memory", self.title()))
                     .help("load the value into a register with ld first, or store it with st"))
             }
-            OperandKind::List(_) => Err(Problem::new(operand.span, "a list has no place here")
+            OperandKind::List(_) => Err(Problem::new(operand.span, "a list is not allowed here")
                 .help("only call takes lists in parentheses")),
         }
     }
@@ -193,8 +194,8 @@ impl<'c, 'a> Check<'c, 'a> {
     ) -> Result<Destination> {
         let operands = &self.written.operands;
         if operands.get(index).is_some_and(|operand| is_sink(operand)) {
-            return Err(Problem::new(operands[index].span, format!("`{}` can't throw its result away", self.title()))
-                .help("name a register; `_` stands only for results of atom, setp, shfl, and parts of vectors"));
+            return Err(Problem::new(operands[index].span, format!("`{}` can't discard its result", self.title()))
+                .help("name a register; `_` is only allowed for results of atom, setp, shfl, and parts of vectors"));
         }
         let written = self.written;
         let Some(operand) = written.operands.get(index) else { return Ok(None) };
@@ -202,7 +203,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written_register(node, ty, width).map(Some)
     }
 
-    /// A destination that may be `_`.
+    /// A destination that may be `_` (discarded).
     pub(super) fn destination_or_sink(
         &mut self,
         operand: &syntax::Operand<'a>,
@@ -216,12 +217,12 @@ impl<'c, 'a> Check<'c, 'a> {
         self.written_register(node, ty, width).map(Some)
     }
 
-    /// The `p` of `{a, b}|p`.
+    /// The predicate `p` of `{a, b}|p`.
     pub(super) fn predicate_destination(&mut self, node: &Node<'a>) -> Result<Destination> {
         self.written_register(node, Type::Pred, Width::Exact).map(Some)
     }
 
-    /// `d|p`, either of which may be `_`, or `d` alone.
+    /// A pair of destinations `d|p`, either of which may be `_`, or only `d`.
     pub(super) fn destination_pair(
         &mut self,
         index: usize,
@@ -260,7 +261,7 @@ impl<'c, 'a> Check<'c, 'a> {
         self.value(node, ty, width)
     }
 
-    /// A register, a constant, or, as `ptxas` has it, the sum of both, as a value of a type.
+    /// A register, a constant, or (as in `ptxas`) the sum of a register and a constant, as a value of a type.
     pub(super) fn value(&mut self, node: &Node<'a>, ty: Type, width: Width) -> Result<Operand> {
         if let Expression::Binary(Binary::Add | Binary::Subtract, ..) = node.expression {
             let (base, offset) = self.base_and_offset(node)?;
@@ -297,7 +298,7 @@ impl<'c, 'a> Check<'c, 'a> {
         Some(Operand::Register(d))
     }
 
-    /// A register plus a constant, of which the register's width is kept.
+    /// A register plus a constant. The sum keeps the register's width.
     fn sum(&mut self, base: Operand, offset: i64, span: Span) -> Result<Operand> {
         let found = match base {
             Operand::Register(register) => self.register_type(register),
@@ -337,7 +338,7 @@ impl<'c, 'a> Check<'c, 'a> {
         Ok(value)
     }
 
-    /// A predicate that is read; `!p` too, and a constant.
+    /// A predicate that is read: `p`, `!p` or a constant.
     pub(super) fn predicate(&mut self, index: usize) -> Result<Operand> {
         let written = self.written;
         if index >= written.operands.len() {
@@ -365,7 +366,8 @@ pub(super) fn is_sink(operand: &syntax::Operand) -> bool {
     operand.name() == Some("_")
 }
 
-/// What a modifier names; a block is the whole of its cluster.
+/// The state space that a modifier names. `.shared::cluster` is `.shared`, because a block is its whole
+/// cluster.
 pub(super) fn space_named(name: &str) -> Space {
     match name {
         "global" => Space::Global,
@@ -376,7 +378,7 @@ pub(super) fn space_named(name: &str) -> Space {
     }
 }
 
-/// `.global`, `generic`, ….
+/// The name of a state space in messages: `.global`, `generic`, ….
 pub(super) fn space_name(space: Space) -> &'static str {
     match space {
         Space::Register => ".reg",

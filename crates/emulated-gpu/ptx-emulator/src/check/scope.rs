@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::program::{LocalId, Register, Type, VariableId};
 use crate::source::Span;
 
-/// What a name stands for inside a function.
+/// The meaning of a name inside a function.
 #[derive(Clone, Debug)]
 pub(super) enum Binding {
     Register(Register),
@@ -22,13 +22,13 @@ pub(super) enum Binding {
     Signature(usize),
 }
 
-/// `%r<10>`: registers that come into being when they are named.
+/// `%r<10>`: a range of registers, each of which is created when it is first named.
 #[derive(Debug)]
 pub(super) struct Range {
     pub count: u64,
     pub ty: Type,
     pub lanes: u32,
-    /// Declared at module scope.
+    /// Whether it is declared at module scope.
     pub shared: bool,
     pub span: Span,
     pub named: HashMap<u64, Binding>,
@@ -41,8 +41,8 @@ pub(super) struct Scope<'a> {
     pub ranges: HashMap<&'a str, Range>,
 }
 
-/// A name as a prefix and a number: `%r12` is `%r` 12. As for ptxas, all the digits at the end are
-/// the number.
+/// Splits a name into a prefix and a number: `%r12` is `%r` and 12. As in ptxas, the number is all the digits
+/// at the end.
 pub(super) fn split(name: &str) -> Option<(&str, u64)> {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((prefix, name[prefix.len()..].parse().ok()?))

@@ -2,38 +2,38 @@
 
 use crate::program::{Function, FunctionId, Parameter, Type, Variable};
 
-/// What a function takes and returns: the width, and whether it is an array, of each.
+/// The signature of a function: how each parameter and result is passed.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::check) struct Signature {
-    pub results: Vec<Shape>,
-    pub parameters: Vec<Shape>,
-    /// Only a declaration of nothing but the name, such as `.func f;`.
+    pub results: Vec<ParameterShape>,
+    pub parameters: Vec<ParameterShape>,
+    /// The functions that a `.calltargets` list names; empty for a prototype.
     pub functions: Vec<FunctionId>,
 }
 
-/// What one parameter looks like.
+/// How one parameter is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::check) enum Shape {
-    /// In `.param` space: bytes.
+pub(in crate::check) enum ParameterShape {
+    /// In `.param` space, with this size in bytes.
     Memory {
         size: u64,
         align: u64,
-        /// Its type where it is a scalar, which may be passed in a register too.
+        /// The type, if it is a scalar, which may also be passed in a register.
         scalar: Option<Type>,
     },
     /// In a register.
     Register(Type),
-    /// In a register that is an element of a vector of this many.
+    /// In a register that is an element of a vector with this number of elements.
     Element(Type, u32),
 }
 
-impl Shape {
+impl ParameterShape {
     pub(super) fn in_memory(variable: &Variable) -> Self {
         let Variable { size, align, element, .. } = *variable;
         Self::Memory { size, align, scalar: (size == element.bytes()).then_some(element) }
     }
 
-    pub(super) fn of(parameter: Parameter, function: &Function) -> Self {
+    pub(super) fn of_parameter(parameter: Parameter, function: &Function) -> Self {
         match parameter {
             Parameter::Variable(id) => Self::in_memory(&function.variables[id.0 as usize]),
             Parameter::Register(id) => {
@@ -47,8 +47,8 @@ impl Shape {
         if lanes == 1 { Self::Register(ty) } else { Self::Element(ty, lanes) }
     }
 
-    /// How a value is passed: bytes, alignment, and elements of the vector that it is part of. Which
-    /// type it has, and whether it is declared `.reg` or `.param`, makes no difference to a call.
+    /// The size, the alignment and the number of elements of the vector that a value is part of. A call only
+    /// compares these: the type, and whether it is declared `.reg` or `.param`, make no difference.
     fn passed(self) -> (u64, u64, u32) {
         match self {
             Self::Memory { size, align, .. } => (size, align, 1),
@@ -59,8 +59,8 @@ impl Shape {
 }
 
 impl Signature {
-    pub(in crate::check) fn of(function: &Function) -> Self {
-        let shape = |parameter: &Parameter| Shape::of(*parameter, function);
+    pub(in crate::check) fn of_function(function: &Function) -> Self {
+        let shape = |parameter: &Parameter| ParameterShape::of_parameter(*parameter, function);
         Self {
             results: function.results.iter().map(shape).collect(),
             parameters: function.parameters.iter().map(shape).collect(),
@@ -68,16 +68,16 @@ impl Signature {
         }
     }
 
-    /// The functions that a call through a register may mean, which expects this.
-    pub(in crate::check) fn meant(&self, functions: &[Function]) -> Vec<FunctionId> {
+    /// The functions that a call through a register with this signature may call.
+    pub(in crate::check) fn possible_callees(&self, functions: &[Function]) -> Vec<FunctionId> {
         let listed = |id: FunctionId| self.functions.is_empty() || self.functions.contains(&id);
-        let same = |one: &[Shape], other: &[Shape]| {
+        let same = |one: &[ParameterShape], other: &[ParameterShape]| {
             one.iter().map(|shape| shape.passed()).eq(other.iter().map(|shape| shape.passed()))
         };
         let all =
             functions.iter().enumerate().map(|(id, function)| (FunctionId(id as u32), function));
         all.filter(|(id, function)| {
-            let found = Self::of(function);
+            let found = Self::of_function(function);
             listed(*id)
                 && !function.entry
                 && same(&found.results, &self.results)

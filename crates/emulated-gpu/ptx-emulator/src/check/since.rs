@@ -1,6 +1,7 @@
-//! The first target and the first version of PTX that have a directive or a form of an instruction, as `ptxas`
-//! has them (PTX ISA, "PTX ISA Notes" and "Target ISA Notes" of each). What an opcode came with is in the table
-//! of opcodes; what depends on operands is checked with them, and so are the shapes of matrices.
+//! The first target and version of PTX that have a directive or a form of an instruction, as in `ptxas` (PTX
+//! ISA, "PTX ISA Notes" and "Target ISA Notes" of each). The table of instructions has the first target and
+//! version of each opcode. Features that depend on operands or on matrix shapes are checked together with
+//! these.
 
 use super::context::{Context, Result};
 use crate::program::Module;
@@ -45,9 +46,11 @@ const DIRECTIVES: [(&str, u32, Version); 32] = [
     (".branchtargets", 30, (6, 0)),
 ];
 
-/// What came after the opcode: opcodes, parts of which each has to hold for the modifiers, target, version.
+/// Features that are newer than their opcode: opcodes, conditions on the modifiers that must all hold, target,
+/// version.
 ///
-/// `a|b` is one of the two, `!a|b` neither, `~a|b` one of them at the end of the name.
+/// The condition `a|b` means that one of these modifiers is present, `!a|b` that none is, and `~a|b` that one
+/// of them is the last.
 const FEATURES: [(&str, &str, u32, Version); 113] = [
     (
         "add|sub|mul|abs|neg|min|max|cos|ex2|lg2|sin|rsqrt|sqrt|rcp|setp|set|slct|cvt|fma|mad|div",
@@ -197,7 +200,7 @@ fn part_matches(part: &str, modifiers: &[Name]) -> bool {
 }
 
 impl Context<'_> {
-    /// That the file's target and version have each word of a declaration.
+    /// An error unless the file's target and version have this word of a declaration.
     pub(super) fn require_directive(&self, word: Name) -> Result<()> {
         let row = DIRECTIVES.iter().find(|(name, ..)| *name == word.text);
         row.map_or(Ok(()), |(_, target, version)| {
@@ -206,8 +209,8 @@ impl Context<'_> {
     }
 }
 
-/// The target and the version that a form of an instruction needs, whose opcode came with `base`. What the file
-/// has anyway is left out.
+/// The target and version that a form of an instruction needs; `base` are those of the opcode. Features that
+/// the file's own target and version already have are skipped.
 pub(super) fn form(module: &Module, written: &Instruction, base: (u32, Version)) -> (u32, Version) {
     let forms = FEATURES.iter().filter(|(opcodes, parts, target, version)| {
         (module.target < *target || module.version < *version)

@@ -4,17 +4,18 @@ use crate::limits::RESERVED_SHARED;
 use crate::program::special::{COMPONENTS, PLAIN, POSITIONS, Since};
 use crate::program::{Special, Type};
 
-/// What a special register reads as.
+/// How a special register is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reads {
     As(Special),
-    /// The fourth component of a position, and what hardware always reads as one number.
+    /// A constant: the fourth component of a position, or a register that hardware always reads as one number.
     Constant(u64),
-    /// It exists, but means nothing without hardware or a driver.
+    /// It exists, but has no meaning without hardware or a driver.
     Nothing,
 }
 
-/// A special register, by its name with its component; its type, and what it came with.
+/// Looks up a special register by its name and component. Returns its type and its first target and version
+/// too.
 pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type, Since)> {
     if let Some(member) = member {
         let axis = COMPONENTS.iter().position(|component| *component == member)? as u8;
@@ -32,7 +33,7 @@ pub(super) fn named(name: &str, member: Option<&str>) -> Option<(Reads, Type, Si
         let number = name.strip_prefix(prefix)?.parse::<u32>().ok()?;
         (from..below).contains(&number).then_some((Reads::Nothing, Type::U32, since))
     };
-    // Two parts, of which cooperative groups use the second.
+    // The reserved shared memory has two parts. Cooperative groups use the second one.
     let reserved = || {
         let special = match name.strip_prefix("%reserved_smem_offset_")? {
             "begin" | "0" => Special::ReservedShared(0),
@@ -59,7 +60,7 @@ pub(super) fn is_vector(name: &str) -> bool {
     named(name, Some("x")).is_some()
 }
 
-/// The names that a misspelt one may have meant.
+/// The names to suggest for a misspelt one.
 pub(super) fn names<'name>() -> impl Iterator<Item = &'name str> {
     let parts = [
         ["%tid.x", "%tid.y", "%tid.z"],

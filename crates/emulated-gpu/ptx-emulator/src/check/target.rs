@@ -5,7 +5,7 @@ use crate::syntax::Name;
 
 use super::context::Result;
 
-/// Architecture, and the first version of PTX that has it.
+/// Each architecture, and the first version of PTX that has it.
 const TARGETS: [(u32, (u32, u32)); 29] = [
     (10, (1, 0)),
     (11, (1, 0)),
@@ -38,23 +38,23 @@ const TARGETS: [(u32, (u32, u32)); 29] = [
     (120, (8, 7)),
 ];
 
-/// The newest version of PTX that is read.
-const NEWEST: u32 = 9;
+/// The newest major version of PTX that is accepted.
+const MAX_MAJOR_VERSION: u32 = 9;
 
-/// The architecture that `.target` names, and whether it carries a letter.
+/// The architecture that `.target` names, and whether it has a letter.
 ///
 /// # Errors
-/// Where there is none of that name, or not yet in that version of PTX.
+/// If the architecture does not exist, or is newer than that version of PTX.
 pub(super) fn parse(target: Name, version: (u32, u32)) -> Result<(u32, bool)> {
     let text = target.text.strip_prefix("sm_").or_else(|| target.text.strip_prefix("compute_"));
     let text = text.unwrap_or_default();
     let digits = text.trim_end_matches(['a', 'f']);
     let letter = text.len() > digits.len();
     let number = digits.parse::<u32>().ok().filter(|_| text.len() - digits.len() <= 1);
-    // `a` came with sm_90, `f` with sm_100.
+    // The suffix `a` exists from sm_90 on, `f` from sm_100 on.
     let number =
         number.filter(|number| !letter || *number >= if text.ends_with('f') { 100 } else { 90 });
-    // sm_101 became sm_110; sm_121 is a sm_120.
+    // sm_101 was renamed to sm_110, and sm_121 is a variant of sm_120.
     let since = match number {
         Some(101) => Some((8, 6)),
         Some(121) => Some((8, 8)),
@@ -92,7 +92,7 @@ pub(super) fn is_known(version: (u32, u32)) -> bool {
         5 => 0..=1,
         6 => 0..=5,
         7 | 8 => 0..=8,
-        NEWEST => 0..=9,
+        MAX_MAJOR_VERSION => 0..=9,
         _ => return false,
     };
     minors.contains(&version.1)

@@ -3,23 +3,23 @@
 
 use crate::program::{TYPES, Type};
 
-/// Names of lists of types, by which the syntax of instructions calls them.
+/// Named lists of types, used in the syntax of instructions.
 const LISTS: [(&str, &str); 7] = [
     ("int", "u16|u32|u64|s16|s32|s64"),
     ("packed", "u16|u32|u64|s16|s32|s64|u16x2|s16x2"),
     ("scalar", "u8|u16|u32|u64|s8|s16|s32|s64|f16|f32|f64|bf16"),
-    // What most instructions that move or choose take.
+    // The types of most move and select instructions.
     ("sized", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"),
     ("float", "f32|f64|f16|f16x2|bf16|bf16x2"),
     ("half", "f16|f16x2|bf16|bf16x2"),
-    // Those whose subnormal numbers `.ftz` makes zeros.
+    // The types that `.ftz` applies to.
     ("flushed", "f32|f16|f16x2"),
 ];
 
 /// The names in a list, such as `u32|s32|half`.
 pub(super) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
     let list = |name: &'static str| match name.ends_with(|last: char| last.is_ascii_digit()) {
-        // A type, as most are.
+        // A single type, because its name ends in a digit.
         true => name,
         false => LISTS.iter().find(|(list, _)| *list == name).map_or(name, |(_, names)| *names),
     };
@@ -27,7 +27,7 @@ pub(super) fn list(names: &'static str) -> impl Iterator<Item = &'static str> {
     names.flat_map(move |name| list(name).split('|'))
 }
 
-/// What the bits of a type mean.
+/// How the bits of a type are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Predicate,
@@ -75,8 +75,8 @@ pub(super) fn is_float(ty: Type) -> bool {
     class(ty) == Class::Float
 }
 
-/// Whether a register can be an operand of an instruction's type: as wide, and of the same kind or
-/// untyped.
+/// Whether a register can be an operand of an instruction with this type: it must have the same width, and the
+/// same kind or no type.
 pub(super) fn fits(register: Type, wanted: Type) -> bool {
     if bits(register) != bits(wanted) {
         return false;
@@ -84,10 +84,10 @@ pub(super) fn fits(register: Type, wanted: Type) -> bool {
     match (class(wanted), class(register)) {
         (Class::Predicate, other) => other == Class::Predicate,
         (_, Class::Predicate) => false,
-        // As ptxas has it: a pair of halves is as good as bits, except where a float is wanted.
+        // As in ptxas, a pair of halves counts as untyped, except where a float is expected.
         (Class::Unsigned | Class::Signed, Class::Float) => register == Type::F16x2,
         (Class::Bits, _) | (_, Class::Bits) => true,
-        // The packed and the alternate formats live in untyped registers only.
+        // The packed and the alternate formats are only held in untyped registers.
         (Class::Unsigned | Class::Signed, Class::Unsigned | Class::Signed) => {
             !matches!(wanted, Type::U16x2 | Type::S16x2)
         }
@@ -96,8 +96,8 @@ pub(super) fn fits(register: Type, wanted: Type) -> bool {
     }
 }
 
-/// Whether a register can be read or written by an `ld`, `st` or `cvt` of a type: it may be wider
-/// (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+/// Whether a register can be the operand of an `ld`, `st` or `cvt` with this type. It may be wider than the
+/// type (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
 pub(super) fn fits_relaxed(register: Type, wanted: Type) -> bool {
     if bits(register) <= bits(wanted) {
         return fits(register, wanted);

@@ -9,15 +9,15 @@ use super::constants::{self, Value};
 use super::context::{Context, Global, Result};
 use super::{opaque, types};
 
-/// No variable may be larger: more than any memory, and far from overflow.
-const LARGEST: u64 = 1 << 40;
-/// An initial value takes host memory while a file is read.
-const LARGEST_INITIAL: u64 = 1 << 28;
+/// Maximum size of a variable in bytes: larger than any memory, and far from integer overflow.
+const MAX_BYTES: u64 = 1 << 40;
+/// Maximum size of an initial value in bytes, which is held in host memory while a file is read.
+const MAX_INITIAL_BYTES: u64 = 1 << 28;
 
 /// The variable that a declarator declares.
 ///
 /// # Errors
-/// Where its alignment, its lengths or its initial value are not possible.
+/// If its alignment, its lengths or its initial value are invalid.
 pub(super) fn variable(
     context: &Context,
     declaration: &Declaration,
@@ -42,7 +42,7 @@ pub(super) fn variable(
         }
         None => element,
     };
-    let opaque = opaque::of(context, declaration, declarator)?;
+    let opaque = opaque::declared_opaque(context, declaration, declarator)?;
     let lengths = lengths(declarator)?;
     if lengths.contains(&Some(0)) && linkage != Linkage::Extern && space != Space::Param {
         return Err(Problem::new(name.span, format!("`{}` has no elements", name.text))
@@ -53,7 +53,7 @@ pub(super) fn variable(
     let whole = |lengths: &[Option<u64>], span: Span| {
         let count =
             lengths.iter().map(|length| length.unwrap_or(0)).try_fold(element, u64::checked_mul);
-        count.filter(|size| *size <= LARGEST).ok_or_else(|| {
+        count.filter(|size| *size <= MAX_BYTES).ok_or_else(|| {
             Problem::new(span, format!("`{}` is larger than any memory", name.text))
                 .help("declare a smaller array")
         })
@@ -77,7 +77,7 @@ pub(super) fn variable(
                 return Err(Problem::new(name.span, format!("`{}` can't have an initial value", name.text))
                     .help("only .global and .const variables that are not .extern have one: store it with st"));
             }
-            if size > LARGEST_INITIAL {
+            if size > MAX_INITIAL_BYTES {
                 return Err(Problem::new(name.span, "the initial value is too large")
                     .help("copy it to the device at run time"));
             }
@@ -97,7 +97,7 @@ pub(super) fn variable(
     Ok(Variable { name, space, align, size, element: ty, opaque, initial, linkage, span })
 }
 
-/// The lengths of an array; only the first may be open.
+/// The lengths of an array. Only the first may be missing.
 fn lengths(declarator: &Declarator) -> Result<Vec<Option<u64>>> {
     let mut lengths = Vec::new();
     for (node, span) in &declarator.lengths {
@@ -154,7 +154,7 @@ impl Filler<'_, '_> {
             }
             (Initializer::Fields(_, span), _) => {
                 Err(Problem::new(*span, "only textures and surfaces have fields")
-                    .help("write values alone: { 1, 2 }"))
+                    .help("write only values: { 1, 2 }"))
             }
             (Initializer::List(_, span), []) => {
                 Err(Problem::new(*span, "too many braces").help("a scalar takes one value"))
@@ -198,7 +198,7 @@ impl Filler<'_, '_> {
     /// `0xff00(name)`: one byte of an address (PTX ISA, "Initializers").
     fn put_byte(&mut self, mask: u64, of: &Node, span: Span, at: u64) -> Result<()> {
         if !matches!(self.ty, Type::U8 | Type::U32 | Type::U64) {
-            return Err(Problem::new(span, "a byte of an address is no value of this type")
+            return Err(Problem::new(span, "a byte of an address can't be a value of this type")
                 .help("declare the variable .u8, which holds one of its bytes"));
         }
         let shift = mask.trailing_zeros() & !7;
@@ -218,7 +218,8 @@ impl Filler<'_, '_> {
         Ok(())
     }
 
-    /// What a name is the address of; of a function only the address itself is known.
+    /// The variable or function that an initial value takes the address of. The address of a function can't
+    /// have an offset.
     fn addressed(&self, name: Name, changed: bool) -> Result<Addressed> {
         match self.context.names.get(name.text) {
             Some(Global::Variable(id)) => {
@@ -236,7 +237,7 @@ impl Filler<'_, '_> {
                 if changed || types::class(self.ty) != types::Class::Unsigned =>
             {
                 Err(Problem::new(name.span, format!("`{}` is a function", name.text))
-                    .help("its address alone is an initial value, of a .u64 variable"))
+                    .help("only its address, without an offset, can be the initial value of a .u64 variable"))
             }
             Some(Global::Function(id)) => Ok(Addressed::Function(*id)),
             None => Err(Problem::new(name.span, format!("undeclared variable `{}`", name.text))
@@ -246,7 +247,7 @@ impl Filler<'_, '_> {
     }
 }
 
-/// The variable, the offset and whether it is generic, where an expression is an address.
+/// The variable, the offset, and whether the address is generic; `None` if the expression is not an address.
 fn address<'a>(node: &Node<'a>) -> Result<Option<(Name<'a>, i64, bool)>> {
     match &node.expression {
         Expression::Name("WARP_SZ") => Ok(None),
@@ -262,11 +263,10 @@ fn address<'a>(node: &Node<'a>) -> Result<Option<(Name<'a>, i64, bool)>> {
     }
 }
 
-/// A constant as the bits of a type. For `.f16` and the packed types there are no constants other
-/// than their bits.
+/// A constant as the bits of a type. Constants of `.f16` and the packed types can only be given as bits.
 ///
 /// # Errors
-/// Where an integer meets a floating-point type or the other way round.
+/// If an integer is given for a floating-point type, or the other way round.
 pub(super) fn immediate(value: Value, ty: Type, node: &Node) -> Result<u64> {
     let wrong = |found: &str, help: String| {
         Err(Problem::new(node.span, format!("{found} constant for a .{} operand", types::name(ty)))

@@ -1,4 +1,4 @@
-//! An argument of a kernel, as the command line writes it, and back.
+//! Kernel arguments: parsing the `--arg` option, and filling buffers.
 
 use std::fs;
 use std::io::Read;
@@ -9,10 +9,10 @@ use crate::room::vector;
 pub use super::element::Element;
 use super::table::{Field, fields};
 
-/// The most bytes that a buffer of the command line has.
-const MOST_BYTES: usize = 1 << 31;
+/// The maximum size of a buffer of the command line.
+const MAX_BUFFER_BYTES: usize = 1 << 31;
 
-/// A number, or a buffer whose address the kernel is given.
+/// A number, or a buffer whose address is passed to the kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
     /// A number.
@@ -24,14 +24,14 @@ pub enum Argument {
     },
     /// A buffer.
     Buffer(Buffer),
-    /// A buffer of numbers and addresses, of this type and that.
+    /// A buffer that holds numbers and addresses.
     Table(Vec<Field>),
-    /// The same, passed by value: a structure.
+    /// A structure of numbers and addresses, passed by value.
     Structure(Vec<Field>),
 }
 
-/// A buffer, as the command line describes it. It is filled when it is asked for its bytes: a launch that
-/// is refused makes none.
+/// A buffer as described on the command line. Its contents are only computed by [`bytes`](Self::bytes), so that
+/// a rejected launch allocates nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Buffer {
     /// The type of an element.
@@ -40,18 +40,18 @@ pub struct Buffer {
     contents: Contents,
 }
 
-/// What a buffer begins with.
+/// The initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 enum Contents {
     /// The bytes of a file.
     File(String),
     /// 0, 1, 2, ….
     Iota,
-    /// From −1 to 1, the same each time.
+    /// Numbers from −1 to 1, the same at each run.
     Random,
     /// The bytes of all elements.
     List(Vec<u8>),
-    /// The bytes of each element.
+    /// The bytes of one element, which every element is set to.
     Each(Vec<u8>),
 }
 
@@ -88,7 +88,7 @@ impl FromStr for Argument {
 impl Buffer {
     /// A buffer: its number of elements, and their initial values.
     fn parse(element: Element, count: usize, what: &str) -> Result<Self, String> {
-        let size = count.checked_mul(element.bytes()).filter(|&size| size <= MOST_BYTES);
+        let size = count.checked_mul(element.bytes()).filter(|&size| size <= MAX_BUFFER_BYTES);
         let size = size.ok_or("a buffer of more than 2 GiB")?;
         let contents = match what {
             file if file.starts_with('@') => Contents::File(file[1..].to_owned()),
@@ -107,17 +107,17 @@ impl Buffer {
         Ok(Self { element, count, contents })
     }
 
-    /// All its elements.
+    /// The bytes of all elements.
     ///
     /// # Errors
-    /// When the host is out of memory, or a file can't be read or is of another size.
+    /// If the host is out of memory, or a file can't be read or has another size.
     pub fn bytes(&self) -> Result<Vec<u8>, String> {
         let Self { element, count, ref contents } = *self;
         let size = count * element.bytes();
         let mut bytes = room(size)?;
         match contents {
             Contents::File(path) => {
-                // One byte more, so that a longer file is found to be one.
+                // One byte more, to detect a longer file.
                 let read = fs::File::open(path)
                     .and_then(|file| file.take(size as u64 + 1).read_to_end(&mut bytes));
                 let read = read.map_err(|error| format!("can't read {path}: {error}"))?;
@@ -145,7 +145,7 @@ impl Buffer {
     }
 }
 
-/// An error if the bytes that were given are not as many as a buffer's.
+/// An error unless the given bytes are exactly as many as the buffer's.
 fn fits(given: usize, size: usize) -> Result<(), String> {
     match given == size {
         true => Ok(()),
@@ -153,7 +153,7 @@ fn fits(given: usize, size: usize) -> Result<(), String> {
     }
 }
 
-/// Room for the bytes of a buffer, and for one more that a file may have.
+/// An empty vector with capacity for a buffer, and for one more byte that a file may have.
 fn room(size: usize) -> Result<Vec<u8>, String> {
     vector(size + 1).map_err(|error| error.to_string())
 }
@@ -171,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_buffers_are_read() {
+    fn numbers_and_buffers_are_parsed() {
         assert_eq!(bytes("u32:64"), 64_u32.to_le_bytes());
         assert_eq!(bytes("s8:-1"), [0xff]);
         assert_eq!(bytes("f32:0.5"), 0.5_f32.to_le_bytes());
         assert_eq!(bytes("u16[3]:7"), [7, 0, 7, 0, 7, 0]);
         assert_eq!(bytes("u8[3]:iota"), [0, 1, 2]);
         assert_eq!(bytes("s16[2]:-1,2"), [0xff, 0xff, 2, 0]);
-        // A tie, which goes to the even neighbour; a number just above it, which is no tie.
+        // 2049 is a tie and rounds to even; the number just above it rounds up.
         assert_eq!(bytes("f16[2]:2049,2049.0000001"), [0x00, 0x68, 0x01, 0x68]);
         assert_eq!(bytes("bf16:-1.5"), [0xc0, 0xbf]);
         assert_eq!(Element::F16.list(&bytes("f16[3]:iota"), 9), " 0.0 1.0 2.0");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_arguments_are_reported() {
         for (text, reason) in [
             ("64", "expected TYPE:VALUE"),
             ("u33:1", "`u33` is not a type"),

@@ -1,55 +1,60 @@
-//! `check FILE…`: what is wrong with PTX files, or what is in them.
+//! `check FILE…`: reports the errors of PTX or CUDA C files, or a summary of each.
 
 use std::fmt::{Display, Write};
 use std::path::PathBuf;
 
 use super::fidelity;
-use super::{DONE, FAILED, Failure, Setting, Told, UNUSABLE, read};
+use super::{CommandOutput, DONE, Environment, FAILED, Failure, UNUSABLE, read};
 use crate::program::{Function, Module, Parameter, Space};
 
-/// What `check` is told.
+/// The arguments of `check`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Arguments {
-    /// The files: PTX, or CUDA C where they are called `.cu`.
+    /// Files to check: PTX, or CUDA C if the name ends in `.cu`
     #[cfg_attr(feature = "cli", arg(required = true, value_name = "FILE"))]
     pub files: Vec<PathBuf>,
-    /// Say of every instruction how near its result is to a card's: exact, exact as far as is known, within
-    /// the error that the ISA states, or refused.
+    /// List how closely each instruction's result matches a real card: exact, exact as far as known, within the
+    /// error that the ISA states, or refused
     #[cfg_attr(feature = "cli", arg(long))]
     pub fidelity: bool,
 }
 
-/// Checks every file, and gives which is the worst that was found. What can't be read is reported, and
-/// the next file checked.
-pub(super) fn run(arguments: &Arguments, setting: &Setting<'_>, told: &mut Told) -> u8 {
+/// Checks every file, and returns the highest exit code. A file that can't be read is reported, and the next
+/// one checked.
+pub(super) fn run(
+    arguments: &Arguments,
+    environment: &Environment<'_>,
+    output: &mut CommandOutput,
+) -> u8 {
     let mut worst = DONE;
     for path in &arguments.files {
-        let source = match read(path, setting, told) {
+        let source = match read(path, environment, output) {
             Ok(source) => source,
             Err(Failure::Compile(diagnostics)) => {
-                let name = (setting.read)(path).map_or_else(|_| String::new(), |file| file.name);
-                worst = worst.max(errors(&name, &diagnostics, told));
+                let name =
+                    (environment.read)(path).map_or_else(|_| String::new(), |file| file.name);
+                worst = worst.max(errors(&name, &diagnostics, output));
                 continue;
             }
             Err(failure) => {
-                told.complain(format_args!("error: {failure}"));
+                output.complain(format_args!("error: {failure}"));
                 worst = UNUSABLE;
                 continue;
             }
         };
         match crate::parse(&source) {
             Ok(module) => {
-                told.print(format!("{}: {}\n", source.name, summary(&module)));
+                output.print(format!("{}: {}\n", source.name, summary(&module)));
                 if arguments.fidelity {
-                    told.print(fidelity::of_module(&module, &source));
+                    output.print(fidelity::of_module(&module, &source));
                 }
             }
             Err(diagnostics) => {
-                worst = worst.max(errors(&source.name, &diagnostics, told));
+                worst = worst.max(errors(&source.name, &diagnostics, output));
                 if arguments.fidelity {
                     let lines = diagnostics.iter().map(|diagnostic| diagnostic.text.as_str());
-                    told.print(fidelity::of_errors(lines));
+                    output.print(fidelity::of_errors(lines));
                 }
             }
         }
@@ -57,17 +62,17 @@ pub(super) fn run(arguments: &Arguments, setting: &Setting<'_>, told: &mut Told)
     worst
 }
 
-/// Says what is wrong with a file, and how much.
-fn errors(name: &str, diagnostics: &[impl Display], told: &mut Told) -> u8 {
+/// Prints the errors of a file, and their number.
+fn errors(name: &str, diagnostics: &[impl Display], output: &mut CommandOutput) -> u8 {
     for diagnostic in diagnostics {
-        told.complain(diagnostic);
+        output.complain(diagnostic);
     }
     let errors = if diagnostics.len() == 1 { "error" } else { "errors" };
-    told.print(format!("{name}: {} {errors}\n", diagnostics.len()));
+    output.print(format!("{name}: {} {errors}\n", diagnostics.len()));
     FAILED
 }
 
-/// Version, target, and each entry with its parameters, registers and shared memory.
+/// A summary: version, target, and each entry with its parameters, registers and shared memory.
 fn summary(module: &Module) -> String {
     let (major, minor) = module.version;
     let mut text = format!("PTX {major}.{minor} for sm_{}", module.target);
@@ -83,7 +88,7 @@ fn summary(module: &Module) -> String {
     text
 }
 
-/// `name(.u64 a, .u32 b): 12 registers, 64 bytes of shared memory`
+/// Formats an entry as `name(.u64 a, .u32 b): 12 registers, 64 bytes of shared memory`.
 fn describe(entry: &Function, module_shared: u64) -> String {
     let parameters: Vec<String> = entry
         .parameters

@@ -37,7 +37,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// All of them in their order, with the names, which are PTX's without the dot, and the types of PTX.
+    /// All elements in order, with their names (PTX's without the dot) and their PTX types.
     pub(super) const ALL: [(&'static str, Self, Type); 12] = [
         ("u8", Self::U8, Type::U8),
         ("u16", Self::U16, Type::U16),
@@ -53,7 +53,7 @@ impl Element {
         ("f64", Self::F64, Type::F64),
     ];
 
-    /// Its size.
+    /// Its size in bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
         self.ty().bytes() as usize
@@ -65,14 +65,15 @@ impl Element {
         Self::ALL[self as usize].0
     }
 
-    /// The type of PTX.
+    /// Its type in PTX.
     fn ty(self) -> Type {
         Self::ALL[self as usize].2
     }
 
-    /// Why a number of this type, or without one an address, is not what a parameter of a type takes. Words
-    /// without a sign or a kind, `.b32`, take all; in PTX that somebody wrote integers take floating-point
-    /// numbers, too, for `ld.param` may read them as such; `strict` says that a compiler made it.
+    /// Why a number of type `given`, or an address if that is `None`, doesn't match a parameter of type `ty`.
+    /// Untyped parameters (`.b32`) match everything. In handwritten PTX an integer parameter may also be a
+    /// floating-point number, because `ld.param` can read it as such; `strict` excludes this, for PTX from a
+    /// compiler.
     pub(super) fn mismatch(given: Option<Self>, ty: Type, strict: bool) -> Option<String> {
         let is_float = |ty: Type| matches!(ty, Type::F16 | Type::Bf16 | Type::F32 | Type::F64);
         let is_integer = Self::ALL[..8].iter().any(|(.., known)| *known == ty);
@@ -88,7 +89,7 @@ impl Element {
         None
     }
 
-    /// A number in this type's format, to nearest. The type is one of floating point.
+    /// Rounds a number to this floating-point type, to nearest.
     fn rounded(self, number: f64) -> Vec<u8> {
         let (ty, bits) = (self.ty(), number.to_bits());
         let mode = FloatMode::NEAREST;
@@ -96,7 +97,7 @@ impl Element {
         bits.to_le_bytes()[..self.bytes()].to_vec()
     }
 
-    /// The bytes of a number that is written out.
+    /// Parses a number.
     pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
         fn number<T: FromStr>(text: &str) -> Result<T, String> {
             text.trim().parse().map_err(|_| format!("`{}` is not such a number", text.trim()))
@@ -116,7 +117,7 @@ impl Element {
         })
     }
 
-    /// The bytes of a whole number; of its low bits where the type is narrow.
+    /// An integer as this type. Narrow types keep the low bits.
     pub(super) fn whole(self, number: u64) -> Vec<u8> {
         match self {
             Self::F16 | Self::Bf16 => self.rounded(number as f64),
@@ -126,9 +127,9 @@ impl Element {
         }
     }
 
-    /// A number from −1 to 1, or any integer, from 32 random bits.
+    /// A number from −1 to 1, or any integer, made from 32 random bits.
     pub(super) fn random(self, bits: u32) -> Vec<u8> {
-        // 24 bits, so that the f32 is exact.
+        // Only 24 bits are used, so that the f32 is exact.
         let unit = f64::from(bits >> 8) / f64::from(1 << 23) - 1.0;
         match self {
             Self::F16 | Self::Bf16 => self.rounded(unit),
@@ -138,7 +139,7 @@ impl Element {
         }
     }
 
-    /// One element, in decimal.
+    /// Formats one element in decimal.
     fn show(self, bytes: &[u8]) -> String {
         let mut wide = [0; 8];
         wide[..bytes.len()].copy_from_slice(bytes);
@@ -156,14 +157,14 @@ impl Element {
         }
     }
 
-    /// The first elements of a buffer, in decimal.
+    /// Formats the first elements of a buffer in decimal, at max_elements `most` of them.
     #[must_use]
-    pub fn list(self, bytes: &[u8], most: usize) -> String {
+    pub fn list(self, bytes: &[u8], max_elements: usize) -> String {
         let mut text = String::new();
-        for element in bytes.chunks_exact(self.bytes()).take(most) {
+        for element in bytes.chunks_exact(self.bytes()).take(max_elements) {
             let _ = write!(text, " {}", self.show(element));
         }
-        if bytes.len() / self.bytes() > most {
+        if bytes.len() / self.bytes() > max_elements {
             text.push_str(" …");
         }
         text

@@ -1,15 +1,15 @@
-//! The kernel that `--entry` names: by its name in PTX, or as CUDA C writes it, `reverse<double>`.
+//! Finds the kernel that `--entry` names: by its PTX name, or by its CUDA C name, such as `reverse<double>`.
 
 use crate::{Kernel, Loaded};
 
 use super::Failure;
 
-/// Types and arguments nested deeper than this are not written out.
+/// Maximum nesting of types and arguments in a demangled name.
 const MAX_NESTING: u32 = 64;
-/// A name longer than this is not written out: substitutions may double it at each step.
+/// Maximum length of a demangled name. A substitution may double the length at each step.
 const MAX_LENGTH: usize = 4096;
 
-/// Finds the kernel of a name, or the only one.
+/// Finds the kernel with a name, or the only kernel.
 ///
 /// # Errors
 /// If no entry has the name, or several have it.
@@ -43,7 +43,7 @@ pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failur
     })
 }
 
-/// A kernel's name, and what CUDA C calls it where that is an instance of a template.
+/// A kernel's name, with its CUDA C name if it is an instance of a template.
 fn shown(kernel: &str) -> String {
     match instance(kernel) {
         Some(instance) => format!("{kernel} ({instance})"),
@@ -51,7 +51,7 @@ fn shown(kernel: &str) -> String {
     }
 }
 
-/// A name without what may be written in several ways: spaces, and the suffixes of integers.
+/// A name without optional spelling: spaces, and the suffixes of integers.
 fn plain(name: &str) -> String {
     let mut text: String = name.chars().filter(|c| !c.is_whitespace()).collect();
     for (long, short) in [
@@ -75,8 +75,8 @@ fn plain(name: &str) -> String {
     out
 }
 
-/// An instance of a template as CUDA C writes it, `reverse<double>`, from the name that C++'s rules make of it
-/// (Itanium C++ ABI, "Mangling"); `None` of other names, and of what these rules have beyond types and integers.
+/// Demangles an instance of a template to its CUDA C name, such as `reverse<double>` (Itanium C++ ABI,
+/// "Mangling"). `None` for other names, and for anything but types and integers as arguments.
 fn instance(kernel: &str) -> Option<String> {
     let mut reader = Reader { rest: kernel.strip_prefix("_Z")?, known: Vec::new(), depth: 0 };
     let name = reader.name()?;
@@ -85,7 +85,7 @@ fn instance(kernel: &str) -> Option<String> {
 
 struct Reader<'n> {
     rest: &'n str,
-    /// What substitutions refer to.
+    /// The texts that substitutions refer to.
     known: Vec<String>,
     depth: u32,
 }
@@ -97,7 +97,7 @@ impl Reader<'_> {
         rest.is_some()
     }
 
-    /// A name with its arguments, `7reverseIdE` or `N2ns7reverseIdEE`.
+    /// A name with its arguments: `7reverseIdE` or `N2ns7reverseIdEE`.
     fn name(&mut self) -> Option<String> {
         if self.eat("N") {
             let mut name = String::new();
@@ -119,7 +119,7 @@ impl Reader<'_> {
         Some(name + &self.arguments()?)
     }
 
-    /// An identifier with its length before it, or a substitution.
+    /// An identifier after its length, or a substitution.
     fn part(&mut self) -> Option<String> {
         if self.rest.starts_with('S') {
             return self.substitution();
@@ -147,7 +147,7 @@ impl Reader<'_> {
     fn arguments(&mut self) -> Option<String> {
         self.rest = self.rest.strip_prefix('I')?;
         let mut list = Vec::new();
-        // A pack's arguments are among the others.
+        // The arguments of a pack are listed among the others.
         let mut packs = 0;
         loop {
             if self.eat("J") {
@@ -214,7 +214,7 @@ impl Reader<'_> {
         } else {
             let known = self.rest.starts_with('S');
             let name = self.name()?;
-            // A substitution, and a name with several parts, are known already.
+            // A substitution, and a name with several parts, have already been recorded.
             if !known && !name.contains("::") {
                 self.remember(&name)?;
             }
@@ -232,8 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn instances_of_templates_are_written_out() {
-        // As NVRTC 12.9 and GCC mangle them; the last are no instances.
+    fn template_instances_are_demangled() {
+        // The names as NVRTC 12.9 and GCC mangle them. The last ones are not instances.
         for (mangled, written) in [
             ("_Z7reverseIdEvPT_i", Some("reverse<double>")),
             ("_Z4rowsILi8EEvPKfS1_Pfii", Some("rows<8>")),
@@ -254,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn names_without_end_are_given_up() {
+    fn overlong_names_are_not_demangled() {
         assert_eq!(instance(&format!("_Z1kI{}fEvv", "P".repeat(100_000))), None);
-        // Each argument is twice as long as the last.
+        // Each argument is twice as long as the one before.
         let doubled: String = (0..40).map(|index| format!("3VecIS{0}_S{0}_E", index)).collect();
         assert_eq!(
             instance(&format!("_Z1kIPf{doubled}Evv")).map(|name| name.len() > 1 << 20),

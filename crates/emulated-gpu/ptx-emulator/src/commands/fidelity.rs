@@ -1,30 +1,30 @@
-//! The table of fidelity: how near the emulator is to a card, instruction by instruction.
+//! The fidelity table: how closely the emulator matches a real card, instruction by instruction.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::program::{
-    Approximate, Asynchronous, Atomic, Element, FloatBinary, FloatUnary, Holding, IntBinary,
+    Approximate, Asynchronous, Atomic, Element, FloatBinary, FloatUnary, FragmentLayout, IntBinary,
     Matrix, Module, Multiply, ObjectAction, Op, Operand, Special, TextureOp, Type,
 };
 use crate::source::{Source, Span};
 
-/// How near the result of an instruction is to a card's.
+/// How closely the result of an instruction matches a card's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fidelity {
-    /// The ISA says every bit, and the emulator gives it.
+    /// The ISA defines every bit, and the emulator computes it.
     Exact,
-    /// The ISA leaves something open; it is decided as cards were measured, or seen, to decide it.
-    /// What that is.
+    /// The ISA leaves something open, which the emulator decides as measured or observed on cards. The text
+    /// names what is open.
     Known(&'static str),
-    /// The ISA bounds the error and leaves the bits open; the emulator is within the bound. Which.
+    /// The ISA only bounds the error, and the emulator is within that bound. The text is the bound.
     Within(&'static str),
 }
 
 impl Fidelity {
-    /// That of what an instruction does.
+    /// The fidelity of an operation.
     #[must_use]
-    pub fn of(op: &Op) -> Self {
+    pub fn of_op(op: &Op) -> Self {
         match op {
             Op::Mov { a: Operand::Special(special), .. } => of_special(*special),
             Op::FloatUnary { op, ty, .. } => of_float_unary(*op, *ty),
@@ -60,8 +60,8 @@ impl Fidelity {
             Op::StackSave { .. } | Op::StackRestore { .. } | Op::StackAllocate { .. } => {
                 Self::Known("where the stack lies is open")
             }
-            // Of these the ISA says every bit: integers, IEEE arithmetic, conversions, memory, control. They
-            // are named, so that nothing new counts as exact before somebody has thought of it.
+            // The ISA defines every bit of these: integers, IEEE arithmetic, conversions, memory, control. They
+            // are listed by name, so that a new operation doesn't count as exact by default.
             Op::Mov { .. }
             | Op::Pack { .. }
             | Op::Unpack { .. }
@@ -152,7 +152,8 @@ fn of_special(special: Special) -> Fidelity {
     }
 }
 
-/// The bounds of the PTX ISA, "Floating-Point Instructions" and "Half Precision Floating-Point Instructions".
+/// The error bounds of the PTX ISA, "Floating-Point Instructions" and "Half Precision Floating-Point
+/// Instructions".
 fn of_float_unary(op: FloatUnary, ty: Type) -> Fidelity {
     let half = matches!(ty, Type::F16 | Type::F16x2);
     let double = ty == Type::F64;
@@ -185,9 +186,9 @@ fn of_matrix(matrix: &Matrix) -> Fidelity {
     match matrix {
         Matrix::Multiply(multiply) => of_product(multiply),
         Matrix::LoadFragment { fragment, .. } | Matrix::StoreFragment { fragment, .. } => {
-            match fragment.holding {
-                Holding::Open => Fidelity::Known(open),
-                Holding::Drawn => Fidelity::Exact,
+            match fragment.layout {
+                FragmentLayout::Wmma => Fidelity::Known(open),
+                FragmentLayout::Mma => Fidelity::Exact,
             }
         }
         Matrix::Load { .. } | Matrix::Store { .. } | Matrix::Transpose { .. } => Fidelity::Exact,
@@ -213,7 +214,7 @@ fn of_product(multiply: &Multiply) -> Fidelity {
     }
 }
 
-/// An instruction with all that is said of its type, without its operands.
+/// The opcode of an instruction with its modifiers, without its operands.
 fn opcode(source: &Source, span: Span) -> &str {
     let text = source.text.get(span.start as usize..span.end as usize).unwrap_or_default();
     opcode_of(text)
@@ -228,7 +229,7 @@ fn opcode_of(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default().trim_end_matches([';', '{'])
 }
 
-/// How many instructions are how near.
+/// The number of instructions of each fidelity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Count {
     exact: usize,
@@ -236,17 +237,17 @@ struct Count {
     within: usize,
 }
 
-/// The instructions of a module, function by function, and how many there are of each fidelity.
+/// Lists the instructions of a module with their fidelity, function by function, and the totals.
 #[must_use]
 pub fn of_module(module: &Module, source: &Source) -> String {
     let mut text = String::new();
     let mut count = Count::default();
     for function in &module.functions {
         let Some(body) = &function.body else { continue };
-        // What is least sure comes last; of each, in the order of the alphabet.
+        // The least certain come last; within each fidelity the order is alphabetical.
         let mut kinds: BTreeMap<(Fidelity, &str), usize> = BTreeMap::new();
         for instruction in body {
-            let fidelity = Fidelity::of(&instruction.op);
+            let fidelity = Fidelity::of_op(&instruction.op);
             *kinds.entry((fidelity, opcode(source, instruction.span))).or_default() += 1;
             match fidelity {
                 Fidelity::Exact => count.exact += 1,
@@ -268,7 +269,7 @@ pub fn of_module(module: &Module, source: &Source) -> String {
     text + &summary(count, 0)
 }
 
-/// What can't be run of a module that is refused, by the texts of its lines that errors are in.
+/// Lists the instructions that can't run in a module with errors, given the lines that the errors are in.
 pub(super) fn of_errors<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let (mut text, mut refused) = (String::new(), 0);
     for line in lines {

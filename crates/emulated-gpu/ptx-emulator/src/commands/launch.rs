@@ -7,82 +7,82 @@ use std::str::FromStr;
 
 use super::argument::{Argument, Buffer, Element};
 use super::source::read_with;
-use super::table::{Named, lay_out};
-use super::{Failure, Setting, Told, entry};
+use super::table::{NamedBuffer, lay_out};
+use super::{CommandOutput, Environment, Failure, entry};
 use crate::memory::{AccessError, Heap};
 use crate::room::filled;
 use crate::{Checks, Emulator, Kernel, Launch, Options, ParameterLayout};
 
-/// A launch, as the command line gives it. Without a group of its own: it would have the name of the
-/// group of `run`, `trace` or `profile`, which have their arguments in a type of the same name.
+/// A launch, as described on the command line. It has no argument group, because the group would have the same
+/// name as the group of `run`, `trace` or `profile`, whose arguments have a type of the same name.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "cli", derive(clap::Args), group(skip))]
 pub struct Arguments {
-    /// The file: PTX, or CUDA C where it is called `.cu`, which is compiled.
+    /// The file: PTX, or CUDA C if the name ends in `.cu`, which is compiled
     #[cfg_attr(feature = "cli", arg(value_name = "FILE"))]
     pub file: PathBuf,
-    /// The entry to launch, by its name in PTX or in CUDA C, such as `reverse<double>`; not needed
-    /// when the file has only one.
+    /// The entry to launch, by its PTX name or its CUDA C name, such as `reverse<double>`; optional if the file
+    /// has only one
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub entry: Option<String>,
-    /// Blocks of the grid: X, X,Y or X,Y,Z.
+    /// Blocks of the grid: X, X,Y or X,Y,Z
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHAPE", default_value = "1"))]
-    pub grid: Shape,
-    /// Threads of a block: X, X,Y or X,Y,Z.
+    pub grid: LaunchShape,
+    /// Threads of a block: X, X,Y or X,Y,Z
     #[cfg_attr(feature = "cli", arg(long, value_name = "SHAPE", default_value = "32"))]
-    pub block: Shape,
-    /// Bytes of dynamic shared memory.
+    pub block: LaunchShape,
+    /// Bytes of dynamic shared memory
     #[cfg_attr(feature = "cli", arg(long, value_name = "BYTES", default_value_t = 0))]
     pub shared: u32,
-    /// An argument of the kernel, once for each of its parameters, in order. TYPE:VALUE is a
-    /// number, as u32:64 or f32:0.5; TYPE is u8 to u64, s8 to s64, f16, bf16, f32 or f64. TYPE[N]:WHAT is a buffer of N elements, of which the kernel is
-    /// given the address; WHAT is a number (each element is that), a list (1,2,3), iota (0, 1,
-    /// 2, …), random (from −1 to 1, the same at each run), or @FILE with its bytes. table:FIELD,… is a
-    /// buffer that holds each FIELD behind the other, as a structure of C does: TYPE:VALUE, null, or
-    /// the name of a --buffer, for its address. struct:FIELD,… is such a structure passed by value.
+    /// An argument of the kernel; one for each parameter, in order. TYPE:VALUE is a number, such as u32:64 or
+    /// f32:0.5; TYPE is u8 to u64, s8 to s64, f16, bf16, f32 or f64. TYPE[N]:WHAT is a buffer of N elements,
+    /// whose address is passed; WHAT is a number (the value of each element), a list (1,2,3), iota (0, 1, 2,
+    /// …), random (from −1 to 1, the same at each run), or @FILE with its bytes. table:FIELD,… is a buffer with
+    /// the layout of a C structure; each FIELD is TYPE:VALUE, null, or the name of a --buffer, for its address.
+    /// struct:FIELD,… is such a structure passed by value
     #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
     #[cfg_attr(feature = "cli", arg(long = "arg", value_name = "TYPE:VALUE"))]
     pub arguments: Vec<Argument>,
-    /// A buffer that is no argument: kernels find its address in a table.
+    /// A buffer that is not an argument: kernels find its address in a table
     #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
     #[cfg_attr(feature = "cli", arg(long = "buffer", value_name = "NAME=TYPE[N]:WHAT"))]
-    pub buffers: Vec<Named>,
-    /// Keep all blocks resident at once, so that they may wait for each other.
+    pub buffers: Vec<NamedBuffer>,
+    /// Keep all blocks resident at once, so that they may wait for each other
     #[cfg_attr(feature = "cli", arg(long))]
     pub cooperative: bool,
-    /// Run blocks in order on one thread.
+    /// Run blocks in order on one thread
     #[cfg_attr(feature = "cli", arg(long))]
     pub deterministic: bool,
-    /// Shuffle the order in which the warps of a block take turns.
+    /// Shuffle the order in which the warps of a block take turns
     #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub seed: Option<u64>,
-    /// Also find reads of memory and of registers that nothing has written.
+    /// Also report reads of uninitialised memory and registers
     #[cfg_attr(feature = "cli", arg(long))]
     pub initcheck: bool,
-    /// Also find accesses of two threads of one launch to the same memory that nothing orders; races
-    /// between streams are not detected. Volatile orders nothing; only a volatile load that a loop
-    /// waits for, and a volatile access that meets an atomic one, are not reported.
+    /// Also report races: unordered accesses of two threads of one launch to the same memory. Races between
+    /// streams are not detected. Volatile accesses are not ordered either; they are only accepted as a load
+    /// that a loop waits for, and against an atomic access
     #[cfg_attr(feature = "cli", arg(long))]
     pub racecheck: bool,
-    /// Also find barriers that a part of a warp misses, and shuffles from lanes that don't take part.
+    /// Also report barriers that a part of a warp misses, and shuffles from inactive lanes
     #[cfg_attr(feature = "cli", arg(long))]
     pub synccheck: bool,
-    /// Give up on a warp after this many instructions.
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = MOST_INSTRUCTIONS))]
+    /// Stop a warp that executes more than this many instructions
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = DEFAULT_INSTRUCTION_LIMIT))]
     pub limit: u64,
 }
 
-/// Instructions that a warp executes at most, unless something else is said.
-const MOST_INSTRUCTIONS: u64 = 1 << 32;
+/// The default for `--limit`.
+const DEFAULT_INSTRUCTION_LIMIT: u64 = 1 << 32;
 
-/// What holds where nothing is said.
+/// The defaults of the command line.
 impl Default for Arguments {
     fn default() -> Self {
         Self {
             file: PathBuf::new(),
             entry: None,
-            grid: Shape([1, 1, 1]),
-            block: Shape([32, 1, 1]),
+            grid: LaunchShape([1, 1, 1]),
+            block: LaunchShape([32, 1, 1]),
             shared: 0,
             arguments: Vec::new(),
             buffers: Vec::new(),
@@ -92,16 +92,16 @@ impl Default for Arguments {
             initcheck: false,
             racecheck: false,
             synccheck: false,
-            limit: MOST_INSTRUCTIONS,
+            limit: DEFAULT_INSTRUCTION_LIMIT,
         }
     }
 }
 
-/// A shape along x, y, z.
+/// The number of blocks or threads along x, y, z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape(pub [u32; 3]);
+pub struct LaunchShape(pub [u32; 3]);
 
-impl FromStr for Shape {
+impl FromStr for LaunchShape {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -109,11 +109,11 @@ impl FromStr for Shape {
     }
 }
 
-/// A place in a shape.
+/// The position of a block or thread along x, y, z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Index(pub [u32; 3]);
+pub struct LaunchIndex(pub [u32; 3]);
 
-impl FromStr for Index {
+impl FromStr for LaunchIndex {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -121,7 +121,7 @@ impl FromStr for Index {
     }
 }
 
-/// Up to three numbers; what is not written is `rest`.
+/// Parses up to three numbers. Missing ones are `rest`.
 fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
     let mut axes = [rest; 3];
     let mut parts = text.split(',');
@@ -134,34 +134,34 @@ fn axes(text: &str, rest: u32) -> Result<[u32; 3], String> {
     Ok(axes)
 }
 
-/// A launch that is ready to be made.
+/// A launch that is ready to run.
 pub struct Prepared {
     /// The device, with the buffers in its memory.
     pub emulator: Emulator,
-    /// The text that is run.
+    /// The PTX text.
     pub source: String,
     /// The kernel.
     pub kernel: Kernel,
-    /// Its shape and its parameters.
+    /// Its grid, its block and its parameters.
     pub launch: Launch,
-    /// Its buffers: those of the arguments, in their order, then those that have names.
-    placed: Vec<Placed>,
+    /// Its buffers: first those of the arguments, in order, then those with names.
+    placed: Vec<PlacedBuffer>,
 }
 
 /// A buffer in the device's memory.
-struct Placed {
-    place: BufferRole,
+struct PlacedBuffer {
+    role: BufferRole,
     element: Element,
     address: u64,
     before: Vec<u8>,
 }
 
-/// What a buffer is to the launch.
+/// How a launch uses a buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BufferRole {
-    /// The argument of a number.
+    /// The argument with this index.
     Argument(usize),
-    /// No argument: a buffer with a name.
+    /// Not an argument: a buffer with a name.
     Named(String),
 }
 
@@ -174,39 +174,40 @@ impl Display for BufferRole {
     }
 }
 
-/// A buffer as a launch left it.
+/// A buffer after a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// What it is to the launch.
-    pub place: BufferRole,
+pub struct BufferAfter {
+    /// How the launch uses it.
+    pub role: BufferRole,
     /// The type of an element.
     pub element: Element,
     /// All elements.
     pub bytes: Vec<u8>,
-    /// Whether they are others than before.
+    /// Whether the launch changed any of them.
     pub changed: bool,
 }
 
 impl Prepared {
-    /// The buffers as they are now: those of the arguments, in their order, then those that have names.
-    /// Tables are not among them: they hold addresses, which are others each time.
+    /// The buffers as they are now: first those of the arguments, in order, then those with names. Tables are
+    /// left out, because they hold addresses, which differ from run to run.
     ///
     /// # Errors
-    /// When there is no room for them.
-    pub fn buffers(&self) -> Result<Vec<Left>, Failure> {
+    /// If the host is out of memory.
+    pub fn buffers(&self) -> Result<Vec<BufferAfter>, Failure> {
         let mut found = Vec::new();
-        for Placed { place, element, address, before } in &self.placed {
+        for PlacedBuffer { role, element, address, before } in &self.placed {
             let mut bytes = filled(0, before.len()).map_err(Failure::Memory)?;
             if self.emulator.memory().read(*address, &mut bytes).is_ok() {
-                let (place, changed) = (place.clone(), bytes != *before);
-                found.push(Left { place, element: *element, bytes, changed });
+                let (role, changed) = (role.clone(), bytes != *before);
+                found.push(BufferAfter { role, element: *element, bytes, changed });
             }
         }
         Ok(found)
     }
 }
 
-/// Why an argument is not what a parameter takes; `compiled` says that a compiler gave the parameters their types.
+/// Why an argument doesn't match a parameter; `compiled` means that the types of the parameters come from a
+/// compiler.
 fn fits(argument: &Argument, layout: &ParameterLayout, compiled: bool) -> Result<(), String> {
     let size = layout.size as usize;
     let fields = "struct:FIELD,… passes a structure by value, as struct:u64:11,f32:0.5";
@@ -236,7 +237,7 @@ fn fits(argument: &Argument, layout: &ParameterLayout, compiled: bool) -> Result
     wrong.flatten().map_or(Ok(()), Err)
 }
 
-/// Puts bytes into the device's memory, and says where.
+/// Copies bytes into newly allocated device memory, and returns its address.
 fn put(emulator: &Emulator, bytes: &[u8]) -> Result<u64, Failure> {
     let memory = emulator.memory();
     let address = memory.allocate(bytes.len() as u64, 256).map_err(Failure::Memory)?;
@@ -246,19 +247,19 @@ fn put(emulator: &Emulator, bytes: &[u8]) -> Result<u64, Failure> {
 }
 
 impl Arguments {
-    /// Loads the file and makes the buffers, on a device of these options beside those that the
-    /// command line gives.
+    /// Loads the file and allocates the buffers, on a device with the options of `environment` and of the command
+    /// line.
     ///
     /// # Errors
-    /// When the file can't be read or has errors (which are printed), when it has no such entry,
-    /// and when the arguments are not those that the kernel takes.
+    /// If the file can't be read or has errors, if it has no such entry, or if the arguments don't match the
+    /// kernel's parameters.
     pub fn prepare(
         &self,
-        setting: &Setting<'_>,
+        environment: &Environment<'_>,
         options: Options,
-        told: &mut Told,
+        output: &mut CommandOutput,
     ) -> Result<Prepared, Failure> {
-        let (source, instance) = read_with(&self.file, self.entry.as_deref(), setting, told)?;
+        let (source, instance) = read_with(&self.file, self.entry.as_deref(), environment, output)?;
         let text = source.text.clone();
         let emulator = Emulator::new(Options {
             deterministic: self.deterministic || options.deterministic,
@@ -289,14 +290,14 @@ impl Arguments {
             })?;
         }
         let mut placed = Vec::new();
-        let mut place = |place, buffer: &Buffer| -> Result<u64, Failure> {
+        let mut place = |role, buffer: &Buffer| -> Result<u64, Failure> {
             let before = buffer.bytes().map_err(Failure::Usage)?;
             let address = put(&emulator, &before)?;
-            placed.push(Placed { place, element: buffer.element, address, before });
+            placed.push(PlacedBuffer { role, element: buffer.element, address, before });
             Ok(address)
         };
         let mut names: HashMap<&str, u64> = HashMap::new();
-        for Named { name, buffer } in &self.buffers {
+        for NamedBuffer { name, buffer } in &self.buffers {
             let address = place(BufferRole::Named(name.clone()), buffer)?;
             if names.insert(name, address).is_some() {
                 return Err(Failure::Usage(format!("two buffers are called {name}")));

@@ -1,6 +1,5 @@
-//! The commands of the program `ptx-emulator` about kernels, one file for each, as functions: what they print is given
-//! back as text, so that a page shows the same that a terminal does. The command line itself needs the
-//! feature `cli`.
+//! The commands of the program `ptx-emulator`, one file each, as functions. They return their output as text,
+//! so that a web page can show the same as a terminal. The command line itself needs the feature `cli`.
 
 pub mod argument;
 pub mod check;
@@ -26,103 +25,102 @@ use thiserror::Error;
 
 pub use source::read;
 
-/// It did what was asked for.
+/// Exit code: success.
 pub const DONE: u8 = 0;
-/// It ran and found something wrong.
+/// Exit code: the command ran and found an error.
 pub const FAILED: u8 = 1;
-/// Nothing can be said: bad usage, an unreadable file.
+/// Exit code: the command could not run, because of bad usage or an unreadable file.
 pub const UNUSABLE: u8 = 2;
 
-/// One of them, with what it is told.
+/// A command and its arguments.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "cli", derive(clap::Subcommand))]
 pub enum Command {
-    /// Say what is wrong with files of PTX or CUDA C, or what is in them.
+    /// Report the errors of PTX or CUDA C files, or a summary of each
     ///
-    /// Exits with 0 when nothing is wrong, 1 when there are errors and 2 when a file can't be
-    /// read.
+    /// Exits with 0 if there are no errors, 1 if there are, and 2 if a file can't be read.
     Check(check::Arguments),
-    /// Run a kernel on given arguments, and show what it wrote.
+    /// Run a kernel on given arguments, and show what it wrote
     ///
-    /// Exits with 0 when it ran to its end, 1 when it broke a rule and 2 when it can't be launched.
+    /// Exits with 0 if the kernel finished, 1 if it broke a rule, and 2 if it can't be launched.
     Run(run::Arguments),
-    /// Run a kernel, and show what one of its threads did, instruction by instruction.
+    /// Run a kernel, and show what one of its threads did, instruction by instruction
     ///
     /// Exits as `run` does.
     Trace(trace::Arguments),
-    /// Run a kernel, and show its PTX with what each line cost.
+    /// Run a kernel, and show its PTX with the cost of each line
     ///
     /// Exits as `run` does.
     Profile(profile::Arguments),
 }
 
-/// What a command runs on.
-pub struct Setting<'a> {
-    /// Reads a file: its name as messages have it, and its text.
+/// The environment of a command.
+pub struct Environment<'a> {
+    /// Reads a file. The source has the name that messages use.
     pub read: &'a dyn Fn(&Path) -> Result<Source, Failure>,
-    /// The device, but for what the command says of it.
+    /// Options of the device. A command adds those of its arguments.
     pub options: Options,
 }
 
-/// What a command said, in order.
+/// The output of a command.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
-    /// In order; each begins a line.
-    pub said: Vec<Said>,
-    /// What the program exits with.
+pub struct CommandOutput {
+    /// The parts of the output, in order. Each begins on a new line.
+    pub parts: Vec<OutputPart>,
+    /// The exit code.
     pub code: u8,
 }
 
-/// A text, and where it belongs.
+/// A part of the output, by its destination.
 #[derive(Clone, Debug)]
-pub enum Said {
-    /// A result, which ends with a line break: to standard output.
+pub enum OutputPart {
+    /// A result for standard output. It ends with a line break.
     Result(String),
-    /// A complaint, without one: to standard error.
+    /// A complaint for standard error. It ends without a line break.
     Complaint(String),
 }
 
-impl Told {
+impl CommandOutput {
     fn print(&mut self, text: String) {
-        self.said.push(Said::Result(text));
+        self.parts.push(OutputPart::Result(text));
     }
 
-    /// Adds a complaint.
+    /// Appends a complaint.
     pub fn complain(&mut self, what: impl Display) {
-        self.said.push(Said::Complaint(what.to_string()));
+        self.parts.push(OutputPart::Complaint(what.to_string()));
     }
 }
 
-/// All that was said, as a terminal shows it.
-impl Display for Told {
+/// Formats the whole output, as a terminal shows it.
+impl Display for CommandOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.said.iter().try_for_each(|said| match said {
-            Said::Result(text) => f.write_str(text),
-            Said::Complaint(text) => writeln!(f, "{text}"),
+        self.parts.iter().try_for_each(|part| match part {
+            OutputPart::Result(text) => f.write_str(text),
+            OutputPart::Complaint(text) => writeln!(f, "{text}"),
         })
     }
 }
 
 impl Command {
-    /// Does what it says.
+    /// Executes the command.
     #[must_use]
-    pub fn execute(&self, setting: &Setting<'_>) -> Told {
-        let mut told = Told::default();
+    pub fn execute(&self, environment: &Environment<'_>) -> CommandOutput {
+        let mut output = CommandOutput::default();
         let outcome = match self {
-            Self::Check(arguments) => Ok(check::run(arguments, setting, &mut told)),
-            Self::Run(arguments) => run::run(arguments, setting, &mut told),
-            Self::Trace(arguments) => trace::run(arguments, setting, &mut told),
-            Self::Profile(arguments) => profile::run(arguments, setting, &mut told),
+            Self::Check(arguments) => Ok(check::run(arguments, environment, &mut output)),
+            Self::Run(arguments) => run::run(arguments, environment, &mut output),
+            Self::Trace(arguments) => trace::run(arguments, environment, &mut output),
+            Self::Profile(arguments) => profile::run(arguments, environment, &mut output),
         };
-        told.code = outcome.unwrap_or_else(|failure| {
-            told.complain(format_args!("error: {failure}"));
+        output.code = outcome.unwrap_or_else(|failure| {
+            output.complain(format_args!("error: {failure}"));
             failure.exit_code()
         });
-        told
+        output
     }
 }
 
-/// Why a command could not do its work.
+/// Why a command could not run.
 #[derive(Debug, Error)]
 pub enum Failure {
     /// A file can't be read.
@@ -130,25 +128,25 @@ pub enum Failure {
     Read {
         /// The file.
         name: String,
-        /// What the operating system says.
+        /// The error of the operating system.
         why: String,
     },
     /// The file has errors.
     #[error("the file can't be run:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
     Program(Vec<Diagnostic>),
-    /// The file is in CUDA C, and does not compile.
+    /// The file is CUDA C that does not compile.
     #[error("the file does not compile:{}", .0.iter().map(|d| format!("\n{d}")).collect::<String>())]
     Compile(Vec<cuda_c::Diagnostic>),
-    /// There is no room for the buffers.
+    /// The device or the host is out of memory.
     #[error(transparent)]
     Memory(OutOfMemory),
-    /// The command line asks for what can't be done.
+    /// The arguments are invalid.
     #[error("{0}")]
     Usage(String),
 }
 
 impl Failure {
-    /// What the program exits with.
+    /// The exit code for this failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {

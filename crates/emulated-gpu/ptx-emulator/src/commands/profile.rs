@@ -1,58 +1,58 @@
-//! `profile FILE`: runs a kernel and writes beside each line of its PTX what it cost.
+//! `profile FILE`: runs a kernel and prints its PTX with the cost of each line.
 
 use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::launch::{self, Prepared};
-use super::{DONE, FAILED, Failure, Setting, Told};
+use super::{CommandOutput, DONE, Environment, FAILED, Failure};
 use crate::Options;
 use crate::fault::Fault;
 use crate::statistics::{LineStatistics, Statistics};
 
-/// What `profile` is told.
+/// The arguments of `profile`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Arguments {
     /// The launch.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub launch: launch::Arguments,
-    /// Leave out the lines that were not executed.
+    /// Leave out the lines that were not executed
     #[cfg_attr(feature = "cli", arg(long))]
     pub executed: bool,
 }
 
-/// Runs the kernel, and shows its PTX with what each line cost.
+/// Runs the kernel, and prints its PTX with the cost of each line.
 ///
 /// # Errors
-/// When the launch can't be made.
+/// If the kernel can't be launched.
 pub(super) fn run(
     arguments: &Arguments,
-    setting: &Setting<'_>,
-    told: &mut Told,
+    environment: &Environment<'_>,
+    output: &mut CommandOutput,
 ) -> Result<u8, Failure> {
-    let options = Options { statistics: true, ..setting.options.clone() };
-    let prepared = arguments.launch.prepare(setting, options, told)?;
+    let options = Options { statistics: true, ..environment.options.clone() };
+    let prepared = arguments.launch.prepare(environment, options, output)?;
     let outcome = prepared.emulator.launch(&prepared.kernel, &prepared.launch);
-    Ok(show(arguments, &prepared, &outcome, told))
+    Ok(show(arguments, &prepared, &outcome, output))
 }
 
-/// Shows the PTX of a launch that was counted, with its counts; or what stopped it. The exit code.
+/// Prints the PTX of a launch with its counts, or the fault that stopped it. Returns the exit code.
 pub fn show(
     arguments: &Arguments,
     prepared: &Prepared,
     outcome: &Result<Statistics, Fault>,
-    told: &mut Told,
+    output: &mut CommandOutput,
 ) -> u8 {
     let statistics = match outcome {
         Ok(statistics) => statistics,
         Err(fault) => {
-            told.complain(format_args!("error: {fault}"));
+            output.complain(format_args!("error: {fault}"));
             return FAILED;
         }
     };
     let mut lines: HashMap<usize, LineStatistics> = HashMap::new();
     for count in &statistics.lines {
-        // Several instructions may stand in one line.
+        // A line may have several instructions.
         lines.entry(count.line).or_default().add(count);
     }
     let mut text = format!(
@@ -79,11 +79,11 @@ pub fn show(
          for 32 words in a row).\npasses: for each access to shared memory (1 without a bank \
          conflict).\n",
     );
-    told.print(text);
+    output.print(text);
     DONE
 }
 
-/// The columns of one line; blank where they say nothing.
+/// The columns of one line. A column that doesn't apply is blank.
 fn row(count: &LineStatistics) -> String {
     let ratio = |part: u64, whole: u64| match whole {
         0 => String::new(),

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use clap::Parser;
 
-use super::{Command, Failure, Said, Setting, UNUSABLE};
+use super::{Command, Environment, Failure, OutputPart, UNUSABLE};
 use crate::Options;
 use crate::source::Source;
 
-/// Reads PTX, the assembly language of NVIDIA's GPUs, and CUDA C, on a machine that needs none.
+/// Check, run, trace and profile GPU kernels in PTX or CUDA C, on a machine without a GPU
 #[derive(Debug, Parser)]
 #[command(version)]
 pub struct Arguments {
@@ -20,22 +20,23 @@ impl Arguments {
     /// Runs the command, prints its results and complaints, and returns the exit code.
     #[must_use]
     pub fn execute(&self) -> u8 {
-        let told = self.command.execute(&Setting { read: &read, options: Options::default() });
-        for said in &told.said {
-            match said {
-                Said::Result(text) => {
+        let output =
+            self.command.execute(&Environment { read: &read, options: Options::default() });
+        for part in &output.parts {
+            match part {
+                OutputPart::Result(text) => {
                     if let Err(error) = host::print(text) {
                         return host::lost_output(&error, UNUSABLE);
                     }
                 }
-                Said::Complaint(text) => host::complain(text),
+                OutputPart::Complaint(text) => host::complain(text),
             }
         }
-        told.code
+        output.code
     }
 }
 
-/// A file as text. What is no UTF-8 is replaced, and found by the parser, since PTX is ASCII.
+/// Reads a file as text. Invalid UTF-8 is replaced; the parser then reports it, because PTX is ASCII.
 fn read(path: &Path) -> Result<Source, Failure> {
     let name = host::shown(path).to_string();
     match host::input::text(path) {
@@ -52,9 +53,9 @@ mod tests {
 
     use super::*;
 
-    /// clap looks only where it is built with debug assertions, and then at every start.
+    /// clap only checks this in builds with debug assertions, and then at every start.
     #[test]
-    fn no_group_of_arguments_has_the_name_of_another() {
+    fn argument_groups_have_unique_names() {
         let mut command = Arguments::command();
         command.build();
         for one in std::iter::once(&command).chain(command.get_subcommands()) {

@@ -1,61 +1,61 @@
-//! `run FILE`: runs a kernel and shows what it did to its buffers.
+//! `run FILE`: runs a kernel and prints its buffers.
 
 use std::fmt::Write;
 
-use super::launch::{self, Left, Prepared};
-use super::{DONE, FAILED, Failure, Setting, Told};
+use super::launch::{self, BufferAfter, Prepared};
+use super::{CommandOutput, DONE, Environment, FAILED, Failure};
 use crate::fault::Fault;
 use crate::statistics::Statistics;
 
-/// What `run` is told.
+/// The arguments of `run`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Arguments {
     /// The launch.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub launch: launch::Arguments,
-    /// How many elements of a buffer to show.
+    /// Maximum number of elements to show of each buffer
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 8))]
     pub show: usize,
 }
 
-/// Runs the kernel, and shows what came of it.
+/// Runs the kernel, and prints the buffers that it changed.
 ///
 /// # Errors
-/// When the launch can't be made.
+/// If the kernel can't be launched.
 pub(super) fn run(
     arguments: &Arguments,
-    setting: &Setting<'_>,
-    told: &mut Told,
+    environment: &Environment<'_>,
+    output: &mut CommandOutput,
 ) -> Result<u8, Failure> {
-    let prepared = arguments.launch.prepare(setting, setting.options.clone(), told)?;
+    let prepared = arguments.launch.prepare(environment, environment.options.clone(), output)?;
     let outcome = prepared.emulator.launch(&prepared.kernel, &prepared.launch);
-    show(arguments, &prepared, &outcome, told)
+    show(arguments, &prepared, &outcome, output)
 }
 
-/// Shows the buffers that a launch changed, and what it counted; or what stopped it, which decides the
-/// exit code.
+/// Prints the buffers that a launch changed and its counts, or the fault that stopped it. Returns the exit
+/// code.
 ///
 /// # Errors
-/// When there is no room for the buffers.
+/// If the host is out of memory.
 pub fn show(
     arguments: &Arguments,
     prepared: &Prepared,
     outcome: &Result<Statistics, Fault>,
-    told: &mut Told,
+    output: &mut CommandOutput,
 ) -> Result<u8, Failure> {
     let statistics = match outcome {
         Ok(statistics) => statistics,
         Err(fault) => {
-            told.complain(format_args!("error: {fault}"));
+            output.complain(format_args!("error: {fault}"));
             return Ok(FAILED);
         }
     };
     let mut text = String::new();
-    for Left { place, element, bytes, changed } in prepared.buffers()? {
+    for BufferAfter { role, element, bytes, changed } in prepared.buffers()? {
         let verb = if changed { "is now" } else { "is as before" };
         let list = element.list(&bytes, arguments.show);
-        let _ = writeln!(text, "{place} ({}) {verb}{list}", element.name());
+        let _ = writeln!(text, "{role} ({}) {verb}{list}", element.name());
     }
     let _ = writeln!(
         text,
@@ -66,6 +66,6 @@ pub fn show(
         statistics.warp_instructions,
         statistics.thread_instructions
     );
-    told.print(text);
+    output.print(text);
     Ok(DONE)
 }

@@ -1,23 +1,22 @@
-//! Buffers that a kernel finds by an address in memory: the buffers, and the tables that hold their
-//! addresses.
+//! Buffers with names, and tables that hold their addresses.
 
 use std::str::FromStr;
 
 use super::argument::{Argument, Buffer};
 
-/// The most fields of a table.
-const MOST_FIELDS: usize = 1 << 16;
+/// Maximum number of fields of a table.
+const MAX_FIELDS: usize = 1 << 16;
 
-/// A buffer with a name, which no argument is.
+/// A buffer with a name, which is not an argument.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Named {
-    /// What tables call it.
+pub struct NamedBuffer {
+    /// The name that tables use.
     pub name: String,
-    /// What it begins with.
+    /// The buffer and its initial contents.
     pub buffer: Buffer,
 }
 
-impl FromStr for Named {
+impl FromStr for NamedBuffer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -39,7 +38,7 @@ fn is_name(text: &str) -> bool {
         && text != NULL
 }
 
-/// The address of nothing.
+/// The null address.
 const NULL: &str = "null";
 
 /// A field of a table.
@@ -51,12 +50,12 @@ pub enum Field {
     Address(Option<String>),
 }
 
-/// The fields of a table or a structure: TYPE:VALUE, the name of a buffer, or null, with commas between.
+/// Parses the fields of a table or a structure, separated by commas: TYPE:VALUE, the name of a buffer, or null.
 pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
     let mut fields = Vec::new();
     for one in text.split(',') {
-        if fields.len() == MOST_FIELDS {
-            return Err(format!("a table of more than {MOST_FIELDS} fields"));
+        if fields.len() == MAX_FIELDS {
+            return Err(format!("a table of more than {MAX_FIELDS} fields"));
         }
         fields.push(match one {
             NULL => Field::Address(None),
@@ -75,11 +74,11 @@ pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
     Ok(fields)
 }
 
-/// The bytes of a table, each field at a multiple of its size, as C lays out a structure; `address` is
-/// where the buffer of a name is.
+/// The bytes of a table, with the layout of a C structure: each field at a multiple of its size. `address`
+/// returns the address of a named buffer.
 ///
 /// # Errors
-/// When there is no buffer of a name.
+/// If a name is unknown.
 pub(super) fn lay_out(
     fields: &[Field],
     address: impl Fn(&str) -> Option<u64>,
@@ -108,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_lie_as_c_lays_them() {
+    fn fields_have_the_layout_of_a_c_structure() {
         let found = fields("u32:3,u8:7,u16:9,b,null,f32:1").unwrap();
         let bytes = lay_out(&found, |name| (name == "b").then_some(0x1122)).unwrap();
         let mut expected = vec![3, 0, 0, 0, 7, 0, 9, 0, 0x22, 0x11];
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_tables_are_reported() {
         assert!(lay_out(&fields("x").unwrap(), |_| None).unwrap_err().contains("address of `x`"));
         for (text, reason) in [
             ("", "expected TYPE:VALUE"),
@@ -136,7 +135,7 @@ mod tests {
             ("w=f32:0", "is to be a buffer"),
             ("w=table:u32:1", "is to be a buffer"),
         ] {
-            assert!(text.parse::<Named>().unwrap_err().contains(reason), "{text}");
+            assert!(text.parse::<NamedBuffer>().unwrap_err().contains(reason), "{text}");
         }
     }
 }

@@ -1,42 +1,42 @@
-//! `trace FILE`: runs a kernel and shows what one of its threads did, instruction by instruction.
+//! `trace FILE`: runs a kernel and prints what one of its threads did, instruction by instruction.
 
 use std::fmt::Write;
 
-use super::launch::Index;
-use super::{DONE, FAILED, Failure, Setting, Told, launch};
+use super::launch::LaunchIndex;
+use super::{CommandOutput, DONE, Environment, FAILED, Failure, launch};
 use crate::Options;
 
-/// What `trace` is told.
+/// The arguments of `trace`.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 pub struct Arguments {
     /// The launch.
     #[cfg_attr(feature = "cli", command(flatten))]
     pub launch: launch::Arguments,
-    /// The thread to follow, by its place in the block: X, X,Y or X,Y,Z.
+    /// The thread to follow, by its position in the block: X, X,Y or X,Y,Z
     #[cfg_attr(feature = "cli", arg(long, value_name = "INDEX", default_value = "0"))]
-    pub thread: Index,
-    /// The block that it is in, by its place in the grid.
+    pub thread: LaunchIndex,
+    /// The block that the thread is in, by its position in the grid
     #[cfg_attr(feature = "cli", arg(long, value_name = "INDEX", default_value = "0"))]
-    pub in_block: Index,
-    /// Show as many instructions at most.
+    pub in_block: LaunchIndex,
+    /// Maximum number of instructions to show
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 200))]
     pub lines: usize,
 }
 
-/// Runs the kernel, in the order of its blocks, and prints what the thread did: the line in the
-/// PTX, the instruction, what it read, and behind the arrow what it wrote and where it went.
+/// Runs the kernel, block by block, and prints what the thread did: the line in the PTX, the instruction, the
+/// values that it read, and after the arrow the values that it wrote or the branch that it took.
 ///
 /// # Errors
-/// When the launch can't be made; what stops the kernel is
-/// reported after what the thread did until then, and decides the exit code.
+/// If the kernel can't be launched. A fault that stops the kernel is printed after the trace up to that point,
+/// and decides the exit code.
 pub(super) fn run(
     arguments: &Arguments,
-    setting: &Setting<'_>,
-    told: &mut Told,
+    environment: &Environment<'_>,
+    output: &mut CommandOutput,
 ) -> Result<u8, Failure> {
-    let options = Options { deterministic: true, ..setting.options.clone() };
-    let prepared = arguments.launch.prepare(setting, options, told)?;
+    let options = Options { deterministic: true, ..environment.options.clone() };
+    let prepared = arguments.launch.prepare(environment, options, output)?;
     let (block, thread) = (arguments.in_block.0, arguments.thread.0);
     let (trace, outcome) = prepared
         .emulator
@@ -60,11 +60,11 @@ pub(super) fn run(
             trace.events.len() as u64 + trace.left_out
         );
     }
-    told.print(text);
+    output.print(text);
     match outcome {
         Ok(_) => Ok(DONE),
         Err(fault) => {
-            told.complain(format_args!("error: {fault}"));
+            output.complain(format_args!("error: {fault}"));
             Ok(FAILED)
         }
     }

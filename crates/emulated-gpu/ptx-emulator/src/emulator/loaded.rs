@@ -9,7 +9,7 @@ use crate::memory::Heap;
 use crate::program::Limits;
 use crate::texture::{Opaque, Sampling};
 
-/// A module that has been loaded. Clones are the same.
+/// A module that has been loaded. Clones share the same module.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub(super) target: u32,
@@ -18,7 +18,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// The kernel of that name.
+    /// The kernel with this name.
     #[must_use]
     pub fn kernel(&self, name: &str) -> Option<Kernel> {
         self.kernels.iter().find(|kernel| kernel.name() == name).cloned()
@@ -30,21 +30,21 @@ impl Loaded {
         self.kernels.iter().map(|kernel| kernel.name().to_owned()).collect()
     }
 
-    /// `.target`, as 90 for `sm_90`.
+    /// The architecture of `.target`, such as 90 for `sm_90`.
     #[must_use]
     pub fn target(&self) -> u32 {
         self.target
     }
 
-    /// Address and size of the `.global` or `.const` variable of that name.
+    /// The address and size of the `.global` or `.const` variable with this name.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
         let found = self.variables.list.iter().find(|(own, ..)| own == name);
         found.map(|&(_, address, size)| (address, size))
     }
 
-    /// The handle of the `.texref` or `.surfref` variable of that name, for
-    /// [`bind`](crate::texture::Bindings::bind), and the sampling that the text gives it.
+    /// The handle of the `.texref` or `.surfref` variable with this name, for
+    /// [`bind`](crate::texture::Bindings::bind), and its initial sampling.
     #[must_use]
     pub fn opaque(&self, name: &str, kind: Opaque) -> Option<(u64, Sampling)> {
         let mut list = self.variables.opaque.iter();
@@ -53,7 +53,7 @@ impl Loaded {
     }
 }
 
-/// A kernel of a loaded module. Clones are the same.
+/// A kernel of a loaded module. Clones share the same kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     pub(super) executable: Arc<Executable>,
@@ -116,7 +116,7 @@ impl Kernel {
         self.executable.local_bytes() - self.executable.padding()
     }
 
-    /// Registers of 32 bits that its body declares.
+    /// The number of 32-bit registers that its body declares.
     #[must_use]
     pub fn registers(&self) -> u32 {
         self.executable.registers()
@@ -128,19 +128,19 @@ impl Kernel {
         self.executable.constant_bytes()
     }
 
-    /// `.maxntid` and `.reqntid`.
+    /// The values of `.maxntid` and `.reqntid`.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.executable.limits()
     }
 
-    /// `.version`
+    /// The PTX version (`.version`).
     #[must_use]
     pub fn ptx_version(&self) -> (u32, u32) {
         self.executable.version()
     }
 
-    /// `.target`, as 90 for `sm_90`.
+    /// The architecture of `.target`, such as 90 for `sm_90`.
     #[must_use]
     pub fn target(&self) -> u32 {
         self.executable.target()

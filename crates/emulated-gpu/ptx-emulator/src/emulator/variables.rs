@@ -1,4 +1,4 @@
-//! The variables of a loaded module: allocated and filled when it is loaded, freed with it.
+//! The variables of a loaded module: allocated and initialised by loading, freed when the module is dropped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,15 +8,14 @@ use crate::memory::{AllocationKind, Home, Memory};
 use crate::program::{Addressed, Linkage, Module, Space, VariableId};
 use crate::texture::{Opaque, Sampling};
 
-/// Variables of a module; frees them.
+/// The variables of a module. Dropping them frees their memory.
 #[derive(Debug)]
 pub(super) struct Variables {
     memory: Arc<Memory>,
     home: Home,
-    /// Name, address and size of each.
+    /// The name, address and size of each.
     pub(super) list: Vec<(String, u64, u64)>,
-    /// Name and address of each that stands for a texture or a surface, and how the text says that it is
-    /// read.
+    /// The name and handle of each variable that stands for a texture or a surface, and its initial sampling.
     pub(super) opaque: Vec<(String, u64, Opaque, Sampling)>,
 }
 
@@ -27,19 +26,19 @@ impl Drop for Variables {
         }
         let opaque = self.opaque.iter().map(|(_, address, ..)| address);
         for address in self.list.iter().map(|(_, address, _)| address).chain(opaque) {
-            // Already freed only if somebody freed what was not theirs; nothing is left to do then.
+            // This fails only if the program freed memory that it doesn't own, which can be ignored here.
             let _ = self.memory.free(*address);
         }
     }
 }
 
 impl Variables {
-    /// None yet.
+    /// An empty list.
     pub(super) fn new(memory: &Arc<Memory>, home: Home) -> Self {
         Self { memory: Arc::clone(memory), home, list: Vec::new(), opaque: Vec::new() }
     }
 
-    /// Allocates and fills the variables of module scope.
+    /// Allocates and initialises the variables of module scope.
     pub(super) fn allocate(
         &mut self,
         module: &Module,
@@ -86,7 +85,7 @@ impl Variables {
             let (Some(initial), Some(&address)) = (&variable.initial, addresses.get(&id)) else {
                 continue;
             };
-            // What follows is zero already.
+            // The remaining bytes are already zero.
             let mut bytes = initial.bytes.clone();
             for part in &initial.addresses {
                 let target = match part.of {

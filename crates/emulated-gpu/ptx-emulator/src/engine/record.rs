@@ -16,7 +16,7 @@ use super::warp::{State, Warp};
 use super::watch::Watch;
 use crate::program::{FunctionId, Op, Operand, Register};
 use crate::record::{
-    AccessKind, Accessed, Elsewhere, Record, RecordedRegister, RecordedStep, Waits, Written,
+    AccessKind, Accessed, OtherLanes, Record, RecordedRegister, RecordedStep, Waits, Written,
 };
 use crate::trace::Value;
 
@@ -130,7 +130,7 @@ impl Recorder {
         let (function, instruction) = origin.instruction(core)?;
         let span = instruction.span;
         let text = core.image.source.text.get(span.start as usize..span.end as usize)?;
-        let others = warp.splits.iter().map(|split| Elsewhere {
+        let others = warp.splits.iter().map(|split| OtherLanes {
             line: self.line(core, split.pc),
             mask: split.mask,
             waits: match split.state {

@@ -1,4 +1,4 @@
-//! The symbols of linked texts: which text defines each.
+//! The symbols of linked texts: the text that defines each.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -8,23 +8,23 @@ use crate::lexer::TokenKind;
 use crate::program::{Linkage, Space};
 use crate::syntax::{Declaration, Function, Item, Name};
 
-/// What happens to the symbols of texts.
+/// How the symbols of all texts are resolved.
 pub(super) struct Resolution {
-    /// New names of what is one text's alone.
+    /// New names of symbols that are private to a text, by text and old name.
     names: HashMap<(usize, String), String>,
-    /// Definitions that another one takes the place of: text and item.
+    /// Definitions that another definition replaces: text and item.
     dropped: HashSet<(usize, usize)>,
-    /// Which text defines what is for all, and whether by a weak definition.
+    /// For each shared symbol, the text that defines it, and whether the definition is weak.
     defined: HashMap<String, (usize, bool)>,
 }
 
-/// What becomes of an item.
+/// What happens to an item.
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
     Stays,
-    /// It is declared before it is defined, with this linkage.
+    /// It is declared before its definition, with this linkage.
     Declares(&'static str),
-    /// It has been defined before.
+    /// It is dropped, because the symbol is already defined.
     Goes,
 }
 
@@ -37,12 +37,12 @@ struct Symbol<'a> {
     name: Name<'a>,
 }
 
-/// What an item is to a symbol.
+/// How an item relates to a symbol.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// Its text's alone.
+    /// Private to its text.
     Private,
-    /// It is defined elsewhere, or below.
+    /// Declared only: it is defined in another text, or later.
     Announced,
     Defined,
     Weak,
@@ -62,7 +62,7 @@ impl Resolution {
         }
         let mut resolution =
             Self { names: HashMap::new(), dropped: HashSet::new(), defined: HashMap::new() };
-        let mut words = Words::of(parts);
+        let mut words = Words::in_texts(parts);
         for list in symbols.values() {
             resolution.rename(list, &mut words);
             resolution.choose(list, parts)?;
@@ -70,16 +70,16 @@ impl Resolution {
         Ok(resolution)
     }
 
-    /// What a text's name is called now, where that is something else.
+    /// The new name of a text's symbol, if it was renamed.
     pub(super) fn name(&self, part: usize, name: &str) -> Option<String> {
-        // Most texts lose no name.
+        // Most texts have no renamed symbols.
         if self.names.is_empty() {
             return None;
         }
         self.names.get(&(part, name.to_owned())).cloned()
     }
 
-    /// What becomes of an item.
+    /// What happens to an item.
     pub(super) fn fate(&self, part: usize, index: usize, item: &Item) -> Fate {
         let announced = || match item {
             Item::Function(function) => function.linkage == Linkage::Extern,
@@ -92,7 +92,7 @@ impl Resolution {
         let mut places = names(item).into_iter().map(|(name, _)| self.defined.get(name.text));
         match (places.next().flatten(), item) {
             (Some((by, _)), _) if *by < part && places.all(|one| one.is_some()) => Fate::Goes,
-            // Nobody calls an entry.
+            // Entries can't be called, so they need no declaration.
             (_, Item::Function(function)) if function.entry => Fate::Goes,
             (Some((_, true)), Item::Function(_)) => Fate::Declares(".weak"),
             (Some(_), Item::Function(_)) => Fate::Declares(".visible"),
@@ -101,7 +101,7 @@ impl Resolution {
         }
     }
 
-    /// One text at most keeps a name that is not for all.
+    /// Renames private symbols, so that only one text keeps the name.
     fn rename(&mut self, list: &[Symbol], words: &mut Words) {
         let is_shared = list.iter().any(|symbol| symbol.role != Role::Private);
         let keeper = if is_shared { None } else { list.first().map(|symbol| symbol.part) };
@@ -113,23 +113,23 @@ impl Resolution {
         }
     }
 
-    /// One definition is left of those that are for all.
+    /// Chooses one definition of a shared symbol.
     fn choose(&mut self, list: &[Symbol], parts: &[Part]) -> Result<(), Vec<Diagnostic>> {
-        let with = |role| list.iter().filter(move |symbol| symbol.role == role);
-        let strong: Vec<&Symbol> = with(Role::Defined).collect();
+        let having = |role| list.iter().filter(move |symbol| symbol.role == role);
+        let strong: Vec<&Symbol> = having(Role::Defined).collect();
         if let [first, second, ..] = strong[..] {
             let (part, other) = (&parts[second.part], &parts[first.part].source.name);
             let message = format!("`{}` is defined in {other}, too", second.name.text);
             let help = "make one of them .weak, or remove its linkage directive";
             return Err(problem(part, Problem::new(second.name.span, message).help(help)));
         }
-        let kept = strong.first().copied().or_else(|| with(Role::Weak).next());
-        let commons: Vec<&Symbol> = with(Role::Common).collect();
+        let kept = strong.first().copied().or_else(|| having(Role::Weak).next());
+        let commons: Vec<&Symbol> = having(Role::Common).collect();
         let kept = kept.or_else(|| commons.first().copied());
         if let Some(first) = commons.first() {
             let shape = |symbol: &Symbol| {
                 let part = &parts[symbol.part];
-                let tokens = part.of(part.file.spans[symbol.item]);
+                let tokens = part.tokens_of(part.file.spans[symbol.item]);
                 tokens.iter().map(|token| part.text(token.span)).collect::<Vec<_>>()
             };
             if let Some(other) = commons.iter().find(|other| shape(other) != shape(first)) {
@@ -159,7 +159,7 @@ impl Resolution {
     }
 }
 
-/// The names of an item, and what it is to them.
+/// The names of an item, and how it relates to each.
 fn names<'a>(item: &Item<'a>) -> Vec<(Name<'a>, Role)> {
     match item {
         Item::Variable(declaration) => {
@@ -175,7 +175,7 @@ fn names<'a>(item: &Item<'a>) -> Vec<(Name<'a>, Role)> {
 fn of_variable(declaration: &Declaration) -> Role {
     match declaration.linkage {
         Linkage::Internal => Role::Private,
-        // The shared memory that a launch gives begins at the same place for each name.
+        // Dynamic shared memory begins at the same address for each name.
         Linkage::Extern if declaration.space == Space::Shared => Role::Private,
         Linkage::Extern => Role::Announced,
         Linkage::Visible => Role::Defined,
@@ -194,11 +194,11 @@ fn of_function(function: &Function) -> Role {
     }
 }
 
-/// Every name that is used somewhere.
+/// Every name that occurs in the texts.
 struct Words(HashSet<String>);
 
 impl Words {
-    fn of(parts: &[Part]) -> Self {
+    fn in_texts(parts: &[Part]) -> Self {
         let of = |part: &Part| {
             let words = part.tokens.iter().filter(|token| token.kind == TokenKind::Word);
             words.map(|token| part.text(token.span).to_owned()).collect::<Vec<_>>()
@@ -206,7 +206,7 @@ impl Words {
         Self(parts.iter().flat_map(of).collect())
     }
 
-    /// A name that nobody uses.
+    /// An unused name.
     fn fresh(&mut self, name: &str, part: usize) -> String {
         let mut fresh = format!("{name}__{part}");
         while !self.0.insert(fresh.clone()) {

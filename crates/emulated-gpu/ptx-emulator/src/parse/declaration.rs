@@ -8,7 +8,7 @@ use crate::source::Span;
 use crate::syntax::{Declaration, Declarator, Initializer, Name, Opacity};
 use crate::texture::Opaque;
 
-/// The state spaces that declarations name.
+/// The state spaces of declarations.
 const SPACES: [(&str, Space); 6] = [
     (".reg", Space::Register),
     (".const", Space::Const),
@@ -18,7 +18,7 @@ const SPACES: [(&str, Space); 6] = [
     (".shared", Space::Shared),
 ];
 
-/// The types that declarations may have (PTX ISA, "Fundamental Types").
+/// The types of declarations (PTX ISA, "Fundamental Types").
 const TYPES: [(&str, Type); 18] = [
     (".pred", Type::Pred),
     (".b8", Type::B8),
@@ -41,7 +41,7 @@ const TYPES: [(&str, Type); 18] = [
 ];
 
 impl<'a> Parser<'a, '_> {
-    /// The state space that begins a declaration here, if one does.
+    /// The state space, if a declaration begins here.
     pub(super) fn space(&self) -> Option<Space> {
         if self.kind() != TokenKind::Dotted {
             return None;
@@ -49,14 +49,14 @@ impl<'a> Parser<'a, '_> {
         let word = match self.word() {
             ".shared::cta" => ".shared",
             ".param::func" | ".param::entry" => ".param",
-            // Not a space of its own any longer (PTX ISA, "Texture State Space").
+            // No longer a separate space (PTX ISA, "Texture State Space").
             ".tex" => ".global",
             word => word,
         };
         SPACES.iter().find(|(name, _)| *name == word).map(|(_, space)| *space)
     }
 
-    /// `.global .align 4 .f32 a[4] = {…}, b;`, its linkage having been read.
+    /// Parses `.global .align 4 .f32 a[4] = {…}, b;` after its linkage.
     pub(super) fn declaration(&mut self, linkage: Linkage) -> Result<Declaration<'a>> {
         let mut declaration = self.declared_type(linkage)?;
         loop {
@@ -70,7 +70,7 @@ impl<'a> Parser<'a, '_> {
         Ok(declaration)
     }
 
-    /// `.param .u64 a`, without a `;`.
+    /// Parses `.param .u64 a`, without a `;`.
     pub(super) fn parameter(&mut self) -> Result<Declaration<'a>> {
         let mut declaration = self.declared_type(Linkage::Internal)?;
         let declarator = self.declarator(declaration.space)?;
@@ -78,7 +78,7 @@ impl<'a> Parser<'a, '_> {
         Ok(declaration)
     }
 
-    /// Everything before the names.
+    /// Parses the part of a declaration before the names.
     fn declared_type(&mut self, linkage: Linkage) -> Result<Declaration<'a>> {
         let Some(space) = self.space() else {
             return Err(self.expected("a state space").help(
@@ -96,8 +96,8 @@ impl<'a> Parser<'a, '_> {
                     align = Some((u64::from(self.number("an alignment")?), self.since(span)));
                 }
                 ".attribute" if space == Space::Global && ty.is_none() => self.attributes()?,
-                // `.ptr .global .align 16`: tells the compiler what a parameter points to. Its
-                // alignment is that of what it points to, not the parameter's.
+                // `.ptr .global .align 16` tells the compiler what a parameter points to. Its alignment is that
+                // of the target, not of the parameter.
                 ".ptr" if space == Space::Param && ty.is_some() => self.pointer()?,
                 ".v2" | ".v4" | ".v8" if lanes == 1 && ty.is_none() => {
                     lanes = u32::from(self.word().as_bytes()[2] - b'0');
@@ -131,7 +131,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Declaration { linkage, space, align, lanes, ty, ty_span, opaque, names: Vec::new() })
     }
 
-    /// `.attribute(.managed, .unified(1, 2))`
+    /// Parses `.attribute(.managed, .unified(1, 2))`.
     pub(super) fn attributes(&mut self) -> Result<()> {
         self.advance();
         self.expect("(")?;
@@ -246,7 +246,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Initializer::List(list, self.since(start)))
     }
 
-    /// `name` or `name.modifier…`: a word and the dotted words that follow it.
+    /// Parses `name` or `name.modifier…`: the dotted words that follow a word.
     pub(super) fn modifiers(&mut self) -> Vec<Name<'a>> {
         let mut modifiers = Vec::new();
         while self.kind() == TokenKind::Dotted {

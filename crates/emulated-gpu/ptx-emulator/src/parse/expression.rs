@@ -1,12 +1,12 @@
-//! Expressions (PTX ISA, "Constant Expressions"), with C's precedences.
+//! Parser of expressions (PTX ISA, "Constant Expressions"), with C's precedences.
 
 use super::{Parser, Result};
 use crate::diagnostic::Problem;
 use crate::lexer::TokenKind;
 use crate::syntax::{Binary, Expression, Name, Node, Unary};
 
-/// As many operators one expression may have: its tree has to be walked by recursion.
-const LONGEST: u32 = 512;
+/// Maximum number of operators in one expression, because its tree is processed recursively.
+const MAX_OPERATORS: u32 = 512;
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn expression(&mut self) -> Result<Node<'a>> {
@@ -16,11 +16,11 @@ impl<'a> Parser<'a, '_> {
 
     fn count(&self, operators: &mut u32) -> Result<()> {
         *operators += 1;
-        if *operators <= LONGEST {
+        if *operators <= MAX_OPERATORS {
             return Ok(());
         }
         Err(Problem::new(self.span(), "the expression is too long")
-            .help(format!("at most {LONGEST} operators are read")))
+            .help(format!("at most {MAX_OPERATORS} operators are read")))
     }
 
     fn ternary(&mut self, operators: &mut u32) -> Result<Node<'a>> {
@@ -37,7 +37,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Node { expression, span: self.since(start) })
     }
 
-    /// Operators that bind at least as strongly as `weakest`.
+    /// Parses operators that bind at least as strongly as `weakest`.
     fn binary(&mut self, weakest: u8, operators: &mut u32) -> Result<Node<'a>> {
         let start = self.span();
         let mut left = self.unary(operators)?;
@@ -74,7 +74,7 @@ impl<'a> Parser<'a, '_> {
         let expression = match self.kind() {
             TokenKind::Integer { value, unsigned } => {
                 self.advance();
-                // `0xff(name)` picks a byte of an address.
+                // `0xff(name)` selects a byte of an address.
                 if self.is("(") && self.ahead(1) == TokenKind::Word {
                     self.count(operators)?;
                     self.advance();
@@ -111,7 +111,7 @@ impl<'a> Parser<'a, '_> {
             self.expect(")")?;
             return Ok(Expression::Generic(of));
         }
-        // `%tid.x`: nothing may stand between.
+        // `%tid.x`: no blanks are allowed in between.
         if self.kind() == TokenKind::Dotted && self.span().start == name.span.end {
             let member = &self.word()[1..];
             self.advance();
@@ -149,7 +149,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Node { span: self.since(start), ..inside })
     }
 
-    /// `[…]` behind a name in a declaration: empty, or a length.
+    /// Parses `[…]` after a name in a declaration: empty, or a length.
     pub(super) fn length(&mut self) -> Result<(Option<Node<'a>>, crate::source::Span)> {
         let start = self.span();
         self.expect("[")?;

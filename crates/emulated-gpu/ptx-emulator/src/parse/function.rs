@@ -1,4 +1,4 @@
-//! Functions and their bodies (PTX ISA, "Kernel and Function Directives").
+//! Parser of functions and their bodies (PTX ISA, "Kernel and Function Directives").
 
 use super::{Parser, Result};
 use crate::diagnostic::Problem;
@@ -7,7 +7,7 @@ use crate::program::Linkage;
 use crate::syntax::{Block, Directive, Function, Name, Signature, Statement};
 
 impl<'a> Parser<'a, '_> {
-    /// `.entry name (…) … { … }` or `.func (…) name (…) … { … }`.
+    /// Parses `.entry name (…) … { … }` or `.func (…) name (…) … { … }`.
     pub(super) fn function(&mut self, linkage: Linkage) -> Result<Function<'a>> {
         let entry = self.word() == ".entry";
         self.advance();
@@ -35,13 +35,13 @@ impl<'a> Parser<'a, '_> {
         if self.is("{") {
             function.body = Some(self.block()?);
         } else if !matches!(self.kind(), TokenKind::Dotted | TokenKind::End) {
-            // ptxas does without the `;` in front of a directive.
+            // Like ptxas, accept a missing `;` before a directive.
             self.semicolon()?;
         }
         Ok(function)
     }
 
-    /// Whether a directive of module scope follows: then a declaration ends here.
+    /// Whether a directive of module scope follows, which ends a declaration.
     fn at_item(&self) -> bool {
         let items = [
             ".entry",
@@ -65,7 +65,7 @@ impl<'a> Parser<'a, '_> {
         self.list(")", Self::parameter)
     }
 
-    /// The strings of a `.pragma`.
+    /// Parses the strings of a `.pragma`.
     fn pragmas(&mut self) -> Result<Vec<String>> {
         let mut texts = vec![self.string()?];
         while self.take(",") {
@@ -75,7 +75,7 @@ impl<'a> Parser<'a, '_> {
         Ok(texts)
     }
 
-    /// `.maxntid 256, 1, 1`; `None` for a `.pragma`.
+    /// Parses `.maxntid 256, 1, 1`; `None` for a `.pragma`.
     fn directive(&mut self) -> Result<Option<Directive<'a>>> {
         let span = self.span();
         let name = Name { text: self.word(), span };
@@ -98,7 +98,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Some(Directive { name, values }))
     }
 
-    /// `{ … }`
+    /// Parses `{ … }`.
     pub(super) fn block(&mut self) -> Result<Block<'a>> {
         let open = self.span();
         self.expect("{")?;
@@ -119,7 +119,7 @@ impl<'a> Parser<'a, '_> {
                     Ok(()) => {}
                     Err(problem) => {
                         parser.problems.push(problem);
-                        parser.lost |= declares;
+                        parser.has_unread_declarations |= declares;
                         parser.recover();
                         if parser.at == before && !parser.is("}") {
                             parser.advance();
@@ -174,7 +174,7 @@ impl<'a> Parser<'a, '_> {
         self.semicolon()
     }
 
-    /// `(.param .b32 _) _ (.param .b32 _) .noreturn`
+    /// Parses `(.param .b32 _) _ (.param .b32 _) .noreturn`.
     fn prototype(&mut self) -> Result<Signature<'a>> {
         let results = if self.is("(") { self.parameters()? } else { Vec::new() };
         self.name("`_`")?;
@@ -228,8 +228,8 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// What `"used_bytes_mask 0xf"` says (PTX ISA, "Pragma Strings"). Other strings are hints, for other
-/// compilers perhaps, and so is one that no number follows.
+/// Parses the pragma `"used_bytes_mask 0xf"` (PTX ISA, "Pragma Strings"). All other strings are hints, possibly
+/// for other compilers, and so is this one without a number.
 fn used_bytes<'a>(text: &str) -> Option<Statement<'a>> {
     let number = text.trim().strip_prefix("used_bytes_mask")?.trim();
     let mask = match number.strip_prefix("0x") {

@@ -1,4 +1,4 @@
-//! Instructions and their operands (PTX ISA, "Instruction Operands").
+//! Parser of instructions and their operands (PTX ISA, "Instruction Operands").
 
 use super::{Parser, Result};
 use crate::check::intrinsic;
@@ -7,7 +7,7 @@ use crate::lexer::TokenKind;
 use crate::syntax::{Binary, Expression, Instruction, Name, Node, Operand, OperandKind};
 
 impl<'a> Parser<'a, '_> {
-    /// `@p opcode.modifiers operands;`
+    /// Parses `@p opcode.modifiers operands;`.
     pub(super) fn instruction(&mut self) -> Result<Instruction<'a>> {
         let start = self.span();
         let guard = if self.take("@") {
@@ -32,8 +32,8 @@ impl<'a> Parser<'a, '_> {
         Ok(Instruction { guard, opcode, modifiers, operands, span })
     }
 
-    /// Whether the next token begins another line with something that no operand begins with: then
-    /// a `;` is missing, which is said better there.
+    /// Whether the next token begins another line and can't begin an operand. Then a `;` is missing, and that
+    /// is the better error.
     fn at_line_end(&self) -> bool {
         matches!(self.kind(), TokenKind::End | TokenKind::Mark("}" | "@"))
     }
@@ -70,7 +70,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Operand { kind, span: self.since(start) })
     }
 
-    /// An element of a vector or a list, which no sum of a register and a constant can be.
+    /// Parses an element of a vector or a list, which can't be a sum of a register and a constant.
     fn element(&mut self) -> Result<Operand<'a>> {
         let operand = self.operand(false)?;
         if let OperandKind::Plain(Node {
@@ -109,7 +109,7 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// `name(` in an operand: C has such calls, PTX has instructions.
+/// The error for `name(` in an operand: C has calls there, PTX has instructions.
 fn called(name: Name) -> Problem {
     let help = match intrinsic(name.text) {
         Some(ptx) => format!("write {ptx} into a register first, and name that here"),

@@ -1,5 +1,5 @@
-//! Tokens to syntax tree. Nothing is looked up here; after an error the parser goes on behind the
-//! next `;`, so that one run finds several.
+//! The parser: tokens to syntax tree. Names are not looked up here. After an error the parser continues after
+//! the next `;`, so that one run finds several errors.
 
 mod declaration;
 mod expression;
@@ -14,22 +14,29 @@ use crate::program::Module;
 use crate::source::{Source, Span};
 use crate::syntax::{File, Name};
 
-/// Blocks, parentheses and braces may be nested as deep as this: recursion has to end before the
-/// stack does.
-const DEEPEST: u32 = 64;
+/// Maximum nesting of blocks, parentheses and braces, so that recursion doesn't overflow the stack.
+const MAX_NESTING: u32 = 64;
 
-/// As long a text may be, in bytes: places in it are numbers of 32 bits.
-const LARGEST: usize = 1 << 30;
+/// Maximum size of a text in bytes, because positions have 32 bits.
+const MAX_TEXT_BYTES: usize = 1 << 30;
 
 type Result<T> = std::result::Result<T, Problem>;
 
-/// Reads a text, and says whether all that it declares is in the tree.
+/// Parses a text, and returns whether all of its declarations could be read.
 pub(crate) fn file<'a>(text: &'a str, problems: &mut Problems) -> (File<'a>, bool) {
     let tokens = lexer::tokens(text, problems);
     let directives = Vec::new();
-    let mut parser = Parser { text, tokens, at: 0, depth: 0, lost: false, directives, problems };
+    let mut parser = Parser {
+        text,
+        tokens,
+        at: 0,
+        depth: 0,
+        has_unread_declarations: false,
+        directives,
+        problems,
+    };
     let file = parser.file();
-    (file, !parser.lost)
+    (file, !parser.has_unread_declarations)
 }
 
 struct Parser<'a, 'p> {
@@ -38,8 +45,8 @@ struct Parser<'a, 'p> {
     at: usize,
     depth: u32,
     /// Whether a declaration could not be read.
-    lost: bool,
-    /// What has been read for [`File::directives`].
+    has_unread_declarations: bool,
+    /// The directives so far, for [`File::directives`].
     directives: Vec<Name<'a>>,
     problems: &'p mut Problems,
 }
@@ -53,7 +60,7 @@ impl<'a> Parser<'a, '_> {
         self.token().kind
     }
 
-    /// The kind of a token further on.
+    /// The kind of the token `by` places further on.
     fn ahead(&self, by: usize) -> TokenKind {
         self.tokens[(self.at + by).min(self.tokens.len() - 1)].kind
     }
@@ -70,7 +77,7 @@ impl<'a> Parser<'a, '_> {
         self.token().span
     }
 
-    /// Where the token before ends.
+    /// The end of the previous token.
     fn end(&self) -> u32 {
         self.tokens[self.at.saturating_sub(1)].span.end
     }
@@ -86,7 +93,7 @@ impl<'a> Parser<'a, '_> {
         self.step()
     }
 
-    /// Goes on behind a token that is no word of a directive.
+    /// Advances past a token that is not a directive's word.
     fn step(&mut self) -> Token {
         let token = self.token();
         if self.at + 1 < self.tokens.len() {
@@ -95,7 +102,7 @@ impl<'a> Parser<'a, '_> {
         token
     }
 
-    /// Records that something which not every version and target has is here.
+    /// Records a word that some versions or targets don't have.
     fn note(&mut self, text: &'a str) {
         let span = self.span();
         self.directives.push(Name { text, span });
@@ -125,7 +132,7 @@ impl<'a> Parser<'a, '_> {
         taken
     }
 
-    /// What stands here instead of what was wanted.
+    /// A description of the current token, for errors.
     fn found(&self) -> String {
         match self.kind() {
             TokenKind::End => "the text ends".into(),
@@ -142,8 +149,8 @@ impl<'a> Parser<'a, '_> {
         if self.take(mark) { Ok(()) } else { Err(self.expected(&format!("`{mark}`"))) }
     }
 
-    /// The `;` at the end of a statement. Where it is missing at the end of a line, that is
-    /// reported and nothing is skipped.
+    /// Expects the `;` at the end of a statement. If it is missing at the end of a line, that is reported and
+    /// nothing is skipped.
     fn semicolon(&mut self) -> Result<()> {
         if self.take(";") {
             return Ok(());
@@ -170,7 +177,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Name { text: self.text_of(span), span })
     }
 
-    /// A small number, such as a line or a count.
+    /// Parses a small number, such as a line or a count.
     fn number(&mut self, what: &str) -> Result<u32> {
         let TokenKind::Integer { value, .. } = self.kind() else { return Err(self.expected(what)) };
         let number = u32::try_from(value).map_err(|_| {
@@ -181,7 +188,7 @@ impl<'a> Parser<'a, '_> {
         Ok(number)
     }
 
-    /// What a string says, without its quotes.
+    /// Parses a string, and returns it without its quotes.
     fn string(&mut self) -> Result<String> {
         if self.kind() != TokenKind::Text {
             return Err(self.expected("a string in double quotes"));
@@ -190,11 +197,11 @@ impl<'a> Parser<'a, '_> {
         Ok(self.text_of(span).trim_matches('"').to_owned())
     }
 
-    /// Runs `inside` one level deeper.
+    /// Runs `inside` one nesting level deeper.
     fn nested<T>(&mut self, inside: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_NESTING {
             return Err(Problem::new(self.span(), "nested too deep")
-                .help(format!("at most {DEEPEST} levels of nesting are read")));
+                .help(format!("at most {MAX_NESTING} levels of nesting are read")));
         }
         self.depth += 1;
         let result = inside(self);
@@ -202,7 +209,7 @@ impl<'a> Parser<'a, '_> {
         result
     }
 
-    /// `a, b, c` up to `close`, which is consumed.
+    /// Parses `a, b, c` up to and including `close`.
     fn list<T>(
         &mut self,
         close: &str,
@@ -223,7 +230,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Goes behind the next `;`, or before the `}` that ends the block.
+    /// Skips past the next `;`, or to the `}` that ends the block.
     fn recover(&mut self) {
         let mut depth = 0u32;
         loop {
@@ -251,35 +258,36 @@ fn shorten(word: &str) -> String {
     }
 }
 
-/// Reads and checks a PTX text: what the file means, every name resolved and every instruction
-/// known to be one that the ISA has.
+/// Parses and checks a PTX text: every name is resolved, and every instruction exists in the ISA.
 ///
 /// # Errors
-/// What is wrong with the text, in its order; several errors are found in one go.
+/// If the text has errors. Several are found at once, in the order of the text.
 pub fn parse(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
     checked(source, true)
 }
 
-/// As [`parse`], of a text that is [linked](crate::link) with others, which may define what it calls.
+/// Does the same as [`parse`] for a text that is [linked](crate::link) with others, which may define the
+/// functions it calls.
 ///
 /// # Errors
-/// As of [`parse`].
+/// The same as for [`parse`].
 pub fn parse_part(source: &Source) -> std::result::Result<Module, Vec<Diagnostic>> {
     checked(source, false)
 }
 
 fn checked(source: &Source, alone: bool) -> std::result::Result<Module, Vec<Diagnostic>> {
     let mut problems = Problems::default();
-    if source.text.len() > LARGEST {
+    if source.text.len() > MAX_TEXT_BYTES {
         let start = Span { start: 0, end: 0 };
         problems.push(
-            Problem::new(start, "the text is too long")
-                .help(format!("at most {LARGEST} bytes are read: split it into several files")),
+            Problem::new(start, "the text is too long").help(format!(
+                "at most {MAX_TEXT_BYTES} bytes are read: split it into several files"
+            )),
         );
         return Err(problems.into_diagnostics(source));
     }
     let (file, whole) = file(&source.text, &mut problems);
-    // A declaration that was not understood would make all uses of its names look wrong.
+    // If a declaration could not be read, all uses of its names would look like errors.
     if whole {
         let module = check::module(&file, alone, &mut problems);
         if problems.is_empty() {

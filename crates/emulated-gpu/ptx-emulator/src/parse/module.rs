@@ -13,7 +13,7 @@ impl<'a> Parser<'a, '_> {
             let (before, start) = (self.at, self.span());
             if let Err(problem) = self.item(&mut file) {
                 self.problems.push(problem);
-                self.lost = true;
+                self.has_unread_declarations = true;
                 self.recover_item();
             }
             file.spans.resize(file.items.len(), self.since(start));
@@ -25,7 +25,7 @@ impl<'a> Parser<'a, '_> {
         file
     }
 
-    /// Goes to the next directive that can only stand at module scope, or behind the next `;`.
+    /// Skips to the next directive that is only valid at module scope, or past the next `;`.
     fn recover_item(&mut self) {
         loop {
             match self.kind() {
@@ -35,7 +35,7 @@ impl<'a> Parser<'a, '_> {
                     return;
                 }
                 _ if self.begins_item() => return,
-                // The body of a function whose header was not understood.
+                // The body of a function whose header could not be read.
                 TokenKind::Mark("{") => {
                     self.skip_braces();
                     if !matches!(self.kind(), TokenKind::Mark("," | ";" | "}")) {
@@ -49,13 +49,13 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// Whether a directive follows that can only stand at module scope.
+    /// Whether a directive follows that is only valid at module scope.
     fn begins_item(&self) -> bool {
         let items = [".entry", ".func", ".visible", ".extern", ".weak", ".common"];
         self.kind() == TokenKind::Dotted && items.contains(&self.word())
     }
 
-    /// Goes behind the brace that closes the one that is here.
+    /// Skips past the brace that closes the current one.
     fn skip_braces(&mut self) {
         let mut depth = 0usize;
         while self.kind() != TokenKind::End && !self.begins_item() {
@@ -201,8 +201,8 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    /// `.section .debug_info { … }`: debug information, of which nothing is used (PTX ISA,
-    /// "Debugging Directives: .section").
+    /// Parses `.section .debug_info { … }`: debug information, which is ignored (PTX ISA, "Debugging
+    /// Directives: .section").
     fn section(&mut self) -> Result<()> {
         let start = self.span();
         self.advance();
@@ -232,7 +232,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// `.b8 1, 2, 3`, `.b32 label+4`, `.b64 end-begin`.
+    /// Parses `.b8 1, 2, 3`, `.b32 label+4`, `.b64 end-begin`.
     fn section_data(&mut self) -> Result<()> {
         let bits = match self.word() {
             ".b8" => 8,
@@ -242,7 +242,7 @@ impl<'a> Parser<'a, '_> {
             _ => return Err(self.expected(".b8, .b16, .b32 or .b64")),
         };
         self.advance();
-        // A label, or a section, and something added to it or subtracted from it.
+        // A label or a section, with an optional addition or subtraction.
         if bits >= 32 && matches!(self.kind(), TokenKind::Word | TokenKind::Dotted) {
             self.advance();
             if self.take("+") || self.take("-") {

@@ -1,5 +1,5 @@
-//! What instructions do that copy while a thread goes on, and the barrier objects that tell when they
-//! have (PTX ISA, "Asynchronous Operations" and "mbarrier").
+//! Asynchronous copies, and the barrier objects that signal their completion (PTX ISA, "Asynchronous
+//! Operations" and "mbarrier").
 
 use super::operand::{Address, Destination, Operand, Read, Written, base};
 use super::types::{Space, Type};
@@ -11,7 +11,8 @@ use super::types::{Space, Type};
     reason = "fields are named as the ISA names them: d destination, a b c sources"
 )]
 pub enum Asynchronous {
-    /// `cp.async`: `copy` bytes to shared memory, of which the first `source` are read.
+    /// `cp.async`: copies `copy` bytes to shared memory. Only the first `source` bytes are read, the rest is
+    /// zero.
     Copy {
         to: Address,
         from: Address,
@@ -19,14 +20,14 @@ pub enum Asynchronous {
         source: Option<Operand>,
         ignore_source: Option<Operand>,
     },
-    /// `cp.async.commit_group`, and that of `cp.async.bulk`.
+    /// `cp.async.commit_group` and `cp.async.bulk.commit_group`.
     Commit { bulk: bool },
     /// `cp.async.wait_group N`; `None` for `wait_all`.
     Wait { pending: Option<u32> },
-    /// `cp.async.bulk.wait_group N`; with `.read` the sources have been read, and no more.
+    /// `cp.async.bulk.wait_group N`. With `.read`, it only waits until the sources have been read.
     WaitBulk { pending: u32, read: bool },
-    /// `cp.async.bulk`: this many bytes to another space. Whoever copies to shared memory names a barrier
-    /// object, which takes them as transactions; the others go into the thread's bulk group.
+    /// `cp.async.bulk`: copies `bytes` bytes to another space. A copy to shared memory has a barrier object,
+    /// which counts the bytes as transactions. Other copies join the thread's bulk group.
     Bulk { to: (Space, Address), from: (Space, Address), bytes: Operand, barrier: Option<Address> },
     /// An instruction on a barrier object, in shared or generic space.
     Barrier { action: ObjectAction, space: Space, address: Address },
@@ -34,28 +35,28 @@ pub enum Asynchronous {
     PendingCount { d: Destination, a: Operand },
 }
 
-/// What is done to a barrier object.
+/// An operation on a barrier object.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     missing_docs,
     reason = "fields are named as the ISA names them: d destination, a b c sources"
 )]
 pub enum ObjectAction {
-    /// `mbarrier.init`: this many arrivals in each phase.
+    /// `mbarrier.init`: sets the number of arrivals in each phase.
     Initialise { count: Operand },
     /// `mbarrier.inval`
     Invalidate,
     /// `mbarrier.arrive` and `mbarrier.arrive_drop`.
     Arrive {
-        /// The phases that follow expect this many fewer.
+        /// Whether later phases expect fewer arrivals, by `count`.
         drop: bool,
-        /// `.noComplete`: it does not end the phase.
+        /// `.noComplete`: the arrival does not complete the phase.
         incomplete: bool,
-        /// What the thread did before is known to who waits: `.release`, not `.relaxed`.
+        /// `.release`, not `.relaxed`: waiting threads see the thread's earlier writes.
         releases: bool,
-        /// `None` for one.
+        /// The number of arrivals; `None` for one.
         count: Option<Operand>,
-        /// `.expect_tx`: transactions that are expected besides.
+        /// `.expect_tx`: additional transactions that are expected.
         expected: Option<Operand>,
         d: Destination,
     },
@@ -63,18 +64,17 @@ pub enum ObjectAction {
     Expect { transactions: Operand },
     /// `mbarrier.complete_tx`
     Complete { transactions: Operand },
-    /// `mbarrier.test_wait` and `mbarrier.try_wait`: whether a phase is over, that of a state or that
-    /// of a parity.
+    /// `mbarrier.test_wait` and `mbarrier.try_wait`: whether the phase of a state or of a parity is complete.
     Test {
         acquires: bool,
         parity: bool,
         phase: Operand,
-        /// How long a thread may be suspended.
+        /// The time limit for suspending the thread.
         hint: Option<Operand>,
         d: Destination,
     },
-    /// `cp.async.mbarrier.arrive`: the thread's copies arrive when they are there. With `.noinc` that
-    /// arrival is one of those that were expected at first.
+    /// `cp.async.mbarrier.arrive`: arrives when the thread's copies are complete. With `.noinc` that arrival is
+    /// one of those that the phase already expects.
     CopiesArrive { counted: bool },
 }
 

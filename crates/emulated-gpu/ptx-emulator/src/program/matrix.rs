@@ -24,7 +24,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Its width.
+    /// Its width in bits.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -37,7 +37,7 @@ impl Element {
         }
     }
 
-    /// That of the register that holds it, or several of it.
+    /// The type of the register that holds one or several elements.
     #[must_use]
     pub const fn register(self) -> Type {
         match self {
@@ -49,7 +49,7 @@ impl Element {
         }
     }
 
-    /// How many a register holds.
+    /// The number of elements in a register.
     #[must_use]
     pub const fn in_register(self) -> usize {
         let bits = self.bits() as usize;
@@ -57,68 +57,68 @@ impl Element {
     }
 }
 
-/// Rows of `a`, columns of `b`, and what both have of the other.
+/// The shape of a product: rows of `a` (m), columns of `b` (n), and columns of `a` or rows of `b` (k).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "named as the ISA names them")]
-pub struct Shape {
+pub struct MatrixShape {
     pub m: usize,
     pub n: usize,
     pub k: usize,
 }
 
-/// What an element of the result sums up.
+/// The inner product of a row and a column, which an element of the result sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InnerProduct {
-    /// Products of a row's and a column's elements.
+    /// The products of the elements.
     Multiply,
-    /// `.xor.popc`: the bits in which they differ.
+    /// `.xor.popc`: the number of bits that differ.
     Xor,
-    /// `.and.popc`: the bits that both have.
+    /// `.and.popc`: the number of bits that are set in both.
     And,
 }
 
-/// Which of the matrices.
+/// The role of a matrix in a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "named as the ISA names them")]
 pub enum Role {
     A,
     B,
-    /// And `d`.
+    /// The role of both `c` and `d`.
     C,
 }
 
-/// Which lanes hold what.
+/// The layout of a fragment: which lane holds which element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Holding {
-    /// As the ISA draws it for `mma`.
-    Drawn,
-    /// `wmma`, of which the ISA leaves it open.
-    Open,
+pub enum FragmentLayout {
+    /// The layout that the ISA draws for `mma`.
+    Mma,
+    /// The layout of `wmma`, which the ISA leaves open.
+    Wmma,
 }
 
 /// A matrix, or the part of it that a warp holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fragment {
-    /// Which matrix.
+    /// Its role in the product.
     pub role: Role,
-    /// Of a product of this shape.
-    pub shape: Shape,
-    /// What it is of.
+    /// The shape of the product.
+    pub shape: MatrixShape,
+    /// The type of its elements.
     pub element: Element,
-    /// Rows lie together: `.row`, in memory, and in the registers of `mma.m8n8k4` of halves.
+    /// Whether it is row-major: `.row`, in memory, and in the registers of `mma.m8n8k4` with half precision.
     pub by_rows: bool,
-    /// Who holds it.
-    pub holding: Holding,
+    /// The layout.
+    pub layout: FragmentLayout,
 }
 
-/// Which elements of `a` are kept in `mma.sp`.
+/// Which elements of `a` are stored in `mma.sp`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Metadata {
-    /// The word that each lane brings.
+    /// The metadata word of each lane.
     pub metadata: Operand,
-    /// Which lanes of four bring it.
+    /// The lanes of each four whose metadata is used.
     pub selector: u32,
-    /// `::ordered_metadata`: places in a chunk are named in their order.
+    /// `::ordered_metadata`: the positions in a chunk are in ascending order.
     pub ordered: bool,
 }
 
@@ -130,12 +130,12 @@ pub struct Multiply {
     pub inner_product: InnerProduct,
     /// `.satfinite`
     pub saturate: bool,
-    /// Of double precision.
+    /// The rounding in double precision.
     pub rounding: Rounding,
     pub fragments: [Fragment; 3],
     /// The type of the result, which may differ from that of `c`.
     pub result: Element,
-    /// Of `mma.sp`, whose fragment of `a` is of the elements that are kept.
+    /// The metadata of `mma.sp`, whose fragment of `a` only has the stored elements.
     pub sparse: Option<Metadata>,
     pub d: Vec<Destination>,
     pub a: Vec<Operand>,
@@ -167,7 +167,7 @@ pub enum Matrix {
         d: Destination,
         a: Operand,
     },
-    /// `wmma.load`; without a stride rows (or columns) follow each other.
+    /// `wmma.load`. Without a stride, rows (or columns) are contiguous.
     LoadFragment {
         fragment: Fragment,
         space: Space,

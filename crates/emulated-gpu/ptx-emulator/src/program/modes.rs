@@ -72,7 +72,7 @@ pub enum IntBinary {
     Mul24Low,
     /// `mul24.hi`
     Mul24High,
-    /// `div`, towards zero; by zero gives all ones, as hardware does.
+    /// `div`, rounded towards zero. Division by zero results in all ones, as on hardware.
     Div,
     /// `rem`
     Rem,
@@ -86,7 +86,7 @@ pub enum IntBinary {
     Or,
     /// `xor`, also of predicates
     Xor,
-    /// `shl`; the second operand is u32; a shift by the width or more gives 0.
+    /// `shl`. The second operand is u32, and a shift by the width or more results in 0.
     ShiftLeft,
     /// `shr`; arithmetic for signed types.
     ShiftRight,
@@ -103,7 +103,7 @@ pub enum IntUnary {
     PopC,
     Clz,
     Brev,
-    /// `bfind`; with `.shiftamt` the shift that brings the bit to the top.
+    /// `bfind`; with `.shiftamt`, the shift that moves the bit to the top.
     BFind {
         shift_amount: bool,
     },
@@ -116,7 +116,7 @@ pub enum FloatBinary {
     Add,
     Sub,
     Mul,
-    /// `div.rn` and so on; `div.approx` and `div.full` by `approximate`.
+    /// `div.rn` and so on; `approximate` for `div.approx` and `div.full`.
     Div {
         approximate: Approximate,
     },
@@ -132,7 +132,7 @@ pub enum FloatBinary {
     CopySign,
 }
 
-/// Which of its fast versions an instruction is.
+/// The precision of a division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximate {
     /// IEEE, with the rounding given.
@@ -174,23 +174,23 @@ pub enum FloatProperty {
 /// Modifiers that floating-point arithmetic shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FloatMode {
-    /// The rounding; `NearestEven` where the instruction has none of its own.
+    /// The rounding; `NearestEven` if the instruction has none.
     pub rounding: Rounding,
     /// `.ftz`: subnormal operands and results are zero.
     pub flush: bool,
     /// `.sat`: clamped to \[0, 1\], NaN to 0.
     pub saturate: bool,
-    /// `.relu`: negative results and NaN… become 0 (as the ISA says for each type).
+    /// `.relu`: negative results become 0; NaN is handled as the ISA specifies for each type.
     pub relu: bool,
 }
 
 impl FloatMode {
-    /// To nearest, without modifiers.
+    /// Rounding to nearest, without modifiers.
     pub const NEAREST: Self =
         Self { rounding: Rounding::NearestEven, flush: false, saturate: false, relu: false };
 }
 
-/// How an access orders memory (PTX ISA, "Memory Consistency Model").
+/// The memory order of an access (PTX ISA, "Memory Consistency Model").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX qualifier of the same name")]
 pub enum Ordering {
@@ -203,7 +203,7 @@ pub enum Ordering {
     Mmio,
 }
 
-/// Among whom an ordering holds.
+/// The threads among which a memory order holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX scope of the same name")]
 pub enum Scope {
@@ -229,7 +229,7 @@ pub enum Atomic {
     CompareAndSwap,
 }
 
-/// How `shfl` picks the lane to read from.
+/// How `shfl` selects the source lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX mode of the same name")]
 pub enum Shuffle {
@@ -239,7 +239,7 @@ pub enum Shuffle {
     Index,
 }
 
-/// What `vote` decides.
+/// What `vote` computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX mode of the same name")]
 pub enum Vote {
@@ -249,7 +249,7 @@ pub enum Vote {
     Ballot,
 }
 
-/// How `prmt` picks its bytes.
+/// How `prmt` selects its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX mode of the same name; Generic is none")]
 pub enum Permute {
@@ -262,20 +262,20 @@ pub enum Permute {
     Rc16,
 }
 
-/// What a barrier instruction does.
+/// The action of a barrier instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BarrierAction {
     /// `bar.sync`: waits.
     Sync,
-    /// `bar.arrive`: counts, and goes on.
+    /// `bar.arrive`: arrives without waiting.
     Arrive,
-    /// `bar.red.popc`, `.and`, `.or`: waits, and combines a predicate over all threads.
+    /// `bar.red.popc`, `.and`, `.or`: waits, and reduces a predicate over all threads.
     Reduce {
-        /// Which reduction; `Add` stands for `.popc`.
+        /// The reduction; `Add` stands for `.popc`.
         operation: Atomic,
-        /// Where the result goes: u32 for `.popc`, a predicate otherwise.
+        /// The destination of the result: u32 for `.popc`, a predicate otherwise.
         destination: Destination,
-        /// The predicate that each thread brings.
+        /// The predicate of each thread.
         predicate: Operand,
     },
 }

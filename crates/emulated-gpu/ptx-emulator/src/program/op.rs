@@ -1,4 +1,4 @@
-//! Operations: what one instruction does.
+//! Operations of instructions.
 
 use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
@@ -11,8 +11,8 @@ use super::texture::TextureOp;
 use super::types::{Space, Type};
 use super::video::Video;
 
-/// What one instruction does. Types have been checked: operands are as wide as the type says (or
-/// wider, where the ISA relaxes that: `ld`, `st` and `cvt` between registers).
+/// The operation of one instruction. Types have been checked: operands are exactly as wide as their type, or
+/// wider if the ISA allows that (`ld`, `st` and `cvt` between registers).
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "fields are named as in the ISA: d destination, a b c sources")]
 pub enum Op {
@@ -22,7 +22,7 @@ pub enum Op {
         d: Destination,
         a: Operand,
     },
-    /// `mov` of several registers into one that is as wide as all of them together.
+    /// `mov` of several registers into one, which is as wide as all of them together.
     Pack {
         ty: Type,
         d: Destination,
@@ -87,7 +87,7 @@ pub enum Op {
         position: Operand,
         length: Operand,
     },
-    /// `bfi`: `a` goes into `b`.
+    /// `bfi`: inserts `a` into `b`.
     BitInsert {
         ty: Type,
         d: Destination,
@@ -129,7 +129,7 @@ pub enum Op {
         b: Operand,
         c: Operand,
     },
-    /// `dp4a` and `dp2a` (`high` is None for dp4a).
+    /// `dp4a` and `dp2a`; `high` is `None` for `dp4a`.
     DotProduct {
         high: Option<bool>,
         a_signed: bool,
@@ -139,7 +139,7 @@ pub enum Op {
         b: Operand,
         c: Operand,
     },
-    /// `vadd` and its kin, `cvt.pack`: on words, of which they take parts.
+    /// `vadd` and other video instructions, and `cvt.pack`, which operate on parts of words.
     Video {
         form: Video,
         d: Destination,
@@ -147,7 +147,7 @@ pub enum Op {
         b: Operand,
         c: Option<Operand>,
     },
-    /// `setp`: `p`, and `q` the opposite of the comparison, each combined with `c`.
+    /// `setp`: `p` is the comparison and `q` its opposite, each combined with `c`.
     SetPredicate {
         comparison: Comparison,
         combine: Option<(Combine, Operand)>,
@@ -158,7 +158,7 @@ pub enum Op {
         a: Operand,
         b: Operand,
     },
-    /// `set`: all ones or 1.0 (by `result`) where true.
+    /// `set`: all ones or 1.0 (depending on `result`) if true.
     Set {
         comparison: Comparison,
         combine: Option<(Combine, Operand)>,
@@ -169,7 +169,7 @@ pub enum Op {
         a: Operand,
         b: Operand,
     },
-    /// `selp`: `a` where the predicate `c` holds, else `b`.
+    /// `selp`: `a` if the predicate `c` holds, otherwise `b`.
     Select {
         ty: Type,
         d: Destination,
@@ -177,7 +177,7 @@ pub enum Op {
         b: Operand,
         c: Operand,
     },
-    /// `slct`: `a` where `c ≥ 0`, else `b`.
+    /// `slct`: `a` if `c ≥ 0`, otherwise `b`.
     SelectBySign {
         ty: Type,
         sign: Type,
@@ -218,8 +218,8 @@ pub enum Op {
         d: Destination,
         a: Operand,
     },
-    /// `cvt`. `integer` says that the rounding is to an integer (`.rni .rzi .rmi .rpi`), also where
-    /// the result is a floating-point type.
+    /// `cvt`. `integer` means rounding to an integer (`.rni .rzi .rmi .rpi`), even if the result is a
+    /// floating-point type.
     Convert {
         to: Type,
         from: Type,
@@ -244,7 +244,7 @@ pub enum Op {
         d: Destination,
         a: Operand,
     },
-    /// `ld`, `ldu`, `ld.nc`; one destination for each element of the vector.
+    /// `ld`, `ldu`, `ld.nc`, with one destination for each element of the vector.
     Load {
         space: Space,
         ordering: Ordering,
@@ -262,7 +262,7 @@ pub enum Op {
         address: Address,
         a: Vec<Operand>,
     },
-    /// `atom` (with a destination) and `red` (without); `c` only for compare and swap.
+    /// `atom` (with a destination) and `red` (without). `c` is only used by compare and swap.
     Atomic {
         op: Atomic,
         space: Space,
@@ -278,7 +278,7 @@ pub enum Op {
     Fence {
         scope: Scope,
     },
-    /// `prefetch`, `discard`, `applypriority` and their like: the address has to be valid.
+    /// `prefetch`, `discard`, `applypriority` and similar: a no-op, but the address must be valid.
     Hint {
         space: Space,
         address: Address,
@@ -287,7 +287,7 @@ pub enum Op {
     Asynchronous(Box<Asynchronous>),
     /// Textures and surfaces.
     Texture(Box<TextureOp>),
-    /// `bra`; `.uni` asserts that all lanes go the same way.
+    /// `bra`. `.uni` asserts that all lanes branch alike.
     Branch {
         target: Label,
         uniform: bool,
@@ -298,10 +298,10 @@ pub enum Op {
         targets: Vec<Label>,
         uniform: bool,
     },
-    /// `call`, direct (`Operand::Function`) or through a register with the prototype's functions.
+    /// `call`: direct (`Operand::Function`), or through a register to one of the prototype's functions.
     Call {
         callee: Operand,
-        /// Of a call through a register: which of [`Module::prototypes`](super::Module::prototypes).
+        /// For a call through a register: the index into [`Module::prototypes`](super::Module::prototypes).
         prototype: Option<u32>,
         results: Vec<CallArgument>,
         arguments: Vec<CallArgument>,
@@ -313,7 +313,7 @@ pub enum Op {
     Exit,
     /// `trap`
     Trap,
-    /// `brkpt`, `nanosleep`, `pmevent`, `griddepcontrol` and others that do nothing here.
+    /// No-ops: `brkpt`, `nanosleep`, `pmevent`, `griddepcontrol` and others.
     Nothing,
     /// `bar`, `barrier`
     Barrier {
@@ -370,7 +370,7 @@ pub enum Op {
         p: Destination,
         mask: Operand,
     },
-    /// What the matrix units do.
+    /// An operation of the matrix units.
     Matrix(Matrix),
     /// `stacksave`
     StackSave {
@@ -388,11 +388,11 @@ pub enum Op {
     },
 }
 
-/// What a `call` hands over or gets back.
+/// An argument or a result of a `call`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CallArgument {
-    /// A `.param` variable of the caller's.
+    /// A `.param` variable of the caller.
     Variable(LocalId),
-    /// A value, or the register that a result goes to.
+    /// A value, or the register that receives a result.
     Operand(Operand),
 }

@@ -19,11 +19,11 @@ pub struct Register(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LocalId(pub u32);
 
-/// An index into [`Function::body`](super::Function::body); one past the end stands for the end.
+/// An index into [`Function::body`](super::Function::body); the length of the body is the function's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(pub u32);
 
-/// Something that is read.
+/// A source operand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Operand {
     /// A register.
@@ -43,13 +43,13 @@ pub enum Operand {
 /// A variable, of the module or of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
-    /// Of the module.
+    /// A variable of the module.
     Module(VariableId),
-    /// Of the function.
+    /// A variable of the function.
     Local(LocalId),
 }
 
-/// Something that is written; `_`, a sink, is `None`.
+/// A destination register; `None` is `_` (discarded).
 pub type Destination = Option<Register>;
 
 /// An address: a base and a constant offset in bytes.
@@ -57,17 +57,16 @@ pub type Destination = Option<Register>;
 pub struct Address {
     /// A register, a symbol, or a constant.
     pub base: Operand,
-    /// Added to it.
+    /// The offset that is added.
     pub offset: i64,
 }
 
-/// Something that an instruction reads, and the type it reads it as; `None` where that is the
-/// declared one.
+/// An operand that an instruction reads, and the type it is read as; `None` means the declared type.
 pub type Read = (Operand, Option<Type>);
-/// A register that an instruction writes, and the type it writes it as, likewise.
+/// A register that an instruction writes, and the type it is written as; `None` means the declared type.
 pub type Written = (Register, Option<Type>);
 
-/// The register of an address.
+/// The register of an address, if its base is one.
 pub(super) fn base(address: &Address) -> Vec<Read> {
     match address.base {
         Operand::Register(_) => vec![(address.base, None)],

@@ -6,8 +6,8 @@ use super::operand::{Destination, Operand, Read, Written, base};
 use super::types::Type;
 
 impl Op {
-    /// What it reads, in the order in which PTX writes it; not what stands in memory, but the
-    /// registers of the address. Immediate operands are among them.
+    /// The operands that it reads, in the order of the PTX text, including immediate operands. Memory is not
+    /// included, only the registers of addresses.
     #[must_use]
     pub fn reads(&self) -> Vec<Read> {
         let all = |ty: Type, operands: &[&Operand]| -> Vec<Read> {
@@ -130,7 +130,7 @@ impl Op {
         }
     }
 
-    /// What it writes, in the order in which PTX writes it; not what goes to memory.
+    /// The registers that it writes, in the order of the PTX text. Memory is not included.
     #[must_use]
     pub fn writes(&self) -> Vec<Written> {
         let one = |d: &Destination, ty: Type| -> Vec<Written> {
@@ -227,7 +227,7 @@ mod tests {
     use crate::program::Register;
     use crate::source::Source;
 
-    /// The names of what each instruction of a body reads and writes.
+    /// The names that each instruction of a body reads and writes.
     fn named(body: &str) -> Vec<(Vec<String>, Vec<String>)> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{{\n\
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_are_listed_as_ptx_writes_them() {
+    fn registers_are_listed_in_the_order_of_the_text() {
         let found = named(
             "mad.wide.u32 %d0, %r1, %r2, %d3;
              setp.lt.and.f32 %p|%q, %f1, %f2, !%p;

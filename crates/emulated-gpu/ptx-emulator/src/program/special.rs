@@ -37,20 +37,20 @@ pub enum Special {
     ClusterCtaRank,
     ClusterNCtaRank,
     IsExplicitCluster,
-    /// `%envreg1` and `%envreg2`: the address of the grid's workspace, as cooperative groups find it.
+    /// `%envreg1` and `%envreg2`: the address of the grid's workspace, which cooperative groups use.
     Workspace {
         high: bool,
     },
-    /// `%reserved_smem_offset_…`: so far into the shared memory that belongs to the system.
+    /// `%reserved_smem_offset_…`: an offset into the shared memory that is reserved for the system.
     ReservedShared(u32),
-    /// `%reserved_smem_offset_cap`: how much that is.
+    /// `%reserved_smem_offset_cap`: the size of that memory.
     ReservedSharedSize,
 }
 
 /// The first target and version of PTX that have a register.
 pub(crate) type Since = (u32, (u32, u32));
 
-/// Gives the register of an axis.
+/// Returns the register for an axis.
 type OfAxis = fn(u8) -> Special;
 
 /// The registers with components, each for an axis.
@@ -91,13 +91,13 @@ pub(crate) const PLAIN: [(&str, Special, Type, Since); 25] = [
     ("%cluster_ctarank", Special::ClusterCtaRank, Type::U32, (90, (7, 8))),
     ("%cluster_nctarank", Special::ClusterNCtaRank, Type::U32, (90, (7, 8))),
     ("%is_explicit_cluster", Special::IsExplicitCluster, Type::Pred, (90, (7, 8))),
-    // The driver's, of which this is what compilers ask for.
+    // Registers of the driver. Compilers only read these two.
     ("%envreg1", Special::Workspace { high: true }, Type::U32, (10, (1, 0))),
     ("%envreg2", Special::Workspace { high: false }, Type::U32, (10, (1, 0))),
 ];
 
 impl Special {
-    /// Whether it tells the time.
+    /// Whether it is a clock.
     pub(crate) fn is_clock(self) -> bool {
         matches!(
             self,
@@ -110,7 +110,7 @@ impl Special {
         )
     }
 
-    /// Its name, with the component.
+    /// Its name, including the component.
     pub(crate) fn name(self) -> String {
         let of_axis = |axis: usize| {
             let found = POSITIONS.iter().find(|(_, of, _)| of(axis as u8) == self);

@@ -1,42 +1,42 @@
-//! Instructions that read and write by coordinates (PTX ISA, "Texture Instructions" and "Surface
-//! Instructions").
+//! Texture and surface instructions, which access memory by coordinates (PTX ISA, "Texture Instructions" and
+//! "Surface Instructions").
 
 use super::modes::Atomic;
 use super::operand::{Destination, Operand, Read, Written};
 use super::types::Type;
 use crate::texture::Opaque;
 
-/// How a texture or a surface is addressed.
+/// The geometry of a texture or a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Dimensions: 1, 2 or 3.
     pub axes: usize,
-    /// `.a1d`, `.a2d`, `.acube`: the first coordinate is the number of a layer.
+    /// `.a1d`, `.a2d`, `.acube`: the first coordinate is the index of a layer.
     pub layered: bool,
-    /// `.cube`, `.acube`: three coordinates, a direction, lead to a place on a side of two dimensions.
+    /// `.cube`, `.acube`: the three coordinates are a direction, which selects a point on one of the six sides.
     pub cube: bool,
 }
 
 impl Geometry {
-    /// How many coordinates it takes, the layer's number among them.
+    /// The number of coordinates, including the index of a layer.
     #[must_use]
     pub const fn coordinates(self) -> usize {
         self.axes + self.cube as usize + self.layered as usize
     }
 }
 
-/// What an access outside of a surface does.
+/// How an access outside of a surface is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It stops the kernel.
+    /// A fault.
     Trap,
-    /// It goes to the nearest place inside.
+    /// Moved to the nearest position inside.
     Clamp,
-    /// It reads 0, and writes nothing.
+    /// A read returns 0, and a write is ignored.
     Zero,
 }
 
-/// What `txq` and `suq` tell.
+/// What `txq` and `suq` return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX query of the same name")]
 pub enum Query {
@@ -54,30 +54,30 @@ pub enum Query {
     MemoryLayout,
 }
 
-/// The surface that an instruction accesses, and where in it.
+/// A surface and the coordinates of an access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SurfaceAddress {
-    /// A register with a handle, or a variable that stands for one.
+    /// A register with a handle, or a variable that stands for a surface.
     pub surface: Operand,
-    /// How it is addressed.
+    /// Its geometry.
     pub geometry: Geometry,
     /// The coordinates.
     pub at: Vec<Operand>,
-    /// What becomes of those outside.
+    /// How coordinates outside are handled.
     pub outside: Outside,
-    /// `.p`: the first coordinate counts texels, and not bytes.
+    /// `.p`: the first coordinate is in texels instead of bytes.
     pub formatted: bool,
 }
 
-/// What one of these instructions does.
+/// A texture or surface instruction.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(
     missing_docs,
     reason = "fields are named as the ISA names them: d destination, a b c sources"
 )]
 pub enum TextureOp {
-    /// `tex`, and `tld4` with the channel that it gathers. The predicate says that the texels are
-    /// resident, as they always are.
+    /// `tex`, and `tld4` with the channel that it gathers. The predicate is set if the texels are resident,
+    /// which they always are.
     Fetch {
         geometry: Geometry,
         gather: Option<u8>,
@@ -85,12 +85,12 @@ pub enum TextureOp {
         d: Vec<Destination>,
         p: Destination,
         texture: Operand,
-        /// `.s32` or `.f32`
+        /// The type of the coordinates: `.s32` or `.f32`.
         coordinates: Type,
         at: Vec<Operand>,
-        /// Added to them, in texels.
+        /// An offset to the coordinates in texels.
         offset: Vec<Operand>,
-        /// Which level of a mipmap: a texture has one.
+        /// The level of the mipmap or the gradients. They have no effect, because textures have one level.
         level: Vec<(Operand, Type)>,
     },
     /// `txq`, `suq`
@@ -115,7 +115,7 @@ impl SurfaceAddress {
     }
 }
 
-/// A handle that is in a register.
+/// The handle, if it is in a register.
 fn handle(operand: Operand) -> Vec<Read> {
     match operand {
         Operand::Register(_) => vec![(operand, Some(Type::U64))],

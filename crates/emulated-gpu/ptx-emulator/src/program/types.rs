@@ -50,7 +50,7 @@ pub enum Type {
     S16x2,
 }
 
-/// The types, in their order, with their names in PTX, without the dot, and the width of a value in bits.
+/// The types in order, with their PTX names without the dot, and their widths in bits.
 pub(crate) const TYPES: [(&str, Type, u32); 25] = [
     ("pred", Type::Pred, 1),
     ("b8", Type::B8, 8),
@@ -98,7 +98,7 @@ impl Type {
         u64::from(self.bits()).div_ceil(8)
     }
 
-    /// The type of a wide product of factors of this one.
+    /// The type of a wide product with factors of this type.
     #[must_use]
     pub fn doubled(self) -> Self {
         match self {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_has_the_types_in_their_order() {
+    fn the_table_has_the_order_of_the_types() {
         assert!(TYPES.iter().enumerate().all(|(index, (_, ty, _))| *ty as usize == index));
     }
 }

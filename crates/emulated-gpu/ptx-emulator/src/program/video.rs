@@ -11,40 +11,40 @@ pub enum VideoOperation {
     AbsoluteDifference,
     Min,
     Max,
-    /// Rounded up where the sum is not negative.
+    /// Rounded up if the sum is not negative.
     Average,
-    /// By an amount that is limited to 32, or taken modulo 32 (`.wrap`).
+    /// The shift amount is clamped to 32, or taken modulo 32 (`.wrap`).
     ShiftLeft {
         wrap: bool,
     },
     ShiftRight {
         wrap: bool,
     },
-    /// 1 where it holds.
+    /// 1 if the comparison holds, otherwise 0.
     Compare(Comparison),
 }
 
-/// What is done with the result and the third operand.
+/// The second operation, on the result and the third operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX operation of the same name")]
 pub enum VideoSecond {
-    /// Nothing: it is the result.
+    /// None.
     None,
     Add,
     Min,
     Max,
 }
 
-/// A part of a register: this many bits, and which of the parts of that width, from the low end.
+/// A part of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VideoPart {
-    /// 8, 16 or 32.
+    /// Its width in bits: 8, 16 or 32.
     pub bits: u32,
-    /// From 0.
+    /// Its index among the parts of that width, from the low end.
     pub index: u32,
 }
 
-/// `vadd` and its kin, of one element.
+/// `vadd` and similar, on one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as the ISA names them")]
 pub struct ScalarVideo {
@@ -54,7 +54,7 @@ pub struct ScalarVideo {
     pub saturate: bool,
     pub a: VideoPart,
     pub b: VideoPart,
-    /// The part that the result takes of the third operand's place; `None` where it takes all.
+    /// The part of the third operand that the result replaces; `None` if it replaces all.
     pub d: Option<VideoPart>,
     pub second: VideoSecond,
 }
@@ -67,7 +67,7 @@ pub struct VideoMad {
     pub signed: [bool; 2],
     pub a: VideoPart,
     pub b: VideoPart,
-    /// One of the factors is negated; the third operand is.
+    /// Whether one of the factors is negated, and whether the third operand is.
     pub negate: [bool; 2],
     /// `.po`
     pub plus_one: bool,
@@ -76,7 +76,7 @@ pub struct VideoMad {
     pub saturate: bool,
 }
 
-/// `vadd2`, `vadd4` and their kin.
+/// `vadd2`, `vadd4` and similar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "named as the ISA names them")]
 pub struct SimdVideo {
@@ -84,14 +84,15 @@ pub struct SimdVideo {
     /// Whether d, a and b are signed.
     pub signed: [bool; 3],
     pub saturate: bool,
-    /// Bits of an element: 16 or 8.
+    /// The width of an element in bits: 16 or 8.
     pub bits: u32,
-    /// For each element, from the low end, which of those of a and then of b is taken.
+    /// For each element, from the low end, the index of its source among the elements of a followed by those of
+    /// b.
     pub a: [u8; 4],
     pub b: [u8; 4],
-    /// Which elements are computed, one bit for each.
+    /// The elements that are computed, one bit for each.
     pub mask: u32,
-    /// The results are added to the third operand; else they replace its elements.
+    /// Whether the results are added to the third operand. Otherwise they replace its elements.
     pub accumulate: bool,
 }
 
@@ -102,7 +103,7 @@ pub enum Video {
     Scalar(ScalarVideo),
     Mad(VideoMad),
     Simd(SimdVideo),
-    /// `cvt.pack`, which has the same operands: two numbers limited to this many bits each.
+    /// `cvt.pack`, which has the same operands: two numbers saturated to this width each.
     Pack {
         bits: u32,
         signed: bool,

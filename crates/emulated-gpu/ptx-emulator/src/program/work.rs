@@ -1,4 +1,4 @@
-//! Floating-point operations of an instruction, and the unit of the card that does them.
+//! The number of floating-point operations of an instruction, and the unit of the card that executes them.
 
 use super::asynchronous::Asynchronous;
 use super::matrix::{Element, Matrix, Multiply};
@@ -7,31 +7,30 @@ use super::op::Op;
 use super::texture::TextureOp;
 use super::types::{Space, Type};
 
-/// What an instruction calculates, and whether it stores. Of a lane, which for the matrix units is a
-/// thirty-second of what the warp does.
+/// The operations of an instruction in one lane, and whether it stores. For the matrix units, a lane has 1/32
+/// of the warp's operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Multiply-adds of the units for single numbers: `fma`, and `mad` of floats, one for each of two
-    /// packed numbers.
+    /// Multiply-adds of the scalar units: `fma`, and `mad` of floats. A packed instruction counts as two.
     pub fma: u32,
-    /// Multiply-adds of the matrix units: m·n·k in all lanes together. Of `mma.sp` the zeros that are
-    /// left out count too, as they do where a card's speed for sparse matrices is stated.
+    /// Multiply-adds of the matrix units: m·n·k for all lanes together. The zeros that `mma.sp` skips are
+    /// included, as they are in a card's stated speed for sparse matrices.
     pub tensor: u32,
-    /// Those of both that are of other types than single precision, and TF32 on the matrix units.
+    /// The part of both that is not single precision (or, on the matrix units, not TF32).
     pub other: u32,
-    /// Additions, subtractions and products that are no part of a multiply-add.
+    /// Additions, subtractions and products that are not part of a multiply-add.
     pub single: u32,
-    /// It writes to memory: a store, an atomic operation, or a copy to global memory.
+    /// Whether it writes to memory: a store, an atomic operation, or a copy to global memory.
     pub stores: bool,
 }
 
-/// Lanes of a warp.
+/// The number of lanes of a warp.
 const LANES: usize = 32;
 
 impl Op {
-    /// What it calculates. Divisions, roots, exponentials, comparisons, conversions and whatever is of
-    /// integers (but for the matrix units) are not counted: a card has no single instruction for some of
-    /// these, and other units for the rest.
+    /// The number of its operations. Divisions, roots, exponentials, comparisons, conversions and integer
+    /// operations (except on the matrix units) are not counted, because a card has no single instruction for
+    /// some of these, and other units for the rest.
     #[must_use]
     pub fn work(&self) -> Work {
         match self {
@@ -68,7 +67,7 @@ impl Op {
     }
 }
 
-/// How many numbers a register of a type holds.
+/// The number of values in a register of this type.
 const fn numbers(ty: Type) -> u32 {
     match ty {
         Type::F16x2 | Type::Bf16x2 => 2,
@@ -77,9 +76,9 @@ const fn numbers(ty: Type) -> u32 {
 }
 
 fn products(multiply: &Multiply) -> Work {
-    // Of `mma.sp` the fragment of `a` is only what is kept of it.
+    // For `mma.sp`, the fragment of `a` only has the stored elements, so take the shape from `b`.
     let shape = multiply.fragments[1].shape;
-    // `m8n8k4` of halves is four products, each of eight lanes (PTX ISA, "mma.m8n8k4 .f16").
+    // `m8n8k4` with half precision is four products, each by eight lanes (PTX ISA, "mma.m8n8k4 .f16").
     let times = match (shape.m, shape.n, shape.k, multiply.fragments[0].element) {
         (8, 8, 4, Element::F16) => 4,
         _ => 1,

@@ -1,4 +1,4 @@
-//! The names of a body: registers, variables and labels are declared, and looked up block by block.
+//! The names in a body: registers, variables and labels are declared, and looked up block by block.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,8 @@ use crate::program::{LocalId, Register, RegisterInfo, Space, Type, Variable, Var
 use crate::source::Span;
 use crate::syntax::{Declaration, Declarator, Name};
 
-/// As many registers one `.reg` with a vector type, and one function, may name.
-const MOST_REGISTERS: usize = 1 << 20;
+/// Limit on the registers of one `.reg` with a vector type, and of one function.
+const MAX_REGISTERS: usize = 1 << 20;
 
 impl<'a> Body<'a> {
     pub(in crate::check) fn local(&mut self, variable: Variable) -> LocalId {
@@ -53,7 +53,7 @@ impl<'a> Body<'a> {
         binding
     }
 
-    /// The registers of module scope, in a block around everything.
+    /// Declares the registers of module scope, in a block around the whole function.
     pub(super) fn declare_shared(&mut self, registers: &[ModuleRegister<'a>]) {
         let mut scope = Scope::default();
         for &ModuleRegister { name, range, ty, lanes } in registers {
@@ -79,8 +79,8 @@ impl<'a> Body<'a> {
         for declarator in &declaration.names {
             let name = declarator.name;
             if name.text == "_" {
-                return Err(Problem::new(name.span, "`_` is no name")
-                    .help("it stands for what is thrown away: choose another one"));
+                return Err(Problem::new(name.span, "`_` is not a name")
+                    .help("it stands for a discarded result: choose another name"));
             }
             let scope = self.scopes.last_mut().expect("a body has a scope");
             let range = declarator.range.is_some();
@@ -92,9 +92,9 @@ impl<'a> Body<'a> {
             {
                 return Err(duplicate(name));
             }
-            if self.function.registers.len() >= MOST_REGISTERS {
+            if self.function.registers.len() >= MAX_REGISTERS {
                 return Err(Problem::new(name.span, "too many registers")
-                    .help(format!("a function may use {MOST_REGISTERS}")));
+                    .help(format!("a function may use {MAX_REGISTERS}")));
             }
             if declaration.opaque.is_some() && declaration.space != Space::Param {
                 return Err(Problem::new(name.span, "a texture or a surface in a function")
@@ -165,7 +165,7 @@ impl<'a> Body<'a> {
         Ok(Some(self.registers(name.text, (ty, lanes), false, name.span)))
     }
 
-    /// What a name stands for, looked up from the innermost block outwards.
+    /// Looks up a name, from the innermost block outwards.
     pub(in crate::check) fn find(&mut self, name: &str) -> Option<Binding> {
         for depth in (0..self.scopes.len()).rev() {
             if let Some(binding) = self.scopes[depth].names.get(name) {
@@ -173,7 +173,7 @@ impl<'a> Body<'a> {
             }
             if let Some((prefix, number)) = split(name) {
                 let Some(range) = self.scopes[depth].ranges.get(prefix) else { continue };
-                if number >= range.count || self.function.registers.len() >= MOST_REGISTERS {
+                if number >= range.count || self.function.registers.len() >= MAX_REGISTERS {
                     continue;
                 }
                 if let Some(binding) = range.named.get(&number) {
@@ -201,7 +201,7 @@ impl<'a> Body<'a> {
     }
 
     fn undeclared_name(&self, context: &Context<'a>, name: &str, span: Span) -> Problem {
-        // `%r7` when there is `%r<5>`.
+        // For example `%r7`, if `%r<5>` is declared.
         for scope in self.scopes.iter().rev() {
             if let Some((prefix, _)) = split(name)
                 && let Some(range) = scope.ranges.get(prefix)

@@ -1,9 +1,9 @@
-//! Signatures of functions, and what stands for several functions: prototypes and lists.
+//! Prototypes and lists of functions, which give calls through registers their signatures.
 
 use super::function::Body;
 use crate::check::context::{Context, Global, Result};
 use crate::check::scope::Binding;
-use crate::check::signature::{Shape, Signature};
+use crate::check::signature::{ParameterShape, Signature};
 use crate::check::variables;
 use crate::diagnostic::Problem;
 use crate::program::Space;
@@ -21,7 +21,7 @@ impl<'a> Body<'a> {
             let Some(Global::Function(id)) = context.names.get(function.text) else {
                 return Err(self.undeclared(context, function.text, function.span));
             };
-            let found = Signature::of(&context.module.functions[id.0 as usize]);
+            let found = Signature::of_function(&context.module.functions[id.0 as usize]);
             let known = signature.get_or_insert_with(|| found.clone());
             if (&known.results, &known.parameters) != (&found.results, &found.parameters) {
                 return Err(Problem::new(
@@ -41,18 +41,18 @@ impl<'a> Body<'a> {
         context: &Context<'a>,
         signature: &syntax::Signature<'a>,
     ) -> Result<Signature> {
-        let shapes = |declarations: &[Declaration<'a>]| -> Result<Vec<Shape>> {
+        let shapes = |declarations: &[Declaration<'a>]| -> Result<Vec<ParameterShape>> {
             let mut shapes = Vec::new();
             for declaration in declarations {
                 let Declaration { ty, lanes, .. } = *declaration;
                 match declaration.space {
                     Space::Register => {
-                        shapes.extend((0..lanes).map(|_| Shape::in_register(ty, lanes)));
+                        shapes.extend((0..lanes).map(|_| ParameterShape::in_register(ty, lanes)));
                     }
                     Space::Param => {
                         let declarator = &declaration.names[0];
                         let variable = variables::variable(context, declaration, declarator)?;
-                        shapes.push(Shape::in_memory(&variable));
+                        shapes.push(ParameterShape::in_memory(&variable));
                     }
                     _ => {
                         return Err(Problem::new(

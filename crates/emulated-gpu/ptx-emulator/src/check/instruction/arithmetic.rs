@@ -1,19 +1,19 @@
-//! Integer arithmetic that takes several steps, or has modifiers that depend on each other (PTX ISA,
-//! "Integer Arithmetic Instructions").
+//! Special rules for integer arithmetic: instructions that expand to several steps, or whose modifiers depend
+//! on each other (PTX ISA, "Integer Arithmetic Instructions").
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{IntBinary, Op, Operand, Type};
 
-/// `mad` and `mad24`, of which only the upper half is saturated.
+/// `mad` and `mad24`; `.sat` is only valid for the upper half of the product.
 pub(super) fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let opcode = check.opcode();
     let short = opcode == "mad24";
     let mut form = check.take(if short { "{sat}; lo|hi" } else { "{sat}; lo|hi|wide" })?;
     if form.has("sat") && !form.has("hi") {
-        return Err(check.wrong(
+        return Err(check.error(
             format!("`.sat` goes with `{opcode}.hi.s32` only"),
-            format!("write {opcode}.hi.sat.s32, or leave .sat away"),
+            format!("write {opcode}.hi.sat.s32, or remove .sat"),
         ));
     }
     let types = ".s32 @sat; .u16|u32|s16|s32 @wide; .int @!sat|wide";
@@ -22,7 +22,7 @@ pub(super) fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(form.mad(if short { form.product24() } else { form.product() }))
 }
 
-/// `min.relu` and `max.relu`: clamped at 0, which is the greater of 0 and that.
+/// `min.relu` and `max.relu`: the result is clamped at 0, so a `max` with 0 follows.
 pub(super) fn relu(check: &mut Check<'_, '_>) -> Result<Op> {
     let op = if check.opcode() == "max" { IntBinary::Max } else { IntBinary::Min };
     let form = check.form("{relu}; .s32|s16x2", "d, a, b")?;

@@ -30,7 +30,7 @@ const ORDERINGS: [(&str, Ordering); 4] = [
     ("acq_rel", Ordering::AcquireRelease),
 ];
 
-/// The types of an operation on this many elements (PTX ISA, "atom").
+/// The types that an operation on `lanes` elements accepts (PTX ISA, "atom").
 fn types_of(op: Atomic, lanes: usize, reduction: bool) -> &'static str {
     match (op, lanes) {
         (Atomic::Add, 1) => "u32|s32|u64|f32|f64|half",
@@ -46,7 +46,7 @@ fn types_of(op: Atomic, lanes: usize, reduction: bool) -> &'static str {
     }
 }
 
-/// `atom`, and `red`, which gives nothing.
+/// `atom`, and `red`, which returns nothing.
 pub(super) fn atomic(check: &mut Check<'_, '_>) -> Result<Op> {
     if ["async", "bulk"].iter().any(|name| check.modifiers.has(name)) {
         return Err(super::not_emulated(check));
@@ -66,24 +66,24 @@ pub(super) fn atomic(check: &mut Check<'_, '_>) -> Result<Op> {
     })?;
     let global = matches!(space, Space::Global | Space::Generic);
     let help = "write one instruction for each element";
-    check.refuse(lanes > 1 && !global, "vectors are for global memory only", help)?;
+    check.reject_if(lanes > 1 && !global, "vectors are for global memory only", help)?;
     let half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
     if half && !check.modifiers.flag("noftz") {
         let help = "add .noftz: additions in half precision keep subnormal numbers";
-        return Err(check.wrong(format!("`{}` needs `.noftz`", check.title()), help));
+        return Err(check.error(format!("`{}` needs `.noftz`", check.title()), help));
     }
     let policy = global && check.modifiers.flag("L2::cache_hint");
     operands(check, &AtomicModifiers { reduction, op, ty, lanes, policy, space, ordering, scope })
 }
 
-/// What the modifiers have said.
+/// The modifiers of `atom` or `red`.
 struct AtomicModifiers {
     reduction: bool,
     op: Atomic,
     ty: Type,
-    /// Elements, each of them an atomic operation of its own.
+    /// The number of elements. Each is a separate atomic operation.
     lanes: usize,
-    /// A cache policy follows the operands; there are no caches.
+    /// Whether a cache policy follows the operands. It is ignored, because no caches are emulated.
     policy: bool,
     space: Space,
     ordering: Ordering,
@@ -101,23 +101,23 @@ fn operands(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op
     };
     if !reduction && is_address(0) {
         let mut help =
-            "give a register that takes the old value, or `_`, in front of the address".to_owned();
+            "give a register that takes the old value, or `_`, before the address".to_owned();
         if !swap && op != Atomic::Exchange {
             let rest = check.title();
             help = format!(
-                "write {}, which returns nothing; or give a register for the old value, or `_`, in front of the address",
+                "write {}, which returns nothing; or give a register for the old value, or `_`, before the address",
                 rest.replacen("atom", "red", 1)
             );
         }
         return Err(Problem::new(
             check.operand(0)?.span,
-            format!("`{}` lacks its destination", check.title()),
+            format!("`{}` is missing its destination", check.title()),
         )
-        .label("the old value goes in front of the address")
+        .label("the old value goes before the address")
         .help(help));
     }
     if reduction && is_address(1) {
-        return Err(check.wrong_at(
+        return Err(check.operand_error(
             0,
             "`red` returns nothing",
             format!("remove this operand, or write {}", check.title().replacen("red", "atom", 1)),
@@ -150,7 +150,7 @@ fn operands(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op
     Ok(Op::Atomic { op, space, ordering, scope, ty, d, address, b, c })
 }
 
-/// A vector: one operation for each element, in their order. Only each of them is atomic.
+/// A vector: one operation for each element, in order. Each element is atomic, the vector as a whole is not.
 fn elements(check: &mut Check<'_, '_>, modifiers: &AtomicModifiers) -> Result<Op> {
     let &AtomicModifiers { reduction, op, ty, lanes, space, ordering, scope, .. } = modifiers;
     let at = usize::from(!reduction);

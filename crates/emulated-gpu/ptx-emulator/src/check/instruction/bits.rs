@@ -1,12 +1,12 @@
-//! Fields of bits, tables of bits, and sums of bytes (PTX ISA, "Logic and Shift Instructions" and the bit-wise
-//! part of "Integer Arithmetic Instructions").
+//! Special rules for bit fields, truth tables and dot products of bytes (PTX ISA, "Logic and Shift
+//! Instructions" and the bit-wise part of "Integer Arithmetic Instructions").
 
 use super::compare::COMBINES;
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{IntBinary, Op, Operand, Type};
 
-/// `bmsk`: ones in a field, which is `bfi` of ones into zeros.
+/// `bmsk`, a mask of ones: a `bfi` of ones into zeros.
 pub(super) fn bmsk(check: &mut Check<'_, '_>) -> Result<Op> {
     let form = check.form("clamp|wrap; .b32", "d:u32, a:u32, b:u32")?;
     let wrap = form.has("wrap");
@@ -15,7 +15,7 @@ pub(super) fn bmsk(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::BitInsert { ty: form.ty, d: form.d, a, b, position, length })
 }
 
-/// `szext`: the sign, or zeros, from a bit on, which is `bfe` from bit 0 on.
+/// `szext`, sign or zero extension from a given bit: a `bfe` from bit 0.
 pub(super) fn szext(check: &mut Check<'_, '_>) -> Result<Op> {
     let form = check.form("clamp|wrap; .u32|s32", "d, a, b:u32")?;
     let length = amount(check, form.has("wrap"), form.b);
@@ -23,8 +23,8 @@ pub(super) fn szext(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::BitExtract { ty: form.ty, d: form.d, a: form.a, position, length })
 }
 
-/// A position or a length modulo 32, or clamped to what `bfe` and `bfi` can be told: they look at 8
-/// bits of it, and 32 is as good as any more.
+/// A position or a length, either modulo 32 or clamped. `bfe` and `bfi` read the low 8 bits of such an operand,
+/// and treat 255 like any other number from 32 up, so clamping to 255 is enough.
 fn amount(check: &mut Check<'_, '_>, wrap: bool, a: Operand) -> Operand {
     let (op, ty, most) =
         if wrap { (IntBinary::And, Type::B32, 31) } else { (IntBinary::Min, Type::U32, 255) };
@@ -48,21 +48,25 @@ pub(super) fn lop3(check: &mut Check<'_, '_>) -> Result<Op> {
     let (a, b, c) = (check.source(1, ty)?, check.source(2, ty)?, check.source(3, ty)?);
     let table = check.number(4)?;
     let Ok(table) = u8::try_from(table) else {
-        let help = "it has 8 bits: what the operation makes of 0xF0, 0xCC and 0xAA";
-        return Err(check.wrong_at(4, format!("{table} is no table of three bits"), help));
+        let help = "a table has 8 bits: the operation applied to 0xF0, 0xCC and 0xAA";
+        return Err(check.operand_error(
+            4,
+            format!("{table} is not a truth table of three inputs"),
+            help,
+        ));
     };
     let predicate = match (combine, p) {
         (None, _) => None,
         (Some(combine), Some(p)) => Some((combine, p, check.predicate(5)?)),
         (Some(_), None) => {
             let help = "write d|p: the result, and where the predicate goes";
-            return Err(check.wrong_at(0, "a predicate is missing", help));
+            return Err(check.operand_error(0, "a predicate is missing", help));
         }
     };
     Ok(Op::Lop3 { table, d, a, b, c, predicate })
 }
 
-/// `dp4a` and `dp2a`, whose sum is signed if one of the factors is.
+/// `dp4a` and `dp2a`. The sum is signed if one of the factors is.
 pub(super) fn dot(check: &mut Check<'_, '_>) -> Result<Op> {
     let two = check.opcode() == "dp2a";
     let types = ".u32|s32; .u32|s32";

@@ -1,4 +1,5 @@
-//! `cp.async.bulk` in one dimension (PTX ISA, "Data Movement and Conversion Instructions: Bulk copy").
+//! Special rules for `cp.async.bulk` in one dimension (PTX ISA, "Data Movement and Conversion Instructions:
+//! Bulk copy").
 
 use crate::program::{Asynchronous, Op, Operand, Space, Type};
 
@@ -23,7 +24,7 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.modifiers.has("multicast::cluster") || check.modifiers.has("cp_mask") {
         return Err(super::not_emulated(check));
     }
-    // They stand in the order of the operands.
+    // The two modifiers have the order of the operands.
     let spaces = "shared::cluster|shared::cta|global";
     let (to, from) = (check.modifiers.word(spaces), check.modifiers.word(spaces));
     let group = match (to, from) {
@@ -31,8 +32,8 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
         | (Some("shared::cluster"), Some("shared::cta")) => false,
         (Some("global"), Some("shared::cta")) => true,
         _ => {
-            return Err(check.wrong(
-                "`cp.async.bulk` needs where it copies to and from",
+            return Err(check.error(
+                "`cp.async.bulk` needs the state spaces of its destination and source",
                 "write .shared::cta.global, .shared::cluster.global, .shared::cluster.shared::cta or \
                  .global.shared::cta",
             ));
@@ -41,8 +42,8 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     let space = |word: Option<&str>| space_named(word.unwrap_or_default());
     let (to, from) = (space(to), space(from));
     check.take(match group {
-        true => "bulk_group = how its end is told",
-        false => "mbarrier::complete_tx::bytes = how its end is told",
+        true => "bulk_group = a completion mechanism",
+        false => "mbarrier::complete_tx::bytes = a completion mechanism",
     })?;
     let hinted =
         (to == Space::Global || from == Space::Global) && check.modifiers.flag("L2::cache_hint");
@@ -61,7 +62,7 @@ pub(super) fn bulk(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Asynchronous(Box::new(Asynchronous::Bulk { to, from, bytes, barrier })))
 }
 
-/// There are no caches: only what it says is looked at.
+/// A no-op, because no caches are emulated: only its syntax is checked.
 fn prefetch(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("L2; global")?;
     let hinted = check.modifiers.flag("L2::cache_hint");
@@ -80,7 +81,7 @@ fn size(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
         && !count.is_multiple_of(16)
     {
         let message = format!("{count} bytes can't be copied in bulk");
-        return Err(check.wrong_at(index, message, "write a multiple of 16"));
+        return Err(check.operand_error(index, message, "write a multiple of 16"));
     }
     Ok(bytes)
 }

@@ -1,17 +1,16 @@
-//! Hints to caches (PTX ISA, "Data Movement and Conversion Instructions").
+//! Special rules for cache hints (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{Op, Operand, Type};
 
-/// `prefetch`, `prefetchu`, `applypriority`, `discard`: nothing is moved, but the address has to
-/// be one.
+/// `prefetch`, `prefetchu`, `applypriority` and `discard`: no-ops, except that the address must be valid.
 pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
     if check.modifiers.has("tensormap") {
         return Err(super::not_emulated(check));
     }
     let (groups, shape) = match check.opcode() {
-        // What is in local memory has no priority.
+        // Local memory has no cache priority.
         "prefetch" => (
             "{global|local}; L1|L2 @local = a cache level; \
              L1|L2|L2::evict_last|L2::evict_normal @!local = a cache level",
@@ -24,12 +23,12 @@ pub(super) fn hint(check: &mut Check<'_, '_>) -> Result<Op> {
     let space = check.take(groups)?.space();
     check.shape(shape)?;
     if check.count() == 2 && check.number(1)? != 128 {
-        return Err(check.wrong_at(1, "the size has to be 128", "write 128"));
+        return Err(check.operand_error(1, "the size has to be 128", "write 128"));
     }
     Ok(Op::Hint { space, address: check.address(0, space)? })
 }
 
-/// `createpolicy`: there are no caches, so any number is a policy.
+/// `createpolicy`: no caches are emulated, so the policy can be any number.
 pub(super) fn createpolicy(check: &mut Check<'_, '_>) -> Result<Op> {
     let form = check.take(
         "fractional|range|cvt = `.fractional`, `.range` or `.cvt`; L2 @cvt; {global @range}; \

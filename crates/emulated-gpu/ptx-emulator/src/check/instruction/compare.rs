@@ -1,4 +1,4 @@
-//! Comparison (PTX ISA, "Comparison and Selection Instructions" and "Half Precision
+//! Special rules for comparisons (PTX ISA, "Comparison and Selection Instructions" and "Half Precision
 //! Comparison Instructions").
 
 use crate::program::{Combine, Comparison, Op, Operand, Type};
@@ -7,7 +7,8 @@ use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::check::types::{self, Class};
 
-/// Those of signed integers, of unsigned ones, and of floating-point numbers only.
+/// The comparison operators: first those of signed integers, then those of unsigned integers only, then those
+/// of floating-point numbers only.
 pub(super) const COMPARISONS: [(&str, Comparison); 18] = [
     ("eq", Comparison::Eq),
     ("ne", Comparison::Ne),
@@ -32,16 +33,19 @@ pub(super) const COMPARISONS: [(&str, Comparison); 18] = [
 pub(super) const COMBINES: [(&str, Combine); 3] =
     [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
 
-/// The operator, the type of what is compared, and `.ftz`.
-struct Compared {
+/// The modifiers that `setp` and `set` share: the operators, the type that is compared, and `.ftz`.
+struct ComparisonModifiers {
     comparison: Comparison,
     combine: Option<Combine>,
     ty: Type,
     flush: bool,
 }
 
-/// Asks for what `setp` and `set` share; the type of a `set`'s result has been taken before.
-fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared> {
+/// Takes the modifiers that `setp` and `set` share. The type of a `set`'s result has already been taken.
+fn comparison_modifiers(
+    check: &mut Check<'_, '_>,
+    result: Option<Type>,
+) -> Result<ComparisonModifiers> {
     let unsigned_name =
         check.written.modifiers.iter().any(|word| ["lo", "ls", "hi", "hs"].contains(&word.text));
     let comparison = check.modifiers.need("a comparison", &COMPARISONS)?;
@@ -61,7 +65,7 @@ fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared>
         Class::Predicate => false,
     };
     if allowed {
-        return Ok(Compared { comparison, combine, ty, flush });
+        return Ok(ComparisonModifiers { comparison, combine, ty, flush });
     }
     let help = match class {
         Class::Bits => "untyped values are compared with .eq and .ne only: name a .u or .s type",
@@ -70,21 +74,21 @@ fn compared(check: &mut Check<'_, '_>, result: Option<Type>) -> Result<Compared>
         }
         _ => "lo, ls, hi and hs are for unsigned types: write lt, le, gt, ge",
     };
-    Err(check.wrong(format!("`.{}` values can't be compared so", types::name(ty)), help))
+    Err(check.error(format!("`.{}` values can't be compared this way", types::name(ty)), help))
 }
 
 pub(super) fn setp(check: &mut Check<'_, '_>) -> Result<Op> {
-    let Compared { comparison, combine, ty, flush } = compared(check, None)?;
+    let ComparisonModifiers { comparison, combine, ty, flush } = comparison_modifiers(check, None)?;
     check.shape(if combine.is_some() { "p, a, b, c" } else { "p, a, b" })?;
-    // The packed types compare two pairs: p and q are their results, not opposites.
+    // The packed types compare two pairs. Their p and q are the two results, not opposites.
     if matches!(ty, Type::F16 | Type::Bf16) && check.is_pair(0) {
         let help = "name one predicate, and negate it where it is used: !p";
-        return Err(check.wrong_at(0, "a comparison in half precision has one result", help));
+        return Err(check.operand_error(0, "a comparison in half precision has one result", help));
     }
     let (p, q) = check.destination_pair(0, Type::Pred)?;
     if check.is_pair(0) && p.is_none() && q.is_none() {
         let help = "name a predicate for one of them";
-        return Err(check.wrong_at(0, "both results are thrown away", help));
+        return Err(check.operand_error(0, "both results are discarded", help));
     }
     let (a, b) = (check.source(1, ty)?, check.source(2, ty)?);
     let combine = third(check, combine)?;
@@ -100,7 +104,8 @@ fn third(
 
 pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
     let result = check.modifiers.ty("u32|s32|f32|half|u16|s16")?;
-    let Compared { comparison, combine, ty, flush } = compared(check, Some(result))?;
+    let ComparisonModifiers { comparison, combine, ty, flush } =
+        comparison_modifiers(check, Some(result))?;
     let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
     let half = packed || matches!(ty, Type::F16 | Type::Bf16);
     let fits = match result {
@@ -114,7 +119,7 @@ pub(super) fn set(check: &mut Check<'_, '_>) -> Result<Op> {
     if !fits {
         let (ty, result) = (types::name(ty), types::name(result));
         let message = format!("a comparison of .{ty} has no .{result} result");
-        return Err(check.wrong(message, "write set.….u32 and the type that is compared"));
+        return Err(check.error(message, "write set.….u32 and the type that is compared"));
     }
     check.shape(if combine.is_some() { "d, a, b, c" } else { "d, a, b" })?;
     let d = check.destination(0, result)?;

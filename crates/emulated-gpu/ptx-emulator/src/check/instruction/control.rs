@@ -1,5 +1,5 @@
-//! Branches and calls (PTX ISA, "Control Flow Instructions", "Stack Manipulation Instructions" and
-//! "Miscellaneous Instructions").
+//! Special rules for branches, calls and the stack (PTX ISA, "Control Flow Instructions", "Stack Manipulation
+//! Instructions" and "Miscellaneous Instructions").
 
 use crate::diagnostic::Problem;
 use crate::program::{CallArgument, Function, Label, Linkage, Op, Operand, Space, Type};
@@ -9,7 +9,7 @@ use crate::syntax::{Name, OperandKind};
 use crate::check::context::{Global, Result};
 use crate::check::operands::{Check, Width, is_sink};
 use crate::check::scope::Binding;
-use crate::check::signature::{Shape, Signature};
+use crate::check::signature::{ParameterShape, Signature};
 use crate::check::types;
 
 /// An operand that is just a name.
@@ -17,7 +17,7 @@ fn name<'a>(check: &Check<'_, 'a>, index: usize, what: &str) -> Result<Name<'a>>
     let operand = check.operand(index)?;
     operand.name().map(|text| Name { text, span: operand.span }).ok_or_else(|| {
         let message = format!("`{}` takes {what} here", check.title());
-        check.wrong_at(index, message, format!("name {what}"))
+        check.operand_error(index, message, format!("name {what}"))
     })
 }
 
@@ -26,7 +26,7 @@ pub(super) fn bra(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("label")?;
     let name = name(check, 0, "a label")?;
     let label = check.body.label(check.context, name)?;
-    // The index becomes the place of the label when the body has been read.
+    // The index is replaced by the label's position once the body has been read.
     Ok(Op::Branch { target: Label(label as u32), uniform })
 }
 
@@ -38,8 +38,8 @@ pub(super) fn brx(check: &mut Check<'_, '_>) -> Result<Op> {
     let list = name(check, 1, "a list of labels")?;
     let Some(Binding::BranchTargets(targets)) = check.body.find(list.text) else {
         let message = format!("there is no list of labels `{}`", list.text);
-        let help = format!("put it above: {}: .branchtargets a, b;", list.text);
-        return Err(check.wrong_at(1, message, help));
+        let help = format!("declare it before the branch: {}: .branchtargets a, b;", list.text);
+        return Err(check.operand_error(1, message, help));
     };
     let targets = targets.into_iter().map(|label| Label(label as u32)).collect();
     Ok(Op::BranchIndexed { index, targets, uniform })
@@ -77,13 +77,16 @@ pub(super) fn call(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Call { callee, prototype, results, arguments, uniform })
 }
 
-/// A prototype, or a list of functions.
+/// The signature of a `.callprototype` or `.calltargets` list.
 fn signature(check: &mut Check<'_, '_>, index: usize) -> Result<Signature> {
     let name = name(check, index, "a prototype")?;
     match check.body.find(name.text) {
         Some(Binding::Signature(signature)) => Ok(check.body.signatures[signature].clone()),
         _ => Err(Problem::new(name.span, format!("there is no prototype `{}`", name.text)).help(
-            format!("put it above: {}: .callprototype (results) _ (parameters);", name.text),
+            format!(
+                "declare it before the call: {}: .callprototype (results) _ (parameters);",
+                name.text
+            ),
         )),
     }
 }
@@ -98,8 +101,8 @@ fn callee(
         && check.body.find(name.text).is_none()
     {
         let function = &check.context.module.functions[id.0 as usize];
-        callable(function, name, check.context.alone)?;
-        return Ok((Operand::Function(id), Signature::of(function)));
+        callable(function, name, check.context.standalone)?;
+        return Ok((Operand::Function(id), Signature::of_function(function)));
     }
     match check.body.find(name.text) {
         Some(Binding::Register(_)) => {}
@@ -123,26 +126,27 @@ fn callee(
     Ok((callee, signature))
 }
 
-fn callable(function: &Function, name: Name, alone: bool) -> Result<()> {
+fn callable(function: &Function, name: Name, standalone: bool) -> Result<()> {
     if function.entry {
         return Err(Problem::new(name.span, format!("`{}` is an entry", name.text))
             .help("entries are launched by the host: put what is shared into a .func"));
     }
-    // Those of the system are provided; others have to be in the file.
+    // The system's functions are provided by the emulator. All others must be in the file, unless files are
+    // linked.
     let provided = ["vprintf", "__assertfail", "malloc", "free", "cudaGraphSetConditional"]
         .contains(&name.text);
-    if alone && function.linkage == Linkage::Extern && function.body.is_none() && !provided {
+    if standalone && function.linkage == Linkage::Extern && function.body.is_none() && !provided {
         return Err(Problem::new(name.span, format!("`{}` is defined in no file", name.text))
             .help("put its definition into this file, or link the file that has it"));
     }
     Ok(())
 }
 
-/// The results or the arguments of a call, against those that the function has.
+/// Matches the results or the arguments of a call with those that the function declares.
 fn list(
     check: &mut Check<'_, '_>,
     index: Option<usize>,
-    shapes: &[Shape],
+    shapes: &[ParameterShape],
     results: bool,
 ) -> Result<Vec<CallArgument>> {
     let written = check.written;
@@ -166,20 +170,26 @@ fn list(
     let mut list = Vec::new();
     for (operand, place) in operands.iter().zip(places) {
         match place[0] {
-            Shape::Memory { .. } => list.push(memory_argument(check, operand, place[0], results)?),
-            Shape::Register(ty) => list.push(register_argument(check, operand, ty, results)?),
-            Shape::Element(ty, _) => list.extend(vector_argument(check, operand, ty, place.len())?),
+            ParameterShape::Memory { .. } => {
+                list.push(memory_argument(check, operand, place[0], results)?)
+            }
+            ParameterShape::Register(ty) => {
+                list.push(register_argument(check, operand, ty, results)?)
+            }
+            ParameterShape::Element(ty, _) => {
+                list.extend(vector_argument(check, operand, ty, place.len())?)
+            }
         }
     }
     Ok(list)
 }
 
-/// What is written as one operand each: the elements of a vector together.
-fn places(shapes: &[Shape]) -> Vec<&[Shape]> {
+/// Groups parameters by operand: the elements of a vector share one operand.
+fn places(shapes: &[ParameterShape]) -> Vec<&[ParameterShape]> {
     let mut places = Vec::new();
     let mut rest = shapes;
     while let Some(first) = rest.first() {
-        let count = if let Shape::Element(_, lanes) = first { *lanes as usize } else { 1 };
+        let count = if let ParameterShape::Element(_, lanes) = first { *lanes as usize } else { 1 };
         let (place, after) = rest.split_at(count.clamp(1, rest.len()));
         places.push(place);
         rest = after;
@@ -187,7 +197,7 @@ fn places(shapes: &[Shape]) -> Vec<&[Shape]> {
     places
 }
 
-/// A vector register for a parameter that is one.
+/// A vector register, passed as a vector parameter.
 fn vector_argument<'a>(
     check: &mut Check<'_, 'a>,
     operand: &crate::syntax::Operand<'a>,
@@ -211,15 +221,15 @@ fn vector_argument<'a>(
     }
 }
 
-/// An argument for a parameter in `.param` space: a variable there, or for a scalar a register or,
-/// on the way in, a constant (PTX ISA, "Function Declarations and Definitions").
+/// An argument for a parameter in `.param` space: a `.param` variable or, for a scalar, a register. A scalar
+/// input may also be a constant (PTX ISA, "Function Declarations and Definitions").
 fn memory_argument<'a>(
     check: &mut Check<'_, 'a>,
     operand: &crate::syntax::Operand<'a>,
-    shape: Shape,
+    shape: ParameterShape,
     results: bool,
 ) -> Result<CallArgument> {
-    let Shape::Memory { size, align, scalar } = shape else {
+    let ParameterShape::Memory { size, align, scalar } = shape else {
         return Err(Problem::new(operand.span, "a parameter in a register").help("pass a register"));
     };
     let what = if results { "result" } else { "argument" };
@@ -284,15 +294,15 @@ pub(super) fn pmevent(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn setmaxnreg(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("inc|dec; sync; aligned; .u32")?;
-    if !check.context.specific {
+    if !check.context.architecture_specific {
         let message = "`setmaxnreg` needs an architecture with its letter";
-        return Err(check.wrong(message, "write .target sm_90a"));
+        return Err(check.error(message, "write .target sm_90a"));
     }
     check.shape("count")?;
     let count = check.number(0)?;
     if !(24..=256).contains(&count) || !count.is_multiple_of(8) {
-        let message = format!("{count} is no number of registers");
-        return Err(check.wrong_at(0, message, "write a multiple of 8 from 24 to 256"));
+        let message = format!("{count} is not a valid number of registers");
+        return Err(check.operand_error(0, message, "write a multiple of 8 from 24 to 256"));
     }
     Ok(Op::Nothing)
 }
@@ -305,7 +315,7 @@ pub(super) fn alloca(check: &mut Check<'_, '_>) -> Result<Op> {
     let align = if check.count() == 3 { check.number(2)? } else { 8 };
     if !align.is_power_of_two() {
         let message = format!("{align} is not an alignment of the stack");
-        return Err(check.wrong_at(2, message, "write a power of two"));
+        return Err(check.operand_error(2, message, "write a power of two"));
     }
     Ok(Op::StackAllocate { d, size, align })
 }
@@ -314,7 +324,7 @@ pub(super) fn stackrestore(check: &mut Check<'_, '_>) -> Result<Op> {
     let a = check.form(".u32|u64", "a")?.a;
     if !matches!(a, Operand::Register(_)) {
         let help = "name the one that stacksave has written";
-        return Err(check.wrong_at(0, "`stackrestore` takes a register", help));
+        return Err(check.operand_error(0, "`stackrestore` takes a register", help));
     }
     Ok(Op::StackRestore { a })
 }

@@ -1,4 +1,4 @@
-//! `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+//! Special rules for `cvt` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 
 use crate::program::{Destination, FloatMode, Op, Operand, Rounding, Type, Video};
 
@@ -39,7 +39,7 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
         (false, true) => (Some(rounding(check, to, from, &TO_INTEGER, &ROUNDED)?), true),
         (true, true) if to == from => (check.modifiers.pick(&TO_INTEGER), true),
         (true, true) if precision(to) > precision(from) => {
-            // Widening is exact, but may be said to round a bf16.
+            // Widening is exact. A bf16 may have a rounding all the same, which is ignored.
             if from == Type::Bf16 {
                 check.modifiers.rounding();
             }
@@ -48,7 +48,8 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
         _ => (Some(rounding(check, to, from, &ROUNDED, &TO_INTEGER)?), false),
     };
     let single = to == Type::F32 || from == Type::F32;
-    // `.relu` and `.satfinite` came for the halves of an f32 that is rounded to nearest or to zero.
+    // `.relu` and `.satfinite` only exist for conversions from f32 to half precision, rounded to nearest or to
+    // zero.
     let halves = matches!(to, Type::F16 | Type::Bf16) && from == Type::F32;
     let halves = halves && !matches!(rounding, Some(Rounding::Down | Rounding::Up));
     let finite = halves && check.modifiers.flag("satfinite");
@@ -56,10 +57,10 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let double = to == Type::F64 || from == Type::F64;
     let flush = single && !finite && !relu;
     let flush = flush && if double { check.modifiers.flag("ftz") } else { check.flushes() };
-    // Between integers it clamps to the range of the result; floats clamp to [0, 1].
+    // Between integers, `.sat` clamps to the range of the result type. Floats are clamped to [0, 1].
     let saturate = can_saturate(to, from) && !finite && !relu && check.modifiers.flag("sat");
     check.shape("d, a")?;
-    // Conversions of the alternate format know no wider registers, on either side.
+    // Conversions from or to bf16 accept no registers wider than the type.
     let exact = to == Type::Bf16 || from == Type::Bf16;
     let width = if exact { Width::Exact } else { Width::Relaxed };
     let d = check.destination_as(0, to, width)?;
@@ -73,7 +74,7 @@ fn scalar(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     Ok(Op::Convert { to, from, rounding, integer, mode, d, a, b: None })
 }
 
-/// `cvt.satfinite` of one f32: of the packed conversion, which has it too, the lower half.
+/// `cvt.satfinite` of one f32: the lower half of the packed conversion, which supports `.satfinite` too.
 fn satfinite(
     check: &mut Check<'_, '_>,
     to: Type,
@@ -93,7 +94,7 @@ fn satfinite(
     Op::Unpack { ty: Type::B32, parts: vec![d, None], part: Type::B16, a: Operand::Register(both) }
 }
 
-/// Whether a value of one type may lie outside the other, so that `.sat` has something to do.
+/// Whether a value of one type may be out of range of the other, so that `.sat` has an effect.
 fn can_saturate(to: Type, from: Type) -> bool {
     if to == Type::Bf16 || from == Type::Bf16 {
         return false;
@@ -109,7 +110,7 @@ fn can_saturate(to: Type, from: Type) -> bool {
     }
 }
 
-/// The rounding that a conversion can't do without; `other` are those of the other kind, for help.
+/// Takes a mandatory rounding. `other` are the roundings of the other kind of conversion, for the help text.
 fn rounding(
     check: &mut Check<'_, '_>,
     to: Type,
@@ -128,7 +129,7 @@ fn rounding(
         Some((name, _)) => format!("`.{name}` is not a rounding from .{from} to .{to}"),
         None => format!("the conversion from .{from} to .{to} needs a rounding"),
     };
-    Err(check.wrong(message, format!("write cvt.{first}.{to}.{from} (or {})", rest.join(", "))))
+    Err(check.error(message, format!("write cvt.{first}.{to}.{from} (or {})", rest.join(", "))))
 }
 
 fn source(check: &mut Check<'_, '_>, index: usize, from: Type, width: Width) -> Result<Operand> {
@@ -142,7 +143,7 @@ fn source(check: &mut Check<'_, '_>, index: usize, from: Type, width: Width) -> 
     check.source_as(index, from, width)
 }
 
-/// Two floats into one register, tf32, and the eight-bit formats.
+/// Conversions to packed types (two floats in one register), tf32 and the eight-bit formats.
 fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     let eight = matches!(to, Type::E4m3x2 | Type::E5m2x2);
     let wide = matches!(to, Type::F16x2) && check.modifiers.peek_type() != Some(Type::F32);
@@ -171,7 +172,7 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     if to == Type::Tf32 && saturate && !away {
         check.require(100, (8, 6))?;
     }
-    // sm_90 came with them, sm_89 got them later.
+    // These conversions came with sm_90, and a later version of PTX added them to sm_89.
     if (eight || wide) && check.context.module.target == 89 {
         check.require(89, (8, 1))?;
     }
@@ -184,7 +185,8 @@ fn packed(check: &mut Check<'_, '_>, to: Type) -> Result<Op> {
     Ok(Op::Convert { to, from, rounding: Some(rounding), integer: false, mode, d, a, b })
 }
 
-/// `cvt.pack`: two integers of 32 bits, limited and packed; with narrow ones a third operand fills up.
+/// `cvt.pack`: two integers of 32 bits, saturated and packed. For parts narrower than 16 bits, a third operand
+/// supplies the remaining bits.
 fn pack(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("sat")?;
     let ty = check.modifiers.need_word("the type of the parts", "u16|s16|u8|s8|u4|s4|u2|s2")?;

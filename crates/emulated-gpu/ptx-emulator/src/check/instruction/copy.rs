@@ -1,4 +1,4 @@
-//! `cp.async` (PTX ISA, "Data Movement and Conversion Instructions: Non-bulk copy").
+//! Special rules for `cp.async` (PTX ISA, "Data Movement and Conversion Instructions: Non-bulk copy").
 
 use crate::program::{Asynchronous, ObjectAction, Op, Space, Type};
 
@@ -49,7 +49,7 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     if !sizes.contains(&copy) {
         let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
         let message = format!("{copy} bytes can't be copied at once");
-        return Err(check.wrong_at(2, message, format!("copy {} bytes", sizes.join(", "))));
+        return Err(check.operand_error(2, message, format!("copy {} bytes", sizes.join(", "))));
     }
     let (mut source, mut ignore_source) = (None, None);
     let last = check.count() - usize::from(policy);
@@ -67,11 +67,11 @@ pub(super) fn cp(check: &mut Check<'_, '_>) -> Result<Op> {
     done(Asynchronous::Copy { to, from, copy: copy as u32, source, ignore_source })
 }
 
-/// How many of the latest groups may still be under way.
+/// The operand of `wait_group`: how many of the latest groups may still be in flight.
 pub(super) fn pending(check: &mut Check<'_, '_>) -> Result<u32> {
     let pending = check.number(0)?;
     let help = "name how many of the latest groups may still be on their way";
-    u32::try_from(pending).map_err(|_| check.wrong_at(0, "too many groups", help))
+    u32::try_from(pending).map_err(|_| check.operand_error(0, "too many groups", help))
 }
 
 /// `cp.async.mbarrier.arrive`

@@ -1,5 +1,5 @@
-//! Floating-point arithmetic whose modifiers depend on each other (PTX ISA, "Floating Point Instructions" and
-//! "Half Precision Floating Point Instructions").
+//! Special rules for floating-point arithmetic whose modifiers depend on each other (PTX ISA, "Floating Point
+//! Instructions" and "Half Precision Floating Point Instructions").
 
 use super::form::Form;
 use crate::check::context::Result;
@@ -17,10 +17,10 @@ pub(super) fn fused(check: &mut Check<'_, '_>) -> Result<Op> {
     let (target, version) = (check.context.module.target, check.context.module.version);
     if mad && given && target < 20 {
         let help = "remove it, or write .target sm_20 or a later one at the top";
-        return Err(check.wrong("`mad.f32` takes no rounding below sm_20", help));
+        return Err(check.error("`mad.f32` takes no rounding below sm_20", help));
     }
-    // Below sm_20 there was none to choose, and before PTX 3.2 it could be left away: it is fused and
-    // rounded to nearest then, as ptxas assembles it for every card there is (PTX ISA, "mad").
+    // Below sm_20 `mad.f32` had no rounding, and before PTX 3.2 it was optional. Without one it is fused and
+    // rounded to nearest, as ptxas assembles it for all current cards (PTX ISA, "mad").
     let may_lack = mad && (target < 20 || version < (3, 2));
     if !given && !may_lack {
         check.take_more(&mut form, "rn @half = a rounding; rn|rz|rm|rp @f32|f64")?;
@@ -30,7 +30,7 @@ pub(super) fn fused(check: &mut Check<'_, '_>) -> Result<Op> {
         return Err(super::not_emulated(check));
     }
     if form.mode.relu && form.mode.saturate {
-        return Err(check.wrong("`.relu` and `.sat` exclude each other", "remove one of them"));
+        return Err(check.error("`.relu` and `.sat` exclude each other", "remove one of them"));
     }
     check.operands(&mut form, "d, a, b, c")?;
     let (mode, ty, d, a, b, c) = (form.mode, form.ty, form.d, form.a, form.b, form.c);
@@ -47,14 +47,15 @@ pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(form.float_binary(FloatBinary::Div { approximate: fast.unwrap_or(Approximate::No) }))
 }
 
-/// Takes the rounding of an IEEE operation, which in single precision has these fast versions too.
+/// Takes the rounding of an IEEE operation. `fast` lists the approximate versions in single precision, for the
+/// help text.
 fn precise(check: &mut Check<'_, '_>, form: &mut Form, fast: &str) -> Result<()> {
     check.take_more(form, "{rn|rz|rm|rp @f32}; rn|rz|rm|rp @f64")?;
     if form.one(&ROUNDINGS).is_some() {
         return Ok(());
     }
     let opcode = check.opcode();
-    Err(check.wrong(
+    Err(check.error(
         format!("`{}` needs a rounding", check.title()),
         format!("write {opcode}.rn for the IEEE result (or .rz, .rm, .rp), or a fast one: {fast}"),
     ))
@@ -63,11 +64,11 @@ fn precise(check: &mut Check<'_, '_>, form: &mut Form, fast: &str) -> Result<()>
 /// `min` and `max`.
 pub(super) fn extreme(check: &mut Check<'_, '_>) -> Result<Op> {
     let mut form = check.take(".float; {ftz @flushed}; {NaN @!f64}")?;
-    let xorsign = "{xorsign @!f64}; abs @xorsign = `.abs` beside `.xorsign`";
+    let xorsign = "{xorsign @!f64}; abs @xorsign = `.abs` together with `.xorsign`";
     let split = check.modifiers.has("xorsign");
     check.take_more(&mut form, if split { xorsign } else { "{xorsign.abs @!f64}" })?;
     if check.count() == 4 {
-        // Three operands came with sm_100.
+        // Three operands need sm_100.
         return Err(super::not_emulated(check));
     }
     check.operands(&mut form, "d, a, b")?;
@@ -78,7 +79,7 @@ pub(super) fn extreme(check: &mut Check<'_, '_>) -> Result<Op> {
     }))
 }
 
-/// `rcp` and `sqrt`. Of 64 bits there is only `rcp.approx`, and that only with `.ftz`.
+/// `rcp` and `sqrt`. With 64 bits only `rcp` has an approximation, and that needs `.ftz`.
 pub(super) fn root(check: &mut Check<'_, '_>) -> Result<Op> {
     let rcp = check.opcode() == "rcp";
     let mut form =

@@ -1,16 +1,17 @@
-//! Forms: the syntax of an instruction as text, and the reader of instructions that have it.
+//! Forms: a notation for the syntax of an instruction, and the parser that checks instructions against it.
 //!
 //! Modifiers are written as groups, separated by `; `:
-//! - `.u32|s32` is a type, one of these, or of a [list](types::list) such as `.int`;
-//! - `lo|hi` is one of these words, and `{sat}` is a word that may be missing;
-//! - `lo|hi = a half` gives the name by which errors call the group;
-//! - `.s32 @sat` is read only if the latest type or one of the words so far is in the list after `@`, and
+//! - `.u32|s32` is a type: one of these, or of a named [list](types::list) such as `.int`;
+//! - `lo|hi` is one of these words, and `{sat}` is an optional word;
+//! - `lo|hi = a half` gives the group a name for error messages;
+//! - `.s32 @sat` is only read if the latest type or one of the words so far is in the list after `@`, and
 //!   `.int @!sat|wide` only if none is.
 //!
-//! Operands are written by name, separated by `, `. A first one called `d`, `f` or `p` is the destination, and
-//! `d|p` is a pair of them. All others are sources, `[a]` is an address in the state space that the modifiers
-//! name, and `{c}` may be missing. An operand has the instruction's type, or the one after a colon: `b:u32`.
-//! `c:2` has its second type, and `d:wide` is twice as wide in an instruction with `.wide`.
+//! Operands are written by name, separated by `, `. A first operand called `d`, `f` or `p` is the destination,
+//! and `d|p` is a pair of destinations. All others are sources. `[a]` is an address in the state space that
+//! the modifiers name, and `{c}` is optional. An operand has the instruction's type, or the one after a colon:
+//! `b:u32`. `c:2` has the instruction's second type, and `d:wide` is twice as wide in an instruction with
+//! `.wide`.
 
 use crate::check::context::Result;
 use crate::check::modifiers::ROUNDINGS;
@@ -21,7 +22,7 @@ use crate::program::{
     Rounding, Space, Type,
 };
 
-/// What groups of modifiers decide, as errors call it.
+/// The names that error messages use for groups of modifiers.
 const DECISIONS: [(&str, &str); 10] = [
     ("approx", "`.approx`: it is an approximation"),
     ("lo|hi|wide", "to know which part of the product it keeps"),
@@ -38,7 +39,7 @@ const DECISIONS: [(&str, &str); 10] = [
 /// The modifiers of an instruction, and its operands once they have been read.
 pub(super) struct Form {
     words: Vec<&'static str>,
-    /// The type, and the second one where there are two; `.b32` where there is none.
+    /// The type and the second type; `.b32` if the instruction has none.
     pub(super) ty: Type,
     pub(super) second: Type,
     types: usize,
@@ -47,14 +48,14 @@ pub(super) struct Form {
     pub(super) p: Destination,
     pub(super) address: Address,
     sources: Vec<Operand>,
-    /// The first four sources; a missing one is 0.
+    /// The first four sources. A missing source is 0.
     pub(super) a: Operand,
     pub(super) b: Operand,
     pub(super) c: Operand,
     pub(super) e: Operand,
 }
 
-/// How the names of state spaces begin.
+/// Prefixes of the names of state spaces.
 const SPACES: [&str; 5] = ["global", "shared", "local", "param", "const"];
 
 const NOTHING: Operand = Operand::Immediate(0);
@@ -91,7 +92,7 @@ impl Form {
         options.iter().find(|(word, _)| self.has(word)).map(|(_, value)| *value)
     }
 
-    /// The state space; none means generic.
+    /// The state space. Without a modifier for it, the space is generic.
     pub(super) fn space(&self) -> Space {
         let is_space = |word: &&str| SPACES.iter().any(|space| word.starts_with(space));
         let named = self.words.iter().copied().find(is_space);
@@ -123,13 +124,13 @@ impl Form {
         Op::FloatBinary { op, mode: self.mode, ty: self.ty, d: self.d, a: self.a, b: self.b }
     }
 
-    /// Which part of a product is kept.
+    /// The part of a product that is kept.
     pub(super) fn product(&self) -> IntBinary {
         let parts = [("lo", IntBinary::MulLow), ("hi", IntBinary::MulHigh)];
         self.one(&parts).unwrap_or(IntBinary::MulWide)
     }
 
-    /// The same of a product of 24 bits.
+    /// The part of a 24-bit product that is kept.
     pub(super) fn product24(&self) -> IntBinary {
         if self.has("lo") { IntBinary::Mul24Low } else { IntBinary::Mul24High }
     }
@@ -139,7 +140,7 @@ impl Form {
         Op::IntMad { product, saturate, ty, d: self.d, a: self.a, b: self.b, c: self.c }
     }
 
-    /// An addition, subtraction or, with a third source, `mad` with a carry.
+    /// An addition or subtraction with carry or, with a third source, a `mad` with carry.
     pub(super) fn carry(&self, subtract: bool, carry_in: bool) -> Op {
         let (carry_out, ty) = (self.has("cc"), self.ty);
         let c = self.sources.get(2).copied();
@@ -150,14 +151,14 @@ impl Form {
 }
 
 impl Check<'_, '_> {
-    /// Takes the modifiers that these groups say.
+    /// Takes the modifiers of these groups.
     pub(super) fn take(&mut self, groups: &'static str) -> Result<Form> {
         let mut form = Form::new();
         self.take_more(&mut form, groups)?;
         Ok(form)
     }
 
-    /// Takes further ones.
+    /// Takes the modifiers of further groups.
     pub(super) fn take_more(&mut self, form: &mut Form, groups: &'static str) -> Result<()> {
         for group in groups.split(';').map(str::trim_ascii).filter(|group| !group.is_empty()) {
             let (group, decides) = match group.split_once('=') {
@@ -182,9 +183,9 @@ impl Check<'_, '_> {
             let word = self.modifiers.word(words);
             if word.is_none() && optional.is_none() {
                 let names = words.split('|').collect();
-                return Err(self.modifiers.lacks(&decision(words, decides), names));
+                return Err(self.modifiers.missing(&decision(words, decides), names));
             }
-            // Below sm_20 everything flushes.
+            // Below sm_20, all instructions flush subnormal numbers.
             let flushes = words == "ftz" && self.context.module.target < 20;
             form.mode.flush |= word == Some("ftz") || flushes;
             form.mode.saturate |= word == Some("sat");
@@ -195,7 +196,7 @@ impl Check<'_, '_> {
         Ok(())
     }
 
-    /// Checks the number of operands, and takes them.
+    /// Checks the number of operands, and reads them.
     pub(super) fn operands(&mut self, form: &mut Form, shape: &'static str) -> Result<()> {
         self.shape(shape)?;
         for (index, operand) in shape.split(',').enumerate().take(self.count()) {
@@ -231,7 +232,7 @@ impl Check<'_, '_> {
     }
 }
 
-/// What a group of modifiers decides, as an error calls it.
+/// The name that an error message uses for a group of modifiers.
 fn decision(words: &'static str, given: Option<&'static str>) -> String {
     let known = || DECISIONS.iter().find(|(list, _)| *list == words).map(|(_, decides)| *decides);
     given.or_else(known).map_or_else(|| format!("`.{words}`"), str::to_owned)

@@ -1,15 +1,16 @@
-//! Products of matrices by a warp (PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: mma").
+//! Special rules for matrix products of a warp (PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions:
+//! mma").
 
 use crate::diagnostic::Problem;
 use crate::program::{
-    Destination, Element, Fragment, Holding, InnerProduct, Matrix, Multiply, Op, Operand, Role,
-    Rounding, Shape, Space, Type,
+    Destination, Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Multiply,
+    Op, Operand, Role, Rounding, Space, Type,
 };
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 
-/// The names of elements' types.
+/// The names of element types.
 pub(super) const ELEMENTS: [(&str, Element); 13] = [
     ("f16", Element::F16),
     ("bf16", Element::Bf16),
@@ -30,7 +31,7 @@ pub(super) const ELEMENTS: [(&str, Element); 13] = [
 const SHAPES: &str = "m8n8k4|m8n8k16|m8n8k32|m8n8k128|m16n8k4|m16n8k8|m16n8k16|m16n8k32|m16n8k64|\
     m16n8k128|m16n8k256";
 
-/// Takes one of these shapes: rows and columns of the result, and the columns of a.
+/// Takes one of these shapes: the rows and columns of the result, and the columns of a.
 pub(super) fn shape(
     check: &mut Check<'_, '_>,
     shapes: &'static str,
@@ -41,7 +42,7 @@ pub(super) fn shape(
     Ok((next(), next(), next()))
 }
 
-/// For factors of a type and a shape the architecture and the version that have it.
+/// The first architecture and version of PTX that have a product of this factor type and shape.
 fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> {
     Some(match (a, shape) {
         (Element::F16, (8, 8, 4)) => (70, (6, 4)),
@@ -61,7 +62,7 @@ fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> 
     })
 }
 
-/// What sums of products of a type may be.
+/// The accumulator types for products of a factor type.
 pub(super) fn sums(a: Element) -> &'static [Element] {
     match a {
         Element::F16 | Element::E4m3 | Element::E5m2 => &[Element::F16, Element::F32],
@@ -71,8 +72,8 @@ pub(super) fn sums(a: Element) -> &'static [Element] {
     }
 }
 
-/// Whether factors of these types go together.
-pub(super) fn together(a: Element, b: Element) -> bool {
+/// Whether factors of these types can be combined.
+pub(super) fn same_kind(a: Element, b: Element) -> bool {
     let kind = |element| match element {
         Element::S8 | Element::U8 => Element::S8,
         Element::S4 | Element::U4 => Element::S4,
@@ -87,7 +88,7 @@ pub(super) fn by_rows(check: &mut Check<'_, '_>, what: &str) -> Result<bool> {
     check.modifiers.need(what, &[("row", true), ("col", false)])
 }
 
-/// What the modifiers of `mma` have said.
+/// The modifiers of `mma`.
 pub(super) struct Product {
     pub(super) shape: (usize, usize, usize),
     pub(super) a_rows: bool,
@@ -97,7 +98,7 @@ pub(super) struct Product {
     pub(super) types: [Element; 4],
 }
 
-/// Takes the modifiers of a product of one of these shapes.
+/// Takes the modifiers of a product that has one of these shapes.
 pub(super) fn product(check: &mut Check<'_, '_>, shapes: &'static str) -> Result<Product> {
     check.take("sync; aligned")?;
     let shape = shape(check, shapes)?;
@@ -125,31 +126,35 @@ pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
     };
     check.require(target, version)?;
     let halves = a == Element::F16 && shape == (8, 8, 4);
-    refuse(check, !together(a, b), "a and b have to be of the same kind")?;
+    reject_product_if(check, !same_kind(a, b), "a and b have to be of the same kind")?;
     let fits = if halves {
         sums(a).contains(&result) && (c, result) != (Element::F32, Element::F16)
     } else {
         result == c
     };
-    refuse(check, !fits || !sums(a).contains(&c), "c and d can't be of these types")?;
-    refuse(check, !halves && (!a_rows || b_rows), "a is .row and b .col here")?;
+    reject_product_if(check, !fits || !sums(a).contains(&c), "c and d can't be of these types")?;
+    reject_product_if(check, !halves && (!a_rows || b_rows), "a is .row and b .col here")?;
     let inner_product = inner_product(check, a)?;
     let sums_integers = c == Element::S32 && a != Element::B1;
-    refuse(check, saturate && !sums_integers, ".satfinite is of sums of integers")?;
+    reject_product_if(
+        check,
+        saturate && !sums_integers,
+        ".satfinite is only for sums of integers",
+    )?;
     let (m, n, k) = shape;
     let fragment = |role, element, by_rows| Fragment {
         role,
-        shape: Shape { m, n, k },
+        shape: MatrixShape { m, n, k },
         element,
         by_rows,
-        holding: Holding::Drawn,
+        layout: FragmentLayout::Mma,
     };
     let fragments =
         [fragment(Role::A, a, a_rows), fragment(Role::B, b, b_rows), fragment(Role::C, c, true)];
     multiply(check, fragments, result, (inner_product, saturate, Rounding::NearestEven))
 }
 
-/// What single bits do.
+/// The operation on single bits. All other types multiply.
 pub(super) fn inner_product(check: &mut Check<'_, '_>, a: Element) -> Result<InnerProduct> {
     if a != Element::B1 {
         return Ok(InnerProduct::Multiply);
@@ -163,7 +168,7 @@ pub(super) fn inner_product(check: &mut Check<'_, '_>, a: Element) -> Result<Inn
     Ok(inner_product)
 }
 
-/// The operands of a product.
+/// Reads the operands of a product.
 pub(super) fn multiply(
     check: &mut Check<'_, '_>,
     fragments: [Fragment; 3],
@@ -188,24 +193,29 @@ pub(super) fn multiply(
 }
 
 pub(super) fn no_such(check: &Check<'_, '_>, why: &str) -> Problem {
-    check.wrong(format!("there is no `{}`", check.title()), format!(
+    check.error(format!("there is no `{}`", check.title()), format!(
         "{why}: see the table of shapes and types in the PTX ISA, \"Warp-level Matrix Instructions\""
     ))
 }
 
-/// That there is such a product, as far as this goes.
-pub(super) fn refuse(check: &Check<'_, '_>, wrong: bool, why: &str) -> Result<()> {
+/// An error that there is no such product, if `wrong` holds.
+pub(super) fn reject_product_if(check: &Check<'_, '_>, wrong: bool, why: &str) -> Result<()> {
     if wrong { Err(no_such(check, why)) } else { Ok(()) }
 }
 
-/// That a vector has this many registers.
-fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> Result<()> {
+/// An error if a vector has the wrong number of registers.
+fn check_register_count(
+    check: &Check<'_, '_>,
+    index: usize,
+    found: usize,
+    wanted: usize,
+) -> Result<()> {
     let message = || format!("{found} registers, `{}` takes {wanted} here", check.title());
     let help = || format!("write a vector of {wanted}, in braces");
-    if found == wanted { Ok(()) } else { Err(check.wrong_at(index, message(), help())) }
+    if found == wanted { Ok(()) } else { Err(check.operand_error(index, message(), help())) }
 }
 
-/// A matrix that is written.
+/// The registers of a matrix that is written.
 pub(super) fn destinations(
     check: &mut Check<'_, '_>,
     index: usize,
@@ -222,11 +232,11 @@ fn registers_written(
     ty: Type,
 ) -> Result<Vec<Destination>> {
     let parts = check.parts(index)?;
-    counted(check, index, parts.len(), wanted)?;
+    check_register_count(check, index, parts.len(), wanted)?;
     check.part_destinations(&parts, ty, Width::Exact)
 }
 
-/// A matrix that is read.
+/// The registers of a matrix that is read.
 pub(super) fn sources(
     check: &mut Check<'_, '_>,
     index: usize,
@@ -243,16 +253,17 @@ fn registers_read(
     ty: Type,
 ) -> Result<Vec<Operand>> {
     let parts = check.parts(index)?;
-    counted(check, index, parts.len(), wanted)?;
+    check_register_count(check, index, parts.len(), wanted)?;
     check.part_sources(&parts, ty, Width::Exact)
 }
 
-/// What `ldmatrix` and `stmatrix` have in common: how many matrices, whether transposed, where.
+/// The modifiers of `ldmatrix` and `stmatrix`: the number of matrices, whether they are transposed, and the
+/// state space.
 fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
     check.take("sync; aligned")?;
     let newer = ["m8n16", "m16n16", "m16n8", "b8", "b8x16.b6x16_p32", "b8x16"];
     if newer.iter().any(|word| check.modifiers.has(word)) {
-        // Came with sm_100a.
+        // These came with sm_100a.
         return Err(super::not_emulated(check));
     }
     let form = check.take("m8n8; x1|x2|x4 = a number; {trans}; {shared|shared::cta}; .b16")?;

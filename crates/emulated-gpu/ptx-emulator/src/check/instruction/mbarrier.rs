@@ -1,4 +1,4 @@
-//! `mbarrier` (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier").
+//! Special rules for `mbarrier` (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier").
 
 use super::form::Form;
 use crate::program::{Asynchronous, ObjectAction, Op, Operand, Type};
@@ -6,15 +6,15 @@ use crate::program::{Asynchronous, ObjectAction, Op, Operand, Type};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 
-/// Arrivals of a phase at most: 2²⁰ − 1.
-const MOST: u64 = (1 << 20) - 1;
+/// The maximum number of arrivals of a phase: 2²⁰ − 1.
+const MAX_ARRIVALS: u64 = (1 << 20) - 1;
 
 pub(super) fn mbarrier(check: &mut Check<'_, '_>) -> Result<Op> {
     let operations = "init|inval|arrive|arrive_drop|test_wait|try_wait|pending_count";
     match check.modifiers.word(operations).unwrap_or_default() {
         "init" => {
             let form = check.form("{shared|shared::cta}; .b64", "[object], count:u32")?;
-            limited(check, 1, form.a)?;
+            check_arrival_count(check, 1, form.a)?;
             Ok(object(ObjectAction::Initialise { count: form.a }, &form))
         }
         "inval" => {
@@ -44,10 +44,11 @@ pub(super) fn object(action: ObjectAction, form: &Form) -> Op {
     Op::Asynchronous(Box::new(Asynchronous::Barrier { action, space, address }))
 }
 
-/// The state space of the block, or that of a cluster, of which the block is the whole.
+/// The block's state space or the cluster's. Both are the same here, because a block is its whole cluster.
 const ANY_SPACE: &str = "{shared::cluster}; {shared|shared::cta @!shared::cluster}";
 
-/// An order, which is given together with a scope; whether it is the strict one, which is the default.
+/// Takes a memory order and its scope, which must be given together. Returns whether the order is the strict
+/// one, which is the default.
 fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool> {
     let order = match strict {
         Some(strict) => check.modifiers.pick(&[(strict, true), ("relaxed", false)]),
@@ -56,7 +57,7 @@ fn order(check: &mut Check<'_, '_>, strict: Option<&'static str>) -> Result<bool
     let scope = check.modifiers.word("cta|cluster");
     let help = "write both, such as .release.cta, or neither";
     let both = order.is_some() == scope.is_some();
-    check.refuse(!both, "an order and a scope are given together", help)?;
+    check.reject_if(!both, "an order and a scope are given together", help)?;
     Ok(order.unwrap_or(strict.is_some()))
 }
 
@@ -67,10 +68,10 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
     let remote = form.has("shared::cluster");
     let clustered = check.modifiers.has("cluster");
     let releases = order(check, Some("release"))?;
-    check.refuse(
+    check.reject_if(
         incomplete && (remote || clustered || !releases),
-        "`.noComplete` is of the block, and releases",
-        "write .noComplete.release.cta, or leave .noComplete away",
+        "`.noComplete` only goes with `.release.cta`",
+        "write .noComplete.release.cta, or remove .noComplete",
     )?;
     check.take_more(&mut form, ".b64")?;
     check.shape(match (incomplete, expects) {
@@ -83,8 +84,8 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
     if d.is_none() {
         check.require(80, (7, 1))?;
     }
-    let message = "`.shared::cluster` gives no state";
-    check.refuse_at(0, d.is_some() && remote, message, "write `_` in its place")?;
+    let message = "`.shared::cluster` returns no state";
+    check.reject_operand_if(0, d.is_some() && remote, message, "write `_` in its place")?;
     form.address = check.address(1, form.space())?;
     let number = if check.count() == 3 { Some(check.source(2, Type::U32)?) } else { None };
     if number.is_some() && !incomplete && !expects {
@@ -92,22 +93,24 @@ fn arrive(check: &mut Check<'_, '_>, drop: bool) -> Result<Op> {
     }
     let (count, expected) = if expects { (None, number) } else { (number, None) };
     if let Some(count) = count {
-        limited(check, 2, count)?;
+        check_arrival_count(check, 2, count)?;
     }
     let action = ObjectAction::Arrive { drop, incomplete, releases, count, expected, d };
     Ok(object(action, &form))
 }
 
-/// A count that is written as a number: from 1 to 2²⁰ − 1. ptxas does not look at it.
-fn limited(check: &Check<'_, '_>, index: usize, count: Operand) -> Result<()> {
+/// An error if a constant count is not from 1 to 2²⁰ − 1. ptxas doesn't check it.
+fn check_arrival_count(check: &Check<'_, '_>, index: usize, count: Operand) -> Result<()> {
     let Operand::Immediate(count) = count else { return Ok(()) };
-    let (message, help) =
-        (format!("{count} is no number of arrivals"), format!("write one from 1 to {MOST}"));
-    check.refuse_at(index, count == 0 || count > MOST, message, help)
+    let (message, help) = (
+        format!("{count} is not a valid number of arrivals"),
+        format!("write one from 1 to {MAX_ARRIVALS}"),
+    );
+    check.reject_operand_if(index, count == 0 || count > MAX_ARRIVALS, message, help)
 }
 
 fn transactions(check: &mut Check<'_, '_>) -> Result<Op> {
-    let mut form = check.take("expect_tx|complete_tx = to know what it does")?;
+    let mut form = check.take("expect_tx|complete_tx = an action")?;
     check.take_more(&mut form, ANY_SPACE)?;
     order(check, None)?;
     check.take_more(&mut form, ".b64")?;
@@ -120,7 +123,8 @@ fn transactions(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(object(action, &form))
 }
 
-/// `test_wait`, and `try_wait` with a hint: how long. The operands with a state, and with a parity.
+/// `test_wait`, and `try_wait`, which has an optional time limit. `state` and `parity` are the operands of the
+/// two forms.
 fn test(check: &mut Check<'_, '_>, state: &'static str, parity: &'static str) -> Result<Op> {
     let mut form = check.take("{parity}; {shared|shared::cta}")?;
     let acquires = order(check, Some("acquire"))?;
@@ -130,7 +134,7 @@ fn test(check: &mut Check<'_, '_>, state: &'static str, parity: &'static str) ->
     let (d, phase) = (form.d, form.a);
     let far = by_parity && matches!(phase, Operand::Immediate(2..));
     let help = "write 0 for the first phase, 1 for the second, and so on";
-    check.refuse_at(2, far, "a parity is 0 or 1", help)?;
+    check.reject_operand_if(2, far, "a parity is 0 or 1", help)?;
     let hint = (check.count() == 4).then_some(form.b);
     Ok(object(ObjectAction::Test { acquires, parity: by_parity, phase, hint, d }, &form))
 }

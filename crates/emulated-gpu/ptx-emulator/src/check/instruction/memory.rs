@@ -1,4 +1,4 @@
-//! Loads and stores (PTX ISA, "Data Movement and Conversion Instructions").
+//! Special rules for loads and stores (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width, is_sink};
@@ -19,18 +19,18 @@ const ORDERINGS: [(&str, Ordering); 6] = [
     ("release", Ordering::Release),
 ];
 
-/// What the modifiers of a load or a store have said.
+/// The modifiers of a load or a store.
 struct Access {
     ordering: Ordering,
     scope: Option<Scope>,
     space: Space,
-    /// A cache policy follows the operands.
+    /// Whether a cache policy follows the operands.
     policy: bool,
     lanes: usize,
     ty: Type,
 }
 
-/// Takes the modifiers of a load or a store, which has these orders, state spaces and ways to cache.
+/// Takes the modifiers of a load or a store with these memory orders, state spaces and cache operators.
 fn access(
     check: &mut Check<'_, '_>,
     orderings: &'static str,
@@ -40,20 +40,20 @@ fn access(
     let ordering = check.take(orderings)?.one(&ORDERINGS).unwrap_or(Ordering::Weak);
     let scope = scope(check, ordering)?;
     let space = check.space(spaces);
-    // What is private or constant can't be ordered.
-    check.refuse(
+    // Private and constant memory can't be ordered.
+    check.reject_if(
         ordering != Ordering::Weak && matches!(space, Space::Const | Space::Param | Space::Local),
         "only .global and .shared memory can be ordered",
         "remove the order and the scope",
     )?;
-    check.refuse(
+    check.reject_if(
         ordering == Ordering::Mmio && space == Space::Shared,
         "`.mmio` is for global memory",
         "write .relaxed without .mmio",
     )?;
     let nc = check.opcode() == "ld" && check.written.modifiers.iter().any(|word| word.text == "nc");
     let weak = check.written.modifiers.iter().any(|word| word.text == "weak");
-    check.refuse(
+    check.reject_if(
         nc && (space != Space::Global || ordering != Ordering::Weak || weak),
         "`.nc` is for ld.global only",
         "write ld.global.nc, or remove .nc",
@@ -63,23 +63,23 @@ fn access(
     Ok(Access { ordering, scope, space, policy, lanes, ty })
 }
 
-/// The scope that an order has.
+/// Takes the scope of a memory order.
 fn scope(check: &mut Check<'_, '_>, ordering: Ordering) -> Result<Option<Scope>> {
     if ordering == Ordering::Mmio {
-        check.take("relaxed = `.relaxed` beside `.mmio`")?;
+        check.take("relaxed = `.relaxed` together with `.mmio`")?;
     }
     let scope = check.modifiers.pick(&SCOPES);
     let ordered = !matches!(ordering, Ordering::Weak | Ordering::Volatile);
-    check.refuse(
+    check.reject_if(
         !ordered && scope.is_some(),
         "a scope goes with .relaxed, .acquire or .release",
         "remove the scope, or name the order it is for",
     )?;
     if ordered && scope.is_none() {
         let help = "add .cta, .cluster, .gpu or .sys: among whom the order holds";
-        return Err(check.wrong(format!("`{}` needs a scope", check.title()), help));
+        return Err(check.error(format!("`{}` needs a scope", check.title()), help));
     }
-    check.refuse(
+    check.reject_if(
         ordering == Ordering::Mmio && scope != Some(Scope::System),
         "`.mmio` goes with `.sys` only",
         "write .mmio.relaxed.sys",
@@ -87,7 +87,7 @@ fn scope(check: &mut Check<'_, '_>, ordering: Ordering) -> Result<Option<Scope>>
     Ok(scope)
 }
 
-/// Cache hints mean nothing here, but have to be known ones. Whether a cache policy follows the operands.
+/// Checks cache hints, which are otherwise ignored. Returns whether a cache policy follows the operands.
 fn hints(
     check: &mut Check<'_, '_>,
     ordering: Ordering,
@@ -98,19 +98,19 @@ fn hints(
     let levels =
         "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate";
     let first = check.modifiers.word(levels).is_some();
-    // Only a load can ask for more than it needs.
+    // Only a load can prefetch more than it needs.
     let loads = check.opcode() == "ld";
     let second = loads && check.modifiers.word("L2::64B|L2::128B|L2::256B").is_some();
     let global = matches!(space, Space::Global | Space::Generic);
     let help = "remove the cache modifier";
-    check.refuse(first && !global, "only .global memory has a first-level cache", help)?;
-    check.refuse(
+    check.reject_if(first && !global, "only .global memory has a first-level cache", help)?;
+    check.reject_if(
         second && (!global || ordering == Ordering::Mmio),
         "only ld.global can ask for more than it needs",
         help,
     )?;
     let volatile = matches!(ordering, Ordering::Volatile | Ordering::Mmio);
-    check.refuse(
+    check.reject_if(
         cache && (first || ordering != Ordering::Weak) || first && volatile,
         "two ways to cache exclude each other",
         "remove one of the cache modifiers",
@@ -118,29 +118,29 @@ fn hints(
     Ok(global && ordering != Ordering::Volatile && check.modifiers.flag("L2::cache_hint"))
 }
 
-/// `.v2`, `.v4`, `.v8`, and the type of the elements, which together have at most 128 bits (256 from sm_100).
+/// `.v2`, `.v4` or `.v8`, and the type of the elements. A vector has at most 128 bits, or 256 from sm_100.
 fn vector(check: &mut Check<'_, '_>, space: Space) -> Result<(usize, Type)> {
     let lanes = check.modifiers.pick(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = check.modifiers.ty("sized|b8|u8|s8|b128")?;
     let bits = types::bits(ty) as usize * lanes;
     if ty == Type::B128 {
         let message = "a vector of .b128 does not exist";
-        check.refuse(lanes > 1, message, "remove the .v2 or .v4")?;
+        check.reject_if(lanes > 1, message, "remove the .v2 or .v4")?;
         return Ok((lanes, ty));
     }
     let help = "access at most 128 bits: two or four elements";
     if lanes == 8 && bits != 256 || bits > 256 {
-        return Err(check.wrong(format!("{bits} bits can't be accessed at once"), help));
+        return Err(check.error(format!("{bits} bits can't be accessed at once"), help));
     }
     if bits > 128 {
         let global = space == Space::Global;
-        check.refuse(!global, "256 bits are accessed in .global space only", help)?;
+        check.reject_if(!global, "256 bits are accessed in .global space only", help)?;
         check.require(100, (8, 8))?;
     }
     Ok((lanes, ty))
 }
 
-/// That a vector has this many elements.
+/// An error if a vector has the wrong number of elements.
 pub(super) fn check_count(
     check: &Check<'_, '_>,
     index: usize,
@@ -152,7 +152,7 @@ pub(super) fn check_count(
     }
     let elements = if found == 1 { "1 element".into() } else { format!("{found} elements") };
     let message = format!("`{}` takes {lanes} here, found {elements}", check.title());
-    Err(check.wrong_at(
+    Err(check.operand_error(
         index,
         message,
         match lanes {
@@ -191,12 +191,12 @@ fn load(check: &mut Check<'_, '_>, access: &Access) -> Result<Op> {
     let address = check.address(1, space)?;
     if let Operand::Address(Symbol::Local(id), _) = address.base {
         if space == Space::Param && !is_input(check, id) {
-            // What a call gave.
+            // This reads the result of a call.
             check.require(20, (2, 0))?;
         }
         let result = check.body.function.results.contains(&Parameter::Variable(id));
         let help = "keep the value in a register, and store it last";
-        check.refuse_at(1, result, "a function can't read its result", help)?;
+        check.reject_operand_if(1, result, "a function can't read its result", help)?;
     }
     let load = Op::Load { space, ordering, scope, ty, d, address };
     let Some(mut parts) = check.body.used_bytes.and_then(|mask| used_parts(&load, mask)) else {
@@ -207,9 +207,9 @@ fn load(check: &mut Check<'_, '_>, access: &Access) -> Result<Op> {
     Ok(last)
 }
 
-/// The loads that a load comes to of which only these bytes are used: the others may lie where nothing may
-/// be read, and the registers of elements without any keep what they hold. `None` where it is the whole
-/// load. The one that writes the register of the address is the last.
+/// Splits a load of which only the bytes in `mask` are used: the other bytes may not be readable, and elements
+/// without used bytes keep their registers' values. `None` if all bytes are used. The load that overwrites the
+/// address register comes last.
 fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
     let Op::Load { space, ordering, scope, ty, d, address } = load else { return None };
     let bytes = ty.bytes();
@@ -221,7 +221,7 @@ fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
     for (index, &d) in d.iter().enumerate() {
         let first = index as u64 * bytes;
         let used = mask.checked_shr(first as u32).unwrap_or(0) & all(bytes);
-        // Of an element whose upper bytes nobody wants, the lower ones.
+        // If only the lower bytes of an element are used, only those are loaded.
         let ty = match (ty, used) {
             (_, 0) => continue,
             (Type::B16 | Type::B32 | Type::B64, 0x1) => Type::B8,
@@ -242,7 +242,7 @@ fn used_parts(load: &Op, mask: u32) -> Option<Vec<Op>> {
     (!parts.is_empty()).then_some(parts)
 }
 
-/// The operand of `.L2::cache_hint`, which has to be a register.
+/// Reads the operand of `.L2::cache_hint`, which must be a register.
 fn cache_policy(check: &mut Check<'_, '_>, policy: bool) -> Result<()> {
     if policy {
         check.source(2, Type::U64)?;
@@ -263,7 +263,7 @@ pub(super) fn st(check: &mut Check<'_, '_>) -> Result<Op> {
     if let Operand::Address(Symbol::Local(id), _) = address.base {
         let input = space == Space::Param && is_input(check, id);
         let help = "keep the value in a register, or in a .local variable";
-        check.refuse_at(0, input, "a function can't write its parameters", help)?;
+        check.reject_operand_if(0, input, "a function can't write its parameters", help)?;
     }
     let parts = check.parts(1)?;
     check_count(check, 1, parts.len(), lanes)?;

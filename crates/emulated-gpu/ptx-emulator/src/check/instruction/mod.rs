@@ -1,4 +1,4 @@
-//! Every instruction: its modifiers, its types, its operands (PTX ISA, "Instruction Set").
+//! Checks of each instruction: its modifiers, types and operands (PTX ISA, "Instruction Set").
 
 mod arithmetic;
 mod atomic;
@@ -36,7 +36,7 @@ use super::since;
 
 pub use rows::instructions;
 
-/// Checks one instruction and says what it does; what it takes several steps to do is several.
+/// Checks one instruction, and returns the operations that it expands to.
 pub(super) fn check<'a>(
     body: &mut Body<'a>,
     context: &mut Context<'a>,
@@ -50,11 +50,11 @@ pub(super) fn check<'a>(
     Ok(ops)
 }
 
-/// Instructions that PTX has and the emulator has not.
+/// Instructions of PTX that are not emulated.
 const UNSUPPORTED: [&str; 7] =
     ["clusterlaunchcontrol", "getctarank", "mapa", "multimem", "tcgen05", "tensormap", "wgmma"];
 
-/// Types of instructions that came with sm_100, which the emulated card is not.
+/// Types that came with sm_100 and are therefore not emulated.
 const NEWER_TYPES: [&str; 8] =
     ["f32x2", "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e2m1x4", "e2m3x4", "e3m2x4"];
 
@@ -79,7 +79,7 @@ fn operation(check: &mut Check<'_, '_>) -> Result<Op> {
     Err(unknown(check))
 }
 
-/// An instruction that PTX has, but that is not emulated.
+/// The error for a valid PTX instruction that is not emulated.
 fn not_emulated(check: &Check<'_, '_>) -> Problem {
     let words = || check.written.modifiers.iter().map(|word| word.text);
     let instead = match check.opcode() {
@@ -87,10 +87,10 @@ fn not_emulated(check: &Check<'_, '_>) -> Problem {
             "multiply with mma.sync, whose matrices are in the registers of one warp"
         }
         "mapa" | "getctarank" | "multimem" | "clusterlaunchcontrol" => {
-            "blocks form no clusters here: let them meet in global memory"
+            "clusters are not emulated: let blocks communicate through global memory"
         }
         "barrier" if words().any(|word| word == "cluster") => {
-            "blocks form no clusters here: let them meet in global memory"
+            "clusters are not emulated: let blocks communicate through global memory"
         }
         "tensormap" => "copy with cp.async, or with loads and stores",
         "cp" if words().any(|word| word == "tensor") => {
@@ -99,7 +99,7 @@ fn not_emulated(check: &Check<'_, '_>) -> Problem {
         _ => "run this kernel on a GPU, or write it with loads, arithmetic, shuffles and stores",
     };
     Problem::new(check.name_span(), format!("`{}` is not emulated", check.title()))
-        .label("an instruction of PTX, but not one of the emulator's")
+        .label("a valid PTX instruction that the emulator doesn't support")
         .help(instead)
 }
 
@@ -121,7 +121,7 @@ fn unknown(check: &Check<'_, '_>) -> Problem {
     }
 }
 
-/// The instruction behind a well-known intrinsic of CUDA C.
+/// The PTX equivalent of a well-known CUDA C intrinsic.
 pub(crate) fn intrinsic(name: &str) -> Option<String> {
     let rounding = |name: &str| {
         ["rn", "rz", "ru", "rd"]
@@ -186,7 +186,7 @@ pub(crate) fn intrinsic(name: &str) -> Option<String> {
     )
 }
 
-/// An untyped type of that many bits.
+/// The untyped type with this number of bits.
 fn untyped(bits: u32) -> Type {
     match bits {
         8 => Type::B8,

@@ -1,4 +1,4 @@
-//! `mov`, `cvta`, `isspacep` (PTX ISA, "Data Movement and Conversion Instructions").
+//! Special rules for `mov`, `cvta` and `isspacep` (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::diagnostic::Problem;
 use crate::program::{Op, Operand, Space, Symbol, Type};
@@ -29,7 +29,7 @@ pub(super) fn mov(check: &mut Check<'_, '_>) -> Result<Op> {
     match (is_vector(0), is_vector(1)) {
         (true, true) => {
             let help = "write mov.v2 or mov.v4, or move the elements one by one";
-            Err(check.wrong_at(1, "a vector on both sides", help))
+            Err(check.operand_error(1, "a vector on both sides", help))
         }
         (true, false) => unpack(check, ty),
         (false, true) => pack(check, ty),
@@ -78,8 +78,8 @@ fn source(check: &mut Check<'_, '_>, ty: Type) -> Result<Operand> {
                 check.require(target, version)?;
                 Ok(symbol)
             }
-            _ => Err(Problem::new(node.span, "there is nothing behind the address of a function")
-                .help("leave the offset away")),
+            _ => Err(Problem::new(node.span, "the address of a function takes no offset")
+                .help("remove the offset")),
         };
     }
     if ty == Type::Pred {
@@ -95,8 +95,8 @@ fn element_type(check: &Check<'_, '_>, symbol: Symbol) -> Type {
     }
 }
 
-/// Addresses of variables go to integers; those in shared, local and parameter space fit into 32
-/// bits.
+/// An error unless an address in this space fits the type: an integer of 64 bits, or of 32 bits in shared,
+/// local and parameter space.
 fn address_type(check: &Check<'_, '_>, ty: Type, space: Space, span: Span) -> Result<()> {
     let narrow = !matches!(space, Space::Global | Space::Generic);
     if matches!(ty, Type::B64 | Type::U64 | Type::S64)
@@ -122,7 +122,7 @@ pub(super) fn special_register<'a>(
     let Some((reads, found, (target, version))) = special::named(name, member) else {
         return Ok(None);
     };
-    // A register of that name, declared here, hides it.
+    // A register of that name hides the special register.
     if check.body.find(name).is_some() {
         return Ok(None);
     }
@@ -130,7 +130,7 @@ pub(super) fn special_register<'a>(
     let (have, want) = (types::bits(found), types::bits(ty));
     let fits = match found {
         Type::Pred => ty == Type::Pred,
-        // Older PTX read the positions as .u16, and %gridid as .u32.
+        // Older versions of PTX read the positions as .u16, and %gridid as .u32.
         _ => {
             integer
                 && (have == want
@@ -166,7 +166,7 @@ fn unpack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     let parts = check.part_destinations(&parts, part, Width::Exact)?;
     if parts.iter().all(Option::is_none) {
         let help = "name a register for one of them";
-        return Err(check.wrong_at(0, "every part is thrown away", help));
+        return Err(check.operand_error(0, "every part is discarded", help));
     }
     let mut a = source(check, ty)?;
     if !matches!(a, Operand::Register(_) | Operand::Immediate(_)) {
@@ -185,7 +185,7 @@ fn pack(check: &mut Check<'_, '_>, ty: Type) -> Result<Op> {
     Ok(Op::Pack { ty, d, parts, part })
 }
 
-/// The parts of a vector, and their type: together they are as wide as the whole.
+/// The parts of a vector, and their type. Together they are as wide as the whole.
 fn part_type<'c, 'a>(
     check: &mut Check<'c, 'a>,
     ty: Type,
@@ -199,7 +199,7 @@ fn part_type<'c, 'a>(
         return Ok((parts, part));
     }
     let message = format!("`{}` can't be split into {} parts", check.title(), parts.len());
-    Err(check.wrong_at(
+    Err(check.operand_error(
         index,
         message,
         match whole {
@@ -209,9 +209,10 @@ fn part_type<'c, 'a>(
     ))
 }
 
-/// `mov.v2` and `mov.v4`: element by element, from copies, for sources may be destinations too.
+/// `mov.v2` and `mov.v4`: each element is copied to a temporary first, because a destination may also be a
+/// source.
 fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
-    let (to, from) = (check.parts(0)?, all_of(check, ty)?);
+    let (to, from) = (check.parts(0)?, all_components(check, ty)?);
     let from_len = from
         .as_ref()
         .map_or_else(|| check.parts(1).map(|parts| parts.len()), |all| Ok(all.len()))?;
@@ -243,8 +244,8 @@ fn vector(check: &mut Check<'_, '_>, ty: Type, lanes: usize) -> Result<Op> {
     last.ok_or_else(|| Problem::new(check.written.span, "an empty vector").help("name registers"))
 }
 
-/// All components of `%tid` and its like.
-fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
+/// All components of a special register such as `%tid`.
+fn all_components(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
     let written = check.written;
     let operand = &written.operands[1];
     let Some(name) = operand.name() else { return Ok(None) };
@@ -253,8 +254,8 @@ fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
     }
     if types::bits(ty) != 32 || types::is_float(ty) {
         let message = format!("the elements of `{name}` have 32 bits");
-        let help = "write mov.v4.u32, and widen what it gives with cvt";
-        return Err(check.wrong_at(1, message, help));
+        let help = "write mov.v4.u32, and widen the results with cvt";
+        return Err(check.operand_error(1, message, help));
     }
     if let Some((_, _, (target, version))) = special::named(name, Some("x")) {
         check.context.require(operand.span, &format!("`{name}`"), target, version)?;
@@ -266,7 +267,7 @@ fn all_of(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Operand>>> {
     Ok(Some(components.to_vec()))
 }
 
-/// A state space; a block is the whole of its cluster.
+/// Takes a state space. `.shared::cluster` is `.shared`, because a block is its whole cluster.
 fn space(check: &mut Check<'_, '_>) -> Result<Space> {
     if check.modifiers.flag("shared::cluster") {
         return Ok(Space::Shared);

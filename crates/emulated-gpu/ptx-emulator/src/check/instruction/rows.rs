@@ -1,4 +1,4 @@
-//! The table of the instructions that are emulated.
+//! The table of all emulated instructions: syntax, first target and version, and operation.
 
 use super::form::Form;
 use crate::check::context::Result;
@@ -12,8 +12,8 @@ use crate::program::{
 /// An instruction, or one of its forms.
 pub(super) struct Row {
     opcode: &'static str,
-    /// The words that select a form: the instruction has one of them. Empty in the last row of an opcode, which covers
-    /// all other forms. `float` stands for any floating-point type in first place.
+    /// The words that select a form: the instruction has one of them. Empty in the last row of an opcode, which
+    /// covers all other forms. `float` means that the first type is a floating-point type.
     words: &'static str,
     /// The first target and version of PTX that have the opcode.
     since: (u32, Version),
@@ -21,14 +21,14 @@ pub(super) struct Row {
 }
 
 enum Rule {
-    /// Its [modifiers and operands](super::form), and what it does.
+    /// The [modifiers and operands](super::form), and the operation.
     Form(&'static str, &'static str, fn(&Form) -> Op),
-    /// What a row can't say.
+    /// A rule that the notation can't express.
     Special(fn(&mut Check<'_, '_>) -> Result<Op>),
 }
 
 impl Row {
-    /// Whether the row is for the form that is checked.
+    /// Whether the row covers this instruction.
     fn is_for(&self, check: &Check<'_, '_>) -> bool {
         let ty = || check.modifiers.peek_type();
         self.words.is_empty()
@@ -40,8 +40,8 @@ impl Row {
     }
 }
 
-/// What an instruction does, and the first target and version of PTX that have its opcode; `None` where there
-/// is none of that name.
+/// The operation of an instruction, and the first target and version of PTX that have its opcode; `None` if the
+/// opcode is unknown.
 pub(super) fn check(check: &mut Check<'_, '_>) -> Option<Result<(Op, (u32, Version))>> {
     let opcode = check.opcode();
     let first = ROWS.partition_point(|row| row.opcode < opcode);
@@ -54,14 +54,14 @@ pub(super) fn check(check: &mut Check<'_, '_>) -> Option<Result<(Op, (u32, Versi
     Some(op.map(|op| (op, row.since)))
 }
 
-/// The names of the instructions that are emulated, without modifiers.
+/// The names of the emulated instructions, without modifiers.
 pub fn instructions() -> impl Iterator<Item = &'static str> {
     ROWS.iter().filter(|row| row.words.is_empty()).map(|row| row.opcode)
 }
 
 type Since = (u32, u32, u32);
 
-/// A row; `name` is the opcode, followed by a space and the words.
+/// A row. `name` is the opcode, followed by a space and the words.
 const fn row(name: &'static str, (target, major, minor): Since, rule: Rule) -> Row {
     let mut end = 0;
     while end < name.len() && name.as_bytes()[end] != b' ' {
@@ -90,12 +90,12 @@ const fn special(
     row(name, since, Rule::Special(rule))
 }
 
-/// Modifiers of additions and products of floating-point numbers; halves are rounded to nearest only.
+/// Modifiers of floating-point additions and products. Half precision is only rounded to nearest.
 pub(super) const FLOAT: &str =
     ".float; {rn @half}; {rn|rz|rm|rp @f32|f64}; {ftz @flushed}; {sat @flushed}";
-/// Of changes of the sign.
+/// Modifiers of instructions that change the sign.
 const SIGN: &str = ".float; {ftz @flushed}";
-/// Of what there is as an approximation only.
+/// Modifiers of instructions that only exist as approximations.
 const FAST: &str = ".f32; approx; {ftz}";
 const EX2: &str = ".f32|f16|f16x2|bf16|bf16x2; approx; {ftz @f32}";
 const PRODUCT: &str = "lo|hi|wide; .u16|u32|s16|s32 @wide; .int @!wide";

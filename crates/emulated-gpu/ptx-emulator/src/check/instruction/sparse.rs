@@ -1,19 +1,22 @@
-//! `mma.sp` (PTX ISA, "Matrix multiply-accumulate operation using mma.sp instruction with sparse matrix A").
+//! Special rules for `mma.sp` (PTX ISA, "Matrix multiply-accumulate operation using mma.sp instruction with
+//! sparse matrix A").
 
 use crate::program::{
-    Element, Fragment, Holding, InnerProduct, Matrix, Metadata, Multiply, Op, Role, Rounding,
-    Shape, Type,
+    Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Metadata, Multiply, Op,
+    Role, Rounding, Type,
 };
 
-use super::matrix::{Product, destinations, no_such, product, refuse, sources, sums, together};
+use super::matrix::{
+    Product, destinations, no_such, product, reject_product_if, same_kind, sources, sums,
+};
 use crate::check::context::Result;
 use crate::check::operands::Check;
 
 const SHAPES: &str = "m16n8k8|m16n8k16|m16n8k32|m16n8k64|m16n8k128";
 
-/// For factors of a type and this many columns how many selectors there are: as many times the metadata
-/// fit into four lanes. For `m16n8k32` of 16 bits the ISA has two, each a pair of lanes. `ptxas` takes 2 and 3
-/// for `f16` too; they name no lanes, and what a card does with them nobody says.
+/// The number of valid selectors for a factor type with `k` columns: how many sets of metadata fit into four
+/// lanes. For `m16n8k32` with 16-bit factors the ISA has two, each naming a pair of lanes. `ptxas` also accepts
+/// 2 and 3 for `f16`, but these name no lanes and their effect on a card is undocumented.
 fn selectors(a: Element, k: usize) -> Option<u64> {
     Some(match (a, k) {
         (Element::F16 | Element::Bf16, 16) | (Element::Tf32, 8) => 4,
@@ -36,23 +39,23 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
     if ordered {
         check.require(80, (8, 5))?;
     }
-    refuse(check, !together(a, b), "a and b have to be of the same kind")?;
+    reject_product_if(check, !same_kind(a, b), "a and b have to be of the same kind")?;
     let sums: &[Element] =
         if matches!(a, Element::E4m3 | Element::E5m2) { &[Element::F32] } else { sums(a) };
     let fits = sums.contains(&c) && result == c;
-    refuse(check, !fits, "c and d can't be of these types")?;
-    refuse(check, !a_rows || b_rows, "a is .row and b .col here")?;
+    reject_product_if(check, !fits, "c and d can't be of these types")?;
+    reject_product_if(check, !a_rows || b_rows, "a is .row and b .col here")?;
     let integers = c == Element::S32;
-    refuse(check, saturate && !integers, ".satfinite is of sums of integers")?;
+    reject_product_if(check, saturate && !integers, ".satfinite is only for sums of integers")?;
     check.shape("d, a, b, c, metadata, selector")?;
     let fragment = |role, element, k| Fragment {
         role,
-        shape: Shape { m: 16, n: 8, k },
+        shape: MatrixShape { m: 16, n: 8, k },
         element,
         by_rows: role != Role::B,
-        holding: Holding::Drawn,
+        layout: FragmentLayout::Mma,
     };
-    // Half of the elements of `a` are there.
+    // Only half of the elements of `a` are stored.
     let fragments = [fragment(Role::A, a, k / 2), fragment(Role::B, b, k), fragment(Role::C, c, k)];
     let metadata = check.source(4, Type::U32)?;
     let selector = check.number(5)?;
@@ -64,7 +67,7 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
         };
         let help =
             format!("it names {lanes}, which hold the metadata: write a number below {selectors}");
-        return Err(check.wrong_at(5, format!("there is no selector {selector} here"), help));
+        return Err(check.operand_error(5, format!("there is no selector {selector} here"), help));
     }
     let [a, b, c] = fragments;
     let multiply = Multiply {

@@ -1,13 +1,13 @@
-//! Surface instructions (PTX ISA, "Surface Instructions").
+//! Special rules for surface instructions (PTX ISA, "Surface Instructions").
 
 use super::atomic::OPERATIONS;
-use super::texture::{FLAT, done};
+use super::texture::{FLAT, texture_op};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
 use crate::program::{Atomic, Geometry, Op, Outside, SurfaceAddress, TextureOp, Type};
 use crate::texture::Opaque;
 
-/// `.trap`, `.clamp`, `.zero`
+/// How accesses outside the surface are handled: `.trap`, `.clamp` or `.zero`.
 fn outside(check: &mut Check<'_, '_>) -> Result<Outside> {
     let modes = [("trap", Outside::Trap), ("clamp", Outside::Clamp), ("zero", Outside::Zero)];
     check.modifiers.need("what to do outside", &modes)
@@ -16,12 +16,12 @@ fn outside(check: &mut Check<'_, '_>) -> Result<Outside> {
 fn vector(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
     let count = check.modifiers.pick(&[("v2", 2), ("v4", 4)]).unwrap_or(1);
     if ty.bytes() * count as u64 > 16 {
-        return Err(check.wrong("an access has at most 128 bits", "take fewer elements"));
+        return Err(check.error("an access has at most 128 bits", "take fewer elements"));
     }
     Ok(count)
 }
 
-/// The surface, and where in it.
+/// The surface and the coordinates.
 fn address(
     check: &mut Check<'_, '_>,
     index: usize,
@@ -32,11 +32,16 @@ fn address(
     Ok(SurfaceAddress { surface, geometry, at, outside, formatted })
 }
 
-/// That a vector has as many elements as the instruction says.
-fn counted(check: &Check<'_, '_>, index: usize, found: usize, wanted: usize) -> Result<()> {
+/// An error if a vector doesn't have the number of elements that the modifiers give.
+fn check_element_count(
+    check: &Check<'_, '_>,
+    index: usize,
+    found: usize,
+    wanted: usize,
+) -> Result<()> {
     let (message, help) =
         (format!("{found} elements"), format!("`{}` takes {wanted}", check.title()));
-    check.refuse_at(index, found != wanted, message, help)
+    check.reject_operand_if(index, found != wanted, message, help)
 }
 
 pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -48,11 +53,11 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
     let outside = outside(check)?;
     check.shape("d, a")?;
     let parts = check.parts(0)?;
-    counted(check, 0, parts.len(), count)?;
+    check_element_count(check, 0, parts.len(), count)?;
     check.same_parts(&parts)?;
     let d = check.part_destinations(&parts, ty, Width::Relaxed)?;
     let address = address(check, 1, (geometry, outside, false))?;
-    done(TextureOp::Load { address, ty, d })
+    texture_op(TextureOp::Load { address, ty, d })
 }
 
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -65,10 +70,10 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;
     let parts = check.parts(1)?;
-    counted(check, 1, parts.len(), count)?;
+    check_element_count(check, 1, parts.len(), count)?;
     check.same_parts(&parts)?;
     let a = check.part_sources(&parts, ty, Width::Relaxed)?;
-    done(TextureOp::Store { address, ty, a })
+    texture_op(TextureOp::Store { address, ty, a })
 }
 
 pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -84,7 +89,7 @@ pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     let outside = outside(check)?;
     check.shape("a, c")?;
     let address = address(check, 0, (geometry, outside, formatted))?;
-    // It may be wider, as that of a store may be.
+    // The register may be wider than the type, as in a store.
     let a = check.source_as(1, ty, Width::Relaxed)?;
-    done(TextureOp::Reduce { address, op, ty, a })
+    texture_op(TextureOp::Reduce { address, op, ty, a })
 }

@@ -1,4 +1,4 @@
-//! Barriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions").
+//! Special rules for barriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions").
 
 use crate::program::{Atomic, BarrierAction, Op, Operand, Scope, Type};
 
@@ -12,7 +12,7 @@ pub(super) fn bar(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let barrier = check.opcode() == "barrier";
     let mut form = check.take(if barrier { "{cta}; {aligned}" } else { "{warp}; {cta}" })?;
-    check.take_more(&mut form, "sync|arrive|red = to know what it does")?;
+    check.take_more(&mut form, "sync|arrive|red = an action")?;
     // `bar` is `barrier.aligned`.
     let aligned = !barrier || form.has("aligned");
     if form.has("red") {
@@ -40,32 +40,36 @@ fn reduce(check: &mut Check<'_, '_>, aligned: bool) -> Result<Op> {
     Ok(Op::Barrier { action, barrier, threads, aligned })
 }
 
-/// Which of the 16 barriers.
+/// The barrier's number, from 0 to 15.
 fn number(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let barrier = check.source(index, Type::U32)?;
     if let Operand::Immediate(16..) = barrier {
-        return Err(check.wrong_at(index, "there are 16 barriers", "name one from 0 to 15"));
+        return Err(check.operand_error(
+            index,
+            "there are 16 barriers",
+            "use a number from 0 to 15",
+        ));
     }
     Ok(barrier)
 }
 
-/// How many threads take part.
+/// The number of participating threads.
 fn threads(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let threads = check.source(index, Type::U32)?;
     if let Operand::Immediate(count) = threads
         && !count.is_multiple_of(32)
     {
-        let message = format!("{count} threads are no whole warps");
-        return Err(check.wrong_at(
+        let message = format!("{count} threads are not whole warps");
+        return Err(check.operand_error(
             index,
             message,
-            "a barrier counts warps: write a multiple of 32",
+            "a barrier waits for whole warps: write a multiple of 32",
         ));
     }
     Ok(threads)
 }
 
-/// Whether a modifier begins with one of these words.
+/// Whether a modifier begins with one of these prefixes.
 fn any(check: &Check<'_, '_>, beginnings: &[&str]) -> bool {
     let begins = |text: &str| beginnings.iter().any(|beginning| text.starts_with(beginning));
     check.written.modifiers.iter().any(|word| begins(word.text))
@@ -81,7 +85,7 @@ pub(super) fn membar(check: &mut Check<'_, '_>) -> Result<Op> {
     Ok(Op::Fence { scope })
 }
 
-/// There is one way to memory here, so that a fence between ways is one in memory.
+/// A fence between proxies. All proxies are the same here, so it becomes a plain fence.
 fn proxy(check: &mut Check<'_, '_>) -> Result<Op> {
     if any(check, &["tensormap", "sync_restrict", "async::generic"]) {
         return Err(super::not_emulated(check));
@@ -98,7 +102,7 @@ pub(super) fn fence(check: &mut Check<'_, '_>) -> Result<Op> {
         return proxy(check);
     }
     if check.modifiers.flag("mbarrier_init") {
-        // What makes an object known to other blocks of a cluster, of which there are none.
+        // Makes an object visible to the other blocks of a cluster. Here a cluster has only one block.
         check.form("release; cluster", "")?;
         return Ok(Op::Fence { scope: Scope::Cluster });
     }

@@ -1,4 +1,5 @@
-//! Texture instructions, and queries of textures and surfaces (PTX ISA, "Texture Instructions").
+//! Special rules for texture instructions, and for queries of textures and surfaces (PTX ISA, "Texture
+//! Instructions").
 
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width, is_sink};
@@ -12,7 +13,7 @@ const fn flat(axes: usize, layered: bool) -> Geometry {
     Geometry { axes, layered, cube: false }
 }
 
-/// The geometries of surfaces, and of textures.
+/// The geometries that both surfaces and textures can have.
 pub(super) const FLAT: [(&str, Geometry); 5] = [
     ("1d", flat(1, false)),
     ("2d", flat(2, false)),
@@ -21,13 +22,13 @@ pub(super) const FLAT: [(&str, Geometry); 5] = [
     ("a2d", flat(2, true)),
 ];
 
-/// Those of textures alone.
+/// Geometries of textures only.
 const CUBES: [(&str, Geometry); 2] = [
     ("cube", Geometry { axes: 2, layered: false, cube: true }),
     ("acube", Geometry { axes: 2, layered: true, cube: true }),
 ];
 
-/// Which level of a mipmap is read.
+/// How the mipmap level is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mipmap {
     Base,
@@ -35,7 +36,7 @@ enum Mipmap {
     Gradient,
 }
 
-pub(super) fn done(op: TextureOp) -> Result<Op> {
+pub(super) fn texture_op(op: TextureOp) -> Result<Op> {
     Ok(Op::Texture(Box::new(op)))
 }
 
@@ -44,7 +45,7 @@ fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
     if check.modifiers.word("2dms|a2dms").is_some() {
         let message = format!("`{}`: textures of several samples are not emulated", check.title());
         let help = "textures have one, two or three dimensions, and layers, or are cubes";
-        return Err(check.wrong(message, help));
+        return Err(check.error(message, help));
     }
     match check.modifiers.pick(&CUBES) {
         Some(cube) => Ok(cube),
@@ -52,7 +53,7 @@ fn geometry(check: &mut Check<'_, '_>) -> Result<Geometry> {
     }
 }
 
-/// The destination of four, or of two: a vector, and a predicate where there is one.
+/// The destinations: a vector of `count` elements. Its predicate is read by [`resident`].
 fn destinations(check: &mut Check<'_, '_>, ty: Type, count: usize) -> Result<Vec<Destination>> {
     let written = check.written;
     let operand = &written.operands[0];
@@ -64,13 +65,13 @@ fn destinations(check: &mut Check<'_, '_>, ty: Type, count: usize) -> Result<Vec
     if let OperandKind::Vector(list) | OperandKind::VectorPair(list, _) = &operand.kind
         && list.iter().all(is_sink)
     {
-        return Err(Problem::new(operand.span, "nothing takes the texel")
+        return Err(Problem::new(operand.span, "every destination is `_`")
             .help("name a register for one channel at least"));
     }
     check.part_destinations(&parts, ty, Width::Exact)
 }
 
-/// `|p`
+/// The optional predicate `|p`.
 fn resident(check: &mut Check<'_, '_>) -> Result<Destination> {
     let written = check.written;
     let OperandKind::VectorPair(_, node) = &written.operands[0].kind else { return Ok(None) };
@@ -78,7 +79,7 @@ fn resident(check: &mut Check<'_, '_>) -> Result<Destination> {
     check.predicate_destination(node)
 }
 
-/// What may stand behind the texel's place: an offset in texels, or a value that a depth is compared with.
+/// The optional offset in texels that follows the coordinates. A depth to compare with is an error.
 fn offset(check: &mut Check<'_, '_>, index: usize, geometry: Geometry) -> Result<Vec<Operand>> {
     let axes = geometry.axes;
     let written = check.written;
@@ -100,7 +101,7 @@ fn offset(check: &mut Check<'_, '_>, index: usize, geometry: Geometry) -> Result
     }
     if geometry.cube {
         return Err(Problem::new(operand.span, "a cube has no offsets")
-            .help("leave the offset away, and turn the direction"));
+            .help("remove the offset, and change the direction"));
     }
     let parts = check.parts_of(operand);
     let wanted = if axes == 3 { 4 } else { axes };
@@ -113,7 +114,8 @@ fn offset(check: &mut Check<'_, '_>, index: usize, geometry: Geometry) -> Result
     Ok(list)
 }
 
-/// `lod`, or the two gradients, behind the texel's place: a texture has one level, whatever they are.
+/// The level or the gradients that follow the coordinates. They are checked but have no effect, because
+/// textures have one level.
 fn level(
     check: &mut Check<'_, '_>,
     level: Mipmap,
@@ -131,7 +133,7 @@ fn level(
                 if parts.len() != wanted {
                     let message = format!("a gradient of {} numbers", parts.len());
                     let help = format!("`{}` takes {wanted}", check.title());
-                    return Err(check.wrong_at(index, message, help));
+                    return Err(check.operand_error(index, message, help));
                 }
                 list.extend(check.part_sources(&parts, Type::F32, Width::Exact)?);
             }
@@ -148,8 +150,8 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     let ty = check.modifiers.ty("u32|s32|f32|f16|f16x2")?;
     let coordinates = check.modifiers.ty(if geometry.cube { "f32" } else { "s32|f32" })?;
     if (vector == 2) != (ty == Type::F16x2) {
-        let message = format!("`{}` gives another vector", check.title());
-        return Err(check.wrong(message, "write .v2.f16x2, or .v4 with another type"));
+        let message = format!("`{}` returns a different vector", check.title());
+        return Err(check.error(message, "write .v2.f16x2, or .v4 with another type"));
     }
     let (behind, shape) = match mipmap {
         Mipmap::Base => (2, "d, a, {e}, {f}"),
@@ -164,7 +166,18 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
     let level = level(check, mipmap, coordinates, geometry)?;
     let offset = offset(check, behind, geometry)?;
     let gather = None;
-    done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
+    texture_op(TextureOp::Fetch {
+        geometry,
+        gather,
+        ty,
+        d,
+        p,
+        texture,
+        coordinates,
+        at,
+        offset,
+        level,
+    })
 }
 
 pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -172,7 +185,7 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let gather = Some(check.modifiers.need("a channel", &channels)?);
     let geometry = geometry(check)?;
     if geometry.axes != 2 {
-        return Err(check.wrong(
+        return Err(check.error(
             "tld4 gathers four texels of two dimensions",
             "write .2d, .a2d, .cube or .acube",
         ));
@@ -187,7 +200,18 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     let at = check.coordinates(more, geometry, coordinates)?;
     let offset = offset(check, 2, geometry)?;
     let level = Vec::new();
-    done(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
+    texture_op(TextureOp::Fetch {
+        geometry,
+        gather,
+        ty,
+        d,
+        p,
+        texture,
+        coordinates,
+        at,
+        offset,
+        level,
+    })
 }
 
 const QUERIES: [(&str, Query); 14] = [
@@ -229,10 +253,10 @@ fn query(check: &mut Check<'_, '_>, kind: Opaque, query: Query, level: bool) -> 
     let (a, more) = check.reference(1, kind)?;
     if let Some(operand) = more.first() {
         return Err(Problem::new(operand.span, "a query takes no coordinates")
-            .help("leave the handle alone between the brackets"));
+            .help("write only the handle between the brackets"));
     }
     let level = if level { Some(check.source(2, Type::U32)?) } else { None };
-    done(TextureOp::Query { kind, query, d, a, level })
+    texture_op(TextureOp::Query { kind, query, d, a, level })
 }
 
 pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -245,5 +269,5 @@ pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("p, a")?;
     let d = check.destination(0, Type::Pred)?;
     let a = check.source(1, Type::U64)?;
-    done(TextureOp::IsType { kind, d, a })
+    texture_op(TextureOp::IsType { kind, d, a })
 }

@@ -1,4 +1,4 @@
-//! Video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions").
+//! Special rules for video instructions (PTX ISA, "Scalar Video Instructions" and "SIMD Video Instructions").
 
 use crate::diagnostic::Problem;
 use crate::program::{
@@ -13,7 +13,7 @@ use crate::check::operands::{Check, Width};
 
 const WHOLE: VideoPart = VideoPart { bits: 32, index: 0 };
 
-/// Every one of them.
+/// Checks any video instruction.
 pub(super) fn video(check: &mut Check<'_, '_>) -> Result<Op> {
     let opcode = check.opcode();
     let (name, bits) = match opcode.strip_suffix('2').map(|name| (name, 16)) {
@@ -27,12 +27,12 @@ pub(super) fn video(check: &mut Check<'_, '_>) -> Result<Op> {
     }
 }
 
-/// `.s32`, not `.u32`.
+/// Takes a type, and returns whether it is `.s32` rather than `.u32`.
 fn signed(check: &mut Check<'_, '_>) -> Result<bool> {
     Ok(check.modifiers.ty("u32|s32")? == Type::S32)
 }
 
-/// The operation, and the types of d, a and b; what is compared gives unsigned numbers.
+/// The operation, and whether d, a and b are signed. A comparison's result is unsigned.
 fn operation(check: &mut Check<'_, '_>, name: &str) -> Result<(VideoOperation, [bool; 3])> {
     if name == "vset" {
         let types = [false, signed(check)?, signed(check)?];
@@ -42,8 +42,11 @@ fn operation(check: &mut Check<'_, '_>, name: &str) -> Result<(VideoOperation, [
     let types = [signed(check)?, signed(check)?];
     let shift = matches!(name, "vshl" | "vshr");
     let last = if shift { check.modifiers.ty("u32")? == Type::S32 } else { signed(check)? };
-    let mut wrap =
-        || check.modifiers.need("what becomes of far shifts", &[("clamp", false), ("wrap", true)]);
+    let mut wrap = || {
+        check
+            .modifiers
+            .need("a mode for shifts of 32 bits or more", &[("clamp", false), ("wrap", true)])
+    };
     let operation = match name {
         "vadd" => VideoOperation::Add,
         "vsub" => VideoOperation::Subtract,
@@ -70,7 +73,7 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
             Some(scalar_part(check, 0, selector)?)
         }
         Some(_) => {
-            return Err(check.wrong_at(
+            return Err(check.operand_error(
                 0,
                 "a part of the result is merged with c",
                 "give a third source, and no second operation",
@@ -86,7 +89,7 @@ fn scalar(check: &mut Check<'_, '_>, name: &str) -> Result<Op> {
 }
 
 fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
-    // The type of the result follows from those of the factors: what is written is not looked at.
+    // The type of the result follows from the types of the factors, so the one in the text is ignored.
     signed(check)?;
     let signed = [signed(check)?, signed(check)?];
     let plus_one = check.modifiers.flag("po");
@@ -103,7 +106,7 @@ fn mad(check: &mut Check<'_, '_>) -> Result<Op> {
     let negate = [a_negated != b_negated, c_negated];
     let any = negate[0] || negate[1];
     if negate == [true, true] || plus_one && (any || a_negated) || parts[2] != WHOLE {
-        return Err(check.wrong(
+        return Err(check.error(
             "`vmad` negates the product or c, and not with .po",
             "negate one of them, and take c whole",
         ));
@@ -119,7 +122,7 @@ fn simd(check: &mut Check<'_, '_>, name: &str, bits: u32) -> Result<Op> {
     let saturate = name != "vset" && check.modifiers.flag("sat");
     let accumulate = check.modifiers.flag("add");
     if saturate && accumulate {
-        return Err(check.wrong(".sat and .add don't go together", "leave one of them away"));
+        return Err(check.error(".sat and .add don't go together", "remove one of them"));
     }
     check.shape("d, a, b, c")?;
     let count = (32 / bits) as u8;
@@ -145,7 +148,7 @@ fn simd(check: &mut Check<'_, '_>, name: &str, bits: u32) -> Result<Op> {
     Ok(Op::Video { form: Video::Simd(form), d, a, b, c: Some(c) })
 }
 
-/// A register without the selector behind it, and the selector.
+/// A register without its selector, and the selector.
 fn selected<'a>(check: &Check<'_, 'a>, index: usize) -> Result<(Node<'a>, Option<&'a str>)> {
     let node = check.plain_of(check.operand(index)?)?;
     let (expression, selector) = match node.expression {
@@ -173,10 +176,10 @@ fn destination<'a>(check: &mut Check<'_, 'a>, node: Node<'a>) -> Result<Destinat
 }
 
 fn no_selector(check: &Check<'_, '_>, index: usize, selector: &str, help: &str) -> Problem {
-    check.wrong_at(index, format!("`.{selector}` selects nothing here"), help)
+    check.operand_error(index, format!("`.{selector}` selects nothing here"), help)
 }
 
-/// `.b0` to `.b3`, `.h0`, `.h1`
+/// A part of a register: `.b0` to `.b3`, `.h0`, `.h1`.
 fn scalar_part(check: &Check<'_, '_>, index: usize, selector: &str) -> Result<VideoPart> {
     let bits = match selector {
         "b0" | "b1" | "b2" | "b3" => 8,
@@ -189,7 +192,7 @@ fn scalar_part(check: &Check<'_, '_>, index: usize, selector: &str) -> Result<Vi
     Ok(VideoPart { bits, index: u32::from(selector.as_bytes()[1] - b'0') })
 }
 
-/// A source, a part of one, or a constant.
+/// A source: a register, a part of one, or a constant.
 fn source(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart)> {
     let node = check.written.operands.get(index).and_then(|operand| operand.node());
     let register =
@@ -202,7 +205,7 @@ fn source(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart
     Ok((check.value(&node, Type::U32, Width::Exact)?, part))
 }
 
-/// The same, and whether it is negated.
+/// A source as in [`source`], and whether it is negated.
 fn negatable(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoPart, bool)> {
     let written = check.written;
     if let Some(node) = written.operands.get(index).and_then(|operand| operand.node())
@@ -221,7 +224,7 @@ fn negatable(check: &mut Check<'_, '_>, index: usize) -> Result<(Operand, VideoP
     Ok((operand, part, false))
 }
 
-/// A register as a whole.
+/// A whole register.
 fn register(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     let (node, selector) = selected(check, index)?;
     match selector {
@@ -230,7 +233,8 @@ fn register(check: &mut Check<'_, '_>, index: usize) -> Result<Operand> {
     }
 }
 
-/// `.h1`, `.b310`: the elements that are computed, each once, from the highest.
+/// The mask of computed elements from a selector such as `.h1` or `.b310`, which names each element at most
+/// once, highest first.
 fn mask_of(check: &Check<'_, '_>, selector: &str, count: u8) -> Result<u32> {
     let letter = if count == 2 { 'h' } else { 'b' };
     let digits = selector.strip_prefix(letter).unwrap_or_default();
@@ -246,13 +250,14 @@ fn mask_of(check: &Check<'_, '_>, selector: &str, count: u8) -> Result<u32> {
         }
     }
     if mask == 0 || mask == u32::MAX {
-        let help = format!("name elements below {count} behind {letter}, the highest first");
+        let help = format!("write {letter} and element numbers below {count}, the highest first");
         return Err(no_selector(check, 0, selector, &help));
     }
     Ok(mask)
 }
 
-/// `.h32`, `.b7654`: for each element, the highest first, which of those of both sources it is.
+/// The elements that a selector such as `.h32` or `.b7654` picks from both sources, for the highest result
+/// element first.
 fn elements(
     check: &mut Check<'_, '_>,
     index: usize,
@@ -272,7 +277,7 @@ fn elements(
             .collect();
         let whole = digits.len() == usize::from(count) && digits.len() + 1 == selector.len();
         if !whole || digits.iter().any(|digit| *digit >= 2 * count) {
-            let help = format!("name {count} elements below {} behind {letter}", 2 * count);
+            let help = format!("write {count} element numbers below {} after {letter}", 2 * count);
             return Err(no_selector(check, index, selector, &help));
         }
         for (at, digit) in digits.iter().rev().enumerate() {

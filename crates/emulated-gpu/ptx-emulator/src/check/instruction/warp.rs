@@ -1,15 +1,15 @@
-//! Collective instructions of a warp: shuffles, votes, reductions (PTX ISA, "Parallel Synchronization and
-//! Communication Instructions").
+//! Special rules for warp-wide collectives: shuffles, votes and reductions (PTX ISA, "Parallel Synchronization
+//! and Communication Instructions").
 
 use super::atomic::OPERATIONS;
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{Atomic, Op, Shuffle, Type, Vote};
 
-/// The number of operands. The forms without `.sync` are gone from sm_70 on.
+/// Checks the number of operands. The forms without `.sync` were removed for sm_70 and later.
 fn shape(check: &Check<'_, '_>, sync: bool, shapes: [&'static str; 2]) -> Result<()> {
     if !sync && check.context.module.target >= 70 && check.context.module.version >= (6, 4) {
-        return Err(check.wrong(
+        return Err(check.error(
             format!("`{}` needs `.sync` from sm_70 on", check.title()),
             format!(
                 "write {}.sync and a mask of the lanes that take part as the last operand, such as 0xffffffff",
@@ -34,7 +34,7 @@ pub(super) fn shfl(check: &mut Check<'_, '_>) -> Result<Op> {
     let (d, p) = check.destination_pair(0, ty)?;
     if d.is_none() {
         let help = "name a register; only the predicate may be `_`";
-        return Err(check.wrong_at(0, "a shuffle can't throw its result away", help));
+        return Err(check.operand_error(0, "a shuffle can't discard its result", help));
     }
     let a = check.source(1, ty)?;
     let (lane, clamp) = (check.source(2, Type::B32)?, check.source(3, Type::B32)?);
@@ -78,7 +78,7 @@ pub(super) fn elect(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("d|p, mask")?;
     if !check.is_pair(0) {
         let help = "write d|p, or _|p: which lane is elected, and whether it is this one";
-        return Err(check.wrong_at(0, "a predicate is missing", help));
+        return Err(check.operand_error(0, "a predicate is missing", help));
     }
     let (d, p) = check.destination_pair(0, Type::U32)?;
     Ok(Op::Elect { d, p, mask: check.source(1, Type::B32)? })

@@ -1,21 +1,22 @@
-//! `wmma` (PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: wmma").
+//! Special rules for `wmma` (PTX ISA, "Warp-level Matrix Multiply-Accumulate Instructions: wmma").
 
 use crate::check::context::Result;
 use crate::check::operands::Check;
 use crate::program::{
-    Element, Fragment, Holding, InnerProduct, Matrix, Op, Operand, Role, Rounding, Shape, Space,
-    Type,
+    Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Op, Operand, Role,
+    Rounding, Space, Type,
 };
 
 use super::matrix::{
-    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, refuse, sources, sums,
+    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, reject_product_if, sources,
+    sums,
 };
 
 const SHAPES: &str = "m16n16k16|m8n32k16|m32n8k16|m16n16k8|m8n8k4|m8n8k32|m8n8k128";
 
-const NARROW: &str = "of elements below a byte a is .row and b .col";
+const NARROW: &str = "for elements smaller than a byte, a is .row and b is .col";
 
-/// For factors of a type and a shape the architecture and the version that have it.
+/// The first architecture and version of PTX that have a product of this factor type and shape.
 fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> {
     let large = matches!(shape, (16, 16, 16) | (8, 32, 16) | (32, 8, 16));
     Some(match a {
@@ -31,7 +32,7 @@ fn since(a: Element, shape: (usize, usize, usize)) -> Option<(u32, (u32, u32))> 
     })
 }
 
-/// A type of factors that a sum of this type in this shape may be of.
+/// A factor type whose products can be summed in this type and shape.
 fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
     let all = ELEMENTS.iter().map(|(_, element)| *element);
     let mut fitting = all.filter(|a| sums(*a).contains(&sum) && since(*a, shape).is_some());
@@ -39,17 +40,17 @@ fn factor_of(sum: Element, shape: (usize, usize, usize)) -> Option<Element> {
 }
 
 pub(super) fn wmma(check: &mut Check<'_, '_>) -> Result<Op> {
-    match check.modifiers.need_word("to know what it does", "load|store|mma")? {
+    match check.modifiers.need_word("an action", "load|store|mma")? {
         "load" => load(check),
         "store" => store(check),
         _ => product(check),
     }
 }
 
-/// `.sync.aligned`
+/// Takes `.sync.aligned`.
 fn aligned(check: &mut Check<'_, '_>) -> Result<()> {
     check.take("sync")?;
-    // Came with PTX 6.3, which can't do without from sm_70 on.
+    // `.aligned` came with PTX 6.3, and is mandatory since then from sm_70 on.
     if !check.modifiers.flag("aligned") && check.context.module.version >= (6, 3) {
         check.take("aligned")?;
     }
@@ -62,10 +63,16 @@ fn fragment(
     element: Element,
     by_rows: bool,
 ) -> Fragment {
-    Fragment { role, shape: Shape { m, n, k }, element, by_rows, holding: Holding::Open }
+    Fragment {
+        role,
+        shape: MatrixShape { m, n, k },
+        element,
+        by_rows,
+        layout: FragmentLayout::Wmma,
+    }
 }
 
-/// What of a matrix moves: its role, shape, layout, space, type.
+/// The modifiers of a load or store: the fragment (role, shape, layout and type) and the state space.
 fn moved(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
     aligned(check)?;
     let rows = by_rows(check, "a layout")?;
@@ -78,7 +85,7 @@ fn moved(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
     };
     check.require(target, version)?;
     let narrow = matches!(element, Element::S4 | Element::U4 | Element::B1);
-    refuse(check, narrow && rows != (role == Role::A), NARROW)?;
+    reject_product_if(check, narrow && rows != (role == Role::A), NARROW)?;
     Ok((fragment(role, shape, element, rows), space))
 }
 
@@ -111,7 +118,7 @@ fn store(check: &mut Check<'_, '_>) -> Result<Op> {
 }
 
 fn product(check: &mut Check<'_, '_>) -> Result<Op> {
-    // `.xor.popc` stands before the layouts.
+    // `.xor.popc` comes before the layouts.
     let bitwise = check.modifiers.has("popc");
     let inner_product =
         if bitwise { inner_product(check, Element::B1)? } else { InnerProduct::Multiply };
@@ -121,7 +128,7 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     let shape = super::matrix::shape(check, SHAPES)?;
     let rounding = check.modifiers.rounding();
     let saturate = check.modifiers.flag("satfinite");
-    // Of halves only the sums have their types in the name.
+    // For half-precision factors, the name only has the types of d and c.
     let first = check.modifiers.need("the type of d", &ELEMENTS)?;
     let second = check.modifiers.need("the type of c", &ELEMENTS)?;
     let (result, a, b, c) = match check.modifiers.pick(&ELEMENTS) {
@@ -136,15 +143,19 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     let integer = c == Element::S32;
     let mixed = a == Element::F16;
     let fits = a == b && sums(a).contains(&c) && sums(a).contains(&result);
-    refuse(check, !fits, "these types don't go together")?;
-    refuse(check, !mixed && result != c, "c and d are of one type")?;
-    refuse(check, narrow && (!a_rows || b_rows), NARROW)?;
+    reject_product_if(check, !fits, "these types don't go same_kind")?;
+    reject_product_if(check, !mixed && result != c, "c and d are of one type")?;
+    reject_product_if(check, narrow && (!a_rows || b_rows), NARROW)?;
     let fits = bitwise == (a == Element::B1)
         && (rounding.is_none() || a == Element::F64)
         && (!saturate || a != Element::B1 && (integer || mixed));
-    refuse(check, !fits, "a modifier does not go with these types")?;
+    reject_product_if(check, !fits, "a modifier does not go with these types")?;
     let gone = saturate && !integer && check.context.module.version >= (6, 5);
-    refuse(check, gone, "PTX 6.5 took .satfinite away from sums of floating-point numbers")?;
+    reject_product_if(
+        check,
+        gone,
+        "PTX 6.5 removed .satfinite from sums of floating-point numbers",
+    )?;
     let fragments = [
         fragment(Role::A, shape, a, a_rows),
         fragment(Role::B, shape, b, b_rows),

@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::syntax::{Binary, Expression, Name, Node, OperandKind};
 
 impl<'a> Check<'_, 'a> {
-    /// What a name is the address of, and its state space: a variable, or a function.
+    /// The address that a name stands for, and its state space: a variable, or a function.
     pub(in crate::check) fn symbol(&mut self, name: &str) -> Option<(Operand, Space)> {
         let module = &self.context.module;
         match self.body.find(name) {
@@ -35,17 +35,17 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// `symbol + offset` or `register + offset`; what is not one is `None`.
+    /// Splits `symbol + offset` or `register + offset`. The offset is 0 for any other expression.
     pub(in crate::check) fn base_and_offset<'n>(
         &mut self,
         node: &'n Node<'a>,
     ) -> Result<(&'n Node<'a>, i64)> {
         let (mut node, mut offset) = (node, 0i64);
-        // The tree leans to the left: `a + 4 + 4` is `(a + 4) + 4`.
+        // Sums are left-associative: `a + 4 + 4` is `(a + 4) + 4`.
         while let Expression::Binary(operator @ (Binary::Add | Binary::Subtract), left, right) =
             &node.expression
         {
-            // What is added may be a difference: `a + 5 - 1`.
+            // A difference may follow a sum: `a + 5 - 1`.
             let bare = !matches!(left.expression, Expression::Binary(..));
             if *operator == Binary::Subtract && bare {
                 break;
@@ -88,7 +88,7 @@ impl<'a> Check<'_, 'a> {
         Ok((node, offset))
     }
 
-    /// Whether a name, other than that of a constant, is at the left end of an expression.
+    /// Whether the leftmost operand of an expression is a name other than that of a constant.
     fn has_name(&self, node: &Node<'a>) -> bool {
         match &node.expression {
             Expression::Name(name) => *name != "WARP_SZ",
@@ -98,7 +98,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// `[…]`, in a state space.
+    /// The address operand `[…]` in a state space.
     pub(in crate::check) fn address(&mut self, index: usize, space: Space) -> Result<Address> {
         let written = self.written;
         if index >= written.operands.len() {
@@ -175,13 +175,13 @@ impl<'a> Check<'_, 'a> {
         if let Expression::Name(name) | Expression::Member(name, _) = base.expression
             && name != "WARP_SZ"
         {
-            // Reports what is wrong with the name.
+            // Reports the problem with the name.
             self.read_register(base)?;
             return Err(self.body.undeclared(self.context, name, base.span));
         }
         let (value, _) = constants::integer(constants::evaluate(base)?, base)?;
         if space != Space::Local {
-            return Err(Problem::new(base.span, "a number is no address here")
+            return Err(Problem::new(base.span, "a number can't be an address here")
                 .help("name a register or a variable; only .local can be addressed by numbers"));
         }
         Ok(Address { base: Operand::Immediate(value), offset })

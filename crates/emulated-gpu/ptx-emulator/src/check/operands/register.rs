@@ -1,4 +1,4 @@
-//! Registers that operands name.
+//! Operands that name registers.
 
 use super::{Check, Width};
 use crate::check::context::Result;
@@ -90,7 +90,7 @@ impl<'a> Check<'_, 'a> {
         self.fitting(register, ty, width, node.span)
     }
 
-    /// A register of any type, to be written.
+    /// A register of any type that is written.
     pub(in crate::check) fn any_register(&mut self, node: &Node<'a>) -> Result<Register> {
         let found = match &node.expression {
             Expression::Name(name) => {
@@ -128,7 +128,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    /// The register that an expression names; `None` for what may be a constant.
+    /// The register that an expression names; `None` if it may be a constant.
     pub(in crate::check) fn read_register(&mut self, node: &Node<'a>) -> Result<Option<Register>> {
         let (name, member) = match &node.expression {
             Expression::Name("WARP_SZ") => return Ok(None),
@@ -211,10 +211,10 @@ fn read_only(span: Span, name: &str) -> Problem {
 }
 
 fn no_vector(span: Span, name: &str) -> Problem {
-    Problem::new(span, format!("`{name}` is not a vector")).help("leave the component away")
+    Problem::new(span, format!("`{name}` is not a vector")).help("remove the component")
 }
 
-/// The typed twin of an untyped type, for the name of a conversion.
+/// The typed equivalent of an untyped type, for the name of a conversion.
 fn converted(ty: Type) -> Type {
     match ty {
         Type::B8 => Type::U8,

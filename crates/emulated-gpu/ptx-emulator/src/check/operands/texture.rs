@@ -1,4 +1,4 @@
-//! Operands of the instructions for textures and surfaces: `[a, {x, y}]`.
+//! Operands of texture and surface instructions: `[a, {x, y}]`.
 
 use super::{Check, Part, Width};
 use crate::check::context::Result;
@@ -8,7 +8,7 @@ use crate::program::{Address, Geometry, Op, Operand, Ordering, Register, Space, 
 use crate::syntax::{self, Expression, Node, OperandKind};
 use crate::texture::Opaque;
 
-/// The type's name in PTX.
+/// The PTX name of an opaque type.
 pub(in crate::check) fn opaque_name(kind: Opaque) -> &'static str {
     match kind {
         Opaque::Texture => ".texref",
@@ -17,7 +17,7 @@ pub(in crate::check) fn opaque_name(kind: Opaque) -> &'static str {
 }
 
 impl<'c, 'a> Check<'c, 'a> {
-    /// What a symbol stands for, where it is a texture's or a surface's.
+    /// The kind of object that a symbol stands for, if it is a texture or a surface.
     pub(in crate::check) fn opaque(&self, symbol: Operand) -> Option<Opaque> {
         let variable = match symbol {
             Operand::Address(Symbol::Module(id), _) => {
@@ -31,7 +31,7 @@ impl<'c, 'a> Check<'c, 'a> {
         variable?.opaque.map(|(kind, _)| kind)
     }
 
-    /// The handle that a parameter of an opaque type holds, in a register of its own.
+    /// Loads the handle that a parameter of an opaque type holds into a new register.
     pub(in crate::check) fn handle_of(&mut self, symbol: Operand) -> Operand {
         let Operand::Address(Symbol::Local(_), _) = symbol else { return symbol };
         let register = self.body.register("%handle", Type::U64, self.written.span);
@@ -46,7 +46,8 @@ impl<'c, 'a> Check<'c, 'a> {
         Operand::Register(register)
     }
 
-    /// `[a, …]`: the handle, or the variable that stands for one, and what else is between the brackets.
+    /// The operand `[a, …]`: the handle, or the variable that stands for one, and the remaining operands
+    /// between the brackets.
     pub(in crate::check) fn reference(
         &mut self,
         index: usize,
@@ -69,13 +70,13 @@ impl<'c, 'a> Check<'c, 'a> {
             && let Some((symbol, _)) = self.symbol(name)
         {
             if self.opaque(symbol) != Some(kind) {
-                return Err(Problem::new(node.span, format!("`{name}` is no {wanted}"))
+                return Err(Problem::new(node.span, format!("`{name}` is not a {wanted}"))
                     .help(format!("name a {wanted} variable, or a .u64 register with a handle")));
             }
             return Ok((self.handle_of(symbol), more));
         }
         let Some(register) = self.read_register(node)? else {
-            return Err(Problem::new(node.span, format!("this is no {wanted}"))
+            return Err(Problem::new(node.span, format!("this is not a {wanted}"))
                 .help("name a variable, or a .u64 register that holds a handle"));
         };
         self.check_handle(register, node)?;
@@ -91,8 +92,8 @@ impl<'c, 'a> Check<'c, 'a> {
         Err(self.mismatch(register, Type::U64, Width::Exact, node.span))
     }
 
-    /// The coordinates behind a handle: as many as the geometry has, and behind them what fills a vector
-    /// of 2 or 4 and is ignored.
+    /// The coordinates that follow a handle: as many as the geometry has. The padding of a vector to 2 or 4
+    /// elements is ignored.
     pub(in crate::check) fn coordinates(
         &mut self,
         more: &'c [syntax::Operand<'a>],
@@ -106,11 +107,11 @@ impl<'c, 'a> Check<'c, 'a> {
                     self.written.span,
                     format!("`{}` needs coordinates", self.title()),
                 )
-                .help("write them behind the handle: [a, {x, y}]"));
+                .help("write them after the handle: [a, {x, y}]"));
             }
             [sampler, ..] => {
-                return Err(Problem::new(sampler.span, "samplers of their own are not emulated")
-                    .help("they belong to .target texmode_independent: leave the sampler away"));
+                return Err(Problem::new(sampler.span, "separate samplers are not emulated")
+                    .help("they belong to .target texmode_independent: remove the sampler"));
             }
         };
         let parts = self.parts_of(operand);

@@ -17,18 +17,21 @@ pub(in crate::check) enum Part<'o, 'a> {
 }
 
 impl<'c, 'a> Check<'c, 'a> {
-    /// The parts of a vector operand: `{a, b}`, a vector register, or one operand alone.
+    /// The parts of a vector operand: `{a, b}`, a vector register, or a single operand.
     pub(in crate::check) fn parts(&mut self, index: usize) -> Result<Vec<Part<'c, 'a>>> {
         let written = self.written;
         let Some(operand) = written.operands.get(index) else { return Ok(Vec::new()) };
         if let OperandKind::VectorPair(_, node) = &operand.kind {
-            return Err(Problem::new(node.span, format!("`{}` gives no predicate", self.title()))
-                .help("leave it away"));
+            return Err(Problem::new(
+                node.span,
+                format!("`{}` returns no predicate", self.title()),
+            )
+            .help("remove the predicate"));
         }
         Ok(self.parts_of(operand))
     }
 
-    /// The same of an operand wherever it stands; a predicate beside it is the caller's to look at.
+    /// The parts of any operand. A predicate after it is left to the caller.
     pub(in crate::check) fn parts_of(
         &mut self,
         operand: &'c syntax::Operand<'a>,
@@ -50,7 +53,7 @@ impl<'c, 'a> Check<'c, 'a> {
         }
     }
 
-    /// That the parts of a vector, as far as they are registers, are equally wide and of one kind.
+    /// An error unless all registers of a vector have the same width and kind.
     pub(in crate::check) fn same_parts(&mut self, parts: &[Part<'_, 'a>]) -> Result<()> {
         let mut first: Option<Type> = None;
         for part in parts {
@@ -114,7 +117,7 @@ impl<'c, 'a> Check<'c, 'a> {
         }
     }
 
-    /// All parts, which are written.
+    /// All parts of a vector that is written.
     pub(in crate::check) fn part_destinations(
         &mut self,
         parts: &[Part<'_, 'a>],
@@ -124,7 +127,7 @@ impl<'c, 'a> Check<'c, 'a> {
         parts.iter().map(|part| self.part_destination(part, ty, width)).collect()
     }
 
-    /// All parts, which are read.
+    /// All parts of a vector that is read.
     pub(in crate::check) fn part_sources(
         &mut self,
         parts: &[Part<'_, 'a>],
@@ -134,7 +137,7 @@ impl<'c, 'a> Check<'c, 'a> {
         parts.iter().map(|part| self.part_source(part, ty, width)).collect()
     }
 
-    /// A register, if it is as wide as the type wants.
+    /// The register, or an error if its width doesn't fit the type.
     pub(super) fn fitting(
         &self,
         register: Register,

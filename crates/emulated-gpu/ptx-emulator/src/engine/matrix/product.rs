@@ -12,7 +12,7 @@ use super::sparse::Sparse;
 use crate::arithmetic::inner_product;
 use crate::engine::core::Outcome;
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
-use crate::program::{Element, FloatMode, Fragment, InnerProduct, Multiply, Role, Shape};
+use crate::program::{Element, FloatMode, Fragment, InnerProduct, MatrixShape, Multiply, Role};
 
 /// Computes; `unsafe` because it may need AVX2 and FMA.
 type Compute = unsafe fn(&Product, &[u16], &mut Registers);
@@ -31,7 +31,7 @@ pub(in crate::engine) struct Product {
     rules: Rules,
     elements: [Element; 3],
     result: Element,
-    shape: Shape,
+    shape: MatrixShape,
     /// How many matrices there are, each with its own `b`.
     matrices: usize,
     /// For each register of `a`, of `b`, of `c` and of `d`, for each lane, for each part of it: which
