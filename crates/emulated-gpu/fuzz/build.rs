@@ -1,5 +1,5 @@
-//! The libraries that the target `c_api` loads report their coverage to libFuzzer, which is in the
-//! program: it has to export what they ask for.
+//! The libraries that the target `c_api` loads report their coverage to libFuzzer, which is linked into the
+//! program. So the program must export the functions that they call.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

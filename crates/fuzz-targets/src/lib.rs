@@ -1,5 +1,5 @@
-//! Fuzz target of the levels: every reader of files that people pass. libFuzzer makes its input
-//! (`scripts/fuzz.sh`), and the tests replay the committed corpus with cases near it. A finding is a panic, an
-//! error of AddressSanitizer, a hang, memory without bound, or a promise below that does not hold.
+//! Fuzz target of the levels: all readers of files from users. libFuzzer generates the input
+//! (`scripts/fuzz.sh`), and the tests replay the committed corpus and variations of it. A finding is a panic,
+//! an error of AddressSanitizer, a hang, unbounded memory, or a broken promise of a reader.
 
 pub mod readers;

@@ -1,4 +1,4 @@
-//! Every reader of files that people pass.
+//! All readers of files from users.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tensor::{Dump, DumpedTensor};
 use training::dump::Inputs;
 use training::{Preset, checkpoint, picture};
 
-/// The first byte chooses the reader.
+/// Runs a case. The first byte chooses the reader.
 pub fn run(bytes: &[u8]) {
     let Some((&reader, bytes)) = bytes.split_first() else { return };
     match reader {
@@ -23,8 +23,8 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Images and labels, plain or gzipped; two bytes say how long the images' file is. Nothing that
-/// libFuzzer finds is MNIST: the digests say so, after the format has been checked.
+/// Images and labels, plain or gzipped; the first two bytes are the length of the image file. No input of
+/// libFuzzer is MNIST, so the reader must reject it by its digest, after the format has been checked.
 fn idx(bytes: &[u8]) {
     let Some((length, bytes)) = bytes.split_first_chunk() else { return };
     let (images, labels) =
@@ -42,8 +42,8 @@ fn idx(bytes: &[u8]) {
     assert!(!said.is_empty());
 }
 
-/// A dump that is read is compared with itself, taken for inputs, and the same after it has been
-/// written.
+/// If a dump can be read, it is compared with itself, used as input, and must be the same after it was written
+/// and read again.
 fn dump(bytes: &[u8]) {
     let path = files::file("dump.json", bytes);
     let Ok(dump) = Dump::read(&path) else { return };
@@ -62,7 +62,7 @@ fn dump(bytes: &[u8]) {
     let _ = Inputs::from_dump(&dump, &mut Preset::presets().remove(0));
 }
 
-/// Whether all bits are the same; any NaN is every other.
+/// Whether all bits are the same. All NaNs are equal.
 fn same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
     let bits = |value: f64| if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() };
     one.len() == other.len()
@@ -72,7 +72,7 @@ fn same(one: &[DumpedTensor], other: &[DumpedTensor]) -> bool {
         })
 }
 
-/// A model that is read is the same after it has been written.
+/// If a model can be read, it must be the same after it was written and read again.
 fn safetensors(bytes: &[u8]) {
     let path = files::file("model.safetensors", bytes);
     let saved = checkpoint::Saved::read(&path);
@@ -86,7 +86,7 @@ fn safetensors(bytes: &[u8]) {
     }
 }
 
-/// Parameters of a network of two layers.
+/// The parameters of a network with two layers.
 fn autograd_file(name: &str, bytes: &[u8]) {
     let path = files::file(name, bytes);
     let network = Mlp::<f32>::new(
@@ -101,8 +101,8 @@ fn autograd_file(name: &str, bytes: &[u8]) {
     }
 }
 
-/// Pictures of more than a quarter of a million pixels are left out unless they are too large to be
-/// read at all: they take long, and show nothing that smaller ones don't.
+/// Pictures with more than a quarter of a million pixels are skipped, unless they are too large to be read at
+/// all: they take long and don't find more than small ones.
 fn png(bytes: &[u8]) {
     let side =
         |at: usize| bytes.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));

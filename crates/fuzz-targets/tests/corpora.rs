@@ -1,6 +1,6 @@
-//! The committed corpus of the fuzzer, in `fuzz/corpus`, and cases near it.
+//! Replays the committed corpus of the fuzzer (`fuzz/corpus`), and variations of it.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p fuzz-targets` goes on for so long.
+//! `FUZZ_SECONDS=60 cargo test -p fuzz-targets` continues for that long.
 
 use emulated_gpu_test_support::corpus::replay;
 

@@ -1,4 +1,4 @@
-//! The options that choose a device and a profile: one set of tests for every level on a GPU.
+//! Tests of the options that choose a device and a profile, shared by all levels on a GPU.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::program::{BENCH, EMULATED, SHORT, fails, json, path, program, succeeds, text};
 
-/// Expands to the `#[test]` functions, for the program with this path.
+/// Expands to the `#[test]` functions for the program with this path.
 #[macro_export]
 macro_rules! gpu_options {
     ($program:expr) => {
@@ -27,7 +27,7 @@ macro_rules! gpu_options {
     };
 }
 
-/// The device is in the first line, in the report and in a dump.
+/// The name of the device is in the first line, in the report, and in a dump.
 pub fn names_the_device(level: &str) {
     let folder = TempDir::new().unwrap();
     let (report, dump) = (path(&folder, "report.json"), path(&folder, "dump.json"));
@@ -45,7 +45,7 @@ pub fn names_the_device(level: &str) {
     }
 }
 
-/// Without a card, `--device cuda` is an error and the default a note. Both name the reason.
+/// Without a GPU, `--device cuda` is an error, and the default prints a note. Both state the reason.
 pub fn misses_the_gpu(level: &str) {
     let short = [&BENCH[..], &SHORT].concat();
     let run = |args: &[&str]| program(level, &[&short[..], args].concat()).output().unwrap();
@@ -65,7 +65,7 @@ pub fn misses_the_gpu(level: &str) {
     fails(&output, 1, &[reason]);
 }
 
-/// An unknown device is a usage error; a profile that can't be written is found before training.
+/// An unknown device is a usage error. A profile that can't be written is reported before training.
 pub fn checks_options(level: &str) {
     let run = |args: &[&str]| program(level, &[&SHORT[..], args].concat()).output().unwrap();
     fails(&run(&["--device", "tpu"]), 2, &["emulated"]);

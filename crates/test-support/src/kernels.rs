@@ -1,12 +1,11 @@
-//! A folder of kernels, one of them edited.
+//! A copy of the kernels, with a planted fault in one of them.
 
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-/// A copy of the folder `kernels`, in which one kernel was edited and its PTX accordingly, as a
-/// compiler would have.
+/// Copies the folder `kernels`, and edits one kernel and its PTX in the same way.
 #[must_use]
 pub fn with_a_fault(kernel: &str, source: [&str; 2], ptx: [&str; 2]) -> TempDir {
     let folder = TempDir::new().unwrap();

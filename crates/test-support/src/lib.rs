@@ -1,5 +1,5 @@
-//! Helpers for the levels' tests: the device that they compute on, the references that they are compared
-//! with, short training runs, edited kernels, and the levels' programs as a reader runs them.
+//! Helpers for the levels' tests: the device, reference dumps, short training runs, edited kernels, and running
+//! the levels' programs.
 
 pub mod gpu_options;
 pub mod kernels;
@@ -20,13 +20,13 @@ pub fn choice() -> Choice {
     device.map_or(Choice::Emulated, |name| Choice::from_str(&name, true).unwrap())
 }
 
-/// That device, opened.
+/// Opens that device.
 #[must_use]
 pub fn gpu() -> Gpu {
     Gpu::open(choice()).unwrap()
 }
 
-/// One step of a fixture as PyTorch made it, in double precision.
+/// One training step of a fixture, as computed by PyTorch in double precision.
 #[must_use]
 pub fn reference(fixture: &str) -> Dump {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/dumps");

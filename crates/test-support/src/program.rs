@@ -1,4 +1,4 @@
-//! A level's program as a reader runs it, on the built-in digits and the emulated GPU.
+//! Runs a level's program, on the built-in digits and the emulated GPU.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -6,14 +6,14 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Two steps of a small network.
+/// Options for two steps of a small network.
 pub const SHORT: [&str; 6] = ["--data", "digits", "--samples", "512", "--sizes", "784-12-10"];
-/// Two steps to warm up and two that count, without testing.
+/// Options for two warm-up steps and two measured steps, without testing.
 pub const BENCH: [&str; 5] = ["bench", "--runs", "1", "--steps", "2"];
-/// The emulated GPU, even where there is a card.
+/// Options for the emulated GPU, even if there is a real one.
 pub const EMULATED: [&str; 2] = ["--device", "emulated"];
 
-/// The program, whatever the environment of the tests is.
+/// The program with these arguments, independent of the tests' environment.
 pub fn program(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(args);
@@ -32,20 +32,21 @@ pub fn program(program: &str, args: &[&str]) -> Command {
     command
 }
 
-/// What a program wrote.
+/// Decodes the output of a program.
 #[must_use]
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("the program writes UTF-8")
 }
 
-/// Expects success; returns standard output.
+/// Checks that a program succeeded; returns its standard output.
 #[track_caller]
 pub fn succeeds(output: &Output) -> String {
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
 }
 
-/// Expects an exit code and these words on standard error; returns all that is there.
+/// Checks a program's exit code, and that its standard error contains these words; returns the whole standard
+/// error.
 #[track_caller]
 pub fn fails(output: &Output, code: i32, words: &[&str]) -> String {
     let said = text(&output.stderr);
@@ -57,13 +58,13 @@ pub fn fails(output: &Output, code: i32, words: &[&str]) -> String {
     said
 }
 
-/// A folder with `name` in it, as a string for the command line.
+/// The path of `name` in a folder, as a string for the command line.
 #[must_use]
 pub fn path(folder: &TempDir, name: &str) -> String {
     folder.path().join(name).to_str().expect("a temporary folder has a plain name").to_owned()
 }
 
-/// A JSON file.
+/// Reads a JSON file.
 #[must_use]
 pub fn json(path: &str) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()

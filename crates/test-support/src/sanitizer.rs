@@ -1,4 +1,4 @@
-//! A level's program under the checks of the emulated GPU.
+//! Runs a level's program under the sanitizers of the emulated GPU.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::program::{EMULATED, fails, path, program, text};
 
-/// Runs with every check of the emulated GPU, and expects no report and no note.
+/// Runs a command with all sanitizers, and checks that it reports nothing.
 #[track_caller]
 pub fn is_clean(command: &mut Command) {
     let output = command.env("EMULATED_GPU_CHECKS", "all").output().expect("the program starts");
@@ -16,8 +16,8 @@ pub fn is_clean(command: &mut Command) {
     assert!(output.status.success() && said.is_empty(), "{command:?}: {said}");
 }
 
-/// Dumps a step on these kernels, and expects that a check finds the fault and reports it in these
-/// words, that the error points to the report, and that no dump is left.
+/// Dumps a step with these kernels. Checks that a sanitizer finds the fault and reports it with these words,
+/// that the error refers to the report, and that no dump is left.
 #[track_caller]
 pub fn is_caught(level: &str, options: &[&str], kernels: &TempDir, checks: &str, words: &[&str]) {
     let out = path(kernels, "dump.json");
@@ -29,7 +29,7 @@ pub fn is_caught(level: &str, options: &[&str], kernels: &TempDir, checks: &str,
     assert!(!Path::new(&out).exists(), "a dump of wrong numbers");
 }
 
-/// Every way of a batch to the device, with every check, over shuffled epochs.
+/// Runs every way of transferring a batch to the device with all sanitizers, over shuffled epochs.
 #[track_caller]
 pub fn transfers_are_clean(level: &str, options: &[&str]) {
     let few = ["--data", "digits", "--samples", "100", "--sizes", "784-3-10", "--batch-size", "32"];

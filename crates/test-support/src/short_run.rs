@@ -1,12 +1,12 @@
-//! A short training run: in order and shuffled, with a last batch that is smaller, and with tests of
-//! another set in between.
+//! A short training run: in order and shuffled, with a smaller last batch, and with tests on another set in
+//! between.
 
 use data::{Counts, Dataset, Source};
 use tensor::{Loss, Network};
 use training::train::{Outcome, train};
 use training::{Console, Level, Parameters, Preset, Runner, Single};
 
-/// 3 epochs of 5 batches, the last of each with 20 samples instead of 50, tested after every 4.
+/// 3 epochs of 5 batches. The last batch of each has 20 samples instead of 50. Tested after every 4 batches.
 #[must_use]
 pub fn preset(shuffle: bool) -> Preset {
     let mut preset = Preset::find("medium").unwrap();
@@ -26,7 +26,7 @@ pub fn run(level: &mut dyn Level, preset: &Preset) -> Outcome {
     run_by(&mut Single(level), preset)
 }
 
-/// As [`run`], through a runner.
+/// Trains by a runner, as [`run`] does.
 pub fn run_by(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
     let counts = Counts { train: preset.samples, test: 70 };
     let digits = data::load(Source::Digits, None, counts, &mut |_| {}).unwrap();
@@ -36,8 +36,8 @@ pub fn run_by(runner: &mut dyn Runner, preset: &Preset) -> Outcome {
     train(runner, preset, &training, &test, &start, &mut Console::quiet()).unwrap()
 }
 
-/// Expects every run to be the first one bit for bit, and the first one to learn: a batch that came to
-/// the device too late or too early would show in the losses.
+/// Checks that every run is bit for bit the same as the first, and that the first one learns: a batch that
+/// arrives too late or too early would change the losses.
 pub fn same_bits(runs: impl IntoIterator<Item = (String, Outcome)>) {
     let bits = |run: &Outcome| {
         let losses: Vec<u32> = run.losses.iter().map(|at| at.loss.to_bits()).collect();

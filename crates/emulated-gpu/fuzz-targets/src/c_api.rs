@@ -1,10 +1,10 @@
-//! The C functions of the emulated driver, cuBLAS, cuBLASLt and NVML, in sequences that nobody would
-//! write: handles that are gone or never were, addresses beside allocations and far from any,
-//! sizes that wrap around, on up to three threads at once.
+//! Fuzz target for the C functions of the emulated driver, cuBLAS, cuBLASLt and NVML: sequences of calls with
+//! stale and invented handles, addresses next to allocations and far from any, and sizes that overflow, on up
+//! to three threads at once.
 //!
-//! What C leaves to the caller is kept: a pointer to host memory is null or points at enough of it,
-//! and a descriptor of cuBLASLt, which is memory of the client's, is not used after it has been
-//! destroyed. Everything else may be wrong, and has to be refused or done, without harm to the host.
+//! The target keeps the promises that C leaves to the caller: a pointer to host memory is null or points to
+//! enough memory, and a descriptor of cuBLASLt, which is the client's memory, is not used after it was
+//! destroyed. Everything else may be wrong. The libraries must reject or execute it without harm to the host.
 
 mod argument;
 mod choice;
@@ -24,22 +24,22 @@ use library::Api;
 use objects::{ObjectKind, Objects};
 use prepared::{prepare, prepare_thread};
 
-/// `CUDA_ERROR_UNKNOWN`, `NVML_ERROR_UNKNOWN`: what the driver and NVML say after a panic of their own.
+/// `CUDA_ERROR_UNKNOWN` and `NVML_ERROR_UNKNOWN`: the driver and NVML return this after an internal panic.
 const UNKNOWN: u32 = 999;
 /// `CUBLAS_STATUS_INTERNAL_ERROR`
 const INTERNAL_ERROR: u32 = 14;
-/// Bytes that say one call: which function, which arguments.
+/// The number of bytes that describe one call: the function and its arguments.
 const CALL: usize = 16;
-/// Calls of one sequence, at most.
-const MOST_CALLS: usize = 96;
+/// The maximum number of calls in one sequence.
+const MAX_CALLS: usize = 96;
 
 fn api() -> &'static Api {
     static API: OnceLock<Api> = OnceLock::new();
     API.get_or_init(Api::load)
 }
 
-/// The first byte says how many threads there are, and what there is to work on before they
-/// begin; after it, every 16 bytes are a call, in turn of each thread.
+/// Runs a case. The first byte chooses the number of threads and the objects that exist at the beginning. After
+/// it, every 16 bytes are a call, distributed over the threads in turn.
 pub fn run(bytes: &[u8]) {
     let Some((&first, calls)) = bytes.split_first() else { return };
     let threads = usize::from(first & 3).max(1);
@@ -47,7 +47,7 @@ pub fn run(bytes: &[u8]) {
     let objects = Objects::default();
     api.retain();
     prepare(api, first, &objects);
-    let calls: Vec<&[u8]> = calls.chunks(CALL).take(MOST_CALLS).collect();
+    let calls: Vec<&[u8]> = calls.chunks(CALL).take(MAX_CALLS).collect();
     std::thread::scope(|scope| {
         for thread in 0..threads {
             let own: Vec<&[u8]> = calls.iter().copied().skip(thread).step_by(threads).collect();
@@ -57,7 +57,7 @@ pub fn run(bytes: &[u8]) {
     api.clean_up(&objects);
 }
 
-/// The calls of one thread.
+/// Executes the calls of one thread.
 fn sequence(api: &Api, first: u8, objects: &Objects, calls: Vec<&[u8]>) {
     api.enter();
     let mut arena = Arena::default();
@@ -69,9 +69,9 @@ fn sequence(api: &Api, first: u8, objects: &Objects, calls: Vec<&[u8]>) {
         let internal = if function.name.starts_with("cublas") { INTERNAL_ERROR } else { UNKNOWN };
         assert_ne!(code, internal, "{} failed inside", function.name);
     }
-    // Descriptors that were not destroyed are this thread's alone.
+    // The remaining descriptors belong to this thread.
     for kind in [ObjectKind::Descriptor, ObjectKind::Layout, ObjectKind::Preference] {
-        api.destroy(kind, arena.own.drain(kind));
+        api.destroy(kind, arena.private.drain(kind));
     }
     api.leave();
 }

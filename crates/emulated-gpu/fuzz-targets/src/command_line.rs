@@ -1,5 +1,5 @@
-//! The command `ptx-emulator`: an argument a line up to an empty one, then the PTX file that the
-//! word `FILE` stands for.
+//! Fuzz target for the command line of `ptx-emulator`: one argument per line up to an empty line, then the PTX
+//! file that the argument `FILE` stands for.
 
 use std::ffi::OsString;
 
@@ -7,18 +7,18 @@ use clap::Parser;
 use emulated_gpu_test_support::files;
 use ptx_emulator::commands::program::Arguments;
 
-/// The most that a launch may take here: what a person asks for may take for ever.
-const MOST_BLOCKS: u64 = 64;
-const MOST_BYTES: u64 = 1 << 20;
-const MOST_INSTRUCTIONS: u64 = 20_000;
+/// Limits on a launch: larger ones are valid, but could take forever.
+const MAX_BLOCKS: u64 = 64;
+const MAX_BYTES: u64 = 1 << 20;
+const MAX_INSTRUCTIONS: u64 = 20_000;
 
-/// Runs the command.
+/// Runs a command line.
 pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let Some((arguments, file)) = text.split_once("\n\n") else { return };
     let path = files::file("command.ptx", file.as_bytes());
     let mut words: Vec<String> = arguments.lines().map(ToOwned::to_owned).collect();
-    // Other files and devices of this machine are not to be read.
+    // Don't read other files and devices of this machine.
     if words.iter().any(|word| word.contains('/')) || !is_small(&mut words) {
         return;
     }
@@ -33,7 +33,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Whether the command ends soon. A limit of instructions is added where there is none.
+/// Whether the command ends soon. If it has no instruction limit, one is added.
 fn is_small(words: &mut Vec<String>) -> bool {
     let value = |name: &str| {
         words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix(name)? {
@@ -43,17 +43,17 @@ fn is_small(words: &mut Vec<String>) -> bool {
     };
     let product =
         |shape: &str| shape.split(',').map(|n| n.parse().unwrap_or(0)).fold(1, u64::saturating_mul);
-    let slow_grid = value("--grid").map(product).is_some_and(|blocks| blocks > MOST_BLOCKS);
+    let slow_grid = value("--grid").map(product).is_some_and(|blocks| blocks > MAX_BLOCKS);
     let limit = value("--limit").map(|limit| limit.parse().unwrap_or(0));
-    let slow = limit.is_some_and(|limit: u64| limit > MOST_INSTRUCTIONS);
-    // Larger ones are either refused or take long.
+    let slow = limit.is_some_and(|limit: u64| limit > MAX_INSTRUCTIONS);
+    // Larger buffers are either rejected or take a long time.
     let large = words.iter().any(|word| {
         let count = word.split_once('[').and_then(|(_, rest)| rest.split(']').next()?.parse().ok());
-        count.is_some_and(|count: u64| (MOST_BYTES..1 << 31).contains(&count))
+        count.is_some_and(|count: u64| (MAX_BYTES..1 << 31).contains(&count))
     });
     let launches = words.first().is_some_and(|word| ["run", "trace", "profile"].contains(&&**word));
     if launches && limit.is_none() {
-        words.insert(1, format!("--limit={MOST_INSTRUCTIONS}"));
+        words.insert(1, format!("--limit={MAX_INSTRUCTIONS}"));
     }
     !(slow_grid || slow || large)
 }

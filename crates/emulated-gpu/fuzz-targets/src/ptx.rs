@@ -1,4 +1,4 @@
-//! PTX: read, checked, and run where it is accepted.
+//! Fuzz target for PTX: texts are parsed, checked, and run if they are valid.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,14 +7,14 @@ use ptx_emulator::program::Module;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Launch, Options, Output};
 
-/// Bytes of each buffer whose address a kernel is given.
+/// The size of each buffer that is passed to a kernel, in bytes.
 const BUFFER: u64 = 4096;
-/// A warp that runs longer is stopped.
+/// The instruction limit of a warp.
 const INSTRUCTIONS: u64 = 2000;
-/// Bytes of variables that are allocated; a module that wants more is only checked.
+/// The maximum size of all variables in bytes. A module with more is only checked.
 const VARIABLES: u64 = 1 << 20;
 
-/// Reads a text; runs every kernel of it.
+/// Parses a text and, if it is valid, runs all of its kernels.
 pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes).into_owned();
     let source = Source { name: "fuzzed.ptx".into(), text };
@@ -30,11 +30,11 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Linked with a text that has nothing, it is as right as before; with itself, it is linked or refused.
+/// Links the text with an empty one, which must succeed, and with itself, which may fail.
 fn link(source: &Source) {
     let nothing = ".version 6.0\n.target sm_30\n".to_owned();
     let nothing = Source { name: "nothing.ptx".into(), text: nothing };
-    let text = ptx_emulator::link(&[source.clone(), nothing]).expect("nothing stands against it");
+    let text = ptx_emulator::link(&[source.clone(), nothing]).expect("an empty text can be linked");
     let linked = Source { name: "linked.ptx".into(), text };
     if let Err(diagnostics) = ptx_emulator::parse(&linked) {
         panic!("{}\n{}", diagnostics[0], linked.text);
@@ -44,18 +44,18 @@ fn link(source: &Source) {
     }
 }
 
-/// Bytes of everything that a module declares.
+/// The total size of all variables in a module.
 fn size(module: &Module) -> u64 {
     let own = module.functions.iter().flat_map(|function| &function.variables);
     module.variables.iter().chain(own).map(|v| v.size).fold(0, u64::saturating_add)
 }
 
-/// Runs each kernel twice, of which one run may see the checks.
+/// Runs each kernel twice; one of the runs may have sanitizers.
 fn run_kernels(module: Module, source: Source) {
     if size(&module) > VARIABLES {
         return;
     }
-    // Which checks are made follows from the text, so that a finding can be repeated.
+    // The sanitizers are derived from the text, so that a finding is reproducible.
     let chosen = source.text.bytes().fold(0_u8, u8::wrapping_add);
     let emulator = Emulator::new(Options {
         deterministic: true,

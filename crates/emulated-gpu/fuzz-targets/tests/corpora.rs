@@ -1,6 +1,6 @@
-//! The committed corpora of the fuzzers, in `../fuzz/corpus`, and cases near them.
+//! Replays the committed corpora of the fuzzers (`../fuzz/corpus`), and variations of them.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p emulated-gpu-fuzz-targets` goes on for so long with each target.
+//! `FUZZ_SECONDS=60 cargo test -p emulated-gpu-fuzz-targets` continues for that long with each target.
 
 use emulated_gpu_fuzz_targets::{c_api, command_line, ptx};
 use emulated_gpu_test_support::corpus::replay;

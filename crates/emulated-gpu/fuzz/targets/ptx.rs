@@ -1,4 +1,5 @@
-//! PTX, changed a word at a time as often as a byte at a time; see `ptx.rs` of `fuzz-targets`.
+//! The libFuzzer target for PTX, which is mutated by words and by bytes equally often; see `ptx.rs` of
+//! `fuzz-targets`.
 #![no_main]
 
 use emulated_gpu_fuzz_targets::words;

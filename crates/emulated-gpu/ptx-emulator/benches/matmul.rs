@@ -1,8 +1,8 @@
-//! How fast kernels run, in thread-instructions per second: divan's `Gitem/s` are those, in billions.
+//! Benchmarks of kernels in thread-instructions per second, which divan prints as `Gitem/s` (billions).
 //!
-//! `benches/kernels/matmul.ptx` is what NVRTC 12.9 makes of `matmul.cu` for compute_75. Every access
-//! is checked for bounds, alignment and use after free, as always. The matrix products are those of
-//! a layer of the network: 64 × 784 · 784 × 128.
+//! `benches/kernels/matmul.ptx` is the output of NVRTC 12.9 for `matmul.cu` and compute_75. Every access is
+//! checked for bounds, alignment and use after free, as always. The matrix products are those of a layer of the
+//! network: 64 × 784 · 784 × 128.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -14,7 +14,7 @@ const M: usize = 64;
 const K: usize = 784;
 const N: usize = 128;
 
-/// Host threads that a bench runs on.
+/// Numbers of host threads to measure with.
 const THREADS: [usize; 4] = [1, 2, 4, 8];
 
 const PLAIN: Checks = Checks { initialisation: false, races: false, synchronisation: false };
@@ -25,7 +25,7 @@ fn main() {
     divan::main();
 }
 
-/// As many host threads as the machine can run at once, of those that are benched.
+/// The numbers of host threads that the machine can run at once.
 fn threads() -> impl Iterator<Item = usize> {
     let most = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     THREADS.into_iter().filter(move |&threads| threads <= most)
@@ -84,7 +84,7 @@ fn matmul_naive(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "naive", ([8, 4, 1], [16, 16, 1]));
 }
 
-/// The same, in a flat grid.
+/// The same kernel with a one-dimensional grid.
 #[divan::bench(args = threads())]
 fn matmul_flat(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "flat", ([32, 1, 1], [256, 1, 1]));
@@ -96,13 +96,14 @@ fn matmul_tiled(bencher: Bencher<'_, '_>, threads: usize) {
     matmul(bencher, (threads, PLAIN), "tiled", ([8, 4, 1], [16, 16, 1]));
 }
 
-/// The sum of 2²⁰ numbers: each thread its own, then warps shuffle, then one warp shuffles.
+/// The sum of 2²⁰ numbers: each thread sums its own, each warp sums by shuffles, and the first warp sums the
+/// results of the others.
 #[divan::bench(args = threads())]
 fn reduction_by_shuffles(bencher: Bencher<'_, '_>, threads: usize) {
     reduction(bencher, (threads, PLAIN));
 }
 
-/// As the others of their names, with racecheck.
+/// The same benchmarks with racecheck.
 mod racecheck {
     use super::*;
 
@@ -122,7 +123,7 @@ mod racecheck {
     }
 }
 
-/// With initcheck.
+/// The same benchmarks with initcheck.
 mod initcheck {
     use super::*;
 

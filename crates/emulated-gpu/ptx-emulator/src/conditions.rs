@@ -13,13 +13,13 @@ const FIRST_HANDLE: u64 = 3 << 61;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
     /// There is no condition with this handle.
-    #[error("{handle:#x} is the handle of no condition")]
+    #[error("{handle:#x} is not the handle of a condition")]
     Unknown {
         /// The handle.
         handle: u64,
     },
     /// The condition belongs to another context.
-    #[error("the condition {handle:#x} belongs to another context than the kernel")]
+    #[error("the condition {handle:#x} belongs to a context other than the kernel's")]
     Elsewhere {
         /// The handle.
         handle: u64,

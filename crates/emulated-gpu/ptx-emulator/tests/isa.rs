@@ -1,5 +1,5 @@
-//! What the ISA says of each instruction, beside what the emulator computes: single instructions, the matrix
-//! units, whole programs.
+//! The emulator's results compared with the ISA's definitions: single instructions, the matrix units, whole
+//! programs.
 
 mod instructions;
 mod programs;

@@ -1,11 +1,11 @@
-//! What was not tested here is said.
+//! Skipped tests, and the list of them at the end of a test program.
 //!
-//! Some tests need what not every machine has: MNIST, Python, PyTorch, NVIDIA's compilers. Without
-//! it they pass, since nothing is wrong, and `cargo test` shows nothing that a passing test prints.
-//! So each calls [`skip`], and the test program ends with the list of what it has not proved.
+//! Some tests need things that not every machine has: MNIST, Python, PyTorch, NVIDIA's compilers. If these are
+//! missing, the tests pass, because nothing is wrong, and `cargo test` hides the output of passing tests. So
+//! each of them calls [`skip`], and the test program ends with the list of everything that was not tested.
 //!
-//! Where the variable `FOUR_LEVELS_SKIP` is `fail`, such a test fails: on a machine that is meant to
-//! have everything. Where it is `fail but for WORD`, a reason that has the word in it is none.
+//! If the variable `FOUR_LEVELS_SKIP` is `fail`, such a test fails; this is for machines that should have
+//! everything. `fail but for WORD` still allows skips whose reason contains WORD.
 
 #![allow(unsafe_code, reason = "the end of a program is asked of the C library")]
 
@@ -17,11 +17,11 @@ use std::sync::{Mutex, PoisonError};
 
 static SKIPPED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Says at the end of this program that the running test, or a part of it, was not run, and why:
-/// what is missing, and how to get it.
+/// Reports at the end of this program that the running test, or a part of it, was skipped. `why` states what is
+/// missing, and how to install it.
 ///
 /// # Panics
-/// Where `FOUR_LEVELS_SKIP` says so.
+/// If `FOUR_LEVELS_SKIP` doesn't allow this skip.
 #[track_caller]
 pub fn skip(why: impl Display) {
     let (why, variable) = (why.to_string(), std::env::var("FOUR_LEVELS_SKIP").unwrap_or_default());
@@ -36,18 +36,18 @@ fn is_failure(variable: &str, why: &str) -> bool {
     }
 }
 
-/// Says the same of something that no machine is expected to run, and never fails.
+/// Reports a test that no machine is expected to run, in the same way. This never fails.
 #[track_caller]
 pub fn note(why: impl Display) {
     let thread = std::thread::current();
-    // Tests run on threads that bear their names, unless they run one after another.
+    // The threads of tests have the tests' names, unless tests run one after another.
     let test = match thread.name() {
         Some(name) if name != "main" => name.to_owned(),
         _ => std::panic::Location::caller().file().to_owned(),
     };
     let mut skipped = SKIPPED.lock().unwrap_or_else(PoisonError::into_inner);
     if skipped.is_empty() {
-        // SAFETY: the function takes and gives nothing, and does not panic.
+        // SAFETY: the function has no arguments and no result, and does not panic.
         unsafe { libc::atexit(at_the_end) };
     }
     let line = format!("  {test}: {why}");
@@ -59,19 +59,19 @@ pub fn note(why: impl Display) {
 extern "C" fn at_the_end() {
     let mut skipped = SKIPPED.lock().unwrap_or_else(PoisonError::into_inner);
     skipped.sort();
-    // Written to the stream itself: what `eprintln!` prints in a test is kept from the terminal.
+    // Written directly to standard error, because the output of `eprintln!` in a test is captured.
     let text = format!("not tested here by {}:\n{}\n\n", program(), skipped.join("\n"));
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The name of this program without the digits that cargo puts behind it.
+/// The name of this program without the hash that cargo appends.
 fn program() -> String {
     let path = std::env::current_exe().unwrap_or_default();
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     name.rsplit_once('-').map_or(name.clone(), |(name, _)| name.to_owned())
 }
 
-/// Python 3.11 or newer as `python3`; where there is none, [`skip`] has said so.
+/// The command `python3`, if it is Python 3.11 or newer. Otherwise the test is [skipped](skip).
 #[must_use]
 #[track_caller]
 pub fn python() -> Option<&'static Path> {
@@ -85,9 +85,9 @@ pub fn python() -> Option<&'static Path> {
     None
 }
 
-/// `node` with what a test of pages needs to drive a browser: the variable `PLAYWRIGHT` names the
-/// folder of `playwright-core` from npm, and `CHROMIUM` the browser, `chromium` on the path where it
-/// isn't set. Where one of them is missing, [`skip`] has said so.
+/// The command `node` with everything that a test of a web page needs to drive a browser: the variable
+/// `PLAYWRIGHT` names the folder of `playwright-core` from npm, and `CHROMIUM` the browser (by default
+/// `chromium` on the path). If one of them is missing, the test is [skipped](skip).
 #[must_use]
 #[track_caller]
 pub fn browser() -> Option<Command> {
@@ -112,7 +112,7 @@ pub fn browser() -> Option<Command> {
     Some(command)
 }
 
-/// A program in one of the folders of the path.
+/// A program on the path.
 fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
@@ -122,7 +122,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
 mod tests {
     use std::process::{Command, Output};
 
-    /// This program once more, with one test of it that skips.
+    /// Runs this program again, with only one test, which skips.
     fn skipping(variable: &str) -> Output {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "tests::one_that_skips"])
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_can_be_excepted() {
+    fn a_reason_can_be_allowed() {
         for (variable, fails) in [
             ("", false),
             ("fail", true),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_test_fails_where_everything_has_to_be_tested() {
+    fn a_skipped_test_fails_if_the_variable_says_fail() {
         let output = skipping("fail");
         assert_eq!(output.status.code(), Some(101));
         let said = String::from_utf8_lossy(&output.stdout);

@@ -1,4 +1,4 @@
-//! Replays a fuzzer's corpus, and cases near it, without libFuzzer's guidance and AddressSanitizer.
+//! Replays a fuzzer's corpus, and variations of it, without libFuzzer's guidance and AddressSanitizer.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use crate::random::Random;
 use crate::words;
 
-/// Cases near the corpus, where no time is given.
+/// The number of variations, unless a time is given.
 const CASES: u64 = 1500;
-/// Set in the process that runs a target: each has one to itself, and its errors are not shown.
+/// Set in the child process that runs a target. Each target has a separate process, whose errors are not shown.
 const ALONE: &str = "FUZZ_TARGETS_ALONE";
 
-/// Runs a target on its corpus, a folder with its name, then on as many cases that are made of it as
-/// `FUZZ_SECONDS` allows: in a process of its own, which is the test of this name.
+/// Runs a target on its corpus (the folder with its name), then on as many variations as `FUZZ_SECONDS` allows,
+/// in a child process that runs the test with the name `test`.
 pub fn replay(test: &str, folder: &str, longest: usize, run: fn(&[u8])) {
     if std::env::var_os(ALONE).is_some() {
         return replay_here(Path::new(folder), longest, run);
@@ -49,17 +49,17 @@ fn replay_here(folder: &Path, longest: usize, run: fn(&[u8])) {
     println!("{target}: {} cases of the corpus, {made} near them", corpus.len());
 }
 
-/// Runs one case; keeps it beside the test program where it fails.
+/// Runs one case. If it fails, the case is saved next to the test program.
 fn check(target: &str, case: &[u8], run: fn(&[u8])) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(case))) {
         let path = std::env::current_exe().unwrap().with_file_name(format!("{target}-finding"));
         fs::write(&path, case).unwrap();
-        eprintln!("again, with all that is said of it: fuzz.sh case {target} {}", path.display());
+        eprintln!("to reproduce it with all output: fuzz.sh case {target} {}", path.display());
         std::panic::resume_unwind(panic);
     }
 }
 
-/// A case of the corpus that has been changed in a few places; the same for the same number.
+/// A case of the corpus with a few random changes, which only depend on the number.
 fn near(corpus: &[Vec<u8>], longest: usize, number: u64) -> Vec<u8> {
     let mut random = Random(number);
     let mut below = |most: usize| random.below(most.max(1));

@@ -1,4 +1,4 @@
-//! A folder of this process's own, in memory where the system has such a place.
+//! A temporary folder of this process, in memory if the system has such a place.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-/// The folder.
+/// Returns the folder.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let make = || {
@@ -17,7 +17,7 @@ pub fn folder() -> &'static Path {
     FOLDER.get_or_init(make).path()
 }
 
-/// A file in it with these bytes.
+/// Writes a file in the folder.
 pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     fs::write(&path, bytes).expect("the folder can be written to");

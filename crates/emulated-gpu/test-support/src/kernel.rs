@@ -1,4 +1,4 @@
-//! Compiling, loading and launching, for all tests.
+//! Helpers that compile, load and launch kernels.
 
 use cuda_c::Options;
 use ptx_emulator::source::Source;
@@ -7,33 +7,33 @@ use ptx_emulator::{Emulator, Launch, Loaded, Statistics};
 /// An argument of a kernel.
 #[derive(Clone, Debug)]
 pub enum Argument {
-    /// Memory with these bytes, which is read back.
+    /// A buffer with these bytes, which is read back after the launch.
     Bytes(Vec<u8>),
-    /// A number, as its bytes.
+    /// A number, given as its bytes.
     Value(Vec<u8>),
 }
 
-/// Memory that holds these numbers.
+/// A buffer with these numbers.
 pub fn floats(values: &[f32]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-/// Memory that holds these words.
+/// A buffer with these words.
 pub fn words(values: &[u32]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-/// Memory that holds these words of 64 bits.
+/// A buffer with these 64-bit words.
 pub fn longs(values: &[u64]) -> Argument {
     Argument::Bytes(values.iter().flat_map(|v| v.to_le_bytes()).collect())
 }
 
-/// An argument of 64 bits.
+/// A 64-bit argument.
 pub fn size(value: u64) -> Argument {
     Argument::Value(value.to_le_bytes().to_vec())
 }
 
-/// An argument of 32 bits.
+/// A 32-bit argument.
 pub fn word(value: u32) -> Argument {
     Argument::Value(value.to_le_bytes().to_vec())
 }
@@ -43,7 +43,7 @@ pub fn float(value: f32) -> Argument {
     Argument::Value(value.to_le_bytes().to_vec())
 }
 
-/// Numbers between -2 and 2, the same each time.
+/// Pseudo-random numbers between −2 and 2.
 pub fn drawn(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_769).wrapping_add(12345);
     let mut next = || {
@@ -53,12 +53,12 @@ pub fn drawn(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// [`compile_with`] the default options.
+/// Compiles a source with the default options.
 pub fn compile(source: &str) -> String {
     compile_with(source, &Options::default())
 }
 
-/// What a source becomes, which the emulator accepts.
+/// Compiles a source, and checks that the emulator accepts the result.
 pub fn compile_with(source: &str, options: &Options<'_>) -> String {
     match cuda_c::compile(source, options) {
         Ok(ptx) => {
@@ -76,7 +76,7 @@ pub fn compile_with(source: &str, options: &Options<'_>) -> String {
     }
 }
 
-/// A text that the emulator must load.
+/// Loads a text, or panics with its diagnostics.
 pub fn load(emulator: &Emulator, name: &str, text: &str) -> Loaded {
     let source = Source { name: name.into(), text: text.into() };
     emulator.load(source).unwrap_or_else(|errors| {
@@ -85,7 +85,7 @@ pub fn load(emulator: &Emulator, name: &str, text: &str) -> Loaded {
     })
 }
 
-/// Launches a kernel; what is in its memory then, and what it counted.
+/// Launches a kernel; returns its buffers and its statistics.
 pub fn run(
     text: &str,
     kernel: &str,
@@ -95,7 +95,7 @@ pub fn run(
     run_with(text, kernel, (grid, block, 0), arguments)
 }
 
-/// As [`run`], with dynamic shared memory.
+/// Launches a kernel with dynamic shared memory, as [`run`] does.
 pub fn run_with(
     text: &str,
     kernel: &str,
@@ -139,12 +139,12 @@ pub fn run_with(
     (memory.into_iter().map(read).collect(), statistics)
 }
 
-/// The words in these bytes.
+/// Splits bytes into words.
 pub fn as_words(bytes: &[u8]) -> Vec<u32> {
     bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
 }
 
-/// The numbers in these bytes.
+/// Splits bytes into numbers.
 pub fn as_floats(bytes: &[u8]) -> Vec<f32> {
     as_words(bytes).into_iter().map(f32::from_bits).collect()
 }

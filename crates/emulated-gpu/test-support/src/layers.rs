@@ -1,13 +1,13 @@
-//! The layers of a crate's files, from their `use` lines: no more than three files import each other in
-//! a circle, so that each can be read by itself.
+//! Import cycles among the files of a crate, found by their `use` lines. At most three files may form a cycle,
+//! so that each file can be read separately.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// This many files may import each other: a parent and its parts.
-const CIRCLE: usize = 3;
+/// The maximum number of files in a cycle: a parent and its parts.
+const MAX_CYCLE: usize = 3;
 
-/// Each file of a crate's library by its module's path, such as `engine::race::cell`, with its text.
+/// The text of each file of a crate's library, by its module path, such as `engine::race::cell`.
 pub fn modules(manifest: &str) -> BTreeMap<String, String> {
     fn walk(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) {
         for entry in std::fs::read_dir(directory).expect("the sources") {
@@ -30,7 +30,7 @@ pub fn modules(manifest: &str) -> BTreeMap<String, String> {
     found
 }
 
-/// `a::{b, c::{d, e}}` as `a::b`, `a::c::d` and `a::c::e`.
+/// Expands `a::{b, c::{d, e}}` to `a::b`, `a::c::d` and `a::c::e`.
 fn expand(tree: &str) -> Vec<String> {
     let Some((prefix, rest)) = tree.split_once('{') else {
         let path = tree.split(" as ").next().unwrap_or_default();
@@ -54,7 +54,7 @@ fn expand(tree: &str) -> Vec<String> {
     parts.flat_map(|part| expand(&format!("{}{part}", prefix.trim()))).collect()
 }
 
-/// The trees of the `use` items of a file, but for those of its unit tests.
+/// The `use` items of a file, except for those of its unit tests.
 fn uses(text: &str) -> Vec<String> {
     let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let mut found = Vec::new();
@@ -74,12 +74,12 @@ fn uses(text: &str) -> Vec<String> {
     found
 }
 
-/// The module that a path names something of: the longest part of it that is a file.
+/// The module that a path refers into: the longest prefix that is a file.
 fn module_of(path: &[&str], modules: &BTreeMap<String, String>) -> Option<String> {
     (1..=path.len()).rev().map(|len| path[..len].join("::")).find(|name| modules.contains_key(name))
 }
 
-/// The modules that each one imports from, of modules with their texts.
+/// The modules that each module imports from, given the texts of all modules.
 #[must_use]
 pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let of = |name: &String, text: &String| {
@@ -108,7 +108,7 @@ pub fn imports(modules: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<
     modules.iter().map(|(name, text)| (name.clone(), of(name, text))).collect()
 }
 
-/// Everything that can be reached from a module.
+/// All modules that can be reached from a module.
 fn reach<'g>(from: &'g str, graph: &'g BTreeMap<String, BTreeSet<String>>) -> BTreeSet<&'g str> {
     let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(name) = left.pop() {
@@ -121,9 +121,9 @@ fn reach<'g>(from: &'g str, graph: &'g BTreeMap<String, BTreeSet<String>>) -> BT
     seen
 }
 
-/// The circles of a graph: modules that reach each other.
+/// The cycles of a graph: sets of modules that reach each other.
 #[must_use]
-pub fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&str>> {
+pub fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&str>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> =
         graph.keys().map(|name| (name.as_str(), reach(name, graph))).collect();
     reached
@@ -136,13 +136,13 @@ pub fn circles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<&str>
         .collect()
 }
 
-/// Expects that the crate with this manifest's folder has no circle of more than three files.
+/// Checks that a crate, given the folder of its manifest, has no cycle of more than three files.
 #[track_caller]
-pub fn are_kept(manifest: &str) {
+pub fn assert_no_large_cycle(manifest: &str) {
     let modules = modules(manifest);
     let graph = imports(&modules);
     let edges: usize = graph.values().map(BTreeSet::len).sum();
     assert!(modules.len() > 100 && edges > 400, "{} files, {edges} imports", modules.len());
-    let large: Vec<_> = circles(&graph).into_iter().filter(|one| one.len() > CIRCLE).collect();
-    assert!(large.is_empty(), "files that import each other in a circle: {large:#?}");
+    let large: Vec<_> = cycles(&graph).into_iter().filter(|one| one.len() > MAX_CYCLE).collect();
+    assert!(large.is_empty(), "files that form an import cycle: {large:#?}");
 }

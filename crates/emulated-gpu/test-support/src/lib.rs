@@ -1,4 +1,4 @@
-//! Helpers for the tests and fuzz targets of the emulated GPU, and of what uses its libraries.
+//! Helpers for the tests and fuzz targets of the emulated GPU and of the crates that use its libraries.
 
 pub mod calls;
 pub mod child;

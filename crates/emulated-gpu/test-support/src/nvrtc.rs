@@ -1,4 +1,4 @@
-//! NVRTC, where NVIDIA's wheels are: six functions of its C interface.
+//! NVRTC, loaded from NVIDIA's wheels, with six functions of its C interface.
 #![allow(unsafe_code, reason = "NVRTC is a C library")]
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -16,16 +16,16 @@ type Destroy = unsafe extern "C" fn(*mut Program) -> c_int;
 type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
 type Copy = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
 
-/// NVRTC, loaded.
+/// The loaded library.
 #[derive(Debug)]
 pub struct Nvrtc {
     library: Library,
-    /// Options that say where its headers are.
+    /// The include options for its headers.
     includes: Vec<String>,
 }
 
 impl Nvrtc {
-    /// Of a `site-packages` in which NVIDIA's wheels are; nothing if they aren't.
+    /// Loads NVRTC from a `site-packages` folder with NVIDIA's wheels; `None` if it isn't there.
     pub fn of_wheels(packages: &Path) -> Option<Self> {
         let library = packages.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
         let folders = ["cuda_runtime/include", "cuda_cccl/include", "cuda_nvcc/include"];
@@ -34,23 +34,23 @@ impl Nvrtc {
         Self::load(library.as_os_str(), &includes)
     }
 
-    /// Of this file, with folders of headers.
+    /// Loads NVRTC from this file, with these include folders.
     pub fn load(library: &OsStr, includes: &[PathBuf]) -> Option<Self> {
-        // SAFETY: NVRTC's initialisers are made to run in any process.
+        // SAFETY: NVRTC's initialisers can run in any process.
         let library = unsafe { Library::new(library) }.ok()?;
         let includes = includes.iter().map(|folder| format!("-I{}", folder.display())).collect();
         Some(Self { library, includes })
     }
 
-    /// Compiles to PTX, or says what is wrong.
+    /// Compiles to PTX, or returns the compiler's log.
     pub fn compile(&self, source: &str, options: &[&str]) -> Result<String, String> {
         let source = CString::new(source).map_err(|error| error.to_string())?;
         let all = self.includes.iter().map(String::as_str).chain(options.iter().copied());
         let all: Vec<CString> = all.filter_map(|option| CString::new(option).ok()).collect();
         let pointers: Vec<*const c_char> = all.iter().map(|option| option.as_ptr()).collect();
         let mut program: Program = ptr::null_mut();
-        // SAFETY: the names are those of nvrtc.h, and the types are what it declares; the texts live
-        // until the end of this function, and the program is destroyed once.
+        // SAFETY: the names and types are those of nvrtc.h; the texts live until the end of this function, and
+        // the program is destroyed once.
         unsafe {
             let get = |error: libloading::Error| error.to_string();
             let create = self.library.get::<Create>("nvrtcCreateProgram").map_err(get)?;
@@ -71,7 +71,7 @@ impl Nvrtc {
 
     fn text(&self, program: Program, size: &str, copy: &str) -> Result<String, String> {
         let mut bytes = 0;
-        // SAFETY: as above; the second function copies as many bytes as the first says.
+        // SAFETY: as above; the second function copies as many bytes as the first one returns.
         unsafe {
             let get = |error: libloading::Error| error.to_string();
             self.library.get::<Size>(size).map_err(get)?(program, &raw mut bytes);

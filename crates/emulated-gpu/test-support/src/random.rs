@@ -1,4 +1,4 @@
-//! Numbers without a pattern, the same everywhere and each time.
+//! Pseudo-random numbers, the same on every machine and in every run.
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators").
 pub struct Random(pub u64);
@@ -21,7 +21,7 @@ impl Random {
         (self.next() % n as u64) as usize
     }
 
-    /// A number of a range, both ends included.
+    /// A number in a range, including both ends.
     pub fn between(&mut self, (least, most): (i64, i64)) -> i64 {
         least + (self.next() % (most - least + 1) as u64) as i64
     }
@@ -31,7 +31,7 @@ impl Random {
         list[self.below(list.len())].clone()
     }
 
-    /// Once in `n` times.
+    /// True once in `n` times on average.
     pub fn chance(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }

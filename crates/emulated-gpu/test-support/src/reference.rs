@@ -1,4 +1,5 @@
-//! What NVRTC makes of the same source, where it is: the results on the emulator have to be the same.
+//! Comparison with NVRTC, if it is installed: its PTX for the same source must have the same results on the
+//! emulator.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,7 +7,7 @@ use std::sync::OnceLock;
 use crate::kernel::{Argument, compile, run_with};
 use crate::nvrtc::Nvrtc;
 
-/// NVRTC, or a note that it isn't here.
+/// NVRTC; if it isn't installed, that is reported as a skipped test.
 pub fn nvrtc() -> Option<&'static Nvrtc> {
     static FOUND: OnceLock<Option<Nvrtc>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {
@@ -21,13 +22,14 @@ pub fn nvrtc() -> Option<&'static Nvrtc> {
     found.as_ref()
 }
 
-/// What NVRTC makes of a source for sm_80.
+/// Compiles a source for sm_80 with NVRTC.
 pub fn theirs(nvrtc: &Nvrtc, source: &str) -> String {
     let options = ["--gpu-architecture=compute_80", "--std=c++17", "-w"];
     nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
 }
 
-/// Runs a kernel as compiled here; where NVRTC is, as that compiles it, too: to the same bits.
+/// Runs a kernel as compiled by cuda-c and, if NVRTC is installed, as compiled by NVRTC. Both must have the
+/// same bits.
 pub fn both(
     source: &str,
     kernel: &str,

@@ -1,8 +1,8 @@
-//! What fuzzers of texts share: the words of a text, and what a diagnostic has to be.
+//! Helpers for fuzzers of texts: splitting a text into words, and checking diagnostics.
 
 use ptx_emulator::Diagnostic;
 
-/// Where the words of a text are: names, numbers, directives, and single marks.
+/// The ranges of the words in a text: names, numbers, directives, and single marks.
 pub fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let part = |byte: u8| byte.is_ascii_alphanumeric() || b"_$%".contains(&byte);
     let bytes = text.as_bytes();
@@ -23,7 +23,7 @@ pub fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// That a diagnostic points into the text, shows the line that it names, and says what to do.
+/// Checks that a diagnostic points into the text, shows the line that it names, and has a help text.
 pub fn check(diagnostic: &Diagnostic, text: &str) {
     let lines: Vec<&str> = text.split('\n').collect();
     assert!((1..=lines.len()).contains(&diagnostic.line), "{diagnostic:?}");

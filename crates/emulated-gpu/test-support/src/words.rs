@@ -1,11 +1,11 @@
-//! Changes a text a word at a time: libFuzzer knows bytes, and most of what it makes of PTX is not
-//! even made of words.
+//! Mutates a text word by word. libFuzzer mutates bytes, and most of its variations of PTX don't even consist
+//! of words.
 
 use std::sync::OnceLock;
 
 use crate::sound::words;
 
-/// What is put in beside the words of the text itself and the names of instructions.
+/// Words to insert, in addition to those of the text and the names of instructions.
 const OTHERS: [&str; 40] = [
     ".u8",
     ".s16",
@@ -49,7 +49,7 @@ const OTHERS: [&str; 40] = [
     ";",
 ];
 
-/// Replaces, inserts, removes or moves one word; `None` where there is no room.
+/// Replaces, inserts, removes or moves one word; `None` if the result would be too long.
 #[must_use]
 pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<usize> {
     let text = std::str::from_utf8(&bytes[..size]).ok()?;
@@ -69,7 +69,7 @@ pub fn mutate(bytes: &mut [u8], size: usize, most: usize, seed: u32) -> Option<u
         0 => (place, String::new()),
         1 => (place.start..place.start, format!("{other} ")),
         2 => {
-            // The rest of the line from there, once more somewhere else.
+            // Copies the rest of the line to another place.
             let end = text[place.start..].find('\n').map_or(size, |at| place.start + at + 1);
             let at = found[below(found.len())].start;
             (at..at, text[place.start..end].to_owned())

@@ -226,8 +226,8 @@ fn a_body_may_only_contain_device_work() {
 fn a_kernel_can_only_set_valid_conditions_of_its_context() {
     if !is_child() {
         for (case, part) in [
-            ("unknown", "is the handle of no condition"),
-            ("gone", "is the handle of no condition"),
+            ("unknown", "is not the handle of a condition"),
+            ("gone", "is not the handle of a condition"),
             ("elsewhere", "belongs to another context"),
         ] {
             let text = run_child!(&[("CASE", case)]);

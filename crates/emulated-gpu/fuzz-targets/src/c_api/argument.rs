@@ -1,4 +1,4 @@
-//! What arguments are made of.
+//! Making arguments from the bytes of a case.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -6,7 +6,7 @@ use super::objects::{ObjectKind, Objects};
 use super::structures;
 use emulated_gpu_test_support::files;
 
-/// Bytes that choose; what is missing follows from what is there.
+/// A source of choices: the bytes of a case and, after their end, pseudo-random numbers derived from them.
 pub(super) struct Bytes<'a> {
     rest: &'a [u8],
     state: u64,
@@ -33,31 +33,31 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Bytes of the program's own that copies read and write; an allocation is never larger than what
-/// follows the middle, nor is what is mapped in one piece.
+/// The size in bytes of a host buffer that copies read and write. No allocation, and no memory that is mapped
+/// in one piece, is larger than the part after the middle.
 const BUFFER: usize = 16 << 20;
-/// Physical memory comes in multiples of this, bytes.
+/// The granularity of physical memory in bytes.
 pub(super) const PIECE: u64 = 2 << 20;
-/// Bytes of addresses that are reserved at once: two pieces, and one where nothing is ever mapped, so that
-/// no reservation's memory ends where another one's begins.
+/// The number of addresses that are reserved at once, in bytes: two pieces, and one in which nothing is ever
+/// mapped, so that the memory of two reservations is never adjacent.
 pub(super) const SPAN: u64 = 3 * PIECE;
-/// Bytes of the arena of a thread.
+/// The size of a thread's arena in bytes.
 const ARENA: usize = 1 << 16;
-/// Bytes behind a pointer to a result.
+/// The size of the memory for a result, in bytes.
 pub(super) const OUT: usize = 2048;
 
-/// The middle of the buffer. It is never given back: copies and kernels may come late.
+/// The middle of the buffer. The buffer is never freed, because copies and kernels may access it late.
 pub(super) fn buffer() -> u64 {
     static START: OnceLock<usize> = OnceLock::new();
     let make = || Box::leak(vec![1_u64; BUFFER / 8].into_boxed_slice()).as_mut_ptr() as usize;
     (*START.get_or_init(make) + BUFFER / 2) as u64
 }
 
-/// What the arguments of one call point at, and the descriptors of one thread.
+/// Memory for the arguments of one call, and the descriptors of one thread.
 pub(super) struct Arena {
     memory: Box<[u64]>,
     used: usize,
-    pub(super) own: Objects,
+    pub(super) private: Objects,
     addresses: usize,
     algorithms: Box<[u64]>,
 }
@@ -67,7 +67,7 @@ impl Default for Arena {
         Self {
             memory: vec![0; ARENA / 8].into(),
             used: 0,
-            own: Objects::default(),
+            private: Objects::default(),
             addresses: 0,
             algorithms: vec![0; 64].into(),
         }
@@ -75,13 +75,13 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// For the next call.
+    /// Frees the memory for the next call.
     pub(super) fn clear(&mut self) {
         self.memory[..self.used].fill(0);
         self.used = 0;
     }
 
-    /// The address of these words.
+    /// Stores these words, and returns their address.
     pub(super) fn words(&mut self, words: &[u64]) -> u64 {
         let at = self.used;
         self.used += words.len();
@@ -90,38 +90,39 @@ impl Arena {
         &raw mut self.memory[at] as u64
     }
 
-    /// The address of this many zero bytes.
+    /// Allocates this many zero bytes, and returns their address.
     pub(super) fn zeros(&mut self, bytes: usize) -> u64 {
         self.words(&vec![0; bytes / 8])
     }
 
-    /// What stands at an address of the arena.
+    /// The word at an address of the arena.
     pub(super) fn read(&self, address: u64) -> u64 {
         let first = &raw const self.memory[0] as u64;
         self.memory.get((address.wrapping_sub(first) / 8) as usize).copied().unwrap_or(0)
     }
 
-    /// Writes what stands at an address of the arena.
+    /// Stores a word at an address of the arena.
     pub(super) fn write(&mut self, address: u64, word: u64) {
         let first = &raw const self.memory[0] as u64;
         self.memory[((address - first) / 8) as usize] = word;
     }
 
-    /// Writes an address of the device to where copies to the device read, so that arrays of
-    /// pointers get there.
+    /// Stores a device address in the host buffer, so that copies to the device can create arrays of pointers
+    /// there.
     #[allow(unsafe_code, reason = "the buffer is raw memory that several threads use")]
     pub(super) fn remember(&mut self, address: u64) {
         let place = buffer() as usize + 8 * (self.addresses % 8);
         self.addresses += 1;
-        // SAFETY: the buffer is much larger. Other threads and kernels may write there too.
+        // SAFETY: the buffer is larger than this offset. It is raw memory that other threads and kernels may
+        // write to as well.
         unsafe { std::ptr::write_volatile(place as *mut u64, address) };
     }
 }
 
-/// Numbers that are wrong in their own ways. Those that may be taken for addresses of the program's own are
-/// mapped in no process, under AddressSanitizer neither: its shadow is memory that can be read.
+/// Invalid numbers of different kinds. Those that may be used as host addresses are not mapped in any process,
+/// not even under AddressSanitizer, whose shadow memory is readable.
 const HOSTILE: [u64; 10] = [
-    // In the gap of that shadow, from 0x8fff_7000 to 0x0200_8fff_6fff.
+    // In the gap of that shadow memory, from 0x8fff_7000 to 0x0200_8fff_6fff.
     1 << 40,
     (1 << 46) + 8,
     1 << 63,
@@ -143,17 +144,17 @@ const IMAGES: [&str; 3] = [
 /// An argument.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Word {
-    /// A handle, of an object that lives, is gone or never was.
+    /// A handle of an object that exists, was destroyed, or never existed.
     Handle(ObjectKind),
-    /// A place for a new handle.
+    /// Memory for a new handle.
     New(ObjectKind),
-    /// A handle of an object that is gone after the call.
+    /// A handle of an object that the call destroys.
     Last(ObjectKind),
-    /// Anything else, by the function that makes it.
+    /// Anything else, with the function that makes it.
     Other(fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64),
 }
 
-/// A handle, where it may be wrong.
+/// A handle, which may be invalid.
 pub(super) fn handle(kind: ObjectKind, bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     match bytes.next() {
         0 => 0,
@@ -164,13 +165,13 @@ pub(super) fn handle(kind: ObjectKind, bytes: &mut Bytes<'_>, objects: &Objects)
     }
 }
 
-/// An address of the device: in an allocation, at its edges, beside it, far from any.
+/// A device address: in an allocation, at its boundaries, next to it, or far from any.
 pub(super) fn device(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     at(bytes, objects, &[0, 0, 0, 0, 0, 0, 4, 8, 256, 1, 4095, 4096, 65_536, u64::MAX])
 }
 
-/// The same where the program's memory is meant as well: none far from an allocation if the driver could
-/// not reserve addresses, since what lies there may be the program's.
+/// A device address for functions that also accept host addresses. If the driver could not reserve addresses,
+/// none far from an allocation is used, because it might belong to the program.
 pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     static IS_LIMITED: LazyLock<bool> = LazyLock::new(|| {
         let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
@@ -183,7 +184,7 @@ pub(super) fn unified(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     device(bytes, objects)
 }
 
-/// An address of the program's or of the device.
+/// A host or device address.
 pub(super) fn pointer(bytes: &mut Bytes<'_>, objects: &Objects) -> u64 {
     match bytes.next() {
         0..=99 => buffer(),
@@ -200,7 +201,7 @@ fn at(bytes: &mut Bytes<'_>, objects: &Objects, offsets: &[u64]) -> u64 {
     address.wrapping_add(bytes.one(offsets))
 }
 
-/// A size in bytes; none between 64 KiB and 4 TiB.
+/// A size in bytes, but none between 64 KiB and 4 TiB.
 pub(super) fn size(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.next() {
         255 => bytes.one(&HOSTILE),
@@ -210,7 +211,7 @@ pub(super) fn size(bytes: &mut Bytes<'_>) -> u64 {
     }
 }
 
-/// A dimension, a distance, a count.
+/// A dimension, a stride or a count.
 pub(super) fn dim(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.next() {
         hostile @ 240.. => {
@@ -222,7 +223,7 @@ pub(super) fn dim(bytes: &mut Bytes<'_>) -> u64 {
     }
 }
 
-/// A number of 32 bits.
+/// A 32-bit number.
 pub(super) fn int(bytes: &mut Bytes<'_>) -> u64 {
     match bytes.next() {
         255 => bytes.one(&[u64::from(u32::MAX), 1 << 31, i32::MAX as u64, 1 << 16, 4096, 1000]),
@@ -231,7 +232,7 @@ pub(super) fn int(bytes: &mut Bytes<'_>) -> u64 {
     }
 }
 
-/// `cudaDataType_t`
+/// A value of `cudaDataType_t`.
 fn data_type(bytes: &mut Bytes<'_>) -> u64 {
     bytes.one(&[0, 0, 0, 2, 2, 1, 14, 3, 10, 28, 255])
 }
@@ -239,19 +240,19 @@ fn data_type(bytes: &mut Bytes<'_>) -> u64 {
 extern "C" fn host_function(_: *mut std::ffi::c_void) {}
 
 extern "C" fn shared_bytes(threads: i32) -> usize {
-    // What a program says of itself, wrong too.
+    // The program's own answer, which may be wrong, too.
     if threads % 96 == 0 { usize::MAX } else { threads as usize * 8 }
 }
 
 extern "C" fn callback(_: u64, _: u32, _: *mut std::ffi::c_void) {}
 
-/// A function in a stream, or none.
+/// A host function, or null.
 pub(super) fn host_function_or_null(bytes: &mut Bytes<'_>) -> u64 {
     bytes.one(&[host_function as *const () as u64, 0])
 }
 
 impl Word {
-    /// The argument of that name in the list of functions.
+    /// The argument with this name in the list of functions.
     pub(super) fn read(text: &str) -> Self {
         let kind =
             |name| ObjectKind::find(name).unwrap_or_else(|| panic!("there is no kind {name}"));
@@ -273,7 +274,7 @@ impl Word {
             "half" => |bytes, _, _| u64::from(u16::from_le_bytes([bytes.next(), bytes.next()])),
             "count" => |bytes, _, _| u64::from(bytes.next() % 5),
             "digit" => |bytes, _, _| u64::from(bytes.next() % 10),
-            // A device: the first, the second, which is there after emulatedGpuSetDevices, and wrong ones.
+            // A device: the first, the second (which exists after emulatedGpuSetDevices), or an invalid one.
             "ordinal" => |bytes, _, _| match bytes.next() {
                 wrong @ 224.. => bytes.one(&[u64::from(u32::MAX), 2, u64::from(wrong), 1 << 31]),
                 second @ 160.. => u64::from(second % 2),
@@ -287,14 +288,14 @@ impl Word {
             "shared" => |bytes, _, _| bytes.one(&[0, 0, 64, 48 << 10, 227 << 10, 1 << 31]),
             "type" => |bytes, _, _| data_type(bytes),
             "compute" => |bytes, _, _| bytes.one(&[68, 68, 64, 70, 74, 77, 72, 0, 999]),
-            // Memory that is mapped.
+            // Mapped memory.
             "piece" => |bytes, _, _| bytes.one(&[PIECE, PIECE, PIECE, PIECE, 4096, 0, 1 << 46]),
             "span" => |bytes, _, _| bytes.one(&[SPAN, SPAN, SPAN, SPAN, 0, u64::MAX]),
             "spot" => |bytes, objects, _| at(bytes, objects, &[0, 0, 0, PIECE, PIECE, 4096]),
-            // Memory of the device.
+            // Device memory.
             "device" => |bytes, objects, _| device(bytes, objects),
             "pointer" => |bytes, objects, _| pointer(bytes, objects),
-            // Memory of the program.
+            // Host memory.
             "buffer" => |bytes, _, _| bytes.one(&[buffer(), buffer(), buffer() + 64, 0]),
             "out" => |bytes, _, arena| match bytes.next() {
                 0 => 0,
@@ -345,13 +346,13 @@ impl Word {
         })
     }
 
-    /// A value for it.
+    /// Makes a value for the argument.
     pub(super) fn value(self, bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
         match self {
-            Self::Handle(kind) | Self::Last(kind) if kind.is_own() => {
-                // What lies behind it is read: null, or one that lives.
+            Self::Handle(kind) | Self::Last(kind) if kind.is_thread_private() => {
+                // The library reads the memory that it points to, so it is null or an existing object.
                 let which = bytes.next();
-                if which == 0 { 0 } else { arena.own.choose(kind, which).unwrap_or(0) }
+                if which == 0 { 0 } else { arena.private.choose(kind, which).unwrap_or(0) }
             }
             Self::Handle(kind) | Self::Last(kind) => handle(kind, bytes, objects),
             Self::New(_) => match bytes.next() {
@@ -363,7 +364,7 @@ impl Word {
     }
 }
 
-/// Numbers of 32 bits, one behind another, or of 64 bits for functions that take those.
+/// 32-bit numbers without padding, or 64-bit numbers for functions that take those.
 fn ints(arena: &mut Arena, list: &[u64; 6]) -> u64 {
     let pairs: Vec<u64> = list.chunks(2).map(|p| p[0] & 0xffff_ffff | p[1] << 32).collect();
     let mut words = pairs;
@@ -378,7 +379,7 @@ fn text_of(bytes: &mut Bytes<'_>, list: &[&'static std::ffi::CStr]) -> u64 {
     }
 }
 
-/// A file of PTX, a file that is not there, a folder, a name of an output.
+/// The path of a PTX file, a missing file, a folder, or an output file.
 fn path(bytes: &mut Bytes<'_>) -> u64 {
     static PATHS: OnceLock<Vec<std::ffi::CString>> = OnceLock::new();
     let make = || {

@@ -1,31 +1,32 @@
-//! Which function a number of a case chooses.
+//! The mapping from the numbers of a case to functions.
 
-/// Places of each function among the numbers: so many that none is hardly ever chosen.
-const PLACES: u64 = 16;
+/// The number of slots of each function. With this many, it is very unlikely that a function is hardly ever
+/// chosen.
+const SLOTS: u64 = 16;
 
-/// The functions by their places: a number chooses that whose place is next. Places follow from a function's own
-/// line, so that cases keep their meaning when functions come or go: a new one takes what it gets from all others
-/// alike, and one that has gone leaves its numbers to all others.
+/// Functions by their slots: a number chooses the function with the next slot. The slots of a function only
+/// depend on its own line, so cases keep their meaning if functions are added or removed: a new function takes
+/// numbers evenly from all others, and the numbers of a removed one are distributed evenly.
 pub(super) struct Choice(Vec<(u16, usize)>);
 
 impl Choice {
-    /// Of functions by their lines, which differ.
+    /// The mapping for functions with these lines, which must differ.
     pub(super) fn new(lines: &[&str]) -> Self {
-        let of = |(index, line)| (0..PLACES).map(move |copy| (place(line, copy), index));
-        let mut places: Vec<_> = lines.iter().copied().enumerate().flat_map(of).collect();
-        // Where two have the same place, neither the order of the lines counts nor how many there are.
-        places.sort_by_key(|&(place, index)| (place, lines[index]));
-        Self(places)
+        let slots_of = |(index, line)| (0..SLOTS).map(move |copy| (slot(line, copy), index));
+        let mut slots: Vec<_> = lines.iter().copied().enumerate().flat_map(slots_of).collect();
+        // If two functions share a slot, the result depends neither on the order nor on the number of lines.
+        slots.sort_by_key(|&(slot, index)| (slot, lines[index]));
+        Self(slots)
     }
 
-    /// The index of the function.
-    pub(super) fn of(&self, number: u16) -> usize {
-        let next = self.0.partition_point(|(place, _)| *place < number);
+    /// The index of the function that a number chooses.
+    pub(super) fn function_index(&self, number: u16) -> usize {
+        let next = self.0.partition_point(|(slot, _)| *slot < number);
         self.0[next % self.0.len()].1
     }
 }
 
-fn place(line: &str, copy: u64) -> u16 {
+fn slot(line: &str, copy: u64) -> u16 {
     let hash = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let mut state = line.bytes().fold(0xcbf2_9ce4_8422_2325 ^ copy, hash);
     for _ in 0..2 {
@@ -43,11 +44,11 @@ mod tests {
         SUBJECTS.into_iter().flat_map(str::lines).filter(|line| !line.is_empty()).collect()
     }
 
-    /// How many of all numbers choose each.
+    /// How many numbers choose each function.
     fn shares(lines: &[&str]) -> Vec<usize> {
         let choice = Choice::new(lines);
         let mut shares = vec![0; lines.len()];
-        (0..=u16::MAX).for_each(|number| shares[choice.of(number)] += 1);
+        (0..=u16::MAX).for_each(|number| shares[choice.function_index(number)] += 1);
         shares
     }
 
@@ -61,12 +62,12 @@ mod tests {
     }
 
     #[test]
-    fn a_new_function_changes_what_its_own_numbers_choose_alone() {
+    fn a_new_function_only_changes_the_numbers_that_choose_it() {
         let old = lines();
         let new: Vec<&str> =
             std::iter::once("cuNew +stream int").chain(old.iter().copied()).collect();
         let (before, after) = (Choice::new(&old), Choice::new(&new));
-        let chosen = |number| (old[before.of(number)], new[after.of(number)]);
+        let chosen = |number| (old[before.function_index(number)], new[after.function_index(number)]);
         let changed = (0..=u16::MAX).map(chosen).filter(|(before, after)| before != after);
         let changed: Vec<_> = changed.collect();
         assert!(changed.iter().all(|(_, after)| *after == new[0]));
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_there_twice() {
+    fn lines_are_unique() {
         let mut lines = lines();
         let all = lines.len();
         lines.sort_unstable();

@@ -1,23 +1,23 @@
-//! The functions that are called, and what each of their arguments is.
+//! The lists of functions that are called, with the kinds of their arguments.
 //!
-//! A word stands for an argument. A kind of object (`stream`, `graph`, …) is a handle of one that
-//! was made before, is gone already, or never was; `+stream` is a place for a new one. `-layout` is
-//! a descriptor that is gone after the call: its memory is the client's, so that nothing may be
-//! asked of it any more. The other words are those of [`Word`](super::argument::Word).
+//! Each word is an argument. A kind of object (`stream`, `graph`, …) is a handle of an object that exists, was
+//! destroyed, or never existed; `+stream` is memory for a new handle. `-layout` is a descriptor that the call
+//! destroys: its memory is the client's, so it may not be used afterwards. The other words are those of
+//! [`Word`](super::argument::Word).
 //!
-//! Left out of the driver:
+//! These functions of the driver are left out:
 //!
-//! - what waits for a value in memory, which waits for ever: `cuStreamWaitValue32_v2`, `cuStreamWaitValue64_v2`;
-//! - what opens files that nobody closes: `cuMemExportToShareableHandle`;
-//! - what refuses whatever its arguments are, and never looks at them: the functions of the driver's
-//!   `api/unsupported.rs` (mipmaps of texture references, planes of arrays, memory that is mapped into arrays, of
-//!   many devices and of graphics libraries, checkpoints, tensor maps);
-//! - most of those that end in `_ptsz` and `_ptds`: each is the function without the ending, and for each shape of
-//!   them (a launch, a copy, a fill, a capture, …) one is there.
+//! - functions that may wait for a value in memory forever: `cuStreamWaitValue32_v2`, `cuStreamWaitValue64_v2`;
+//! - functions that open files which nothing closes: `cuMemExportToShareableHandle`;
+//! - functions that always fail without looking at their arguments, in the driver's `api/unsupported.rs` (mipmaps
+//!   of texture references, planes of arrays, memory that is mapped into arrays, of many devices and of graphics
+//!   libraries, checkpoints, tensor maps);
+//! - most functions with the suffixes `_ptsz` and `_ptds`: each is the same as the function without the suffix, and
+//!   one function of each kind (a launch, a copy, a fill, a capture, …) is included.
 //!
-//! Left out of NVML: of those that say only that a card has not what is asked for (its `api/unsupported.rs`), all
-//! but one of each number of arguments; of those in its `api/mode.rs`, which all say 0, all but two; second names of
-//! the same function; and `nvmlErrorString`, which gives a text and no status.
+//! These functions of NVML are left out: those that only report that a card doesn't support something (its
+//! `api/unsupported.rs`), except for one with each number of arguments; those in its `api/mode.rs`, which all return
+//! 0, except for two; aliases; and `nvmlErrorString`, which returns a text instead of a status.
 
 mod contexts;
 mod copies;
@@ -28,7 +28,7 @@ mod memory;
 mod nvml;
 mod textures;
 
-/// The functions of all libraries, by subjects.
+/// The functions of all libraries, by subject.
 pub(super) const SUBJECTS: [&str; 9] = [
     contexts::FUNCTIONS,
     copies::FUNCTIONS,

@@ -1,11 +1,11 @@
-//! The libraries, loaded as clients load them, and calling what they export.
+//! The libraries, loaded as clients load them, and calls of their functions.
 #![allow(unsafe_code, reason = "the functions are C's")]
 
 use std::path::Path;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use super::MOST_CALLS;
+use super::MAX_CALLS;
 use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
 use super::choice::Choice;
 use super::functions::SUBJECTS;
@@ -14,8 +14,9 @@ use super::structures::ALLOCATED;
 use super::withheld::Withheld;
 use emulated_gpu_test_support::files;
 
-/// On x86-64, arguments are words in registers and on the stack, and the caller takes them away:
-/// a function that has fewer does not see the rest.
+/// Every function can be called with the maximum number of arguments: on x86-64, arguments are words in
+/// registers and on the stack, and the caller removes them, so a function with fewer arguments ignores the
+/// rest.
 #[rustfmt::skip]
 type Entry = unsafe extern "C" fn(
     u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
@@ -24,9 +25,9 @@ type Entry = unsafe extern "C" fn(
 
 /// `CUDA_ERROR_INVALID_CONTEXT`
 const INVALID_CONTEXT: u32 = 201;
-const MOST_ARGUMENTS: usize = 24;
+const MAX_ARGUMENTS: usize = 24;
 
-/// A function and what its arguments are.
+/// A function and the kinds of its arguments.
 pub(super) struct Function {
     pub(super) name: String,
     entry: Entry,
@@ -42,12 +43,12 @@ pub(super) struct Api {
 }
 
 fn open(path: &Path) -> Library {
-    // SAFETY: the libraries do nothing when they are loaded.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.expect("it is built with this")
+    // SAFETY: loading the libraries has no side effects.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.expect("it is built together with this crate")
 }
 
 impl Api {
-    /// Loads the libraries, with two devices of little memory on which no kernel runs for long.
+    /// Loads the libraries, with two devices that have little memory and a low instruction limit.
     pub(super) fn load() -> Self {
         for (name, value) in [
             ("EMULATED_GPU_DEVICES", "2"),
@@ -58,11 +59,11 @@ impl Api {
             // SAFETY: libFuzzer runs one case at a time, and no thread has been started yet.
             unsafe { std::env::set_var(name, value) };
         }
-        let driver = emulated_cuda::library_path().expect("it is built with this");
+        let driver = emulated_cuda::library_path().expect("it is built together with this crate");
         let libraries = [
             open(&driver),
-            open(&emulated_cublas::library_path().expect("it is built with this")),
-            open(&emulated_cublaslt::library_path().expect("it is built with this")),
+            open(&emulated_cublas::library_path().expect("it is built together with this crate")),
+            open(&emulated_cublaslt::library_path().expect("it is built together with this crate")),
             open(&driver.with_file_name(emulated_nvml::FILE)),
         ];
         let lines = SUBJECTS.into_iter().flat_map(str::lines);
@@ -76,23 +77,22 @@ impl Api {
 
     /// The function that a number chooses.
     pub(super) fn choose(&self, number: u16) -> &Function {
-        &self.functions[self.choice.of(number)]
+        &self.functions[self.choice.function_index(number)]
     }
 
-    /// A function by its line.
+    /// The function described by a line.
     pub(super) fn function(&self, line: &str) -> Function {
         let mut words = line.split(' ');
         let name = words.next().unwrap_or_default().to_owned();
         let words: Vec<Word> = words.map(Word::read).collect();
-        assert!(words.len() <= MOST_ARGUMENTS, "{line}");
-        // SAFETY: integers and addresses are all that the functions take.
+        assert!(words.len() <= MAX_ARGUMENTS, "{line}");
+        // SAFETY: all functions only take integers and addresses.
         let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(&name) }.ok());
         let entry = *found.unwrap_or_else(|| panic!("no library exports {name}"));
         Function { name, entry, words }
     }
 
-    /// Calls a function with arguments as the bytes choose them, and keeps the handles that it
-    /// gives.
+    /// Calls a function with arguments that are made from the bytes, and keeps the handles that it returns.
     pub(super) fn call(
         &self,
         function: &Function,
@@ -101,25 +101,25 @@ impl Api {
         arena: &mut Arena,
     ) -> u32 {
         arena.clear();
-        let mut arguments = [0; MOST_ARGUMENTS];
+        let mut arguments = [0; MAX_ARGUMENTS];
         let mut made = Vec::new();
         for (argument, word) in arguments.iter_mut().zip(&function.words) {
             *argument = word.value(&mut bytes, objects, arena);
             match *word {
                 Word::New(kind) => made.push((kind, *argument)),
-                Word::Last(kind) => arena.own.remove(kind, *argument),
+                Word::Last(kind) => arena.private.remove(kind, *argument),
                 _ => {}
             }
         }
         let code = enter(function.entry, &arguments);
         if code == 0 {
             if function.name == "cuMemAddressFree" {
-                self.withheld.hold(arguments[0], arguments[1]);
+                self.withheld.reserve(arguments[0], arguments[1]);
                 objects.remove(ObjectKind::Device, arguments[0]);
             }
             for (kind, place) in made {
                 let handle = arena.read(place);
-                let owner = if kind.is_own() { &arena.own } else { objects };
+                let owner = if kind.is_thread_private() { &arena.private } else { objects };
                 owner.add(kind, handle);
                 if kind == ObjectKind::Device {
                     arena.remember(handle);
@@ -139,11 +139,11 @@ impl Api {
         code
     }
 
-    /// Calls a function by its name.
+    /// Calls a function by its name, with these arguments.
     fn plain(&self, name: &str, arguments: &[u64]) -> u32 {
         // SAFETY: as above.
         let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(name) }.ok());
-        let mut all = [0; MOST_ARGUMENTS];
+        let mut all = [0; MAX_ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
         enter(*found.unwrap_or_else(|| panic!("no library exports {name}")), &all)
     }
@@ -156,16 +156,16 @@ impl Api {
         (code, value)
     }
 
-    /// Takes hold of the primary context.
+    /// Retains the primary context, and makes it current.
     pub(super) fn retain(&self) {
         assert_eq!(self.out("cuDevicePrimaryCtxRetain", &[0]).0, 0);
         self.enter();
     }
 
-    /// Makes the primary context the calling thread's. Another thread may reset or release it in
-    /// between: then it is a new one that is taken.
+    /// Makes the primary context current for the calling thread. Another thread may reset or release the
+    /// context in between; then the new one is taken.
     pub(super) fn enter(&self) {
-        let entered = (0..=MOST_CALLS).any(|_| {
+        let entered = (0..=MAX_CALLS).any(|_| {
             let (code, context) = self.out("cuDevicePrimaryCtxRetain", &[0]);
             assert_eq!(code, 0);
             match self.plain("cuCtxSetCurrent", &[context]) {
@@ -174,17 +174,17 @@ impl Api {
                 code => panic!("cuCtxSetCurrent of the primary context gave {code}"),
             }
         });
-        assert!(entered, "nobody calls more often than that");
+        assert!(entered, "no thread makes more calls than that");
     }
 
-    /// Leaves all contexts of the calling thread, and takes its own capture to an end.
+    /// Leaves all contexts of the calling thread, and ends its stream capture.
     pub(super) fn leave(&self) {
         let mut graph = 0_u64;
         let _ = self.plain("cuStreamEndCapture", &[2, &raw mut graph as u64]);
         while self.out("cuCtxPopCurrent_v2", &[]).0 == 0 {}
     }
 
-    /// Destroys objects, which may be gone already.
+    /// Destroys objects, some of which may no longer exist.
     pub(super) fn destroy(&self, kind: ObjectKind, handles: Vec<u64>) {
         let function = match kind {
             ObjectKind::Context => "cuCtxDestroy_v2",
@@ -218,18 +218,18 @@ impl Api {
         };
         for handle in handles {
             let mut code = self.plain(function, &[handle]);
-            // Memory is released as often as its handle was given out.
+            // Memory must be released as often as its handle was returned.
             while kind == ObjectKind::Memory && code == 0 {
                 code = self.plain(function, &[handle]);
             }
-            // It may be a surface.
+            // The handle may be a surface.
             if kind == ObjectKind::Texture {
                 let _ = self.plain("cuSurfObjectDestroy", &[handle]);
             }
         }
     }
 
-    /// Gives back all references that the program has of user objects, however many they are.
+    /// Releases all of the program's references to user objects, whatever their number.
     fn release_users(&self, handles: &[u64]) {
         for &handle in handles {
             for count in (0..32).rev().map(|bit| 1 << bit) {
@@ -238,7 +238,7 @@ impl Api {
         }
     }
 
-    /// Destroys everything, and makes sure that the driver still works.
+    /// Destroys all objects, and checks that the driver still works.
     pub(super) fn clean_up(&self, objects: &Objects) {
         self.enter();
         let streams = objects.drain(ObjectKind::Stream);
@@ -285,12 +285,12 @@ impl Api {
             while self.plain("cuDevicePrimaryCtxRelease_v2", &[device]) == 0 {}
         }
         while self.plain("nvmlShutdown", &[]) == 0 {}
-        self.withheld.give_back();
+        self.withheld.release_all();
         self.prove();
         let _ = files::folder();
     }
 
-    /// A word that is written to a fresh context's memory is read from it.
+    /// Checks that memory of a new context can be written and read.
     fn prove(&self) {
         self.enter();
         let (code, address) = self.out("cuMemAlloc_v2", &[4]);
@@ -308,12 +308,12 @@ impl Api {
     }
 }
 
-/// Whether a node of any type is of this one: `CU_GRAPH_NODE_TYPE_…`.
+/// Whether a node is of this type (`CU_GRAPH_NODE_TYPE_…`).
 fn is_of(node_type: u64, function: &str, arena: &Arena, node: u64) -> bool {
     function.starts_with("cuGraphAddNode") && arena.read(node) == node_type
 }
 
-/// Where the memory is that a node allocates whose parameters stand at an address of the arena.
+/// The address that an allocation node returned in its parameters, which are at an address of the arena.
 fn allocated(function: &str, arena: &Arena, node: u64) -> Option<u64> {
     let parameters = match function {
         "cuGraphAddMemAllocNode" => node,
@@ -323,7 +323,7 @@ fn allocated(function: &str, arena: &Arena, node: u64) -> Option<u64> {
     Some(arena.read(parameters + 8 * ALLOCATED))
 }
 
-/// The bodies that a node was given whose parameters stand at an address of the arena.
+/// The bodies of a conditional node, whose parameters are at an address of the arena.
 fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     // CU_GRAPH_NODE_TYPE_CONDITIONAL
     if !is_of(13, function, arena, node) {
@@ -333,14 +333,15 @@ fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     let len = bodies.len() * 8;
     let into = libc::iovec { iov_base: bodies.as_mut_ptr().cast(), iov_len: len };
     let from = libc::iovec { iov_base: arena.read(node + 32) as *mut _, iov_len: len };
-    // The list is there as long as the node, which another thread may have destroyed: so the system reads it.
-    // SAFETY: `into` is memory of this many bytes, and `from` may be anything.
+    // The list exists as long as the node, which another thread may have destroyed, so the system call reads
+    // it.
+    // SAFETY: `into` is memory of this many bytes, and `from` may be any address.
     unsafe { libc::process_vm_readv(libc::getpid(), &raw const into, 1, &raw const from, 1, 0) };
     bodies
 }
 
-fn enter(entry: Entry, a: &[u64; MOST_ARGUMENTS]) -> u32 {
-    // SAFETY: what is a pointer is null or points at enough memory; see `Word`.
+fn enter(entry: Entry, a: &[u64; MAX_ARGUMENTS]) -> u32 {
+    // SAFETY: each pointer is null or points to enough memory; see `Word`.
     unsafe {
         entry(
             a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13],

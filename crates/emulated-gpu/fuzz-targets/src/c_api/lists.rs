@@ -1,13 +1,13 @@
-//! Arguments that are lists: of as many as any count says at most.
+//! Arguments that are lists. Each list has as many elements as the largest count.
 
 use super::argument::{Arena, Bytes, handle, pointer, size};
 use super::objects::{ObjectKind, Objects};
 use super::structures::{Make, place};
 
-/// Bytes behind each of several pointers to results.
+/// The size of the memory for each of several results, in bytes.
 const ROOM: usize = 256;
 
-/// The maker of the list of that name.
+/// The function that makes the list with this name.
 pub(super) fn find(name: &str) -> Option<Make> {
     Some(match name {
         "nodes" => nodes,
@@ -28,7 +28,7 @@ fn nodes(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&nodes)
 }
 
-/// `CUgraphEdgeData`, or null.
+/// An array of `CUgraphEdgeData`, or null.
 fn edges(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() < 64 {
         return 0;
@@ -47,7 +47,8 @@ fn sizes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&sizes)
 }
 
-/// `CUmemcpyAttributes`: when a source is read, where it is, and where it goes to.
+/// An array of `CUmemcpyAttributes`: the access order of the source, and the locations of source and
+/// destination.
 fn copy_attributes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for _ in 0..5 {
@@ -58,7 +59,7 @@ fn copy_attributes(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     arena.words(&words)
 }
 
-/// The first copies to which each attribute belongs.
+/// The index of the first copy that each attribute applies to.
 fn firsts(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let firsts = [0, 1, 2, 3, 4].map(|own| match bytes.next() {
         255 => u64::MAX,
@@ -68,19 +69,19 @@ fn firsts(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&firsts)
 }
 
-/// Numbers of 32 bits, such as attributes have.
+/// 32-bit numbers, such as attributes.
 fn numbers(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let words = [(); 3].map(|()| u64::from(bytes.next() % 26) | u64::from(bytes.next() % 26) << 32);
     arena.words(&words)
 }
 
-/// Places for results, some of them null.
+/// Pointers to memory for results; some are null.
 fn places(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let places = [(); 5].map(|()| if bytes.next() < 16 { 0 } else { arena.zeros(ROOM) });
     arena.words(&places)
 }
 
-/// How large those are said to be.
+/// The sizes that are passed for these results.
 fn widths(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let widths = [(); 5].map(|()| bytes.one(&[4, 4, 8, ROOM as u64, 0, 1, 3, 16]));
     arena.words(&widths)

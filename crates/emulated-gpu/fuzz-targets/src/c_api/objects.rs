@@ -1,18 +1,18 @@
-//! Handles that calls have given, of objects that live or are gone.
+//! Handles that calls have returned, of objects that exist or were destroyed.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 macro_rules! kinds {
     ($($kind:ident $name:literal;)*) => {
-        /// What a handle is of.
+        /// The kind of object that a handle belongs to.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(super) enum ObjectKind {
             $($kind,)*
         }
 
         impl ObjectKind {
-            /// The kind of that name in the list of functions.
+            /// The kind with this name in the list of functions.
             pub(super) fn find(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$kind),)*
@@ -55,13 +55,13 @@ kinds! {
 }
 
 impl ObjectKind {
-    /// Whether objects are memory of the client's, of which a thread keeps its own.
-    pub(super) fn is_own(self) -> bool {
+    /// Whether objects of this kind are the client's memory, and therefore private to a thread.
+    pub(super) fn is_thread_private(self) -> bool {
         matches!(self, Self::Descriptor | Self::Layout | Self::Preference)
     }
 }
 
-/// Handles by kind; of device memory, addresses.
+/// Handles by kind. For device memory, these are addresses.
 #[derive(Default)]
 pub(super) struct Objects(Mutex<HashMap<ObjectKind, Vec<u64>>>);
 
@@ -71,7 +71,7 @@ impl Objects {
         objects.entry(kind).or_default().push(handle);
     }
 
-    /// One of a kind.
+    /// A handle of this kind.
     pub(super) fn choose(&self, kind: ObjectKind, which: u8) -> Option<u64> {
         let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let list = objects.get(&kind)?;
@@ -83,7 +83,7 @@ impl Objects {
         objects.entry(kind).or_default().retain(|&own| own != handle);
     }
 
-    /// All of a kind, which are forgotten.
+    /// Removes and returns all handles of this kind.
     pub(super) fn drain(&self, kind: ObjectKind) -> Vec<u64> {
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         objects.remove(&kind).unwrap_or_default()

@@ -1,15 +1,15 @@
-//! What a case finds when it begins: objects on which calls can work. Without them nearly all calls of functions
-//! that want an object of some state fail at once.
+//! The objects that exist when a case begins. Without them nearly all calls would fail at once, because
+//! functions need objects in certain states.
 
 use super::argument::{Arena, Bytes};
 use super::library::Api;
 use super::objects::Objects;
 
 /// Calls that succeed one after another: a line as in the list of functions, and the bytes that choose its
-/// arguments, of which the first is that of a new handle's place.
+/// arguments. The first byte is the one for the memory of a new handle.
 type Calls = &'static [(&'static str, &'static [u8])];
 
-/// Of each kind that most functions want.
+/// An object of each kind that most functions need.
 const ALWAYS: Calls = &[
     ("cuStreamCreate +stream zero", &[4]),
     ("cuEventCreate +event zero", &[4]),
@@ -28,23 +28,23 @@ const ALWAYS: Calls = &[
     ("nvmlDeviceGetHandleByIndex_v2 one +card", &[4]),
 ];
 
-/// A node of each type, none of them after another, and what the graph is made to and holds.
+/// A graph with one node of each type, without dependencies, its executable graph, and a user object.
 const GRAPHS: Calls = &[
     ("cuGraphAddEmptyNode +node graph null zero", &[4, 4]),
     ("cuGraphAddHostNode +node graph null zero hostnode", &[4, 4, 0]),
     ("cuGraphAddEventRecordNode +node graph null zero event", &[4, 4, 4]),
     ("cuGraphAddEventWaitNode +node graph null zero event", &[4, 4, 4]),
-    // 4 bytes of 7, 16 of them in a row, in the first allocation.
+    // 16 words of 4 bytes with the value 7, in the first allocation.
     (
         "cuGraphAddMemsetNode +node graph null zero setnode context",
         &[4, 4, 7, 2, 2, 0, 0, 16, 1, 4],
     ),
-    // 16 bytes from the first allocation to the second one.
+    // A copy of 16 bytes from the first allocation to the second one.
     (
         "cuGraphAddMemcpyNode +node graph null zero copy3d context",
         &[4, 4, 0, 0, 0, 1, 2, 0, 0, 0, 0, 0, 0, 1, 3, 0, 0, 0, 16, 1, 1, 4],
     ),
-    // A block of 32 threads, whose arguments are that address.
+    // A block of 32 threads, with the address of the first allocation as arguments.
     (
         "cuGraphAddKernelNode_v2 +node graph null zero kernelnode",
         &[4, 4, 4, 0, 1, 0, 1, 2, 0, 2, 0, 2, 0, 2, 0, 100, 0, 0],
@@ -57,7 +57,7 @@ const GRAPHS: Calls = &[
     ("cuGraphAddChildGraphNode +node graph null zero graph", &[4, 5, 4]),
 ];
 
-/// Numbers of 32 bits in 16 × 16 texels, and what reads and writes them.
+/// An array of 16 × 16 32-bit texels, with a texture and a surface.
 const TEXTURES: Calls = &[
     ("cuArray3DCreate_v2 +array arraydescription", &[4, 16, 16, 0, 1, 200, 7, 0]),
     ("cuMipmappedArrayCreate +mipmap arraydescription digit", &[4, 16, 16, 0, 1, 200, 7, 0, 3]),
@@ -71,7 +71,7 @@ const TEXTURES: Calls = &[
     ("cuModuleGetTexRef +reference module name", &[4, 4, 6]),
 ];
 
-/// A context of the second device with memory, and one of the first that has eight of its multiprocessors.
+/// A context of the second device with memory, and a green context of the first with eight multiprocessors.
 const CONTEXTS: Calls = &[
     ("cuDevicePrimaryCtxRetain +context one", &[4]),
     ("cuCtxPushCurrent_v2 context", &[5]),
@@ -85,12 +85,12 @@ const CONTEXTS: Calls = &[
     ("cuGreenCtxStreamCreate +stream green one zero", &[4, 4]),
 ];
 
-/// A pool, and memory that is mapped where addresses were reserved.
+/// A pool, and memory that is mapped at reserved addresses.
 const MEMORY: Calls = &[
     ("cuMemPoolCreate +pool poolproperties", &[4, 0, 0, 0]),
     ("cuMemAddressReserve +device span zero zero zero", &[4, 0]),
     ("cuMemCreate +memory piece properties zero", &[4, 0, 0, 0, 0, 0]),
-    // The fourth address that was given out.
+    // The fourth address that was returned.
     ("cuMemMap spot piece zero memory zero", &[5, 0, 0, 4]),
     ("cuMemSetAccess spot piece access one", &[5, 0, 0, 0]),
 ];
@@ -102,7 +102,7 @@ const LIBRARIES: Calls = &[
     ("cuLibraryGetKernel +kernel library name", &[4, 4, 9]),
 ];
 
-/// A thread's own: what describes a product of matrices of 4 × 4 numbers of 32 bits.
+/// Private to a thread: the descriptors for a product of 4 × 4 matrices of 32-bit numbers.
 const OWN: Calls = &[
     ("cublasLtMatmulDescCreate +descriptor compute type", &[4, 0, 0]),
     ("cublasLtMatrixLayoutCreate +layout type dim dim dim", &[4, 0, 4, 4, 4]),
@@ -116,7 +116,8 @@ fn make(api: &Api, calls: Calls, objects: &Objects, arena: &mut Arena) {
     }
 }
 
-/// Makes what the first byte of a case asks for: nothing at all, or what most functions want and sets beside it.
+/// Creates the objects that the first byte of a case selects: none, or those that most functions need and
+/// further sets.
 pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
     if first & 4 != 0 {
         return;
@@ -131,7 +132,7 @@ pub(super) fn prepare(api: &Api, first: u8, objects: &Objects) {
     }
 }
 
-/// Makes what a thread has for itself.
+/// Creates the private objects of a thread.
 pub(super) fn prepare_thread(api: &Api, first: u8, objects: &Objects, arena: &mut Arena) {
     if first & 4 == 0 && first & 128 != 0 {
         make(api, OWN, objects, arena);

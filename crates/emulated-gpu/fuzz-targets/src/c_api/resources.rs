@@ -1,10 +1,10 @@
-//! Arguments that describe a device's parts, and the structures of NVML.
+//! Arguments that describe the resources of a device, and the structures of NVML.
 
 use super::argument::{Arena, Bytes, OUT};
 use super::objects::Objects;
 use super::structures::Make;
 
-/// The maker of the structure of that name.
+/// The function that makes the structure with this name.
 pub(super) fn find(name: &str) -> Option<Make> {
     Some(match name {
         "resource" => resource,
@@ -21,12 +21,13 @@ pub(super) fn find(name: &str) -> Option<Make> {
     })
 }
 
-/// `CU_DEV_RESOURCE_TYPE_…`
+/// A value of `CU_DEV_RESOURCE_TYPE_…`.
 fn resource_type(bytes: &mut Bytes<'_>) -> u64 {
     bytes.one(&[1, 1, 1, 1, 1, 1000, 10_000, 0, 7])
 }
 
-/// `CUdevResource`: multiprocessors as the driver gives them out, from the first on or later ones, or nearly so.
+/// A `CUdevResource`: multiprocessors as the driver returns them, starting with the first or a later one, or
+/// slightly wrong.
 fn one_resource(bytes: &mut Bytes<'_>, first: u32) -> Vec<u64> {
     let kind_and_device = resource_type(bytes) | bytes.one(&[0, 0, 0, 0, 0, 1, 1 << 31]) << 32;
     let many = bytes.one(&[2, 8, 8, 16, 8, 0, 1, 132, 200]);
@@ -53,7 +54,7 @@ fn resource(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// As many as `count` says at most.
+/// As many resources as the largest `count`.
 fn resources(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for index in 0..5 {
@@ -62,7 +63,7 @@ fn resources(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// `CU_DEV_SM_RESOURCE_GROUP_PARAMS`, as many as `count` says at most.
+/// As many `CU_DEV_SM_RESOURCE_GROUP_PARAMS` as the largest `count`.
 fn groups(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for _ in 0..5 {
@@ -74,20 +75,20 @@ fn groups(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// A place for a structure of NVML's that says its size and version: of one of them, or of none.
+/// Memory for a structure of NVML that begins with its size and version: a valid or an invalid one.
 fn versioned(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
-    // Identifiers and details, which say more than that, have makers of their own.
+    // Identifiers and details have more input fields than that, and are made by other functions.
     let version = bytes.one(&[40 | 2 << 24, 64 | 1 << 24, 84 | 1 << 24, 40 | 1 << 24, 0, u64::MAX]);
     let at = arena.zeros(OUT);
     arena.write(at, version & 0xffff_ffff);
     at
 }
 
-/// The identifier of the first card, and its address on the bus.
+/// The identifier of the first card, and its PCI address.
 const IDENTIFIER: &std::ffi::CStr = c"GPU-656d756c-6174-6564-2d67-70752d303031";
 const ADDRESS: &std::ffi::CStr = c"00000000:00:00.0";
 
-/// What names a card.
+/// A text that identifies a card.
 fn card_text(bytes: &mut Bytes<'_>, _: &Objects, _: &mut Arena) -> u64 {
     let texts =
         [IDENTIFIER, ADDRESS, c"0:1:0", c"GPU-", c"", c"::.", c"100000000:0:0.0", c"\xff%s"];
@@ -97,7 +98,7 @@ fn card_text(bytes: &mut Bytes<'_>, _: &Objects, _: &mut Arena) -> u64 {
     }
 }
 
-/// `nvmlUUID_v1_t`: its version and kind, and the identifier as text or as bytes.
+/// A `nvmlUUID_v1_t`: its version and kind, and the identifier as text or as bytes.
 fn card_identifier(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let version = bytes.one(&[52 | 1 << 24, 52 | 1 << 24, 52 | 1 << 24, 52 | 2 << 24, 0]);
     let kind = bytes.one(&[1, 1, 2, 2, 0, 3]);
@@ -116,7 +117,7 @@ fn card_identifier(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     arena.words(&words)
 }
 
-/// `nvmlProcessDetailList_v1_t`, with a place for as many as it says, or none.
+/// A `nvmlProcessDetailList_v1_t`, with memory for as many entries as it states, or null.
 fn details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let version = bytes.one(&[24 | 1 << 24, 24 | 1 << 24, 24 | 1 << 24, 24 | 2 << 24, 0]);
     let (mode, count) = (u64::from(bytes.next() % 5), u64::from(bytes.next() % 5));
@@ -124,7 +125,7 @@ fn details(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&[version | mode << 32, count, place])
 }
 
-/// `nvmlFieldValue_t`, as many as `signed` says at most.
+/// As many `nvmlFieldValue_t` as the largest `signed`.
 fn fields(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() == 0 {
         return 0;

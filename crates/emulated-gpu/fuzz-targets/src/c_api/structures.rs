@@ -1,4 +1,4 @@
-//! Arguments that are structures of `cuda.h`, and arrays.
+//! Arguments that are structures of `cuda.h`.
 
 use super::argument::{
     Arena, Bytes, buffer, device, dim, handle, host_function_or_null, int, size, unified,
@@ -6,12 +6,12 @@ use super::argument::{
 use super::objects::{ObjectKind, Objects};
 use super::{lists, resources};
 
-/// Which word of `CUDA_MEM_ALLOC_NODE_PARAMS` is the address that was given.
+/// The index of the word in `CUDA_MEM_ALLOC_NODE_PARAMS` that receives the address.
 pub(super) const ALLOCATED: u64 = 14;
 
 pub(super) type Make = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
 
-/// The maker of the structure of that name.
+/// The function that makes the structure with this name.
 pub(super) fn find(name: &str) -> Option<Make> {
     Some(match name {
         "parameters" => parameters,
@@ -39,7 +39,7 @@ pub(super) fn find(name: &str) -> Option<Make> {
     })
 }
 
-/// Addresses of the arguments of a kernel.
+/// The addresses of a kernel's arguments.
 fn parameters(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() == 0 {
         return 0;
@@ -52,7 +52,7 @@ fn parameters(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u6
     arena.words(&[first, first + 8, first + 16, first + 24, 0, 0, 0, 0])
 }
 
-/// `CU_LAUNCH_PARAM_BUFFER_POINTER`, `…_SIZE`, `…_END`
+/// The array `extra` of a launch: `CU_LAUNCH_PARAM_BUFFER_POINTER`, `…_SIZE`, `…_END`.
 fn extra(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     if bytes.next() < 200 {
         return 0;
@@ -64,7 +64,7 @@ fn extra(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
 }
 
 fn shape(bytes: &mut Bytes<'_>) -> [u64; 3] {
-    // Two words of 32 bits in each: the grid, then the block.
+    // Each word has two 32-bit numbers: first those of the grid, then those of the block.
     let grid = bytes.one(&[1, 1, 2, 0, 1 << 31]);
     let block = bytes.one(&[1, 32, 33, 1025, 0]);
     [grid | 1 << 32, 1 | block << 32, 1 | 1 << 32]
@@ -74,7 +74,7 @@ fn config(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let [a, b, c] = shape(bytes);
     let shared = bytes.one(&[0, 64, 1 << 31]);
     let stream = handle(ObjectKind::Stream, bytes, objects);
-    // One attribute: its number, and 64 bytes.
+    // One attribute: its number and 64 bytes.
     let attribute = [u64::from(bytes.next() % 16), int(bytes), int(bytes), 0, 0, 0, 0, 0, 0];
     let attributes = arena.words(&attribute);
     arena.words(&[a, b, c, shared, stream, attributes, u64::from(bytes.next() % 2)])
@@ -89,10 +89,10 @@ fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u
     arena.words(&[function, a, b, c, shared, parameters, extra, kernel, 0])
 }
 
-/// Makes the parameters of a kind of node: the address of them.
+/// A function that makes the parameters of a kind of node, and returns their address.
 type Maker = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
 
-/// `CUgraphNodeParams`
+/// A `CUgraphNodeParams`.
 fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let node_type = bytes.one(&[13, 13, 13, 13, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 8, 12, 99]);
     let graph = |bytes: &mut Bytes<'_>| handle(ObjectKind::Graph, bytes, objects);
@@ -107,7 +107,7 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
     let at = made.0(bytes, objects, arena);
     let mut of_type: Vec<u64> = (0..made.1).map(|index| arena.read(at + 8 * index)).collect();
     match node_type {
-        // Flags and the context of a copy stand in front.
+        // The parameters of a copy begin with flags and the context.
         1 => drop(of_type.splice(0..0, [bytes.one(&[0, 0, 0, 1]), 0])),
         4 => of_type.extend([graph(bytes), bytes.one(&[0, 0, 0, 1])]),
         6 | 7 => of_type.push(handle(ObjectKind::Event, bytes, objects)),
@@ -127,7 +127,7 @@ fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
     arena.words(&words)
 }
 
-/// `CUDA_MEM_ALLOC_NODE_PARAMS`
+/// A `CUDA_MEM_ALLOC_NODE_PARAMS`.
 fn allocation_node(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let words = [1, 1, 0, size(bytes), 0, 0, 0, 0, 0, 0, 0, 0, 0, size(bytes), 0];
     arena.words(&words)
@@ -144,9 +144,9 @@ fn set_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 
     arena.words(&words)
 }
 
-/// One end of a copy: the kind of its memory, and its addresses.
+/// The source or destination of a copy: the kind of memory and the addresses.
 fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 4] {
-    // Host, device, array, unified, none.
+    // Host, device, array, unified, invalid.
     let kind = bytes.one(&[1, 2, 2, 4, 3, 0, 9]);
     let address = match kind {
         4 if bytes.next() < 128 => buffer(),
@@ -157,7 +157,7 @@ fn end(bytes: &mut Bytes<'_>, objects: &Objects) -> [u64; 4] {
     [kind, buffer(), address, array]
 }
 
-/// A coordinate: rows and slices of host memory stay in the buffer.
+/// A coordinate. Rows and slices of host memory stay inside the buffer.
 fn coordinate(bytes: &mut Bytes<'_>) -> u64 {
     u64::from(bytes.next() % 16)
 }
@@ -185,7 +185,7 @@ fn copy_3d_peer(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> 
     copy_between(bytes, objects, arena, |bytes| handle(ObjectKind::Context, bytes, objects))
 }
 
-/// `CUDA_MEMCPY3D`, or with contexts `CUDA_MEMCPY3D_PEER`.
+/// A `CUDA_MEMCPY3D` or, with contexts, a `CUDA_MEMCPY3D_PEER`.
 fn copy_between(
     bytes: &mut Bytes<'_>,
     objects: &Objects,
@@ -202,7 +202,7 @@ fn copy_between(
     arena.words(&words)
 }
 
-/// `CUarray_format`, and how many channels.
+/// A `CUarray_format` and the number of channels.
 fn format(bytes: &mut Bytes<'_>) -> u64 {
     bytes.one(&[1, 2, 3, 8, 9, 10, 16, 32, 32, 0, 0xb0, 99]) | bytes.one(&[1, 1, 2, 4, 3, 0]) << 32
 }
@@ -216,7 +216,7 @@ fn length(bytes: &mut Bytes<'_>) -> u64 {
     }
 }
 
-/// `CUDA_ARRAY3D_DESCRIPTOR`, or of one of two dimensions what stands there.
+/// A `CUDA_ARRAY3D_DESCRIPTOR`, which also serves as the descriptor of a two-dimensional array.
 fn array_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let sizes = [length(bytes), length(bytes), bytes.one(&[0, 0, 1, 3, 7, 1 << 40])];
     let flags = bytes.one(&[0, 2, 2, 1, 3, 4, 0x40, 1 << 31]);
@@ -226,7 +226,7 @@ fn array_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u
     arena.words(&[sizes[0], sizes[1], sizes[2], format(bytes), flags])
 }
 
-/// `CUDA_RESOURCE_DESC`
+/// A `CUDA_RESOURCE_DESC`.
 fn resource_description(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let kind = bytes.one(&[0, 0, 0, 2, 3, 1, 9]);
     let mut words = vec![kind];
@@ -247,7 +247,7 @@ fn resource_description(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Ar
     arena.words(&words)
 }
 
-/// `CUDA_TEXTURE_DESC`
+/// A `CUDA_TEXTURE_DESC`.
 fn texture_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let modes = [0, 1, 1, 2, 3, 4];
     let pair = |bytes: &mut Bytes<'_>, list: &[u64]| bytes.one(&modes) | bytes.one(list) << 32;
@@ -257,7 +257,7 @@ fn texture_description(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) ->
     arena.words(&words)
 }
 
-/// `CUDA_RESOURCE_VIEW_DESC`
+/// A `CUDA_RESOURCE_VIEW_DESC`.
 fn view(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let pair = |bytes: &mut Bytes<'_>| bytes.one(&[0, 0, 1, 2, 9]) | bytes.one(&[0, 1, 3, 0]) << 32;
     let mut words = vec![bytes.one(&[0, 0, 1, 2, 3, 20, 29, 34, 99])];
@@ -273,7 +273,7 @@ fn pool_properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64
     arena.words(&words)
 }
 
-/// `CUmemAllocationProp`; none that is exported, as nobody would close the files.
+/// A `CUmemAllocationProp`. None allows exports, because nothing would close the files.
 fn properties(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let pinned = bytes.one(&[1, 1, 1, 1, 0, 2, 1 | 8 << 32, 1 | 99 << 32]);
     let place = bytes.one(&[1, 1, 1, 1, 2, 3, 1 | 99 << 32]);
@@ -287,19 +287,19 @@ fn location(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     arena.words(&words)
 }
 
-/// `CUmemLocation` itself: its kind, and which one.
+/// A `CUmemLocation`, passed by value: its kind and its index.
 pub(super) fn place(bytes: &mut Bytes<'_>) -> u64 {
     let kind = bytes.one(&[1, 1, 2, 3, 4, 0, 99]);
     kind | bytes.one(&[0, 0, 0, 1, u64::from(u32::MAX), 1 << 31]) << 32
 }
 
-/// `CUmemAccessDesc`, three words of 32 bits each.
+/// An array of `CUmemAccessDesc`, three 32-bit words each.
 fn access(bytes: &mut Bytes<'_>, _: &Objects, arena: &mut Arena) -> u64 {
     let flags = bytes.one(&[3, 1, 0, 99]);
     arena.words(&[1, flags | 1 << 32, flags << 32, 1, flags | 1 << 32, flags << 32, 1, flags])
 }
 
-/// `EmulatedGpuRange`
+/// An array of `EmulatedGpuRange`.
 fn ranges(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let mut words = Vec::new();
     for _ in 0..4 {

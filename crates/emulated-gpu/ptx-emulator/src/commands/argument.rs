@@ -196,7 +196,7 @@ mod tests {
         for (text, reason) in [
             ("64", "expected TYPE:VALUE"),
             ("u33:1", "`u33` is not a type"),
-            ("u8:256", "`256` is not such a number"),
+            ("u8:256", "`256` is not a number of this type"),
             ("f32[x]:1", "expected TYPE[N]"),
             ("f32[3]:1,2", "8 bytes were given for a buffer of 12"),
             ("f64[9999999999999999999]:0", "more than 2 GiB"),

@@ -100,7 +100,9 @@ impl Element {
     /// Parses a number.
     pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
         fn number<T: FromStr>(text: &str) -> Result<T, String> {
-            text.trim().parse().map_err(|_| format!("`{}` is not such a number", text.trim()))
+            text.trim()
+                .parse()
+                .map_err(|_| format!("`{}` is not a number of this type", text.trim()))
         }
         Ok(match self {
             Self::U8 => number::<u8>(text)?.to_le_bytes().to_vec(),

@@ -33,10 +33,10 @@ impl Fidelity {
                 Approximate::Approx | Approximate::Full => Self::Within("2 ulp"),
             },
             Op::IntBinary { op: IntBinary::Div | IntBinary::Rem, .. } => Self::Known(
-                "division by zero gives all ones, or the dividend: the ISA leaves it open",
+                "division by zero results in all ones, or the dividend: the ISA leaves it open",
             ),
             Op::Atomic { op: Atomic::Add, ty, .. } if is_float(*ty) => {
-                Self::Known("each sum is exact; in which order lanes and blocks add is open")
+                Self::Known("each sum is exact; the order in which lanes and blocks add is open")
             }
             Op::Matrix(matrix) => of_matrix(matrix),
             Op::ActiveMask { .. } => {
@@ -58,7 +58,7 @@ impl Fidelity {
                 | TextureOp::Reduce { .. } => Self::Exact,
             },
             Op::StackSave { .. } | Op::StackRestore { .. } | Op::StackAllocate { .. } => {
-                Self::Known("where the stack lies is open")
+                Self::Known("the address of the stack is open")
             }
             // The ISA defines every bit of these: integers, IEEE arithmetic, conversions, memory, control. They
             // are listed by name, so that a new operation doesn't count as exact by default.
@@ -131,9 +131,9 @@ fn of_asynchronous(asynchronous: &Asynchronous) -> Fidelity {
         ObjectAction::Arrive { .. } => {
             Fidelity::Known("the bits of the state that it gives are open")
         }
-        ObjectAction::Test { .. } => Fidelity::Known(
-            "how often it is asked until the phase is over depends on the scheduling",
-        ),
+        ObjectAction::Test { .. } => {
+            Fidelity::Known("how often it runs until the phase is over depends on the scheduling")
+        }
         _ => Fidelity::Exact,
     }
 }
@@ -202,15 +202,15 @@ fn of_product(multiply: &Multiply) -> Fidelity {
         }
         Element::F64 => Fidelity::Known("in the order of k, as measured on a card of 9.0"),
         _ if multiply.sparse.is_some() => Fidelity::Known(
-            "sums as measured on cards of 7.0 to 9.0, whose groups are taken to count the zeros too",
+            "sums as measured on cards of 7.0 to 9.0, whose groups are assumed to include the zeros",
         ),
         Element::E4m3 | Element::E5m2 => Fidelity::Known(
-            "sums as measured on cards of 8.9 and 9.0; there without c, which is taken to be cut off likewise",
+            "sums as measured on cards of 8.9 and 9.0; there without c, which is assumed to be truncated likewise",
         ),
         _ if multiply.result == Element::F16 => Fidelity::Known(
-            "sums as measured on cards of 7.0 to 9.0, rounded to half once a group; 7.5 is taken for a 7.0",
+            "sums as measured on cards of 7.0 to 9.0, rounded to half once a group; 7.5 is treated like 7.0",
         ),
-        _ => Fidelity::Known("sums as measured on cards of 7.0 to 9.0; 7.5 is taken for a 7.0"),
+        _ => Fidelity::Known("sums as measured on cards of 7.0 to 9.0; 7.5 is treated like 7.0"),
     }
 }
 
@@ -282,7 +282,7 @@ pub(super) fn of_errors<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 fn summary(count: Count, refused: usize) -> String {
     let Count { exact, known, within } = count;
     if refused > 0 {
-        return format!("{refused} refused; the others are judged once nothing is refused\n");
+        return format!("{refused} refused; the others are listed once nothing is refused\n");
     }
     format!(
         "{} instructions: {exact} exact, {known} exact as far as known, {within} within the ISA's error, 0 \

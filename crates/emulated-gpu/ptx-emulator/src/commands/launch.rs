@@ -59,9 +59,9 @@ pub struct Arguments {
     /// Also report reads of uninitialised memory and registers
     #[cfg_attr(feature = "cli", arg(long))]
     pub initcheck: bool,
-    /// Also report races: unordered accesses of two threads of one launch to the same memory. Races between
-    /// streams are not detected. Volatile accesses are not ordered either; they are only accepted as a load
-    /// that a loop waits for, and against an atomic access
+    /// Also report races: unordered accesses of two threads of one launch to the same memory. Races between streams
+    /// are not detected. Races of volatile accesses are reported, except for a load that a loop waits for, or against
+    /// an atomic access
     #[cfg_attr(feature = "cli", arg(long))]
     pub racecheck: bool,
     /// Also report barriers that a part of a warp misses, and shuffles from inactive lanes

@@ -23,11 +23,13 @@ impl FromStr for NamedBuffer {
         let (name, what) =
             text.split_once('=').ok_or("expected NAME=TYPE[N]:WHAT, such as w1=f32[64]:random")?;
         if !is_name(name) {
-            return Err(format!("`{name}` is no name: letters, digits and _, a letter first"));
+            return Err(format!(
+                "`{name}` is not a name: use letters, digits and _, with a letter first"
+            ));
         }
         match what.parse()? {
             Argument::Buffer(buffer) => Ok(Self { name: name.to_owned(), buffer }),
-            _ => Err(format!("{name} is to be a buffer, such as f32[64]:random")),
+            _ => Err(format!("{name} must be a buffer, such as f32[64]:random")),
         }
     }
 }
@@ -64,7 +66,7 @@ pub(super) fn fields(text: &str) -> Result<Vec<Field>, String> {
                 Argument::Number { bytes, .. } => Field::Number(bytes),
                 _ => {
                     return Err(format!(
-                        "`{number}` is no field: a table has numbers, and addresses of buffers by \
+                        "`{number}` is not a field: a table has numbers, and addresses of buffers by \
                          the names that --buffer gives them"
                     ));
                 }
@@ -91,7 +93,7 @@ pub(super) fn lay_out(
             Field::Address(Some(name)) => {
                 let found = address(name);
                 let found = found.ok_or_else(|| {
-                    format!("a table has the address of `{name}`, and no --buffer is called so")
+                    format!("a table refers to `{name}`, but no --buffer has this name")
                 })?;
                 found.to_le_bytes().to_vec()
             }
@@ -118,11 +120,11 @@ mod tests {
 
     #[test]
     fn invalid_tables_are_reported() {
-        assert!(lay_out(&fields("x").unwrap(), |_| None).unwrap_err().contains("address of `x`"));
+        assert!(lay_out(&fields("x").unwrap(), |_| None).unwrap_err().contains("refers to `x`"));
         for (text, reason) in [
             ("", "expected TYPE:VALUE"),
             ("u32:1,,x", "expected TYPE:VALUE"),
-            ("u32[3]:1", "is no field"),
+            ("u32[3]:1", "is not a field"),
             ("u99:1", "`u99` is not a type"),
             ("1x", "expected TYPE:VALUE"),
         ] {
@@ -130,10 +132,10 @@ mod tests {
         }
         for (text, reason) in [
             ("w", "expected NAME=TYPE[N]:WHAT"),
-            ("3=f32[1]:0", "is no name"),
-            ("null=f32[1]:0", "is no name"),
-            ("w=f32:0", "is to be a buffer"),
-            ("w=table:u32:1", "is to be a buffer"),
+            ("3=f32[1]:0", "is not a name"),
+            ("null=f32[1]:0", "is not a name"),
+            ("w=f32:0", "must be a buffer"),
+            ("w=table:u32:1", "must be a buffer"),
         ] {
             assert!(text.parse::<NamedBuffer>().unwrap_err().contains(reason), "{text}");
         }

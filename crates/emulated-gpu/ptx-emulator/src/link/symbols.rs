@@ -149,7 +149,7 @@ impl Resolution {
                 if names(&parts[symbol.part].file.items[symbol.item]).len() > 1 {
                     let message =
                         format!("`{}` is declared together with others", symbol.name.text);
-                    let help = "declare each in a statement of its own";
+                    let help = "declare each in a separate statement";
                     let wrong = Problem::new(symbol.name.span, message).help(help);
                     return Err(problem(&parts[symbol.part], wrong));
                 }

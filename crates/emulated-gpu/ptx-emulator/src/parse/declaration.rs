@@ -187,14 +187,14 @@ impl<'a> Parser<'a, '_> {
                 problem.help("declare it .b32: the instructions say what it holds")
             }
             ".samplerref" => problem.help(
-                "samplers apart from their textures belong to .target texmode_independent, which is \
-                 not emulated: a .texref has a sampler of its own",
+                "separate samplers belong to .target texmode_independent, which is not emulated: a \
+                 .texref has its own sampler",
             ),
-            ".attribute" => Problem::new(self.span(), "`.attribute` has no place here")
+            ".attribute" => Problem::new(self.span(), "`.attribute` is not allowed here")
                 .help("it describes a .global variable, in front of the type"),
             _ => {
                 if [".align", ".v2", ".v4", ".v8"].contains(&word) {
-                    return Problem::new(self.span(), format!("`{word}` has no place here"))
+                    return Problem::new(self.span(), format!("`{word}` is not allowed here"))
                         .help("alignment comes first, then a vector, once, then the type");
                 }
                 let names = TYPES.iter().map(|(name, _)| *name).chain([".align", ".v2", ".v4"]);

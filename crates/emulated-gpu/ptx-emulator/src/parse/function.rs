@@ -222,8 +222,10 @@ impl<'a> Parser<'a, '_> {
                 statements.extend(used);
                 Ok(())
             }
-            word => Err(Problem::new(self.span(), format!("`{word}` has no place in a function"))
-                .help("a body holds declarations, labels, instructions, .loc and .pragma")),
+            word => {
+                Err(Problem::new(self.span(), format!("`{word}` is not allowed in a function"))
+                    .help("a body holds declarations, labels, instructions, .loc and .pragma"))
+            }
         }
     }
 }

@@ -79,7 +79,7 @@ impl<'a> Parser<'a, '_> {
             && matches!(left.expression, Expression::Name(name) if name != "WARP_SZ")
         {
             self.problems.push(
-                Problem::new(operand.span, "a sum has no place in braces or parentheses")
+                Problem::new(operand.span, "a sum is not allowed in braces or parentheses")
                     .help("add first, with add, and name the register that holds the sum"),
             );
         }

@@ -142,7 +142,7 @@ impl<'a> Parser<'a, '_> {
 
     fn expected(&self, what: &str) -> Problem {
         Problem::new(self.span(), format!("expected {what}, {}", self.found()))
-            .help(format!("write {what} here, or complete what stands before"))
+            .help(format!("write {what} here, or complete the text before it"))
     }
 
     fn expect(&mut self, mark: &str) -> Result<()> {

@@ -84,7 +84,7 @@ impl<'a> Parser<'a, '_> {
         }
         if self.kind() != TokenKind::Dotted {
             return Err(self.expected("a directive").help(
-                "at module scope stand .version, .target, variables and functions (.entry, .func)",
+                "module scope has .version, .target, variables and functions (.entry, .func)",
             ));
         }
         if linkage == Linkage::Common && !self.is_word(".global") {

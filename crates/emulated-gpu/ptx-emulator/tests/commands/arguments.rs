@@ -22,8 +22,8 @@ fn run(text: &str, arguments: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn an_instance_of_a_template_is_found() {
-    // The second is made for its name.
+fn entry_accepts_the_name_of_a_template_instance() {
+    // The second instance only exists because `--entry` names it.
     for (entry, argument, expected) in [
         ("reverse<float>", "f32[4]:iota", "argument 0 (f32) is now 3.0 2.0 1.0 0.0"),
         ("reverse<double>", "f64[4]:iota", "argument 0 (f64) is now 3.0 2.0 1.0 0.0"),
@@ -53,7 +53,7 @@ fn an_instance_of_a_template_is_found() {
 }
 
 #[test]
-fn a_number_of_the_wrong_type_is_refused() {
+fn an_argument_of_the_wrong_type_is_rejected() {
     let scale = |n: &str, to: &str, f: &str| {
         let list = ["--entry", "scale", "--arg", n, "--arg", to, "--arg", "f32[4]:1", "--arg", f];
         run(KERNELS, &list)
@@ -76,7 +76,7 @@ fn a_number_of_the_wrong_type_is_refused() {
         assert_eq!(code, 2, "{text}");
         assert!(text.contains(reason), "{reason}: {text}");
     }
-    // In PTX `.b32` is a word of any kind, and one of `.u32` may be read as one; `.f32` is none.
+    // In PTX, `.b32` accepts any type, and `.u32` may be read as a float. `.f32` only accepts floats.
     let ptx = ".version 7.0\n.target sm_52\n.address_size 64\n\
                .visible .entry k(.param .b32 a, .param .u32 b, .param .f32 c) { ret; }\n";
     let launch = |c| {
@@ -109,7 +109,7 @@ fn a_structure_is_passed_by_value() {
 }
 
 #[test]
-fn halves_are_numbers() {
+fn half_precision_arguments_are_accepted() {
     let text = "#include <cuda_fp16.h>\n\
                 __global__ void add(__half *x, __half y) { x[threadIdx.x] = __hadd(x[threadIdx.x], y); }\n";
     let (code, text) = run(text, &["--block", "2", "--arg", "f16[2]:1,2.5", "--arg", "f16:0.25"]);
@@ -118,8 +118,8 @@ fn halves_are_numbers() {
 }
 
 #[test]
-fn arguments_are_counted_before_a_buffer_is_filled() {
-    // 2 GiB, in a process that may have 1 GiB.
+fn a_wrong_number_of_arguments_is_reported_before_buffers_are_allocated() {
+    // A buffer of 2 GiB, in a process whose address space is limited to 1.5 GB.
     let file = tempfile::NamedTempFile::with_suffix(".cu").unwrap();
     std::fs::write(file.path(), KERNELS).unwrap();
     let command = format!(
@@ -137,7 +137,7 @@ fn arguments_are_counted_before_a_buffer_is_filled() {
 }
 
 #[test]
-fn writing_past_a_local_array_is_a_fault() {
+fn a_write_past_a_local_array_is_a_fault() {
     let two = "__global__ void two(float *c, int n) {
         float a[2] = {0, 0}, b[2] = {10, 20};
         for (int m = 0; m < n; m++) a[m] += 1;

@@ -1,9 +1,9 @@
-//! The command `ptx-emulator` as a person uses it: `run` and `profile`. (`check` has its own tests.)
+//! The commands `run` and `profile` of the program `ptx-emulator`. Tests of `check` are in another file.
 
 use std::fs;
 use std::process::{Command, Output};
 
-/// `y[i] += a · x[i]` for `i < n`, one element a thread; what lies beyond `n` is not touched.
+/// `y[i] += a · x[i]` for `i < n`, one element per thread; elements from `n` on are not accessed.
 pub(crate) const SAXPY: &str = "\
 .version 7.0
 .target sm_52
@@ -33,7 +33,8 @@ end:
 }
 ";
 
-/// Runs the command in a folder of these files, by name and text, with `FILE` standing for the first.
+/// Runs the command in a temporary folder with these files (name and text). `FILE` in the arguments is the
+/// first file.
 pub(crate) fn on_files(files: &[(&str, &str)], arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -46,7 +47,7 @@ pub(crate) fn on_files(files: &[(&str, &str)], arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// The same with a file of PTX.
+/// Runs the command on a PTX file.
 pub(crate) fn emulator(text: &str, arguments: &[&str]) -> Output {
     on_files(&[("kernel.ptx", text)], arguments)
 }
@@ -74,7 +75,7 @@ pub(crate) const LAUNCH: [&str; 12] = [
 fn run_shows_what_a_kernel_wrote() {
     let output = emulator(SAXPY, &[&["run"], &LAUNCH[..], &["f32[8]:1"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    // Six threads execute all 18 instructions, two of them 11.
+    // Six threads execute all 18 instructions, two only execute 11.
     assert_eq!(
         said(&output),
         "argument 2 (f32) is as before 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0\n\
@@ -94,13 +95,13 @@ fn profile_counts_each_line() {
         line.split("    ").next().unwrap();
         line[..41].split_whitespace().map(str::to_owned).collect()
     };
-    // Two warps of four lanes; the second one has two lanes that are beyond `n`.
+    // Two warps of four lanes. In the second one, two lanes are beyond `n`.
     assert_eq!(columns("setp.ge.u32"), ["2", "4.0"]);
     assert_eq!(columns("st.global.f32"), ["2", "3.0", "50", "%", "1.0"]);
 }
 
 #[test]
-fn a_kernel_that_breaks_a_rule_is_reported() {
+fn a_fault_is_reported() {
     let output = emulator(SAXPY, &[&["run"], &LAUNCH[..], &["f32[5]:1"]].concat());
     assert_eq!(output.status.code(), Some(1));
     let text = said(&output);
@@ -116,7 +117,7 @@ fn a_kernel_that_breaks_a_rule_is_reported() {
 }
 
 #[test]
-fn what_can_not_be_launched_is_refused_with_the_reason() {
+fn an_invalid_launch_is_rejected_with_the_reason() {
     let wrong: [(&str, Vec<&str>, &str); 7] = [
         (SAXPY, vec!["run", "FILE"], "saxpy takes 4 arguments, and 0 --arg were given"),
         (SAXPY, vec!["run", "FILE", "--entry", "daxpy"], "there is no entry daxpy, only saxpy"),
@@ -137,12 +138,12 @@ fn what_can_not_be_launched_is_refused_with_the_reason() {
     }
 }
 
-/// What a kernel that is left alone ends with.
+/// A kernel that does nothing.
 const NOTHING: &str =
     ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() .maxntid MOST {ret;}\n";
 
 #[test]
-fn shapes_of_any_size_are_run_or_refused_with_the_reason() {
+fn huge_shapes_are_run_or_rejected_with_the_reason() {
     for most in ["4294967295,4294967295,4294967295", "65536,65536,1"] {
         let text = NOTHING.replace("MOST", most);
         assert_eq!(emulator(&text, &["run", "FILE"]).status.code(), Some(0), "{most}");
@@ -156,7 +157,7 @@ fn shapes_of_any_size_are_run_or_refused_with_the_reason() {
 }
 
 #[test]
-fn buffers_of_any_size_are_made_or_refused() {
+fn huge_buffers_are_allocated_or_rejected() {
     for argument in ["u8[18446744073709551615]:0", "f64[999999999999]:iota"] {
         let output = emulator(SAXPY, &["run", "FILE", "--arg", argument]);
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
@@ -165,7 +166,7 @@ fn buffers_of_any_size_are_made_or_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
 }
 
-/// Runs the command in a shell, after `before`, with `redirected` behind it.
+/// Runs the command in a shell, after the commands `before`, with the redirections `redirected`.
 #[cfg(target_os = "linux")]
 fn in_shell(text: &str, before: &str, arguments: &str, redirected: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +183,7 @@ fn in_shell(text: &str, before: &str, arguments: &str, redirected: &str) -> Outp
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_error_that_nobody_can_be_told_of_is_still_an_exit_code() {
+fn the_exit_code_is_right_if_standard_error_is_closed_or_full() {
     let trapping = NOTHING.replace("MOST", "1024").replace("ret;", "trap;");
     for (text, arguments, code) in [
         ("nonsense", "check \"$FILE\"", 1),
@@ -207,15 +208,15 @@ fn an_error_that_nobody_can_be_told_of_is_still_an_exit_code() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn little_stack_few_threads_and_little_memory_are_enough_or_said_to_be_too_little() {
+fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
     let text = NOTHING.replace("MOST", "1024");
     let arguments = "run --grid 64 --block 1024 \"$FILE\"";
-    // Megabytes of stack; as root, a shell may have more processes than it is told.
+    // A small stack still holds megabytes. As root, a shell may exceed the limit on processes.
     for limit in ["ulimit -s 64;", "ulimit -u 1;", "ulimit -v 300000;"] {
         let output = in_shell(&text, limit, arguments, "");
         assert_eq!(output.status.code(), Some(0), "{limit} {}", said(&output));
     }
-    // 512 MiB of local memory, and 300 in all.
+    // 512 MiB of local memory, in an address space of 300 MB.
     let large = text.replace(
         "{ret;}",
         "{ .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }",

@@ -1,10 +1,10 @@
-//! Kernels in CUDA C, which the commands have compiled.
+//! The commands on CUDA C files, which they compile.
 
 use std::process::Output;
 
 use crate::commands::{on_files, said};
 
-/// Runs the command with `FILE` standing for a file of CUDA C, beside a header.
+/// Runs the command on a file of CUDA C, next to a header.
 fn of_cuda_c(text: &str, arguments: &[&str]) -> Output {
     let header = "#define TWICE(x) ((x) + (x))\n";
     on_files(&[("kernel.cu", text), ("twice.h", header)], arguments)
@@ -27,7 +27,7 @@ fn cuda_c_is_compiled_and_run() {
     let text = said(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.starts_with("argument 0 (f32) is now 0.0 2.0 4.0 3.0\n"), "{text}");
-    // The same by the name that C++'s rules make of it.
+    // The same by its mangled name.
     let mangled = [&["run"], &launch[..], &["--entry", "_Z7doubledPfj"]].concat();
     assert_eq!(said(&of_cuda_c(DOUBLED, &mangled)), text);
     let output = of_cuda_c(DOUBLED, &[&["run"], &launch[..]].concat());

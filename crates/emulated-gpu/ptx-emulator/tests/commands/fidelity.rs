@@ -1,4 +1,4 @@
-//! `check --fidelity`: how near every instruction of a file is to a card's.
+//! `check --fidelity`: how closely every instruction of a file matches a real card.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -22,7 +22,7 @@ const HEAD: &str = "\
     .reg .pred %p; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .f64 %d<3>; .reg .b64 %rd;
 ";
 
-/// What the lines of a report say of an instruction.
+/// The text that a report has for an instruction.
 fn said<'a>(report: &'a str, opcode: &str) -> &'a str {
     let line = report.lines().find(|line| line.split_whitespace().nth(1) == Some(opcode));
     let line = line.unwrap_or_else(|| panic!("{opcode} is not in:\n{report}"));
@@ -30,7 +30,7 @@ fn said<'a>(report: &'a str, opcode: &str) -> &'a str {
 }
 
 #[test]
-fn every_instruction_is_judged() {
+fn every_instruction_has_a_fidelity() {
     let body = "\
     add.rn.f32 %f0, %f1, %f2;
     add.rn.f32 %f0, %f1, %f2;
@@ -77,7 +77,7 @@ fn every_instruction_is_judged() {
         let of = said(&report, opcode);
         assert!(of.starts_with("exact as far as known: ") && of.contains(why), "{opcode}: {of}");
     }
-    // One that reads the clock, and one that doesn't.
+    // One `mov` reads the clock, the other doesn't.
     assert!(report.contains("mov.u32                           exact\n"), "{report}");
     assert!(
         report.contains("mov.u32                           exact as far as known: a clock"),
@@ -89,21 +89,21 @@ fn every_instruction_is_judged() {
 }
 
 #[test]
-fn what_is_refused_is_listed() {
+fn refused_instructions_are_listed() {
     let body = "    @%p wgmma.fence.sync.aligned;\n    add.f32 %f0, %f1, %f2;\n    ret;\n}\n";
     let output = fidelity(&[HEAD, body].concat());
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{report}");
     assert_eq!(said(&report, "wgmma.fence.sync.aligned"), "refused");
     assert!(
-        report.ends_with("1 refused; the others are judged once nothing is refused\n"),
+        report.ends_with("1 refused; the others are listed once nothing is refused\n"),
         "{report}"
     );
     assert!(!report.contains("exact"), "{report}");
 }
 
 #[test]
-fn a_barrier_object_is_exact_but_for_what_is_asked_again_and_again() {
+fn barrier_objects_are_exact_except_for_repeated_waits() {
     let body = "\
     .shared .align 8 .b64 object;
     mbarrier.init.shared.b64 [object], 32;
@@ -121,7 +121,7 @@ AGAIN:
     for (opcode, expected) in [
         ("mbarrier.init.shared.b64", "exact"),
         ("mbarrier.arrive.shared.b64", "exact as far as known: the bits of the state"),
-        ("mbarrier.try_wait.shared.b64", "exact as far as known: how often it is asked"),
+        ("mbarrier.try_wait.shared.b64", "exact as far as known: how often it runs"),
         ("mbarrier.inval.shared.b64", "exact"),
     ] {
         let said = said(&report, opcode);

@@ -1,4 +1,4 @@
-//! `ptx-emulator trace`: what one thread did, line by line.
+//! `ptx-emulator trace`: the actions of one thread, line by line.
 
 use crate::commands::{LAUNCH, SAXPY, emulator, said};
 
@@ -34,14 +34,14 @@ saxpy: block (1, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
 }
 
 #[test]
-fn a_trace_ends_where_it_is_told_to_and_where_the_kernel_stops() {
+fn a_trace_ends_at_its_limit_or_at_a_fault() {
     let short = ["f32[8]:1", "--thread", "3", "--in-block", "1,0,0", "--lines", "9"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &short].concat());
     let text = said(&output);
     assert_eq!(text.lines().count(), 11);
     let last = "      … and 2 more instructions of this thread: --lines 11 shows them all\n";
     assert!(text.ends_with(last), "{text}");
-    // Thread 1 of block 1 reads behind the end of y.
+    // Thread 1 of block 1 reads past the end of y.
     let faulty = ["f32[5]:1", "--thread", "1", "--in-block", "1"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &faulty].concat());
     assert_eq!(output.status.code(), Some(1));
@@ -54,7 +54,7 @@ fn a_trace_ends_where_it_is_told_to_and_where_the_kernel_stops() {
     assert!(said(&output).contains("there is no thread [4, 0, 0]: the shape is [4, 1, 1]"));
 }
 
-/// Lanes that go another way, a function, shared memory, a barrier, a shuffle, values of many types.
+/// Diverging lanes, a function, shared memory, a barrier, a shuffle, and values of many types.
 const SCENES: &str = "\
 .version 7.0
 .target sm_80
@@ -102,7 +102,7 @@ JOIN:
 ";
 
 #[test]
-fn a_trace_tells_what_others_did_and_where_memory_is() {
+fn a_trace_shows_other_warps_and_names_memory() {
     let arguments =
         ["trace", "FILE", "--block", "64", "--arg", "u32[1]:5", "--thread", "1", "--lines", "40"];
     let output = emulator(SCENES, &arguments);

@@ -1,10 +1,10 @@
-//! `--racecheck` on CUDA C that relies on `volatile` in place of a barrier or an atomic.
+//! `--racecheck` on CUDA C that uses `volatile` instead of a barrier or an atomic operation.
 
 use std::process::Output;
 
 use crate::commands::{on_files, said};
 
-/// `volatile` by hope, and the same with what orders it.
+/// Kernels that wrongly rely on `volatile` and, with `RIGHT` defined, their correct versions.
 const KERNELS: &str = "
 __global__ void box(const float *x, float *y) {
     __shared__ volatile float box[64];
@@ -59,9 +59,9 @@ __global__ void reduce(const float *x, float *y) {
 }
 ";
 
-/// Flags that a loop waits for, and what NVIDIA's samples do with volatile: the sum of the last block
-/// (threadFenceReduction), and a barrier of all blocks without an atomic (Xiao and Feng, "Inter-Block GPU
-/// Communication via Fast Barrier Synchronization", 2010).
+/// Flags that a loop waits for, as in NVIDIA's samples: the sum of the last block (threadFenceReduction), and a
+/// barrier of all blocks without an atomic operation (Xiao and Feng, "Inter-Block GPU Communication via Fast
+/// Barrier Synchronization", 2010).
 const FLAGS: &str = "
 __device__ unsigned count;
 __device__ volatile int arrived[8], go[8];
@@ -109,7 +109,7 @@ fn run(text: &str, entry: &str, [grid, block]: [&str; 2]) -> Output {
 }
 
 #[test]
-fn volatile_by_hope_is_a_race() {
+fn relying_on_volatile_is_a_race() {
     let right = format!("#define RIGHT\n{KERNELS}");
     let sums = [
         ("box", "63.0 62.0"),
@@ -130,7 +130,7 @@ fn volatile_by_hope_is_a_race() {
 }
 
 #[test]
-fn a_volatile_flag_is_no_race() {
+fn a_volatile_flag_is_not_a_race() {
     for (entry, at) in [("last_block", "is now 28.0 1.0"), ("all_blocks", "6.0 7.0 28.0")] {
         let output = run(FLAGS, entry, ["8", "32"]);
         assert_eq!(output.status.code(), Some(0), "{entry}: {}", said(&output));
@@ -139,7 +139,7 @@ fn a_volatile_flag_is_no_race() {
 }
 
 #[test]
-fn the_help_says_where_racecheck_is_silent() {
+fn the_help_describes_the_limits_of_racecheck() {
     let output = on_files(&[("kernel.cu", "")], &["run", "--help"]);
     let help = said(&output);
     assert!(help.contains("volatile"), "{help}");

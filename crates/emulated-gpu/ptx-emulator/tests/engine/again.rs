@@ -1,14 +1,14 @@
-//! Accesses by one register, before and after something that may have changed it: each lane reads at the
-//! address that the register has then, however it was changed, under every check.
+//! Repeated accesses through one register that may have changed in between: each lane accesses the address that
+//! the register holds at that time, however it was changed, under every check.
 
 use ptx_emulator::{Checks, Emulator, Launch, Options};
 
 use super::bench::{kernel, launch, load, read, words};
 
-/// By how many words a lane's address is moved on.
+/// The number of words by which a lane's address has moved.
 type Moved = fn(u32) -> u32;
 
-/// What stands between the accesses, and what it does to the address.
+/// The instructions between the accesses, and how they change the address.
 const CHANGES: [(&str, Moved); 16] = [
     ("", |_| 0),
     ("add.u64 %a, %a, 64;", |_| 16),
@@ -29,7 +29,7 @@ const CHANGES: [(&str, Moved); 16] = [
       add.u32 %w, %w, 1; setp.lt.u32 %q, %w, 3; @%q bra ON;",
         |_| 3,
     ),
-    // The first access of a loop comes again with another address; what it read is told by where %a ends.
+    // A loop repeats its first access with another address. The final value of %a shows what it read.
     (
         "mov.u32 %w, 0; ON: ld.global.u32 %lo, [%a]; add.u64 %a, %a, 64; add.u32 %w, %w, 1; \
          setp.lt.u32 %q, %w, 2; @%q bra ON; mad.wide.u32 %b, %t, 4, %p0; ld.global.u32 %hi, [%b+64]; \
@@ -40,9 +40,9 @@ const CHANGES: [(&str, Moved); 16] = [
 
 const SOURCE: usize = 128;
 
-/// An access first looks for its memory, and knows it from the next block on.
+/// An access looks up its memory in the first block, and reuses the result from the next block on.
 const BLOCKS: u32 = 3;
-/// Words that a block leaves.
+/// The number of words that a block writes.
 const WORDS: usize = 128;
 
 fn text(change: &str, guard: &str) -> String {
@@ -65,7 +65,7 @@ fn text(change: &str, guard: &str) -> String {
 }
 
 #[test]
-fn an_address_is_what_the_register_holds_by_then() {
+fn an_access_uses_the_current_value_of_its_register() {
     let memory: Vec<u32> = (0..SOURCE as u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
     let each = [false, true].map(|portable| [false, true].map(|checked| (portable, checked)));
     for (portable, checked) in each.into_iter().flatten() {
@@ -114,7 +114,7 @@ fn an_address_is_what_the_register_holds_by_then() {
 }
 
 #[test]
-fn an_access_that_was_left_out_has_found_nothing() {
+fn a_skipped_access_caches_no_allocation() {
     let memory: Vec<u32> = (0..SOURCE as u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
     let text = kernel(
         2,

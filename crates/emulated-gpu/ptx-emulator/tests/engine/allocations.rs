@@ -1,10 +1,10 @@
-//! The table of allocations, from the host's side: what is inside, what is beside, what is said of
-//! an address that is wrong. Every bound is tried on both of its sides.
+//! The table of allocations from the host's side: ranges inside and outside of allocations, and the errors for
+//! wrong addresses. Every boundary is tested on both sides.
 
 use ptx_emulator::memory::{AllocationKind, Devices, Home, Reach};
 use ptx_emulator::{Checks, Emulator, Memory, Options};
 
-/// Each test with allocations from the process's heap, and in addresses of their own.
+/// Runs each test with allocations on the process's heap, and in reserved addresses.
 macro_rules! in_both_places {
     ($($name:ident),* $(,)?) => {
         mod heap {
@@ -19,33 +19,33 @@ macro_rules! in_both_places {
 }
 
 in_both_places! {
-    a_range_is_inside_or_it_is_not,
-    fills_and_copies_do_what_they_say,
-    allocations_are_aligned_apart_and_listed,
-    only_what_begins_there_is_freed_and_once,
+    ranges_are_inside_or_outside_of_allocations,
+    fills_and_copies_write_the_right_bytes,
+    allocations_are_aligned_separated_and_listed,
+    only_the_start_of_an_allocation_can_be_freed_and_only_once,
     the_nearest_allocation_is_named,
-    what_has_been_written_is_known_to_the_byte,
-    freed_memory_is_kept_for_a_while_and_not_for_ever,
-    memory_on_another_device_is_reached_by_those_that_it_admits,
+    initialisation_is_tracked_to_the_byte,
+    a_limited_amount_of_freed_memory_is_quarantined,
+    memory_is_accessible_from_the_devices_that_it_is_shared_with,
 }
 
-/// A device that knows which bytes have been written.
+/// A device that tracks which bytes have been written.
 fn tracking(place: Options) -> Emulator {
     let checks = Checks { initialisation: true, ..Checks::default() };
     Emulator::new(Options { checks, ..place })
 }
 
-/// What is said of `len` bytes at an address that are not inside one allocation.
+/// The error for `len` bytes at an address that are not inside one allocation.
 fn said(memory: &Memory, address: u64, len: usize) -> String {
     memory.read(address, &mut vec![0; len]).unwrap_err().to_string()
 }
 
-fn a_range_is_inside_or_it_is_not(place: Options) {
+fn ranges_are_inside_or_outside_of_allocations(place: Options) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let at = memory.allocate(16, 1).unwrap();
     let mut bytes = [1; 17];
-    // Fresh memory is zero.
+    // New memory is zero.
     memory.read(at, &mut bytes[..16]).unwrap();
     assert_eq!(bytes[..16], [0; 16]);
     for (from, len, inside) in [
@@ -59,7 +59,7 @@ fn a_range_is_inside_or_it_is_not(place: Options) {
         (at - 1, 2, false),
         (u64::MAX, 2, false),
         (0, 1, false),
-        // Nothing is inside anything.
+        // An empty range is always inside.
         (at + 999, 0, true),
         (0, 0, true),
     ] {
@@ -88,7 +88,7 @@ fn a_range_is_inside_or_it_is_not(place: Options) {
     memory.fill(at, &[1, 2, 3, 4], u64::MAX / 2).unwrap_err();
 }
 
-fn fills_and_copies_do_what_they_say(place: Options) {
+fn fills_and_copies_write_the_right_bytes(place: Options) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let at = memory.allocate(12, 1).unwrap();
@@ -102,7 +102,7 @@ fn fills_and_copies_do_what_they_say(place: Options) {
     memory.fill(at + 4, &[1, 2], 2).unwrap();
     memory.fill(at + 8, &[3, 4, 5, 6], 1).unwrap();
     assert_eq!(now(), [0, 7, 7, 7, 1, 2, 1, 2, 3, 4, 5, 6]);
-    // Overlapping, in either direction.
+    // Overlapping copies in both directions.
     memory.copy(at + 5, at + 4, 7).unwrap();
     assert_eq!(now(), [0, 7, 7, 7, 1, 1, 2, 1, 2, 3, 4, 5]);
     memory.copy(at, at + 2, 10).unwrap();
@@ -111,7 +111,7 @@ fn fills_and_copies_do_what_they_say(place: Options) {
     assert_eq!(now(), [7, 7, 1, 1, 2, 1, 2, 3, 4, 5, 8, 9]);
 }
 
-fn allocations_are_aligned_apart_and_listed(place: Options) {
+fn allocations_are_aligned_separated_and_listed(place: Options) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let mut all = Vec::new();
@@ -125,7 +125,10 @@ fn allocations_are_aligned_apart_and_listed(place: Options) {
     all.sort_unstable();
     for pair in all.windows(2) {
         let [(one, size), (other, _)] = pair else { unreachable!() };
-        assert!(one + size + 256 <= *other, "an index that is off by one meets nothing: {all:x?}");
+        assert!(
+            one + size + 256 <= *other,
+            "an index that is off by one must not hit another allocation: {all:x?}"
+        );
     }
     let listed = |list: Vec<ptx_emulator::memory::Allocation>| {
         list.into_iter().map(|one| (one.address, one.size)).collect::<Vec<_>>()
@@ -145,7 +148,7 @@ fn allocations_are_aligned_apart_and_listed(place: Options) {
     }
 }
 
-fn only_what_begins_there_is_freed_and_once(place: Options) {
+fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: Options) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
     let (one, other) = (memory.allocate(64, 1).unwrap(), memory.allocate(64, 1).unwrap());
@@ -156,7 +159,7 @@ fn only_what_begins_there_is_freed_and_once(place: Options) {
     memory.free(one).unwrap();
     memory.free(one).unwrap_err();
     assert_eq!(memory.range_of(other), Some((other, 64)));
-    // What was freed is remembered, and given to nobody else for a while.
+    // Freed memory is remembered, and not reused for a while.
     let freed = format!("into an allocation of 64 bytes at {one:#x} that has been freed");
     for (at, words) in
         [(one, format!("it is 0 bytes {freed}")), (one + 63, format!("it is 63 bytes {freed}"))]
@@ -188,7 +191,7 @@ fn the_nearest_allocation_is_named(place: Options) {
         assert!(said.contains(&words), "{said}, not: {words}");
         assert!(said.starts_with(&format!("{len} bytes at {address:#x}")), "{said}");
     }
-    // Between two, the nearer one.
+    // Between two allocations, the nearer one.
     let mut both = [memory.allocate(10, 1).unwrap(), memory.allocate(10, 1).unwrap()];
     both.sort_unstable();
     let [low, high] = both;
@@ -197,14 +200,14 @@ fn the_nearest_allocation_is_named(place: Options) {
     assert!(below.contains(&format!("after the end of the allocation of 10 bytes at {low:#x}")));
     let above = said(memory, high - 1, 1);
     assert!(above.contains(&format!("before the allocation of 10 bytes at {high:#x}")), "{above}");
-    // Others may lie between the two; halfway the lower of the neighbours is named.
+    // Other allocations may lie between the two. At equal distances, the lower neighbour is named.
     if memory.allocations().iter().all(|one| one.address <= low || one.address >= high) {
         let between = said(memory, middle, 1);
         assert!(between.contains(&format!("{low:#x}")), "{between}");
     }
 }
 
-fn what_has_been_written_is_known_to_the_byte(place: Options) {
+fn initialisation_is_tracked_to_the_byte(place: Options) {
     let emulator = tracking(place.clone());
     let memory = emulator.memory();
     let (at, other) = (memory.allocate(16, 1).unwrap(), memory.allocate(16, 1).unwrap());
@@ -219,23 +222,23 @@ fn what_has_been_written_is_known_to_the_byte(place: Options) {
     );
     memory.check_write(at + 3, 1, Reach::default()).unwrap();
     assert_eq!((first(at, 8), first(at, 16)), (None, Some(at + 8)));
-    // A copy copies that, too: of bytes 6 to 9, the first two have been written.
+    // A copy also copies the state. Of bytes 6 to 9, the first two have been written.
     memory.copy(other + 1, at + 6, 4).unwrap();
     assert_eq!((first(other, 1), first(other + 1, 2)), (Some(other), None));
     assert_eq!((first(other + 1, 3), first(other + 4, 1)), (Some(other + 3), Some(other + 4)));
-    // Also over what had been written.
+    // Copies also replace the state of written bytes.
     memory.write(other, &[0; 16]).unwrap();
     memory.copy(other + 8, at + 7, 2).unwrap();
     assert_eq!((first(other, 9), first(other, 16)), (None, Some(other + 9)));
     assert_eq!(first(other + 10, 6), None);
 
-    // Where nobody asked for it, nothing is known.
+    // Without the check, nothing is tracked.
     let emulator = Emulator::new(place);
     let at = emulator.memory().allocate(4, 1).unwrap();
     assert_eq!(emulator.memory().check_read(at, 4, Reach::default()).unwrap(), None);
 }
 
-fn freed_memory_is_kept_for_a_while_and_not_for_ever(place: Options) {
+fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
     const MIB: u64 = 1 << 20;
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
@@ -245,13 +248,13 @@ fn freed_memory_is_kept_for_a_while_and_not_for_ever(place: Options) {
         memory.free(at).unwrap();
         at
     };
-    // By their bytes: 64 MiB are kept, the newest.
+    // The limit on size: the newest 64 MiB are kept.
     let old = free_one(40 * MIB);
     let young = free_one(24 * MIB);
     assert!(freed(old) && freed(young));
     let last = free_one(1);
     assert!(!freed(old) && freed(young) && freed(last));
-    // By their number: 4096 are kept.
+    // The limit on number: 4096 are kept.
     let first = free_one(1);
     for _ in 0..4095 {
         free_one(1);
@@ -259,7 +262,7 @@ fn freed_memory_is_kept_for_a_while_and_not_for_ever(place: Options) {
     assert!(freed(first));
     free_one(1);
     assert!(!freed(first));
-    // While something runs that may have found it, it stays where it is.
+    // While work is running that may have looked it up, freed memory stays in place.
     let kept = memory.keep_while(|| {
         let at = free_one(65 * MIB);
         assert!(freed(at));
@@ -269,7 +272,7 @@ fn freed_memory_is_kept_for_a_while_and_not_for_ever(place: Options) {
     assert!(!freed(kept));
 }
 
-fn memory_on_another_device_is_reached_by_those_that_it_admits(place: Options) {
+fn memory_is_accessible_from_the_devices_that_it_is_shared_with(place: Options) {
     let options = Options { memory: Some(1000), ..place };
     let emulator = Emulator::new(options);
     let memory = emulator.memory();
@@ -286,16 +289,16 @@ fn memory_on_another_device_is_reached_by_those_that_it_admits(place: Options) {
     assert!(reads(there, from(0, none.with(1))) && !reads(there, from(2, none.with(0))));
     let error = memory.check_write(there, 4, from(0, none)).unwrap_err().to_string();
     assert!(error.contains("it is on device 1, and is accessed from device 0"), "{error}");
-    // Of a pool: peers have no way in, and who is admitted has.
+    // Memory of a pool is not accessible to peers, only to the devices that it is shared with.
     let pooled = memory.allocate_at(Home { to_peers: false, ..Home::on(2) }, 800, 1).unwrap();
     assert!(!reads(pooled, from(0, none.with(2))));
     memory.share(pooled, none.with(0));
     assert!(reads(pooled, from(0, none)) && !reads(pooled, from(1, none)));
-    // The host reaches all of them, and its own memory is reached from everywhere.
+    // The host can access all devices' memory, and the host's own memory is accessible from all devices.
     memory.copy(there, pooled, 800).unwrap();
     let host = memory.allocate_host(800).unwrap();
     assert!((0..3).all(|device| reads(host, from(device, none))));
-    // What is freed is free where it was.
+    // Freeing returns the memory to its own device.
     memory.free(there).unwrap();
     assert!(memory.allocate_at(Home::on(1), 800, 1).is_ok());
     assert!(memory.allocate(800, 1).is_err());

@@ -1,9 +1,9 @@
-//! Arithmetic that the rows of instructions leave out: guards, carries, old architectures.
+//! Arithmetic that the instruction tables don't cover: guards, carries, old architectures.
 
 use super::bench::{each_thread, emulator, kernel, launch, read, words};
 
 #[test]
-fn a_guarded_instruction_leaves_the_other_lanes_as_they_were() {
+fn a_guarded_instruction_does_not_change_the_other_lanes() {
     for (guard, wanted) in [("@%q", true), ("@!%q", false)] {
         let found = each_thread(
             1024,
@@ -20,8 +20,8 @@ fn a_guarded_instruction_leaves_the_other_lanes_as_they_were() {
     }
 }
 
-/// The carry flag between additions and subtractions, as ptxas's machine code has it (sm_75 to sm_90: one
-/// flag, which after a subtraction says that nothing was borrowed).
+/// Additions and subtractions share the carry flag, as in ptxas's machine code (sm_75 to sm_90): after a
+/// subtraction, the flag means that nothing was borrowed.
 #[test]
 fn additions_and_subtractions_share_one_carry_flag() {
     let emulator = emulator();
@@ -40,7 +40,7 @@ fn additions_and_subtractions_share_one_carry_flag() {
     assert_eq!(read(&emulator, to, 6), [1, 0, 9, 10, 10, 9]);
 }
 
-/// Below sm_20 single precision knows no subnormal numbers, and `mad.f32` no rounding.
+/// Below sm_20, single precision has no subnormal numbers, and `mad.f32` has no rounding.
 #[test]
 fn old_architectures_flush() {
     let emulator = emulator();

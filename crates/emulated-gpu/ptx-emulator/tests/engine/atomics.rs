@@ -1,4 +1,4 @@
-//! Atomics and reductions, contended across lanes, warps and blocks.
+//! Atomics and reductions under contention across lanes, warps and blocks.
 
 use super::bench::{emulator, kernel, launch, read, words};
 
@@ -22,7 +22,7 @@ fn every_thread_of_every_block_counts() {
 }
 
 #[test]
-fn an_atomic_gives_each_lane_a_value_of_its_own() {
+fn an_atomic_returns_a_different_value_to_each_lane() {
     let emulator = emulator();
     let (counter, seen) = (words(&emulator, &[0]), words(&emulator, &[0; 256]));
     let text = kernel(
@@ -52,8 +52,8 @@ fn shared_atomics_and_compare_and_swap() {
 
 #[test]
 fn a_contended_sum_in_shared_memory_counts_every_thread() {
-    // 1.5 from each of 1024 threads, all at one address: exact in any order. And what is subnormal
-    // stays so, as nothing flushes it in shared memory (PTX ISA, "atom").
+    // 1.5 from each of 1024 threads at one address is exact in any order. Subnormal numbers stay subnormal,
+    // because atomics in shared memory don't flush (PTX ISA, "atom").
     let text = kernel(
         1,
         ".shared .align 4 .f32 sum;\n.shared .align 4 .f32 tiny;\n.reg .b32 %t, %c;\n\
@@ -77,9 +77,9 @@ fn a_contended_sum_in_shared_memory_counts_every_thread() {
 }
 
 #[test]
-fn lanes_that_change_one_word_come_from_the_lowest_to_the_highest() {
-    // Sums of numbers so far apart that each order has its own; the lanes of a mask, with and without a
-    // check that serves each by itself.
+fn lanes_update_one_word_in_ascending_order() {
+    // The magnitudes differ so much that each order has a different sum. Tested for several masks, with and
+    // without a check that handles each lane separately.
     let value = |lane: u32| if lane.is_multiple_of(3) { 1e8 } else { -33_333_333.0 + lane as f32 };
     for mask in [u32::MAX, 0x5555_5555, 0x0ff0_0ff1, 1 << 9] {
         let (mut sum, mut seen) = (0.25_f32, vec![7; 32]);
@@ -130,7 +130,7 @@ fn a_vector_is_an_atomic_operation_for_each_element() {
     launch(&emulator, &text, ([1; 3], [1; 3]), &[sums, old]).unwrap();
     assert_eq!(read(&emulator, sums, 4), floats([1.5, 2.5, 3.5, 4.5]));
     assert_eq!(read(&emulator, old, 2), [3.25f32.to_bits(), 4.25f32.to_bits()]);
-    // 64 threads of two blocks, each element for itself: halves, eight of them.
+    // 64 threads in two blocks, and eight half-precision elements that are updated separately.
     let halves = words(&emulator, &[0; 4]);
     let text = kernel(
         1,
@@ -148,7 +148,7 @@ fn a_vector_is_an_atomic_operation_for_each_element() {
 fn sixteen_bytes_at_once() {
     let emulator = emulator();
     let (lock, log) = (words(&emulator, &[0, 0, 0, 0]), words(&emulator, &[0; 4]));
-    // Each thread adds 1 to both halves of 16 bytes, with a loop of compare and swap.
+    // Each thread adds 1 to both halves of 16 bytes, with a compare-and-swap loop.
     let text = kernel(
         2,
         ".reg .b128 %old, %new, %seen;\n.reg .b64 %low, %high, %a, %b;\n.reg .pred %q, %u;\n\
@@ -162,7 +162,7 @@ fn sixteen_bytes_at_once() {
     .replace(".version 8.0", ".version 8.3");
     launch(&emulator, &text, ([4, 1, 1], [64, 1, 1]), &[lock, log]).unwrap();
     assert_eq!(read(&emulator, lock, 4), [256, 0, 256, 0]);
-    // Whatever was exchanged last was whole.
+    // The last value that was exchanged is not torn.
     let log = read(&emulator, log, 4);
     assert!(log[0] > 0 && log[0] <= 256 && log[..2] == log[2..], "{log:?}");
 }

@@ -1,10 +1,10 @@
-//! The bench on which tests lay their programs: load, launch, read back.
+//! Test helpers: load a PTX text, launch it, and read the results.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Fault, Launch, Options, Statistics};
 
-/// A whole PTX text around a kernel `k` with pointer parameters `p0`, `p1`, …: `body` finds them,
-/// as global addresses, in `%p0`, `%p1`, ….
+/// A PTX text with a kernel `k` that has the pointer parameters `p0`, `p1`, …; `body` can use them as global
+/// addresses in `%p0`, `%p1`, ….
 pub(crate) fn kernel(pointers: usize, body: &str) -> String {
     let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
     let mut text = format!(
@@ -18,7 +18,7 @@ pub(crate) fn kernel(pointers: usize, body: &str) -> String {
     text + body + "\n}\n"
 }
 
-/// Loads a text, or panics with its diagnostics.
+/// Loads a text. Panics with its diagnostics if it has errors.
 pub(crate) fn load(emulator: &Emulator, text: &str) -> ptx_emulator::Loaded {
     let source = Source { name: "test.ptx".into(), text: text.into() };
     emulator.load(source).unwrap_or_else(|errors| {
@@ -27,7 +27,7 @@ pub(crate) fn load(emulator: &Emulator, text: &str) -> ptx_emulator::Loaded {
     })
 }
 
-/// Launches the kernel `k` of a text with these pointers.
+/// Launches the kernel `k` of a text with these pointers as arguments.
 pub(crate) fn launch(
     emulator: &Emulator,
     text: &str,
@@ -39,12 +39,12 @@ pub(crate) fn launch(
     emulator.launch(&kernel, &Launch { grid, block, parameters, ..Launch::default() })
 }
 
-/// A device for tests.
+/// An emulated device with an instruction limit.
 pub(crate) fn emulator() -> Emulator {
     Emulator::new(Options { instruction_limit: Some(10_000_000), ..Options::default() })
 }
 
-/// Device memory with these words.
+/// Allocates device memory with these words.
 pub(crate) fn words(emulator: &Emulator, values: &[u32]) -> u64 {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
     let address = emulator.memory().allocate(bytes.len() as u64, 4).unwrap();
@@ -52,14 +52,14 @@ pub(crate) fn words(emulator: &Emulator, values: &[u32]) -> u64 {
     address
 }
 
-/// What is there.
+/// Reads `count` words of device memory.
 pub(crate) fn read(emulator: &Emulator, address: u64, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; count * 4];
     emulator.memory().read(address, &mut bytes).unwrap();
     bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// One block of `threads` threads runs `body`, which leaves one word for each in `%r0`; those words.
+/// Runs `body` in one block of `threads` threads, and returns the value of `%r0` in each.
 pub(crate) fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
     let text = kernel(
         1,

@@ -33,8 +33,8 @@ fn arguments_in_parameters_and_in_registers() {
     assert_eq!(read(&emulator, out, 32), expected);
 }
 
-/// Both results reach the registers that are named, in their order, also where these are the arguments,
-/// where one isn't wanted, and where a part of the lanes calls.
+/// All results arrive in the named registers, in order: also if these are the arguments, if a result is
+/// discarded, and if only a part of the lanes calls.
 #[test]
 fn a_function_has_several_results() {
     let emulator = emulator();
@@ -88,7 +88,7 @@ fn lanes_call_different_functions_through_a_register() {
     assert_eq!(read(&emulator, out, 32), expected);
 }
 
-/// The recursion of `body`, a function `f` of one register, for each thread's number.
+/// Runs the recursive function `f`, whose body is `body`, with each thread's index as its argument.
 fn recursive(body: &str, threads: u32) -> Result<Vec<u32>, ptx_emulator::Fault> {
     let emulator = emulator();
     let out = words(&emulator, &vec![0; threads as usize]);
@@ -103,18 +103,18 @@ fn recursive(body: &str, threads: u32) -> Result<Vec<u32>, ptx_emulator::Fault> 
 
 #[test]
 fn a_function_calls_itself() {
-    // Every lane goes as deep as its number, and keeps what it has while others go deeper.
+    // Each lane recurses as deep as its index, and keeps its values while other lanes go deeper.
     let sum = ".reg .pred %q;\n.reg .b32 %n, %rest;\nmov.u32 %out, 0;\nsetp.eq.u32 %q, %in, 0;\n\
                @%q ret;\nmov.u32 %n, %in;\nsub.u32 %rest, %in, 1;\ncall (%out), f, (%rest);\n\
                add.u32 %out, %out, %n;\nret;";
     let expected: Vec<u32> = (0..40).map(|n| n * (n + 1) / 2).collect();
     assert_eq!(recursive(sum, 40).unwrap(), expected);
-    // The call itself under a predicate, which it may change on its way.
+    // A predicated call, whose predicate may change during the call.
     let guarded = ".reg .pred %q;\n.reg .b32 %n, %rest, %more;\nmov.u32 %more, 0;\n\
                    setp.ne.u32 %q, %in, 0;\nmov.u32 %n, %in;\nsub.u32 %rest, %in, 1;\n\
                    @%q call (%more), f, (%rest);\nadd.u32 %out, %more, %n;\nret;";
     assert_eq!(recursive(guarded, 40).unwrap(), expected);
-    // Two calls, what the first gave has to outlive the second; arguments that are parameters.
+    // Two calls: the first result must survive the second call. The arguments are parameters.
     let fibonacci = ".reg .pred %q;\n.reg .b32 %a, %b;\nmov.u32 %out, %in;\n\
                      setp.lt.u32 %q, %in, 2;\n@%q ret;\nsub.u32 %in, %in, 1;\n\
                      call (%a), f, (%in);\nsub.u32 %in, %in, 1;\ncall (%b), f, (%in);\n\
@@ -124,10 +124,10 @@ fn a_function_calls_itself() {
     assert_eq!(recursive(fibonacci, 14).unwrap(), expected);
 }
 
-/// What NVVM makes of a recursive function that gives its result through a pointer: each call has variables of
-/// its own, whose addresses the calls that it makes write to.
+/// NVVM's output for a recursive function that returns its result through a pointer: each call has its own
+/// variables, and nested calls write to their addresses.
 #[test]
-fn variables_of_a_function_that_calls_itself_have_addresses_of_their_own() {
+fn each_call_of_a_recursive_function_has_its_own_variables() {
     let fibonacci = ".func fibonacci(.param .b64 result, .param .b32 number)\n{\n\
         .local .align 8 .b8 own[16];\n.reg .pred %q;\n.reg .b32 %n, %a, %b;\n\
         .reg .b64 %to, %own, %first, %second;\nld.param.u64 %to, [result];\n\
@@ -154,13 +154,13 @@ fn variables_of_a_function_that_calls_itself_have_addresses_of_their_own() {
 }
 
 #[test]
-fn a_recursion_without_end_is_a_fault() {
+fn infinite_recursion_is_a_fault() {
     let fault = recursive("call (%out), f, (%in);\nret;", 32).unwrap_err();
     assert_eq!(fault.kind, FaultKind::IllegalAddress);
     assert!(fault.to_string().contains("a function calls itself too often"), "{fault}");
 }
 
-/// A kernel that calls, with its number, the function whose address `%f` holds.
+/// A kernel that calls the function whose address is in `%f` with the thread's index.
 fn through(prototype: &str, take: &str, functions: &str) -> String {
     kernel(
         1,
@@ -178,14 +178,14 @@ const WORD: &str = "(.param .b32 _) _ (.param .b32 _)";
 const WIDE: &str = ".func (.param .b32 r) wide(.param .b64 v)\n{\nst.param.b32 [r], 1;\nret;\n}";
 
 #[test]
-fn a_call_of_what_the_prototype_does_not_describe_is_an_error() {
-    // Where one instruction says which function it is, the text is wrong.
+fn an_indirect_call_with_another_signature_is_an_error() {
+    // If one instruction determines the function, the text is rejected.
     let text = through(WORD, "mov.u64 %f, wide;", WIDE);
     let errors = emulator().load(Source { name: "p.ptx".into(), text }).unwrap_err();
     assert!(
-        errors[0].to_string().contains("`%f` holds `wide`, which takes or gives something else")
+        errors[0].to_string().contains("`%f` holds `wide`, whose parameters or results differ")
     );
-    // Else the call is.
+    // Otherwise the call is a fault.
     let take = "mov.u64 %f, wide;\nadd.u64 %f, %f, 0;";
     let emulator = emulator();
     let out = words(&emulator, &[0; 32]);
@@ -193,20 +193,20 @@ fn a_call_of_what_the_prototype_does_not_describe_is_an_error() {
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::InvalidInstruction);
     assert!(fault.to_string().contains("call of `wide`, which takes or gives something else"));
-    // A register and a variable of the same width are passed alike, as ptxas has it.
+    // A register and a variable of the same width are passed alike, as in ptxas.
     let alike = ".func (.reg .b32 r) twice(.reg .f32 v)\n{\n.reg .b32 %x;\nmov.b32 %x, v;\n\
                  add.u32 r, %x, %x;\nret;\n}";
     let text = through(WORD, "mov.u64 %f, twice;", alike);
     launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
     assert_eq!(read(&emulator, out, 32), (0..32).map(|t| 2 * t).collect::<Vec<u32>>());
-    // What is no address of a function at all.
+    // A value that is not the address of a function.
     let text = through(WORD, "mov.u64 %f, 4096;", WIDE);
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
     assert!(fault.to_string().contains("holds 0x1000, which is no function"), "{fault}");
 }
 
 #[test]
-fn a_table_holds_addresses_of_functions() {
+fn a_table_can_hold_addresses_of_functions() {
     let functions = ".func (.param .b32 r) one(.param .b32 v);\n\
          .func (.param .b32 r) two(.param .b32 v);\n.global .u64 table[2] = {one, two};\n\
          .func (.param .b32 r) one(.param .b32 v)\n{\n.reg .b32 %x;\nld.param.b32 %x, [v];\n\
@@ -246,8 +246,8 @@ fn vectors_are_passed_in_registers() {
 }
 
 #[test]
-fn functions_share_what_old_texts_declare_at_module_scope() {
-    // As ptxas assembles PTX before 3.0, without the ABI.
+fn functions_share_registers_and_locals_of_module_scope() {
+    // As ptxas assembles PTX before 3.0, which has no ABI.
     let text = ".version 2.3\n.target sm_20\n.address_size 64\n.reg .u32 %g;\n.reg .u32 %h<3>;\n\
                 .local .u32 own;\n.func add_one()\n{\n.reg .u32 %x;\nadd.u32 %g, %g, 1;\n\
                 ld.local.u32 %x, [own];\nadd.u32 %h2, %x, 5;\nret;\n}\n\
@@ -263,6 +263,10 @@ fn functions_share_what_old_texts_declare_at_module_scope() {
     for version in ["3.0", "8.0"] {
         let text = text.replace("2.3", version);
         let errors = emulator.load(Source { name: "m.ptx".into(), text }).unwrap_err();
-        assert!(errors[0].to_string().contains("no place outside functions"), "{}", errors[0]);
+        assert!(
+            errors[0].to_string().contains("can't be declared outside functions"),
+            "{}",
+            errors[0]
+        );
     }
 }

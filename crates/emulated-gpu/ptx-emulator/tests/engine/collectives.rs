@@ -1,4 +1,4 @@
-//! Instructions in which lanes see each other, and barriers of a block.
+//! Warp-wide collectives, and barriers of a block.
 
 use super::bench::each_thread;
 
@@ -42,8 +42,8 @@ fn votes_matches_reductions_and_elections() {
 }
 
 #[test]
-fn halves_of_a_warp_meet_at_different_instructions() {
-    // The same collective stands in both branches; the lanes exchange all the same.
+fn a_collective_works_across_the_branches_of_a_warp() {
+    // Both branches have the same collective, and the lanes exchange values across the branches.
     let out = each_thread(
         32,
         ".reg .b32 %t;\n.reg .pred %q;",
@@ -56,7 +56,7 @@ fn halves_of_a_warp_meet_at_different_instructions() {
 }
 
 #[test]
-fn a_subset_of_the_lanes_takes_part() {
+fn a_collective_works_on_a_subset_of_lanes() {
     let out = each_thread(
         32,
         ".reg .b32 %t;\n.reg .pred %q;",
@@ -94,8 +94,8 @@ fn producers_arrive_and_consumers_wait() {
 }
 
 #[test]
-fn lanes_may_name_barriers_of_their_own() {
-    // Odd lanes of both warps meet at barrier 3, even ones at 2; each counts its own 32.
+fn lanes_of_a_warp_can_use_different_barriers() {
+    // Odd lanes of both warps wait at barrier 3, even ones at 2, with 32 threads each.
     let out = super::bench::each_thread(
         64,
         ".shared .align 4 .b32 n[2];\n.reg .b32 %t, %a, %b, %odd;\n.reg .pred %q;",
@@ -108,8 +108,8 @@ fn lanes_may_name_barriers_of_their_own() {
 }
 
 #[test]
-fn lanes_that_come_together_meet_in_groups() {
-    // A tile of four lanes each, with a mask of its own, as cooperative groups compile to.
+fn lanes_at_one_collective_form_groups_by_mask() {
+    // Tiles of four lanes, each with its own mask, as cooperative groups compile to.
     let tiles = |instruction: &str| {
         each_thread(
             32,
@@ -128,7 +128,7 @@ fn lanes_that_come_together_meet_in_groups() {
         each(|t| t + u32::from(t % 4 < 3))
     );
     assert_eq!(tiles("shfl.sync.idx.b32 %r0, %t, 2, 0x1c1f, %m;"), each(|t| t / 4 * 4 + 2));
-    // Lanes 5, 7, 13, 15, …: of two tiles in three none.
+    // Lanes 5, 7, 13, 15, …: no lane in every other tile.
     assert_eq!(
         tiles("vote.sync.ballot.b32 %r0, %q, %m;"),
         each(|t| if t & 4 != 0 { 0b1010 << (t / 4 * 4) } else { 0 })
@@ -145,7 +145,7 @@ fn lanes_that_come_together_meet_in_groups() {
         each(|t| if t % 4 == 0 { 99 } else { t / 4 * 4 })
     );
     assert_eq!(tiles("bar.warp.sync %m; mov.u32 %r0, %m;"), each(|t| 15 << (t / 4 * 4)));
-    // Under a predicate: whole tiles stay away.
+    // With a predicate that excludes whole tiles.
     assert_eq!(
         tiles(
             "mov.u32 %r0, 1; and.b32 %x, %t, 8; setp.ne.u32 %q, %x, 0; @%q redux.sync.max.u32 %r0, %t, %m;"
@@ -155,8 +155,8 @@ fn lanes_that_come_together_meet_in_groups() {
 }
 
 #[test]
-fn some_groups_wait_while_others_go_on() {
-    // Lanes 16 to 23 come by another way and later; they are members of the group of lanes 8 to 15.
+fn groups_do_not_wait_for_each_other() {
+    // Lanes 16 to 23 arrive later, from another branch. They belong to the group of lanes 8 to 15.
     let out = each_thread(
         32,
         ".reg .b32 %t, %m;\n.reg .pred %q;",

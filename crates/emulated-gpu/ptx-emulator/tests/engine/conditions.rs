@@ -1,11 +1,12 @@
-//! Conditions: what kernels set by a handle, and graphs decide by.
+//! Conditions of graph nodes, which kernels set by a handle.
 
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Fault, FaultKind, Launch};
 
 use crate::bench::{emulator, kernel, load};
 
-/// `p0` becomes what the last thread of a block is, by a register or by memory in `.param` space.
+/// A kernel whose last thread sets the condition `p0` to its index, passed by a register or by memory in
+/// `.param` space.
 fn setting(call: &str) -> String {
     let body = format!(
         ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.ne.u32 %q, %t, 40;\n@%q bra D;\n{call}\nD: ret;"
@@ -22,7 +23,7 @@ const CALLS: [&str; 2] = [
 ];
 
 #[test]
-fn a_kernel_sets_a_condition_of_its_owner_s() {
+fn a_kernel_can_only_set_conditions_of_its_owner() {
     let emulator = emulator();
     let conditions = emulator.memory().conditions();
     let run = |text: &str, handle: u64, owner: u64| -> Result<(), Fault> {
@@ -41,7 +42,9 @@ fn a_kernel_sets_a_condition_of_its_owner_s() {
         let elsewhere = run(&text, handle, 8).unwrap_err();
         conditions.destroy(handle);
         let gone = run(&text, handle, 7).unwrap_err();
-        for (fault, said) in [(elsewhere, "another context"), (gone, "of no condition")] {
+        for (fault, said) in
+            [(elsewhere, "another context"), (gone, "not the handle of a condition")]
+        {
             assert_eq!(fault.kind, FaultKind::IllegalAddress);
             let shown = fault.to_string();
             assert!(shown.contains(said) && shown.contains("cudaGraphSetConditional"), "{shown}");

@@ -2,7 +2,7 @@
 
 use super::bench::{each_thread, emulator, kernel, launch, words};
 
-/// Hailstone steps to 1: every lane has its own number of iterations.
+/// Steps of the hailstone sequence to 1: every lane has a different number of iterations.
 fn hailstone(mut n: u32) -> u32 {
     let mut steps = 0;
     while n != 1 {
@@ -29,8 +29,8 @@ fn loops_with_different_trip_counts_and_nested_branches() {
 }
 
 #[test]
-fn lanes_meet_again_after_a_branch() {
-    // After the branch all lanes are together: activemask is full.
+fn lanes_reconverge_after_a_branch() {
+    // After the branch the lanes have reconverged, so activemask is full.
     let out = each_thread(
         32,
         ".reg .b32 %t;\n.reg .pred %q;",
@@ -41,7 +41,7 @@ fn lanes_meet_again_after_a_branch() {
 }
 
 #[test]
-fn lanes_that_exit_early_leave_the_others_alone() {
+fn an_early_exit_does_not_affect_other_lanes() {
     let out = each_thread(
         64,
         ".reg .b32 %t;\n.reg .pred %q;",
@@ -54,7 +54,7 @@ fn lanes_that_exit_early_leave_the_others_alone() {
 }
 
 #[test]
-fn a_branch_table_leads_each_lane_its_way() {
+fn lanes_can_take_different_targets_of_a_branch_table() {
     let out = each_thread(
         32,
         ".reg .b32 %t;",
@@ -68,7 +68,7 @@ fn a_branch_table_leads_each_lane_its_way() {
 
 #[test]
 fn a_lane_that_spins_on_another_of_its_warp_does_not_starve_it() {
-    // Every lane of a warp takes a lock in turn, adds one, and gives it back.
+    // Every lane of a warp acquires a lock in turn, adds one, and releases it.
     let text = kernel(
         2,
         ".reg .b32 %old, %n;\n.reg .pred %q;\n\
@@ -83,7 +83,7 @@ fn a_lane_that_spins_on_another_of_its_warp_does_not_starve_it() {
 }
 
 #[test]
-fn instructions_are_counted_with_the_lanes_that_came_to_them() {
+fn instructions_are_counted_with_the_lanes_that_reach_them() {
     let emulator = emulator();
     let text = kernel(0, ".reg .b32 %r<2>;\nmov.u32 %r0, 1;\nadd.u32 %r1, %r0, 1;\nret;");
     let statistics = launch(&emulator, &text, ([5, 1, 1], [48, 1, 1]), &[]).unwrap();

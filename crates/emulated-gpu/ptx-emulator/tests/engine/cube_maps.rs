@@ -1,4 +1,5 @@
-//! Cube maps: sides and places as the guide's table has them, and seams as they lie in space.
+//! Cube maps: the side and position of a direction as in the guide's table, and filtering across edges and
+//! corners.
 
 use ptx_emulator::texture::{AddressMode, Filter, Resource, Sampling, Texels};
 use ptx_emulator::{Emulator, FaultKind};
@@ -17,13 +18,13 @@ fn random(seed: u32) -> impl FnMut() -> f32 {
     }
 }
 
-/// Cubes of these texels, side behind side.
+/// Cubes with these texels, one side after the other.
 fn cubes(emulator: &Emulator, values: &[f32]) -> Texels {
     let texels = floats(emulator, [WIDTH as u64, WIDTH as u64, 0], values);
     Texels { layers: (values.len() / SIDE) as u64, cube: true, ..texels }
 }
 
-/// What the directions, of 3 numbers each and as many as a block has threads, give.
+/// Fetches a texel for each direction, one per thread.
 fn fetch(emulator: &Emulator, resource: Resource, form: &str, at: &[[f32; 3]]) -> Vec<f32> {
     let text = kernel(
         2,
@@ -41,7 +42,7 @@ fn fetch(emulator: &Emulator, resource: Resource, form: &str, at: &[[f32; 3]]) -
     read(emulator, buffer, bits.len()).chunks(4).map(|found| f32::from_bits(found[0])).collect()
 }
 
-/// The guide's table: of a direction the side, and s and t between 0 and 1.
+/// The guide's table: the side of a direction, and s and t between 0 and 1.
 fn by_the_table([x, y, z]: [f32; 3]) -> (usize, [f32; 2]) {
     let largest = x.abs().max(y.abs()).max(z.abs());
     let (side, s, t) = if largest == x.abs() {
@@ -58,7 +59,7 @@ fn by_the_table([x, y, z]: [f32; 3]) -> (usize, [f32; 2]) {
 }
 
 #[test]
-fn directions_lead_to_the_texels_of_the_guides_table() {
+fn directions_select_the_texels_of_the_guides_table() {
     let emulator = emulator();
     let mut random = random(7);
     let values: Vec<f32> = (0..12 * SIDE).map(|_| random()).collect();
@@ -96,7 +97,7 @@ fn directions_lead_to_the_texels_of_the_guides_table() {
     assert!(sides.iter().all(|&count| count > 300), "{sides:?}");
 }
 
-/// The middle of a texel, on a cube from −1 to 1.
+/// The centre of a texel, on a cube from −1 to 1.
 fn middle(texel: usize) -> [f64; 3] {
     let (side, y, x) = (texel / SIDE, texel % SIDE / WIDTH, texel % WIDTH);
     let [s, t] = [x, y].map(|index| (2 * index + 1) as f64 / WIDTH as f64 - 1.0);
@@ -110,9 +111,9 @@ fn middle(texel: usize) -> [f64; 3] {
     }
 }
 
-/// At an edge the two texels count that are the nearest to it in space, at a corner of the cube three.
+/// Seamless filtering mixes the two nearest texels at an edge, and the three nearest at a corner of the cube.
 #[test]
-fn without_seams_the_nearest_texels_in_space_are_mixed() {
+fn seamless_filtering_mixes_the_nearest_texels_in_space() {
     let emulator = emulator();
     let mut random = random(11);
     let values: Vec<f32> = (0..6 * SIDE).map(|_| random()).collect();
@@ -148,10 +149,10 @@ fn without_seams_the_nearest_texels_in_space_are_mixed() {
         nearest.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
         let sum: f64 = nearest[..*count].iter().map(|&texel| f64::from(values[texel])).sum();
         let wanted = sum / *count as f64;
-        // A place along an edge is a texel's middle to 1/256 of a texel.
+        // The position along an edge is exact to 1/256 of a texel.
         assert!((f64::from(found) - wanted).abs() < 0.01, "{place:?}: {found}, not {wanted}");
     }
-    // With seams, the sides end.
+    // With seams, filtering stops at the edges of a side.
     let ends = Sampling { seamless: false, ..sampling };
     let with_seams = fetch(&emulator, Resource::Texture(texels, ends), form, &at);
     let mixed = with_seams
@@ -162,7 +163,7 @@ fn without_seams_the_nearest_texels_in_space_are_mixed() {
 }
 
 #[test]
-fn no_direction_is_too_much() {
+fn every_direction_selects_a_texel() {
     let emulator = emulator();
     let values = [1.5; 6 * SIDE];
     let odd = [0.0, -0.0, 1.0, -1.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e-45];
@@ -183,7 +184,7 @@ fn no_direction_is_too_much() {
 }
 
 #[test]
-fn a_cube_is_read_as_a_cube() {
+fn a_cube_must_be_read_as_a_cube() {
     let emulator = emulator();
     let flat = floats(&emulator, [5, 5, 0], &[0.0; 6 * SIDE]);
     let layers = Texels { layers: 6, ..flat };

@@ -1,4 +1,4 @@
-//! Each fault, and beside it a clean twin that is not flagged.
+//! Each kind of fault, next to a similar clean kernel that is not flagged.
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
@@ -13,10 +13,10 @@ const INDEX: &str = ".reg .b32 %t;\n.reg .b64 %o;\nmov.u32 %t, %tid.x;\nmul.wide
     add.u64 %o, %o, %p0;\n";
 
 #[test]
-fn one_beyond_the_end() {
+fn an_access_past_the_end_is_a_fault() {
     for (count, faulty) in [(33, true), (32, false)] {
         let emulator = emulator();
-        // Neighbours on both sides, so that only the guard space can tell.
+        // Allocations on both sides, so that only the gaps between them reveal the fault.
         let _before = words(&emulator, &[0; 32]);
         let array = words(&emulator, &[0; 32]);
         let _after = words(&emulator, &[0; 32]);
@@ -38,7 +38,7 @@ fn one_beyond_the_end() {
 }
 
 #[test]
-fn a_contiguous_load_that_leaves_the_allocation_names_the_first_lane_outside() {
+fn a_fault_in_a_contiguous_load_names_the_first_lane_outside() {
     let emulator = emulator();
     let array = words(&emulator, &[0; 20]);
     let fault =
@@ -55,7 +55,7 @@ fn misaligned() {
         let result = run(&body, 32, &[array], &emulator);
         assert_eq!(result.as_ref().err().map(|f| f.kind), faulty.then_some(FaultKind::Misaligned));
     }
-    // A vector is aligned as a whole.
+    // A vector must be aligned as a whole.
     for (offset, faulty) in [(4, true), (8, false)] {
         let emulator = emulator();
         let array = words(&emulator, &[0; 4]);
@@ -110,14 +110,14 @@ fn shared_local_and_generic_addresses_have_bounds_too() {
 }
 
 #[test]
-fn a_null_pointer_is_called_one() {
+fn a_null_pointer_is_reported_as_such() {
     let fault =
         run(".reg .b32 %v;\nld.global.u32 %v, [%p0];\nret;", 1, &[0], &emulator()).unwrap_err();
     assert!(fault.to_string().contains("null pointer"), "{fault}");
 }
 
 #[test]
-fn warps_at_different_barriers_never_meet() {
+fn warps_at_different_barriers_deadlock() {
     let body = |second: u32| {
         format!(
             ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.lt.u32 %q, %t, 32;\n\
@@ -131,14 +131,14 @@ fn warps_at_different_barriers_never_meet() {
 }
 
 #[test]
-fn lanes_of_a_warp_at_different_barriers_are_reported_where_asked() {
+fn synccheck_reports_lanes_at_different_barriers() {
     let checks = Checks { synchronisation: true, ..Checks::default() };
     let checked = Emulator::new(Options { checks, ..Options::default() });
     let body = ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.lt.u32 %q, %t, 16;\n\
         @%q bra LOW;\nbar.sync 0;\nbra END;\nLOW: bar.sync 0;\nEND: ret;";
     let fault = run(body, 32, &[], &checked).unwrap_err();
     assert_eq!(fault.kind, FaultKind::BarrierDivergence);
-    // The clean twin: lanes that have left before are not missed.
+    // The clean version: lanes that have exited are not missed.
     let clean = ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.lt.u32 %q, %t, 16;\n\
         @%q ret;\nbar.sync 0;\nret;";
     run(clean, 32, &[], &checked).unwrap();
@@ -154,7 +154,7 @@ fn member_masks() {
     let fault = run(&body(0xffff), 32, &[], &emulator()).unwrap_err();
     assert_eq!((fault.kind, fault.thread), (FaultKind::BadMemberMask, Some([16, 0, 0])));
     run(&body(0xffff), 16, &[], &emulator()).unwrap();
-    // Half of the lanes wait for the other half, which waits elsewhere.
+    // Half of the lanes wait for the other half, which waits at another instruction.
     let body = |other: &str| {
         format!(
             ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.lt.u32 %q, %t, 16;\n\

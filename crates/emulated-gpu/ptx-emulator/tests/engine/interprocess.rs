@@ -1,13 +1,13 @@
-//! Memory that several emulators have, as if they were in several processes.
+//! Memory that several emulators share, as if they were in different processes.
 #![cfg(target_os = "linux")]
 
 use ptx_emulator::memory::{Home, OpenError, Reach, ShareError, SharedMemory, SharedNumbers};
 use ptx_emulator::{Checks, Emulator, Memory, Options};
 
-/// The pages of the host's memory, in bytes.
+/// The page size of the host's memory in bytes.
 const PAGE: u64 = 4096;
 
-/// Memory whose allocations others can have, where there is such a thing.
+/// An emulator whose allocations can be shared between processes; `None` if the host doesn't support that.
 fn start(checks: Checks) -> Option<Emulator> {
     let emulator = other(checks);
     let memory = emulator.memory();
@@ -32,7 +32,7 @@ fn bytes(memory: &Memory, address: u64, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn bytes_stay_and_are_those_of_both() {
+fn shared_bytes_are_kept_and_visible_to_both() {
     let Some(one) = start(Checks::default()) else { return };
     let two = other(Checks::default());
     let (one, two) = (one.memory(), two.memory());
@@ -41,7 +41,7 @@ fn bytes_stay_and_are_those_of_both() {
     for (number, (block, size)) in blocks.into_iter().zip(sizes).enumerate() {
         one.fill(block, &[number as u8 + 1], size).unwrap();
     }
-    // Some of them; all have to stay.
+    // Only some are shared, but all must keep their contents.
     for number in [6, 0, 2, 5] {
         let (block, size) = (blocks[number], sizes[number]);
         let found = one.share_with_processes(block).unwrap();
@@ -62,7 +62,7 @@ fn bytes_stay_and_are_those_of_both() {
     assert!(two.leaks().is_empty());
 }
 
-/// Frees so much that nothing is kept of what was freed before.
+/// Frees enough memory to evict everything from the quarantine of freed memory.
 fn forget(memory: &Memory) {
     for _ in 0..3 {
         let large = memory.allocate(40 << 20, 256).unwrap();
@@ -71,7 +71,7 @@ fn forget(memory: &Memory) {
 }
 
 #[test]
-fn what_comes_to_where_it_was_is_nobody_elses() {
+fn memory_that_reuses_a_shared_address_is_not_shared() {
     const LEN: usize = 1 << 20;
     let Some(one) = start(Checks::default()) else { return };
     let two = other(Checks::default());
@@ -94,7 +94,8 @@ fn what_comes_to_where_it_was_is_nobody_elses() {
         assert!(bytes(one, block, LEN).iter().all(|&byte| byte == 0));
         one.fill(block, &[9], LEN as u64).unwrap();
     }
-    // But for what shares a page with its neighbours, which is still of the file.
+    // The memory is zero, except for the pages that are shared with neighbouring allocations, which still
+    // belong to the file.
     let whole = PAGE as usize..LEN - PAGE as usize;
     assert!(bytes(two, there, LEN)[whole].iter().all(|&byte| byte == 0), "it went with the block");
     two.fill(there + PAGE, &[5], LEN as u64 - 2 * PAGE).unwrap();
@@ -103,7 +104,7 @@ fn what_comes_to_where_it_was_is_nobody_elses() {
 }
 
 #[test]
-fn what_others_may_write_counts_as_written() {
+fn shared_memory_counts_as_initialised() {
     let checks = Checks { initialisation: true, ..Checks::default() };
     let Some(emulator) = start(checks) else { return };
     let memory = emulator.memory();
@@ -114,7 +115,7 @@ fn what_others_may_write_counts_as_written() {
 }
 
 #[test]
-fn what_can_t_be_shared_is_said() {
+fn memory_that_cannot_be_shared_is_an_error() {
     let heap = Emulator::new(Options::default());
     let heap = heap.memory();
     let block = heap.allocate(64, 256).unwrap();
@@ -140,7 +141,7 @@ fn what_can_t_be_shared_is_said() {
     ] {
         assert_eq!(memory.open_shared(&wrong, Home::default()), missing, "{wrong:?}");
     }
-    // Standard error is no memory.
+    // Standard error is not a shared memory file.
     let wrong = SharedMemory { descriptor: 2, ..found };
     assert_eq!(memory.open_shared(&wrong, Home::default()), missing);
     assert!(

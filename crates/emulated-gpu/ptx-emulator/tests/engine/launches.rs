@@ -6,7 +6,7 @@ use super::bench::{emulator, kernel, launch, load, read, words};
 
 #[test]
 fn the_timer_never_runs_backwards() {
-    // Each block writes what it reads; a block waits for a while.
+    // Each block waits for a while, and stores the times that it reads.
     let body = "
         .reg .b32 %i, %lane; .reg .b64 %a, %t, %until; .reg .pred %q;
         mov.u32 %i, %ctaid.x; mul.wide.u32 %a, %i, 8; add.u64 %a, %a, %p0;
@@ -28,7 +28,7 @@ fn the_timer_never_runs_backwards() {
             let times: Vec<u64> =
                 words.chunks(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32).collect();
             assert!(times.iter().all(|time| *time >= last), "{times:?} after {last}");
-            // In order there, one block after the other.
+            // In deterministic mode, one block runs after the other.
             assert!(!deterministic || times.is_sorted(), "{times:?}");
             last = times.into_iter().max().unwrap();
         }
@@ -36,10 +36,11 @@ fn the_timer_never_runs_backwards() {
 }
 
 #[test]
-fn threads_know_where_they_are() {
+fn threads_have_the_right_indices() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 2 * 3 * 2 * 24]);
-    // ((ctaid.z * 3 + ctaid.y) * 2 + ctaid.x) * 24 + (tid.z * 3 + tid.y) * 4 + tid.x, each once.
+    // The linear index ((ctaid.z * 3 + ctaid.y) * 2 + ctaid.x) * 24 + (tid.z * 3 + tid.y) * 4 + tid.x, each
+    // exactly once.
     let text = kernel(
         1,
         ".reg .b32 %i, %a, %v;\n.reg .b64 %o;\nmov.u32 %i, %ctaid.z;\nmov.u32 %a, %ctaid.y;\n\
@@ -55,8 +56,8 @@ fn threads_know_where_they_are() {
 }
 
 #[test]
-fn a_grid_barrier_with_more_blocks_than_cores() {
-    // Each block adds 1, waits for all, and copies what it then sees.
+fn a_grid_barrier_works_with_more_blocks_than_cores() {
+    // Each block adds 1, waits for all others, and copies the sum that it then reads.
     let blocks = 64;
     for threads in [0, 1, 3] {
         let emulator = Emulator::new(Options { threads, ..Options::default() });
@@ -84,7 +85,7 @@ fn a_grid_barrier_with_more_blocks_than_cores() {
     }
 }
 
-/// What `grid.sync()` compiles to: it traps where the launch has no workspace.
+/// The code that `grid.sync()` compiles to. It traps if the launch has no workspace.
 #[test]
 fn a_trap_of_cooperative_groups_is_explained() {
     let emulator = emulator();
@@ -97,13 +98,13 @@ fn a_trap_of_cooperative_groups_is_explained() {
     assert_eq!(fault.kind, FaultKind::Trap);
     assert!(fault.notes.iter().any(|note| note.contains("isn't cooperative")), "{fault}");
     emulator.launch(&kernel, &Launch { cooperative: true, ..plain }).unwrap();
-    // Any other trap is one.
+    // Any other trap has no explanation.
     let fault = launch(&emulator, &super::bench::kernel(0, "trap;"), ([1; 3], [1; 3]), &[]);
     assert!(fault.unwrap_err().notes.is_empty());
 }
 
 #[test]
-fn dynamic_shared_memory_follows_the_static_one() {
+fn dynamic_shared_memory_follows_static_shared_memory() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 3]);
     let text = kernel(
@@ -130,7 +131,7 @@ fn dynamic_shared_memory_follows_the_static_one() {
 }
 
 #[test]
-fn invalid_launches_are_refused() {
+fn invalid_launches_are_rejected() {
     let emulator = emulator();
     let text = kernel(1, "ret;").replace("\n{\n", "\n.maxntid 64, 1, 1\n{\n");
     let kernel = load(&emulator, &text).kernel("k").unwrap();
@@ -153,8 +154,8 @@ fn invalid_launches_are_refused() {
 }
 
 #[test]
-fn a_seed_changes_the_order_of_warps_and_nothing_else_does() {
-    // Each warp appends its number to a list.
+fn only_a_seed_changes_the_order_of_warps() {
+    // Each warp appends its index to a list.
     let order = |seed| {
         let emulator = Emulator::new(Options { seed, deterministic: true, ..Options::default() });
         let (count, list) = (words(&emulator, &[0]), words(&emulator, &[99; 16]));
@@ -223,7 +224,7 @@ fn nvrtcs_matrix_products_are_right() {
         |values: &[f32]| words(&emulator, &values.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
     let pointers = [upload(&a), upload(&b), words(&emulator, &vec![0; m * n])];
     let loaded = load(&emulator, PTX);
-    // Small integers: every order of summation gives the same.
+    // Small integers, so that every order of summation has the same result.
     let expected: Vec<f32> =
         (0..m * n).map(|i| (0..k).map(|j| a[i / n * k + j] * b[j * n + i % n]).sum()).collect();
     for (name, grid, block) in [

@@ -1,13 +1,13 @@
-//! Texts that are linked: what is everybody's, what is a text's own, what is left of several.
+//! The linker: symbols that texts share, symbols that are private to a text, and duplicates.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Diagnostic, Launch, link, parse};
 
 use super::bench::{emulator, load, read, words};
 
-/// Writes to `out`, a thread each: `twice(helper(t))` by another text's `twice` and its own `helper`,
-/// `scale()` of whoever is first, `table[1]` of another text, the `.common` word that the other text
-/// has set, its own constant, and a word of the shared memory that the launch gives.
+/// Each thread writes to `out`: the result of another text's `twice` and the text's own `helper`, the weak
+/// `scale()` of the first text, `table[1]` of another text, the `.common` word that the other text has set, its
+/// own constant, and a word of dynamic shared memory.
 const MAIN: &str = include_str!("../ptx/linked/main.ptx");
 
 const OTHERS: &str = include_str!("../ptx/linked/others.ptx");
@@ -16,7 +16,7 @@ fn source(name: &str, text: &str) -> Source {
     Source { name: name.to_owned(), text: text.to_owned() }
 }
 
-/// What is said of texts that can't be linked.
+/// The errors of texts that can't be linked.
 fn said(texts: &[&str]) -> String {
     let names = ["first.ptx", "second.ptx", "third.ptx"];
     let sources: Vec<Source> =
@@ -26,8 +26,8 @@ fn said(texts: &[&str]) -> String {
 }
 
 #[test]
-fn symbols_reach_other_texts_and_private_ones_do_not() {
-    // With the first definition of what is weak: in either order.
+fn only_shared_symbols_are_visible_to_other_texts() {
+    // The first definition of a weak symbol is used, so the order matters.
     for (texts, scale) in [([MAIN, OTHERS], 2), ([OTHERS, MAIN], 3)] {
         let sources = texts.map(|text| source("a text", text));
         let text = link(&sources).unwrap();
@@ -45,7 +45,7 @@ fn symbols_reach_other_texts_and_private_ones_do_not() {
 }
 
 #[test]
-fn lines_lead_to_the_files_of_their_texts() {
+fn lines_refer_to_the_files_of_their_text() {
     let text = link(&[source("a", MAIN), source("b", OTHERS)]).unwrap();
     let number = |file: &str| {
         let line = text.lines().find(|line| line.ends_with(&format!("\"{file}\""))).unwrap();
@@ -59,14 +59,14 @@ fn lines_lead_to_the_files_of_their_texts() {
 }
 
 #[test]
-fn one_text_stays_as_it_is() {
+fn a_single_text_is_unchanged() {
     let only = ".version 7.8\n.target sm_80\n// Nothing else.\n.visible .entry k() { ret; }\n";
     assert_eq!(link(&[source("a", only)]).unwrap(), only);
     assert!(said(&[MAIN]).contains("`twice` is defined in no file"));
 }
 
 #[test]
-fn what_does_not_fit_is_said_of_its_own_line() {
+fn link_errors_are_reported_at_their_own_line() {
     let header = ".version 7.8\n.target sm_80\n";
     let with = |text: &str| format!("{header}{text}\n");
     let f = with(".visible .func f() { ret; }");
@@ -77,10 +77,10 @@ fn what_does_not_fit_is_said_of_its_own_line() {
     let error = said(&[&small, &large]);
     assert!(error.contains("`a` is .common with another type or size"), "{error}");
     let (one, two) = (with(".weak .global .b32 a = 1;"), with(".weak .global .b32 a = 2, b = 3;"));
-    assert!(said(&[&one, &two]).contains("declare each in a statement of its own"));
+    assert!(said(&[&one, &two]).contains("declare each in a separate statement"));
     let wrong = with(".visible .entry k() { add.u32 %a, %b, %c; ret; }");
     assert!(said(&[&f, &wrong]).contains("second.ptx:3"), "{}", said(&[&f, &wrong]));
-    // Announced with other parameters than it is defined with.
+    // The declaration has other parameters than the definition.
     let caller = with(".extern .func f(.param .b32 x);");
     let text = link(&[source("a", &caller), source("b", &f)]).unwrap();
     let errors = parse(&source("linked", &text)).unwrap_err();
@@ -89,14 +89,14 @@ fn what_does_not_fit_is_said_of_its_own_line() {
 }
 
 #[test]
-fn what_nobody_defines_is_said_of_the_whole() {
+fn undefined_symbols_are_reported_for_the_linked_text() {
     let text = link(&[source("a", MAIN), source("b", ".version 7.8\n.target sm_80\n")]).unwrap();
     let errors = parse(&source("linked", &text)).unwrap_err();
     assert!(errors.iter().any(|one| one.message.contains("`twice` is defined in no file")));
 }
 
 #[test]
-fn entries_that_are_weak_are_there_once() {
+fn weak_entries_are_linked_once() {
     let text = ".version 7.8\n.target sm_80\n.weak .entry k(.param .u64 p) { ret; }\n\
                 .weak .global .align 4 .b32 v = 5;\n";
     let linked = link(&[source("a", text), source("b", text)]).unwrap();

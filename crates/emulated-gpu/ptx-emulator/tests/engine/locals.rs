@@ -1,4 +1,4 @@
-//! Variables in a thread's own memory: an access past one of them is a fault, also where another one follows.
+//! Variables in local memory: an access past the end of one is a fault, even if another one follows.
 
 use ptx_emulator::{Fault, FaultKind};
 
@@ -29,7 +29,7 @@ fn each_variable_has_bounds() {
                 true => (format!("cvta.local.u64 %q, {register};"), ""),
                 false => (format!("mov.u64 %q, {register};"), ".local"),
             };
-            // The first and the last word; one before, one after, and the farthest that is noticed.
+            // The first and the last word, one before, one after, and the farthest offset that is detected.
             for (offset, fits) in [
                 (0, true),
                 (size - 4, true),
@@ -46,7 +46,7 @@ fn each_variable_has_bounds() {
                     let kind = outcome.as_ref().err().map(|fault| fault.kind);
                     let expected = if fits { None } else { Some(FaultKind::IllegalAddress) };
                     assert_eq!(kind, expected, "{name}: {access}");
-                    // Before the first variable there is no memory.
+                    // There is no memory before the first variable.
                     if let Err(fault) = outcome
                         && offset > 0
                     {
@@ -73,12 +73,12 @@ fn each_variable_has_bounds() {
 }
 
 #[test]
-fn the_bounds_are_no_part_of_what_a_kernel_takes() {
+fn redzones_do_not_count_as_local_memory() {
     let emulator = emulator();
     let loaded = crate::bench::load(&emulator, &kernel(1, &format!("{HEAD}ret;")));
     let bytes = loaded.kernel("k").unwrap().local_bytes();
     assert!((36..=64).contains(&bytes), "{bytes}");
-    // As many variables as fit are taken, whether each has bounds or not.
+    // The maximum number of variables is accepted, even though not all of them have redzones.
     let many: String =
         (0..8192).map(|index| format!(".local .align 4 .b8 v{index}[60];\n")).collect();
     let loaded = crate::bench::load(&emulator, &kernel(1, &format!("{many}ret;")));

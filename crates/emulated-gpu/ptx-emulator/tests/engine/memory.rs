@@ -1,4 +1,4 @@
-//! Loads and stores in every space, of every width.
+//! Loads and stores in every state space and of every width.
 
 use ptx_emulator::FaultKind;
 
@@ -19,7 +19,7 @@ fn narrow_loads_extend_by_their_type() {
 }
 
 #[test]
-fn patterns_of_addresses_all_read_the_same_memory() {
+fn loads_are_right_for_every_address_pattern() {
     // Word i holds 3 i. Strides 0 (uniform), 1 (contiguous), 2 and 33 (scattered), and half warps.
     let values: Vec<u32> = (0..4096).map(|i| i * 3).collect();
     for (index, expected) in [
@@ -144,14 +144,14 @@ fn the_host_reads_writes_fills_and_copies_inside_allocations_only() {
 }
 
 #[test]
-fn constants_are_only_read() {
+fn constants_are_read_only() {
     use ptx_emulator::FaultKind;
     use ptx_emulator::source::Source;
     let with = |body: &str| {
         kernel(1, &format!(".reg .b32 %v;\n.reg .b64 %a, %g;\nmov.u32 %v, 1;\n{body}\nret;"))
             .replace(".visible .entry", ".const .u32 c = 5;\n.global .u32 g = 6;\n.visible .entry")
     };
-    // A sum hides what the register holds.
+    // A sum hides the value of the register from the checker.
     let addresses = [
         ("mov.u64 %a, c; add.u64 %a, %a, 0;", "st.global.u32 [%a], %v;"),
         ("mov.u64 %a, c; cvta.const.u64 %a, %a; add.u64 %a, %a, 0;", "st.u32 [%a], %v;"),
@@ -166,17 +166,17 @@ fn constants_are_only_read() {
         let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
         assert_eq!(fault.kind, FaultKind::IllegalAddress, "{store}");
         assert!(fault.to_string().contains("which is constant memory"), "{fault}");
-        // The same of a global variable.
+        // The same with a global variable is valid.
         let text = text.replace("%a, c;", "%a, g;").replace("cvta.const", "cvta.global");
         launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
     }
-    // Reading is well, and by the same way.
+    // Reading through the same kind of address is valid.
     let emulator = emulator();
     let out = words(&emulator, &[0]);
     let text = with("cvta.const.u64 %a, c; ld.u32 %v, [%a]; st.global.u32 [%p0], %v;");
     launch(&emulator, &text, ([1; 3], [1, 1, 1]), &[out]).unwrap();
     assert_eq!(read(&emulator, out, 1), [5]);
-    // Where one instruction says where the address leads, the text is wrong.
+    // If one instruction determines the address, the text is rejected.
     for body in [
         "mov.u64 %a, c; st.global.u32 [%a], %v;",
         "cvta.const.u64 %a, c; mov.u64 %g, %a; st.u32 [%g], %v;",
@@ -187,7 +187,8 @@ fn constants_are_only_read() {
     }
 }
 
-/// PTX ISA, "Initializers": a mask picks a byte of an address, here eight of one, and of a function.
+/// PTX ISA, "Initializers": a mask selects a byte of an address. Here all eight bytes of a variable's and a
+/// function's address are stored this way.
 #[test]
 fn bytes_of_addresses_are_initial_values() {
     let bytes = |of: &str| {
@@ -220,9 +221,9 @@ fn bytes_of_addresses_are_initial_values() {
     assert_eq!(read(&emulator, out, 6), [0, 0, 4, 0, 0, 0]);
 }
 
-/// NVRTC widens loads over the end of an array, and says which bytes it wants.
+/// NVRTC widens loads past the end of an array, and marks the bytes that are used.
 #[test]
-fn bytes_that_a_load_does_not_use_may_lie_outside() {
+fn unused_bytes_of_a_load_may_be_out_of_bounds() {
     let emulator = emulator();
     let memory = emulator.memory().allocate(44, 16).unwrap();
     let values: Vec<u8> = (0..11_u32).flat_map(|index| (10 * index).to_le_bytes()).collect();
@@ -243,15 +244,15 @@ fn bytes_that_a_load_does_not_use_may_lie_outside() {
         )
     };
     let once = |text: &str| launch(&emulator, text, ([1; 3], [1; 3]), &[memory, out]);
-    // Also where the load replaces its own address.
+    // Also if the load overwrites its own address.
     once(&text(".pragma \"used_bytes_mask 3855\";", "%p0")).unwrap();
     assert_eq!(read(&emulator, out, 4), [80, 1, 100, 3]);
-    // It is said of one load, and a mask that wants what is outside does not help.
+    // The pragma only applies to the next load, and a mask that includes bytes outside doesn't help.
     for pragma in ["", ".pragma \"used_bytes_mask 0xffff\";", ".pragma \"used_bytes_mask\";"] {
         let fault = once(&text(pragma, "%p0")).unwrap_err();
         assert_eq!((fault.kind, fault.address), (FaultKind::IllegalAddress, Some(memory + 32)));
     }
-    // An instruction between takes it away.
+    // An instruction in between cancels the pragma.
     let between = ".reg .b32 %r<4>; .pragma \"used_bytes_mask 3855\"; mov.b32 %r0, 1;
          ld.global.v4.b32 {%r0, %r1, %r2, %r3}, [%p0+32]; ret;";
     let fault = launch(&emulator, &kernel(1, between), ([1; 3], [1; 3]), &[memory]).unwrap_err();

@@ -1,4 +1,4 @@
-//! Barrier objects between warps: who waits, who is waited for, and what has no end or no meaning.
+//! Barrier objects (`mbarrier`) between warps: waits, deadlocks, and invalid uses.
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
@@ -30,7 +30,7 @@ fn init(count: u32) -> String {
 
 #[test]
 fn phases_follow_each_other() {
-    // Two warps hand a number to and fro ten times, each adding one.
+    // Two warps pass a number to and fro ten times, each adding one.
     let body = format!(
         "{} and.b32 %v, %t, 32; setp.eq.u32 %u, %v, 0; shr.u32 %v, %v, 5; mov.u32 %i, s;
          @%z st.shared.u32 [%i], 0; bar.sync 0;
@@ -47,8 +47,8 @@ fn phases_follow_each_other() {
 }
 
 #[test]
-fn a_test_that_fails_lets_the_others_go_on() {
-    // The second warp works for long before it arrives, the first does nothing but wait.
+fn a_failed_test_yields_to_other_warps() {
+    // The second warp works for a long time before it arrives; the first only waits.
     let slow = format!(
         "{} setp.ge.u32 %u, %t, 32; @!%u bra WAIT;
          WORK: add.u32 %c, %c, 1; setp.lt.u32 %q, %c, 100000; @%q bra WORK;
@@ -60,8 +60,8 @@ fn a_test_that_fails_lets_the_others_go_on() {
 }
 
 #[test]
-fn who_gives_up_waiting_has_not_waited_in_vain() {
-    // Nobody arrives, and after a thousand tests the thread goes on: no deadlock.
+fn a_thread_may_give_up_waiting() {
+    // No thread arrives, and after a thousand tests the thread continues: this is not a deadlock.
     let body = format!(
         "{} WAIT: add.u32 %c, %c, 1; mbarrier.test_wait.parity.shared.b64 %q, [%a], 0;
          setp.lt.and.u32 %u, %c, 1000, !%q; @%u bra WAIT; st.global.u32 [%x], %c;",
@@ -71,8 +71,8 @@ fn who_gives_up_waiting_has_not_waited_in_vain() {
 }
 
 #[test]
-fn who_looks_at_something_else_meanwhile_is_not_stuck() {
-    // A warp tests until another has set a flag, which that does when it has waited long enough.
+fn polling_a_flag_between_tests_is_not_a_deadlock() {
+    // A warp tests until another warp has set a flag, which that does after it has waited long enough.
     let body = format!(
         "{} setp.ge.u32 %u, %t, 32; @%u bra SET;
          WAIT: mbarrier.test_wait.parity.shared.b64 %q, [%a], 0; ld.volatile.shared.u32 %v, [s];
@@ -85,7 +85,7 @@ fn who_looks_at_something_else_meanwhile_is_not_stuck() {
     assert_eq!(run(64, &body).unwrap(), vec![7; 64]);
 }
 
-/// Looks at the clock between two tests, and sleeps the longer the longer it has waited.
+/// Reads the clock between two tests, and sleeps longer the longer it has waited.
 const PATIENT: &str = "
     .reg .b64 %since, %now; .reg .b32 %sleep; mov.u64 %since, %globaltimer;
     WAIT: mbarrier.test_wait.parity.shared.b64 %q, [%a], 0; @%q bra END;
@@ -93,8 +93,8 @@ const PATIENT: &str = "
     shr.u32 %sleep, %sleep, 2; nanosleep.u32 %sleep;";
 
 #[test]
-fn who_waits_for_some_time_gives_up_when_it_has_passed() {
-    // A minute, in which nothing else can happen.
+fn a_wait_with_a_timeout_ends() {
+    // The timeout is a minute, in which nothing else can happen.
     let body = format!(
         "{} {PATIENT} setp.lt.u64 %q, %now, 60000000000; @%q bra WAIT; mov.u32 %c, 5;
          END: st.global.u32 [%x], %c;",
@@ -112,11 +112,11 @@ fn deadlock(threads: u32, body: &str) -> String {
 }
 
 #[test]
-fn what_nobody_ends_is_a_deadlock() {
+fn a_phase_that_never_completes_is_a_deadlock() {
     let said = deadlock(32, &format!("{} @%z mbarrier.arrive.shared.b64 _, [%a]; {WAIT}", init(2)));
     assert!(said.contains("waits for 1 of 2 arrivals"), "{said}");
     assert!(said.contains("mbarrier.try_wait.parity"), "{said}");
-    // One warp at a barrier of the block, and one that tests with pauses.
+    // One warp waits at a barrier of the block, and one tests with pauses.
     let said = deadlock(
         64,
         &format!(
@@ -142,7 +142,7 @@ fn what_nobody_ends_is_a_deadlock() {
 }
 
 #[test]
-fn what_has_no_meaning_is_a_fault() {
+fn invalid_uses_of_a_barrier_object_are_faults() {
     let wrong = |body: &str| {
         let fault = run(32, body).unwrap_err();
         assert_eq!(fault.kind, FaultKind::InvalidInstruction, "{fault}");
@@ -169,7 +169,7 @@ fn what_has_no_meaning_is_a_fault() {
 }
 
 #[test]
-fn an_object_is_made_once() {
+fn a_barrier_object_is_initialised_once() {
     let twice = format!("{} {}", init(1), init(1));
     run(32, &twice).unwrap();
     let checks = Checks { synchronisation: true, ..Checks::default() };
@@ -215,6 +215,6 @@ fn bulk_copies_are_checked() {
     assert_eq!(copy("s", "%p0+4", "16").unwrap_err().0, FaultKind::Misaligned);
     assert_eq!(copy("s", "%p0+496", "32").unwrap_err().0, FaultKind::IllegalAddress);
     assert_eq!(copy("s+4096", "%p0", "32").unwrap_err().0, FaultKind::IllegalAddress);
-    // More than anything holds.
+    // More than any memory holds.
     assert_eq!(copy("s", "%p0", "0xfffff0").unwrap_err().0, FaultKind::InvalidInstruction);
 }

@@ -1,15 +1,15 @@
-//! Loads and stores whose addresses lie in every way that the engine tells apart, with lanes that are
-//! idle, in global and shared memory, and in that by its generic address, under every check, with the host's vectors and without: each
-//! lane gets what is at its own address.
+//! Loads and stores for every address pattern that the engine distinguishes, with idle lanes, in global and
+//! shared memory (also by generic addresses), under every check, with and without the host's vector
+//! instructions: each lane accesses its own address.
 
 use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
 
 use super::bench::{kernel, load, read, words};
 
-/// Words that the addresses lie in; vectors begin at multiples of their length.
+/// The number of words in the buffer. Vectors begin at multiples of their length.
 const WORDS: usize = 1024;
 
-/// Which element a lane accesses, of this many.
+/// The index of the element that a lane accesses, given the lane and the number of elements.
 type Pattern = fn(u32, u32) -> u32;
 
 const PATTERNS: [(&str, Pattern); 10] = [
@@ -28,7 +28,7 @@ const PATTERNS: [(&str, Pattern); 10] = [
 const MASKS: [u32; 8] =
     [u32::MAX, 0xffff, 0xffff_0000, 0x5555_aaaa, 1, 1 << 31, 0x03ff_03ff, 0x0fff_fff0];
 
-/// An element: its type, how many for each lane, and words of all.
+/// The type of an element, the number of elements per lane, and their total number of words.
 const SHAPES: [(&str, usize, usize); 7] = [
     ("u32", 1, 1),
     ("u32", 2, 2),
@@ -45,25 +45,26 @@ const EVERY_CHECK: [Checks; 4] = {
     [none, initialisation, Checks { races: true, ..none }, Checks { races: true, ..initialisation }]
 };
 
-/// How an instruction names the memory of its addresses.
+/// The state space through which an instruction accesses memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
+enum AddressSpace {
     Global,
     Shared,
-    /// By generic addresses of shared memory.
+    /// Generic addresses of shared memory.
     SharedGenerically,
 }
 
-const EVERY_NAME: [Named; 3] = [Named::Global, Named::Shared, Named::SharedGenerically];
+const ADDRESS_SPACES: [AddressSpace; 3] =
+    [AddressSpace::Global, AddressSpace::Shared, AddressSpace::SharedGenerically];
 
 fn device(checks: Checks, portable: bool) -> Emulator {
     Emulator::new(Options { checks, portable, threads: 1, ..Options::default() })
 }
 
-/// Each lane that takes part copies an element of `%p1` at the offset that `%p0` has for it to its
-/// own place in `%p2`, or the other way round; `%p3` tells who takes part. Through shared memory
-/// where that is asked, whose addresses are 32 bits wide, and 64 where they are generic.
-fn text((ty, count, words): (&str, usize, usize), named: Named, stores: bool) -> String {
+/// Each active lane copies an element between the offset in `%p1` that `%p0` has for it and its own position in
+/// `%p2`, as a load or a store. `%p3` has the active lanes. In shared memory, addresses are 32 bits wide, and
+/// generic addresses 64.
+fn text((ty, count, words): (&str, usize, usize), named: AddressSpace, stores: bool) -> String {
     let list = (0..count).map(|index| format!("%v{index}")).collect::<Vec<_>>().join(", ");
     let (vector, list) = match count {
         1 => (String::new(), list),
@@ -76,9 +77,9 @@ fn text((ty, count, words): (&str, usize, usize), named: Named, stores: bool) ->
     };
     let total = words * 4;
     let (space, far) = match named {
-        Named::Global => (".global", "%far"),
-        Named::Shared => (".shared", "%s"),
-        Named::SharedGenerically => ("", "%far"),
+        AddressSpace::Global => (".global", "%far"),
+        AddressSpace::Shared => (".shared", "%s"),
+        AddressSpace::SharedGenerically => ("", "%far"),
     };
     let access = if stores {
         format!(
@@ -90,7 +91,7 @@ fn text((ty, count, words): (&str, usize, usize), named: Named, stores: bool) ->
         )
     };
     let zero: String = (0..count).map(|index| format!("mov.{width} %v{index}, 0;\n")).collect();
-    // Memory goes to shared memory before, and comes back.
+    // The memory is copied to shared memory before, and back afterwards.
     let copy = |load: &str, store: &str| {
         format!(
             "mov.u32 %w, %t;\nCOPY_{load}: shl.b32 %s, %w, 2;\ncvt.u64.u32 %o, %s;\n\
@@ -102,11 +103,11 @@ fn text((ty, count, words): (&str, usize, usize), named: Named, stores: bool) ->
         )
     };
     let (before, after) = match named {
-        Named::Global => (String::new(), String::new()),
+        AddressSpace::Global => (String::new(), String::new()),
         _ => (copy("global", "shared"), copy("shared", "global")),
     };
     let generic = match named {
-        Named::SharedGenerically => "cvt.u64.u32 %far, %s;\ncvta.shared.u64 %far, %far;\n",
+        AddressSpace::SharedGenerically => "cvt.u64.u32 %far, %s;\ncvta.shared.u64 %far, %far;\n",
         _ => "",
     };
     let after = if stores { after } else { String::new() };
@@ -139,9 +140,9 @@ fn takes_part(mask: u32) -> Vec<u32> {
 }
 
 #[test]
-fn each_lane_reads_what_is_at_its_address() {
+fn each_lane_loads_from_its_address() {
     let memory: Vec<u32> = (0..WORDS as u32).map(|at| at.wrapping_mul(0x9e37_79b9)).collect();
-    let each = SHAPES.iter().flat_map(|shape| EVERY_NAME.map(|named| (shape, named)));
+    let each = SHAPES.iter().flat_map(|shape| ADDRESS_SPACES.map(|named| (shape, named)));
     for (&shape, named) in each {
         for (checks, portable) in EVERY_CHECK.iter().flat_map(|&c| [(c, false), (c, true)]) {
             let emulator = device(checks, portable);
@@ -175,8 +176,8 @@ fn each_lane_reads_what_is_at_its_address() {
 }
 
 #[test]
-fn each_lane_writes_to_its_address_and_nowhere_else() {
-    let each = SHAPES.iter().flat_map(|shape| EVERY_NAME.map(|named| (shape, named)));
+fn each_lane_stores_only_to_its_address() {
+    let each = SHAPES.iter().flat_map(|shape| ADDRESS_SPACES.map(|named| (shape, named)));
     for (&shape, named) in each {
         for (checks, portable) in EVERY_CHECK.iter().flat_map(|&c| [(c, false), (c, true)]) {
             let emulator = device(checks, portable);
@@ -187,7 +188,8 @@ fn each_lane_writes_to_its_address_and_nowhere_else() {
                 let all = (WORDS / size) as u32;
                 let element = |lane: usize| pattern(lane as u32, all) as usize * size;
                 let offsets: Vec<u32> = (0..32).map(|lane| element(lane) as u32 * 4).collect();
-                // Lanes that write to the same place write the same, or it is a race.
+                // Lanes that write to the same address must write the same value, because it would be a race
+                // otherwise.
                 let shares = (0..32).any(|a| (0..a).any(|b| offsets[a] == offsets[b]));
                 let value = |lane: usize, word: usize| {
                     let of = if shares && checks.races {
@@ -201,7 +203,7 @@ fn each_lane_writes_to_its_address_and_nowhere_else() {
                     (0..32).flat_map(|lane| (0..size).map(move |word| value(lane, word))).collect();
                 let mut expected: Vec<u32> = (0..WORDS as u32).collect();
                 let to = words(&emulator, &expected);
-                // The last lane's stays.
+                // The last lane's value is kept.
                 for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
                     for word in 0..size {
                         expected[element(lane) + word] = value(lane, word);

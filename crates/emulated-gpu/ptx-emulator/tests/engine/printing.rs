@@ -1,4 +1,4 @@
-//! What kernels say: `vprintf`, `__assertfail`.
+//! Output of kernels: `vprintf` and `__assertfail`.
 
 use std::sync::{Arc, Mutex};
 
@@ -33,7 +33,7 @@ fn printf_formats_each_threads_arguments() {
 }
 
 #[test]
-fn a_failed_assertion_names_its_place_and_one_that_holds_does_not() {
+fn a_failed_assertion_is_reported_with_its_position() {
     let run = |limit: u32| {
         let text = kernel(
             0,

@@ -1,16 +1,16 @@
-//! Sizes and counts that somebody outside chooses: what can't be had is refused, with a reason.
+//! Sizes and counts that a program chooses: impossible ones are rejected with a reason.
 
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
 
 use crate::bench::{emulator, kernel, launch, load, read, words};
 
-/// Declares what a kernel calls.
+/// The declarations of `malloc` and `free`.
 const DECLARED: &str = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n\
                         .extern .func free(.param .b64 a);\n.visible .entry";
 
-/// `p0[thread]` counts how often a thread is given `bytes` bytes of `times` times; what it is given it
-/// writes to, and frees where `frees` says so.
+/// A kernel in which each thread calls `malloc(bytes)` `times` times and counts the successes in `p0[thread]`.
+/// It writes to each block and, if `frees` is set, frees it.
 fn allocating(bytes: u64, times: u32, frees: bool) -> String {
     let free = if frees { "st.param.b64 [size], %a;\ncall.uni free, (size);" } else { "" };
     kernel(
@@ -33,10 +33,10 @@ fn checked() -> Emulator {
 }
 
 #[test]
-fn a_kernel_is_given_no_more_than_the_heap_has() {
+fn allocations_of_kernels_are_limited_by_the_heap() {
     for emulator in [emulator(), checked()] {
         let out = words(&emulator, &[0]);
-        // Seven of 1 MiB, since each takes a little more; none that is larger than the heap.
+        // Seven of 1 MiB, because each has some overhead; none that is larger than the heap.
         for (bytes, given) in [(1 << 20, 7), (9 << 20, 0), (1 << 46, 0), (u64::MAX, 0)] {
             emulator.memory().end_heap(0);
             launch(&emulator, &allocating(bytes, 300, false), ([1; 3], [1; 3]), &[out]).unwrap();
@@ -46,7 +46,7 @@ fn a_kernel_is_given_no_more_than_the_heap_has() {
 }
 
 #[test]
-fn what_a_kernel_frees_it_is_given_again() {
+fn freed_memory_of_a_kernel_is_reused() {
     for emulator in [emulator(), checked()] {
         let out = words(&emulator, &[0; 64]);
         let text = allocating(100_000, 2000, true);
@@ -66,7 +66,7 @@ fn small_blocks_of_many_threads_fit() {
 }
 
 #[test]
-fn every_owner_has_a_heap_of_its_own_size() {
+fn every_owner_has_its_own_heap() {
     let emulator = emulator();
     let out = words(&emulator, &[0]);
     let kernel = load(&emulator, &allocating(1000, 100_000, false)).kernel("k").unwrap();
@@ -88,7 +88,7 @@ fn every_owner_has_a_heap_of_its_own_size() {
 }
 
 #[test]
-fn a_kernel_frees_what_a_kernel_was_given_and_nothing_else() {
+fn a_kernel_can_only_free_allocations_of_kernels() {
     let emulator = emulator();
     let text =
         kernel(1, ".param .b64 size;\nst.param.b64 [size], %p0;\ncall.uni free, (size);\nret;")
@@ -101,7 +101,7 @@ fn a_kernel_frees_what_a_kernel_was_given_and_nothing_else() {
 }
 
 #[test]
-fn freed_memory_of_a_heap_is_known_to_be_freed() {
+fn a_use_after_free_of_heap_memory_is_reported() {
     let emulator = emulator();
     let text = kernel(
         0,
@@ -116,7 +116,7 @@ fn freed_memory_of_a_heap_is_known_to_be_freed() {
 }
 
 #[test]
-fn shapes_of_any_size_are_refused_or_run() {
+fn huge_shapes_are_rejected_or_run() {
     let emulator = emulator();
     for limit in [".maxntid 4294967295,4294967295,4294967295", ".maxntid 65536,65536,1"] {
         let text = kernel(0, "ret;").replace("\n{\n", &format!("\n{limit}\n{{\n"));
@@ -133,7 +133,7 @@ fn shapes_of_any_size_are_refused_or_run() {
 }
 
 #[test]
-fn blocks_that_do_not_fit_all_at_once_are_refused_with_their_size() {
+fn cooperative_blocks_that_do_not_fit_into_memory_are_rejected() {
     // 16 MiB for each block.
     let emulator = Emulator::new(Options { memory: Some(1 << 30), ..Options::default() });
     let text = kernel(
@@ -156,9 +156,9 @@ fn blocks_that_do_not_fit_all_at_once_are_refused_with_their_size() {
 }
 
 #[test]
-fn the_instruction_limit_is_looked_at_every_time_round() {
+fn the_instruction_limit_is_checked_in_every_iteration() {
     let emulator = Emulator::new(Options { instruction_limit: Some(5000), ..Options::default() });
-    // A long way round: without a look at each, it would be 16 K times as many.
+    // The loop body is long. If the limit were not checked in each iteration, far more instructions would run.
     let body = "add.u32 %a, %a, 1;\n".repeat(1000);
     let text = kernel(0, &format!(".reg .b32 %a;\nmov.u32 %a, 0;\nL: {body}bra L;"));
     let fault = launch(&emulator, &text, ([1; 3], [1; 3]), &[]).unwrap_err();
@@ -168,7 +168,7 @@ fn the_instruction_limit_is_looked_at_every_time_round() {
 }
 
 #[test]
-fn allocations_of_any_size_are_given_or_refused() {
+fn huge_allocations_are_made_or_rejected() {
     let limited = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
     for emulator in [emulator(), checked(), limited] {
         let memory = emulator.memory();
@@ -180,7 +180,7 @@ fn allocations_of_any_size_are_given_or_refused() {
 }
 
 #[test]
-fn variables_take_of_what_the_device_has() {
+fn variables_count_towards_the_device_memory() {
     let emulator = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
     let text = |bytes: u64| {
         kernel(0, "ret;")
@@ -199,7 +199,7 @@ fn variables_take_of_what_the_device_has() {
 }
 
 #[test]
-fn shared_memory_is_as_large_as_it_is_declared() {
+fn shared_memory_has_its_declared_size() {
     let emulator = emulator();
     let out = words(&emulator, &[1]);
     let text = |at: u32| {

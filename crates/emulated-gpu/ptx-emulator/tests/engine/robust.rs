@@ -1,4 +1,4 @@
-//! Programs that make no sense: whatever a text says, it is refused, faults, or runs to its end.
+//! Nonsensical programs: every text is rejected, faults, or runs to its end.
 
 use emulated_gpu_test_support::random::Random;
 use ptx_emulator::source::Source;
@@ -6,7 +6,7 @@ use ptx_emulator::{Checks, Emulator, Launch, Options};
 
 const PTX: &str = include_str!("../../benches/kernels/matmul.ptx");
 
-/// Swaps tokens of like kind, drops and doubles lines, and changes numbers.
+/// Swaps tokens of the same kind, removes and duplicates lines, and changes numbers.
 fn mutate(lines: &[&str], random: &mut Random) -> String {
     let mut lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
     for _ in 0..1 + random.below(4) {
@@ -38,7 +38,7 @@ fn mutate(lines: &[&str], random: &mut Random) -> String {
 }
 
 #[test]
-fn mutated_kernels_never_take_the_host_down() {
+fn mutated_kernels_never_crash_the_host() {
     let lines: Vec<&str> = PTX.lines().collect();
     let mut random = Random(2026);
     let checks = Checks { initialisation: true, races: true, synchronisation: true };

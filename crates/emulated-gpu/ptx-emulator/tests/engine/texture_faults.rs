@@ -1,4 +1,4 @@
-//! Textures and surfaces that are used wrongly, and what is said of it.
+//! Invalid uses of textures and surfaces, and their errors.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::texture::{Filter, Opaque, Resource, Sampling, Texels};
@@ -7,7 +7,7 @@ use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 use crate::bench::{emulator, kernel, launch};
 use crate::textures::{REGISTERS, floats, run};
 
-/// The fault of a body in which `%p0` is a handle of this, or 0.
+/// The fault of a body in which `%p0` is a handle of `resource`, or 0.
 fn fault(resource: Option<Resource>, body: &str) -> Fault {
     let emulator = emulator();
     let handle = resource.map_or(0, |resource| emulator.memory().bindings().create(resource));
@@ -16,7 +16,7 @@ fn fault(resource: Option<Resource>, body: &str) -> Fault {
 }
 
 #[test]
-fn what_is_wrong_with_a_handle_is_told() {
+fn invalid_handles_are_reported() {
     let tex = "tex.1d.v4.f32.s32 {%f0, _, _, _}, [%p0, {0}];";
     let unknown = fault(None, tex);
     assert_eq!(unknown.kind, FaultKind::InvalidInstruction);
@@ -42,7 +42,7 @@ fn what_is_wrong_with_a_handle_is_told() {
 }
 
 #[test]
-fn a_surface_has_an_end() {
+fn an_access_outside_a_surface_is_a_fault() {
     let base = emulator();
     let texels = floats(&base, [4, 2, 0], &[1.0; 8]);
     let surface = Some(Resource::Surface(texels));
@@ -57,7 +57,7 @@ fn a_surface_has_an_end() {
             assert!(fault.message.contains("rows of 16 bytes, 2 of them"), "{fault}");
         }
     }
-    // An access that is longer than a row has no nearest place.
+    // An access that is longer than a row can't be clamped.
     let narrow = Resource::Surface(Texels { width: 1, ..texels });
     let long = fault(Some(narrow), "suld.b.2d.v2.b32.clamp {%r0, %r1}, [%p0, {0, 0}];");
     assert_eq!(long.kind, FaultKind::Trap);
@@ -73,7 +73,7 @@ fn run_with(emulator: &Emulator, resource: Resource, body: &str) -> Result<(), F
 }
 
 #[test]
-fn the_checks_see_texels() {
+fn racecheck_and_initcheck_cover_texels() {
     let checks = Checks { races: true, initialisation: true, ..Checks::default() };
     let emulator =
         Emulator::new(Options { checks, instruction_limit: Some(1 << 20), ..Options::default() });
@@ -91,7 +91,7 @@ fn the_checks_see_texels() {
     let mixed =
         run_with(&emulator, surface, &format!("{own} {add} sust.b.1d.b32.trap [%p0, {{0}}], %r0;"));
     assert_eq!(mixed.unwrap_err().kind, FaultKind::Race);
-    // The right neighbour has no weight in the middle of the first texel, and has not been written.
+    // At the centre of the first texel, the right neighbour has no weight, so it may be uninitialised.
     let base = emulator.memory().allocate(8, 4).unwrap();
     emulator.memory().write(base, &1.0_f32.to_le_bytes()).unwrap();
     let half = Texels { base, width: 2, ..texels };
@@ -104,13 +104,13 @@ fn the_checks_see_texels() {
 }
 
 #[test]
-fn what_is_not_emulated_is_named() {
+fn unsupported_features_are_named() {
     for (body, word) in [
         ("tex.cube.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, {%f0,%f1,%f2,%f3}], {1,1};", "no offsets"),
         ("tex.2dms.v4.f32.s32 {%f0,%f1,%f2,%f3}, [%p0, {%r0,%r1,%r2,%r3}];", "several samples"),
         ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, {%f0,%f1}], %f5;", "depth"),
-        ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, %p0, {%f0,%f1}];", "samplers of their own"),
-        ("tex.2d.v4.f32.f32 {_,_,_,_}, [%p0, {%f0,%f1}];", "nothing takes"),
+        ("tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, %p0, {%f0,%f1}];", "separate samplers"),
+        ("tex.2d.v4.f32.f32 {_,_,_,_}, [%p0, {%f0,%f1}];", "every destination"),
         ("tex.3d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%p0, {%f0,%f1,%f2}];", "3 coordinates"),
         ("suld.p.2d.v4.b32.trap {%r0,%r1,%r2,%r3}, [%p0, {%r1,%r2}];", "`.b`"),
         (".global .texref t; tex.1d.v4.f32.s32 {%f0,%f1,%f2,%f3}, [t, {%r0}];", "in a function"),
@@ -125,8 +125,8 @@ fn what_is_not_emulated_is_named() {
         (".const .texref t;", ".global"),
         (".global .texref t[3];", "arrays"),
         (".tex .u64 t;", "PTX 1.5"),
-        (".global .texref t = { colour = 3 };", "no field"),
-        (".global .texref t = { filter_mode = best };", "no value"),
+        (".global .texref t = { colour = 3 };", "not a field"),
+        (".global .texref t = { filter_mode = best };", "not a value"),
         (".global .texref t = { 1, 2 };", "initial value"),
         (".global .u32 u[2] = { width = 3 };", "have fields"),
         (".func f(.param .texref x) { ret; }", "takes no texture"),

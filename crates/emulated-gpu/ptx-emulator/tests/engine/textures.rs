@@ -1,4 +1,4 @@
-//! Textures and surfaces: by name and by handle, filtered as the guide's formulas say.
+//! Textures and surfaces, by name and by handle, with filtering as in the guide's formulas.
 
 use ptx_emulator::texture::{
     AddressMode, Channel, Filter, Format, Opaque, Resource, Sampling, Texels,
@@ -9,7 +9,7 @@ use crate::bench::{emulator, kernel, launch, load, read, words};
 
 const F32: Format = Format { channel: Channel::F32, channels: 1 };
 
-/// Texels of 4 bytes, one behind another.
+/// Allocates texels of 4 bytes, without padding.
 fn texels(
     emulator: &Emulator,
     format: Format,
@@ -38,7 +38,7 @@ pub(crate) fn floats(emulator: &Emulator, size: [u64; 3], values: &[f32]) -> Tex
     texels(emulator, F32, size, &bits)
 }
 
-/// Runs the kernel `k` of a text in one thread with these parameters of 64 bits.
+/// Runs the kernel `k` of a text in one thread, with these 64-bit parameters.
 pub(crate) fn run(emulator: &Emulator, text: &str, parameters: &[u64]) -> Result<(), Fault> {
     launch(emulator, text, ([1; 3], [1; 3]), parameters).map(|_| ())
 }
@@ -47,7 +47,7 @@ pub(crate) const REGISTERS: &str =
     ".reg .f32 %f<9>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %q;";
 
 #[test]
-fn a_variable_stands_for_what_is_bound_to_it() {
+fn a_variable_stands_for_the_resource_bound_to_it() {
     let emulator = emulator();
     let text = format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n
@@ -88,7 +88,7 @@ fn a_variable_stands_for_what_is_bound_to_it() {
     let expected =
         [2.5_f32.to_bits(), 3.5_f32.to_bits(), 7.0_f32.to_bits(), 2.5_f32.to_bits(), 2, 1];
     assert_eq!(read(&emulator, out, 6), expected);
-    // What is bound changes from launch to launch; the variable goes with its module.
+    // The binding may change from launch to launch. The variable is freed with its module.
     bindings.bind(texture, Opaque::Texture, None).unwrap();
     let fault = emulator.launch(&loaded.kernel("k").unwrap(), &launch).unwrap_err();
     assert!(fault.message.contains("nothing is bound"), "{fault}");
@@ -97,7 +97,7 @@ fn a_variable_stands_for_what_is_bound_to_it() {
 }
 
 #[test]
-fn textures_had_a_space_of_their_own_once() {
+fn the_old_texture_space_is_supported() {
     let emulator = emulator();
     let text = "
         .version 1.4\n.target sm_13\n.tex .u64 t;
@@ -120,7 +120,7 @@ fn textures_had_a_space_of_their_own_once() {
     assert_eq!(read(&emulator, out, 2), [2.5_f32, 3.5].map(f32::to_bits));
 }
 
-/// A texel by the guide's rules for what is outside; `None` for the border.
+/// The index of a texel by the guide's rules for coordinates outside; `None` for the border.
 fn outside(mode: AddressMode, index: f64, length: usize) -> Option<usize> {
     let n = length as f64;
     let index = match mode {
@@ -171,7 +171,7 @@ pub(crate) fn expected(values: &[f32], size: [usize; 3], sampling: &Sampling, at
 }
 
 #[test]
-fn filters_and_address_modes_are_those_of_the_guide() {
+fn filters_and_address_modes_follow_the_guide() {
     let emulator = emulator();
     let mut state = 1_u32;
     let mut random = || {
@@ -219,7 +219,7 @@ fn filters_and_address_modes_are_those_of_the_guide() {
                 for (found, at) in found.chunks(4).zip(at.chunks(4)) {
                     let found = f64::from(f32::from_bits(found[0]));
                     let wanted = expected(&values, size, &sampling, [at[0], at[1], at[2]]);
-                    // The last bit: the formula's products are rounded, each by itself.
+                    // The products of the formula are rounded separately, so the last bit may differ.
                     let close = (found - f64::from(wanted as f32)).abs() <= wanted.abs() * 1.2e-7;
                     assert!(close, "{size:?} {sampling:?} {at:?}: {found}, not {wanted}");
                     compared += 1;
@@ -231,7 +231,7 @@ fn filters_and_address_modes_are_those_of_the_guide() {
 }
 
 #[test]
-fn integers_are_read_as_they_are_or_as_fractions() {
+fn integers_are_read_as_integers_or_normalised() {
     let emulator = emulator();
     let body = format!(
         "{REGISTERS} tex.2d.v4.u32.s32 {{%r0, %r1, %r2, %r3}}, [%p1, {{1, 0}}];
@@ -255,7 +255,7 @@ fn integers_are_read_as_they_are_or_as_fractions() {
 }
 
 #[test]
-fn plain_memory_is_nothing_outside() {
+fn linear_memory_reads_zero_outside() {
     let emulator = emulator();
     let body = format!(
         "{REGISTERS} mov.u32 %r0, %tid.x; sub.s32 %r1, %r0, 2;
@@ -272,7 +272,7 @@ fn plain_memory_is_nothing_outside() {
 }
 
 #[test]
-fn texels_are_memory_like_any_other() {
+fn texels_are_in_ordinary_memory() {
     let emulator = emulator();
     let texels = floats(&emulator, [4, 0, 0], &[1.0; 4]);
     let bindings = emulator.memory().bindings();

@@ -1,11 +1,11 @@
-//! What kernels ask of memory and how much they calculate, against what one counts on paper.
+//! Counts of memory traffic and arithmetic, compared with counts by hand.
 
 use ptx_emulator::statistics::LineStatistics;
 use ptx_emulator::{Emulator, Options};
 
 use super::bench::{kernel, launch, words};
 
-/// All lines of a launch together, on two buffers of this many words.
+/// The counts of all lines of a launch, with two buffers of this many words.
 fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
     let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
     let buffers = [(); 2].map(|()| words(&emulator, &vec![0; buffer]));
@@ -25,8 +25,8 @@ fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> Li
     sum
 }
 
-/// Instructions without memory, by one warp: multiply-adds by the two units, those of other types, and
-/// what is none.
+/// Counts of instructions without memory accesses, executed by one warp: multiply-adds of the two units, those
+/// of other types, and single operations.
 fn calculated(body: &str) -> [u64; 4] {
     let registers = ".reg .f32 %f<8>; .reg .f64 %d<4>; .reg .b32 %r<16>; .reg .b16 %h<4>;
          .reg .pred %q; .reg .b32 %t; mov.u32 %t, %tid.x; setp.lt.u32 %q, %t, 10;\n";
@@ -40,7 +40,7 @@ fn calculated(body: &str) -> [u64; 4] {
     ]
 }
 
-/// `c = a · b` of matrices of 32 by 32, by blocks of 16 by 16, from tiles in shared memory.
+/// `c = a · b` for matrices of 32 × 32, in blocks of 16 × 16, with tiles in shared memory.
 const TILED: &str = "
     .shared .align 4 .f32 as[256]; .shared .align 4 .f32 bs[256];
     .reg .b32 %x, %y, %i, %j, %k, %n, %at, %a, %b, %sa, %sb; .reg .b64 %o; .reg .f32 %u, %v, %s;
@@ -69,25 +69,25 @@ const TILED: &str = "
     ret;";
 
 #[test]
-fn a_tiled_product_counts_as_on_paper() {
+fn the_counts_of_a_tiled_product_are_right() {
     let sum = counted(([2, 2, 1], [16, 16, 1]), 32 * 32, TILED);
     assert_eq!(sum.fma_multiply_adds, 32 * 32 * 32);
     assert_eq!(
         (sum.tensor_multiply_adds, sum.other_multiply_adds, sum.single_operations),
         (0, 0, 0)
     );
-    // Four blocks load two pairs of tiles of 1,024 bytes; 4,096 bytes of results are stored.
+    // Four blocks load two pairs of tiles of 1,024 bytes each. The results have 4,096 bytes.
     let (loaded, stored) = (4 * 2 * 2 * 1024, 32 * 32 * 4);
     assert_eq!(32 * sum.global_sectors, loaded + stored);
     assert_eq!(32 * sum.global_written_sectors, stored);
-    // Eight warps store twice for a pair of tiles, and load twice for each of 16 terms, never in conflict: a
-    // warp has two rows of a tile, which are 16 banks apart.
+    // Eight warps store twice for each pair of tiles, and load twice for each of 16 terms. There are no
+    // conflicts: a warp accesses two rows of a tile, which are 16 banks apart.
     let of_a_pair = 8 * (2 + 16 * 2);
     assert_eq!((sum.shared_requests, sum.shared_passes), (4 * 2 * of_a_pair, 4 * 2 * of_a_pair));
 }
 
 #[test]
-fn lanes_that_take_no_part_calculate_nothing() {
+fn inactive_lanes_are_not_counted() {
     assert_eq!(calculated("fma.rn.f32 %f0, %f1, %f2, %f3;"), [32, 0, 0, 0]);
     assert_eq!(calculated("@%q fma.rn.f32 %f0, %f1, 0f40000000, %f3;"), [10, 0, 0, 0]);
     assert_eq!(calculated("@%q bra END; mad.rn.f32 %f0, %f1, %f2, %f3; END:"), [22, 0, 0, 0]);
@@ -95,7 +95,7 @@ fn lanes_that_take_no_part_calculate_nothing() {
 }
 
 #[test]
-fn each_type_counts_where_it_belongs() {
+fn types_are_counted_by_unit() {
     for (instruction, expected) in [
         ("fma.rn.f64 %d0, %d1, %d2, %d3;", [32, 0, 32, 0]),
         ("fma.rn.f16 %h0, %h1, %h2, %h3;", [32, 0, 32, 0]),
@@ -110,7 +110,7 @@ fn each_type_counts_where_it_belongs() {
     }
 }
 
-/// m·n·k each, of the sparse ones too.
+/// m·n·k for each product, including the sparse ones.
 #[test]
 fn matrix_units_count_by_their_shape() {
     let list = |prefix: &str, from: usize, count: usize| {
@@ -162,7 +162,7 @@ fn matrix_units_count_by_their_shape() {
     ] {
         let other = if tf32 { 0 } else { product };
         assert_eq!(calculated(&instruction), [0, product, other, 0], "{instruction}");
-        // In a loop, behind a branch at which lanes have parted and met again.
+        // In a loop, after a branch at which lanes diverged and reconverged.
         let body = format!(
             ".reg .b32 %n; mov.u32 %n, 0; LOOP: @%q bra ON; add.u32 %t, %t, 0; ON: bar.warp.sync -1;
              {instruction} add.u32 %n, %n, 1; setp.lt.u32 %q, %n, 3; @%q bra LOOP;"
@@ -172,7 +172,7 @@ fn matrix_units_count_by_their_shape() {
 }
 
 #[test]
-fn asynchronous_copies_count_what_they_move() {
+fn asynchronous_copies_are_counted() {
     let count = |instruction: &str| {
         let body = format!(
             ".shared .align 16 .b8 box[1024]; .shared .align 8 .b64 object;
@@ -185,39 +185,40 @@ fn asynchronous_copies_count_what_they_move() {
         let global = (sum.global_requests, sum.global_sectors, sum.global_written_sectors);
         (global, (sum.shared_requests, sum.shared_passes))
     };
-    // 32 lanes move 512 bytes, which are 16 sectors and four times the banks.
+    // 32 lanes copy 512 bytes: 16 sectors, and four passes through the banks.
     let plain = "cp.async.cg.shared.global [%a], [%o], 16;";
     assert_eq!(count(plain), ((1, 16, 0), (1, 4)));
-    // Eight lanes do.
+    // Only eight lanes copy.
     assert_eq!(count(&format!("@%q {plain}")), ((1, 4, 0), (1, 1)));
-    // Zeros are written without being read: in lanes that are told a size of 0, or to ignore theirs.
+    // Zeros are written without a read, in lanes with a size of 0 or an ignored source.
     let sized = "selp.u32 %w, 16, 0, %q; cp.async.cg.shared.global [%a], [%o], 16, %w;";
     assert_eq!(count(sized), ((1, 4, 0), (1, 4)));
     let ignored = "cp.async.cg.shared.global [%a], [%o], 16, %q;";
     assert_eq!(count(ignored), ((1, 12, 0), (1, 4)));
     let none = "cp.async.cg.shared.global [%a], [%o], 16, 0;";
     assert_eq!(count(none), ((0, 0, 0), (1, 4)));
-    // Words of a column in one bank: 32 passes. Each lane reads of another sector.
+    // Words of a column in one bank: 32 passes. Each lane reads from a different sector.
     let column = "mad.lo.u32 %a, %t, 28, %a; and.b32 %a, %a, 1020; mad.wide.u32 %o, %t, 16, %o;
          mov.u32 %w, %t; shl.b32 %w, %w, 7; and.b32 %w, %w, 896; add.u32 %a, %b, %w;
          cp.async.ca.shared.global [%a], [%o], 4;";
     assert_eq!(count(column), ((1, 32, 0), (1, 8)));
-    // A thread's bulk copy to shared memory: 512 bytes, and the barrier object once for each instruction.
+    // A thread's bulk copy to shared memory: 512 bytes, and one access of the barrier object for each
+    // instruction.
     let begin = "mov.u32 %t, object; @%z mbarrier.init.shared.b64 [%t], 1;";
     let (global, shared) = count(&format!(
         "{begin} @%z mbarrier.expect_tx.shared.b64 [%t], 512;
          @%z cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%b], [%p0], 512, [%t];"
     ));
     assert_eq!((global, shared), ((1, 16, 0), (4, 3 + 4)));
-    // Two lanes' copies of different sizes, to global memory.
+    // Copies of two lanes with different sizes, to global memory.
     let stored = "setp.lt.u32 %q, %t, 2; mad.lo.u32 %w, %t, 64, 32; mad.wide.u32 %o, %t, 496, %o;
          @%q cp.async.bulk.global.shared::cta.bulk_group [%o], [%b], %w;";
     assert_eq!(count(stored), ((1, 1 + 3, 1 + 3), (1, 2)));
 }
 
-/// The results are the same, and nothing is counted that wasn't asked for.
+/// The results are the same, and nothing is counted unless it is enabled.
 #[test]
-fn nothing_is_counted_unless_it_is_asked_for() {
+fn nothing_is_counted_unless_it_is_enabled() {
     let emulator = Emulator::new(Options::default());
     let buffers = [(); 2].map(|()| words(&emulator, &[0; 1024]));
     let text = kernel(2, TILED);

@@ -1,5 +1,5 @@
-//! What is said of wrong files: each `tests/ptx/bad/*.ptx` has beside it, as `.txt`, what is
-//! printed. `REFRESH=1` writes those files anew; read the difference before it is kept.
+//! Diagnostics of invalid files: for each `tests/ptx/bad/*.ptx`, the file with the extension `.txt` has the
+//! expected output. `REFRESH=1` rewrites these files; review the difference before you commit it.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 
 #[test]
-fn each_wrong_file_is_diagnosed_as_written_down() {
+fn each_invalid_file_has_the_expected_diagnostics() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/bad");
     let refresh = std::env::var_os("REFRESH").is_some();
     let mut wrong = Vec::new();
@@ -38,7 +38,7 @@ fn each_wrong_file_is_diagnosed_as_written_down() {
 }
 
 #[test]
-fn every_diagnostic_says_what_to_do() {
+fn every_diagnostic_has_a_help_text() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/bad");
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -52,7 +52,7 @@ fn every_diagnostic_says_what_to_do() {
     }
 }
 
-/// Where a word of the vocabulary may be written, `@` being it.
+/// Texts in which `@` is replaced by each word of the vocabulary.
 const PLACES: [&str; 9] = [
     "@ .u32 x;",
     ".entry k() @ 1 { ret; }",
@@ -65,7 +65,8 @@ const PLACES: [&str; 9] = [
     ".entry k() { .reg .b32 %r<4>; mov.u32 @, %r1; add.u32 %r1, @, 1; bra @; }",
 ];
 
-/// Words that hints suggest: of directives, types, modifiers, fields, instructions, special registers, targets.
+/// Words that help texts suggest: directives, types, modifiers, fields, instructions, special registers,
+/// targets.
 fn vocabulary() -> Vec<String> {
     let dotted = "version target address_size entry func global const shared local param reg visible extern \
         weak common file pragma section alias maxntid reqntid minnctapersm maxnctapersm maxnreg noreturn \
@@ -82,7 +83,7 @@ fn vocabulary() -> Vec<String> {
 }
 
 #[test]
-fn no_hint_suggests_the_word_that_is_refused() {
+fn no_help_text_suggests_the_rejected_word() {
     let mut refused = 0;
     for word in vocabulary() {
         for place in PLACES {

@@ -1,4 +1,4 @@
-//! The layers of the crate's files.
+//! Import cycles among the crate's files.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use emulated_gpu_test_support::layers;
 
 #[test]
 fn no_more_than_three_files_import_each_other() {
-    layers::are_kept(env!("CARGO_MANIFEST_DIR"));
+    layers::assert_no_large_cycle(env!("CARGO_MANIFEST_DIR"));
 }
 
 #[test]
-fn a_circle_is_found() {
+fn an_import_cycle_is_found() {
     let text = |uses: &str| uses.to_owned();
     let modules: BTreeMap<String, String> = [
         ("a", text("use crate::b::{C, d::E};\nuse std::fmt;\n")),
@@ -33,5 +33,5 @@ fn a_circle_is_found() {
         (targets("b"), targets("b::d"), targets("c")),
         (vec!["b::d", "c"], vec!["c"], vec!["a"])
     );
-    assert_eq!(layers::circles(&graph), [vec!["a", "b", "b::d", "c"]].into());
+    assert_eq!(layers::cycles(&graph), [vec!["a", "b", "b::d", "c"]].into());
 }

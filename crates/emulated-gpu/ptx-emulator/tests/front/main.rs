@@ -1,4 +1,4 @@
-//! What is read before anything runs: texts, what is said of wrong ones, and the layers of the code.
+//! Tests of the front end: valid and invalid texts, and the layers of the code.
 
 mod diagnostics;
 mod layers;

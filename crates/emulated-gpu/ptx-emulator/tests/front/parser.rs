@@ -1,5 +1,5 @@
-//! What is accepted: NVRTC's output for typical kernels, and hand-written files with every form of
-//! declaration and operand; what the parser makes of them.
+//! Valid texts: NVRTC's output for typical kernels, and handwritten files with every form of declaration and
+//! operand. Also the programs that they are parsed to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use ptx_emulator::program::{
 };
 use ptx_emulator::source::Source;
 
-/// The PTX files of a folder of test data.
+/// The PTX files in a folder of test data.
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx").join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(&folder)
@@ -32,7 +32,7 @@ fn shown(diagnostics: &[ptx_emulator::Diagnostic]) -> String {
     diagnostics.iter().map(ToString::to_string).collect()
 }
 
-/// A module of one entry with that body.
+/// A module with one entry that has this body.
 fn body(text: &str) -> Module {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 word[4];\n\
@@ -123,7 +123,7 @@ fn inner_blocks_hide_registers_and_labels() {
         })
         .collect();
     assert_eq!(written, [0, 1, 0]);
-    // Both labels stand before the inner branch, which is instruction 3.
+    // Both labels are before the inner branch, which is instruction 3.
     assert_eq!(ops[3], Op::Branch { target: Label(3), uniform: false });
     assert_eq!(ops[4], Op::Branch { target: Label(3), uniform: false });
 }
@@ -180,7 +180,7 @@ fn initial_values_are_laid_out_as_in_c() {
     };
     assert_eq!(words("grid"), [1, 2, 3, 4, 5]);
     assert_eq!(initial("grid").0, 24);
-    // ptxas gives the same.
+    // ptxas computes the same values.
     assert_eq!(words("bits"), [0x1F | ((15 << 2) ^ 5)]);
     assert_eq!(words("chosen"), [64]);
     assert_eq!(words("counted"), [1, 2, 3]);
@@ -206,7 +206,7 @@ fn lines_of_cuda_are_kept() {
 }
 
 #[test]
-fn deep_nesting_is_refused_and_not_a_stack_overflow() {
+fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
     let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
     let n = 200_000;
     for text in [
@@ -223,9 +223,9 @@ fn deep_nesting_is_refused_and_not_a_stack_overflow() {
     }
 }
 
-/// What grows with the square of the length would take minutes here.
+/// An algorithm of quadratic complexity would take minutes here.
 #[test]
-fn long_texts_are_read() {
+fn long_texts_are_parsed_quickly() {
     let text = |lines: usize| {
         let mut text = ".version 8.0\n.target sm_80\n.entry k() {\n.reg .b32 %r<9>;\n".to_owned();
         for line in 0..lines {
@@ -236,7 +236,7 @@ fn long_texts_are_read() {
     let lines = 100_000;
     let source = Source { name: "long.ptx".into(), text: text(lines) };
     assert_eq!(ops(&parse(&source).unwrap()).len(), 2 * lines);
-    // As many errors, among as many names that each might have meant, are not all shown.
+    // Many errors, each with many similar names: not all are shown.
     for (right, wrong) in [("%r2", "%q2"), ("bra L", "bra M")] {
         let source = Source { name: "wrong.ptx".into(), text: text(lines).replace(right, wrong) };
         assert_eq!(parse(&source).unwrap_err().len(), 51);

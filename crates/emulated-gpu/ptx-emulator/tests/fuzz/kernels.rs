@@ -1,6 +1,6 @@
-//! Random kernels: instructions of the tables in any order, on any registers, with branches, guards
-//! and barriers between them. Each runs under every check, with little memory and a limit, on either
-//! path, and both have to do the same.
+//! Random kernels: instructions of the tables in random order and with random registers, with branches, guards
+//! and barriers in between. Each kernel runs under every check, with little memory and an instruction limit,
+//! with and without vector instructions of the host, and both runs must have the same outcome.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
@@ -8,10 +8,10 @@ use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
 use crate::table::{self, HEADER};
 use crate::{Random, cases};
 
-/// Bytes of each buffer.
+/// The size of each buffer in bytes.
 const BUFFER: usize = 1 << 12;
 
-/// A program and how it is launched.
+/// A program and its launch parameters.
 struct Program {
     text: String,
     block: [u32; 3],
@@ -43,8 +43,8 @@ fn renumber(text: &str, random: &mut Random) -> String {
     out
 }
 
-/// What may stand between the instructions. Where the host has put a buffer must make no difference,
-/// so that %g is always inside the scratch buffer or just outside of it.
+/// Instructions between those of the tables. The outcome must not depend on where the host has allocated a
+/// buffer, so %g is always inside the scratch buffer or just outside of it.
 const BETWEEN: [&str; 12] = [
     "ld.param.u64 %g, [scratch]; add.u64 %g, %g, 4092",
     "ld.param.u64 %g, [scratch]; add.u64 %g, %g, 4100",
@@ -110,17 +110,17 @@ fn program(instructions: &[String], random: &mut Random) -> Program {
     Program { text, block, grid, seed: random.next() }
 }
 
-/// Which rule was broken, in which line, by which thread of which block.
+/// A fault: its kind, its line, and the block and thread.
 type FaultSite = (FaultKind, Option<usize>, Option<[u32; 3]>, Option<[u32; 3]>);
 
-/// What came of a run: how it ended, and what is in memory.
+/// The outcome of a run: how it ended, and the contents of memory.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     end: Result<u64, FaultSite>,
     memory: Vec<u8>,
 }
 
-/// `None` where the text is refused.
+/// Runs a program; `None` if the text is rejected.
 fn run(program: &Program, portable: bool, strict: bool) -> Option<Outcome> {
     let checks = if strict {
         Checks { initialisation: true, races: true, synchronisation: true }
@@ -167,26 +167,26 @@ fn run(program: &Program, portable: bool, strict: bool) -> Option<Outcome> {
     Some(Outcome { end, memory: bytes })
 }
 
-/// How two runs differ, in few words.
+/// A short description of how two runs differ.
 fn difference(fast: Option<&Outcome>, portable: Option<&Outcome>) -> Option<String> {
     match (fast, portable) {
         (None, None) => None,
         (Some(fast), Some(portable)) if fast.end != portable.end => {
-            Some(format!("{:?}, and portably {:?}", fast.end, portable.end))
+            Some(format!("{:?}, and without vector instructions {:?}", fast.end, portable.end))
         }
         (Some(fast), Some(portable)) => {
             let at = fast.memory.iter().zip(&portable.memory).position(|(a, b)| a != b)?;
             let near = at..(at + 16).min(fast.memory.len());
             let (one, other) = (&fast.memory[near.clone()], &portable.memory[near]);
-            Some(format!("byte {at}: {one:02x?}, and portably {other:02x?}"))
+            Some(format!("byte {at}: {one:02x?}, and without vector instructions {other:02x?}"))
         }
         _ => Some("one of them refuses the text".into()),
     }
 }
 
 #[test]
-fn random_kernels_do_the_same_on_either_path() {
-    // What reads a clock or an address of the host differs from run to run.
+fn random_kernels_behave_alike_with_and_without_vector_instructions() {
+    // The values of clocks and host addresses differ from run to run.
     let instructions: Vec<String> = table::all()
         .into_iter()
         .map(|case| case.text)

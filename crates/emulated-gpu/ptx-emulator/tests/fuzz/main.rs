@@ -1,7 +1,8 @@
-//! Texts that nobody wrote: the parser says yes or no to them, with sound diagnostics, and whatever
-//! it says yes to runs to its end, or faults, without harm to the host and alike on either path.
+//! Fuzz tests: the parser accepts or rejects random texts, with sound diagnostics. Accepted texts run to their
+//! end or fault, without harming the host, and alike with and without vector instructions.
 //!
-//! The same cases each time. `FUZZ_SECONDS=600` goes on with others for as long (`crates/emulated-gpu/scripts/fuzz-emulator.sh`).
+//! The cases are the same in each run. `FUZZ_SECONDS=600` continues with further cases for that time
+//! (`crates/emulated-gpu/scripts/fuzz-emulator.sh`).
 
 mod kernels;
 mod texts;
@@ -14,8 +15,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) use emulated_gpu_test_support::random::Random;
 
-/// Runs cases 0, 1, 2, …: this many, or for as long as `FUZZ_SECONDS` says. A case that fails names its
-/// number.
+/// Runs cases 0, 1, 2, …: `count` of them, or for as long as `FUZZ_SECONDS` says. If a case fails, its number
+/// is printed.
 pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut Random)) {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
     let end = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
@@ -35,7 +36,7 @@ pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut Random)) {
     }
 }
 
-/// Says which case it was, when that panics.
+/// Prints the number of the current case if it panics.
 struct Named(u64);
 
 impl Drop for Named {

@@ -1,4 +1,4 @@
-//! Mutated files: every PTX text of this crate, with pieces of it and of others removed, doubled,
+//! Mutated files: every PTX text of this crate, with pieces of it and of other texts removed, duplicated,
 //! swapped and replaced.
 
 use std::fs;
@@ -10,7 +10,7 @@ use ptx_emulator::source::Source;
 
 use crate::{Random, cases};
 
-/// Every `.ptx` file below a folder.
+/// Collects every `.ptx` file below a folder.
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -32,7 +32,7 @@ pub(crate) fn corpus() -> Vec<String> {
     found.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-/// What is put in: beginnings and ends of everything, limits of numbers, what is not PTX at all.
+/// Insertions: the start and end of each construct, limits of numbers, and text that is not PTX.
 const SNIPPETS: [&str; 64] = [
     "{",
     "}",
@@ -118,7 +118,7 @@ fn mutate(text: &mut String, others: &[String], random: &mut Random) {
                 text.insert_str(at, &piece);
             }
             4 => {
-                // A line of another file.
+                // Inserts a line of another file.
                 let other = random.one(others);
                 let lines: Vec<&str> = other.lines().collect();
                 let line = random.one(&lines);
@@ -130,7 +130,7 @@ fn mutate(text: &mut String, others: &[String], random: &mut Random) {
     }
 }
 
-/// Removes or doubles one word, or puts another word of the same text in its place.
+/// Removes or duplicates one word, or replaces it by another word of the same text.
 fn nudge(text: &mut String, random: &mut Random) {
     let words = words(text);
     let (place, other) = (random.one(&words), text[random.one(&words)].to_owned());

@@ -1,6 +1,6 @@
-//! Nothing that the checker accepts goes without a row. The checker itself is asked: every type and
-//! every modifier that no row of an instruction has is put into its rows, and what is then accepted
-//! is missing.
+//! Coverage of the instruction tables: everything that the checker accepts must have a row. The tests use the
+//! checker: they put every type and every modifier that no row of an instruction has into its rows, and
+//! whatever is then accepted is missing from the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use ptx_emulator::source::Source;
 use super::matrix;
 use super::table::{self, HEADER, VECTORS};
 
-/// Every type that PTX has a name for here.
+/// The names and widths of all PTX types in the tables.
 const TYPES: [(&str, u32); 25] = [
     ("pred", 1),
     ("b8", 8),
@@ -38,7 +38,7 @@ const TYPES: [(&str, u32); 25] = [
     ("s16x2", 32),
 ];
 
-/// Statements that one check looks at: fewer than it reports errors.
+/// The number of statements per check: fewer than the maximum number of errors that it reports.
 const AT_ONCE: usize = 40;
 
 fn bits(word: &str) -> Option<u32> {
@@ -55,7 +55,7 @@ fn class(bits: u32) -> char {
     }
 }
 
-/// An instruction of a row, taken apart.
+/// An instruction of a row, split into its parts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct InstructionForm {
     opcode: String,
@@ -64,7 +64,7 @@ pub(crate) struct InstructionForm {
 }
 
 impl InstructionForm {
-    fn of(statement: &str) -> Option<Self> {
+    fn parse(statement: &str) -> Option<Self> {
         let (name, operands) = statement.split_once(' ').unwrap_or((statement, ""));
         let mut words = words(name);
         let opcode = words.remove(0);
@@ -81,22 +81,23 @@ impl InstructionForm {
     }
 }
 
-/// `ld.shared::cta.L1::evict_last.u32`: its words without the dots. `.xorsign.abs` is one word.
+/// Splits a name such as `ld.shared::cta.L1::evict_last.u32` into words without dots. `.xorsign.abs` is one
+/// word.
 fn words(name: &str) -> Vec<String> {
     let name = name.replace(".xorsign.abs", ".xorsign@abs");
     name.split('.').map(|word| word.replace('@', ".")).collect()
 }
 
-/// The forms of every row.
+/// The forms of all rows.
 pub(crate) fn forms() -> BTreeSet<InstructionForm> {
     let mut forms = BTreeSet::new();
     for case in table::all() {
         forms.extend(
-            statements(&case.text).iter().filter_map(|statement| InstructionForm::of(statement)),
+            statements(&case.text).iter().filter_map(|statement| InstructionForm::parse(statement)),
         );
     }
-    // Those of the matrix units are run by `tests/tensor_cores`.
-    forms.extend(matrix::all().iter().filter_map(|form| InstructionForm::of(&form.statement())));
+    // Instructions of the matrix units are tested by `tests/tensor_cores`.
+    forms.extend(matrix::all().iter().filter_map(|form| InstructionForm::parse(&form.statement())));
     forms
 }
 
@@ -118,7 +119,7 @@ fn statements(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A kernel in which a form can stand, up to where it is to stand; the line of that.
+/// The beginning of a kernel that a form can be added to, and the line of the form.
 pub(crate) fn kernel() -> (String, usize) {
     let text = format!(
         "{HEADER}.entry k(.param .align 16 .b8 bytes[16])\n{{\n\
@@ -134,12 +135,12 @@ pub(crate) fn kernel() -> (String, usize) {
     (text, line)
 }
 
-/// Which of these statements are accepted, each by itself.
+/// Which of these statements are accepted, each checked separately.
 pub(crate) fn accepted(statements: &[String]) -> Vec<bool> {
     accepted_in(&kernel(), statements)
 }
 
-/// The same in this kernel.
+/// Does the same as [`accepted`] in another kernel.
 pub(crate) fn accepted_in(kernel: &(String, usize), statements: &[String]) -> Vec<bool> {
     let mut verdicts = vec![true; statements.len()];
     for (chunk, verdicts) in statements.chunks(AT_ONCE).zip(verdicts.chunks_mut(AT_ONCE)) {
@@ -156,14 +157,14 @@ pub(crate) fn accepted_in(kernel: &(String, usize), statements: &[String]) -> Ve
     verdicts
 }
 
-/// The operands of a form for other types: registers as wide as a type become as wide as the one that
-/// takes its place, or stay.
+/// The operands of a form for another type: registers that are as wide as the old type get the width of the new
+/// one. All combinations of changed and unchanged registers are returned.
 fn operands_for(form: &InstructionForm, old: u32, new: u32) -> Vec<String> {
     let twice = |bits: u32| if bits < 64 { 2 * bits } else { bits };
     let places: Vec<usize> = form
         .operands
         .match_indices('%')
-        // Addresses stay as they are.
+        // Addresses are not changed.
         .filter(|(at, _)| *at == 0 || form.operands.as_bytes()[at - 1] != b'[')
         .map(|(at, _)| at + 1)
         .filter(|&at| {
@@ -199,7 +200,7 @@ fn every_instruction_has_rows() {
     assert!(unknown.is_empty(), "rows for {unknown:?}, which the checker does not list");
 }
 
-/// The forms by opcode; one for each list of modifiers is enough.
+/// The forms by opcode, one for each list of modifiers.
 fn by_opcode() -> BTreeMap<String, Vec<InstructionForm>> {
     let mut found: BTreeMap<String, Vec<InstructionForm>> = BTreeMap::new();
     for form in forms() {
@@ -211,14 +212,14 @@ fn by_opcode() -> BTreeMap<String, Vec<InstructionForm>> {
     found
 }
 
-/// Those of an opcode whose neighbours are tried: all, but of the hundreds of products of matrices, which
-/// are one table of shapes and types, every tenth.
+/// The forms of an opcode whose neighbours are tested. These are all forms, except for matrix products: they
+/// have hundreds of forms from one table of shapes and types, of which every tenth is tested.
 fn tried(forms: &[InstructionForm]) -> impl Iterator<Item = &InstructionForm> {
     let table = forms.first().is_some_and(|form| ["mma", "wmma"].contains(&form.opcode.as_str()));
     forms.iter().step_by(if table { 10 } else { 1 })
 }
 
-/// A form with each of its types replaced by each other one, and its operands with it.
+/// A form with each of its types replaced by each other type, with adapted operands.
 fn with_other_types(form: &InstructionForm) -> Vec<InstructionForm> {
     let mut found = Vec::new();
     for (at, word) in form.modifiers.iter().enumerate() {
@@ -234,7 +235,7 @@ fn with_other_types(form: &InstructionForm) -> Vec<InstructionForm> {
     found
 }
 
-/// A form with one modifier more, and with that in place of each other one.
+/// A form with an additional modifier, and with each of its modifiers replaced by that one.
 fn with_modifier(form: &InstructionForm, word: &str) -> Vec<InstructionForm> {
     let mut with = form.clone();
     with.modifiers.insert(0, word.to_owned());
@@ -249,14 +250,13 @@ fn with_modifier(form: &InstructionForm, word: &str) -> Vec<InstructionForm> {
     found
 }
 
-/// Every modifier of every row that is no type.
+/// Every modifier of all rows that is not a type.
 fn vocabulary(all: &BTreeMap<String, Vec<InstructionForm>>) -> BTreeSet<String> {
     let words = all.values().flatten().flat_map(|form| &form.modifiers);
     words.filter(|word| bits(word).is_none()).cloned().collect()
 }
 
-/// Forms that differ from those of the rows in one type, or in one modifier that is given instead of
-/// another one or left away.
+/// Forms that differ from those of the rows in one type, or in one modifier that is added, replaced or removed.
 pub(crate) fn neighbours() -> BTreeSet<String> {
     let all = by_opcode();
     let mut found = BTreeSet::new();
@@ -277,8 +277,8 @@ pub(crate) fn neighbours() -> BTreeSet<String> {
     found.iter().map(InstructionForm::text).collect()
 }
 
-/// The forms with one untyped register of each replaced by an integer and by a float of its width. Of the
-/// products of matrices every tenth.
+/// All forms with one untyped register replaced by an integer and by a float of the same width. Of the matrix
+/// products, only every tenth.
 pub(crate) fn with_typed_registers() -> Vec<String> {
     let typed = |class: char| match class {
         'h' => &["hu", "hf"][..],
@@ -288,12 +288,12 @@ pub(crate) fn with_typed_registers() -> Vec<String> {
     };
     let mut found = BTreeSet::new();
     let all = by_opcode();
-    // Only a call gives something to read in `out`.
+    // Reading `out` is only valid after a call.
     let forms = all.values().flat_map(|forms| tried(forms));
     for form in forms.filter(|form| !form.operands.contains("[out]")) {
         for (at, _) in form.operands.match_indices('%') {
             let name = &form.operands[at + 1..];
-            // A vector with an untyped register has no type: ptxas doesn't look at the others.
+            // A vector with an untyped register has no type, so ptxas doesn't check the other registers.
             let before = &form.operands[..at];
             let braces = before.matches('{').count() > before.matches('}').count();
             let register = name.chars().nth(1).is_some_and(|digit| digit.is_ascii_digit());
@@ -314,7 +314,9 @@ fn every_type_that_is_accepted_has_rows() {
     for forms in by_opcode().values() {
         let tested: BTreeSet<Vec<String>> = forms.iter().map(InstructionForm::types).collect();
         let others = tried(forms).flat_map(with_other_types);
-        missing.extend(refuse(others.filter(|form| !tested.contains(&form.types())).collect()));
+        missing.extend(accepted_forms(
+            others.filter(|form| !tested.contains(&form.types())).collect(),
+        ));
     }
     assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
 }
@@ -330,8 +332,8 @@ fn every_modifier_that_is_accepted_has_rows() {
         let without = || vocabulary.iter().filter(|word| !tested.contains(word));
         let tried =
             tried(forms).flat_map(|form| without().flat_map(|word| with_modifier(form, word)));
-        let found = refuse(tried.collect());
-        // One for each modifier is enough to see.
+        let found = accepted_forms(tried.collect());
+        // One example for each modifier is enough.
         missing.extend(without().filter_map(|word| {
             let dotted = format!(".{word}");
             found.iter().find(|text| has_word(text, &dotted)).cloned()
@@ -340,15 +342,15 @@ fn every_modifier_that_is_accepted_has_rows() {
     assert!(missing.is_empty(), "accepted, and without a row:\n{}", list(&missing));
 }
 
-/// Whether a word with its dot is among the modifiers of an instruction.
+/// Whether the modifiers of an instruction include a word with its dot.
 fn has_word(text: &str, dotted: &str) -> bool {
     let name = text.split(' ').next().unwrap_or_default();
     name.match_indices(dotted)
         .any(|(at, _)| matches!(name.as_bytes().get(at + dotted.len()), None | Some(b'.')))
 }
 
-/// Those that are accepted, one for each opcode and list of modifiers.
-fn refuse(mut tried: Vec<InstructionForm>) -> Vec<String> {
+/// The accepted forms, one for each opcode and list of modifiers.
+fn accepted_forms(mut tried: Vec<InstructionForm>) -> Vec<String> {
     tried.sort();
     tried.dedup();
     let texts: Vec<String> = tried.iter().map(InstructionForm::text).collect();
@@ -366,7 +368,7 @@ fn list(missing: &BTreeSet<String>) -> String {
 }
 
 #[test]
-fn what_the_rows_hold_is_accepted() {
+fn all_rows_are_accepted() {
     let forms: Vec<InstructionForm> = forms().into_iter().collect();
     let texts: Vec<String> = forms.iter().map(InstructionForm::text).collect();
     let refused: Vec<&String> =

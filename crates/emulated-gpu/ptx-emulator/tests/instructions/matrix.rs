@@ -1,6 +1,6 @@
-//! Every form of the instructions of the matrix units, as the PTX ISA 8.8 lists them for sm_70 to sm_90.
+//! Every form of the matrix instructions, as listed in the PTX ISA 8.8 for sm_70 to sm_90.
 
-/// A form: the instruction's name, and the registers of each vector operand; `None` for an address.
+/// A form: the instruction's name and its operands.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixForm {
     pub(crate) name: String,
@@ -10,27 +10,27 @@ pub(crate) struct MatrixForm {
 /// An operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
-    /// A vector of this many registers, of a class: `r` of 32 bits, `d` of 64.
+    /// A vector with this number of registers of a class: `r` for 32 bits, `d` for 64.
     Vector(usize, char),
-    /// An address: `g` generic or global, `s` shared.
+    /// An address: `g` for generic or global, `s` for shared.
     Address(char),
     /// One register.
     One,
-    /// A number.
+    /// A constant.
     Number(u32),
 }
 
-/// `mma.sp`, of matrices of 16 rows and 8 columns.
+/// A product of `mma.sp`, which always has 16 rows and 8 columns.
 #[derive(Clone, Debug)]
 pub(crate) struct SparseProduct {
-    /// Columns of a.
+    /// The number of columns of a.
     pub(crate) k: usize,
     pub(crate) d: &'static str,
     pub(crate) a: &'static str,
     pub(crate) b: &'static str,
-    /// `satfinite`, or nothing.
+    /// `satfinite`, or empty.
     pub(crate) modifier: &'static str,
-    /// `::ordered_metadata`, or nothing.
+    /// `::ordered_metadata`, or empty.
     pub(crate) metadata: &'static str,
     pub(crate) selector: u32,
 }
@@ -42,7 +42,7 @@ impl SparseProduct {
         format!("mma.sp{metadata}.sync.aligned.m16n8k{k}.row.col{before}.{d}.{a}.{b}.{d}")
     }
 
-    /// Registers of d, a, b, c.
+    /// The numbers of registers of d, a, b and c.
     pub(crate) fn registers(&self) -> [usize; 4] {
         let of = |elements: usize, ty: &str| elements / 32 / (32 / bits(ty));
         let sums = of(16 * 8, self.d);
@@ -50,7 +50,7 @@ impl SparseProduct {
     }
 }
 
-/// All of `mma.sp`, with each selector.
+/// All forms of `mma.sp`, with each selector.
 pub(crate) fn sparse_products() -> Vec<SparseProduct> {
     let mut found = Vec::new();
     let mut add = |k, types: [&'static str; 3], modifier, selectors| {
@@ -85,27 +85,27 @@ pub(crate) fn sparse_products() -> Vec<SparseProduct> {
     found
 }
 
-/// Vector operands of a product: d, a, b, c.
+/// A product of `mma`.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     pub(crate) shape: (usize, usize, usize),
-    /// `.row` of a and of b.
+    /// Whether a and b are `.row`.
     pub(crate) rows: (bool, bool),
     pub(crate) d: &'static str,
     pub(crate) a: &'static str,
     pub(crate) b: &'static str,
     pub(crate) c: &'static str,
-    /// `satfinite`, `xor.popc`, …; or nothing.
+    /// `satfinite`, `xor.popc`, …, or empty.
     pub(crate) modifier: &'static str,
 }
 
-/// Whether a word of a name is the type of an element.
+/// Whether a word of a name is an element type.
 pub(crate) fn is_type(word: &str) -> bool {
     let types = "f16 bf16 tf32 f32 f64 e4m3 e5m2 s8 u8 s4 u4 b1 s32";
     types.split(' ').any(|ty| ty == word)
 }
 
-/// Bits of an element.
+/// The width of an element in bits.
 pub(crate) fn bits(ty: &str) -> usize {
     match ty {
         "b1" => 1,
@@ -134,7 +134,7 @@ impl Product {
         format!("mma.sync.aligned.m{m}n{n}k{k}.{a}.{b}{before}.{d}.{at}.{bt}.{c}{behind}")
     }
 
-    /// Registers of d, a, b, c.
+    /// The numbers of registers of d, a, b and c.
     pub(crate) fn registers(&self) -> [usize; 4] {
         let (m, n, k) = self.shape;
         let fourfold = if self.a == "f16" && self.shape == (8, 8, 4) { 4 } else { 1 };
@@ -146,7 +146,7 @@ impl Product {
     }
 }
 
-/// All of `mma`.
+/// All forms of `mma`.
 pub(crate) fn products() -> Vec<Product> {
     let mut found = Vec::new();
     let mut add = |shape, types: [&'static str; 4], modifier| {
@@ -200,7 +200,7 @@ pub(crate) fn products() -> Vec<Product> {
     found
 }
 
-/// What `wmma` multiplies: shape, type of the factors, types of the sums (d, c), modifiers.
+/// A product of `wmma`: the shape, the type of the factors, and the types of the sums (d, c).
 type Tile = ((usize, usize, usize), &'static str, &'static [(&'static str, &'static str)]);
 
 const LARGE: [(usize, usize, usize); 3] = [(16, 16, 16), (8, 32, 16), (32, 8, 16)];
@@ -225,7 +225,7 @@ fn tiles() -> Vec<Tile> {
     found
 }
 
-/// Registers of a fragment of `wmma`.
+/// The registers of a `wmma` fragment.
 fn fragment(elements: usize, ty: &str, factor: bool) -> Operand {
     let class = if ty == "f64" { 'd' } else { 'r' };
     if ty == "f16" && factor {
@@ -348,7 +348,7 @@ pub(crate) fn all() -> Vec<MatrixForm> {
 }
 
 impl MatrixForm {
-    /// As a statement whose registers are `%r0` and on, again and again, and `%g`, `%s` its addresses.
+    /// The form as a statement: registers are `%r0` and so on for each vector, addresses are `%g` or `%s`.
     pub(crate) fn statement(&self) -> String {
         let operand = |operand: &Operand| match operand {
             Operand::Vector(count, class) => {

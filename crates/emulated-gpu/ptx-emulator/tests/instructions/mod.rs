@@ -1,7 +1,7 @@
-//! One small test for each instruction and type: operands, and what the ISA says comes of them, run
-//! through the whole emulator, with and without the host's AVX2.
+//! A small test for each instruction and type, with operands and the results that the ISA defines. The tests
+//! run through the whole emulator, with and without the host's AVX2.
 //!
-//! The rows are in `rows/`: those that `oracle.py` computes, and those written by hand.
+//! The rows are in `rows/`: some are computed by `oracle.py`, the others are handwritten.
 
 mod coverage;
 pub(crate) mod matrix;
@@ -19,10 +19,10 @@ use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Kernel, Launch, Options};
 use table::{Case, Float, HEADER, SLOT, width};
 
-/// As many failures are shown.
+/// The maximum number of failures that are shown.
 const SHOWN: usize = 40;
 
-/// Runs a case and gives the bits of every result of every vector.
+/// Runs a case, and returns the bits of every result of every vector.
 fn run(emulator: &Emulator, kernel: &Kernel, case: &Case) -> Result<Vec<Vec<u128>>, String> {
     let (count, inputs, outputs) = (case.vectors.len(), case.inputs.len(), case.outputs.len());
     let operands: Vec<u8> = case
@@ -62,7 +62,7 @@ fn options(portable: bool) -> Options {
 }
 
 #[test]
-fn every_row_comes_out_as_written_on_either_path() {
+fn every_row_has_its_results_with_and_without_vector_instructions() {
     let emulators = [Emulator::new(options(false)), Emulator::new(options(true))];
     emulators.iter().for_each(textures::make);
     let mut failures: Vec<String> = Vec::new();
@@ -83,7 +83,10 @@ fn every_row_comes_out_as_written_on_either_path() {
         }
         let [fast, portable] = &found[..] else { unreachable!() };
         if fast != portable {
-            failures.push(format!("{}: {}: the two paths differ", case.place, case.text));
+            failures.push(format!(
+                "{}: {}: the results with and without vector instructions differ",
+                case.place, case.text
+            ));
         }
         let rows = match fast {
             Ok(rows) => rows,
@@ -92,7 +95,7 @@ fn every_row_comes_out_as_written_on_either_path() {
                 continue;
             }
         };
-        let float = Float::of(&case.text);
+        let float = Float::of_result(&case.text);
         for (vector, row) in case.vectors.iter().zip(rows) {
             for ((register, expected), &bits) in case.outputs.iter().zip(&vector.results).zip(row) {
                 if !expected.agrees(bits, width(register), float) {
@@ -114,7 +117,7 @@ fn every_row_comes_out_as_written_on_either_path() {
 }
 
 #[test]
-fn the_rows_are_what_the_oracle_writes() {
+fn the_rows_match_the_output_of_the_oracle() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions");
     let fresh = tempfile::tempdir().unwrap();
     let Some(python) = skipped::python() else { return };

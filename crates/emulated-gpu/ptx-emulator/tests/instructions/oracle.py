@@ -1,16 +1,15 @@
-"""Writes rows/*.txt: instructions of PTX, operands, and what the PTX ISA says comes of them.
+"""Writes rows/*.txt: PTX instructions with operands, and the results that the PTX ISA defines.
 
-The arithmetic is Python's own, on integers and fractions without limit, written from the text of the
-PTX ISA. It shares nothing with the emulator, which is tested by these rows.
+The arithmetic is written from the text of the PTX ISA, with Python's unlimited integers and fractions. It
+shares no code with the emulator, which is tested by these rows.
 
     python3 oracle.py [folder to write to]
 
-A row is an instruction (several, where one has to prepare or to look at what another does), and below
-it, indented, operands = results. Registers %h (16 bits), %r (32), %d (64), %q (128) and %p (a predicate)
-(and %b of 8, which only conversions of bf16 take)
-with the numbers 1 to 4 are operands, those with 5 to 8 results, both in the order in which they are
-first named. `nan` is any NaN, `X~N` whatever is within N units in the last place of X, and `X±E` what is
-within E of it.
+A row is an instruction (or several, if one prepares or checks the effect of another), and below it,
+indented, operands = results. Registers %h (16 bits), %r (32), %d (64), %q (128), %p (a predicate) and %b (8
+bits, only for conversions of bf16) with the numbers 1 to 4 are operands, those with 5 to 8 results, both in
+the order of their first use. `nan` is any NaN, `X~N` any number within N units in the last place of X, and
+`X±E` any number within E of X.
 """
 
 import itertools
@@ -37,7 +36,7 @@ def flush_to(name, about):
 
 
 def draw(seed):
-    """A generator of its own for each instruction: a new row changes no other."""
+    """A separate generator for each instruction, so that a new row does not change any other."""
     return random.Random(seed)
 
 
@@ -69,7 +68,7 @@ def show(bits, width):
 
 
 def value(ty, bits):
-    """The number that bits stand for."""
+    """The number that bits represent."""
     width = WIDTH[ty]
     bits &= mask(width)
     return bits - (1 << width) if ty[0] == "s" and bits >> (width - 1) else bits
@@ -93,7 +92,7 @@ def edges(width):
 
 
 def tuples(name, widths, count=10):
-    """Operands: extreme ones first, then anything."""
+    """Operands: first extreme values, then random ones."""
     generator = draw(name)
     found = [tuple(generator.choice(edges(width)) for width in widths) for _ in range(count // 2)]
     found += [tuple(generator.choice([generator.getrandbits(width), generator.getrandbits(width // 2)])
@@ -116,13 +115,13 @@ def integer(name, types, function, result=None, count=10):
 
 
 def quotient(a, b):
-    """Towards zero."""
+    """Division, rounded towards zero."""
     q = abs(a) // abs(b)
     return q if (a < 0) == (b < 0) else -q
 
 
 def halves(ty, function):
-    """A packed type: the same on both halves."""
+    """A packed type: the same operation on both halves."""
     single = ty[:3]
 
     def both(a, b):
@@ -157,7 +156,7 @@ def all_integers():
         integer(f"min.{ty}", [ty, ty], min)
         integer(f"max.{ty}", [ty, ty], max)
         integer(f"sad.{ty}", [ty, ty, ty], lambda a, b, c: c + abs(a - b))
-        # Division by zero is unspecified: no row has it but the ones written by hand.
+        # Division by zero is unspecified, so only the handwritten rows test it.
         for name, function in [("div", quotient), ("rem", lambda a, b: a - b * quotient(a, b))]:
             rows = []
             for a, b in tuples(f"{name}.{ty}", [width, width], 14):
@@ -193,7 +192,7 @@ def all_integers():
 
 
 def carries():
-    """Two words together: the carry of the first goes into the second, and out of that into a third."""
+    """Two-word operations: the carry of the first word goes into the second, and that of the second into a third."""
     for ty in ["u32", "s32", "u64", "s64"]:
         width = WIDTH[ty]
         r = lambda number: reg(ty, number)
@@ -215,13 +214,13 @@ def carries():
                 product = value(ty, a) * value(ty, b)
                 product = (product >> width if part == "hi" else product) & mask(width)
                 total = product + c
-                # The second instruction adds the carry to the same sum again.
+                # The second instruction computes the same sum again, plus the carry.
                 again = product + c + (total >> width)
                 rows.append(([show(a, width), show(b, width), show(c, width)],
                              [show(total, width), show(again, width), show(again >> width, width)]))
             emit(f"mad.{part}.cc.{ty} {r(5)}, {r(1)}, {r(2)}, {r(3)}; "
                  f"madc.{part}.cc.{ty} {r(6)}, {r(1)}, {r(2)}, {r(3)}; addc.{ty} {r(7)}, 0, 0", rows)
-            # Without .cc the carry stays what it was.
+            # Without .cc, the carry is not changed.
             rows = []
             for a, b, c in tuples(f"madc.{part}.{ty}", [width] * 3, 6):
                 product = value(ty, a) * value(ty, b)
@@ -236,9 +235,9 @@ def carries():
 
 
 def mixed_carries(ty):
-    """A flag that an addition leaves and a subtraction reads, and the other way round. The ISA's text
-    leaves that open; the machine code of ptxas has one flag for both: x - y is x + not y + 1, and what
-    reads the flag adds it in place of the 1."""
+    """A carry flag that an addition writes and a subtraction reads, and the other way round. The ISA's text
+    leaves the result open; the machine code of ptxas has one flag for both: x - y is x + not y + 1, and an
+    instruction that reads the flag adds it instead of the 1."""
     width = WIDTH[ty]
     r = lambda number: reg(ty, number)
     total = {
@@ -421,7 +420,7 @@ def all_bits():
         for suffix in ["", ".shiftamt"]:
             rows = []
             for a in edges(width) + [1 << 5, 3 << 20, mask(width) ^ 0x10, mask(width) ^ 1]:
-                # Of a negative number the highest bit that is not the sign.
+                # For a negative number, the highest bit that differs from the sign.
                 bits = a ^ mask(width) if value(ty, a) < 0 else a
                 found = bit_length(bits) - 1
                 out = 0xFFFF_FFFF if found < 0 else width - 1 - found if suffix else found
@@ -491,7 +490,7 @@ def all_bits():
 # Floating point ---------------------------------------------------------------------------------
 
 class Format:
-    """A binary format; `value` of its bits is a Fraction, or 'nan', 'inf', '-inf'; zeros keep a sign apart."""
+    """A binary format; `value` of its bits is a Fraction, or 'nan', 'inf', '-inf'. Zeros keep their sign separately."""
 
     def __init__(self, exponent, fraction):
         self.exponent, self.fraction = exponent, fraction
@@ -530,11 +529,11 @@ class Format:
         return -number if self.negative(bits) else number
 
     def round(self, number, how, zero_sign=0):
-        """The bits of a Fraction, rounded; a zero has the sign given."""
+        """The bits of a Fraction, rounded; a zero gets the given sign."""
         if number == 0:
             return self.sign if zero_sign else 0
         negative, magnitude = number < 0, abs(number)
-        # The greatest power of two that is not above it.
+        # The greatest power of two that is at most the number.
         exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
         while Fraction(2) ** exponent > magnitude:
             exponent -= 1
@@ -559,7 +558,7 @@ class Format:
         return sign | self.encode(rounded)
 
     def encode(self, magnitude):
-        """The bits of what the format has exactly."""
+        """The bits of a number that the format represents exactly."""
         if magnitude == 0:
             return 0
         exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
@@ -588,7 +587,7 @@ def specials(f):
 
 
 def some(name, f, count, arity):
-    """Operands of a format: special ones, ones close to each other, and anything."""
+    """Operands of a format: special values, values close to each other, and random ones."""
     generator = draw(name)
 
     def near_one():
@@ -609,7 +608,7 @@ def some(name, f, count, arity):
 
 
 def sum_zero(how, a, b):
-    """The sign of an exact zero sum: that of the addends if they agree, else + but for .rm."""
+    """The sign of an exact zero sum: that of the addends if they agree, otherwise + (− for .rm)."""
     return a if a == b else how == "rm"
 
 
@@ -670,7 +669,7 @@ def operation(name, f, how, *bits):
 
 
 def square_root(f, number, how):
-    """By the digits: the greatest encoding whose square is not above the number, and its neighbour."""
+    """The square root, digit by digit: the greatest encoding whose square is at most the number, or its neighbour."""
     low, high = 0, f.infinity
     while high - low > 1:
         middle = (low + high) // 2
@@ -688,7 +687,7 @@ def square_root(f, number, how):
 
 
 def modified(f, result, ftz=False, sat=False, relu=False):
-    """.ftz, .sat, .relu of a result (PTX ISA, "Floating-Point Instructions")."""
+    """Applies .ftz, .sat and .relu to a result (PTX ISA, "Floating-Point Instructions")."""
     if result == NAN:
         return 0 if sat else NAN
     if ftz:
@@ -711,7 +710,7 @@ def text_of(f, result):
 
 
 def float_rows(text, ty, arity, function, count=12):
-    """Rows of an instruction on a type, packed ones by halves."""
+    """Rows of an instruction for a type. Packed types are computed by halves."""
     f = FORMAT[ty]
     packed = ty.endswith("x2")
     rows = []
@@ -832,7 +831,7 @@ def all_floats():
                 float_rows(f"{name}.ftz.{ty}", ty, 1, flushed, 20)
     for ty in ["f32", "f64"]:
         f = FORMAT[ty]
-        # The sign of a, the magnitude of b; of a NaN too, bit for bit.
+        # The sign of a with the magnitude of b, bit for bit, also for a NaN.
         rows = [([show(a, f.width), show(b, f.width)], [show(a & f.sign | b & ~f.sign, f.width)])
                 for a, b in some(f"copysign.{ty}", f, 14, 2)]
         emit(f"copysign.{ty} {reg(ty, 5)}, {reg(ty, 1)}, {reg(ty, 2)}", rows)
@@ -864,7 +863,7 @@ def mad(ty, how, suffix, ftz, sat):
 # Approximations ---------------------------------------------------------------------------------
 
 def single(number):
-    """The f32 nearest to a double, as a double; infinities and NaN stay."""
+    """The f32 nearest to a double, as a double; infinities and NaN are not changed."""
     if math.isnan(number) or math.isinf(number) or number == 0:
         return number
     return as_double(F32, F32.round(Fraction(number), "rn"))
@@ -888,7 +887,7 @@ def to_bits(f, number):
 
 
 def approximations():
-    """Values of Python's double precision, with the error that the ISA allows."""
+    """Results in Python's double precision, with the error that the ISA allows."""
     def log2(x):
         if x == 0:
             return -math.inf
@@ -1012,7 +1011,7 @@ UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
 def compare(f, op, a, b, ftz=False):
-    """A comparison of floats, with its answer for NaN."""
+    """A comparison of floats, with its result for NaN."""
     if ftz:
         a, b = f.flush(a), f.flush(b)
     unordered = f.is_nan(a) or f.is_nan(b)
@@ -1091,7 +1090,7 @@ def comparisons():
                     truth = FORMAT[to].one if to in FORMAT else mask(width)
                     emit(f"set.{op}{dot}.{to}.{ty} {reg(to, 5)}, {reg(ty, 1)}, {reg(ty, 2)}",
                          [(o, [show(truth * r, width)]) for o, r in answers])
-    # A comparison of f16 may give a bf16; not the other way round.
+    # A comparison of f16 may have a bf16 result, but not the other way round.
     for op in float_ops():
         emit(f"set.{op}.bf16.f16 %h5, %h1, %h2",
              [([show(a, 16), show(b, 16)], [show(BF16.one * compare(F16, op, a, b), 16)]) for a, b in pairs_of(F16)])
@@ -1134,12 +1133,12 @@ def comparisons():
 # Conversion -------------------------------------------------------------------------------------
 
 def container(ty):
-    """The register of a value: one of 16 bits at least."""
+    """The register of a value: at least 16 bits wide."""
     return max(16, WIDTH[ty])
 
 
 def extended(ty, bits):
-    """In a register of at least 16 bits: sign-extended where the type is signed."""
+    """The value in a register of at least 16 bits: sign-extended if the type is signed."""
     return value(ty, bits) & mask(container(ty)) if ty[0] == "s" else bits & mask(WIDTH[ty])
 
 
@@ -1216,7 +1215,7 @@ def whole(number, how):
 
 
 def float_values(source, to):
-    """Special ones of the source, and ones that need rounding in the destination."""
+    """Special values of the source type, and values that need rounding in the destination type."""
     f, g = FORMAT[source], FORMAT[to]
     found = list(specials(f))
     for number in [Fraction(1, 3), Fraction(-2, 3), Fraction(5, 2), Fraction(-7, 2), Fraction(100001, 7), Fraction(1, 2)]:
@@ -1317,7 +1316,7 @@ def e5m2(bits):
 
 
 def to_eight(decode, number, negative, relu):
-    """The nearest encoding, ties to the even one; what is too great is the greatest finite one."""
+    """The nearest encoding, ties to even; larger values saturate to the greatest finite one."""
     if number == NAN:
         return 0x7F
     if relu and (negative or number == 0):
@@ -1354,7 +1353,7 @@ def packed_conversions():
                     dots = f".{how}" + (".relu" if relu else "") + (".satfinite" if finite else "")
                     emit(f"cvt{dots}.{to}.f32 %r5, %r1, %r2",
                          [([show(a, 32), show(b, 32)], [f"{one(a)}/{one(b)}"]) for a, b in zip(values, values[1:])])
-    # .satfinite of a single one.
+    # .satfinite of a single value.
     for decode, to in [(e4m3, "e4m3x2"), (e5m2, "e5m2x2")]:
         for relu in [False, True]:
             dots = ".rn.satfinite" + (".relu" if relu else "")
@@ -1382,7 +1381,7 @@ def packed_conversions():
 
             emit(f"cvt.rn{'.relu' if relu else ''}.f16x2.{to} %r5, %h1",
                  [([show(a << 8 | b, 16)], [f"{half(a)}/{half(b)}"]) for a, b in zip(values, values[1:])])
-    # tf32: 8 bits of exponent, 10 of fraction, in the upper bits of 32; the lower ones are open.
+    # tf32: 8 bits of exponent, 10 of fraction, in the upper of 32 bits; the lower bits are unspecified.
     tf32 = Format(8, 10)
     for how in ["rna", "rn", "rz"]:
         for relu in [False, True]:
@@ -1419,7 +1418,7 @@ def loads_and_stores():
     for space, address in ADDRESS.items():
         for ty in MOVED:
             width = WIDTH[ty]
-            # What is stored is as wide as the type, what is loaded is extended to the register.
+            # A store writes as many bits as the type has. A load extends them to the register.
             wide_input = mask(container(ty))
             rows = []
             for bits in pattern(f"{space} {ty}", container(ty)):
@@ -1438,7 +1437,7 @@ def loads_and_stores():
                                  [show(extended(ty, v & mask(width)), container(ty)) for v in values]))
                 emit(f"st{dotted(space)}.v{lanes}.{ty} [{address}+16], {{{', '.join(sources)}}}; "
                      f"ld{dotted(space)}.v{lanes}.{ty} {{{', '.join(targets)}}}, [{address}+16]", rows)
-    # Into wider registers: the sign goes on, or zeros.
+    # Loads into wider registers are sign- or zero-extended.
     for ty in ["u8", "s8", "b8", "u16", "s16", "b16", "u32", "s32", "b32"]:
         for to in [16, 32, 64]:
             if to <= WIDTH[ty]:
@@ -1454,7 +1453,7 @@ def loads_and_stores():
             at = 0 if size == 16 else 8
             number = sum(byte(at + i) << (8 * i) for i in range(size))
             emit(f"ld.{where}.{ty} {reg(ty, 5)}, [{name}+{at}]", [([], [show(extended(ty, number), container(ty))])])
-        # Bytes in a row: what stands first is the low end.
+        # Adjacent bytes: the first is the low end.
         numbers = [show(sum(byte(4 * lane + i) << (8 * i) for i in range(4)), 32) for lane in range(4)]
         emit(f"ld.{where}.v4.u32 {{%r5, %r6, %r7, %r8}}, [{name}]", [([], numbers)])
         emit(f"ld.{where}.v2.b64 {{%d5, %d6}}, [{name}]",
@@ -1573,10 +1572,10 @@ def atomics():
                 emit(f"st.global.u32 [%g], %r1; {name}{dots}.global.add.u32 {d}[%g], %r2; ld.global.u32 {last}, [%g]", rows)
 
 
-# What lanes do together -------------------------------------------------------------------------
+# Warp-wide collectives --------------------------------------------------------------------------
 
 def shuffle(mode, lane, b, c):
-    """PTX ISA, "shfl.sync", its pseudocode: from which lane, and whether that is in range."""
+    """PTX ISA, "shfl.sync", its pseudocode: the source lane, and whether it is in range."""
     bval, cval, segmask = b & 31, c & 31, c >> 8 & 31
     max_lane = (lane & segmask) | (cval & ~segmask)
     min_lane = lane & segmask
@@ -1646,7 +1645,7 @@ def memory_and_lanes():
     atomics()
     flush_to("memory", "Loads, stores and atomic operations.")
     lanes_together()
-    flush_to("warp", "What the lanes of a warp do together: 32 rows are the 32 lanes.")
+    flush_to("warp", "Warp-wide collectives: the 32 rows of a case are the 32 lanes.")
 
 
 # Video instructions -----------------------------------------------------------------------------
@@ -1666,7 +1665,7 @@ def extended_to(bits, sign, word):
 
 
 def selected(selector, sign, word):
-    """What `.b2`, `.h1` or nothing takes of a word, as a number."""
+    """The number that `.b2`, `.h1` or no selector takes from a word."""
     if not selector:
         return extended_to(32, sign, word)
     bits = 8 if selector[0] == "b" else 16
@@ -1741,7 +1740,7 @@ def video_mad(types, negated=("", "", ""), po=False, shift=0, sat=False, parts=(
         value = selected(p[0], signs[0], a) * selected(p[1], signs[1], b)
         if product_negated:
             value = -value
-        # Of c the complement is taken, as a word, and one is added.
+        # c is complemented as a word, and one is added.
         value += extended_to(32, final, ~c if third_negated else c) + (1 if third_negated or po else 0)
         value = math.floor(Fraction(value, 2**shift))
         if sat:

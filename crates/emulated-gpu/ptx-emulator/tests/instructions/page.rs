@@ -1,4 +1,4 @@
-//! The same rows in WebAssembly: the module of `crates/playground`, run by Node.
+//! The same rows in WebAssembly: the module of `crates/playground`, run by Node.js.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::table::{self, Case, HEADER, SLOT};
 use super::{SHOWN, options, run};
 
-/// Answers the requests of its input, a line each; the first line says whether the instruction of relaxed
-/// SIMD is used, of which the second argument says whether it should be tried.
+/// Answers the requests of standard input, one per line. The first line of the output says whether the relaxed
+/// SIMD instruction is used; the second argument says whether it should be tried.
 const SCRIPT: &str = r#"
 const { readFileSync } = require("node:fs");
 (async () => {
@@ -41,10 +41,10 @@ const { readFileSync } = require("node:fs");
 })();
 "#;
 
-/// Older versions of Node know relaxed SIMD when they are asked to, and newer ones without.
+/// Older versions of Node.js need this option for relaxed SIMD, newer ones don't.
 const RELAXED: &str = "--experimental-wasm-relaxed-simd";
 
-/// What the module is asked, as `run` asks the emulator.
+/// The request to the module for a case, equivalent to `run` in the emulator.
 fn request(case: &Case) -> Value {
     let count = case.vectors.len();
     let operands = case.vectors.iter().flat_map(|vector| vector.operands.iter());
@@ -62,7 +62,7 @@ fn request(case: &Case) -> Value {
     })
 }
 
-/// The rows but for those of textures, of which a page has none.
+/// All rows except those for textures, which a page does not have.
 fn cases() -> Vec<Case> {
     let mut cases = table::all();
     cases.retain(|case| !case.place.starts_with("textures"));
@@ -76,7 +76,7 @@ fn every_row_has_the_same_bits_in_a_page() {
     compare(&answers[1..]);
 }
 
-/// The same where the page multiplies and adds by an instruction that not every browser has.
+/// The same with a fused multiply-add instruction that not every browser has.
 #[test]
 fn every_row_has_the_same_bits_by_relaxed_simd() {
     let knows = Command::new("node").args([RELAXED, "--version"]).output();
@@ -85,13 +85,13 @@ fn every_row_has_the_same_bits_by_relaxed_simd() {
     let Some(answers) = ask(options, "relaxed") else { return };
     match answers[0].as_str() {
         "unknown" => skipped::skip("this Node doesn't know relaxed SIMD"),
-        // Where this machine rounds twice, the emulator has noticed, and does without.
+        // If this machine rounds twice, the emulator has detected that and doesn't use the instruction.
         "false" | "true" => compare(&answers[1..]),
         other => panic!("{other}"),
     }
 }
 
-/// What the module answers to all rows, a line each, behind whether the instruction is used.
+/// The module's answers to all rows, one per line, after a line that says whether the instruction is used.
 fn ask(options: &[&str], which: &str) -> Option<Vec<String>> {
     let Some(module) = std::env::var_os("PLAYGROUND_MODULE") else {
         skipped::skip(
@@ -118,7 +118,7 @@ fn ask(options: &[&str], which: &str) -> Option<Vec<String>> {
     Some(String::from_utf8(output.stdout).unwrap().lines().map(String::from).collect())
 }
 
-/// That the module has answered each row as the emulator does here.
+/// Checks that the module's answer to each row is the same as the emulator's on this machine.
 fn compare(answers: &[String]) {
     let cases = cases();
     let emulator = Emulator::new(options(false));

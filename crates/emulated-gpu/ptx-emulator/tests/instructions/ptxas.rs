@@ -1,5 +1,5 @@
-//! NVIDIA's assembler is the judge, where it is installed: what it accepts and what it refuses, the
-//! checker does too.
+//! Comparison with NVIDIA's assembler, if it is installed: the checker must accept and reject the same texts as
+//! ptxas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use ptx_emulator::source::Source;
 
 use super::coverage::{self, InstructionForm};
 
-/// `PTXAS`, or the one on the path.
+/// The path in `PTXAS`, or the ptxas on the search path.
 pub(super) fn ptxas() -> Option<PathBuf> {
     let named = std::env::var_os("PTXAS").map(PathBuf::from);
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -29,9 +29,10 @@ pub(super) fn ptxas() -> Option<PathBuf> {
     found
 }
 
-/// What ptxas says of a file; empty where it accepts it.
+/// ptxas's verdict on a file; an error has its messages.
 pub(super) fn verdict(ptxas: &Path, file: &Path, arch: &str) -> Result<(), String> {
-    // To be linked, unless a function has several results or PTX is too old: then it can only be whole.
+    // Assembled for linking, unless a function has several results or PTX is too old: then it can only be
+    // assembled as a whole.
     match verdict_of(ptxas, file, arch, &["-c"]) {
         Err(said) if said.contains("'Compile only(-c)' requires") => {
             verdict_of(ptxas, file, arch, &[])
@@ -55,12 +56,12 @@ fn verdict_of(ptxas: &Path, file: &Path, arch: &str, options: &[&str]) -> Result
 }
 
 #[test]
-fn ptxas_takes_what_was_linked() {
+fn ptxas_accepts_linked_texts() {
     let Some(ptxas) = ptxas() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/linked");
     let sources = ["main.ptx", "others.ptx"].map(|name| {
         let path = folder.join(name);
-        // Each of them is one of those that are to be linked.
+        // Each part is valid on its own, for linking.
         verdict(&ptxas, &path, "sm_90").unwrap();
         Source { name: name.to_owned(), text: fs::read_to_string(path).unwrap() }
     });
@@ -68,7 +69,7 @@ fn ptxas_takes_what_was_linked() {
     let [main, others] = sources;
     for sources in [[main.clone(), others.clone()], [others, main]] {
         fs::write(file.path(), ptx_emulator::link(&sources).unwrap()).unwrap();
-        // Whole: nothing in it is left for a linker.
+        // The result is complete: no symbol is left for a linker.
         verdict_of(&ptxas, file.path(), "sm_90", &[]).unwrap();
     }
 }
@@ -82,14 +83,14 @@ fn ptxas_agrees_on_every_file() {
     for folder in ["good", "bad", "compiled"] {
         for entry in fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
-            // What the ISA has, and the emulator has not.
+            // Instructions of the ISA that are not emulated.
             let refused_for_a_reason = path.ends_with("not_emulated.ptx");
             if path.extension().is_none_or(|extension| extension != "ptx") || refused_for_a_reason {
                 continue;
             }
             count += 1;
             let text = fs::read_to_string(&path).unwrap();
-            // A target that does not exist is assembled for one that does.
+            // If the file's target does not exist, it is assembled for one that does.
             let target = text
                 .split("sm_")
                 .nth(1)
@@ -108,12 +109,12 @@ fn ptxas_agrees_on_every_file() {
     assert!(disagreements.is_empty(), "{}", disagreements.join("\n"));
 }
 
-/// Which instructions ptxas accepts, each by itself, and what it says of the others.
+/// Whether ptxas accepts each of these instructions on its own, with its messages for the others.
 fn judge(ptxas: &Path, statements: &[String]) -> Vec<Result<(), String>> {
     judge_in(ptxas, &coverage::kernel(), statements)
 }
 
-/// The same in this kernel.
+/// Does the same as [`judge`] in another kernel.
 pub(super) fn judge_in(
     ptxas: &Path,
     kernel: &(String, usize),
@@ -122,7 +123,7 @@ pub(super) fn judge_in(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("forms.ptx");
     let mut verdicts: Vec<Result<(), String>> = vec![Ok(()); statements.len()];
-    // Some errors are only looked for when there are no others: until none is left.
+    // ptxas only looks for some errors if there are no others, so repeat until there are none.
     loop {
         let (mut text, first) = kernel.clone();
         for (statement, verdict) in statements.iter().zip(&verdicts) {
@@ -143,14 +144,14 @@ pub(super) fn judge_in(
                 found = true;
             }
         }
-        // Not about a line, and only said where there are no errors.
+        // This message has no line, and only appears if there are no other errors.
         if !found && said.contains("32-Bit ABI") {
             return verdicts;
         }
         if found {
             continue;
         }
-        // Some errors are told without a place: each half by itself, down to a single instruction.
+        // Some messages have no line: then each half is tested separately, down to a single instruction.
         let left: Vec<usize> = (0..verdicts.len()).filter(|&at| verdicts[at].is_ok()).collect();
         assert!(!left.is_empty(), "{said}");
         if let [only] = left[..] {
@@ -179,12 +180,12 @@ fn ptxas_agrees_on_every_row() {
     assert!(refused.is_empty(), "ptxas refuses {}:\n{}", refused.len(), refused.join("\n"));
 }
 
-/// How many values a store to a surface names.
+/// The number of values that a store to a surface has.
 fn values_of_store(text: &str) -> usize {
     text.rsplit("], ").next().map_or(0, |values| values.matches(',').count() + 1)
 }
 
-/// How many its name says.
+/// The number of elements that its name states.
 fn lanes(words: &[&str]) -> usize {
     if words.contains(&"v4") { 4 } else { 1 + usize::from(words.contains(&"v2")) }
 }
@@ -199,17 +200,17 @@ fn is_sum(text: &str) -> bool {
     })
 }
 
-/// Where the checker is stricter, for a reason.
+/// Whether the checker is intentionally stricter than ptxas for this text.
 fn stricter(text: &str) -> bool {
     let name = text.split(' ').next().unwrap_or_default();
     let words: Vec<&str> = name.split('.').collect();
     let twice = words.iter().enumerate().any(|(at, word)| words[at + 1..].contains(word));
     // The emulator has no atomic operations on 128 bits.
     name.starts_with("atom") && name.contains(".b128")
-        // A generic or global address in 32 bits is only refused in the end, with all others.
+        // ptxas only rejects 32-bit generic and global addresses in a later pass, all at once.
         || (text.contains("[%s") || text.contains("[%r")) && !name.contains(".shared")
         || name.starts_with("cvta") && name.ends_with(".u32")
-        // What the ISA does not have, and ptxas does not look at.
+        // Forms that are not in the ISA, and which ptxas does not check.
         || ["addc", "subc", "madc"].contains(&words[0]) && name.ends_with("16")
         || ["cvt.bf16.f16", "cvt.f16.bf16", "mov.b128", "vote.sync.pred"].contains(&name)
         || words[0] == "rcp" && name.ends_with("ftz.f64")
@@ -220,18 +221,18 @@ fn stricter(text: &str) -> bool {
         || words[0] == "fma" && name.contains("bf16") && !words.contains(&"rn")
         || name == "testp.f32" || name == "testp.f64"
         || words[0] == "setmaxnreg" && name.ends_with(".s32")
-        // It stores sums of floats in shapes that only integers and bits are multiplied in.
+        // ptxas accepts stores of float sums in shapes that only exist for integers and single bits.
         || name.starts_with("wmma.store.d") && name.contains("m8n8k") && name.ends_with(".f32")
-        // It takes halves for what `wmma` does not say the type of.
+        // ptxas assumes half precision if `wmma` has no type.
         || words[0] == "wmma" && !words[1..].iter().any(|word| super::matrix::is_type(word))
-        // It does not count what a surface's store is given.
+        // ptxas does not count the values of a surface store.
         || words[0] == "sust" && values_of_store(text) != lanes(&words)
-        // Nor the coordinates of some of them.
+        // ptxas does not count the coordinates of some surface stores.
         || words[0] == "sust" && text.contains("[%d1, %r") && !words.contains(&"1d")
-        // It does not look at the width, nor at the kind, of a register that a constant is added to.
+        // ptxas does not check the width and kind of a register that a constant is added to.
         || is_sum(text)
         || words[0] == "fns" && text.contains("%rf3")
-        // ptxas overlooks what is said twice, and a fourth operand that nothing asks for.
+        // ptxas ignores repeated modifiers, and a fourth operand that is not needed.
         || twice
         || name.starts_with("atom") && !name.contains(".cas") && text.matches(',').count() == 3
 }
@@ -240,10 +241,10 @@ fn stricter(text: &str) -> bool {
 fn ptxas_agrees_on_forms_like_those_of_the_rows() {
     let Some(ptxas) = ptxas() else { return };
     let texts: Vec<String> = coverage::neighbours().into_iter().collect();
-    // One in this many: they are very many. `PTXAS_STEP=1` takes all.
+    // Only a sample is tested, because there are very many forms. `PTXAS_STEP=1` tests all.
     let step: Option<usize> = std::env::var("PTXAS_STEP").ok().and_then(|step| step.parse().ok());
-    // Those of the matrix units are few of all, and take a second each: ptxas tells most of their
-    // errors without a place.
+    // There are few forms for the matrix units, and each takes a second, because ptxas reports most of their
+    // errors without a line.
     let (matrix, others): (Vec<String>, Vec<String>) =
         texts.into_iter().partition(|text| text.starts_with("mma") || text.starts_with("wmma"));
     let every = |texts: Vec<String>, sampled: usize| {
@@ -266,7 +267,7 @@ fn ptxas_agrees_on_the_types_of_registers() {
     agree(&ptxas, &sample, 4000);
 }
 
-/// Has both judge a sample, this many at once.
+/// Compares both verdicts on a sample, `at_once` statements at a time.
 fn agree(ptxas: &Path, sample: &[String], at_once: usize) {
     let own = coverage::accepted(sample);
     let mut disagreements = BTreeSet::new();
@@ -274,7 +275,7 @@ fn agree(ptxas: &Path, sample: &[String], at_once: usize) {
         let range = chunk * at_once..((chunk + 1) * at_once).min(sample.len());
         let said = judge(ptxas, &sample[range.clone()]);
         for ((text, own), said) in sample[range.clone()].iter().zip(&own[range]).zip(said) {
-            // The place of .cta in the name is not looked at.
+            // ptxas does not check the position of .cta in the name.
             let looser = text.starts_with("bar") && text.contains(".cta");
             if *own != said.is_ok() && if *own { !looser } else { !stricter(text) } {
                 let own = if *own { "accepted" } else { "refused" };

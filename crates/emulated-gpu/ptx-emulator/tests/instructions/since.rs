@@ -1,5 +1,5 @@
-//! What every row of the tables came with: under the first version and target that the checker takes it under
-//! `ptxas` takes it, too; under those before, neither does.
+//! The first version and target of every row: `ptxas` must accept the row under the first version and target
+//! that the checker accepts, and neither may accept it under earlier ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use super::table::VECTORS;
 
 type Version = (u32, u32);
 
-/// Targets, and the versions that have them, up to the emulated card.
+/// Targets up to the emulated card, and the first version that has each.
 const TARGETS: [(&str, Version); 25] = [
     ("sm_10", (1, 0)),
     ("sm_11", (1, 0)),
@@ -43,10 +43,10 @@ const TARGETS: [(&str, Version); 25] = [
     ("sm_90a", (8, 0)),
 ];
 
-/// The last minor version of each major one. There is no PTX 5.1: `ptxas` takes it for 6.0.
+/// The last minor version of each major version. There is no PTX 5.1: `ptxas` treats it as 6.0.
 const MINORS: [u32; 9] = [0, 5, 3, 2, 3, 0, 5, 8, 8];
 
-/// The newest version that ptxas 12.9 reads.
+/// The newest version that ptxas 12.9 accepts.
 const NEWEST: Version = (8, 8);
 
 fn versions(from: Version) -> Vec<Version> {
@@ -56,13 +56,13 @@ fn versions(from: Version) -> Vec<Version> {
 }
 
 fn head((major, minor): Version, target: &str) -> String {
-    // Addresses have 64 bits; before PTX 2.3 there is no `.address_size`.
+    // Addresses have 64 bits. Before PTX 2.3, the directive `.address_size` does not exist.
     let size = if (major, minor) >= (2, 3) { ".address_size 64" } else { "" };
     format!(".version {major}.{minor}\n.target {target}\n{size}")
 }
 
-/// The first target that takes each of `texts`, and the first version with it; `accepts` judges texts under a
-/// version and a target.
+/// The first target and version under which each of `texts` is accepted. `accepts` checks texts under a version
+/// and a target.
 fn firsts(
     texts: &[String],
     accepts: impl Fn(Version, &str, &[String]) -> Vec<bool>,
@@ -93,8 +93,8 @@ fn split(texts: Vec<String>, verdicts: &[bool]) -> (Vec<String>, Vec<String>) {
     (texts(yes), texts(no))
 }
 
-/// What the second judge says of the firsts of the other one: where it doesn't accept them, or accepts them
-/// before.
+/// Texts on which the other checker disagrees: it rejects them under their first version and target, or accepts
+/// them under earlier ones.
 fn disagreements(
     firsts: &BTreeMap<(usize, Version), Vec<String>>,
     accepts: impl Fn(Version, &str, &[String]) -> Vec<bool>,
@@ -128,10 +128,11 @@ fn agree(
     assert!(found.is_empty(), "{} of {}:\n{}", found.len(), texts.len(), shown.join("\n"));
 }
 
-/// Statements that no row of the tables is: special registers, and operands that came later than others.
+/// The statements to test: those of the tables, and further ones with special registers and newer kinds of
+/// operands.
 fn statements() -> Vec<String> {
     let mut found: Vec<String> = coverage::forms().iter().map(InstructionForm::text).collect();
-    // Only a call gives something to read there.
+    // Reading it is only valid after a call.
     found.retain(|statement| !statement.contains("[out]"));
     let narrow = "tid.x tid.y tid.z tid.w ntid.x ctaid.x nctaid.x nctaid.w clusterid.x nclusterid.x \
         cluster_ctaid.x cluster_nctaid.x laneid warpid nwarpid smid nsmid gridid lanemask_eq lanemask_le \
@@ -217,8 +218,8 @@ const OTHERS: [&str; 66] = [
     "st.param.b32 [in], %r1;",
 ];
 
-/// What a statement may use that not every version and target has, and how that is declared: outside of the
-/// kernel, among its parameters, and in it.
+/// Symbols and registers that a statement may use and that some versions and targets don't have, with their
+/// declarations: at module scope, among the parameters, and in the body.
 const NEEDS: [(&str, [&str; 3]); 10] = [
     ("square", [".func (.reg .b32 out) square(.reg .b32 in) { mov.b32 out, in; ret; }", "", ""]),
     ("cube", [".func (.param .b32 out) cube(.param .b32 in) { ret; }", "", ""]),
@@ -232,7 +233,7 @@ const NEEDS: [(&str, [&str; 3]); 10] = [
     ("canvas", [".global .surfref canvas;", "", ""]),
 ];
 
-/// Which of [`NEEDS`] the operands of a statement have.
+/// The entries of [`NEEDS`] that the operands of a statement use.
 fn needs(statement: &str) -> Vec<usize> {
     let operands = statement.split_once(' ').map_or("", |(_, operands)| operands);
     let words: Vec<&str> =
@@ -243,7 +244,7 @@ fn needs(statement: &str) -> Vec<usize> {
     (0..NEEDS.len()).filter(|&at| has(NEEDS[at].0)).collect()
 }
 
-/// A kernel for statements with these needs, under the first lines of a file; the line of the first statement.
+/// A kernel for statements with these needs under a header, and the line of the first statement.
 fn kernel_with(head: &str, needs: &[usize]) -> (String, usize) {
     let part = |part: usize| needs.iter().map(|&at| NEEDS[at].1[part]).collect::<String>();
     let parameters = part(1);
@@ -261,7 +262,7 @@ fn kernel_with(head: &str, needs: &[usize]) -> (String, usize) {
     (text, line)
 }
 
-/// Judges each group of statements that need the same in a kernel of its own.
+/// Checks each group of statements with the same needs in a separate kernel.
 fn each_by_needs(
     (version, target): (Version, &str),
     statements: &[String],
@@ -287,7 +288,7 @@ fn empty_is_valid(kernel: &(String, usize)) -> bool {
 }
 
 #[test]
-fn ptxas_agrees_on_what_every_row_came_with() {
+fn ptxas_agrees_on_the_first_version_of_every_row() {
     let Some(ptxas) = ptxas::ptxas() else { return };
     let own = |version: Version, target: &str, statements: &[String]| {
         each_by_needs((version, target), statements, |kernel, statements| {
@@ -313,7 +314,7 @@ fn ptxas_agrees_on_what_every_row_came_with() {
     agree(&statements(), own, theirs);
 }
 
-/// Whole modules, without their first lines.
+/// Whole modules, without their headers.
 const MODULES: &str = include_str!("modules.txt");
 
 fn module_texts(mark: char) -> Vec<String> {
@@ -339,7 +340,7 @@ fn their_module(ptxas: &Path, version: Version, target: &str, texts: &[String]) 
 }
 
 #[test]
-fn ptxas_agrees_on_what_every_directive_came_with() {
+fn ptxas_agrees_on_the_first_version_of_every_directive() {
     let Some(ptxas) = ptxas::ptxas() else { return };
     let theirs = |version: Version, target: &str, texts: &[String]| {
         their_module(&ptxas, version, target, texts)
@@ -348,7 +349,7 @@ fn ptxas_agrees_on_what_every_directive_came_with() {
 }
 
 #[test]
-fn ptxas_refuses_the_same_modules() {
+fn ptxas_rejects_the_same_modules() {
     let wrong = module_texts('-');
     let accepted = |verdicts: Vec<bool>| {
         let pairs = wrong.iter().zip(verdicts);

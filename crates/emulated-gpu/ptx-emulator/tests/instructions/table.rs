@@ -1,22 +1,22 @@
-//! The tables of rows/*.txt, and the kernel that a row becomes.
+//! The tables in rows/*.txt, and the kernels that test their rows.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// An instruction and what it is to be tested on.
+/// An instruction and its test vectors.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// The file and the line where it stands.
+    /// The file and line of the row.
     pub(crate) place: String,
     /// The instruction, or several.
     pub(crate) text: String,
-    /// Registers that are operands and results, such as `r1`, in the order of their first use.
+    /// Input and output registers, such as `r1`, in the order of their first use.
     pub(crate) inputs: Vec<String>,
     pub(crate) outputs: Vec<String>,
     pub(crate) vectors: Vec<Vector>,
 }
 
-/// Operands, and the results that they have to give.
+/// Operands and their expected results.
 #[derive(Clone, Debug)]
 pub(crate) struct Vector {
     pub(crate) place: String,
@@ -24,21 +24,21 @@ pub(crate) struct Vector {
     pub(crate) results: Vec<Expected>,
 }
 
-/// What a result has to be.
+/// An expected result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expected {
     Bits(u128),
     /// Any NaN.
     Nan,
-    /// Within this many units in the last place.
+    /// This value, within a number of units in the last place.
     Near(u128, u64),
-    /// Within an absolute distance, of an f32.
+    /// This f32, within an absolute error.
     Within(u128, f64),
-    /// The upper and the lower half of a packed register.
+    /// The upper and lower halves of a packed register.
     Halves(Box<Expected>, Box<Expected>),
 }
 
-/// Bytes of a register in the buffers of a test.
+/// The size of a register in the buffers of a test, in bytes.
 pub(crate) const SLOT: usize = 16;
 
 /// Every case of every table.
@@ -101,7 +101,7 @@ fn parse(path: &Path) -> Vec<Case> {
     cases
 }
 
-/// A number: decimal, negative, hexadecimal.
+/// Parses a number: decimal, negative or hexadecimal.
 fn number_of(word: &str, place: &str) -> u128 {
     let parsed = match (word.strip_prefix("0x"), word.strip_prefix('-')) {
         (Some(digits), _) => u128::from_str_radix(digits, 16).ok(),
@@ -129,7 +129,7 @@ fn expected(word: &str, place: &str) -> Expected {
     Expected::Bits(number_of(word, place))
 }
 
-/// The bits of a register class.
+/// The width of a register class in bits.
 pub(crate) fn width(register: &str) -> u32 {
     match register.as_bytes()[0] {
         b'b' => 8,
@@ -146,14 +146,14 @@ fn mask(width: u32) -> u128 {
 }
 
 impl Expected {
-    /// Whether the bits of a register are what is expected. `float` is the type that a NaN is one of.
+    /// Whether the bits of a register are as expected. `float` is the format that decides what a NaN is.
     pub(crate) fn agrees(&self, bits: u128, width: u32, float: Float) -> bool {
         let bits = bits & mask(width);
         match self {
             Self::Bits(expected) => bits == expected & mask(width),
             Self::Nan => float.is_nan(bits, width),
             Self::Near(expected, units) => {
-                // As integers the encodings of one sign are in order.
+                // As integers, the encodings of one sign are ordered.
                 !float.is_nan(bits, width) && bits.abs_diff(*expected) <= u128::from(*units)
             }
             Self::Within(expected, distance) => {
@@ -168,7 +168,7 @@ impl Expected {
     }
 }
 
-/// Which of the formats of 16 bits a NaN belongs to.
+/// The 16-bit floating-point format of a NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Float {
     Ieee,
@@ -176,8 +176,8 @@ pub(crate) enum Float {
 }
 
 impl Float {
-    /// By the type of the result in an instruction.
-    pub(crate) fn of(text: &str) -> Self {
+    /// The format by the type of an instruction's result.
+    pub(crate) fn of_result(text: &str) -> Self {
         let opcode = text.split_whitespace().next().unwrap_or_default();
         let brain =
             opcode.split('.').find(|word| word.starts_with("bf16") || word.starts_with("f16"));
@@ -195,7 +195,7 @@ impl Float {
     }
 }
 
-/// What stands before every kernel.
+/// The beginning of every text.
 pub(crate) const HEADER: &str = "\
 .version 8.8
 .target sm_90a
@@ -218,16 +218,16 @@ pub(crate) const HEADER: &str = "\
 }
 ";
 
-/// Vector registers.
+/// Declarations of vector registers.
 pub(crate) const VECTORS: &str = "\
 .reg .v2 .b8 pair8; .reg .v2 .b16 pair16; .reg .v2 .b32 pair32; .reg .v2 .b64 pair64;
 .reg .v4 .b8 quad8; .reg .v4 .b16 quad16; .reg .v4 .b32 quad32;
 ";
 
 impl Case {
-    /// An entry of that name that reads the operands of each thread, runs the instructions, and
-    /// writes the results. `%g`, `%s`, `%l` are addresses of 64 bytes of each thread's own in global
-    /// (64 bits), shared (32 bits) and local (64 bits) memory.
+    /// An entry with this name that reads the operands of each thread, runs the instructions, and writes the
+    /// results. `%g`, `%s` and `%l` are addresses of 64 bytes per thread in global (64 bits), shared (32 bits)
+    /// and local (64 bits) memory.
     pub(crate) fn entry(&self, name: &str) -> String {
         let threads = self.vectors.len().max(1);
         let mut text = format!(

@@ -1,12 +1,12 @@
-//! The textures and surfaces of the rows in `rows/textures.txt`, as it describes them.
+//! The textures and surfaces for the rows in `rows/textures.txt`, as described there.
 
 use ptx_emulator::Emulator;
 use ptx_emulator::texture::{Channel, Filter, Format, Resource, Sampling, Texels};
 
-/// Rows begin at multiples of this many bytes, and more.
+/// The minimum alignment of rows in bytes.
 const PITCH: u64 = 32;
 
-/// Texels of 1 channel, in memory of their own.
+/// Texels with one channel, in newly allocated memory.
 fn texels(
     emulator: &Emulator,
     channel: Channel,
@@ -34,7 +34,7 @@ fn cubes(layers: Texels) -> Texels {
     Texels { cube: true, ..layers }
 }
 
-/// Makes them all, in the order of their handles.
+/// Creates all of them, in the order of their handles.
 pub(super) fn make(emulator: &Emulator) {
     let point = Sampling::default();
     let linear = Sampling { filter: Filter::Linear, ..point };

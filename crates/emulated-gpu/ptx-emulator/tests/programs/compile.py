@@ -18,7 +18,7 @@ import sys
 
 here = pathlib.Path(__file__).resolve().parent
 OPTIONS = {"": [], "-fast": ["--use_fast_math"], "-line": ["--generate-line-info"], "-debug": ["--device-debug"]}
-# What is kept: architecture and options, for each program.
+# The variants of each program: architecture and options.
 KEPT = {
     "tiles": [(70, ""), (90, "")],
     "groups": [(75, ""), (90, "")],
@@ -39,7 +39,7 @@ ARCHITECTURES = [52, 61, 70, 80, 90]
 
 
 def least(stem):
-    """What the program asks of the architecture."""
+    """The lowest architecture that the program needs."""
     return {"tiles": 70, "groups": 70, "matches": 70, "idioms": 50, "barriers": 80, "bulk": 90, "grid": 60, "wide": 80}.get(stem, 50)
 
 
@@ -64,7 +64,7 @@ def compile_ptx(nvrtc, includes, source, architecture, options):
     call("nvrtcGetPTXSize", program, ctypes.byref(size))
     ptx = ctypes.create_string_buffer(size.value)
     call("nvrtcGetPTX", program, ptx)
-    # NVRTC puts folders before names; nobody else has them.
+    # NVRTC puts the current folder before names; remove it, because it differs between machines.
     text = ptx.value
     for folder in [f"{os.getcwd()}/", *(include.removeprefix("-I").removesuffix("include") for include in includes)]:
         text = text.replace(folder.encode(), b"")
@@ -87,7 +87,7 @@ def main():
         for architecture, name in wanted:
             text = compile_ptx(nvrtc, includes, source, architecture, OPTIONS[name])
             if folder == here / "compiled":
-                # What debuggers read is most of it, and names the folder where it was made.
+                # Leave out debug information: it is most of the text, and names the current folder.
                 text = text.split(b"\t.section\t.debug")[0]
             (folder / f"{source.stem}-sm{architecture}{name}.ptx").write_bytes(text)
 

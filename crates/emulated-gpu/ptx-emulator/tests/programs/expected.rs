@@ -1,6 +1,6 @@
-//! What the programs of `cuda` compute, once more, in plain Rust.
+//! The computations of the programs in `cuda`, repeated in plain Rust.
 
-/// `tiles.cu`
+/// The results of `tiles.cu`.
 pub(crate) fn tiles(x: &[u32]) -> Vec<u32> {
     let mut out = Vec::new();
     for t in 0..x.len() {
@@ -17,7 +17,7 @@ pub(crate) fn tiles(x: &[u32]) -> Vec<u32> {
             let all = tile.iter().all(|x| x % 16 < 15);
             out.extend([
                 sum(tile),
-                // Beyond the end a lane reads itself.
+                // Beyond the end, a lane reads its own value.
                 tile[(rank + 1).min(size - 1).max(rank)],
                 tile[1],
                 bits(&|x| x & 1 == 1),
@@ -31,7 +31,7 @@ pub(crate) fn tiles(x: &[u32]) -> Vec<u32> {
     out
 }
 
-/// `groups.cu`: what was kept, sorted, and the words of the threads.
+/// The results of `groups.cu`: the values that were kept, sorted, and the words of the threads.
 pub(crate) fn groups(x: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut kept: Vec<u32> = x.iter().copied().filter(|x| x % 3 == 0).collect();
     kept.sort_unstable();
@@ -66,7 +66,7 @@ pub(crate) fn groups(x: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (kept, out)
 }
 
-/// `matches.cu`
+/// The results of `matches.cu`.
 pub(crate) fn matches(x: &[u32]) -> Vec<u32> {
     let mut out = Vec::new();
     for (t, &own) in x.iter().enumerate() {
@@ -93,7 +93,7 @@ pub(crate) fn matches(x: &[u32]) -> Vec<u32> {
     out
 }
 
-/// Pairs of all lengths, and those at the edges.
+/// Pairs with all bit lengths, and edge cases.
 pub(crate) fn pairs_of_128_bits(numbers: &[u32]) -> Vec<(u128, u128)> {
     let mut pairs = vec![
         (10u128.pow(30), 7),
@@ -117,12 +117,12 @@ pub(crate) fn pairs_of_128_bits(numbers: &[u32]) -> Vec<(u128, u128)> {
     pairs
 }
 
-/// `int128.cu`
+/// The results of `int128.cu`.
 pub(crate) fn int128(a: u128, b: u128) -> [u128; 8] {
     let (c, d) = (a as i128, b as i128);
     let shifted = (a >> (b as u32 & 127)) ^ (a << (b as u32 & 63));
     let less = u128::from(a < b) << 64 | u128::from(c < d);
-    // There and back through a double, which saturates.
+    // To a double and back, which saturates.
     let double = u128::from(a as u64 as f64 as u64);
     [
         a / b,
@@ -136,7 +136,7 @@ pub(crate) fn int128(a: u128, b: u128) -> [u128; 8] {
     ]
 }
 
-/// `cub.cu`
+/// The results of `cub.cu`.
 pub(crate) fn cub(x: &[u32]) -> Vec<u32> {
     let sum = |part: &[u32]| part.iter().fold(0u32, |sum, x| sum.wrapping_add(*x));
     let mut sorted = x.to_vec();
@@ -155,7 +155,7 @@ pub(crate) fn cub(x: &[u32]) -> Vec<u32> {
     out
 }
 
-/// Floats around what the narrow formats hold: normal, subnormal, too large, infinite, halfway.
+/// Floats that test the narrow formats: normal, subnormal, too large, infinite, halfway between two values.
 pub(crate) fn floats(numbers: &[u32]) -> Vec<f32> {
     let mut floats = vec![
         0.0,
@@ -192,8 +192,8 @@ pub(crate) fn floats(numbers: &[u32]) -> Vec<f32> {
     floats
 }
 
-/// The bits of a value in a format with this many exponent and mantissa bits, from its definition: the
-/// nearest multiple of the spacing there, ties to even (or what is nearer to zero).
+/// The bits of a value in a format with this many exponent and mantissa bits, from the definition of the
+/// format: the nearest multiple of the spacing, with ties to even; or, without `nearest`, rounded towards zero.
 fn rounded(x: f32, (exponents, mantissa): (i32, i32), nearest: bool) -> (u32, f64) {
     let bias = (1 << (exponents - 1)) - 1;
     let value = f64::from(x).abs();
@@ -202,7 +202,7 @@ fn rounded(x: f32, (exponents, mantissa): (i32, i32), nearest: bool) -> (u32, f6
     let spacing = 2f64.powi(exponent - mantissa);
     let steps = value / spacing;
     let steps = if nearest { steps.round_ties_even() } else { steps.floor() };
-    // In units of the smallest number the encodings of one sign are in order.
+    // In units of the smallest number, the encodings of one sign are ordered.
     let code = steps as i64 + i64::from(exponent + bias - 1) * (1 << mantissa);
     (code as u32, steps * spacing)
 }
@@ -226,13 +226,13 @@ fn half(bits: u32) -> f64 {
     if bits >> 15 == 1 { -value } else { value }
 }
 
-/// Brain floats are the upper half of an f32: what is cut off rounds.
+/// A brain float is the upper half of an f32, rounded by the lower half.
 fn brain(x: f32, nearest: bool) -> u32 {
     let bits = x.to_bits();
     if nearest { (bits + 0x7fff + (bits >> 16 & 1)) >> 16 } else { bits >> 16 }
 }
 
-/// `narrow.cu`
+/// The results of `narrow.cu`.
 pub(crate) fn narrow(x: f32) -> [u32; 6] {
     let h = binary16(x, true);
     let sign = x.to_bits() >> 31 << 7;
@@ -244,7 +244,7 @@ pub(crate) fn narrow(x: f32) -> [u32; 6] {
         let code = if value > most { greatest } else { code };
         sign | code
     };
-    // The greatest finite numbers of E4M3 and E5M2 (OCP 8-bit floating point): beyond them it stays.
+    // Values beyond the greatest finite numbers of E4M3 and E5M2 saturate (OCP 8-bit floating point).
     let e4 = eight((4, 3), 448.0, 0x7e);
     let e5 = eight((5, 2), 57344.0, 0x7b);
     let e4_as_half = {
@@ -266,7 +266,7 @@ pub(crate) fn narrow(x: f32) -> [u32; 6] {
     ]
 }
 
-/// `calls.cu`
+/// The results of `calls.cu`.
 pub(crate) fn calls(x: u32) -> [u32; 4] {
     let table = [2 * x, x * x, x + 1][x as usize % 3];
     let (area, sides) = if x & 1 == 0 { (x * x, 4) } else { (x * (x % 10) / 2, 0) };
@@ -274,7 +274,8 @@ pub(crate) fn calls(x: u32) -> [u32; 4] {
     [table, area + 1_000_000 * sides, fibonacci(x % 12), u32::from(x.is_multiple_of(2))]
 }
 
-/// Phases of a block of 64, threads that drop out, copies, a pipeline: 5 words for each thread.
+/// The results of `barriers.cu`: phases of a block of 64, threads that drop out, copies, a pipeline. 5 words
+/// for each thread.
 pub(crate) fn barriers(operands: &[u32]) -> Vec<u32> {
     let n = 64;
     let mut x = operands[..n].to_vec();
@@ -294,7 +295,8 @@ pub(crate) fn barriers(operands: &[u32]) -> Vec<u32> {
     (0..n).flat_map(words).collect()
 }
 
-/// Four rounds in which each thread adds what that of the next block had.
+/// The results of `grid.cu`: four rounds in which each thread adds the value of the same thread in the next
+/// block.
 pub(crate) fn grid(blocks: usize, threads: usize) -> Vec<u32> {
     let n = blocks * threads;
     let mut x: Vec<u32> = (1..=n as u32).collect();
@@ -307,7 +309,7 @@ pub(crate) fn grid(blocks: usize, threads: usize) -> Vec<u32> {
     x.iter().map(|x| x.wrapping_add(7 + blocks as u32)).collect()
 }
 
-/// Sums, shuffles and votes of tiles of 64: 3 words for each thread.
+/// The results of `wide.cu`: sums, shuffles and votes of tiles of 64. 3 words for each thread.
 pub(crate) fn wide(operands: &[u32]) -> Vec<u32> {
     let tiles = operands.chunks(64).enumerate();
     tiles

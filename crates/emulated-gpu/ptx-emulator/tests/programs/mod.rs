@@ -1,8 +1,8 @@
-//! CUDA programs as NVRTC compiles them, run on the emulator against what the CPU computes: tiles and
-//! groups of a warp, CUB, 128-bit division, conversions, calls through tables, and what NVIDIA's guide
-//! and samples do. `compile.py` has made the PTX; `PROGRAMS` names another folder of it.
+//! CUDA programs, compiled by NVRTC and compared with the same computations on the CPU: tiles and groups of a
+//! warp, CUB, 128-bit division, conversions, calls through tables, and idioms of NVIDIA's guide and samples.
+//! The PTX was made by `compile.py`; `PROGRAMS` names another folder with PTX.
 //!
-//! Each runs plainly, and again with every sanitizer: none of them has anything to report.
+//! Each program runs without and with all sanitizers, which must not report anything.
 
 mod expected;
 mod textures;
@@ -29,24 +29,24 @@ fn texts(stem: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What a program is run with.
+/// The launch and the buffers of a program.
 struct Run {
     stem: &'static str,
     cooperative: bool,
     grid: u32,
     block: u32,
-    /// The words of each buffer, in the order of the parameters.
+    /// The contents of each buffer in words, in the order of the parameters.
     buffers: Vec<Vec<u32>>,
 }
 
 impl Run {
-    /// One block, a result and an operand.
+    /// A launch of one block with a result buffer and an operand buffer.
     fn new(stem: &'static str, block: u32, results: usize, operands: Vec<u32>) -> Self {
         Self { stem, cooperative: false, grid: 1, block, buffers: vec![vec![0; results], operands] }
     }
 
-    /// Runs every text of the program, without and with sanitizers, and hands over what its buffers
-    /// hold then, and what it printed.
+    /// Runs every text of the program, without and with sanitizers, and passes its name, the resulting buffers
+    /// and the printed text to `judge`.
     fn check(&self, judge: impl Fn(&str, &[Vec<u32>], &str)) {
         let all = Checks { synchronisation: true, initialisation: true, races: true };
         for (name, text) in texts(self.stem) {
@@ -81,7 +81,7 @@ impl Run {
                     cooperative: self.cooperative,
                     ..Launch::default()
                 };
-                // Twice: what a launch leaves has to be good for the next.
+                // Twice, because the second launch must work with the state that the first one leaves.
                 for _ in 0..2 {
                     if let Err(fault) = emulator.launch(&loaded.kernel("k").unwrap(), &launch) {
                         panic!("{name}, {checks:?}: {fault}");
@@ -108,7 +108,7 @@ impl Run {
     }
 }
 
-/// Numbers without a pattern, from Knuth's linear congruential generator.
+/// Pseudo-random numbers from Knuth's linear congruential generator.
 fn numbers(count: usize) -> Vec<u32> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = || {
@@ -136,11 +136,11 @@ fn tiles_of_a_warp() {
 }
 
 #[test]
-fn groups_that_the_data_make() {
+fn groups_by_value() {
     let operands = numbers(96);
     let (kept, expected) = expected::groups(&operands);
     Run::new("groups", 96, 97 + expected.len(), operands).check(|name, buffers, _| {
-        // In which order the warps were counted is open.
+        // The order in which the warps are counted is unspecified.
         let count = buffers[0][0] as usize;
         let mut found = buffers[0][1..=count].to_vec();
         found.sort_unstable();
@@ -150,7 +150,7 @@ fn groups_that_the_data_make() {
 }
 
 #[test]
-fn lanes_that_match() {
+fn matching_lanes() {
     let operands = numbers(64);
     let expected = expected::matches(&operands);
     Run::new("matches", 64, expected.len(), operands).check(|name, buffers, _| {
@@ -201,7 +201,7 @@ fn idioms_of_the_guide() {
         let total = &buffers[0];
         let double =
             |at: usize| f64::from_bits(u64::from(total[at]) | u64::from(total[at + 1]) << 32);
-        // Sums of few bits: exact in any order. The kernel has run twice.
+        // The sums have few bits, so they are exact in any order. The kernel has run twice.
         assert_eq!(double(0), sum, "{name}");
         assert_eq!(f32::from_bits(total[2]), greatest, "{name}");
         assert_eq!(double(4), 2.0 * sum, "{name}");
@@ -219,7 +219,7 @@ fn printing() {
         })
         .collect();
     let expected: Vec<u32> = (0..64usize)
-        // printf gives the number of its arguments.
+        // printf returns the number of its arguments.
         .map(|t| if t % 16 == 3 { 5 } else { operands[t].wrapping_add(1) })
         .collect();
     Run::new("printing", 64, 64, operands).check(|name, buffers, text| {
@@ -242,7 +242,7 @@ fn calls_through_tables_and_recursion() {
 }
 
 #[test]
-fn barriers_and_pipelines_of_libcu() {
+fn libcu_barriers_and_pipelines() {
     let operands = numbers(256);
     let expected = expected::barriers(&operands);
     Run::new("barriers", 64, expected.len(), operands).check(|name, buffers, _| {
@@ -261,7 +261,7 @@ fn bulk_copies() {
 }
 
 #[test]
-fn blocks_that_wait_for_each_other() {
+fn cooperative_blocks() {
     let (grid, block) = (6, 64);
     let expected = expected::grid(grid as usize, block as usize);
     let buffers = vec![vec![0; expected.len()], vec![0; 2 * expected.len()]];

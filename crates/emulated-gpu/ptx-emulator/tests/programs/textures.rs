@@ -1,4 +1,4 @@
-//! `cuda/textures.cu`: what textures and surfaces give, once more, in plain Rust.
+//! `cuda/textures.cu`: the expected values of textures and surfaces, in plain Rust.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::texture::{AddressMode, Channel, Filter, Format, Resource, Sampling, Texels};
@@ -6,7 +6,7 @@ use ptx_emulator::{Checks, Emulator, Launch, Options};
 
 use super::{numbers, texts};
 
-/// Threads, and numbers of each.
+/// The number of threads, and the number of results of each.
 const THREADS: usize = 64;
 const RESULTS: usize = 20;
 
@@ -23,8 +23,8 @@ impl Image {
         self.values[((z * height + y) * width + x) * self.channels + channel]
     }
 
-    /// A mixture of the nearest texels along this many axes, by weights of eight bits; where coordinates
-    /// leave the image, the nearest of its texels. The last axis that is not mixed is a layer.
+    /// Linear filtering along the first axes, with weights of eight bits and clamped coordinates. An axis that
+    /// is not filtered is a layer.
     fn mixed(&self, at: &[f32], layer: usize, channel: usize) -> f32 {
         let mut parts = vec![(1.0, [0; 3])];
         for (axis, &x) in at.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Image {
         sum as f32
     }
 
-    /// The texel that coordinates are in, or the nearest one.
+    /// The texel at coordinates, or the nearest one.
     fn nearest(&self, at: &[f32], channel: usize) -> f32 {
         let mut index = [0; 3];
         for (axis, &x) in at.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Image {
     }
 }
 
-/// An image of numbers without a pattern, and the texels of it in device memory.
+/// An image of pseudo-random numbers, and its texels in device memory.
 fn image(
     emulator: &Emulator,
     channel: Channel,
@@ -173,7 +173,7 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
     for (t, found) in found.chunks(RESULTS).enumerate() {
         let [x, y, z] = [at[3 * t], at[3 * t + 1], at[3 * t + 2]];
         let fetched = t.checked_sub(4).filter(|&index| index < 50);
-        // The four texels around a place, from the lower left.
+        // The four texels around a position, from the lower left.
         let [i, j] = [x - 0.5, y - 0.5].map(f32::floor);
         let around = |dx: f32, dy: f32| flat.nearest(&[i + dx, j + dy], 0);
         let scaled = |channel: usize| colours_mixed(&colours, [x * 2.0, y], channel);
@@ -203,7 +203,7 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
             inside + 1000.0 * written(left.max(0), t / 8),
         ];
         for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
-            // Each texel's fraction of 255 is rounded, and so is the sum.
+            // The fraction of 255 is rounded for each texel, and so is the sum.
             let near = if (6..10).contains(&index) { 1.2e-7 } else { 0.0 };
             let close = (found - expected).abs() <= near;
             assert!(close, "{name}: thread {t}, number {index}: {found}, expected {expected}");
@@ -211,7 +211,7 @@ fn run(emulator: &Emulator, name: &str, text: &str) {
     }
 }
 
-/// Of colours from 0 to 1.
+/// Linear filtering of colours from 0 to 1.
 fn colours_mixed(colours: &Image, at: [f32; 2], channel: usize) -> f32 {
     let values = colours.values.iter().map(|value| value / 255.0).collect();
     let fractions = Image { size: colours.size, channels: 4, values };

@@ -31,7 +31,7 @@ def compile_ptx(nvrtc, source, architecture, fast):
     if fast:
         options.append("--use_fast_math")
     encoded = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
-    # assert.h is the toolkit's; this is what it says.
+    # A copy of the toolkit's assert.h, which NVRTC doesn't have.
     header = b"""
 extern "C" __device__ void __assertfail(const char*, const char*, unsigned, const char*, size_t);
 #define assert(e) ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __func__, sizeof(char)))
@@ -44,7 +44,7 @@ extern "C" __device__ void __assertfail(const char*, const char*, unsigned, cons
     call("nvrtcGetPTXSize", program, ctypes.byref(size))
     ptx = ctypes.create_string_buffer(size.value)
     call("nvrtcGetPTX", program, ptx)
-    # NVRTC puts the current folder before the name; nobody else has it.
+    # NVRTC puts the current folder before the name; remove it, because it differs between machines.
     return ptx.value.replace(f"{os.getcwd()}/".encode(), b"")
 
 

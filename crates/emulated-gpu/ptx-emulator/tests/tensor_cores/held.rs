@@ -1,24 +1,24 @@
-//! Who holds what of `wmma`'s TF32. The ISA leaves it open; the places are those of the addresses that
-//! `ptxas` 12.9 gives a lane for `sm_80`, and with them the banks of shared memory that it uses.
+//! The layout of `wmma` fragments with TF32. The ISA leaves it open; the expected layout is given by the
+//! addresses that `ptxas` 12.9 computes for `sm_80`, and it determines the bank conflicts.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Options};
 
-/// Where register `index` of a lane lies, in words from the beginning of the matrix, if its rows (or
-/// columns) begin `stride` words apart.
+/// The offset of a lane's register `index` from the beginning of the matrix in words, if its rows (or columns)
+/// are `stride` words apart.
 type ElementOffset = fn(group: usize, member: usize, index: usize, stride: usize) -> usize;
 
 struct Case {
-    /// Of `wmma.load`.
+    /// The name of the `wmma.load`.
     name: &'static str,
     stride: usize,
     registers: usize,
     offset: ElementOffset,
-    /// Accesses of a warp, and their passes through the banks.
+    /// The shared-memory accesses of a warp, and their passes through the banks.
     counted: (u64, u64),
 }
 
-/// Loads a matrix of words that count from 0, and stores what each lane has.
+/// Loads a matrix of words that count from 0, and stores the values of each lane.
 fn run(case: &Case) -> (Vec<u32>, (u64, u64)) {
     let names: Vec<String> = (0..case.registers).map(|index| format!("%f{index}")).collect();
     let stores: String = names
@@ -61,7 +61,7 @@ fn run(case: &Case) -> (Vec<u32>, (u64, u64)) {
 }
 
 #[test]
-fn fragments_of_tf32_are_held_as_ptxas_has_them() {
+fn tf32_fragments_have_the_layout_of_ptxas() {
     let a: ElementOffset = |g, t, i, stride| (g + i % 2 * 8) * stride + t + i / 2 * 4;
     let b: ElementOffset = |g, t, i, stride| (g + i / 2 * 8) * stride + t + i % 2 * 4;
     let c: ElementOffset =
@@ -82,7 +82,7 @@ fn fragments_of_tf32_are_held_as_ptxas_has_them() {
         case("wmma.load.b.sync.aligned.col.m16n16k8.shared.tf32", 36, 4, b, (4, 4)),
         case("wmma.load.b.sync.aligned.row.m16n16k8.shared.tf32", 72, 4, across_b, (4, 4)),
         case("wmma.load.b.sync.aligned.row.m16n16k8.shared.tf32", 64, 4, across_b, (4, 16)),
-        // Two numbers at once, half of the warp after the other.
+        // Two numbers at once, one half of the warp after the other.
         case("wmma.load.c.sync.aligned.row.m16n16k8.shared.f32", 72, 8, c, (4, 8)),
     ] {
         let (words, counted) = run(&case);

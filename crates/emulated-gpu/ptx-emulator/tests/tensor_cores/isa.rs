@@ -1,9 +1,9 @@
-//! Who holds what, as the text below each figure of the ISA says it ("Matrix Fragments for mma.…"),
-//! shape by shape: for element `i` of a lane its row and its column.
+//! The layouts of `mma` fragments, as given below each figure of the ISA ("Matrix Fragments for mma.…") for
+//! each shape: the row and column of element `i` of a lane.
 
 use super::forms::Product;
 
-/// Element `i` of a lane of `a`.
+/// The row and column of element `i` of a lane's part of `a`.
 pub(crate) fn a(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     let low = |yes: bool| if yes { group } else { group + 8 };
@@ -50,7 +50,7 @@ pub(crate) fn a(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     }
 }
 
-/// The same of `b`.
+/// The same for `b`.
 pub(crate) fn b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     let row = match (product.shape, product.a) {
@@ -87,7 +87,7 @@ pub(crate) fn b(product: &Product, lane: usize, i: usize) -> (usize, usize) {
     (row, group)
 }
 
-/// The same of `c` and `d`, of a type.
+/// The same for `c` and `d` with a type.
 pub(crate) fn c(product: &Product, ty: &str, lane: usize, i: usize) -> (usize, usize) {
     let (group, thread) = (lane >> 2, lane % 4);
     match (product.shape, product.a, ty) {
@@ -101,7 +101,8 @@ pub(crate) fn c(product: &Product, ty: &str, lane: usize, i: usize) -> (usize, u
     }
 }
 
-/// Which of the matrices of `mma.m8n8k4` of halves a lane has a part of; else 0.
+/// For `mma.m8n8k4` with half precision, the index of the matrix that a lane holds a part of; 0 for all other
+/// products.
 pub(crate) fn matrix(product: &Product, lane: usize) -> usize {
     let fourfold = product.shape == (8, 8, 4) && product.a == "f16";
     if fourfold { lane % 16 / 4 } else { 0 }

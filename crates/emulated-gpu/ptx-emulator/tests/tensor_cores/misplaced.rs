@@ -1,10 +1,10 @@
-//! Matrices at addresses, and with strides, that `wmma`, `ldmatrix` and `stmatrix` don't take: faults.
+//! Addresses and strides that are invalid for `wmma`, `ldmatrix` and `stmatrix`: faults.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Fault, FaultKind, Launch, Options};
 
-/// Runs `body` on a warp, with `%p0` at global memory and `%p1` at shared memory, both generic and at a
-/// multiple of 128, `%p2` at local memory, and the lane in `%r0`.
+/// Runs `body` on a warp, with generic addresses of global memory in `%p0` and of shared memory in `%p1`, both
+/// multiples of 128, of local memory in `%p2`, and the lane's index in `%r0`.
 fn run(body: &str) -> Result<(), Fault> {
     let text = format!(
         ".version 8.8\n.target sm_90\n.address_size 64\n\
@@ -31,14 +31,14 @@ fn registers(count: usize) -> String {
     format!("{{{}}}", list.join(","))
 }
 
-/// What kind of fault an instruction at an address gives, after `before`.
+/// The kind of fault of an instruction after the instructions `before`.
 fn kind(instruction: &str, before: &str, operands: &str) -> Option<FaultKind> {
     run(&format!("{before}\n{instruction} {operands};")).err().map(|fault| fault.kind)
 }
 
 #[test]
-fn wmma_takes_global_and_shared_memory_at_multiples_of_what_a_lane_holds() {
-    // The registers of a lane, and their bytes.
+fn wmma_needs_aligned_global_or_shared_memory() {
+    // The instruction, the number of registers of a lane, and their total size in bytes.
     let fragments = [
         ("wmma.load.a.sync.aligned.row.m16n16k16.f16", 8, 32),
         ("wmma.load.b.sync.aligned.col.m16n16k16.f16", 8, 32),
@@ -77,7 +77,7 @@ fn wmma_takes_global_and_shared_memory_at_multiples_of_what_a_lane_holds() {
             let found = kind(instruction, "", &operands(base));
             assert_eq!(found, Some(FaultKind::IllegalAddress), "{instruction} {base}");
         }
-        // Every lane the same address.
+        // A different address in each lane is invalid.
         let apart = "mul.lo.u64 %p4, %p4, 128; add.u64 %p4, %p4, %p0;";
         let found = kind(instruction, apart, &operands("%p4"));
         assert_eq!(found, Some(FaultKind::InvalidInstruction), "{instruction}");
@@ -85,7 +85,7 @@ fn wmma_takes_global_and_shared_memory_at_multiples_of_what_a_lane_holds() {
 }
 
 #[test]
-fn rows_of_wmma_begin_at_multiples_of_16_bytes() {
+fn wmma_strides_must_be_multiples_of_16_bytes() {
     for (instruction, count, least) in [
         ("wmma.load.a.sync.aligned.row.m16n16k16.f16", 8, 8),
         ("wmma.load.c.sync.aligned.row.m16n16k16.f32", 8, 4),
@@ -97,7 +97,7 @@ fn rows_of_wmma_begin_at_multiples_of_16_bytes() {
             [(16, true), (16 + least, true), (0, false), (16 + least / 2, false), (17, false)]
         {
             let expected = if fits { None } else { Some(FaultKind::InvalidInstruction) };
-            // As a constant, and in a register.
+            // The stride as a constant, and in a register.
             for operand in [stride.to_string(), "%r19".to_owned()] {
                 let set = format!("mov.u32 %r19, {stride};");
                 let found = kind(instruction, &set, &format!("{list}, [%p0], {operand}"));
@@ -124,7 +124,7 @@ fn rows_of_wmma_begin_at_multiples_of_16_bytes() {
 }
 
 #[test]
-fn rows_of_ldmatrix_are_in_shared_memory_at_multiples_of_16_bytes() {
+fn ldmatrix_rows_must_be_in_shared_memory_and_aligned_to_16_bytes() {
     for (instruction, operands) in [("ldmatrix", "{%r2}, [A]"), ("stmatrix", "[A], {%r2}")]
         .map(|(name, operands)| (format!("{name}.sync.aligned.m8n8.x1.shared.b16"), operands))
     {

@@ -1,4 +1,4 @@
-//! The instructions of the matrix units, run through the whole emulator.
+//! The instructions of the matrix units, tested through the whole emulator.
 
 mod held;
 mod isa;

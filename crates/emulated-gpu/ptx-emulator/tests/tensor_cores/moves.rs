@@ -1,12 +1,11 @@
-//! `ldmatrix`, `stmatrix`, `movmatrix`: who gets which element, as the ISA says it; what the checks and the
-//! counts see of them.
+//! `ldmatrix`, `stmatrix` and `movmatrix`: the layout that the ISA defines, the sanitizers, and the counters.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options, Statistics};
 
 use super::warp::{Row, Warps};
 
-/// The matrix in row-major order that lanes hold as the ISA has it: each a pair of a row.
+/// The value of an element of the test matrix, by row and column. Each lane holds a pair of elements of a row.
 fn element(row: usize, column: usize) -> u64 {
     (row * 8 + column) as u64 + 1
 }
@@ -46,10 +45,11 @@ fn run(body: &str, options: Options) -> Result<(Vec<u32>, Statistics), Fault> {
     Ok((words.collect(), statistics))
 }
 
-/// Stores one matrix behind the other to shared memory with plain stores, rows this many bytes apart.
+/// Instructions that store the four matrices one after the other to shared memory, with rows `pitch` bytes
+/// apart.
 fn plain_stores(pitch: usize) -> String {
     let mut text = String::from("and.b32 %r2, %r0, 3; shr.u32 %r3, %r0, 2;\n");
-    // The pair of a row that a lane stores: of row lane / 4, columns 2·(lane % 4) and the next.
+    // The pair that a lane stores: row lane / 4, columns 2·(lane % 4) and the next.
     text += "mad.lo.u32 %r4, %r3, 8, 1; mad.lo.u32 %r4, %r2, 2, %r4; mad.lo.u32 %r4, %r4, 0x10001, 0x10000;\n";
     text += &format!("mad.lo.u32 %r5, %r3, {pitch}, %r1; mad.lo.u32 %r5, %r2, 4, %r5;\n");
     for which in 0..4 {
@@ -60,7 +60,7 @@ fn plain_stores(pitch: usize) -> String {
     text
 }
 
-/// The address of row lane % 8 of matrix lane / 8.
+/// Computes the address of row lane % 8 of matrix lane / 8.
 fn addresses(pitch: usize) -> String {
     format!("mad.lo.u32 %r7, %r0, {pitch}, %r1;\n")
 }
@@ -77,7 +77,7 @@ fn registers(count: usize) -> String {
 }
 
 #[test]
-fn ldmatrix_gives_each_lane_what_the_isa_says() {
+fn ldmatrix_has_the_layout_of_the_isa() {
     for (count, number) in [(1, "x1"), (2, "x2"), (4, "x4")] {
         for transposed in [false, true] {
             let trans = if transposed { ".trans" } else { "" };
@@ -102,10 +102,10 @@ fn ldmatrix_gives_each_lane_what_the_isa_says() {
 }
 
 #[test]
-fn stmatrix_puts_it_back() {
+fn stmatrix_reverses_ldmatrix() {
     for transposed in [false, true] {
         let trans = if transposed { ".trans" } else { "" };
-        // Loaded one way and stored the same way it is what it was; the plain load sees rows.
+        // Loading and storing with the same layout results in the same matrix; the plain load reads rows.
         let body = format!(
             "{}bar.warp.sync -1;\n{}ldmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 {{{r}}}, [%r7];\n\
              add.u32 %r7, %r7, 1024;\nstmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%r7], {{{r}}};\n\
@@ -157,10 +157,10 @@ fn fault(body: &str, checks: Checks) -> Fault {
 }
 
 #[test]
-fn what_is_wrong_is_found() {
+fn the_sanitizers_check_ldmatrix() {
     let all = Checks { initialisation: true, races: true, synchronisation: true };
     let load = format!("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{{}}}, [%r7];", registers(4));
-    // Other lanes have stored, and nothing orders them before the load.
+    // Other lanes have stored, and the load is not ordered after these stores.
     let racing = format!("{}{}{load}", plain_stores(16), addresses(16));
     assert_eq!(fault(&racing, all).kind, FaultKind::Race);
     let unwritten = format!("{}{load}", addresses(16));
@@ -185,8 +185,9 @@ fn a_product_takes_the_whole_warp() {
 }
 
 #[test]
-fn lanes_that_come_apart_wait_for_each_other() {
-    // Half of the warp takes a longer way, and a barrier of its own lanes keeps it from joining before.
+fn diverged_lanes_wait_for_each_other() {
+    // Half of the warp takes a longer path, and a barrier among its own lanes keeps it from reconverging
+    // earlier.
     let body = format!(
         "mov.f32 %f1, 0f3F800000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1; mov.b32 %r1, 0;\n\
          setp.lt.u32 %q, %r0, 16; @%q bra LOW; bar.warp.sync 0xffff0000; bra.uni BOTH;\n\

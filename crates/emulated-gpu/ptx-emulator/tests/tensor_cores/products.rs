@@ -1,5 +1,6 @@
-//! `mma` in every shape and type: products of small integers, which every type holds exactly and every order
-//! of addition gives alike, against sums of integers; and matrices of which one element is not 0.
+//! `mma` in every shape and type: products of small integers, which every type represents exactly and which
+//! have the same sum in any order, compared with integer arithmetic; and matrices with a single non-zero
+//! element.
 
 use ptx_emulator::Options;
 
@@ -21,7 +22,7 @@ pub(crate) fn encode(ty: &str, value: i64) -> u64 {
     }
 }
 
-/// A small integer in a format of this many bits of exponent and of fraction.
+/// A small integer in a format with this many exponent and fraction bits.
 fn small(value: i64, exponent: u32, fraction: u32) -> u64 {
     let Some(top) = value.unsigned_abs().checked_ilog2() else { return 0 };
     let sign = u64::from(value < 0) << (exponent + fraction);
@@ -30,7 +31,7 @@ fn small(value: i64, exponent: u32, fraction: u32) -> u64 {
     sign | field << fraction | digits
 }
 
-/// And back.
+/// The number that an element represents.
 pub(crate) fn decode(ty: &str, word: u64) -> i64 {
     let whole = |value: f64| {
         assert!(value.fract() == 0.0, "{value}");
@@ -52,7 +53,7 @@ pub(crate) fn decode(ty: &str, word: u64) -> i64 {
     }
 }
 
-/// Numbers that a type has, and sums of products of which half precision has.
+/// The range of numbers for a type, small enough for the sums to be exact in half precision.
 pub(crate) fn range(ty: &str) -> (i64, i64) {
     match ty {
         "b1" => (0, 1),
@@ -62,7 +63,7 @@ pub(crate) fn range(ty: &str) -> (i64, i64) {
     }
 }
 
-/// Matrices behind each other, each by rows.
+/// Several matrices of the same size, stored by rows.
 #[derive(Clone)]
 struct Matrices {
     columns: usize,
@@ -80,7 +81,7 @@ impl Matrices {
     }
 }
 
-/// The registers of a warp that hold matrices.
+/// The registers of a warp that hold the matrices.
 fn registers(
     product: &Product,
     ty: &str,
@@ -132,7 +133,7 @@ fn expected(product: &Product, a: &Matrices, b: &Matrices, c: &Matrices) -> Matr
     d
 }
 
-/// Runs products on matrices, each by one warp, and compares.
+/// Runs products, each with one warp, and compares the results.
 fn check(product: &Product, cases: &[(Matrices, Matrices, Matrices)]) {
     let [d, a, b, c] = product.registers();
     let width = |ty: &str| if ty == "f64" { 64 } else { 32 };
@@ -206,12 +207,12 @@ fn products_of_integers_are_exact_in_every_form() {
 }
 
 #[test]
-fn every_element_is_where_the_isa_says() {
+fn every_element_has_the_position_of_the_isa() {
     for product in products() {
         let mut random = Random(2);
         let mut cases = Vec::new();
         let (a, b, c) = matrices(&product);
-        // One element of `a` that is not 0, then one of `b`, where the other matrix tells rows apart.
+        // A single non-zero element of `a`, then of `b`. The rows of the other matrix differ.
         for at in 0..a.values.len() {
             let (mut a, mut b) = (a.clone(), b.clone());
             a.values[at] = 1;
@@ -229,7 +230,7 @@ fn every_element_is_where_the_isa_says() {
             c.values[at] = 7;
             cases.push((a.clone(), b.clone(), c));
         }
-        // Of the shapes with thousands of elements every seventh.
+        // Shapes with thousands of elements only test every seventh.
         let step = if cases.len() > 1500 { 7 } else { 1 };
         let cases: Vec<_> = cases.into_iter().step_by(step).collect();
         check(&product, &cases);
@@ -237,7 +238,7 @@ fn every_element_is_where_the_isa_says() {
 }
 
 #[test]
-fn sums_of_integers_wrap_or_are_limited() {
+fn integer_sums_wrap_or_saturate() {
     for product in products().iter().filter(|product| product.d == "s32") {
         let (mut a, mut b, c) = matrices(product);
         a.values.fill(range(product.a).1);

@@ -1,5 +1,5 @@
-//! `mma.sp`: products of integers in every form against sums of integers, the elements of `a`, and the
-//! metadata that say where they stand, put where the ISA has them.
+//! `mma.sp`: products of integers in every form, compared with integer arithmetic. The elements of `a` and
+//! their metadata have the positions of the ISA.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, FaultKind, Launch, Options};
@@ -10,12 +10,12 @@ use super::warp::{Row, Warps};
 
 /// A matrix by rows.
 type Matrix = Vec<Vec<i64>>;
-/// Of each row, and of each chunk of it, which of its places are kept.
+/// For each row and each of its chunks, the two positions that are stored.
 type Choices = Vec<Vec<(usize, usize)>>;
-/// What is kept of `a`; `a`, `b` and `c`.
+/// The stored positions of `a`; `a`, `b` and `c`.
 type Case = (Choices, Matrix, Matrix, Matrix);
 
-/// Columns of a chunk, and of those that are kept or left out together.
+/// The number of columns of a chunk, and the number of adjacent columns that are stored or left out together.
 fn chunk(ty: &str) -> (usize, usize) {
     match ty {
         "tf32" => (2, 1),
@@ -24,7 +24,7 @@ fn chunk(ty: &str) -> (usize, usize) {
     }
 }
 
-/// Of element `i` of a lane's part of `a`: its row, and the columns of which its register holds half
+/// The row of element `i` of a lane's part of `a`, and the range of columns of which its register stores half
 /// ("Matrix fragments for sparse mma…").
 fn columns_of(product: &SparseProduct, lane: usize, i: usize) -> (usize, std::ops::Range<usize>) {
     let (group, thread) = (lane >> 2, lane % 4);
@@ -47,7 +47,7 @@ fn columns_of(product: &SparseProduct, lane: usize, i: usize) -> (usize, std::op
     (row, first..first + width)
 }
 
-/// The lane that has the metadata of a chunk of a row, and the lowest of their four bits.
+/// The lane that holds the metadata of a chunk of a row, and the lowest of their four bits.
 fn metadata_of(product: &SparseProduct, row: usize, column: usize) -> (usize, usize) {
     let (group, below, f) = (row % 8, row / 8, product.selector as usize);
     let at = column / chunk(product.a).0;
@@ -62,7 +62,7 @@ fn metadata_of(product: &SparseProduct, row: usize, column: usize) -> (usize, us
     }
 }
 
-/// Some that are kept.
+/// Random positions to store.
 fn choose(random: &mut Random, product: &SparseProduct) -> Choices {
     let (width, run) = chunk(product.a);
     let pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
@@ -74,13 +74,13 @@ fn choose(random: &mut Random, product: &SparseProduct) -> Choices {
     (0..16).map(|_| (0..product.k / width).map(|_| one()).collect()).collect()
 }
 
-/// The columns of a row that are kept, in their order.
+/// The stored columns of a row, in ascending order.
 fn kept(product: &SparseProduct, choices: &[(usize, usize)]) -> Vec<usize> {
     let (width, run) = chunk(product.a);
     let mut found = Vec::new();
     for (at, &(first, second)) in choices.iter().enumerate() {
         if width == 2 {
-            // Places are those of halves of a number.
+            // Positions count half-numbers.
             found.push(at * width + first / 2);
             continue;
         }
@@ -104,7 +104,7 @@ fn pack(ty: &str, count: usize, element: impl Fn(usize, usize) -> i64) -> Vec<Ro
         .collect()
 }
 
-/// The registers of a warp that hold a product: a, b, c, metadata.
+/// The registers of a warp for a product: a, b, c and the metadata.
 fn registers(
     product: &SparseProduct,
     choices: &[Vec<(usize, usize)>],
@@ -115,7 +115,7 @@ fn registers(
     let run_of = |ty: &str| 4 * 32 / bits(ty);
     let mut all = pack(product.a, of_a, |lane, i| {
         let (row, range) = columns_of(product, lane, i);
-        // The elements of a run of columns that lie in this lane, in their order.
+        // The stored elements in the lane's range of columns, in ascending order.
         let before = (0..i).filter(|&j| columns_of(product, lane, j) == (row, range.clone()));
         let own: Vec<usize> =
             columns[row].iter().copied().filter(|column| range.contains(column)).collect();
@@ -126,7 +126,7 @@ fn registers(
         b[i / parts * run_of(product.b) + lane % 4 * parts + i % parts][lane / 4]
     }));
     all.extend(pack(product.d, of_c, |lane, i| c[lane / 4 + 8 * (i / 2)][lane % 4 * 2 + i % 2]));
-    // What the other lanes bring is not looked at.
+    // The metadata of other lanes are ignored.
     let mut metadata = [0xffff_ffff_u64; 32];
     for (row, choices) in choices.iter().enumerate() {
         for (at, &(first, second)) in choices.iter().enumerate() {
@@ -202,12 +202,12 @@ fn sparse_products_of_integers_are_exact_in_every_form() {
 }
 
 #[test]
-fn every_element_that_is_kept_meets_its_row_of_b() {
+fn every_stored_element_is_multiplied_with_its_row_of_b() {
     for product in sparse_products().iter().filter(|product| product.modifier.is_empty()) {
         let mut random = Random(4);
         let zeros = filled(16, 8, || 0);
         let mut cases = Vec::new();
-        // One element of `a` that is not 0, in a place of its own.
+        // A single non-zero element of `a` at each position.
         for row in 0..16 {
             for at in 0..product.k / chunk(product.a).0 {
                 let choices = choose(&mut random, product);
@@ -227,7 +227,7 @@ fn every_element_that_is_kept_meets_its_row_of_b() {
 }
 
 #[test]
-fn metadata_without_meaning_are_a_fault() {
+fn invalid_metadata_are_a_fault() {
     let run = |name: &str, metadata: u32| {
         let text = format!(
             ".version 8.8\n.target sm_90a\n.address_size 64\n.entry k()\n{{\n\
@@ -245,7 +245,7 @@ fn metadata_without_meaning_are_a_fault() {
     let wrong = Err(FaultKind::InvalidInstruction);
     assert_eq!(run(&format!("{plain}.{half}"), 0x4444_4444), Ok(()));
     assert_eq!(run(&format!("{plain}.{half}"), 0x4444_5444), wrong);
-    // Out of their order places may be named where nothing says that they are in it.
+    // Positions may be out of order without `ordered_metadata`.
     assert_eq!(run(&format!("{plain}.{half}"), 0x4444_1444), Ok(()));
     assert_eq!(run(&format!("{ordered}.{half}"), 0x4444_1444), wrong);
     let single = "aligned.m16n8k8.row.col.f32.tf32.tf32.f32";
@@ -253,10 +253,10 @@ fn metadata_without_meaning_are_a_fault() {
     assert_eq!(run(&format!("{ordered}.{single}"), 0xe44e_4e8e), wrong);
 }
 
-/// `m16n8k32` of 16 bits has two pairs of lanes (PTX ISA, "Sparse mma with half-precision and .bf16 type"),
-/// whatever `ptxas` takes; `m16n8k16` has four lanes.
+/// `m16n8k32` with 16-bit types has two pairs of lanes (PTX ISA, "Sparse mma with half-precision and .bf16
+/// type"), although `ptxas` accepts more selectors; `m16n8k16` has four lanes.
 #[test]
-fn a_selector_that_names_no_lanes_is_refused() {
+fn an_invalid_selector_is_an_error() {
     let load = |ty: &str, k: usize, selector: u32| {
         let halves = if k == 32 { 4 } else { 2 };
         let factors = vec!["%r0"; halves].join(", ");

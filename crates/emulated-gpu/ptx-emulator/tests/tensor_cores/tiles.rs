@@ -1,5 +1,5 @@
-//! `wmma`: what is loaded, multiplied and stored is the product of the matrices, in every shape, type and
-//! layout, out of global and of shared memory.
+//! `wmma`: load, multiply and store compute the product of matrices, in every shape, type and layout, from
+//! global and shared memory.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Options};
@@ -13,7 +13,7 @@ struct Stored {
     rows: usize,
     columns: usize,
     by_rows: bool,
-    /// Elements from one row (or column) to the next.
+    /// The number of elements from one row (or column) to the next.
     stride: usize,
     values: Vec<i64>,
 }
@@ -33,7 +33,7 @@ impl Stored {
         lines * self.stride * bits(self.ty) / 8
     }
 
-    /// Bit and byte of an element.
+    /// The byte and bit offset of an element.
     fn place(&self, row: usize, column: usize) -> (usize, usize) {
         let (line, at) = if self.by_rows { (row, column) } else { (column, row) };
         let bit = (line * self.stride + at) * bits(self.ty);
@@ -110,7 +110,7 @@ fn check(case: &Case) {
     } else {
         format!("{d_type}.{factor}.{factor}.{c_type}")
     };
-    // Where `a` is to be in shared memory, the lanes copy it there, byte by byte.
+    // If `a` should be in shared memory, the lanes copy it there byte by byte.
     let (space, from) = if shared { (".shared", "%s") } else { ("", "%p0") };
     let copy = format!(
         ".shared .align 32 .b8 box[{0}]; .reg .pred %q; mov.u32 %s, box; mov.u32 %i, %tid.x;\n\

@@ -1,6 +1,6 @@
-//! What cards have answered, by `mma`: the measurements published with Faizan A. Khattak and Mantas
-//! Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004; BSD 2-Clause). A folder of
-//! them is named by `TENSOR_CORE_VECTORS`.
+//! `mma` compared with the results of real cards: the measurements published with Faizan A. Khattak and Mantas
+//! Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (arXiv 2512.07004; BSD 2-Clause). `TENSOR_CORE_VECTORS`
+//! names a folder with them.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::forms::{Product, bits, products};
 use super::isa;
 use super::warp::{Row, Warps};
 
-/// A line: the factors, `c`, and what the card answered.
+/// A measurement: the factors, `c`, and the card's result.
 struct Vector {
     a: Vec<u32>,
     b: Vec<u32>,
@@ -45,7 +45,7 @@ fn capability(card: &str) -> u32 {
     }
 }
 
-/// The bits of an element whose value, which its type has, is given in single precision.
+/// The bits of an element, given its value in single precision.
 fn element(ty: &str, single: u32) -> u64 {
     let (exponent, fraction): (u32, u32) = match ty {
         "tf32" => return u64::from(single),
@@ -67,7 +67,7 @@ fn element(ty: &str, single: u32) -> u64 {
     sign | magnitude
 }
 
-/// Puts eight vectors on the diagonal of a product, which it computes all at once.
+/// Puts eight vectors on the diagonal of a product, which computes all of them at once.
 fn warp(product: &Product, vectors: &[Vector], c_is_zero: bool) -> Vec<Row> {
     let [_, a, b, c] = product.registers();
     let parts = 32 / bits(product.a);
@@ -109,7 +109,7 @@ fn folder() -> Option<PathBuf> {
     found
 }
 
-/// How many vectors of a file there are, and those that come out differently.
+/// The number of vectors in a file, and those with another result.
 fn compare(path: &Path) -> (usize, Vec<String>) {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let (card, ty) = name.trim_end_matches(".txt.gz").split_once('-').unwrap();
@@ -129,8 +129,8 @@ fn compare(path: &Path) -> (usize, Vec<String>) {
             && product.c == "f32"
     };
     let product = products().into_iter().find(|p| of(&p)).unwrap_or_else(|| panic!("{name}"));
-    // These cards were asked without `c`, though the files have one: what they answer is the sum
-    // of the products alone.
+    // These cards were measured without `c`, although the files have one: the results are the sums of the
+    // products only.
     let c_is_zero = matches!(card, "H100" | "H200") && matches!(product.a, "e4m3" | "e5m2");
     let [d, a, b, c] = product.registers();
     let mut wrong = Vec::new();
@@ -161,7 +161,7 @@ fn compare(path: &Path) -> (usize, Vec<String>) {
 }
 
 #[test]
-fn the_units_answer_what_cards_have_answered() {
+fn the_matrix_units_match_real_cards() {
     let Some(folder) = folder() else { return };
     let (mut count, mut files, mut wrong) = (0, 0, Vec::new());
     for entry in std::fs::read_dir(&folder).unwrap() {

@@ -1,24 +1,25 @@
-//! One instruction by some warps, whose registers come from memory and go there.
+//! Runs one instruction in several warps, with registers that are loaded from memory and stored to it.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Options};
 
-/// The word of each lane.
+/// The value of a register in each lane.
 pub(crate) type Row = [u64; 32];
 
-/// An instruction with registers of one width each: first those that are written.
+/// An instruction whose vectors each have registers of one width; the written vector comes first.
 pub(crate) struct Warps {
-    /// Such as `mma.sync… {%d}, {%a}, {%b}, {%c}`, where `%d` stands for the registers of that vector.
+    /// The instruction, such as `mma.sync… {%d}, {%a}, {%b}, {%c}`, where `%d` stands for the registers of that
+    /// vector.
     pub(crate) text: String,
-    /// Bits of a register and how many, of what is written and of each vector that is read.
+    /// The width in bits and the number of registers of the written vector and of each vector that is read.
     pub(crate) written: (usize, usize),
     pub(crate) read: Vec<(usize, usize)>,
     pub(crate) options: Options,
 }
 
 impl Warps {
-    /// For each warp the rows of the registers that are read, all vectors behind each other; those that
-    /// are written come back.
+    /// Runs the instruction. For each warp, `warps` has the rows of all registers that are read, one vector
+    /// after the other; the rows of the written registers are returned.
     pub(crate) fn run(&self, warps: &[Vec<Row>]) -> Vec<Vec<Row>> {
         let inputs: usize = self.read.iter().map(|(_, count)| count).sum();
         let mut text = String::from(

@@ -1,4 +1,5 @@
-//! Devices, contexts, green ones among them, streams, events, and what is emulated beside CUDA.
+//! Functions for devices, contexts (including green contexts), streams and events, and the emulator's own
+//! functions.
 
 /// Functions of `libcuda.so`.
 pub(super) const FUNCTIONS: &str = "

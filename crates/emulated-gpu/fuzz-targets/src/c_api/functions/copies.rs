@@ -1,4 +1,4 @@
-//! Copies, and filling memory.
+//! Functions that copy and fill memory.
 
 /// Functions of `libcuda.so`.
 pub(super) const FUNCTIONS: &str = "

@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Functions for matrix products.
 
 /// `libcublas.so`
 pub(super) const CUBLAS: &str = "

@@ -1,4 +1,4 @@
-//! Graphs, captures that make them, and what they hold.
+//! Functions for graphs, stream capture, and user objects.
 
 /// Functions of `libcuda.so`.
 pub(super) const FUNCTIONS: &str = "

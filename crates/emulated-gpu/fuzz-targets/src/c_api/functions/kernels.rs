@@ -1,4 +1,4 @@
-//! Modules, libraries, linking, kernels and their launches.
+//! Functions for modules, libraries, linking, kernels and launches.
 
 /// Functions of `libcuda.so`.
 pub(super) const FUNCTIONS: &str = "

@@ -1,4 +1,4 @@
-//! Memory of all kinds: allocated, pooled, mapped, of other processes, and what is known of an address.
+//! Functions for memory: allocations, pools, mappings, sharing between processes, and queries about addresses.
 
 /// Functions of `libcuda.so`.
 pub(super) const FUNCTIONS: &str = "

@@ -1,4 +1,4 @@
-//! What is said of the cards beside CUDA.
+//! Functions of NVML, which describe the cards.
 
 /// Functions of `libnvidia-ml.so.1`.
 pub(super) const FUNCTIONS: &str = "

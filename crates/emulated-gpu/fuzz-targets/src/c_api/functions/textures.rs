@@ -1,4 +1,4 @@
-//! Arrays, mipmapped ones, textures and surfaces.
+//! Functions for arrays, mipmapped arrays, textures and surfaces.
 
 /// Functions of `libcuda.so`.
 pub(super) const FUNCTIONS: &str = "

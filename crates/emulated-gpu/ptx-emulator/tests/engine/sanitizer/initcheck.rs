@@ -1,4 +1,4 @@
-//! initcheck: reads of what nothing has written, in memory and in registers.
+//! initcheck: reads of uninitialised memory and registers.
 
 use ptx_emulator::memory::Reach;
 use ptx_emulator::source::Source;
@@ -28,8 +28,8 @@ fn twins(threads: u32, faulty: &str, clean: &str) {
 }
 
 #[test]
-fn memory_that_nothing_has_written() {
-    // Body with the write that the clean twin has, and without.
+fn reads_of_uninitialised_memory_are_reported() {
+    // The instructions that write (only in the clean version), and those that read.
     let cases = [
         ("st.global.u16 [%p0+4], 1; st.global.u16 [%p0+6], 1;", "ld.global.u32 %v, [%p0+4];"),
         ("st.global.u32 [%p0], 1;", "red.global.add.u32 [%p0], 1;"),
@@ -62,7 +62,7 @@ fn memory_that_nothing_has_written() {
 }
 
 #[test]
-fn what_the_host_writes_is_known() {
+fn writes_by_the_host_count_as_initialisation() {
     let emulator = device();
     let (a, b) = (words(&emulator, &[1]), emulator.memory().allocate(4, 4).unwrap());
     let reads = |address: u64| {
@@ -71,7 +71,7 @@ fn what_the_host_writes_is_known() {
     };
     reads(a).unwrap();
     assert_eq!(reads(b).unwrap_err().kind, FaultKind::Uninitialised);
-    // A library of the host's that would read it is told, too.
+    // A host library can query whether memory is initialised, too.
     let memory = emulator.memory();
     assert_eq!(memory.check_read(b, 4, Reach::default()), Ok(Some(b)));
     memory.copy(b, a, 4).unwrap();
@@ -88,46 +88,47 @@ fn what_the_host_writes_is_known() {
 }
 
 #[test]
-fn registers_that_nothing_has_written() {
+fn reads_of_uninitialised_registers_are_reported() {
     let registers = ".reg .b32 %v, %w; .reg .b64 %d; .reg .pred %q, %u; .reg .b16 %h;";
     let twins = |faulty: &str, clean: &str| {
         twins(32, &format!("{registers}\n{faulty}"), &format!("{registers}\n{clean}"));
     };
-    // In arithmetic, in an address, in a guard, in a store.
+    // A read in arithmetic, in an address, in a guard, in a store.
     twins("add.u32 %w, %v, 1;", "mov.u32 %v, 3; add.u32 %w, %v, 1;");
     twins("ld.global.u32 %w, [%d];", "mov.u64 %d, %p0; ld.global.u32 %w, [%d];");
     twins("@%q mov.u32 %w, 1;", "setp.eq.u32 %q, %t, 1; @%q mov.u32 %w, 1;");
     twins("@!%q bra END; END:", "setp.eq.u32 %q, %t, 1; @!%q bra END; END:");
     twins("st.global.u32 [%p0], %v;", "mov.u32 %v, 1; st.global.u32 [%p0], %v;");
-    // Written on one of two ways only.
+    // Only written in one of two branches.
     twins(
         "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
         "setp.lt.u32 %q, %t, 31; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
     );
-    // A copy is as unknown as the original; a selection, as what it selects.
+    // A copy has the state of the original, and a selection that of the selected operand.
     twins("mov.u32 %w, %v; not.b32 %w, %w;", "mov.u32 %w, %v; mov.u32 %w, 4; not.b32 %w, %w;");
     let select =
         |then: &str| format!("setp.lt.u32 %q, %t, 32; selp.u32 %w, {then}, %q; add.u32 %w, %w, 1;");
     twins(&select("%v, 1"), &select("1, %v"));
-    // A vector that is half known is a known register.
+    // A register that is packed from an initialised and an uninitialised part counts as initialised.
     twins("mov.b32 %w, {%h, %h}; add.u32 %w, %w, 1;", "mov.b32 %w, {1, %h}; add.u32 %w, %w, 1;");
-    // Each block begins with nothing known, also where another has run before it on this thread.
+    // Each block begins with uninitialised registers, even if another block ran before it on the same thread.
     twins(
         "mov.u32 %w, %ctaid.x; setp.eq.u32 %q, %w, 0; @%q mov.u32 %v, 1; add.u32 %w, %v, 1;",
         "mov.u32 %w, %ctaid.x; setp.eq.u32 %q, %w, 0; @%q mov.u32 %v, 1; @%q add.u32 %w, %v, 1;",
     );
 }
 
-/// Compilers copy padding, and set fields of bits in words that hold nothing yet.
+/// Compilers copy padding, and set bit fields in words that are not initialised yet.
 #[test]
-fn values_that_are_only_carried() {
+fn copies_of_uninitialised_values_are_not_reported() {
     let head = ".local .align 8 .b8 l[16]; .reg .b32 %v, %w; .reg .b64 %a, %d; .reg .b16 %h; \
                 mov.u64 %a, l; cvta.local.u64 %a, %a;";
     let twins = |faulty: &str, clean: &str| {
         twins(32, &format!("{head}\n{faulty}"), &format!("{head}\n{clean}"))
     };
     let with = |text: &str, what: &str| format!("{text} {what}");
-    // What nothing has written may be stored where only the thread reads, which then reads nothing.
+    // An uninitialised value may be stored in memory that is private to the thread. Reading it back is then the
+    // error.
     let read = "ld.local.u32 %w, [l]; add.u32 %w, %w, 1;";
     for store in ["st.local.u32 [l], %v;", "st.u32 [%a], %v;"] {
         twins(&with(store, read), store);
@@ -140,14 +141,14 @@ fn values_that_are_only_carried() {
             store,
         );
     }
-    // A field of a word: what was put into it makes it known.
+    // A word becomes initialised if a bit field in it is written.
     let field = "ld.u32 %v, [%a]; and.b32 %v, %v, -255; or.b32 %v, %v, 6; st.u32 [%a], %v;";
     twins(&with(&field.replace("or.b32 %v, %v, 6;", ""), read), &with(field, read));
-    // A structure that is known in part is copied, and the copy is known; of another nothing is.
+    // A copy of a partly initialised structure counts as initialised; a copy of an uninitialised one does not.
     let copy =
         "ld.local.u64 %d, [l]; st.local.u64 [l+8], %d; ld.local.u32 %w, [l+8]; add.u32 %w, %w, 1;";
     twins(copy, &with("st.local.u32 [l+4], 3;", copy));
-    // A load whose value is used is one that has to find something, and one whose value is not used is not.
+    // A load must only be initialised if its value is used.
     twins("ld.local.u32 %v, [l]; not.b32 %v, %v;", "ld.local.u32 %v, [l];");
     twins(
         "ld.local.u32 %v, [l]; st.global.u32 [%p0], %v;",
@@ -160,7 +161,7 @@ fn values_that_are_only_carried() {
 }
 
 #[test]
-fn parameters_of_functions_are_known() {
+fn parameters_of_functions_are_initialised() {
     let text = kernel(0, ".reg .b32 %v;\ncall (%v), twice, (21);\nadd.u32 %v, %v, 1;\nret;")
         .replace(
             ".visible .entry",
@@ -182,7 +183,7 @@ fn the_report_names_the_register() {
     assert!(report.contains("add.u32 %sum, %sum, %t;"), "{report}");
 }
 
-/// What NVRTC makes of correct CUDA C is flagged by nothing.
+/// NVRTC's output for correct CUDA C is not flagged.
 #[test]
 fn compiled_kernels_are_clean() {
     const PTX: &str = include_str!("../../../benches/kernels/matmul.ptx");
@@ -217,8 +218,8 @@ fn compiled_kernels_are_clean() {
 }
 
 #[test]
-fn a_lane_brings_to_a_shuffle_what_nobody_reads() {
-    // As an aggregated atomic does: the leader alone has a value, and all read the leader's.
+fn unread_shuffle_operands_may_be_uninitialised() {
+    // As in an aggregated atomic operation: only the leader has a value, and all lanes read it.
     let body = |from: &str| {
         format!(
             ".reg .b32 %v, %w;\n.reg .pred %q;\nsetp.eq.u32 %q, %t, 0;\n@%q mov.u32 %v, 5;\n\
@@ -227,7 +228,7 @@ fn a_lane_brings_to_a_shuffle_what_nobody_reads() {
     };
     twins(32, &body("1"), &body("0"));
     twins(32, &body("%t"), &body("0"));
-    // What it reads has to be known where it is not the value.
+    // The other operands must be initialised.
     let distance = ".reg .b32 %v, %w;\nshfl.sync.idx.b32 %v, %t, %w, 31, -1;";
     twins(32, distance, &distance.replace("shfl", "mov.u32 %w, 0;\nshfl"));
 }

@@ -1,4 +1,4 @@
-//! memcheck, which is always on: what no allocation holds, and what is left at the end.
+//! memcheck, which is always on: out-of-bounds accesses, use after free, and leaks.
 
 use ptx_emulator::memory::AllocationKind;
 use ptx_emulator::{Fault, FaultKind};
@@ -13,7 +13,7 @@ fn run(body: &str, pointer: u64, emulator: &ptx_emulator::Emulator) -> Result<()
 
 #[test]
 fn every_kind_of_access_has_bounds() {
-    // 16 bytes; the offset that is just inside, and the one that is just outside.
+    // A buffer of 16 bytes; the last offset inside, and the first one outside.
     let cases = [
         ("ld.global.u8 %v, [%p0+OFFSET];", 15, 16),
         ("ld.global.u32 %v, [%p0+OFFSET];", 12, 16),
@@ -44,12 +44,12 @@ fn every_kind_of_access_has_bounds() {
 }
 
 #[test]
-fn freed_memory_is_told_apart_even_by_a_kernel_that_frees_it() {
+fn a_use_after_free_is_reported() {
     let emulator = emulator();
     let array = words(&emulator, &[5; 4]);
     run("ld.global.u32 %v, [%p0];", array, &emulator).unwrap();
     emulator.memory().free(array).unwrap();
-    // Something else of that size does not take its place.
+    // A new allocation of the same size does not reuse its address.
     let next = words(&emulator, &[6; 4]);
     assert_ne!(next, array);
     let fault = run("ld.global.u32 %v, [%p0];", array, &emulator).unwrap_err();
@@ -58,12 +58,12 @@ fn freed_memory_is_told_apart_even_by_a_kernel_that_frees_it() {
 }
 
 #[test]
-fn what_is_left_is_listed() {
+fn leaks_are_listed() {
     let emulator = emulator();
     assert!(emulator.memory().leaks().is_empty());
     let (kept, freed) = (words(&emulator, &[1; 8]), words(&emulator, &[1; 2]));
     emulator.memory().free(freed).unwrap();
-    // Variables of a module are its own, and go with it.
+    // The variables of a module belong to it, and are freed with it.
     let text = ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n\
         .visible .entry k() { ret; }";
     let loaded = crate::bench::load(&emulator, text);
@@ -73,7 +73,7 @@ fn what_is_left_is_listed() {
     assert_eq!(leaks.len(), 1);
     assert_eq!((leaks[0].address, leaks[0].size), (kept, 32));
     assert_eq!(leaks[0].to_string(), format!("32 bytes at {kept:#x}, allocated by the host"));
-    // A kernel that does not free what it has taken.
+    // A kernel that does not free its allocation.
     let body = |free: &str| {
         kernel(
             0,

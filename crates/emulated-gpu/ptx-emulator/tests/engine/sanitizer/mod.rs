@@ -1,4 +1,4 @@
-//! What the sanitizer finds: for each a planted fault, and a clean twin that is not flagged.
+//! The sanitizers: for each error, a faulty kernel and a similar clean one that is not flagged.
 
 mod initcheck;
 mod memcheck;

@@ -1,16 +1,16 @@
-//! What racecheck and initcheck say of barrier objects and of the copies that they count.
+//! racecheck and initcheck with barrier objects, and with the copies that these count.
 
 use ptx_emulator::{Checks, Emulator, FaultKind, Options};
 
 use super::racecheck::twins;
 use crate::bench::{kernel, launch, words};
 
-/// Declared in a body that [`twins`] takes.
+/// Declarations for a body that is passed to [`twins`].
 const OBJECT: &str = ".shared .align 8 .b64 o; mov.u32 %a, o; setp.eq.u32 %q, %t, 0;";
 const WAIT: &str = "WAIT: mbarrier.try_wait.parity.shared.b64 %u, [%a], 0; @!%u bra WAIT;";
 
 #[test]
-fn who_has_waited_knows_what_those_did_who_arrived() {
+fn a_completed_phase_orders_earlier_accesses_of_the_arriving_threads() {
     let body = |wait: &str, place: &str| {
         let (before, after) = match place {
             "before" => ("st.shared.u32 [%i], %v;", ""),
@@ -26,7 +26,7 @@ fn who_has_waited_knows_what_those_did_who_arrived() {
     };
     let clean = body(WAIT, "before");
     twins((1, 64), &body("", "before"), &clean);
-    // What an arriving thread does afterwards is not known.
+    // Accesses after the arrival are not ordered.
     twins((1, 64), &body(WAIT, "after"), &clean);
     let relaxed = WAIT.replace("parity.", "parity.relaxed.cta.");
     twins((1, 64), &body(&relaxed, "before"), &clean);
@@ -37,7 +37,7 @@ fn who_has_waited_knows_what_those_did_who_arrived() {
 }
 
 #[test]
-fn an_object_is_made_before_it_is_used() {
+fn initialisation_of_a_barrier_object_must_be_ordered_before_its_use() {
     let body = |between: &str| {
         format!(
             "{OBJECT} @%q mbarrier.init.shared.b64 [%a], 31; {between}
@@ -48,7 +48,7 @@ fn an_object_is_made_before_it_is_used() {
 }
 
 #[test]
-fn a_bulk_copy_is_there_when_its_phase_is_over() {
+fn a_bulk_copy_is_complete_when_its_phase_is() {
     let body = |wait: &str| {
         format!(
             "{OBJECT} @%q mbarrier.init.shared.b64 [%a], 1; bar.sync 0; @!%q bra WAITING;
@@ -64,7 +64,7 @@ fn a_bulk_copy_is_there_when_its_phase_is_over() {
 }
 
 #[test]
-fn what_is_copied_away_is_left_alone_until_it_has_been_read() {
+fn the_source_of_a_bulk_copy_must_not_be_written_before_it_is_read() {
     let body = |wait: &str| {
         format!(
             "st.shared.u32 [%i], %v; bar.sync 0; setp.ne.u32 %q, %t, 0; @%q bra LATER;
@@ -76,12 +76,12 @@ fn what_is_copied_away_is_left_alone_until_it_has_been_read() {
     let clean = body("cp.async.bulk.wait_group.read 0;");
     twins((1, 64), &body(""), &clean);
     twins((1, 64), &body("cp.async.bulk.wait_group.read 1;"), &body("cp.async.bulk.wait_group 0;"));
-    // That of the other kind of copies does not count.
+    // Waiting for the other kind of copies is not enough.
     twins((1, 64), &body("cp.async.wait_all;"), &clean);
 }
 
 #[test]
-fn copies_of_threads_arrive_with_them() {
+fn arrivals_of_copies_order_the_copies() {
     let body = |arrive: &str| {
         format!(
             "{OBJECT} @%q mbarrier.init.shared.b64 [%a], 64; bar.sync 0;
@@ -101,7 +101,7 @@ fn copies_of_threads_arrive_with_them() {
 }
 
 #[test]
-fn bulk_copies_read_what_is_written_and_write() {
+fn bulk_copies_read_and_initialise_memory() {
     let checks = Checks { initialisation: true, ..Checks::default() };
     let run = |written: bool, body: &str| {
         let emulator = Emulator::new(Options { checks, ..Options::default() });
@@ -130,6 +130,6 @@ fn bulk_copies_read_what_is_written_and_write() {
     let away = "cp.async.bulk.global.shared::cta.bulk_group [%p0], [s], 16;";
     assert_eq!(run(false, away), Err(FaultKind::Uninitialised));
     assert_eq!(run(false, &format!("st.shared.v4.u32 [s], {{1, 2, 3, 4}}; {away}")), Ok(()));
-    // Where nothing has been written there is no object either.
+    // In uninitialised memory there is no barrier object.
     assert_eq!(run(true, "mbarrier.arrive.shared.b64 _, [s];"), Err(FaultKind::Uninitialised));
 }

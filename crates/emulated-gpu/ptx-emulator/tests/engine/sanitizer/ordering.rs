@@ -1,12 +1,12 @@
-//! racecheck: what orders accesses without a barrier of the block, by fences, flags, counters and
-//! compare-and-swap. For each a planted fault, and a clean twin.
+//! racecheck: ordering without a barrier of the block, by fences, flags, counters and compare-and-swap. For
+//! each, a faulty kernel and a clean one.
 
 use ptx_emulator::{Emulator, FaultKind, Launch};
 
 use super::racecheck::{HEAD, device, devices, launch, run, twins};
 use crate::bench::{kernel, load, words};
 
-/// The last block to come reads what all have written (NVIDIA's sample threadFenceReduction).
+/// The last block to finish reads the results of all others (NVIDIA's sample threadFenceReduction).
 fn last_block(fence: &str, after: &str) -> String {
     format!(
         "mul.wide.u32 %x, %b, 4; add.u64 %x, %x, %p0; setp.ne.u32 %q, %t, 0; @%q bra WAIT; \
@@ -22,11 +22,11 @@ fn last_block(fence: &str, after: &str) -> String {
 fn a_fence_before_the_ticket() {
     twins((6, 64), &last_block("", ""), &last_block("membar.gl;", ""));
     twins((6, 64), &last_block("fence.acq_rel.cta;", ""), &last_block("fence.sc.gpu;", ""));
-    // A release of the ticket itself will do.
+    // A release on the ticket itself is enough.
     let faulty = last_block("", "").replace("atom.global", "atom.acquire.gpu.global");
     let clean = last_block("", "").replace("atom.global", "atom.acq_rel.gpu.global");
     twins((6, 64), &faulty, &clean);
-    // The fence has to be the writer's: that of lane 0 does not cover what its neighbours wrote.
+    // The writing thread must execute the fence: lane 0's fence does not cover its neighbours' writes.
     let body = |barrier: &str| {
         format!(
             "mad.lo.u32 %a, %b, 32, %t; mul.wide.u32 %x, %a, 4; add.u64 %x, %x, %p0; \
@@ -41,7 +41,7 @@ fn a_fence_before_the_ticket() {
 
 #[test]
 fn a_flag_between_warps() {
-    // Warp 0 writes data and a flag, warp 1 spins on the flag.
+    // Warp 0 writes data and a flag, and warp 1 spins on the flag.
     let body = |store: &str, load: &str| {
         format!(
             "setp.lt.u32 %q, %t, 32; @%q bra WRITE; SPIN: {load} setp.eq.u32 %q, %w, 0; \
@@ -60,7 +60,7 @@ fn a_flag_between_warps() {
     twins((1, 64), &format!("{head} {}", body(&relaxed, acquire)), &clean);
     let lazy = acquire.replace("acquire", "relaxed");
     twins((1, 64), &format!("{head} {}", body(release, &lazy)), &clean);
-    // Volatile, with fences.
+    // Volatile accesses with fences.
     let volatile = |fence: &str| {
         format!("setp.eq.u32 %u, %t, 0; {fence} @%u st.volatile.shared.u32 [s+256], 1;")
     };
@@ -69,8 +69,8 @@ fn a_flag_between_warps() {
     twins((1, 64), &format!("{head} {}", body(&volatile(""), load)), &clean);
 }
 
-/// A barrier of the whole grid, as cooperative groups make it: block 0's thread 0 counts, and all
-/// wait for the count.
+/// A barrier of the whole grid, as in cooperative groups: thread 0 of each block counts, and all threads wait
+/// for the count.
 fn grid_barrier(fence: &str) -> String {
     format!(
         "bar.sync 0; setp.ne.u32 %q, %t, 0; @%q bra AFTER; mov.u32 %a, %nctaid.x; {fence} \
@@ -110,9 +110,9 @@ fn a_plain_load_that_a_compare_and_swap_checks() {
         )
     };
     let checked = body("atom.global.cas.b32 %v, [%y], %w, %c;");
-    // What is loaded is kept beside what the atomic operation gives: nothing checks it.
+    // With an atomic addition instead, nothing compares the loaded value.
     let kept = body("atom.global.add.u32 %a, [%y], 1;");
-    // Another address than the one that was loaded from.
+    // The compare-and-swap uses another address than the load.
     let elsewhere = checked.replace("%x, %p0, 8", "%x, %p0, 12") + "red.global.add.u32 [%p0+8], 1;";
     for shape in [(1, 32), (1, 64), (3, 32)] {
         twins(shape, &kept, &checked);
@@ -123,7 +123,7 @@ fn a_plain_load_that_a_compare_and_swap_checks() {
     assert!(fault.contains("\"Data-Races\""), "{fault}");
 }
 
-/// As NVRTC has it without optimisation: the compare-and-swap is in a function, which another one calls.
+/// NVRTC's output without optimisation: the compare-and-swap is in a function that another function calls.
 #[test]
 fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
     let functions = |address: &str| {
@@ -153,24 +153,24 @@ fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
         if let Err(fault) = run(&emulator, "") {
             panic!("{fault}");
         }
-        // Its address is another one, which no load has read; the word that was loaded is added to.
+        // The compare-and-swap uses another address, and the word that was loaded is added to.
         let fault = run(&emulator, "red.add.u32 [%a], 1; add.u64 %a, %a, 8; mov.u32 %c, 0;");
         assert_eq!(fault.err().map(|fault| fault.kind), Some(FaultKind::Race));
     }
 }
 
 #[test]
-fn the_last_of_the_blocks_sets_the_counter_back() {
-    // As in the sample threadFenceReduction; %v is what the counter was.
+fn the_last_block_may_reset_the_counter() {
+    // As in the sample threadFenceReduction. %v is the previous value of the counter.
     let body = |which: &str| {
         format!(
             "setp.ne.u32 %q, %t, 0; @%q bra END; membar.gl; atom.global.inc.u32 %v, [%p0], 100; \
              setp.eq.u32 %q, %v, {which}; @%q st.global.u32 [%p0], 0; END:"
         )
     };
-    // The first knows nothing of those that count after it; who is last has observed them all.
+    // The first block isn't ordered after the others. The last block has observed them all.
     twins((4, 32), &body("0"), &body("3"));
-    // Through a barrier, by another thread of the block.
+    // Ordered by a barrier, with the reset in another thread of the block.
     let other = "setp.ne.u32 %q, %t, 0; @%q bra WAIT; atom.global.inc.u32 %v, [%p0], 100; \
                  st.shared.u32 [s], %v; WAIT: bar.sync 0; ld.shared.u32 %v, [s]; \
                  setp.eq.u32 %q, %v, 3; setp.eq.and.u32 %q, %t, 33, %q; \
@@ -179,7 +179,7 @@ fn the_last_of_the_blocks_sets_the_counter_back() {
 }
 
 #[test]
-fn a_flag_is_set_back_by_who_has_read_it() {
+fn the_reader_of_a_flag_may_reset_it() {
     let body = |load: &str| {
         format!(
             "setp.eq.u32 %q, %b, 0; @%q bra SET; AGAIN: {load} %v, [%p0]; setp.eq.u32 %q, %v, 0; \

@@ -1,11 +1,11 @@
-//! racecheck: for each race a planted fault, and a clean twin that differs in what orders it. Here that
-//! is mostly a barrier; fences, flags and counters are in `ordering.rs`.
+//! racecheck: for each race a faulty kernel, and a clean one with correct ordering, here mostly by a barrier.
+//! Fences, flags and counters are in `ordering.rs`.
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
 use crate::bench::{kernel, load, words};
 
-/// A device that looks for races, with this many host threads.
+/// A device with racecheck and this number of host threads.
 pub(super) fn device(threads: usize) -> Emulator {
     let checks = Checks { races: true, ..Checks::default() };
     Emulator::new(Options {
@@ -29,7 +29,7 @@ pub(super) const HEAD: &str = "
     add.u32 %i, %i, %j;
 ";
 
-/// Runs `body` in a grid of blocks of threads, with `%p0` pointing at 256 words.
+/// Runs `body` in a grid of `blocks` blocks of `threads` threads, with `%p0` pointing to 256 words.
 pub(super) fn run(
     emulator: &Emulator,
     (blocks, threads): (u32, u32),
@@ -57,7 +57,7 @@ pub(super) fn launch(
     emulator.launch(&kernel, &launch).map(|_| ())
 }
 
-/// Both orders of blocks and warps: one host thread and two, and several seeds.
+/// Devices with different orders of blocks and warps: one and two host threads, and several seeds.
 pub(super) fn devices() -> Vec<Emulator> {
     let checks = Checks { races: true, ..Checks::default() };
     let mut list = vec![device(1), device(2)];
@@ -73,7 +73,7 @@ pub(super) fn devices() -> Vec<Emulator> {
     list
 }
 
-/// `faulty` races on every device, `clean` on none.
+/// `faulty` races on every device, and `clean` on none.
 pub(super) fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
     for emulator in devices() {
         let kind = run(&emulator, shape, faulty).err().map(|fault| fault.kind);
@@ -84,7 +84,7 @@ pub(super) fn twins(shape: (u32, u32), faulty: &str, clean: &str) {
     }
 }
 
-/// The word of the thread that mirrors this one in the block, in `%a`.
+/// Sets `%a` to the address of the word of the thread that mirrors this one in the block.
 const MIRROR: &str =
     "mov.u32 %a, %ntid.x; sub.u32 %a, %a, %t; sub.u32 %a, %a, 1; shl.b32 %a, %a, 2;
     mov.u32 %c, s; add.u32 %a, %a, %c;";
@@ -101,7 +101,7 @@ fn a_missing_barrier() {
         format!("{MIRROR} ld.shared.u32 %v, [%a]; {between} st.shared.u32 [%i], %t;")
     };
     twins((1, 64), &body(""), &body("bar.sync 0;"));
-    // Generic addresses lead to the same memory.
+    // Generic addresses refer to the same memory.
     let body = |between: &str| {
         format!(
             "{MIRROR} st.shared.u32 [%i], %t; {between} cvt.u64.u32 %x, %a; \
@@ -155,7 +155,7 @@ fn lanes_of_a_warp() {
     twins((1, 32), &body(""), &body("bar.warp.sync -1;"));
     twins((1, 32), &body(""), &body("shfl.sync.idx.b32 %w, %v, 0, 31, -1;"));
     twins((2, 48), &body(""), &body("bar.sync 0;"));
-    // A mask orders the lanes that it names: pairs of 0 to 15, not those of 16 to 31.
+    // A member mask only orders the lanes that it names: pairs among lanes 0 to 15, not among 16 to 31.
     let half = |lanes: u32, mask: u32| {
         format!(
             "setp.lt.u32 %q, %t, {lanes}; @!%q bra END; {} END:",
@@ -167,15 +167,15 @@ fn lanes_of_a_warp() {
 
 #[test]
 fn stores_of_one_instruction() {
-    // Different values to one word; the same value is let pass.
+    // Different values stored to one word are a race; equal values are accepted.
     twins((1, 32), "st.shared.u32 [s], %t;", "st.shared.u32 [s], %v;");
     twins((1, 32), "st.global.u32 [%p0], %t;", "st.global.u32 [%p0], %v;");
-    // Two warps are two instructions.
+    // Stores of two warps are separate instructions.
     twins((1, 64), "st.shared.u32 [s], %v;", "setp.eq.u32 %q, %t, 0; @%q st.shared.u32 [s], %v;");
 }
 
 #[test]
-fn bytes_of_a_word_are_apart() {
+fn accesses_to_different_bytes_of_a_word_do_not_race() {
     let body = |bytes: &str| {
         format!(
             "mov.u32 %a, s; add.u32 %a, %a, %t; {bytes} mov.u32 %a, s; add.u32 %a, %a, %t; \
@@ -191,7 +191,7 @@ fn bytes_of_a_word_are_apart() {
 
 #[test]
 fn named_and_counted_barriers() {
-    // Warp 0 produces, warp 1 consumes; warp 2 does not take part.
+    // Warp 0 produces, warp 1 consumes, and warp 2 does not take part.
     let body = |consumer: u32, threads: u32| {
         format!(
             "setp.lt.u32 %q, %t, 32; @%q bra PRODUCE; \
@@ -203,9 +203,9 @@ fn named_and_counted_barriers() {
         )
     };
     let here = |at: u32| body(1, 64).replace("HERE", &at.to_string());
-    // Warp 2 reads what warp 0 wrote, without having waited; or something else.
+    // Warp 2 reads the words of warp 0 without waiting; in the clean kernel it reads other words.
     twins((1, 96), &here(4), &here(600));
-    // What is written after the arrival is not covered.
+    // Writes after the arrival are not covered.
     let body = |before: &str, after: &str| {
         format!(
             "setp.lt.u32 %q, %t, 32; @%q bra PRODUCE; bar.sync 2, 64; ld.shared.u32 %v, [s+4]; \
@@ -224,7 +224,7 @@ fn atomics_and_plain_accesses() {
     twins((2, 64), &body(""), &body("bar.sync 0;"));
     let plain = "ld.global.u32 %w, [%p0]; add.u32 %w, %w, 1; st.global.u32 [%p0], %w;";
     twins((2, 1), plain, "red.global.add.u32 [%p0], 1;");
-    // An atomic of the block's scope is none to other blocks.
+    // An atomic operation of block scope is not atomic for other blocks.
     twins((2, 1), "red.global.cta.add.u32 [%p0], 1;", "red.global.gpu.add.u32 [%p0], 1;");
     twins(
         (2, 1),
@@ -236,13 +236,13 @@ fn atomics_and_plain_accesses() {
 #[test]
 fn blocks_of_a_grid() {
     let own = "mad.lo.u32 %w, %b, 32, %t; mul.wide.u32 %x, %w, 4; add.u64 %x, %x, %p0;";
-    // Each writes its own; each writes what another one has.
+    // Each block writes its own words (clean), or the same words as the others (faulty).
     let faulty = "mul.wide.u32 %x, %t, 4; add.u64 %x, %x, %p0; st.global.u32 [%x], %b;";
     twins((2, 32), faulty, &format!("{own} st.global.u32 [%x], %b;"));
-    // Reading what another block wrote.
+    // A block reads the words of another block.
     let shared = format!("{own} st.global.u32 [%x], %b; ld.global.u32 %v, [%p0+4];");
     twins((4, 32), &shared, &format!("{own} st.global.u32 [%x], %b; ld.global.u32 %v, [%x];"));
-    // Many readers of one word, and a writer in a block of its own.
+    // Many readers of one word, and a writer in another block.
     let body = |write: &str| {
         format!(
             "ld.global.u32 %v, [%p0]; bar.sync 0; ld.global.u32 %v, [%p0]; \
@@ -271,7 +271,7 @@ fn a_copy_that_has_not_been_waited_for() {
     twins((1, 64), &body("cp.async.wait_group 1;", "bar.sync 0;"), &clean);
     twins((1, 64), &body("cp.async.wait_group 0;", ""), &clean);
     twins((1, 64), &body("", "bar.sync 0;"), &body("cp.async.wait_all;", "bar.sync 0;"));
-    // Its own copy needs the wait too, and no barrier.
+    // A thread's own copy needs the wait too, but no barrier.
     let own = |wait: &str| body(wait, "").replace("[%a]", "[%i]");
     twins((1, 64), &own(""), &own("cp.async.wait_all;"));
 }

@@ -1,5 +1,5 @@
-//! synccheck: barriers that part of a warp comes to, member masks, shuffles from absent lanes,
-//! waiting without end.
+//! synccheck: barriers that only a part of a warp reaches, member masks, shuffles from inactive lanes, and
+//! infinite waits.
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
@@ -32,14 +32,14 @@ fn a_barrier_in_each_branch() {
     };
     let warps = body("bar.sync 0;").replace("16;", "32;");
     twins(64, FaultKind::BarrierDivergence, &body("bar.sync 0;"), &warps);
-    // What is not .aligned may stand in a branch.
+    // A barrier without .aligned may be in a branch.
     run(&body("barrier.sync 0;"), 32).unwrap();
 }
 
 #[test]
-fn a_barrier_that_part_of_the_warp_goes_by() {
+fn a_barrier_that_part_of_a_warp_skips_is_reported() {
     let faulty = format!("{HALF} @!%q bra SKIP; bar.sync 0; SKIP: add.u32 %w, %t, 1;");
-    // All warps of the block, or whole warps: what is left out has exited.
+    // The skipping lanes exit, so the barrier doesn't wait for them.
     let clean = format!("{HALF} @!%q bra END; bar.sync 0; add.u32 %w, %t, 1; END: ret;");
     twins(32, FaultKind::BarrierDivergence, &faulty, &clean);
     let fault = run(&faulty, 32).unwrap_err();
@@ -48,7 +48,7 @@ fn a_barrier_that_part_of_the_warp_goes_by() {
         fault.message.contains("lanes 0x0000ffff of a warp wait at this barrier; lanes 0xffff0000"),
         "{fault}"
     );
-    // A block whose other lanes come to the barrier by another way, from further down.
+    // The other lanes reach the barrier by a detour through later code.
     let detour = format!(
         "{HALF} @%q bra FAR; HERE: bar.sync 0; bra END; FAR: add.u32 %w, %t, 1; bra HERE; END: ret;"
     );
@@ -65,24 +65,24 @@ fn member_masks() {
 }
 
 #[test]
-fn shuffles_from_lanes_that_do_not_take_part() {
+fn shuffles_from_inactive_lanes_are_reported() {
     let body = |distance: u32, mask: u32| {
         format!("{HALF} @%q shfl.sync.down.b32 %w, %v, {distance}, 31, {mask};")
     };
-    // Lane 15 reads lane 16, which is in no mask; a narrow segment keeps it inside.
+    // Lane 15 reads lane 16, which is in no mask. A narrow segment keeps the read inside.
     let narrow = "shfl.sync.down.b32 %w, %v, 1, 4127, 0xffff;";
     assert_eq!(4127, (32 - 16) << 8 | 31);
     twins(32, FaultKind::InactiveLane, &body(1, 0xffff), &format!("{HALF} @%q {narrow}"));
     // The last warp of a block of 40 threads has 8 lanes.
     let butterfly = |lane: u32| format!("shfl.sync.bfly.b32 %w, %v, {lane}, 31, -1;");
     twins(40, FaultKind::InactiveLane, &butterfly(8), &butterfly(4));
-    // Without the check the value is whatever it is.
+    // Without the check, the value is unspecified.
     let text = kernel(0, &format!(".reg .b32 %v, %w;\nmov.u32 %v, %tid.x;\n{}ret;", butterfly(8)));
     launch(&crate::bench::emulator(), &text, ([1; 3], [8, 1, 1]), &[]).unwrap();
 }
 
 #[test]
-fn waiting_without_end() {
+fn deadlocks_are_reported() {
     // Warp 0 waits at barrier 1, warp 1 at barrier 2.
     let body = |second: u32| {
         format!(
@@ -91,7 +91,7 @@ fn waiting_without_end() {
         )
     };
     twins(64, FaultKind::Deadlock, &body(2), &body(1));
-    // Lanes wait for lanes that have gone elsewhere.
+    // Lanes wait for lanes that are at another collective.
     let lanes = |other: &str| {
         format!(
             "{HALF} @%q bra LOW; bar.warp.sync -1; bra END; LOW: {other} END: add.u32 %w, %t, 1;"
@@ -103,19 +103,19 @@ fn waiting_without_end() {
         &lanes("redux.sync.add.u32 %v, %v, -1;"),
         &lanes("bar.warp.sync -1;"),
     );
-    // Fewer threads than the barrier counts.
+    // Fewer threads than the barrier expects.
     twins(64, FaultKind::Deadlock, "bar.sync 1, 96;", "bar.sync 1, 64;");
 }
 
 #[test]
-fn running_without_end() {
+fn infinite_loops_are_reported() {
     twins(
         32,
         FaultKind::Runaway,
         "LOOP: add.u32 %v, %v, 1; bra LOOP;",
         "LOOP: add.u32 %v, %v, 1; setp.lt.u32 %q, %v, 1000; @%q bra LOOP;",
     );
-    // With a barrier in it.
+    // An infinite loop with a barrier.
     twins(
         64,
         FaultKind::Runaway,

@@ -1,10 +1,10 @@
-//! racecheck: volatile data, which nothing orders, and volatile flags, which a loop waits for.
+//! racecheck: volatile data, which is not ordered, and volatile flags, which a loop waits for.
 
 use ptx_emulator::FaultKind;
 
 use super::racecheck::{device, run, twins};
 
-/// Each thread stores its word and loads its mirror's.
+/// Each thread stores its word and loads that of the mirrored thread.
 fn mirrored(space: &str, between: &str) -> String {
     let address = match space {
         "shared" => "mov.u32 %a, s; cvt.u64.u32 %x, %a;",
@@ -22,9 +22,9 @@ fn mirrored(space: &str, between: &str) -> String {
 fn volatile_data_needs_a_barrier() {
     for space in ["shared", "global"] {
         twins((1, 64), &mirrored(space, ""), &mirrored(space, "bar.sync 0;"));
-        // A fence is no barrier.
+        // A fence is not a barrier.
         twins((1, 64), &mirrored(space, "membar.gl;"), &mirrored(space, "bar.sync 0;"));
-        // Lanes of a warp, as in the old sums of 32 threads.
+        // Lanes of a warp, as in old reductions over 32 threads.
         twins((1, 32), &mirrored(space, ""), &mirrored(space, "bar.warp.sync -1;"));
     }
     let fault = run(&device(1), (1, 64), &mirrored("shared", "")).unwrap_err();
@@ -45,7 +45,7 @@ fn a_volatile_update_is_not_atomic() {
     for shape in [(1, 64), (1, 32), (64, 1)] {
         twins(shape, faulty, "red.global.add.u32 [%p0], 1;");
     }
-    // Repeated as often as there are threads; the sum also ends the loop.
+    // The update is repeated as often as there are threads; the sum also ends the loop.
     let until =
         |update: &str| format!("A: {update} add.u32 %c, %w, 0; setp.lt.u32 %q, %c, 9; @%q bra A;");
     twins((1, 64), &until(faulty), &until("atom.global.add.u32 %w, [%p0], 1;"));
@@ -65,20 +65,20 @@ fn a_volatile_flag_that_a_loop_waits_for_orders_with_fences() {
     };
     let spin = "A: ld.volatile.global.u32 %w, [%p0]; setp.eq.u32 %q, %w, 0; @%q bra A;";
     twins((2, 1), &body("", spin), &body("membar.gl;", spin));
-    // One look, and then it is taken to be there.
+    // The flag is read once, without a loop.
     twins((2, 1), &body("membar.gl;", &spin.replace("@%q bra A;", "")), &body("membar.gl;", spin));
 }
 
 #[test]
-fn volatile_next_to_atomic_is_let_pass() {
-    // A lock: taken with compare-and-swap, given back with a volatile store.
+fn volatile_and_atomic_accesses_do_not_race() {
+    // A lock that is acquired with compare-and-swap, and released with a volatile store.
     let lock = "A: atom.global.cas.b32 %w, [%p0], 0, 1; setp.ne.u32 %q, %w, 0; @%q bra A; membar.gl; \
                 ld.global.u32 %v, [%p0+4]; add.u32 %v, %v, 1; st.global.u32 [%p0+4], %v; membar.gl; \
                 st.volatile.global.u32 [%p0], 0;";
     if let Err(fault) = run(&device(2), (8, 1), lock) {
         panic!("{fault}");
     }
-    // A bound that is looked at before it is raised.
+    // A maximum that is read before it is raised.
     let bound = "ld.volatile.global.u32 %w, [%p0]; setp.ge.u32 %q, %w, %b; @%q bra END; \
                  red.global.max.u32 [%p0], %b; END:";
     if let Err(fault) = run(&device(2), (8, 1), bound) {

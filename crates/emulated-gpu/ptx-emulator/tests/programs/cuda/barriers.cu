@@ -1,4 +1,4 @@
-// Barrier objects as libcu++ and cooperative groups use them: phases of a block, arrivals apart from waits,
+// Barrier objects as libcu++ and cooperative groups use them: phases of a block, arrivals separate from waits,
 // threads that drop out, copies that a barrier counts, a pipeline of two stages.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
@@ -8,7 +8,7 @@ namespace cg = cooperative_groups;
 
 using barrier = cuda::barrier<cuda::thread_scope_block>;
 
-// Copies come in two stages: while one is added up, the next one is under way.
+// Copies come in two stages: while one is added up, the next one is in flight.
 __device__ unsigned pipelined(const unsigned* in, unsigned* room)
 {
     cg::thread_block block = cg::this_thread_block();
@@ -28,7 +28,7 @@ __device__ unsigned pipelined(const unsigned* in, unsigned* room)
     return sum;
 }
 
-// 5 words for each thread of a block of 64; `in` has four numbers for each.
+// Stores 5 words for each thread of a block of 64; `in` has four numbers for each thread.
 extern "C" __global__ void k(unsigned* out, const unsigned* in)
 {
     __shared__ barrier all, few, copied;
@@ -43,7 +43,7 @@ extern "C" __global__ void k(unsigned* out, const unsigned* in)
     block.sync();
     out += t * 5;
 
-    // Each phase hands a number on to the next thread.
+    // In each phase every thread passes a number to the next thread.
     unsigned x = in[t];
     for (int phase = 0; phase < 3; ++phase) {
         room[t] = x;
@@ -72,7 +72,7 @@ extern "C" __global__ void k(unsigned* out, const unsigned* in)
     copied.arrive_and_wait();
     out[2] = room[n - 1 - t];
 
-    // Cooperative groups' own.
+    // Cooperative groups' own barrier.
     block.sync();
     cg::memcpy_async(block, room, in + 2 * n, sizeof(unsigned) * n);
     cg::wait(block);

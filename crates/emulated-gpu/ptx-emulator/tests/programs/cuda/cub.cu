@@ -7,7 +7,7 @@
 
 constexpr int THREADS = 64;
 
-// out[thread * 6 + what]
+// out[thread * 6 + index of the result]
 extern "C" __global__ void k(unsigned* out, const unsigned* in)
 {
     unsigned t = threadIdx.x, x = in[t];

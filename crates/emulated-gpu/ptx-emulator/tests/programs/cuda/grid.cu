@@ -1,8 +1,8 @@
-// Blocks of a cooperative grid that wait for each other, as cooperative groups have it.
+// Blocks of a cooperative grid that wait for each other by cooperative groups.
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 
-// Each round every thread reads what a thread of the next block has written.
+// In each round every thread reads the number that a thread of the next block has written.
 extern "C" __global__ void k(unsigned* out, unsigned* room)
 {
     cg::grid_group grid = cg::this_grid();

@@ -1,4 +1,4 @@
-// Groups that the data make: labelled and binary partitions, coalesced threads, an aggregated atomic.
+// Groups that depend on the data: labelled and binary partitions, coalesced threads, an aggregated atomic.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
@@ -12,7 +12,7 @@ __device__ unsigned aggregated(unsigned* counter)
     return own.shfl(previous, 0) + own.thread_rank();
 }
 
-// out[0] counts, from out[1] on are those that were kept; then 5 words for each thread.
+// out[0] is the count, out[1] and so on the numbers that were kept; then 5 words for each thread.
 extern "C" __global__ void k(unsigned* out, const unsigned* in)
 {
     unsigned t = threadIdx.x, n = blockDim.x, x = in[t];

@@ -1,4 +1,4 @@
-// What NVIDIA's guide and samples do and every sanitizer has to let pass.
+// Idioms of NVIDIA's guide and samples, which no sanitizer may report.
 __device__ unsigned finished;
 
 // CUDA C++ Programming Guide, "Atomic Functions": any atomic operation by compare-and-swap.
@@ -25,7 +25,7 @@ __device__ float greatest(float* address, float value)
 }
 
 // Guide, "Memory Fence Functions", and the sample threadFenceReduction: the last block to finish sums up
-// and sets the counter back. total[0] sum, total[1] the greatest, total[2] sum by compare-and-swap.
+// and resets the counter. total[0] sum, total[1] the maximum, total[2] sum by compare-and-swap.
 extern "C" __global__ void k(double* total, volatile double* partial, const float* in)
 {
     __shared__ double sums[64];

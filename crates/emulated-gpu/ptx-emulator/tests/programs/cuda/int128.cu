@@ -1,4 +1,4 @@
-// 128-bit arithmetic, whose division NVIDIA's compiler writes with carries.
+// 128-bit arithmetic, whose division NVIDIA's compiler expands to instructions with carries.
 extern "C" __global__ void k(unsigned __int128* out, const unsigned __int128* in)
 {
     unsigned t = threadIdx.x;

@@ -1,4 +1,4 @@
-// __match_any_sync and what is built on it: lanes that meet in groups with masks of their own.
+// __match_any_sync and functions that are built on it: groups of lanes, each with a different mask.
 extern "C" __global__ void k(unsigned* out, const unsigned* in)
 {
     unsigned t = threadIdx.x, x = in[t];

@@ -1,9 +1,9 @@
-// Conversions to and from half, bfloat16 and the two formats of eight bits, there and back.
+// Conversions to and from half, bfloat16 and the two formats of eight bits.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-// out[thread * 6 + what], from one float for each thread.
+// out[thread * 6 + index of the result], from one float for each thread.
 extern "C" __global__ void k(unsigned* out, const float* in)
 {
     unsigned t = threadIdx.x;

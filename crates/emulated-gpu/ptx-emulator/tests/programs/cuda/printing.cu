@@ -1,4 +1,4 @@
-// printf from lanes that stand apart, and assert.
+// printf from lanes that are not adjacent, and assert.
 extern "C" __global__ void k(unsigned* out, const unsigned* in)
 {
     unsigned t = threadIdx.x;

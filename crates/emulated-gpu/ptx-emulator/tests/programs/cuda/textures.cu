@@ -1,4 +1,4 @@
-// Every kind of texture that the guide reads, by coordinates of each thread's own, and a surface of 8 by 8
+// Every kind of texture that the guide reads, by different coordinates in each thread, and a surface of 8 by 8
 // numbers, which the block writes and reads.
 
 extern "C" __global__ void k(float *out, const cudaTextureObject_t *handles, const float *at)

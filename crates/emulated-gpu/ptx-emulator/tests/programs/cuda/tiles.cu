@@ -1,4 +1,4 @@
-// Tiles of a warp (cooperative groups): what each size sums, scans, votes and matches.
+// Tiles of a warp (cooperative groups): sums, scans, votes and matches of each size.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cooperative_groups/scan.h>
@@ -20,7 +20,7 @@ template <int N> __device__ void tile(unsigned* out, unsigned x)
     own.sync();
 }
 
-// out[(thread * 5 + which size) * 8 + what], from one word for each thread.
+// out[(thread * 5 + index of the size) * 8 + index of the result], from one word for each thread.
 extern "C" __global__ void k(unsigned* out, const unsigned* in)
 {
     unsigned t = threadIdx.x, x = in[t];

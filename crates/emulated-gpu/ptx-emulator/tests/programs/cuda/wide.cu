@@ -1,4 +1,4 @@
-// Tiles of several warps, which meet in the shared memory that belongs to the system.
+// Tiles of several warps, which use the shared memory that is reserved for the system.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;

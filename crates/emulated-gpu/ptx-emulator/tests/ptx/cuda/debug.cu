@@ -1,4 +1,4 @@
-// What talks to the host: printf, assert, trap; and device functions, recursion, function pointers.
+// Output to the host by printf, assert and trap; device functions, recursion, function pointers.
 #include <assert.h>
 
 __device__ __noinline__ int collatz(int n) { return n <= 1 ? 0 : 1 + collatz(n % 2 ? 3 * n + 1 : n / 2); }

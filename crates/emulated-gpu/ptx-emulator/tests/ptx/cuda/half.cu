@@ -1,5 +1,5 @@
-// Half precision: f16, f16x2 and, where there is, bf16. cuda_fp16.h needs the toolkit's headers, so
-// that the instructions are written out as the header does.
+// Half precision: f16, f16x2 and, if available, bf16. cuda_fp16.h needs the toolkit's headers, so
+// the instructions are written out as in that header.
 __device__ float widen(unsigned short h) { float f; asm("{ cvt.f32.f16 %0, %1;}\n" : "=f"(f) : "h"(h)); return f; }
 __device__ unsigned short narrow(float f) { unsigned short h; asm("{ cvt.rn.f16.f32 %0, %1;}\n" : "=h"(h) : "f"(f)); return h; }
 

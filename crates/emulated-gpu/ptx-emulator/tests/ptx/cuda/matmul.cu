@@ -1,4 +1,4 @@
-// C[m][n] = A[m][k] · B[k][n], row-major: naively, and by tiles in shared memory.
+// C[m][n] = A[m][k] · B[k][n], row-major: naive, and with tiles in shared memory.
 extern "C" __global__ void matmul_naive(float* c, const float* a, const float* b, int m, int n, int k)
 {
     int column = blockIdx.x * blockDim.x + threadIdx.x;

@@ -26,7 +26,7 @@ extern "C" __global__ void spaces(float* out, const float4* in, int n, unsigned 
     words[t] = (short)(bytes[t + 1] * (signed char)bytes[t + 2]);
 }
 
-// Every block waits until all have come: a cooperative launch's barrier.
+// A barrier of a cooperative launch: every block waits until all have arrived.
 extern "C" __global__ void together(int* out, unsigned blocks)
 {
     out[blockIdx.x] = blockIdx.x;
