@@ -13,9 +13,9 @@ mod library;
 mod lists;
 mod objects;
 mod prepared;
+mod reserved;
 mod resources;
 mod structures;
-mod withheld;
 
 use std::sync::OnceLock;
 

@@ -10,11 +10,11 @@ mod modes;
 mod op;
 mod operand;
 mod operands;
+mod operation_counts;
 pub(crate) mod special;
 mod texture;
 mod types;
 mod video;
-mod work;
 
 pub use asynchronous::{Asynchronous, ObjectAction};
 pub use matrix::{
@@ -29,12 +29,12 @@ pub use operand::{
     Address, Destination, FunctionId, Label, LocalId, Operand, Read, Register, Symbol, VariableId,
     Written,
 };
+pub use operation_counts::OperationCounts;
 pub use special::Special;
-pub use texture::{Geometry, Outside, Query, SurfaceAddress, TextureOp};
+pub use texture::{Geometry, OutOfBounds, Query, SurfaceAddress, TextureOp};
 pub(crate) use types::TYPES;
 pub use types::{Space, Type};
 pub use video::{ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond};
-pub use work::Work;
 
 use crate::source::Span;
 use crate::texture::{Opaque, Sampling};

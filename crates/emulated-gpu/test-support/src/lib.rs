@@ -8,6 +8,7 @@ pub mod files;
 pub mod kernel;
 pub mod layers;
 pub mod nvrtc;
+pub mod ptx;
 pub mod random;
 pub mod reference;
 pub mod sound;

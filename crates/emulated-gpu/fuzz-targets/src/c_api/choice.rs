@@ -67,7 +67,8 @@ mod tests {
         let new: Vec<&str> =
             std::iter::once("cuNew +stream int").chain(old.iter().copied()).collect();
         let (before, after) = (Choice::new(&old), Choice::new(&new));
-        let chosen = |number| (old[before.function_index(number)], new[after.function_index(number)]);
+        let chosen =
+            |number| (old[before.function_index(number)], new[after.function_index(number)]);
         let changed = (0..=u16::MAX).map(chosen).filter(|(before, after)| before != after);
         let changed: Vec<_> = changed.collect();
         assert!(changed.iter().all(|(_, after)| *after == new[0]));

@@ -10,8 +10,8 @@ use super::argument::{Arena, Bytes, PIECE, SPAN, Word, buffer};
 use super::choice::Choice;
 use super::functions::SUBJECTS;
 use super::objects::{ObjectKind, Objects};
+use super::reserved::ReservedRanges;
 use super::structures::ALLOCATED;
-use super::withheld::Withheld;
 use emulated_gpu_test_support::files;
 
 /// Every function can be called with the maximum number of arguments: on x86-64, arguments are words in
@@ -39,12 +39,13 @@ pub(super) struct Api {
     libraries: [Library; 4],
     functions: Vec<Function>,
     choice: Choice,
-    withheld: Withheld,
+    reserved: ReservedRanges,
 }
 
 fn open(path: &Path) -> Library {
     // SAFETY: loading the libraries has no side effects.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.expect("it is built together with this crate")
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }
+        .expect("it is built together with this crate")
 }
 
 impl Api {
@@ -68,8 +69,8 @@ impl Api {
         ];
         let lines = SUBJECTS.into_iter().flat_map(str::lines);
         let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-        let (choice, withheld) = (Choice::new(&lines), Withheld::default());
-        let mut api = Self { libraries, functions: Vec::new(), choice, withheld };
+        let (choice, reserved) = (Choice::new(&lines), ReservedRanges::default());
+        let mut api = Self { libraries, functions: Vec::new(), choice, reserved };
         api.functions = lines.iter().map(|line| api.function(line)).collect();
         assert_eq!(api.plain("cuInit", &[0]), 0);
         api
@@ -111,10 +112,10 @@ impl Api {
                 _ => {}
             }
         }
-        let code = enter(function.entry, &arguments);
+        let code = call_entry(function.entry, &arguments);
         if code == 0 {
             if function.name == "cuMemAddressFree" {
-                self.withheld.reserve(arguments[0], arguments[1]);
+                self.reserved.reserve(arguments[0], arguments[1]);
                 objects.remove(ObjectKind::Device, arguments[0]);
             }
             for (kind, place) in made {
@@ -145,7 +146,7 @@ impl Api {
         let found = self.libraries.iter().find_map(|own| unsafe { own.get::<Entry>(name) }.ok());
         let mut all = [0; MAX_ARGUMENTS];
         all[..arguments.len()].copy_from_slice(arguments);
-        enter(*found.unwrap_or_else(|| panic!("no library exports {name}")), &all)
+        call_entry(*found.unwrap_or_else(|| panic!("no library exports {name}")), &all)
     }
 
     fn out(&self, name: &str, arguments: &[u64]) -> (u32, u64) {
@@ -285,13 +286,13 @@ impl Api {
             while self.plain("cuDevicePrimaryCtxRelease_v2", &[device]) == 0 {}
         }
         while self.plain("nvmlShutdown", &[]) == 0 {}
-        self.withheld.release_all();
-        self.prove();
+        self.reserved.release_all();
+        self.check_driver_works();
         let _ = files::folder();
     }
 
     /// Checks that memory of a new context can be written and read.
-    fn prove(&self) {
+    fn check_driver_works(&self) {
         self.enter();
         let (code, address) = self.out("cuMemAlloc_v2", &[4]);
         let (written, mut read) = (0x1234_5678_u32, 0_u32);
@@ -340,7 +341,7 @@ fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     bodies
 }
 
-fn enter(entry: Entry, a: &[u64; MAX_ARGUMENTS]) -> u32 {
+fn call_entry(entry: Entry, a: &[u64; MAX_ARGUMENTS]) -> u32 {
     // SAFETY: each pointer is null or points to enough memory; see `Word`.
     unsafe {
         entry(

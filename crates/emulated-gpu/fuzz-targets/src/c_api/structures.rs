@@ -9,6 +9,7 @@ use super::{lists, resources};
 /// The index of the word in `CUDA_MEM_ALLOC_NODE_PARAMS` that receives the address.
 pub(super) const ALLOCATED: u64 = 14;
 
+/// A function that makes an argument, and returns its value or address.
 pub(super) type Make = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
 
 /// The function that makes the structure with this name.
@@ -89,14 +90,11 @@ fn kernel_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u
     arena.words(&[function, a, b, c, shared, parameters, extra, kernel, 0])
 }
 
-/// A function that makes the parameters of a kind of node, and returns their address.
-type Maker = fn(&mut Bytes<'_>, &Objects, &mut Arena) -> u64;
-
 /// A `CUgraphNodeParams`.
 fn any_node(bytes: &mut Bytes<'_>, objects: &Objects, arena: &mut Arena) -> u64 {
     let node_type = bytes.one(&[13, 13, 13, 13, 0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 8, 12, 99]);
     let graph = |bytes: &mut Bytes<'_>| handle(ObjectKind::Graph, bytes, objects);
-    let made: (Maker, u64) = match node_type {
+    let made: (Make, u64) = match node_type {
         0 => (kernel_node, 9),
         1 => (copy_3d, 25),
         2 => (set_node, 5),

@@ -13,14 +13,14 @@ use crate::source::Span;
 use crate::syntax::{self, Block, Declaration, Name, Statement};
 
 use self::function::Body;
-use super::context::{Context, Result};
+use super::context::{ModuleContext, Result};
 use super::instruction;
 use super::scope::{Binding, Scope};
 use super::variables;
 
 /// Reads the name and the parameters of a function.
 pub(super) fn header<'a>(
-    context: &mut Context<'a>,
+    context: &mut ModuleContext<'a>,
     function: &syntax::Function<'a>,
     limits: Limits,
     problems: &mut Problems,
@@ -85,7 +85,7 @@ const MAX_PARAMETER_BYTES: u64 = 32_764;
 /// Sizes above which a later target and version are needed, as in `ptxas`.
 const PARAMETER_BYTES: [(u64, u32, (u32, u32)); 2] = [(256, 10, (1, 5)), (4_352, 70, (8, 1))];
 
-fn parameter_bytes(context: &Context, body: &Body, span: Span) -> Result<()> {
+fn parameter_bytes(context: &ModuleContext, body: &Body, span: Span) -> Result<()> {
     let bytes = body.function.variables.iter().fold(0u64, |end, variable| {
         end.next_multiple_of(variable.align.max(1)).saturating_add(variable.size)
     });
@@ -123,7 +123,7 @@ fn parameters_of(binding: &Binding) -> Vec<Parameter> {
 impl<'a> Body<'a> {
     fn parameter(
         &mut self,
-        context: &mut Context<'a>,
+        context: &mut ModuleContext<'a>,
         declaration: &Declaration<'a>,
         entry: bool,
     ) -> Result<Vec<Parameter>> {
@@ -173,7 +173,7 @@ impl<'a> Body<'a> {
     /// Reads the statements of the body.
     pub(super) fn body(
         &mut self,
-        context: &mut Context<'a>,
+        context: &mut ModuleContext<'a>,
         block: &Block<'a>,
         problems: &mut Problems,
     ) {
@@ -198,7 +198,12 @@ impl<'a> Body<'a> {
         self.function.body = Some(std::mem::take(&mut self.instructions));
     }
 
-    fn block(&mut self, context: &mut Context<'a>, block: &Block<'a>, problems: &mut Problems) {
+    fn block(
+        &mut self,
+        context: &mut ModuleContext<'a>,
+        block: &Block<'a>,
+        problems: &mut Problems,
+    ) {
         // A label can be used before its definition, so all labels of a block are bound first.
         for statement in &block.statements {
             if let Statement::Label(name) = statement {
@@ -221,7 +226,7 @@ impl<'a> Body<'a> {
 
     fn statement(
         &mut self,
-        context: &mut Context<'a>,
+        context: &mut ModuleContext<'a>,
         statement: &Statement<'a>,
         problems: &mut Problems,
     ) -> Result<()> {
@@ -273,7 +278,7 @@ impl<'a> Body<'a> {
 
     fn instruction(
         &mut self,
-        context: &mut Context<'a>,
+        context: &mut ModuleContext<'a>,
         written: &syntax::Instruction<'a>,
     ) -> Result<()> {
         let guard = match written.guard {
@@ -318,7 +323,12 @@ impl<'a> Body<'a> {
         )))
     }
 
-    fn guard(&mut self, context: &Context<'a>, name: Name<'a>, negated: bool) -> Result<Guard> {
+    fn guard(
+        &mut self,
+        context: &ModuleContext<'a>,
+        name: Name<'a>,
+        negated: bool,
+    ) -> Result<Guard> {
         match self.find(name.text) {
             Some(Binding::Register(register))
                 if self.function.registers[register.0 as usize].ty == Type::Pred =>

@@ -23,7 +23,7 @@ fn truth(value: bool) -> Value {
 
 fn not_constant(node: &Node, what: &str) -> Problem {
     Problem::new(node.span, format!("{what} is not a constant"))
-        .label("has to be known when the module is loaded")
+        .label("must be known when the module is loaded")
         .help("compute it with an instruction first, such as add or mad, and use the register")
 }
 

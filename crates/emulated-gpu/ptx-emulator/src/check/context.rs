@@ -30,7 +30,7 @@ pub(super) enum Global {
 }
 
 /// The part of the module that has been read so far. PTX requires declaration before use, so this is enough.
-pub(super) struct Context<'a> {
+pub(super) struct ModuleContext<'a> {
     pub(super) module: Module,
     pub(super) names: HashMap<&'a str, Global>,
     /// Whether no other files are linked, so that all functions must be defined here.
@@ -51,7 +51,7 @@ pub(super) struct Context<'a> {
 /// get no suggestion.
 const MAX_COMPARISONS: usize = 1 << 21;
 
-impl Context<'_> {
+impl ModuleContext<'_> {
     /// The entry of `names`, which has `count` entries, that is most similar to `word`.
     pub(super) fn closest<'n>(
         &self,

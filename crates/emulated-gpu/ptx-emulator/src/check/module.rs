@@ -8,7 +8,7 @@ use crate::source::Span;
 use crate::syntax::{self, Declaration, Directive, File, Item, Name};
 
 use super::body;
-use super::context::{Context, Global, ModuleRegister, Result, duplicate};
+use super::context::{Global, ModuleContext, ModuleRegister, Result, duplicate};
 use super::scope::split;
 use super::signature::Signature;
 use super::{known, target, variables};
@@ -21,7 +21,7 @@ const MAX_REGISTERS: usize = 1 << 10;
 
 /// Checks a file, item by item; `standalone` if no other files are linked with it.
 pub(super) fn check(file: &File, standalone: bool, problems: &mut Problems) -> Module {
-    let mut context = Context {
+    let mut context = ModuleContext {
         module: Module {
             version: (6, 0),
             target: 0,
@@ -73,7 +73,7 @@ pub(super) fn check(file: &File, standalone: bool, problems: &mut Problems) -> M
         if function.body.is_none() && function.linkage != Linkage::Extern {
             problems.push(
                 Problem::new(function.span, format!("`{}` is never defined", function.name))
-                    .help("put its body into this file: nothing is linked"),
+                    .help("put its body into this file: no other file is linked"),
             );
         }
     }
@@ -105,7 +105,7 @@ fn constant_bank(module: &Module, problems: &mut Problems) {
     }
 }
 
-fn header(file: &File, context: &mut Context) -> Result<()> {
+fn header(file: &File, context: &mut ModuleContext) -> Result<()> {
     let start = Span { start: 0, end: 0 };
     let Some((version, span)) = file.version else {
         return Err(Problem::new(start, "the version of PTX is missing")
@@ -125,7 +125,7 @@ fn header(file: &File, context: &mut Context) -> Result<()> {
     Ok(())
 }
 
-fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
+fn declare<'a>(context: &mut ModuleContext<'a>, declaration: &Declaration<'a>) -> Result<()> {
     let span = declaration.names.first().map_or(declaration.ty_span, |name| name.name.span);
     match declaration.space {
         Space::Register | Space::Local if context.module.version >= (3, 0) => {
@@ -179,7 +179,10 @@ fn declare<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Resu
 }
 
 /// Registers of module scope, which are shared by the functions of a kernel.
-fn declare_registers<'a>(context: &mut Context<'a>, declaration: &Declaration<'a>) -> Result<()> {
+fn declare_registers<'a>(
+    context: &mut ModuleContext<'a>,
+    declaration: &Declaration<'a>,
+) -> Result<()> {
     let Declaration { ty, lanes, .. } = *declaration;
     for declarator in &declaration.names {
         let (name, range) = (declarator.name, declarator.range);
@@ -222,7 +225,7 @@ fn declare_registers<'a>(context: &mut Context<'a>, declaration: &Declaration<'a
 }
 
 fn function<'a>(
-    context: &mut Context<'a>,
+    context: &mut ModuleContext<'a>,
     function: &syntax::Function<'a>,
     problems: &mut Problems,
 ) -> Result<()> {
@@ -268,7 +271,7 @@ fn function<'a>(
     Ok(())
 }
 
-fn alias<'a>(context: &mut Context<'a>, alias: Name<'a>, of: Name<'a>) -> Result<()> {
+fn alias<'a>(context: &mut ModuleContext<'a>, alias: Name<'a>, of: Name<'a>) -> Result<()> {
     let Some(Global::Function(target)) = context.names.get(of.text).copied() else {
         return Err(Problem::new(of.span, format!("undeclared function `{}`", of.text))
             .help("an alias names a .func that is defined above"));

@@ -6,7 +6,7 @@ use crate::syntax::{Declaration, Declarator, Expression, Initializer, Name, Node
 use crate::texture::{AddressMode, Filter, Opaque, Sampling};
 
 use super::constants;
-use super::context::{Context, Result};
+use super::context::{ModuleContext, Result};
 
 /// The fields for address modes.
 const MODES: [(&str, usize); 3] = [("addr_mode_0", 0), ("addr_mode_1", 1), ("addr_mode_2", 2)];
@@ -29,7 +29,7 @@ const NUMBERS: [&str; 8] = [
 /// # Errors
 /// If there can be no such variable.
 pub(super) fn declared_opaque(
-    context: &Context,
+    context: &ModuleContext,
     declaration: &Declaration,
     declarator: &Declarator,
 ) -> Result<Option<(Opaque, Sampling)>> {

@@ -14,14 +14,14 @@ use crate::source::Span;
 use crate::syntax::{self, Binary, Expression, Instruction, Node, OperandKind, Unary};
 
 use super::body::function::Body;
-use super::context::{Context, Result};
+use super::context::{ModuleContext, Result};
 use super::modifiers::Modifiers;
 use super::{constants, types, variables};
 
 /// One instruction while it is checked.
 pub(super) struct Check<'c, 'a> {
     pub body: &'c mut Body<'a>,
-    pub context: &'c mut Context<'a>,
+    pub context: &'c mut ModuleContext<'a>,
     pub written: &'c Instruction<'a>,
     pub modifiers: Modifiers<'a>,
     /// Operations to run before the instruction's own: the first steps of an instruction that expands to

@@ -3,7 +3,7 @@
 //! version of each opcode. Features that depend on operands or on matrix shapes are checked together with
 //! these.
 
-use super::context::{Context, Result};
+use super::context::{ModuleContext, Result};
 use crate::program::Module;
 use crate::syntax::{Instruction, Name};
 
@@ -199,7 +199,7 @@ fn part_matches(part: &str, modifiers: &[Name]) -> bool {
     }
 }
 
-impl Context<'_> {
+impl ModuleContext<'_> {
     /// An error unless the file's target and version have this word of a declaration.
     pub(super) fn require_directive(&self, word: Name) -> Result<()> {
         let row = DIRECTIVES.iter().find(|(name, ..)| *name == word.text);

@@ -6,7 +6,7 @@ use crate::source::Span;
 use crate::syntax::{Binary, Declaration, Declarator, Expression, Initializer, Name, Node, Unary};
 
 use super::constants::{self, Value};
-use super::context::{Context, Global, Result};
+use super::context::{Global, ModuleContext, Result};
 use super::{opaque, types};
 
 /// Maximum size of a variable in bytes: larger than any memory, and far from integer overflow.
@@ -19,7 +19,7 @@ const MAX_INITIAL_BYTES: u64 = 1 << 28;
 /// # Errors
 /// If its alignment, its lengths or its initial value are invalid.
 pub(super) fn variable(
-    context: &Context,
+    context: &ModuleContext,
     declaration: &Declaration,
     declarator: &Declarator,
 ) -> Result<Variable> {
@@ -118,7 +118,7 @@ fn lengths(declarator: &Declarator) -> Result<Vec<Option<u64>>> {
 }
 
 struct Filler<'c, 'a> {
-    context: &'c Context<'a>,
+    context: &'c ModuleContext<'a>,
     ty: Type,
     lanes: u32,
     initial: Initial,

@@ -128,9 +128,7 @@ impl Fidelity {
 fn of_asynchronous(asynchronous: &Asynchronous) -> Fidelity {
     let Asynchronous::Barrier { action, .. } = asynchronous else { return Fidelity::Exact };
     match action {
-        ObjectAction::Arrive { .. } => {
-            Fidelity::Known("the bits of the state that it gives are open")
-        }
+        ObjectAction::Arrive { .. } => Fidelity::Known("the bits of the returned state are open"),
         ObjectAction::Test { .. } => {
             Fidelity::Known("how often it runs until the phase is over depends on the scheduling")
         }
@@ -144,7 +142,9 @@ const fn is_float(ty: Type) -> bool {
 
 fn of_special(special: Special) -> Fidelity {
     match special {
-        _ if special.is_clock() => Fidelity::Known("a clock of the emulator's, which no card has"),
+        _ if special.is_clock() => {
+            Fidelity::Known("the emulator's own clock, which differs from a card's")
+        }
         Special::SmId | Special::NSmId | Special::WarpId | Special::NWarpId | Special::GridId => {
             Fidelity::Known("where a block runs is open")
         }

@@ -11,7 +11,7 @@ use super::registers::lanes;
 use super::traffic;
 use super::warp::Warp;
 use super::watch::Watch;
-use crate::program::Work;
+use crate::program::OperationCounts;
 use crate::source::line_ends;
 use crate::statistics::LineStatistics;
 
@@ -149,9 +149,9 @@ impl Profile {
 }
 
 /// What each instruction calculates, by its place in the text.
-fn works(executable: &Executable) -> BTreeMap<u32, Work> {
+fn works(executable: &Executable) -> BTreeMap<u32, OperationCounts> {
     let functions =
         executable.plans.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
     let bodies = functions.filter_map(|function| function.body.as_deref());
-    bodies.flatten().map(|each| (each.span.start, each.op.work())).collect()
+    bodies.flatten().map(|each| (each.span.start, each.op.operation_counts())).collect()
 }

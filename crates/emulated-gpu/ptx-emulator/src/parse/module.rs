@@ -134,7 +134,7 @@ impl<'a> Parser<'a, '_> {
                 self.advance();
                 let span = self.span();
                 if self.number("64")? != 64 {
-                    return Err(Problem::new(span, "addresses have to have 64 bits")
+                    return Err(Problem::new(span, "addresses must have 64 bits")
                         .help("write .address_size 64: 32-bit addresses are no longer supported"));
                 }
             }
@@ -189,7 +189,7 @@ impl<'a> Parser<'a, '_> {
                 ];
                 let help = match closest(word, known) {
                     Some(name) => format!("did you mean `{name}`?"),
-                    None => "move it into a function, or look for a brace too many above".into(),
+                    None => "move it into a function, or look for an extra brace above".into(),
                 };
                 return Err(Problem::new(
                     span,

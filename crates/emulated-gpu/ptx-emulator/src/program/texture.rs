@@ -27,7 +27,7 @@ impl Geometry {
 
 /// How an access outside of a surface is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outside {
+pub enum OutOfBounds {
     /// A fault.
     Trap,
     /// Moved to the nearest position inside.
@@ -64,7 +64,7 @@ pub struct SurfaceAddress {
     /// The coordinates.
     pub at: Vec<Operand>,
     /// How coordinates outside are handled.
-    pub outside: Outside,
+    pub outside: OutOfBounds,
     /// `.p`: the first coordinate is in texels instead of bytes.
     pub formatted: bool,
 }

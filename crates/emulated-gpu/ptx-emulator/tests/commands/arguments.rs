@@ -1,6 +1,6 @@
 //! `--entry` and `--arg`: instances of templates, types, structures by value.
 
-use crate::commands::{emulator, on_files, said};
+use crate::commands::{emulator, on_files, printed};
 
 const KERNELS: &str = "\
 template <typename T> __global__ void reverse(T *x, int n) {
@@ -18,7 +18,7 @@ __global__ void read(char first, Pair p, float *out) { out[0] = p.a; out[1] = p.
 
 fn run(text: &str, arguments: &[&str]) -> (i32, String) {
     let output = on_files(&[("kernel.cu", text)], &[&["run", "FILE"], arguments].concat());
-    (output.status.code().unwrap(), said(&output))
+    (output.status.code().unwrap(), printed(&output))
 }
 
 #[test]
@@ -41,14 +41,14 @@ fn entry_accepts_the_name_of_a_template_instance() {
 .visible .entry _Z4rowsILi2EEvPf(.param .u64 x) { ret; }\n";
     let launch = |entry| emulator(ptx, &["run", "FILE", "--entry", entry, "--arg", "u64:0"]);
     for entry in ["rows<8>", "rows< 2 >", "_Z4rowsILi8EEvPf"] {
-        assert_eq!(launch(entry).status.code(), Some(0), "{entry}: {}", said(&launch(entry)));
+        assert_eq!(launch(entry).status.code(), Some(0), "{entry}: {}", printed(&launch(entry)));
     }
     for (entry, reason) in [
         ("rows<3>", "there is no entry rows<3>, only _Z4rowsILi8EEvPf (rows<8>), _Z4rows"),
         ("rows", "2 entries are called rows: name one of _Z4rowsILi8EEvPf (rows<8>), "),
     ] {
         assert_eq!(launch(entry).status.code(), Some(2), "{entry}");
-        assert!(said(&launch(entry)).contains(reason), "{entry}: {}", said(&launch(entry)));
+        assert!(printed(&launch(entry)).contains(reason), "{entry}: {}", printed(&launch(entry)));
     }
 }
 
@@ -128,11 +128,11 @@ fn a_wrong_number_of_arguments_is_reported_before_buffers_are_allocated() {
         file.path().display()
     );
     let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
     assert!(
-        said(&output).contains("scale takes 4 arguments, and 2 --arg were given"),
+        printed(&output).contains("scale takes 4 arguments, and 2 --arg were given"),
         "{}",
-        said(&output)
+        printed(&output)
     );
 }
 

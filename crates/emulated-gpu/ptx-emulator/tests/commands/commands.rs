@@ -52,7 +52,8 @@ pub(crate) fn emulator(text: &str, arguments: &[&str]) -> Output {
     on_files(&[("kernel.ptx", text)], arguments)
 }
 
-pub(crate) fn said(output: &Output) -> String {
+/// The text on standard output and standard error.
+pub(crate) fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
@@ -74,10 +75,10 @@ pub(crate) const LAUNCH: [&str; 12] = [
 #[test]
 fn run_shows_what_a_kernel_wrote() {
     let output = emulator(SAXPY, &[&["run"], &LAUNCH[..], &["f32[8]:1"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     // Six threads execute all 18 instructions, two only execute 11.
     assert_eq!(
-        said(&output),
+        printed(&output),
         "argument 2 (f32) is as before 0.0 1.0 2.0 3.0 4.0 5.0 6.0 7.0\n\
          argument 3 (f32) is now 1.0 3.0 5.0 7.0 9.0 11.0 1.0 1.0\n\
          saxpy: 2 blocks, 2 warps, 36 warp instructions, 130 thread instructions\n"
@@ -88,8 +89,8 @@ fn run_shows_what_a_kernel_wrote() {
 fn profile_counts_each_line() {
     let output =
         emulator(SAXPY, &[&["profile", "--executed"], &LAUNCH[..], &["f32[8]:1"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+    let text = printed(&output);
     let columns = |instruction: &str| -> Vec<String> {
         let line = text.lines().find(|line| line.contains(instruction)).unwrap();
         line.split("    ").next().unwrap();
@@ -104,7 +105,7 @@ fn profile_counts_each_line() {
 fn a_fault_is_reported() {
     let output = emulator(SAXPY, &[&["run"], &LAUNCH[..], &["f32[5]:1"]].concat());
     assert_eq!(output.status.code(), Some(1));
-    let text = said(&output);
+    let text = printed(&output);
     for part in [
         "error: illegal address: global read of 4 bytes",
         "kernel  saxpy, block (1, 0, 0), thread (1, 0, 0)",
@@ -133,8 +134,8 @@ fn an_invalid_launch_is_rejected_with_the_reason() {
     ];
     for (text, arguments, reason) in wrong {
         let output = emulator(text, &arguments);
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        assert!(said(&output).contains(reason), "{reason:?} is not in:\n{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
+        assert!(printed(&output).contains(reason), "{reason:?} is not in:\n{}", printed(&output));
     }
 }
 
@@ -150,8 +151,8 @@ fn huge_shapes_are_run_or_rejected_with_the_reason() {
         for option in ["--block", "--grid"] {
             let shape = "4294967295,4294967295,4294967295";
             let output = emulator(&text, &["run", "FILE", option, shape]);
-            assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-            assert!(said(&output).contains("invalid launch"), "{}", said(&output));
+            assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+            assert!(printed(&output).contains("invalid launch"), "{}", printed(&output));
         }
     }
 }
@@ -160,10 +161,10 @@ fn huge_shapes_are_run_or_rejected_with_the_reason() {
 fn huge_buffers_are_allocated_or_rejected() {
     for argument in ["u8[18446744073709551615]:0", "f64[999999999999]:iota"] {
         let output = emulator(SAXPY, &["run", "FILE", "--arg", argument]);
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
     }
     let output = emulator(SAXPY, &["run", "FILE", "--arg", "u8[1]:@FILE"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
 }
 
 /// Runs the command in a shell, after the commands `before`, with the redirections `redirected`.
@@ -200,7 +201,7 @@ fn the_exit_code_is_right_if_standard_error_is_closed_or_full() {
                 output.status.code(),
                 Some(code),
                 "{arguments} {redirected}: {}",
-                said(&output)
+                printed(&output)
             );
         }
     }
@@ -214,7 +215,7 @@ fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
     // A small stack still holds megabytes. As root, a shell may exceed the limit on processes.
     for limit in ["ulimit -s 64;", "ulimit -u 1;", "ulimit -v 300000;"] {
         let output = in_shell(&text, limit, arguments, "");
-        assert_eq!(output.status.code(), Some(0), "{limit} {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{limit} {}", printed(&output));
     }
     // 512 MiB of local memory, in an address space of 300 MB.
     let large = text.replace(
@@ -222,11 +223,11 @@ fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
         "{ .local .b8 a[524288]; .reg .b64 %d; mov.u64 %d, a; st.local.u8 [%d], 1; ret; }",
     );
     let output = in_shell(&large, "ulimit -v 300000;", arguments, "");
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
     assert!(
-        said(&output).contains("out of memory: there is no room for 1 block"),
+        printed(&output).contains("out of memory: there is no room for 1 block"),
         "{}",
-        said(&output)
+        printed(&output)
     );
     let output = in_shell(
         SAXPY,
@@ -234,6 +235,6 @@ fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
         "run --arg u32:6 --arg f32:2 --arg f32[1]:0 --arg u8[1000000000]:0 \"$FILE\"",
         "",
     );
-    assert!(matches!(output.status.code(), Some(1 | 2)), "{}", said(&output));
-    assert!(said(&output).contains("out of memory: 100000000"), "{}", said(&output));
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{}", printed(&output));
+    assert!(printed(&output).contains("out of memory: 100000000"), "{}", printed(&output));
 }

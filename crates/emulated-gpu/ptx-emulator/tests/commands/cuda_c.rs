@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::commands::{on_files, said};
+use crate::commands::{on_files, printed};
 
 /// Runs the command on a file of CUDA C, next to a header.
 fn of_cuda_c(text: &str, arguments: &[&str]) -> Output {
@@ -24,15 +24,15 @@ __global__ void other(float *x) { x[0] = 1.0f; }
 fn cuda_c_is_compiled_and_run() {
     let launch = ["FILE", "--block", "4", "--arg", "f32[4]:iota", "--arg", "u32:3"];
     let output = of_cuda_c(DOUBLED, &[&["run"], &launch[..], &["--entry", "doubled"]].concat());
-    let text = said(&output);
+    let text = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.starts_with("argument 0 (f32) is now 0.0 2.0 4.0 3.0\n"), "{text}");
     // The same by its mangled name.
     let mangled = [&["run"], &launch[..], &["--entry", "_Z7doubledPfj"]].concat();
-    assert_eq!(said(&of_cuda_c(DOUBLED, &mangled)), text);
+    assert_eq!(printed(&of_cuda_c(DOUBLED, &mangled)), text);
     let output = of_cuda_c(DOUBLED, &[&["run"], &launch[..]].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("_Z7doubledPfj, _Z5otherPf"), "{}", said(&output));
+    assert!(printed(&output).contains("_Z7doubledPfj, _Z5otherPf"), "{}", printed(&output));
 }
 
 #[test]
@@ -41,21 +41,21 @@ fn a_fault_names_the_line_of_cuda_c() {
     let launch = ["run", "FILE", "--entry", "doubled", "--arg", "f32[4]:iota", "--arg", "u32:3"];
     let output = of_cuda_c(&beyond, &launch);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("kernel.cu:4"), "{}", said(&output));
+    assert!(printed(&output).contains("kernel.cu:4"), "{}", printed(&output));
 }
 
 #[test]
 fn cuda_c_that_does_not_compile_is_shown() {
     let wrong = DOUBLED.replace("TWICE(x[i])", "TWICE(y[i])");
     let output = of_cuda_c(&wrong, &["run", "FILE"]);
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", printed(&output));
     for part in ["error: the file does not compile:\n", "kernel.cu:4:", "`y`"] {
-        assert!(said(&output).contains(part), "{part:?} is not in:\n{}", said(&output));
+        assert!(printed(&output).contains(part), "{part:?} is not in:\n{}", printed(&output));
     }
     let output = of_cuda_c(&wrong, &["check", "FILE"]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("kernel.cu: 1 error\n"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
+    assert!(printed(&output).contains("kernel.cu: 1 error\n"), "{}", printed(&output));
     let output = of_cuda_c(DOUBLED, &["check", "FILE"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("_Z7doubledPfj(.u64 "), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
+    assert!(printed(&output).contains("_Z7doubledPfj(.u64 "), "{}", printed(&output));
 }

@@ -23,7 +23,7 @@ const HEAD: &str = "\
 ";
 
 /// The text that a report has for an instruction.
-fn said<'a>(report: &'a str, opcode: &str) -> &'a str {
+fn fidelity_of<'a>(report: &'a str, opcode: &str) -> &'a str {
     let line = report.lines().find(|line| line.split_whitespace().nth(1) == Some(opcode));
     let line = line.unwrap_or_else(|| panic!("{opcode} is not in:\n{report}"));
     line.split_once(opcode).unwrap().1.trim()
@@ -63,24 +63,26 @@ fn every_instruction_has_a_fidelity() {
         "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32",
         "ret",
     ] {
-        assert_eq!(said(&report, exact), "exact", "{exact}");
+        assert_eq!(fidelity_of(&report, exact), "exact", "{exact}");
     }
     assert!(report.contains("     2  add.rn.f32 "), "{report}");
-    assert_eq!(said(&report, "ex2.approx.ftz.f32"), "within the ISA's error: 2 ulp");
-    assert_eq!(said(&report, "rcp.approx.f32"), "within the ISA's error: 1 ulp");
-    assert_eq!(said(&report, "div.full.f32"), "within the ISA's error: 2 ulp");
+    assert_eq!(fidelity_of(&report, "ex2.approx.ftz.f32"), "within the ISA's error: 2 ulp");
+    assert_eq!(fidelity_of(&report, "rcp.approx.f32"), "within the ISA's error: 1 ulp");
+    assert_eq!(fidelity_of(&report, "div.full.f32"), "within the ISA's error: 2 ulp");
     for (opcode, why) in [
         ("div.s32", "division by zero"),
-        ("red.global.add.f32", "in which order"),
+        ("red.global.add.f32", "the order in which"),
         ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", "as measured"),
     ] {
-        let of = said(&report, opcode);
+        let of = fidelity_of(&report, opcode);
         assert!(of.starts_with("exact as far as known: ") && of.contains(why), "{opcode}: {of}");
     }
     // One `mov` reads the clock, the other doesn't.
     assert!(report.contains("mov.u32                           exact\n"), "{report}");
     assert!(
-        report.contains("mov.u32                           exact as far as known: a clock"),
+        report.contains(
+            "mov.u32                           exact as far as known: the emulator's own clock"
+        ),
         "{report}"
     );
     let end =
@@ -94,7 +96,7 @@ fn refused_instructions_are_listed() {
     let output = fidelity(&[HEAD, body].concat());
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{report}");
-    assert_eq!(said(&report, "wgmma.fence.sync.aligned"), "refused");
+    assert_eq!(fidelity_of(&report, "wgmma.fence.sync.aligned"), "refused");
     assert!(
         report.ends_with("1 refused; the others are listed once nothing is refused\n"),
         "{report}"
@@ -120,12 +122,13 @@ AGAIN:
     assert_eq!(output.status.code(), Some(0), "{report}");
     for (opcode, expected) in [
         ("mbarrier.init.shared.b64", "exact"),
-        ("mbarrier.arrive.shared.b64", "exact as far as known: the bits of the state"),
+        ("mbarrier.arrive.shared.b64", "exact as far as known: the bits of the returned state"),
         ("mbarrier.try_wait.shared.b64", "exact as far as known: how often it runs"),
         ("mbarrier.inval.shared.b64", "exact"),
     ] {
-        let said = said(&report, opcode);
-        let right = if expected == "exact" { said == expected } else { said.starts_with(expected) };
-        assert!(right, "{opcode}: {said}");
+        let found = fidelity_of(&report, opcode);
+        let right =
+            if expected == "exact" { found == expected } else { found.starts_with(expected) };
+        assert!(right, "{opcode}: {found}");
     }
 }

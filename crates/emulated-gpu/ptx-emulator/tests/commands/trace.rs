@@ -1,14 +1,14 @@
 //! `ptx-emulator trace`: the actions of one thread, line by line.
 
-use crate::commands::{LAUNCH, SAXPY, emulator, said};
+use crate::commands::{LAUNCH, SAXPY, emulator, printed};
 
 #[test]
 fn trace_shows_what_one_thread_did() {
     let more = ["f32[8]:1", "--thread", "1", "--in-block", "1"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &more].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     assert_eq!(
-        said(&output),
+        printed(&output),
         "\
 saxpy: block (1, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
    7  ld.param.u32 %r1, [n]          [n] → %r1 = 6
@@ -37,7 +37,7 @@ saxpy: block (1, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
 fn a_trace_ends_at_its_limit_or_at_a_fault() {
     let short = ["f32[8]:1", "--thread", "3", "--in-block", "1,0,0", "--lines", "9"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &short].concat());
-    let text = said(&output);
+    let text = printed(&output);
     assert_eq!(text.lines().count(), 11);
     let last = "      … and 2 more instructions of this thread: --lines 11 shows them all\n";
     assert!(text.ends_with(last), "{text}");
@@ -45,13 +45,13 @@ fn a_trace_ends_at_its_limit_or_at_a_fault() {
     let faulty = ["f32[5]:1", "--thread", "1", "--in-block", "1"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &faulty].concat());
     assert_eq!(output.status.code(), Some(1));
-    let text = said(&output);
+    let text = printed(&output);
     let reads = "  21  ld.global.f32 %f3, [%rd5]      %rd5 = &y+20, [y+20]\nerror: illegal address";
     assert!(text.contains(reads), "{text}");
     let nobody = ["f32[8]:1", "--thread", "4"];
     let output = emulator(SAXPY, &[&["trace"], &LAUNCH[..], &nobody].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(said(&output).contains("there is no thread [4, 0, 0]: the shape is [4, 1, 1]"));
+    assert!(printed(&output).contains("there is no thread [4, 0, 0]: the shape is [4, 1, 1]"));
 }
 
 /// Diverging lanes, a function, shared memory, a barrier, a shuffle, and values of many types.
@@ -106,9 +106,9 @@ fn a_trace_shows_other_warps_and_names_memory() {
     let arguments =
         ["trace", "FILE", "--block", "64", "--arg", "u32[1]:5", "--thread", "1", "--lines", "40"];
     let output = emulator(SCENES, &arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", printed(&output));
     assert_eq!(
-        said(&output),
+        printed(&output),
         "\
 scenes: block (0, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
   14  mov.u32 %r1, %tid.x                       %tid.x = 1 → %r1 = 1

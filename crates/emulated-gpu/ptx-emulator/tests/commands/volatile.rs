@@ -2,7 +2,7 @@
 
 use std::process::Output;
 
-use crate::commands::{on_files, said};
+use crate::commands::{on_files, printed};
 
 /// Kernels that wrongly rely on `volatile` and, with `RIGHT` defined, their correct versions.
 const KERNELS: &str = "
@@ -119,13 +119,17 @@ fn relying_on_volatile_is_a_race() {
     ];
     for (entry, values) in sums {
         let output = run(KERNELS, entry, ["1", "64"]);
-        assert_eq!(output.status.code(), Some(1), "{entry}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(1), "{entry}: {}", printed(&output));
         for part in ["error: race: ", "both are volatile", "\"volatile Operation\""] {
-            assert!(said(&output).contains(part), "{entry}: {part}\n{}", said(&output));
+            assert!(printed(&output).contains(part), "{entry}: {part}\n{}", printed(&output));
         }
         let output = run(&right, entry, ["1", "64"]);
-        assert_eq!(output.status.code(), Some(0), "{entry}: {}", said(&output));
-        assert!(said(&output).contains(&format!("is now {values}")), "{entry}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{entry}: {}", printed(&output));
+        assert!(
+            printed(&output).contains(&format!("is now {values}")),
+            "{entry}: {}",
+            printed(&output)
+        );
     }
 }
 
@@ -133,14 +137,14 @@ fn relying_on_volatile_is_a_race() {
 fn a_volatile_flag_is_not_a_race() {
     for (entry, at) in [("last_block", "is now 28.0 1.0"), ("all_blocks", "6.0 7.0 28.0")] {
         let output = run(FLAGS, entry, ["8", "32"]);
-        assert_eq!(output.status.code(), Some(0), "{entry}: {}", said(&output));
-        assert!(said(&output).contains(at), "{entry}: {}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{entry}: {}", printed(&output));
+        assert!(printed(&output).contains(at), "{entry}: {}", printed(&output));
     }
 }
 
 #[test]
 fn the_help_describes_the_limits_of_racecheck() {
     let output = on_files(&[("kernel.cu", "")], &["run", "--help"]);
-    let help = said(&output);
+    let help = printed(&output);
     assert!(help.contains("volatile"), "{help}");
 }

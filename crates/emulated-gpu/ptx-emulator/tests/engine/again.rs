@@ -3,13 +3,13 @@
 
 use ptx_emulator::{Checks, Emulator, Launch, Options};
 
-use super::bench::{kernel, launch, load, read, words};
+use crate::ptx::{kernel, launch, load, read, words};
 
 /// The number of words by which a lane's address has moved.
-type Moved = fn(u32) -> u32;
+type Displacement = fn(u32) -> u32;
 
 /// The instructions between the accesses, and how they change the address.
-const CHANGES: [(&str, Moved); 16] = [
+const CHANGES: [(&str, Displacement); 16] = [
     ("", |_| 0),
     ("add.u64 %a, %a, 64;", |_| 16),
     ("@%odd add.u64 %a, %a, 64;", |lane| lane % 2 * 16),

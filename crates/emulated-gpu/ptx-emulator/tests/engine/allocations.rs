@@ -36,7 +36,7 @@ fn tracking(place: Options) -> Emulator {
 }
 
 /// The error for `len` bytes at an address that are not inside one allocation.
-fn said(memory: &Memory, address: u64, len: usize) -> String {
+fn read_error(memory: &Memory, address: u64, len: usize) -> String {
     memory.read(address, &mut vec![0; len]).unwrap_err().to_string()
 }
 
@@ -164,9 +164,13 @@ fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: Options) {
     for (at, words) in
         [(one, format!("it is 0 bytes {freed}")), (one + 63, format!("it is 63 bytes {freed}"))]
     {
-        assert!(said(memory, at, 1).contains(&words), "{}", said(memory, at, 1));
+        assert!(read_error(memory, at, 1).contains(&words), "{}", read_error(memory, at, 1));
     }
-    assert!(!said(memory, one + 64, 1).contains("freed"), "{}", said(memory, one + 64, 1));
+    assert!(
+        !read_error(memory, one + 64, 1).contains("freed"),
+        "{}",
+        read_error(memory, one + 64, 1)
+    );
     for _ in 0..100 {
         let next = memory.allocate(64, 1).unwrap();
         assert!(next + 64 <= one || next >= one + 64, "{next:#x} was freed just now");
@@ -176,7 +180,7 @@ fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: Options) {
 fn the_nearest_allocation_is_named(place: Options) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
-    assert!(said(memory, 4096, 1).contains("there is no allocation at all"));
+    assert!(read_error(memory, 4096, 1).contains("there is no allocation at all"));
     let at = memory.allocate(100, 1).unwrap();
     let what = format!("the allocation of 100 bytes at {at:#x}");
     for (address, len, words) in [
@@ -187,22 +191,22 @@ fn the_nearest_allocation_is_named(place: Options) {
         (at - 1, 1, format!("it is 1 bytes before {what}")),
         (at - 5, 10, format!("it is 5 bytes before {what}")),
     ] {
-        let said = said(memory, address, len);
-        assert!(said.contains(&words), "{said}, not: {words}");
-        assert!(said.starts_with(&format!("{len} bytes at {address:#x}")), "{said}");
+        let message = read_error(memory, address, len);
+        assert!(message.contains(&words), "{message}, not: {words}");
+        assert!(message.starts_with(&format!("{len} bytes at {address:#x}")), "{message}");
     }
     // Between two allocations, the nearer one.
     let mut both = [memory.allocate(10, 1).unwrap(), memory.allocate(10, 1).unwrap()];
     both.sort_unstable();
     let [low, high] = both;
     let middle = low + 10 + (high - (low + 10)) / 2;
-    let below = said(memory, low + 11, 1);
+    let below = read_error(memory, low + 11, 1);
     assert!(below.contains(&format!("after the end of the allocation of 10 bytes at {low:#x}")));
-    let above = said(memory, high - 1, 1);
+    let above = read_error(memory, high - 1, 1);
     assert!(above.contains(&format!("before the allocation of 10 bytes at {high:#x}")), "{above}");
     // Other allocations may lie between the two. At equal distances, the lower neighbour is named.
     if memory.allocations().iter().all(|one| one.address <= low || one.address >= high) {
-        let between = said(memory, middle, 1);
+        let between = read_error(memory, middle, 1);
         assert!(between.contains(&format!("{low:#x}")), "{between}");
     }
 }
@@ -242,7 +246,7 @@ fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
     const MIB: u64 = 1 << 20;
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
-    let freed = |address| said(memory, address, 1).contains("that has been freed");
+    let freed = |address| read_error(memory, address, 1).contains("that has been freed");
     let free_one = |size| {
         let at = memory.allocate(size, 1).unwrap();
         memory.free(at).unwrap();

@@ -1,6 +1,6 @@
 //! Arithmetic that the instruction tables don't cover: guards, carries, old architectures.
 
-use super::bench::{each_thread, emulator, kernel, launch, read, words};
+use crate::ptx::{each_thread, emulator, kernel, launch, read, words};
 
 #[test]
 fn a_guarded_instruction_does_not_change_the_other_lanes() {

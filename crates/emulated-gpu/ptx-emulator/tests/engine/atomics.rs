@@ -1,6 +1,6 @@
 //! Atomics and reductions under contention across lanes, warps and blocks.
 
-use super::bench::{emulator, kernel, launch, read, words};
+use crate::ptx::{emulator, kernel, launch, read, words};
 
 #[test]
 fn every_thread_of_every_block_counts() {
@@ -36,7 +36,7 @@ fn an_atomic_returns_a_different_value_to_each_lane() {
 
 #[test]
 fn shared_atomics_and_compare_and_swap() {
-    let out = super::bench::each_thread(
+    let out = crate::ptx::each_thread(
         64,
         ".shared .align 4 .b32 n;\n.reg .b32 %t;\n.reg .pred %q;",
         "mov.u32 %t, %tid.x;\nsetp.eq.u32 %q, %t, 0;\n@%q st.shared.u32 [n], 100;\nbar.sync 0;\n\
@@ -125,8 +125,7 @@ fn a_vector_is_an_atomic_operation_for_each_element() {
          red.global.add.v4.f32 [%p0], {%f2, %f2, %f3, %f3};\n\
          atom.global.add.v2.f32 {%f0, %f1}, [%p0+8], {%f3, %f3};\n\
          st.global.v2.f32 [%p1], {%f0, %f1};\nret;",
-    )
-    .replace(".version 8.0", ".version 8.1");
+    );
     launch(&emulator, &text, ([1; 3], [1; 3]), &[sums, old]).unwrap();
     assert_eq!(read(&emulator, sums, 4), floats([1.5, 2.5, 3.5, 4.5]));
     assert_eq!(read(&emulator, old, 2), [3.25f32.to_bits(), 4.25f32.to_bits()]);
@@ -137,8 +136,7 @@ fn a_vector_is_an_atomic_operation_for_each_element() {
         ".reg .b16 %h;\nmov.b16 %h, 0x3c00;\n\
          red.global.add.noftz.v8.f16 [%p0], {%h, %h, %h, %h, %h, %h, %h, %h};\n\
          red.global.max.noftz.v2.f16 [%p0], {%h, %h};\nret;",
-    )
-    .replace(".version 8.0", ".version 8.1");
+    );
     launch(&emulator, &text, ([2, 1, 1], [64, 1, 1]), &[halves]).unwrap();
     // 128.0 is 0x5800.
     assert_eq!(read(&emulator, halves, 4), [0x5800_5800; 4]);
@@ -158,8 +156,7 @@ fn sixteen_bytes_at_once() {
          mov.b128 {%a, %b}, %seen;\nsetp.eq.u64 %q, %a, %low;\nsetp.eq.u64 %u, %b, %high;\n\
          and.pred %q, %q, %u;\nmov.u64 %low, %a;\nmov.u64 %high, %b;\n@!%q bra AGAIN;\n\
          atom.global.exch.b128 %seen, [%p1], %new;\nret;",
-    )
-    .replace(".version 8.0", ".version 8.3");
+    );
     launch(&emulator, &text, ([4, 1, 1], [64, 1, 1]), &[lock, log]).unwrap();
     assert_eq!(read(&emulator, lock, 4), [256, 0, 256, 0]);
     // The last value that was exchanged is not torn.

@@ -3,7 +3,7 @@
 use ptx_emulator::FaultKind;
 use ptx_emulator::source::Source;
 
-use super::bench::{emulator, kernel, launch, read, words};
+use crate::ptx::{emulator, kernel, launch, read, words};
 
 const SQUARE: &str = ".func (.param .b32 result) square(.param .b32 value)\n{\n.reg .b32 %x;\n\
     ld.param.b32 %x, [value];\nmul.lo.u32 %x, %x, %x;\nst.param.b32 [result], %x;\nret;\n}\n\

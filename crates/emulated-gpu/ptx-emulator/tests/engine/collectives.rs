@@ -1,6 +1,6 @@
 //! Warp-wide collectives, and barriers of a block.
 
-use super::bench::each_thread;
+use crate::ptx::each_thread;
 
 #[test]
 fn a_sum_by_shuffles() {
@@ -96,7 +96,7 @@ fn producers_arrive_and_consumers_wait() {
 #[test]
 fn lanes_of_a_warp_can_use_different_barriers() {
     // Odd lanes of both warps wait at barrier 3, even ones at 2, with 32 threads each.
-    let out = super::bench::each_thread(
+    let out = crate::ptx::each_thread(
         64,
         ".shared .align 4 .b32 n[2];\n.reg .b32 %t, %a, %b, %odd;\n.reg .pred %q;",
         "mov.u32 %t, %tid.x;\nand.b32 %odd, %t, 1;\nsetp.lt.u32 %q, %t, 2;\nmov.u32 %a, n;\n\

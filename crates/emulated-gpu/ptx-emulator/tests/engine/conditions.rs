@@ -3,7 +3,7 @@
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Fault, FaultKind, Launch};
 
-use crate::bench::{emulator, kernel, load};
+use crate::ptx::{emulator, kernel, load};
 
 /// A kernel whose last thread sets the condition `p0` to its index, passed by a register or by memory in
 /// `.param` space.
@@ -42,12 +42,12 @@ fn a_kernel_can_only_set_conditions_of_its_owner() {
         let elsewhere = run(&text, handle, 8).unwrap_err();
         conditions.destroy(handle);
         let gone = run(&text, handle, 7).unwrap_err();
-        for (fault, said) in
+        for (fault, words) in
             [(elsewhere, "another context"), (gone, "not the handle of a condition")]
         {
             assert_eq!(fault.kind, FaultKind::IllegalAddress);
             let shown = fault.to_string();
-            assert!(shown.contains(said) && shown.contains("cudaGraphSetConditional"), "{shown}");
+            assert!(shown.contains(words) && shown.contains("cudaGraphSetConditional"), "{shown}");
         }
     }
 }

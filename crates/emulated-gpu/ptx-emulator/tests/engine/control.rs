@@ -1,6 +1,6 @@
 //! Divergence and reconvergence.
 
-use super::bench::{each_thread, emulator, kernel, launch, words};
+use crate::ptx::{each_thread, emulator, kernel, launch, words};
 
 /// Steps of the hailstone sequence to 1: every lane has a different number of iterations.
 fn hailstone(mut n: u32) -> u32 {
@@ -79,7 +79,7 @@ fn a_lane_that_spins_on_another_of_its_warp_does_not_starve_it() {
     let emulator = emulator();
     let (lock, count) = (words(&emulator, &[0]), words(&emulator, &[0]));
     launch(&emulator, &text, ([3, 1, 1], [64, 1, 1]), &[lock, count]).unwrap();
-    assert_eq!(super::bench::read(&emulator, count, 1), [192]);
+    assert_eq!(crate::ptx::read(&emulator, count, 1), [192]);
 }
 
 #[test]

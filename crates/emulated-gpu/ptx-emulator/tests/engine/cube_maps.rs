@@ -4,7 +4,7 @@
 use ptx_emulator::texture::{AddressMode, Filter, Resource, Sampling, Texels};
 use ptx_emulator::{Emulator, FaultKind};
 
-use crate::bench::{emulator, kernel, launch, read, words};
+use crate::ptx::{emulator, kernel, launch, read, words};
 use crate::textures::{REGISTERS, expected, floats, run};
 
 const WIDTH: usize = 5;
@@ -43,7 +43,7 @@ fn fetch(emulator: &Emulator, resource: Resource, form: &str, at: &[[f32; 3]]) -
 }
 
 /// The guide's table: the side of a direction, and s and t between 0 and 1.
-fn by_the_table([x, y, z]: [f32; 3]) -> (usize, [f32; 2]) {
+fn side_by_table([x, y, z]: [f32; 3]) -> (usize, [f32; 2]) {
     let largest = x.abs().max(y.abs()).max(z.abs());
     let (side, s, t) = if largest == x.abs() {
         if x > 0.0 { (0, -z, -y) } else { (1, z, -y) }
@@ -83,7 +83,7 @@ fn directions_select_the_texels_of_the_guides_table() {
                 let resource = Resource::Texture(texels, sampling);
                 let found = fetch(&emulator, resource, form, &at);
                 for (thread, (found, &at)) in found.into_iter().zip(&at).enumerate() {
-                    let (side, [s, t]) = by_the_table(at);
+                    let (side, [s, t]) = side_by_table(at);
                     sides[side] += 1;
                     let layer = if cubes_in_all == 2 { thread % 2 * 6 + side } else { side };
                     let values = &values[layer * SIDE..][..SIDE];

@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
-use super::bench::{emulator, kernel, launch, words};
+use crate::ptx::{emulator, kernel, launch, words};
 
 fn run(body: &str, threads: u32, pointers: &[u64], emulator: &Emulator) -> Result<(), Fault> {
     let text = kernel(pointers.len(), body);

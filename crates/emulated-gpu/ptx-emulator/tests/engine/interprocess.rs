@@ -63,7 +63,7 @@ fn shared_bytes_are_kept_and_visible_to_both() {
 }
 
 /// Frees enough memory to evict everything from the quarantine of freed memory.
-fn forget(memory: &Memory) {
+fn evict_quarantine(memory: &Memory) {
     for _ in 0..3 {
         let large = memory.allocate(40 << 20, 256).unwrap();
         memory.free(large).unwrap();
@@ -83,7 +83,7 @@ fn memory_that_reuses_a_shared_address_is_not_shared() {
     let found = one.share_with_processes(block).unwrap();
     let there = two.open_shared(&found, Home::default()).unwrap();
     one.free(block).unwrap();
-    forget(one);
+    evict_quarantine(one);
     assert_eq!(
         two.open_shared(&found, Home::default()),
         Err(OpenError::Freed { process: std::process::id() })

@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Emulator, FaultKind, Launch, Options};
 
-use super::bench::{emulator, kernel, launch, load, read, words};
+use crate::ptx::{emulator, kernel, launch, load, read, words};
 
 #[test]
 fn the_timer_never_runs_backwards() {
@@ -99,7 +99,7 @@ fn a_trap_of_cooperative_groups_is_explained() {
     assert!(fault.notes.iter().any(|note| note.contains("isn't cooperative")), "{fault}");
     emulator.launch(&kernel, &Launch { cooperative: true, ..plain }).unwrap();
     // Any other trap has no explanation.
-    let fault = launch(&emulator, &super::bench::kernel(0, "trap;"), ([1; 3], [1; 3]), &[]);
+    let fault = launch(&emulator, &crate::ptx::kernel(0, "trap;"), ([1; 3], [1; 3]), &[]);
     assert!(fault.unwrap_err().notes.is_empty());
 }
 

@@ -3,7 +3,7 @@
 use ptx_emulator::source::Source;
 use ptx_emulator::{Diagnostic, Launch, link, parse};
 
-use super::bench::{emulator, load, read, words};
+use crate::ptx::{emulator, load, read, words};
 
 /// Each thread writes to `out`: the result of another text's `twice` and the text's own `helper`, the weak
 /// `scale()` of the first text, `table[1]` of another text, the `.common` word that the other text has set, its
@@ -17,7 +17,7 @@ fn source(name: &str, text: &str) -> Source {
 }
 
 /// The errors of texts that can't be linked.
-fn said(texts: &[&str]) -> String {
+fn link_errors(texts: &[&str]) -> String {
     let names = ["first.ptx", "second.ptx", "third.ptx"];
     let sources: Vec<Source> =
         names.into_iter().zip(texts).map(|(name, text)| source(name, text)).collect();
@@ -62,7 +62,7 @@ fn lines_refer_to_the_files_of_their_text() {
 fn a_single_text_is_unchanged() {
     let only = ".version 7.8\n.target sm_80\n// Nothing else.\n.visible .entry k() { ret; }\n";
     assert_eq!(link(&[source("a", only)]).unwrap(), only);
-    assert!(said(&[MAIN]).contains("`twice` is defined in no file"));
+    assert!(link_errors(&[MAIN]).contains("`twice` is defined in no file"));
 }
 
 #[test]
@@ -70,16 +70,16 @@ fn link_errors_are_reported_at_their_own_line() {
     let header = ".version 7.8\n.target sm_80\n";
     let with = |text: &str| format!("{header}{text}\n");
     let f = with(".visible .func f() { ret; }");
-    let error = said(&[&f, &f]);
+    let error = link_errors(&[&f, &f]);
     assert!(error.contains("`f` is defined in first.ptx, too"), "{error}");
     assert!(error.contains("second.ptx:3:16"), "{error}");
     let (small, large) = (with(".common .global .b32 a[2];"), with(".common .global .b32 a[4];"));
-    let error = said(&[&small, &large]);
+    let error = link_errors(&[&small, &large]);
     assert!(error.contains("`a` is .common with another type or size"), "{error}");
     let (one, two) = (with(".weak .global .b32 a = 1;"), with(".weak .global .b32 a = 2, b = 3;"));
-    assert!(said(&[&one, &two]).contains("declare each in a separate statement"));
+    assert!(link_errors(&[&one, &two]).contains("declare each in a separate statement"));
     let wrong = with(".visible .entry k() { add.u32 %a, %b, %c; ret; }");
-    assert!(said(&[&f, &wrong]).contains("second.ptx:3"), "{}", said(&[&f, &wrong]));
+    assert!(link_errors(&[&f, &wrong]).contains("second.ptx:3"), "{}", link_errors(&[&f, &wrong]));
     // The declaration has other parameters than the definition.
     let caller = with(".extern .func f(.param .b32 x);");
     let text = link(&[source("a", &caller), source("b", &f)]).unwrap();

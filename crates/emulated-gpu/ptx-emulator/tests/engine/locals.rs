@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Fault, FaultKind};
 
-use crate::bench::{emulator, kernel, launch, words};
+use crate::ptx::{emulator, kernel, launch, words};
 
 const HEAD: &str = "
     .local .align 8 .b8 first[8];
@@ -75,12 +75,12 @@ fn each_variable_has_bounds() {
 #[test]
 fn redzones_do_not_count_as_local_memory() {
     let emulator = emulator();
-    let loaded = crate::bench::load(&emulator, &kernel(1, &format!("{HEAD}ret;")));
+    let loaded = crate::ptx::load(&emulator, &kernel(1, &format!("{HEAD}ret;")));
     let bytes = loaded.kernel("k").unwrap().local_bytes();
     assert!((36..=64).contains(&bytes), "{bytes}");
     // The maximum number of variables is accepted, even though not all of them have redzones.
     let many: String =
         (0..8192).map(|index| format!(".local .align 4 .b8 v{index}[60];\n")).collect();
-    let loaded = crate::bench::load(&emulator, &kernel(1, &format!("{many}ret;")));
+    let loaded = crate::ptx::load(&emulator, &kernel(1, &format!("{many}ret;")));
     assert_eq!(loaded.kernel("k").unwrap().local_bytes(), 8192 * 60);
 }

@@ -4,7 +4,6 @@ mod again;
 mod allocations;
 mod arithmetic;
 mod atomics;
-mod bench;
 mod calls;
 mod collectives;
 mod conditions;
@@ -25,3 +24,5 @@ mod sanitizer;
 mod texture_faults;
 mod textures;
 mod work;
+
+use emulated_gpu_test_support::ptx;

@@ -2,7 +2,7 @@
 
 use ptx_emulator::FaultKind;
 
-use super::bench::{each_thread, emulator, kernel, launch, read, words};
+use crate::ptx::{each_thread, emulator, kernel, launch, read, words};
 
 #[test]
 fn narrow_loads_extend_by_their_type() {
@@ -96,7 +96,7 @@ fn constants_and_globals_have_their_initial_values() {
 fn variables_are_freed_with_the_module() {
     let emulator = emulator();
     let text = kernel(0, "ret;").replace(".visible .entry", ".global .u32 g[9];\n.visible .entry");
-    let loaded = super::bench::load(&emulator, &text);
+    let loaded = crate::ptx::load(&emulator, &text);
     let kernel = loaded.kernel("k").unwrap();
     assert_eq!(loaded.variable("g").unwrap().1, 36);
     assert_eq!(emulator.memory().allocations().len(), 1);

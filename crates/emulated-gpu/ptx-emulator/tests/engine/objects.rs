@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
-use crate::bench::{emulator, kernel, launch, read, words};
+use crate::ptx::{emulator, kernel, launch, read, words};
 
 const HEAD: &str = "
     .shared .align 16 .b8 s[1024]; .shared .align 8 .b64 o;
@@ -101,8 +101,8 @@ fn a_wait_with_a_timeout_ends() {
         init(2)
     );
     assert_eq!(run(32, &body).unwrap(), vec![5; 32]);
-    let said = deadlock(32, &format!("{} {PATIENT} bra WAIT; END: mov.u32 %c, 1;", init(2)));
-    assert!(said.contains("waits for 2 of 2 arrivals"), "{said}");
+    let report = deadlock(32, &format!("{} {PATIENT} bra WAIT; END: mov.u32 %c, 1;", init(2)));
+    assert!(report.contains("waits for 2 of 2 arrivals"), "{report}");
 }
 
 fn deadlock(threads: u32, body: &str) -> String {
@@ -113,11 +113,12 @@ fn deadlock(threads: u32, body: &str) -> String {
 
 #[test]
 fn a_phase_that_never_completes_is_a_deadlock() {
-    let said = deadlock(32, &format!("{} @%z mbarrier.arrive.shared.b64 _, [%a]; {WAIT}", init(2)));
-    assert!(said.contains("waits for 1 of 2 arrivals"), "{said}");
-    assert!(said.contains("mbarrier.try_wait.parity"), "{said}");
+    let report =
+        deadlock(32, &format!("{} @%z mbarrier.arrive.shared.b64 _, [%a]; {WAIT}", init(2)));
+    assert!(report.contains("waits for 1 of 2 arrivals"), "{report}");
+    assert!(report.contains("mbarrier.try_wait.parity"), "{report}");
     // One warp waits at a barrier of the block, and one tests with pauses.
-    let said = deadlock(
+    let report = deadlock(
         64,
         &format!(
             "{} mbarrier.arrive.shared.b64 %n, [%a]; setp.ge.u32 %u, %t, 32; @%u bra END;
@@ -126,19 +127,19 @@ fn a_phase_that_never_completes_is_a_deadlock() {
             init(65)
         ),
     );
-    assert!(said.contains("waits for 1 of 65 arrivals"), "{said}");
-    assert!(said.contains("wait at barrier 0"), "{said}");
-    let said = deadlock(
+    assert!(report.contains("waits for 1 of 65 arrivals"), "{report}");
+    assert!(report.contains("wait at barrier 0"), "{report}");
+    let report = deadlock(
         32,
         &format!("{} @%z mbarrier.arrive.expect_tx.shared.b64 _, [%a], 48; {WAIT}", init(1)),
     );
-    assert!(said.contains("0 of 1 arrivals and for 48 bytes of transactions"), "{said}");
+    assert!(report.contains("0 of 1 arrivals and for 48 bytes of transactions"), "{report}");
     let early = "@%z cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [s], [%p0], 32, [%a];";
-    let said = deadlock(
+    let report = deadlock(
         32,
         &format!("{} {early} @%z mbarrier.arrive.shared.b64 _, [%a]; {WAIT}", init(1)),
     );
-    assert!(said.contains("to be told to expect 32 bytes"), "{said}");
+    assert!(report.contains("to be told to expect 32 bytes"), "{report}");
 }
 
 #[test]

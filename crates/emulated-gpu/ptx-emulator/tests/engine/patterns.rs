@@ -4,7 +4,7 @@
 
 use ptx_emulator::{Checks, Emulator, Kernel, Launch, Options};
 
-use super::bench::{kernel, load, read, words};
+use crate::ptx::{kernel, load, read, words};
 
 /// The number of words in the buffer. Vectors begin at multiples of their length.
 const WORDS: usize = 1024;

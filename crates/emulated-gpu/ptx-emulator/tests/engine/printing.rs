@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use ptx_emulator::{Emulator, FaultKind, Options, Output};
 
-use super::bench::{kernel, launch};
+use crate::ptx::{kernel, launch};
 
 const DECLARED: &str = ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n\
     .extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n\
@@ -47,7 +47,7 @@ fn a_failed_assertion_is_reported_with_its_position() {
             ),
         )
         .replace(".visible .entry", DECLARED);
-        launch(&super::bench::emulator(), &text, ([1, 1, 1], [32, 1, 1]), &[])
+        launch(&crate::ptx::emulator(), &text, ([1, 1, 1], [32, 1, 1]), &[])
     };
     run(32).unwrap();
     let fault = run(5).unwrap_err();

@@ -3,7 +3,7 @@
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
 
-use crate::bench::{emulator, kernel, launch, load, read, words};
+use crate::ptx::{emulator, kernel, launch, load, read, words};
 
 /// The declarations of `malloc` and `free`.
 const DECLARED: &str = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n\

@@ -4,7 +4,7 @@ use ptx_emulator::source::Source;
 use ptx_emulator::texture::{Filter, Opaque, Resource, Sampling, Texels};
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
-use crate::bench::{emulator, kernel, launch};
+use crate::ptx::{emulator, kernel, launch};
 use crate::textures::{REGISTERS, floats, run};
 
 /// The fault of a body in which `%p0` is a handle of `resource`, or 0.

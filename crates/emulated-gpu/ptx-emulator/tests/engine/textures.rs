@@ -5,7 +5,7 @@ use ptx_emulator::texture::{
 };
 use ptx_emulator::{Emulator, Fault, FaultKind, Launch};
 
-use crate::bench::{emulator, kernel, launch, load, read, words};
+use crate::ptx::{emulator, kernel, launch, load, read, words};
 
 const F32: Format = Format { channel: Channel::F32, channels: 1 };
 

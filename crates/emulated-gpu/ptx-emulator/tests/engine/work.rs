@@ -3,7 +3,7 @@
 use ptx_emulator::statistics::LineStatistics;
 use ptx_emulator::{Emulator, Options};
 
-use super::bench::{kernel, launch, words};
+use crate::ptx::{kernel, launch, words};
 
 /// The counts of all lines of a launch, with two buffers of this many words.
 fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {

@@ -52,7 +52,7 @@ fn ops(module: &Module) -> Vec<Op> {
 }
 
 #[test]
-fn what_nvrtc_emits_is_accepted() {
+fn nvrtc_output_is_accepted() {
     for path in files("compiled") {
         let source = source(&path);
         if let Err(diagnostics) = parse(&source) {

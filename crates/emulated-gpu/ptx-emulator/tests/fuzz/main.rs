@@ -30,16 +30,16 @@ pub(crate) fn cases(count: u64, mut case: impl FnMut(&mut Random)) {
         if done {
             return;
         }
-        let named = Named(number);
+        let named = CaseName(number);
         case(&mut Random(number.wrapping_mul(0x2545_f491_4f6c_dd1d)));
         std::mem::forget(named);
     }
 }
 
 /// Prints the number of the current case if it panics.
-struct Named(u64);
+struct CaseName(u64);
 
-impl Drop for Named {
+impl Drop for CaseName {
     fn drop(&mut self) {
         eprintln!("this was FUZZ_CASE={}", self.0);
     }

@@ -34,7 +34,7 @@ pub(super) fn verdict(ptxas: &Path, file: &Path, arch: &str) -> Result<(), Strin
     // Assembled for linking, unless a function has several results or PTX is too old: then it can only be
     // assembled as a whole.
     match verdict_of(ptxas, file, arch, &["-c"]) {
-        Err(said) if said.contains("'Compile only(-c)' requires") => {
+        Err(messages) if messages.contains("'Compile only(-c)' requires") => {
             verdict_of(ptxas, file, arch, &[])
         }
         other => other,
@@ -51,8 +51,8 @@ fn verdict_of(ptxas: &Path, file: &Path, arch: &str, options: &[&str]) -> Result
         .arg(file)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(()) } else { Err(said) }
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() { Ok(()) } else { Err(messages) }
 }
 
 #[test]
@@ -132,9 +132,9 @@ pub(super) fn judge_in(
         }
         text.push_str("}\n");
         fs::write(&path, text).unwrap();
-        let Err(said) = verdict(ptxas, &path, "sm_90a") else { return verdicts };
+        let Err(messages) = verdict(ptxas, &path, "sm_90a") else { return verdicts };
         let mut found = false;
-        for line in said.lines().filter(|line| line.contains("error")) {
+        for line in messages.lines().filter(|line| line.contains("error")) {
             let number = line.split("line ").nth(1).and_then(|rest| rest.split(';').next());
             let index =
                 number.and_then(|n| n.parse::<usize>().ok()).and_then(|n| n.checked_sub(first));
@@ -145,7 +145,7 @@ pub(super) fn judge_in(
             }
         }
         // This message has no line, and only appears if there are no other errors.
-        if !found && said.contains("32-Bit ABI") {
+        if !found && messages.contains("32-Bit ABI") {
             return verdicts;
         }
         if found {
@@ -153,9 +153,9 @@ pub(super) fn judge_in(
         }
         // Some messages have no line: then each half is tested separately, down to a single instruction.
         let left: Vec<usize> = (0..verdicts.len()).filter(|&at| verdicts[at].is_ok()).collect();
-        assert!(!left.is_empty(), "{said}");
+        assert!(!left.is_empty(), "{messages}");
         if let [only] = left[..] {
-            verdicts[only] = Err(said);
+            verdicts[only] = Err(messages);
             return verdicts;
         }
         for half in [&left[..left.len() / 2], &left[left.len() / 2..]] {
@@ -273,14 +273,14 @@ fn agree(ptxas: &Path, sample: &[String], at_once: usize) {
     let mut disagreements = BTreeSet::new();
     for chunk in 0..sample.len().div_ceil(at_once) {
         let range = chunk * at_once..((chunk + 1) * at_once).min(sample.len());
-        let said = judge(ptxas, &sample[range.clone()]);
-        for ((text, own), said) in sample[range.clone()].iter().zip(&own[range]).zip(said) {
+        let messages = judge(ptxas, &sample[range.clone()]);
+        for ((text, own), messages) in sample[range.clone()].iter().zip(&own[range]).zip(messages) {
             // ptxas does not check the position of .cta in the name.
             let looser = text.starts_with("bar") && text.contains(".cta");
-            if *own != said.is_ok() && if *own { !looser } else { !stricter(text) } {
+            if *own != messages.is_ok() && if *own { !looser } else { !stricter(text) } {
                 let own = if *own { "accepted" } else { "refused" };
                 disagreements
-                    .insert(format!("{own} here: {text} {}", said.err().unwrap_or_default()));
+                    .insert(format!("{own} here: {text} {}", messages.err().unwrap_or_default()));
             }
         }
     }

@@ -109,8 +109,8 @@ fn disagreements(
         for (version, target, expected) in places {
             for (text, verdict) in texts.iter().zip(accepts(version, target, texts)) {
                 if verdict != expected {
-                    let said = if verdict { "accepts" } else { "refuses" };
-                    found.push(format!("under {version:?} and {target} ptxas {said}: {text}"));
+                    let verb = if verdict { "accepts" } else { "refuses" };
+                    found.push(format!("under {version:?} and {target} ptxas {verb}: {text}"));
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The layout of `wmma` fragments with TF32. The ISA leaves it open; the expected layout is given by the
 //! addresses that `ptxas` 12.9 computes for `sm_80`, and it determines the bank conflicts.
 
-use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Launch, Options};
+use emulated_gpu_test_support::ptx::{launch, read, words};
+use ptx_emulator::{Emulator, Options};
 
 /// The offset of a lane's register `index` from the beginning of the matrix in words, if its rows (or columns)
 /// are `stride` words apart.
@@ -40,24 +40,13 @@ fn run(case: &Case) -> (Vec<u32>, (u64, u64)) {
         names.join(","),
         ty = if case.name.ends_with("tf32") { "b32" } else { "f32" },
     );
-    let options = Options { threads: 1, statistics: true, ..Options::default() };
-    let emulator = Emulator::new(options);
-    let loaded = emulator.load(Source { name: "held.ptx".into(), text: text.clone() });
-    let kernel = loaded.unwrap_or_else(|errors| panic!("{errors:?}\n{text}")).kernel("k").unwrap();
-    let to = emulator.memory().allocate(1024, 256).unwrap();
-    let launch = Launch {
-        grid: [1; 3],
-        block: [32, 1, 1],
-        parameters: to.to_le_bytes().to_vec(),
-        ..Launch::default()
-    };
-    let statistics = emulator.launch(&kernel, &launch).unwrap();
-    let mut bytes = vec![0; case.registers * 128];
-    emulator.memory().read(to, &mut bytes).unwrap();
-    let words = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+    let emulator = Emulator::new(Options { threads: 1, statistics: true, ..Options::default() });
+    let to = words(&emulator, &[0; 256]);
+    let statistics = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[to]).unwrap();
     let line = text.lines().position(|line| line.starts_with("wmma")).unwrap() + 1;
     let line = statistics.lines.iter().find(|one| one.line == line).unwrap();
-    (words, (line.shared_requests, line.shared_passes))
+    let found = read(&emulator, to, case.registers * 32);
+    (found, (line.shared_requests, line.shared_passes))
 }
 
 #[test]

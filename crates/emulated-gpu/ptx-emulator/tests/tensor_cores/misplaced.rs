@@ -1,7 +1,7 @@
 //! Addresses and strides that are invalid for `wmma`, `ldmatrix` and `stmatrix`: faults.
 
-use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Fault, FaultKind, Launch, Options};
+use emulated_gpu_test_support::ptx::launch;
+use ptx_emulator::{Emulator, Fault, FaultKind, Options};
 
 /// Runs `body` on a warp, with generic addresses of global memory in `%p0` and of shared memory in `%p1`, both
 /// multiples of 128, of local memory in `%p2`, and the lane's index in `%r0`.
@@ -17,13 +17,9 @@ fn run(body: &str) -> Result<(), Fault> {
          mov.u32 %r1, box; cvt.u64.u32 %p4, %r0;\n{body}\nret;\n}}\n"
     );
     let emulator = Emulator::new(Options { threads: 1, ..Options::default() });
-    let source = Source { name: "misplaced.ptx".into(), text: text.clone() };
-    let loaded = emulator.load(source).unwrap_or_else(|list| panic!("{}\n{text}", list[0]));
-    let to = emulator.memory().allocate(4096, 128).unwrap();
-    let mut parameters = vec![0; 64 + 2048];
-    parameters[..8].copy_from_slice(&to.to_le_bytes());
-    let launch = Launch { grid: [1; 3], block: [32, 1, 1], parameters, ..Launch::default() };
-    emulator.launch(&loaded.kernel("k").unwrap(), &launch).map(|_| ())
+    let mut parameters = vec![0; (64 + 2048) / 8];
+    parameters[0] = emulator.memory().allocate(4096, 128).unwrap();
+    launch(&emulator, &text, ([1; 3], [32, 1, 1]), &parameters).map(|_| ())
 }
 
 fn registers(count: usize) -> String {

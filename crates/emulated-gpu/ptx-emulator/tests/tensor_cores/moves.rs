@@ -1,7 +1,7 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix`: the layout that the ISA defines, the sanitizers, and the counters.
 
-use ptx_emulator::source::Source;
-use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options, Statistics};
+use emulated_gpu_test_support::ptx::{launch, read, words};
+use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options, Statistics};
 
 use super::warp::{Row, Warps};
 
@@ -31,18 +31,9 @@ fn run(body: &str, options: Options) -> Result<(Vec<u32>, Statistics), Fault> {
          mov.u32 %r1, box;\n{body}\nret;\n}}\n"
     );
     let emulator = Emulator::new(Options { threads: 1, statistics: true, ..options });
-    let source = Source { name: "moves.ptx".into(), text: text.clone() };
-    let loaded = emulator.load(source).unwrap_or_else(|list| panic!("{}\n{text}", list[0]));
-    let memory = emulator.memory();
-    let to = memory.allocate(2048, 16).unwrap();
-    memory.write(to, &[0; 2048]).unwrap();
-    let parameters = to.to_le_bytes().to_vec();
-    let launch = Launch { grid: [1; 3], block: [32, 1, 1], parameters, ..Launch::default() };
-    let statistics = emulator.launch(&loaded.kernel("k").unwrap(), &launch)?;
-    let mut bytes = vec![0; 2048];
-    memory.read(to, &mut bytes).unwrap();
-    let words = bytes.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap()));
-    Ok((words.collect(), statistics))
+    let to = words(&emulator, &[0; 512]);
+    let statistics = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[to])?;
+    Ok((read(&emulator, to, 512), statistics))
 }
 
 /// Instructions that store the four matrices one after the other to shared memory, with rows `pitch` bytes

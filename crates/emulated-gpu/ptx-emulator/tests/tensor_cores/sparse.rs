@@ -1,8 +1,9 @@
 //! `mma.sp`: products of integers in every form, compared with integer arithmetic. The elements of `a` and
 //! their metadata have the positions of the ISA.
 
+use emulated_gpu_test_support::ptx::{emulator, launch};
 use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, FaultKind, Launch, Options};
+use ptx_emulator::{FaultKind, Options, parse};
 
 use super::forms::{SparseProduct, bits, sparse_products};
 use super::products::{Random, decode, encode, range};
@@ -235,10 +236,9 @@ fn invalid_metadata_are_a_fault() {
              mma.{name} {{%r5, %r6, %r7, %r8}}, {{%r0, %r0}}, {{%r0, %r0}}, {{%r0, %r0, %r0, %r0}}, %r1, 0;\n\
              ret;\n}}\n"
         );
-        let emulator = Emulator::new(Options::default());
-        let loaded = emulator.load(Source { name: "sparse.ptx".into(), text }).unwrap();
-        let launch = Launch { grid: [1; 3], block: [32, 1, 1], ..Launch::default() };
-        emulator.launch(&loaded.kernel("k").unwrap(), &launch).map(|_| ()).map_err(|f| f.kind)
+        launch(&emulator(), &text, ([1; 3], [32, 1, 1]), &[])
+            .map(|_| ())
+            .map_err(|fault| fault.kind)
     };
     let (plain, ordered) = ("sp.sync", "sp::ordered_metadata.sync");
     let half = "aligned.m16n8k16.row.col.f32.f16.f16.f32";
@@ -266,9 +266,8 @@ fn an_invalid_selector_is_an_error() {
              mma.sp.sync.aligned.m16n8k{k}.row.col.f32.{ty}.{ty}.f32 {{%r5, %r6, %r7, %r8}}, \
              {{{factors}}}, {{{factors}}}, {{%r0, %r0, %r0, %r0}}, %r1, {selector};\nret;\n}}\n"
         );
-        let emulator = Emulator::new(Options::default());
-        let loaded = emulator.load(Source { name: "sparse.ptx".into(), text });
-        loaded.map(|_| ()).map_err(|refused| format!("{refused:?}"))
+        let parsed = parse(&Source { name: "sparse.ptx".into(), text });
+        parsed.map(|_| ()).map_err(|refused| format!("{refused:?}"))
     };
     for ty in ["f16", "bf16"] {
         for selector in [0, 1] {

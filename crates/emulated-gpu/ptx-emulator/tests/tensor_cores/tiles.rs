@@ -1,8 +1,8 @@
 //! `wmma`: load, multiply and store compute the product of matrices, in every shape, type and layout, from
 //! global and shared memory.
 
-use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Launch, Options};
+use emulated_gpu_test_support::ptx::launch;
+use ptx_emulator::{Emulator, Options};
 
 use super::forms::bits;
 use super::products::{Random, decode, encode, range};
@@ -142,22 +142,16 @@ fn check(case: &Case) {
         d.stride,
     );
     let emulator = Emulator::new(Options { threads: 1, ..Options::default() });
-    let source = Source { name: "tile.ptx".into(), text: text.clone() };
-    let loaded = emulator.load(source).unwrap_or_else(|list| panic!("{}\n{text}", list[0]));
     let memory = emulator.memory();
-    let mut parameters = Vec::new();
-    let mut out = 0;
-    for matrix in [&a, &b, &c, &d] {
-        out = memory.allocate(matrix.size() as u64, 32).unwrap();
-        memory.write(out, &matrix.bytes()).unwrap();
-        parameters.extend(out.to_le_bytes());
-    }
-    let launch = Launch { grid: [1; 3], block: [32, 1, 1], parameters, ..Launch::default() };
-    emulator
-        .launch(&loaded.kernel("k").unwrap(), &launch)
+    let pointers = [&a, &b, &c, &d].map(|matrix| {
+        let address = memory.allocate(matrix.size() as u64, 32).unwrap();
+        memory.write(address, &matrix.bytes()).unwrap();
+        address
+    });
+    launch(&emulator, &text, ([1; 3], [32, 1, 1]), &pointers)
         .unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     let mut bytes = vec![0; d.size()];
-    memory.read(out, &mut bytes).unwrap();
+    memory.read(pointers[3], &mut bytes).unwrap();
     d.read(&bytes);
     for row in 0..m {
         for column in 0..n {

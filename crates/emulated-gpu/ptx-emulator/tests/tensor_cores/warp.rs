@@ -1,7 +1,7 @@
 //! Runs one instruction in several warps, with registers that are loaded from memory and stored to it.
 
-use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Launch, Options};
+use emulated_gpu_test_support::ptx::launch;
+use ptx_emulator::{Emulator, Options};
 
 /// The value of a register in each lane.
 pub(crate) type Row = [u64; 32];
@@ -57,9 +57,6 @@ impl Warps {
         }
         text += "ret;\n}\n";
         let emulator = Emulator::new(Options { threads: 1, ..self.options.clone() });
-        let loaded = emulator
-            .load(Source { name: "warps.ptx".into(), text: text.clone() })
-            .unwrap_or_else(|list| panic!("{}\n{text}", list[0]));
         let bytes: Vec<u8> =
             warps.iter().flatten().flatten().flat_map(|word| word.to_le_bytes()).collect();
         let memory = emulator.memory();
@@ -68,15 +65,8 @@ impl Warps {
         let to = memory.allocate(size as u64, 16).unwrap();
         memory.write(from, &bytes).unwrap();
         memory.write(to, &vec![0; size]).unwrap();
-        let launch = Launch {
-            grid: [warps.len() as u32, 1, 1],
-            block: [32, 1, 1],
-            parameters: [from, to].iter().flat_map(|address| address.to_le_bytes()).collect(),
-            ..Launch::default()
-        };
-        emulator
-            .launch(&loaded.kernel("k").unwrap(), &launch)
-            .unwrap_or_else(|fault| panic!("{fault}"));
+        let shape = ([warps.len() as u32, 1, 1], [32, 1, 1]);
+        launch(&emulator, &text, shape, &[from, to]).unwrap_or_else(|fault| panic!("{fault}"));
         let mut results = vec![0; size];
         memory.read(to, &mut results).unwrap();
         let words: Vec<u64> =

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::function::Body;
 use crate::check::context::ModuleRegister;
-use crate::check::context::{Context, Result, duplicate};
+use crate::check::context::{ModuleContext, Result, duplicate};
 use crate::check::scope::{Binding, Range, Scope, split};
 use crate::check::{special, types, variables};
 use crate::diagnostic::Problem;
@@ -73,7 +73,7 @@ impl<'a> Body<'a> {
     /// Declares the names of a declaration in the innermost block.
     pub(in crate::check) fn declare(
         &mut self,
-        context: &mut Context<'a>,
+        context: &mut ModuleContext<'a>,
         declaration: &Declaration<'a>,
     ) -> Result<()> {
         for declarator in &declaration.names {
@@ -193,14 +193,14 @@ impl<'a> Body<'a> {
     /// An error for a register or symbol that is not declared.
     pub(in crate::check) fn undeclared(
         &self,
-        context: &Context<'a>,
+        context: &ModuleContext<'a>,
         name: &str,
         span: Span,
     ) -> Problem {
         self.undeclared_name(context, name, span).unknown(name)
     }
 
-    fn undeclared_name(&self, context: &Context<'a>, name: &str, span: Span) -> Problem {
+    fn undeclared_name(&self, context: &ModuleContext<'a>, name: &str, span: Span) -> Problem {
         // For example `%r7`, if `%r<5>` is declared.
         for scope in self.scopes.iter().rev() {
             if let Some((prefix, _)) = split(name)
@@ -244,7 +244,7 @@ impl<'a> Body<'a> {
     /// The index of a label that a branch names.
     pub(in crate::check) fn label(
         &mut self,
-        context: &Context<'a>,
+        context: &ModuleContext<'a>,
         name: Name<'a>,
     ) -> Result<usize> {
         match self.find(name.text) {

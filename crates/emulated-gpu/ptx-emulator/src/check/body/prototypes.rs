@@ -1,7 +1,7 @@
 //! Prototypes and lists of functions, which give calls through registers their signatures.
 
 use super::function::Body;
-use crate::check::context::{Context, Global, Result};
+use crate::check::context::{Global, ModuleContext, Result};
 use crate::check::scope::Binding;
 use crate::check::signature::{ParameterShape, Signature};
 use crate::check::variables;
@@ -12,7 +12,7 @@ use crate::syntax::{self, Declaration, Name};
 impl<'a> Body<'a> {
     pub(in crate::check) fn call_targets(
         &mut self,
-        context: &Context<'a>,
+        context: &ModuleContext<'a>,
         name: Name<'a>,
         functions: &[Name<'a>],
     ) -> Result<()> {
@@ -38,7 +38,7 @@ impl<'a> Body<'a> {
 
     pub(in crate::check) fn prototype(
         &mut self,
-        context: &Context<'a>,
+        context: &ModuleContext<'a>,
         signature: &syntax::Signature<'a>,
     ) -> Result<Signature> {
         let shapes = |declarations: &[Declaration<'a>]| -> Result<Vec<ParameterShape>> {

@@ -53,7 +53,7 @@ pub(super) fn atomic(check: &mut Check<'_, '_>) -> Result<Op> {
     }
     let reduction = check.opcode() == "red";
     let orders = if reduction { "{relaxed|release}" } else { "{relaxed|acquire|release|acq_rel}" };
-    let ordering = check.take(orders)?.one(&ORDERINGS).unwrap_or(Ordering::Relaxed);
+    let ordering = check.take(orders)?.choice(&ORDERINGS).unwrap_or(Ordering::Relaxed);
     let scope = check.modifiers.pick(&SCOPES).unwrap_or(Scope::Gpu);
     let space = check.space("global|shared|shared::cta|shared::cluster");
     let operations = if reduction { &OPERATIONS[..8] } else { &OPERATIONS[..] };

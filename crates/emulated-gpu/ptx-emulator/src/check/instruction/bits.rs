@@ -35,7 +35,7 @@ fn amount(check: &mut Check<'_, '_>, wrap: bool, a: Operand) -> Operand {
 
 pub(super) fn lop3(check: &mut Check<'_, '_>) -> Result<Op> {
     let form = check.take("{or|and}; .b32")?;
-    let combine = form.one(&COMBINES);
+    let combine = form.choice(&COMBINES);
     check.shape(match combine {
         Some(_) => "d|p, a, b, c, table, q",
         None => "d, a, b, c, table",

@@ -12,7 +12,7 @@ pub(super) fn fused(check: &mut Check<'_, '_>) -> Result<Op> {
     let mad = check.opcode() == "mad";
     let single = ".f32|f64; {rn|rz|rm|rp}; {ftz @f32}; {sat @f32}";
     let mut form = check.take(if mad { single } else { super::rows::FLOAT })?;
-    let given = form.one(&ROUNDINGS).is_some();
+    let given = form.choice(&ROUNDINGS).is_some();
     let mad = mad && form.ty == Type::F32;
     let (target, version) = (check.context.module.target, check.context.module.version);
     if mad && given && target < 20 {
@@ -39,7 +39,7 @@ pub(super) fn fused(check: &mut Check<'_, '_>) -> Result<Op> {
 
 pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
     let mut form = check.take(".f32|f64; {approx|full @f32}; {ftz @f32}")?;
-    let fast = form.one(&[("approx", Approximate::Approx), ("full", Approximate::Full)]);
+    let fast = form.choice(&[("approx", Approximate::Approx), ("full", Approximate::Full)]);
     if fast.is_none() {
         precise(check, &mut form, ".approx, .full")?;
     }
@@ -51,7 +51,7 @@ pub(super) fn div(check: &mut Check<'_, '_>) -> Result<Op> {
 /// help text.
 fn precise(check: &mut Check<'_, '_>, form: &mut Form, fast: &str) -> Result<()> {
     check.take_more(form, "{rn|rz|rm|rp @f32}; rn|rz|rm|rp @f64")?;
-    if form.one(&ROUNDINGS).is_some() {
+    if form.choice(&ROUNDINGS).is_some() {
         return Ok(());
     }
     let opcode = check.opcode();

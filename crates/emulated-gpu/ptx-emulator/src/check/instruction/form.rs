@@ -88,7 +88,7 @@ impl Form {
     }
 
     /// The value of the first of these words that has been taken.
-    pub(super) fn one<T: Copy>(&self, options: &[(&str, T)]) -> Option<T> {
+    pub(super) fn choice<T: Copy>(&self, options: &[(&str, T)]) -> Option<T> {
         options.iter().find(|(word, _)| self.has(word)).map(|(_, value)| *value)
     }
 
@@ -100,7 +100,7 @@ impl Form {
     }
 
     /// Whether the condition after an `@` holds.
-    fn allows(&self, condition: &'static str) -> bool {
+    fn condition_holds(&self, condition: &'static str) -> bool {
         let holds = |list| {
             let last = [None, Some(self.ty), Some(self.second)][self.types];
             types::list(list).any(|word| last.map(types::name) == Some(word) || self.has(word))
@@ -127,7 +127,7 @@ impl Form {
     /// The part of a product that is kept.
     pub(super) fn product(&self) -> IntBinary {
         let parts = [("lo", IntBinary::MulLow), ("hi", IntBinary::MulHigh)];
-        self.one(&parts).unwrap_or(IntBinary::MulWide)
+        self.choice(&parts).unwrap_or(IntBinary::MulWide)
     }
 
     /// The part of a 24-bit product that is kept.
@@ -171,7 +171,7 @@ impl Check<'_, '_> {
             let group = optional.unwrap_or(group);
             let (words, condition) = group.split_once('@').unwrap_or((group, ""));
             let words = words.trim_ascii_end();
-            if !condition.is_empty() && !form.allows(condition) {
+            if !condition.is_empty() && !form.condition_holds(condition) {
                 continue;
             }
             if let Some(list) = words.strip_prefix('.') {
@@ -192,7 +192,7 @@ impl Check<'_, '_> {
             form.mode.relu |= word == Some("relu");
             form.words.extend(word);
         }
-        form.mode.rounding = form.one(&ROUNDINGS).unwrap_or(Rounding::NearestEven);
+        form.mode.rounding = form.choice(&ROUNDINGS).unwrap_or(Rounding::NearestEven);
         Ok(())
     }
 

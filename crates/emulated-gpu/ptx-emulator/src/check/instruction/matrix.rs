@@ -3,8 +3,8 @@
 
 use crate::diagnostic::Problem;
 use crate::program::{
-    Destination, Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Multiply,
-    Op, Operand, Role, Rounding, Space, Type,
+    Destination, Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Metadata,
+    Multiply, Op, Operand, Role, Rounding, Space, Type,
 };
 
 use crate::check::context::Result;
@@ -151,7 +151,8 @@ pub(super) fn mma(check: &mut Check<'_, '_>) -> Result<Op> {
     };
     let fragments =
         [fragment(Role::A, a, a_rows), fragment(Role::B, b, b_rows), fragment(Role::C, c, true)];
-    multiply(check, fragments, result, (inner_product, saturate, Rounding::NearestEven))
+    check.shape("d, a, b, c")?;
+    multiply(check, fragments, result, (inner_product, saturate, Rounding::NearestEven), None)
 }
 
 /// The operation on single bits. All other types multiply.
@@ -168,14 +169,14 @@ pub(super) fn inner_product(check: &mut Check<'_, '_>, a: Element) -> Result<Inn
     Ok(inner_product)
 }
 
-/// Reads the operands of a product.
+/// Reads the matrices of a product, once the number of operands has been checked.
 pub(super) fn multiply(
     check: &mut Check<'_, '_>,
     fragments: [Fragment; 3],
     result: Element,
     (inner_product, saturate, rounding): (InnerProduct, bool, Rounding),
+    sparse: Option<Metadata>,
 ) -> Result<Op> {
-    check.shape("d, a, b, c")?;
     let [a, b, c] = fragments;
     let multiply = Multiply {
         inner_product,
@@ -183,11 +184,11 @@ pub(super) fn multiply(
         rounding,
         fragments,
         result,
-        sparse: None,
-        d: destinations(check, 0, Fragment { element: result, ..c })?,
-        a: sources(check, 1, a)?,
-        b: sources(check, 2, b)?,
-        c: sources(check, 3, c)?,
+        sparse,
+        d: destinations(check, 0, registers(Fragment { element: result, ..c }))?,
+        a: sources(check, 1, registers(a))?,
+        b: sources(check, 2, registers(b))?,
+        c: sources(check, 3, registers(c))?,
     };
     Ok(Op::Matrix(Matrix::Multiply(Box::new(multiply))))
 }
@@ -215,45 +216,30 @@ fn check_register_count(
     if found == wanted { Ok(()) } else { Err(check.operand_error(index, message(), help())) }
 }
 
-/// The registers of a matrix that is written.
+/// The number and type of a lane's registers for a matrix.
+pub(super) fn registers(fragment: Fragment) -> (usize, Type) {
+    (fragment.registers(), fragment.element.register())
+}
+
+/// A vector of `count` registers that are written.
 pub(super) fn destinations(
     check: &mut Check<'_, '_>,
     index: usize,
-    fragment: Fragment,
-) -> Result<Vec<Destination>> {
-    let ty = fragment.element.register();
-    registers_written(check, index, fragment.registers(), ty)
-}
-
-fn registers_written(
-    check: &mut Check<'_, '_>,
-    index: usize,
-    wanted: usize,
-    ty: Type,
+    (count, ty): (usize, Type),
 ) -> Result<Vec<Destination>> {
     let parts = check.parts(index)?;
-    check_register_count(check, index, parts.len(), wanted)?;
+    check_register_count(check, index, parts.len(), count)?;
     check.part_destinations(&parts, ty, Width::Exact)
 }
 
-/// The registers of a matrix that is read.
+/// A vector of `count` registers that are read.
 pub(super) fn sources(
     check: &mut Check<'_, '_>,
     index: usize,
-    fragment: Fragment,
-) -> Result<Vec<Operand>> {
-    let ty = fragment.element.register();
-    registers_read(check, index, fragment.registers(), ty)
-}
-
-fn registers_read(
-    check: &mut Check<'_, '_>,
-    index: usize,
-    wanted: usize,
-    ty: Type,
+    (count, ty): (usize, Type),
 ) -> Result<Vec<Operand>> {
     let parts = check.parts(index)?;
-    check_register_count(check, index, parts.len(), wanted)?;
+    check_register_count(check, index, parts.len(), count)?;
     check.part_sources(&parts, ty, Width::Exact)
 }
 
@@ -267,14 +253,14 @@ fn matrices(check: &mut Check<'_, '_>) -> Result<(usize, bool, Space)> {
         return Err(super::not_emulated(check));
     }
     let form = check.take("m8n8; x1|x2|x4 = a number; {trans}; {shared|shared::cta}; .b16")?;
-    let count = form.one(&[("x2", 2), ("x4", 4)]).unwrap_or(1);
+    let count = form.choice(&[("x2", 2), ("x4", 4)]).unwrap_or(1);
     Ok((count, form.has("trans"), form.space()))
 }
 
 pub(super) fn ldmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
     let (count, transposed, space) = matrices(check)?;
     check.shape("d, [a]")?;
-    let d = registers_written(check, 0, count, Type::B32)?;
+    let d = destinations(check, 0, (count, Type::B32))?;
     let address = check.address(1, space)?;
     Ok(Op::Matrix(Matrix::Load { transposed, space, d, address }))
 }
@@ -283,6 +269,6 @@ pub(super) fn stmatrix(check: &mut Check<'_, '_>) -> Result<Op> {
     let (count, transposed, space) = matrices(check)?;
     check.shape("[a], b")?;
     let address = check.address(0, space)?;
-    let a = registers_read(check, 1, count, Type::B32)?;
+    let a = sources(check, 1, (count, Type::B32))?;
     Ok(Op::Matrix(Matrix::Store { transposed, space, address, a }))
 }

@@ -37,7 +37,7 @@ fn access(
     spaces: &'static str,
     caches: &'static str,
 ) -> Result<Access> {
-    let ordering = check.take(orderings)?.one(&ORDERINGS).unwrap_or(Ordering::Weak);
+    let ordering = check.take(orderings)?.choice(&ORDERINGS).unwrap_or(Ordering::Weak);
     let scope = scope(check, ordering)?;
     let space = check.space(spaces);
     // Private and constant memory can't be ordered.

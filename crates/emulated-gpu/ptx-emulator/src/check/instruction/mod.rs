@@ -29,7 +29,7 @@ use crate::program::{Op, Type};
 use crate::syntax::Instruction;
 
 use super::body::function::Body;
-use super::context::{Context, Result};
+use super::context::{ModuleContext, Result};
 use super::modifiers::Modifiers;
 use super::operands::Check;
 use super::since;
@@ -39,7 +39,7 @@ pub use rows::instructions;
 /// Checks one instruction, and returns the operations that it expands to.
 pub(super) fn check<'a>(
     body: &mut Body<'a>,
-    context: &mut Context<'a>,
+    context: &mut ModuleContext<'a>,
     written: &Instruction<'a>,
 ) -> Result<Vec<Op>> {
     let modifiers = Modifiers::new(written);

@@ -252,7 +252,7 @@ static ROWS: [Row; 145] = [
     special("prefetch", (20, 2, 0), super::cache::hint),
     special("prefetchu", (20, 2, 0), super::cache::hint),
     form("prmt", (20, 2, 0), ".b32; {f4e|b4e|rc8|ecl|ecr|rc16}", "d, a, b, c", |f| {
-        let mode = f.one(&PERMUTES).unwrap_or(Permute::Generic);
+        let mode = f.choice(&PERMUTES).unwrap_or(Permute::Generic);
         Op::Permute { mode, d: f.d, a: f.a, b: f.b, c: f.c }
     }),
     special("rcp", (10, 1, 4), super::float::root),
@@ -308,7 +308,7 @@ static ROWS: [Row; 145] = [
         f.float_unary(FloatUnary::Tanh)
     }),
     form("testp", (20, 2, 0), PROPERTY, "p:pred, a", |f| {
-        let property = f.one(&PROPERTIES).unwrap_or(FloatProperty::Finite);
+        let property = f.choice(&PROPERTIES).unwrap_or(FloatProperty::Finite);
         Op::TestProperty { property, ty: f.ty, d: f.d, a: f.a }
     }),
     special("tex", (10, 1, 0), super::texture::tex),

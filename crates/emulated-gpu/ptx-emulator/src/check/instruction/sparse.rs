@@ -2,13 +2,11 @@
 //! sparse matrix A").
 
 use crate::program::{
-    Element, Fragment, FragmentLayout, InnerProduct, Matrix, MatrixShape, Metadata, Multiply, Op,
-    Role, Rounding, Type,
+    Element, Fragment, FragmentLayout, InnerProduct, MatrixShape, Metadata, Op, Role, Rounding,
+    Type,
 };
 
-use super::matrix::{
-    Product, destinations, no_such, product, reject_product_if, same_kind, sources, sums,
-};
+use super::matrix::{Product, multiply, no_such, product, reject_product_if, same_kind, sums};
 use crate::check::context::Result;
 use crate::check::operands::Check;
 
@@ -69,18 +67,7 @@ pub(super) fn mma(check: &mut Check<'_, '_>, ordered: bool) -> Result<Op> {
             format!("it names {lanes}, which hold the metadata: write a number below {selectors}");
         return Err(check.operand_error(5, format!("there is no selector {selector} here"), help));
     }
-    let [a, b, c] = fragments;
-    let multiply = Multiply {
-        inner_product: InnerProduct::Multiply,
-        saturate,
-        rounding: Rounding::NearestEven,
-        fragments,
-        result,
-        sparse: Some(Metadata { metadata, selector: selector as u32, ordered }),
-        d: destinations(check, 0, c)?,
-        a: sources(check, 1, a)?,
-        b: sources(check, 2, b)?,
-        c: sources(check, 3, c)?,
-    };
-    Ok(Op::Matrix(Matrix::Multiply(Box::new(multiply))))
+    let modes = (InnerProduct::Multiply, saturate, Rounding::NearestEven);
+    let sparse = Some(Metadata { metadata, selector: selector as u32, ordered });
+    multiply(check, fragments, result, modes, sparse)
 }

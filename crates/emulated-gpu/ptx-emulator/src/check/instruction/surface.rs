@@ -1,15 +1,16 @@
 //! Special rules for surface instructions (PTX ISA, "Surface Instructions").
 
 use super::atomic::OPERATIONS;
-use super::texture::{FLAT, texture_op};
+use super::texture::{FLAT, wrap};
 use crate::check::context::Result;
 use crate::check::operands::{Check, Width};
-use crate::program::{Atomic, Geometry, Op, Outside, SurfaceAddress, TextureOp, Type};
+use crate::program::{Atomic, Geometry, Op, OutOfBounds, SurfaceAddress, TextureOp, Type};
 use crate::texture::Opaque;
 
 /// How accesses outside the surface are handled: `.trap`, `.clamp` or `.zero`.
-fn outside(check: &mut Check<'_, '_>) -> Result<Outside> {
-    let modes = [("trap", Outside::Trap), ("clamp", Outside::Clamp), ("zero", Outside::Zero)];
+fn outside(check: &mut Check<'_, '_>) -> Result<OutOfBounds> {
+    let modes =
+        [("trap", OutOfBounds::Trap), ("clamp", OutOfBounds::Clamp), ("zero", OutOfBounds::Zero)];
     check.modifiers.need("what to do outside", &modes)
 }
 
@@ -25,7 +26,7 @@ fn vector(check: &mut Check<'_, '_>, ty: Type) -> Result<usize> {
 fn address(
     check: &mut Check<'_, '_>,
     index: usize,
-    (geometry, outside, formatted): (Geometry, Outside, bool),
+    (geometry, outside, formatted): (Geometry, OutOfBounds, bool),
 ) -> Result<SurfaceAddress> {
     let (surface, more) = check.reference(index, Opaque::Surface)?;
     let at = check.coordinates(more, geometry, Type::S32)?;
@@ -57,7 +58,7 @@ pub(super) fn suld(check: &mut Check<'_, '_>) -> Result<Op> {
     check.same_parts(&parts)?;
     let d = check.part_destinations(&parts, ty, Width::Relaxed)?;
     let address = address(check, 1, (geometry, outside, false))?;
-    texture_op(TextureOp::Load { address, ty, d })
+    wrap(TextureOp::Load { address, ty, d })
 }
 
 pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -73,7 +74,7 @@ pub(super) fn sust(check: &mut Check<'_, '_>) -> Result<Op> {
     check_element_count(check, 1, parts.len(), count)?;
     check.same_parts(&parts)?;
     let a = check.part_sources(&parts, ty, Width::Relaxed)?;
-    texture_op(TextureOp::Store { address, ty, a })
+    wrap(TextureOp::Store { address, ty, a })
 }
 
 pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -91,5 +92,5 @@ pub(super) fn sured(check: &mut Check<'_, '_>) -> Result<Op> {
     let address = address(check, 0, (geometry, outside, formatted))?;
     // The register may be wider than the type, as in a store.
     let a = check.source_as(1, ty, Width::Relaxed)?;
-    texture_op(TextureOp::Reduce { address, op, ty, a })
+    wrap(TextureOp::Reduce { address, op, ty, a })
 }

@@ -36,7 +36,8 @@ enum Mipmap {
     Gradient,
 }
 
-pub(super) fn texture_op(op: TextureOp) -> Result<Op> {
+/// Wraps a texture or surface instruction.
+pub(super) fn wrap(op: TextureOp) -> Result<Op> {
     Ok(Op::Texture(Box::new(op)))
 }
 
@@ -153,31 +154,7 @@ pub(super) fn tex(check: &mut Check<'_, '_>) -> Result<Op> {
         let message = format!("`{}` returns a different vector", check.title());
         return Err(check.error(message, "write .v2.f16x2, or .v4 with another type"));
     }
-    let (behind, shape) = match mipmap {
-        Mipmap::Base => (2, "d, a, {e}, {f}"),
-        Mipmap::Level => (3, "d, a, lod, {e}, {f}"),
-        Mipmap::Gradient => (4, "d, a, dPdx, dPdy, {e}, {f}"),
-    };
-    check.shape(shape)?;
-    let d = destinations(check, ty, vector)?;
-    let p = resident(check)?;
-    let (texture, more) = check.reference(1, Opaque::Texture)?;
-    let at = check.coordinates(more, geometry, coordinates)?;
-    let level = level(check, mipmap, coordinates, geometry)?;
-    let offset = offset(check, behind, geometry)?;
-    let gather = None;
-    texture_op(TextureOp::Fetch {
-        geometry,
-        gather,
-        ty,
-        d,
-        p,
-        texture,
-        coordinates,
-        at,
-        offset,
-        level,
-    })
+    fetch(check, (geometry, coordinates), (ty, vector), mipmap, None)
 }
 
 pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -193,25 +170,30 @@ pub(super) fn tld4(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("v4")?;
     let ty = check.modifiers.ty("u32|s32|f32")?;
     let coordinates = check.modifiers.ty("f32")?;
-    check.shape("d, a, {e}, {f}")?;
-    let d = destinations(check, ty, 4)?;
+    fetch(check, (geometry, coordinates), (ty, 4), Mipmap::Base, gather)
+}
+
+/// Reads the operands of `tex` and `tld4`.
+fn fetch(
+    check: &mut Check<'_, '_>,
+    (geometry, coordinates): (Geometry, Type),
+    (ty, count): (Type, usize),
+    mipmap: Mipmap,
+    gather: Option<u8>,
+) -> Result<Op> {
+    let (offset_index, shape) = match mipmap {
+        Mipmap::Base => (2, "d, a, {e}, {f}"),
+        Mipmap::Level => (3, "d, a, lod, {e}, {f}"),
+        Mipmap::Gradient => (4, "d, a, dPdx, dPdy, {e}, {f}"),
+    };
+    check.shape(shape)?;
+    let d = destinations(check, ty, count)?;
     let p = resident(check)?;
     let (texture, more) = check.reference(1, Opaque::Texture)?;
     let at = check.coordinates(more, geometry, coordinates)?;
-    let offset = offset(check, 2, geometry)?;
-    let level = Vec::new();
-    texture_op(TextureOp::Fetch {
-        geometry,
-        gather,
-        ty,
-        d,
-        p,
-        texture,
-        coordinates,
-        at,
-        offset,
-        level,
-    })
+    let level = level(check, mipmap, coordinates, geometry)?;
+    let offset = offset(check, offset_index, geometry)?;
+    wrap(TextureOp::Fetch { geometry, gather, ty, d, p, texture, coordinates, at, offset, level })
 }
 
 const QUERIES: [(&str, Query); 14] = [
@@ -256,7 +238,7 @@ fn query(check: &mut Check<'_, '_>, kind: Opaque, query: Query, level: bool) -> 
             .help("write only the handle between the brackets"));
     }
     let level = if level { Some(check.source(2, Type::U32)?) } else { None };
-    texture_op(TextureOp::Query { kind, query, d, a, level })
+    wrap(TextureOp::Query { kind, query, d, a, level })
 }
 
 pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
@@ -269,5 +251,5 @@ pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
     check.shape("p, a")?;
     let d = check.destination(0, Type::Pred)?;
     let a = check.source(1, Type::U64)?;
-    texture_op(TextureOp::IsType { kind, d, a })
+    wrap(TextureOp::IsType { kind, d, a })
 }

@@ -8,8 +8,8 @@ use crate::program::{
 };
 
 use super::matrix::{
-    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, reject_product_if, sources,
-    sums,
+    ELEMENTS, by_rows, destinations, inner_product, multiply, no_such, registers,
+    reject_product_if, sources, sums,
 };
 
 const SHAPES: &str = "m16n16k16|m8n32k16|m32n8k16|m16n16k8|m8n8k4|m8n8k32|m8n8k128";
@@ -73,7 +73,7 @@ fn fragment(
 }
 
 /// The modifiers of a load or store: the fragment (role, shape, layout and type) and the state space.
-fn moved(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
+fn fragment_modifiers(check: &mut Check<'_, '_>, role: Role) -> Result<(Fragment, Space)> {
     aligned(check)?;
     let rows = by_rows(check, "a layout")?;
     let shape = super::matrix::shape(check, SHAPES)?;
@@ -99,9 +99,9 @@ fn stride(check: &mut Check<'_, '_>, index: usize) -> Result<Option<Operand>> {
 fn load(check: &mut Check<'_, '_>) -> Result<Op> {
     let roles = [("a", Role::A), ("b", Role::B), ("c", Role::C)];
     let role = check.modifiers.need("a matrix", &roles)?;
-    let (fragment, space) = moved(check, role)?;
+    let (fragment, space) = fragment_modifiers(check, role)?;
     check.shape("d, [a], {stride}")?;
-    let d = destinations(check, 0, fragment)?;
+    let d = destinations(check, 0, registers(fragment))?;
     let address = check.address(1, space)?;
     let stride = stride(check, 2)?;
     Ok(Op::Matrix(Matrix::LoadFragment { fragment, space, d, address, stride }))
@@ -109,10 +109,10 @@ fn load(check: &mut Check<'_, '_>) -> Result<Op> {
 
 fn store(check: &mut Check<'_, '_>) -> Result<Op> {
     check.take("d = a matrix")?;
-    let (fragment, space) = moved(check, Role::C)?;
+    let (fragment, space) = fragment_modifiers(check, Role::C)?;
     check.shape("[a], b, {stride}")?;
     let address = check.address(0, space)?;
-    let a = sources(check, 1, fragment)?;
+    let a = sources(check, 1, registers(fragment))?;
     let stride = stride(check, 2)?;
     Ok(Op::Matrix(Matrix::StoreFragment { fragment, space, address, a, stride }))
 }
@@ -143,7 +143,7 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
     let integer = c == Element::S32;
     let mixed = a == Element::F16;
     let fits = a == b && sums(a).contains(&c) && sums(a).contains(&result);
-    reject_product_if(check, !fits, "these types don't go same_kind")?;
+    reject_product_if(check, !fits, "these types don't go together")?;
     reject_product_if(check, !mixed && result != c, "c and d are of one type")?;
     reject_product_if(check, narrow && (!a_rows || b_rows), NARROW)?;
     let fits = bitwise == (a == Element::B1)
@@ -162,5 +162,6 @@ fn product(check: &mut Check<'_, '_>) -> Result<Op> {
         fragment(Role::C, shape, c, true),
     ];
     let rounding = rounding.unwrap_or(Rounding::NearestEven);
-    multiply(check, fragments, result, (inner_product, saturate, rounding))
+    check.shape("d, a, b, c")?;
+    multiply(check, fragments, result, (inner_product, saturate, rounding), None)
 }

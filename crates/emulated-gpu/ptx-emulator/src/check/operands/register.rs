@@ -38,7 +38,7 @@ impl<'a> Check<'_, 'a> {
             return Problem::new(
                 span,
                 format!(
-                    "`{name}` is .{}, `{title}` wants .{} here",
+                    "`{name}` is .{}, `{title}` expects .{} here",
                     types::name(found),
                     types::name(ty)
                 ),
@@ -62,7 +62,7 @@ impl<'a> Check<'_, 'a> {
             );
             return Problem::new(
                 span,
-                format!("`{name}` has {wide} bits, `{title}` wants {want} here"),
+                format!("`{name}` has {wide} bits, `{title}` expects {want} here"),
             )
             .label(label)
             .help(help);
@@ -70,7 +70,7 @@ impl<'a> Check<'_, 'a> {
         Problem::new(
             span,
             format!(
-                "`{name}` is .{}, `{title}` wants .{} here",
+                "`{name}` is .{}, `{title}` expects .{} here",
                 types::name(found),
                 types::name(ty)
             ),

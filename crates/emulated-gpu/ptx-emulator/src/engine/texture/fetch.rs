@@ -163,7 +163,7 @@ impl Fetch {
             let bits = core.registers.get(slot, lane) as u32;
             let offset = self.offset.get(axis);
             let offset = offset.map_or(0, |&slot| core.registers.get(slot, lane) as u32 as i32);
-            // Outside of memory without dimensions there is nothing, whatever is asked for.
+            // OutOfBounds of memory without dimensions there is nothing, whatever is asked for.
             let mode = if texels.linear { AddressMode::Border } else { sampling.mode(axis) };
             let (normalised, x) = (sampling.normalised && !texels.linear, f32::from_bits(bits));
             found.axes[axis] = if self.integers {

@@ -8,7 +8,7 @@ use crate::engine::race::{Does, Races, Semantics};
 use crate::engine::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
 use crate::memory::words;
-use crate::program::{Atomic, Geometry, Outside, Type};
+use crate::program::{Atomic, Geometry, OutOfBounds, Type};
 use crate::texture::Texels;
 use crate::texture::format::encode;
 
@@ -16,7 +16,7 @@ use crate::texture::format::encode;
 pub(in crate::engine) struct SurfaceStep {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) geometry: Geometry,
-    pub(in crate::engine) outside: Outside,
+    pub(in crate::engine) outside: OutOfBounds,
     /// The first coordinate counts texels.
     pub(in crate::engine) formatted: bool,
     pub(in crate::engine) ty: Type,
@@ -113,8 +113,8 @@ impl SurfaceStep {
         let fits = at.iter().zip(last).all(|(&at, last)| (0..=last).contains(&at));
         if !fits || u64::from(layer) >= layers {
             match self.outside {
-                Outside::Zero => return Ok(None),
-                Outside::Clamp if last[0] >= 0 => {
+                OutOfBounds::Zero => return Ok(None),
+                OutOfBounds::Clamp if last[0] >= 0 => {
                     for (at, last) in at.iter_mut().zip(last) {
                         *at = (*at).clamp(0, last);
                     }

@@ -4,7 +4,7 @@ use ptx_emulator::memory::Reach;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
-use crate::bench::{kernel, launch, words};
+use crate::ptx::{kernel, launch, words};
 
 fn device() -> Emulator {
     let checks = Checks { initialisation: true, ..Checks::default() };
@@ -204,7 +204,7 @@ fn compiled_kernels_are_clean() {
         emulator
             .launch(&kernel, &Launch { grid, block, parameters, ..Launch::default() })
             .unwrap_or_else(|fault| panic!("{fault}"));
-        assert_eq!(crate::bench::read(&emulator, c, m * n), vec![33f32.to_bits(); m * n]);
+        assert_eq!(crate::ptx::read(&emulator, c, m * n), vec![33f32.to_bits(); m * n]);
     }
     let out = emulator.memory().allocate(16, 4).unwrap();
     let mut parameters: Vec<u8> = [a, out].iter().flat_map(|p| p.to_le_bytes()).collect();
@@ -213,7 +213,7 @@ fn compiled_kernels_are_clean() {
     emulator
         .launch(&loaded.kernel("reduce").unwrap(), &launch)
         .unwrap_or_else(|fault| panic!("{fault}"));
-    let sums = crate::bench::read(&emulator, out, 4);
+    let sums = crate::ptx::read(&emulator, out, 4);
     assert_eq!(sums.iter().map(|&bits| f32::from_bits(bits)).sum::<f32>(), 600.0);
 }
 

@@ -3,7 +3,7 @@
 use ptx_emulator::memory::AllocationKind;
 use ptx_emulator::{Fault, FaultKind};
 
-use crate::bench::{emulator, kernel, launch, words};
+use crate::ptx::{emulator, kernel, launch, words};
 
 fn run(body: &str, pointer: u64, emulator: &ptx_emulator::Emulator) -> Result<(), Fault> {
     let head = ".reg .b32 %t, %v;\n.reg .b64 %a;\nmov.u32 %t, %tid.x;\nmov.u32 %v, 1;";
@@ -66,7 +66,7 @@ fn leaks_are_listed() {
     // The variables of a module belong to it, and are freed with it.
     let text = ".version 8.0\n.target sm_90\n.address_size 64\n.global .b32 g[4];\n\
         .visible .entry k() { ret; }";
-    let loaded = crate::bench::load(&emulator, text);
+    let loaded = crate::ptx::load(&emulator, text);
     assert_eq!(emulator.memory().allocations().len(), 2);
     drop(loaded);
     let leaks = emulator.memory().leaks();

@@ -3,7 +3,7 @@
 use ptx_emulator::{Checks, Emulator, FaultKind, Options};
 
 use super::racecheck::twins;
-use crate::bench::{kernel, launch, words};
+use crate::ptx::{kernel, launch, words};
 
 /// Declarations for a body that is passed to [`twins`].
 const OBJECT: &str = ".shared .align 8 .b64 o; mov.u32 %a, o; setp.eq.u32 %q, %t, 0;";

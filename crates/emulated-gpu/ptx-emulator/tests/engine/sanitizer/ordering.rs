@@ -4,7 +4,7 @@
 use ptx_emulator::{Emulator, FaultKind, Launch};
 
 use super::racecheck::{HEAD, device, devices, launch, run, twins};
-use crate::bench::{kernel, load, words};
+use crate::ptx::{kernel, load, words};
 
 /// The last block to finish reads the results of all others (NVIDIA's sample threadFenceReduction).
 fn last_block(fence: &str, after: &str) -> String {

@@ -3,7 +3,7 @@
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
-use crate::bench::{kernel, load, words};
+use crate::ptx::{kernel, load, words};
 
 /// A device with racecheck and this number of host threads.
 pub(super) fn device(threads: usize) -> Emulator {
@@ -277,7 +277,7 @@ fn a_copy_that_has_not_been_waited_for() {
 }
 
 #[test]
-fn one_launch_comes_after_the_other() {
+fn launches_are_ordered() {
     let emulator = device(2);
     let text = kernel(
         1,

@@ -3,7 +3,7 @@
 
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
-use crate::bench::{kernel, launch};
+use crate::ptx::{kernel, launch};
 
 fn run(body: &str, threads: u32) -> Result<(), Fault> {
     let checks = Checks { synchronisation: true, ..Checks::default() };
@@ -78,7 +78,7 @@ fn shuffles_from_inactive_lanes_are_reported() {
     twins(40, FaultKind::InactiveLane, &butterfly(8), &butterfly(4));
     // Without the check, the value is unspecified.
     let text = kernel(0, &format!(".reg .b32 %v, %w;\nmov.u32 %v, %tid.x;\n{}ret;", butterfly(8)));
-    launch(&crate::bench::emulator(), &text, ([1; 3], [8, 1, 1]), &[]).unwrap();
+    launch(&crate::ptx::emulator(), &text, ([1; 3], [8, 1, 1]), &[]).unwrap();
 }
 
 #[test]

@@ -1,14 +1,18 @@
-//! Test helpers: load a PTX text, launch it, and read the results.
+//! Helpers for handwritten PTX: build a text, load it, launch it, and read the results.
 
-use ptx_emulator::source::Source;
-use ptx_emulator::{Emulator, Fault, Launch, Options, Statistics};
+use ptx_emulator::{Emulator, Fault, Launch, Loaded, Options, Statistics};
+
+use crate::kernel;
+
+/// The directives at the beginning of a text.
+pub const HEADER: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
 
 /// A PTX text with a kernel `k` that has the pointer parameters `p0`, `p1`, …; `body` can use them as global
 /// addresses in `%p0`, `%p1`, ….
-pub(crate) fn kernel(pointers: usize, body: &str) -> String {
+pub fn kernel(pointers: usize, body: &str) -> String {
     let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
     let mut text = format!(
-        ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
+        "{HEADER}.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
         list.join(", "),
         pointers.max(1)
     );
@@ -19,16 +23,12 @@ pub(crate) fn kernel(pointers: usize, body: &str) -> String {
 }
 
 /// Loads a text. Panics with its diagnostics if it has errors.
-pub(crate) fn load(emulator: &Emulator, text: &str) -> ptx_emulator::Loaded {
-    let source = Source { name: "test.ptx".into(), text: text.into() };
-    emulator.load(source).unwrap_or_else(|errors| {
-        let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        panic!("{}", shown.join("\n"))
-    })
+pub fn load(emulator: &Emulator, text: &str) -> Loaded {
+    kernel::load(emulator, "test.ptx", text)
 }
 
 /// Launches the kernel `k` of a text with these pointers as arguments.
-pub(crate) fn launch(
+pub fn launch(
     emulator: &Emulator,
     text: &str,
     (grid, block): ([u32; 3], [u32; 3]),
@@ -40,12 +40,12 @@ pub(crate) fn launch(
 }
 
 /// An emulated device with an instruction limit.
-pub(crate) fn emulator() -> Emulator {
+pub fn emulator() -> Emulator {
     Emulator::new(Options { instruction_limit: Some(10_000_000), ..Options::default() })
 }
 
 /// Allocates device memory with these words.
-pub(crate) fn words(emulator: &Emulator, values: &[u32]) -> u64 {
+pub fn words(emulator: &Emulator, values: &[u32]) -> u64 {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
     let address = emulator.memory().allocate(bytes.len() as u64, 4).unwrap();
     emulator.memory().write(address, &bytes).unwrap();
@@ -53,14 +53,14 @@ pub(crate) fn words(emulator: &Emulator, values: &[u32]) -> u64 {
 }
 
 /// Reads `count` words of device memory.
-pub(crate) fn read(emulator: &Emulator, address: u64, count: usize) -> Vec<u32> {
+pub fn read(emulator: &Emulator, address: u64, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; count * 4];
     emulator.memory().read(address, &mut bytes).unwrap();
     bytes.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
 /// Runs `body` in one block of `threads` threads, and returns the value of `%r0` in each.
-pub(crate) fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
+pub fn each_thread(threads: u32, registers: &str, body: &str) -> Vec<u32> {
     let text = kernel(
         1,
         &format!(

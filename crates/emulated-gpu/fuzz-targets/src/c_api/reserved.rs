@@ -9,9 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// The addresses and sizes of inaccessible mappings.
 #[derive(Default)]
-pub(super) struct Withheld(Mutex<Vec<(u64, u64)>>);
+pub(super) struct ReservedRanges(Mutex<Vec<(u64, u64)>>);
 
-impl Withheld {
+impl ReservedRanges {
     /// Reserves a range that is not mapped. If it has already been mapped again, it is left alone.
     pub(super) fn reserve(&self, address: u64, len: u64) {
         let flags = libc::MAP_PRIVATE

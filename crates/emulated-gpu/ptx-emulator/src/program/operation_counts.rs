@@ -10,7 +10,7 @@ use super::types::{Space, Type};
 /// The operations of an instruction in one lane, and whether it stores. For the matrix units, a lane has 1/32
 /// of the warp's operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct OperationCounts {
     /// Multiply-adds of the scalar units: `fma`, and `mad` of floats. A packed instruction counts as two.
     pub fma: u32,
     /// Multiply-adds of the matrix units: m·n·k for all lanes together. The zeros that `mma.sp` skips are
@@ -32,37 +32,37 @@ impl Op {
     /// operations (except on the matrix units) are not counted, because a card has no single instruction for
     /// some of these, and other units for the rest.
     #[must_use]
-    pub fn work(&self) -> Work {
+    pub fn operation_counts(&self) -> OperationCounts {
         match self {
             Self::Fma { ty, .. } => {
                 let fma = numbers(*ty);
                 let other = if *ty == Type::F32 { 0 } else { fma };
-                Work { fma, other, ..Work::default() }
+                OperationCounts { fma, other, ..OperationCounts::default() }
             }
             Self::FloatBinary {
                 op: FloatBinary::Add | FloatBinary::Sub | FloatBinary::Mul,
                 ty,
                 ..
-            } => Work { single: numbers(*ty), ..Work::default() },
+            } => OperationCounts { single: numbers(*ty), ..OperationCounts::default() },
             Self::Matrix(Matrix::Multiply(multiply)) => products(multiply),
             Self::Store { .. }
             | Self::Atomic { .. }
             | Self::Matrix(Matrix::Store { .. } | Matrix::StoreFragment { .. }) => {
-                Work { stores: true, ..Work::default() }
+                OperationCounts { stores: true, ..OperationCounts::default() }
             }
             Self::Asynchronous(step) => match &**step {
                 Asynchronous::Bulk { to: (Space::Global, _), .. } => {
-                    Work { stores: true, ..Work::default() }
+                    OperationCounts { stores: true, ..OperationCounts::default() }
                 }
-                _ => Work::default(),
+                _ => OperationCounts::default(),
             },
             Self::Texture(texture) => match **texture {
                 TextureOp::Store { .. } | TextureOp::Reduce { .. } => {
-                    Work { stores: true, ..Work::default() }
+                    OperationCounts { stores: true, ..OperationCounts::default() }
                 }
-                _ => Work::default(),
+                _ => OperationCounts::default(),
             },
-            _ => Work::default(),
+            _ => OperationCounts::default(),
         }
     }
 }
@@ -75,7 +75,7 @@ const fn numbers(ty: Type) -> u32 {
     }
 }
 
-fn products(multiply: &Multiply) -> Work {
+fn products(multiply: &Multiply) -> OperationCounts {
     // For `mma.sp`, the fragment of `a` only has the stored elements, so take the shape from `b`.
     let shape = multiply.fragments[1].shape;
     // `m8n8k4` with half precision is four products, each by eight lanes (PTX ISA, "mma.m8n8k4 .f16").
@@ -85,5 +85,5 @@ fn products(multiply: &Multiply) -> Work {
     };
     let tensor = (times * shape.m * shape.n * shape.k / LANES) as u32;
     let tf32 = multiply.fragments[0].element == Element::Tf32;
-    Work { tensor, other: if tf32 { 0 } else { tensor }, ..Work::default() }
+    OperationCounts { tensor, other: if tf32 { 0 } else { tensor }, ..OperationCounts::default() }
 }
