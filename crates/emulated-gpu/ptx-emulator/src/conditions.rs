@@ -74,7 +74,7 @@ impl Conditions {
         self.read().get(&handle).map(|entry| entry.value.load(Ordering::Acquire))
     }
 
-    /// Sets the value, whoever owns the condition. An unknown handle is a no-op.
+    /// Sets the value, regardless of the owner. An unknown handle is a no-op.
     pub fn assign(&self, handle: u64, value: u32) {
         if let Some(entry) = self.read().get(&handle) {
             entry.value.store(value, Ordering::Release);

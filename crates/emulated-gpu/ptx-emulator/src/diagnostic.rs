@@ -16,7 +16,7 @@ const MAX_WIDTH: usize = 160;
 /// An error in a PTX text. It contains the affected line, so that it can be shown without the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong.
+    /// The message: one sentence that names the error.
     pub message: String,
     /// The name of the text, usually a path.
     pub file: String,
@@ -30,9 +30,9 @@ pub struct Diagnostic {
     pub width: usize,
     /// The text after the underline; may be empty.
     pub label: String,
-    /// What to do about it.
+    /// The advice: one sentence that says how to fix it.
     pub help: Option<String>,
-    /// Whether the text is valid, but the host is out of memory for what it declares.
+    /// Whether the text is valid, but the host is out of memory for its variables.
     pub out_of_memory: bool,
 }
 

@@ -96,7 +96,7 @@ impl std::ops::Deref for Fault {
 pub struct Report {
     /// The rule that was broken.
     pub kind: FaultKind,
-    /// What happened, in one sentence.
+    /// One sentence that describes the error.
     pub message: String,
     /// The kernel.
     pub kernel: String,

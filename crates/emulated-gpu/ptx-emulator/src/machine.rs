@@ -12,7 +12,8 @@ const FALLBACK: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 8 
 /// The size of the device's memory is a multiple of this, and at least this.
 const UNIT: u64 = 1 << 20;
 
-/// The memory of a device in bytes: three quarters of what was available to this process at the first call.
+/// The memory of a device in bytes: three quarters of the memory that was available to this process at the
+/// first call.
 #[must_use]
 pub fn memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();

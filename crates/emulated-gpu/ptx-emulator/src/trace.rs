@@ -77,7 +77,7 @@ impl Event {
         }
     }
 
-    /// What other lanes and warps did before it, in words; `None` if they did nothing.
+    /// The instructions of other lanes and warps before it, in words; `None` if there are none.
     #[must_use]
     pub fn meanwhile(&self) -> Option<String> {
         let count = |n: u64| format!("{n} instruction{}", if n == 1 { "" } else { "s" });

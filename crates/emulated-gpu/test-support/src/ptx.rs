@@ -4,15 +4,20 @@ use ptx_emulator::{Emulator, Fault, Launch, Loaded, Options, Statistics};
 
 use crate::kernel;
 
-/// The directives at the beginning of a text.
-pub const HEADER: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
+/// The directives at the beginning of a text, for the newest version and target that the emulator supports.
+pub const HEADER: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 
 /// A PTX text with a kernel `k` that has the pointer parameters `p0`, `p1`, …; `body` can use them as global
 /// addresses in `%p0`, `%p1`, ….
 pub fn kernel(pointers: usize, body: &str) -> String {
+    kernel_with("", pointers, body)
+}
+
+/// The same with declarations at module scope.
+pub fn kernel_with(declarations: &str, pointers: usize, body: &str) -> String {
     let list: Vec<String> = (0..pointers).map(|i| format!(".param .u64 p{i}")).collect();
     let mut text = format!(
-        "{HEADER}.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
+        "{HEADER}{declarations}.visible .entry k({})\n{{\n.reg .b64 %p<{}>;\n",
         list.join(", "),
         pointers.max(1)
     );

@@ -228,7 +228,7 @@ fn a_kernel_can_only_set_valid_conditions_of_its_context() {
         for (case, part) in [
             ("unknown", "is not the handle of a condition"),
             ("gone", "is not the handle of a condition"),
-            ("elsewhere", "belongs to another context"),
+            ("elsewhere", "belongs to a context other than the kernel's"),
         ] {
             let text = run_child!(&[("CASE", case)]);
             assert!(

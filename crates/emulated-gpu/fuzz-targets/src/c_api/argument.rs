@@ -90,7 +90,7 @@ impl Arena {
         &raw mut self.memory[at] as u64
     }
 
-    /// Allocates this many zero bytes, and returns their address.
+    /// Allocates `bytes` zero bytes, and returns their address.
     pub(super) fn zeros(&mut self, bytes: usize) -> u64 {
         self.words(&vec![0; bytes / 8])
     }

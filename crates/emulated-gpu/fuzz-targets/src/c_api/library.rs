@@ -336,7 +336,7 @@ fn bodies(function: &str, arena: &Arena, node: u64) -> Vec<u64> {
     let from = libc::iovec { iov_base: arena.read(node + 32) as *mut _, iov_len: len };
     // The list exists as long as the node, which another thread may have destroyed, so the system call reads
     // it.
-    // SAFETY: `into` is memory of this many bytes, and `from` may be any address.
+    // SAFETY: `into` points to memory of the given length, and `from` may be any address.
     unsafe { libc::process_vm_readv(libc::getpid(), &raw const into, 1, &raw const from, 1, 0) };
     bodies
 }

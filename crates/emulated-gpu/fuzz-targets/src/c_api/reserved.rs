@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct ReservedRanges(Mutex<Vec<(u64, u64)>>);
 
 impl ReservedRanges {
-    /// Reserves a range that is not mapped. If it has already been mapped again, it is left alone.
+    /// Reserves a range that is not mapped. If it has already been mapped again, this is a no-op.
     pub(super) fn reserve(&self, address: u64, len: u64) {
         let flags = libc::MAP_PRIVATE
             | libc::MAP_ANONYMOUS

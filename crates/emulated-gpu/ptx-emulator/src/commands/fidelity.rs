@@ -130,7 +130,7 @@ fn of_asynchronous(asynchronous: &Asynchronous) -> Fidelity {
     match action {
         ObjectAction::Arrive { .. } => Fidelity::Known("the bits of the returned state are open"),
         ObjectAction::Test { .. } => {
-            Fidelity::Known("how often it runs until the phase is over depends on the scheduling")
+            Fidelity::Known("the number of calls until the phase is over depends on the scheduling")
         }
         _ => Fidelity::Exact,
     }

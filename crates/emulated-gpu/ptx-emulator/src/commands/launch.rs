@@ -40,11 +40,11 @@ pub struct Arguments {
     /// …), random (from −1 to 1, the same at each run), or @FILE with its bytes. table:FIELD,… is a buffer with
     /// the layout of a C structure; each FIELD is TYPE:VALUE, null, or the name of a --buffer, for its address.
     /// struct:FIELD,… is such a structure passed by value
-    #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
+    #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it unchanged")]
     #[cfg_attr(feature = "cli", arg(long = "arg", value_name = "TYPE:VALUE"))]
     pub arguments: Vec<Argument>,
     /// A buffer that is not an argument: kernels find its address in a table
-    #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it as it stands")]
+    #[allow(rustdoc::broken_intra_doc_links, reason = "`--help` shows it unchanged")]
     #[cfg_attr(feature = "cli", arg(long = "buffer", value_name = "NAME=TYPE[N]:WHAT"))]
     pub buffers: Vec<NamedBuffer>,
     /// Keep all blocks resident at once, so that they may wait for each other
@@ -67,7 +67,7 @@ pub struct Arguments {
     /// Also report barriers that a part of a warp misses, and shuffles from inactive lanes
     #[cfg_attr(feature = "cli", arg(long))]
     pub synccheck: bool,
-    /// Stop a warp that executes more than this many instructions
+    /// Instruction limit: stop a warp that executes more
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = DEFAULT_INSTRUCTION_LIMIT))]
     pub limit: u64,
 }

@@ -18,7 +18,7 @@ pub(super) struct Resolution {
     defined: HashMap<String, (usize, bool)>,
 }
 
-/// What happens to an item.
+/// The treatment of an item in the linked text.
 #[derive(Clone, Copy)]
 pub(super) enum Fate {
     Stays,
@@ -79,7 +79,7 @@ impl Resolution {
         self.names.get(&(part, name.to_owned())).cloned()
     }
 
-    /// What happens to an item.
+    /// The treatment of an item in the linked text.
     pub(super) fn fate(&self, part: usize, index: usize, item: &Item) -> Fate {
         let announced = || match item {
             Item::Function(function) => function.linkage == Linkage::Extern,

@@ -126,7 +126,7 @@ pub struct Metadata {
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the matrices are named as the ISA names them")]
 pub struct Multiply {
-    /// What an element of `d` sums up.
+    /// The terms that an element of `d` sums up.
     pub inner_product: InnerProduct,
     /// `.satfinite`
     pub saturate: bool,

@@ -239,7 +239,7 @@ pub enum Shuffle {
     Index,
 }
 
-/// What `vote` computes.
+/// The result of `vote`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX mode of the same name")]
 pub enum Vote {

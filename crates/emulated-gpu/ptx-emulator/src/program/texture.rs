@@ -36,7 +36,7 @@ pub enum OutOfBounds {
     Zero,
 }
 
-/// What `txq` and `suq` return.
+/// The property that `txq` or `suq` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the PTX query of the same name")]
 pub enum Query {

@@ -123,7 +123,7 @@ AGAIN:
     for (opcode, expected) in [
         ("mbarrier.init.shared.b64", "exact"),
         ("mbarrier.arrive.shared.b64", "exact as far as known: the bits of the returned state"),
-        ("mbarrier.try_wait.shared.b64", "exact as far as known: how often it runs"),
+        ("mbarrier.try_wait.shared.b64", "exact as far as known: the number of calls"),
         ("mbarrier.inval.shared.b64", "exact"),
     ] {
         let found = fidelity_of(&report, opcode);

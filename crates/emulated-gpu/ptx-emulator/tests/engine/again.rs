@@ -3,7 +3,7 @@
 
 use ptx_emulator::{Checks, Emulator, Launch, Options};
 
-use crate::ptx::{kernel, launch, load, read, words};
+use crate::ptx::{HEADER, kernel, launch, load, read, words};
 
 /// The number of words by which a lane's address has moved.
 type Displacement = fn(u32) -> u32;
@@ -47,8 +47,7 @@ const WORDS: usize = 128;
 
 fn text(change: &str, guard: &str) -> String {
     format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n\
-         .func (.reg .u64 %r) further (.reg .u64 %x) {{ add.u64 %r, %x, 16; ret; }}\n\
+        "{HEADER}.func (.reg .u64 %r) further (.reg .u64 %x) {{ add.u64 %r, %x, 16; ret; }}\n\
          .visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3) {{\n\
          .reg .b64 %p<4>, %a, %b, %o, %chain, %pairs;\n.reg .b32 %t, %lo, %hi, %w, %v<4>;\n\
          .reg .pred %odd, %q, %own;\n\

@@ -3,7 +3,7 @@
 use ptx_emulator::FaultKind;
 use ptx_emulator::source::Source;
 
-use crate::ptx::{emulator, kernel, launch, read, words};
+use crate::ptx::{emulator, kernel_with, launch, read, words};
 
 const SQUARE: &str = ".func (.param .b32 result) square(.param .b32 value)\n{\n.reg .b32 %x;\n\
     ld.param.b32 %x, [value];\nmul.lo.u32 %x, %x, %x;\nst.param.b32 [result], %x;\nret;\n}\n\
@@ -11,7 +11,7 @@ const SQUARE: &str = ".func (.param .b32 result) square(.param .b32 value)\n{\n.
     mul.lo.u32 %out, %out, %in;\nret;\n}\n";
 
 fn with_functions(pointers: usize, body: &str) -> String {
-    kernel(pointers, body).replace(".visible .entry", &format!("{SQUARE}.visible .entry"))
+    kernel_with(SQUARE, pointers, body)
 }
 
 const STORE: &str = "mul.wide.u32 %o, %t, 4;\nadd.u64 %o, %o, %p0;\nst.global.u32 [%o], %y;\nret;";
@@ -39,7 +39,9 @@ fn arguments_in_parameters_and_in_registers() {
 fn a_function_has_several_results() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 128]);
-    let text = kernel(
+    let text = kernel_with(
+        ".func (.reg .u32 quotient, .reg .u32 rest) parts(.reg .u32 a, .reg .u32 b)\n{\n\
+         div.u32 quotient, a, b;\nrem.u32 rest, a, b;\nret;\n}\n",
         1,
         ".reg .b32 %t, %q, %r, %a, %b, %c, %d;\n.reg .b64 %o;\n.reg .pred %p;\nmov.u32 %t, %tid.x;\n\
          call (%q, %r), parts, (%t, 5);\n\
@@ -48,11 +50,6 @@ fn a_function_has_several_results() {
          mov.u32 %d, 77; setp.lt.u32 %p, %t, 10; @%p call (%d, _), parts, (%t, 2);\n\
          mad.wide.u32 %o, %t, 16, %p0;\nmad.lo.u32 %q, %q, 1000, %r;\nmad.lo.u32 %b, %b, 1000, %a;\n\
          st.global.v4.u32 [%o], {%q, %b, %c, %d};\nret;",
-    )
-    .replace(
-        ".visible .entry",
-        ".func (.reg .u32 quotient, .reg .u32 rest) parts(.reg .u32 a, .reg .u32 b)\n{\n\
-         div.u32 quotient, a, b;\nrem.u32 rest, a, b;\nret;\n}\n.visible .entry",
     );
     launch(&emulator, &text, ([1, 1, 1], [32, 1, 1]), &[out]).unwrap();
     let of = |t: u32| {
@@ -93,9 +90,10 @@ fn recursive(body: &str, threads: u32) -> Result<Vec<u32>, ptx_emulator::Fault> 
     let emulator = emulator();
     let out = words(&emulator, &vec![0; threads as usize]);
     let call = ".reg .b32 %t, %y;\n.reg .b64 %o;\nmov.u32 %t, %tid.x;\ncall (%y), f, (%t);\n";
-    let text = kernel(1, &format!("{call}{STORE}")).replace(
-        ".visible .entry",
-        &format!(".func (.reg .b32 %out) f(.reg .b32 %in)\n{{\n{body}\n}}\n.visible .entry"),
+    let text = kernel_with(
+        &format!(".func (.reg .b32 %out) f(.reg .b32 %in)\n{{\n{body}\n}}\n"),
+        1,
+        &format!("{call}{STORE}"),
     );
     launch(&emulator, &text, ([1, 1, 1], [threads, 1, 1]), &[out])?;
     Ok(read(&emulator, out, threads as usize))
@@ -147,7 +145,7 @@ fn each_call_of_a_recursive_function_has_its_own_variables() {
          {{\n.param .b64 p;\n.param .b32 m;\nst.param.b64 [p], %f;\nst.param.b32 [m], %t;\n\
          call fibonacci, (p, m);\n}}\nld.local.u32 %y, [found];\nmov.u32 %t, %tid.x;\n{STORE}"
     );
-    let text = kernel(1, &body).replace(".visible .entry", &format!("{fibonacci}.visible .entry"));
+    let text = kernel_with(&fibonacci, 1, &body);
     launch(&emulator, &text, ([1, 1, 1], [40, 1, 1]), &[out]).unwrap();
     let number = |t: u32| (0..t % 14).fold((0, 1), |(a, b), _| (b, a + b)).0;
     assert_eq!(read(&emulator, out, 40), (0..40).map(number).collect::<Vec<u32>>());
@@ -162,7 +160,8 @@ fn infinite_recursion_is_a_fault() {
 
 /// A kernel that calls the function whose address is in `%f` with the thread's index.
 fn through(prototype: &str, take: &str, functions: &str) -> String {
-    kernel(
+    kernel_with(
+        &format!("{functions}\n"),
         1,
         &format!(
             ".reg .b32 %t, %y;\n.reg .b64 %o, %f;\nmov.u32 %t, %tid.x;\n{take}\n{{\n\
@@ -171,7 +170,6 @@ fn through(prototype: &str, take: &str, functions: &str) -> String {
              ld.param.b32 %y, [back];\n}}\n{STORE}"
         ),
     )
-    .replace(".visible .entry", &format!("{functions}\n.visible .entry"))
 }
 
 const WORD: &str = "(.param .b32 _) _ (.param .b32 _)";
@@ -226,18 +224,15 @@ fn a_table_can_hold_addresses_of_functions() {
 fn vectors_are_passed_in_registers() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 32]);
-    let text = kernel(
+    let text = kernel_with(
+        ".func (.reg .v2 .u32 out) f(.reg .v2 .u32 in, .reg .u32 n)\n{\n\
+         add.u32 out.x, in.y, n;\nadd.u32 out.y, in.x, n;\nret;\n}\n",
         1,
         &format!(
             ".reg .b32 %t, %y;\n.reg .b64 %o;\n.reg .v2 .b32 a, b;\nmov.u32 %t, %tid.x;\n\
              mov.u32 a.x, %t;\nmov.u32 a.y, 100;\ncall (b), f, (a, %t);\n\
              sub.u32 %y, b.x, b.y;\n{STORE}"
         ),
-    )
-    .replace(
-        ".visible .entry",
-        ".func (.reg .v2 .u32 out) f(.reg .v2 .u32 in, .reg .u32 n)\n{\n\
-         add.u32 out.x, in.y, n;\nadd.u32 out.y, in.x, n;\nret;\n}\n.visible .entry",
     );
     launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap();
     // (100 + t) - (t + t)

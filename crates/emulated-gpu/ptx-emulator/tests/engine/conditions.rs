@@ -3,7 +3,7 @@
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Fault, FaultKind, Launch};
 
-use crate::ptx::{emulator, kernel, load};
+use crate::ptx::{emulator, kernel_with, load};
 
 /// A kernel whose last thread sets the condition `p0` to its index, passed by a register or by memory in
 /// `.param` space.
@@ -11,9 +11,8 @@ fn setting(call: &str) -> String {
     let body = format!(
         ".reg .b32 %t;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\nsetp.ne.u32 %q, %t, 40;\n@%q bra D;\n{call}\nD: ret;"
     );
-    let declared =
-        ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n.visible .entry";
-    kernel(1, &body).replace(".visible .entry", declared)
+    let declared = ".extern .func cudaGraphSetConditional(.param .b64 h, .param .b32 v);\n";
+    kernel_with(declared, 1, &body)
 }
 
 const CALLS: [&str; 2] = [
@@ -42,9 +41,10 @@ fn a_kernel_can_only_set_conditions_of_its_owner() {
         let elsewhere = run(&text, handle, 8).unwrap_err();
         conditions.destroy(handle);
         let gone = run(&text, handle, 7).unwrap_err();
-        for (fault, words) in
-            [(elsewhere, "another context"), (gone, "not the handle of a condition")]
-        {
+        for (fault, words) in [
+            (elsewhere, "a context other than the kernel's"),
+            (gone, "not the handle of a condition"),
+        ] {
             assert_eq!(fault.kind, FaultKind::IllegalAddress);
             let shown = fault.to_string();
             assert!(shown.contains(words) && shown.contains("cudaGraphSetConditional"), "{shown}");

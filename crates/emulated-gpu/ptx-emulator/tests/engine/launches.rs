@@ -2,7 +2,7 @@
 
 use ptx_emulator::{Emulator, FaultKind, Launch, Options};
 
-use crate::ptx::{emulator, kernel, launch, load, read, words};
+use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
 
 #[test]
 fn the_timer_never_runs_backwards() {
@@ -107,13 +107,13 @@ fn a_trap_of_cooperative_groups_is_explained() {
 fn dynamic_shared_memory_follows_static_shared_memory() {
     let emulator = emulator();
     let out = words(&emulator, &[0; 3]);
-    let text = kernel(
+    let text = kernel_with(
+        ".extern .shared .align 16 .b8 more[];\n",
         1,
         ".shared .align 4 .b8 fixed[12];\n.reg .b32 %a, %b, %c;\nmov.u32 %a, fixed;\nmov.u32 %b, more;\n\
          mov.u32 %c, %dynamic_smem_size;\nst.global.u32 [%p0], %a;\nst.global.u32 [%p0+4], %b;\n\
          st.global.u32 [%p0+8], %c;\nst.shared.u32 [more+28], %a;\nret;",
-    )
-    .replace(".visible .entry", ".extern .shared .align 16 .b8 more[];\n.visible .entry");
+    );
     let kernel = load(&emulator, &text).kernel("k").unwrap();
     assert_eq!(kernel.static_shared(), 12);
     let mut launch = Launch {

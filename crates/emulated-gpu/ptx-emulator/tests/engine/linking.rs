@@ -80,7 +80,7 @@ fn link_errors_are_reported_at_their_own_line() {
     assert!(link_errors(&[&one, &two]).contains("declare each in a separate statement"));
     let wrong = with(".visible .entry k() { add.u32 %a, %b, %c; ret; }");
     assert!(link_errors(&[&f, &wrong]).contains("second.ptx:3"), "{}", link_errors(&[&f, &wrong]));
-    // The declaration has other parameters than the definition.
+    // The parameters of the declaration and the definition differ.
     let caller = with(".extern .func f(.param .b32 x);");
     let text = link(&[source("a", &caller), source("b", &f)]).unwrap();
     let errors = parse(&source("linked", &text)).unwrap_err();

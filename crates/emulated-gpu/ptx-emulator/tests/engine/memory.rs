@@ -2,7 +2,7 @@
 
 use ptx_emulator::FaultKind;
 
-use crate::ptx::{each_thread, emulator, kernel, launch, read, words};
+use crate::ptx::{each_thread, emulator, kernel, kernel_with, launch, read, words};
 
 #[test]
 fn narrow_loads_extend_by_their_type() {
@@ -77,16 +77,13 @@ fn local_memory_is_each_threads_own() {
 fn constants_and_globals_have_their_initial_values() {
     let emulator = emulator();
     let to = words(&emulator, &[0; 3]);
-    let text = kernel(
+    let text = kernel_with(
+        ".const .align 4 .u32 table[3] = {5, 6, 7};\n.global .u32 seven = 7;\n\
+         .global .u64 pointer = seven;\n.global .u32 zero;\n",
         1,
         ".reg .b32 %r<3>;\n.reg .b64 %a;\nld.const.u32 %r0, [table+4];\nld.global.u64 %a, [pointer];\n\
          ld.global.u32 %r1, [%a];\nld.global.u32 %r2, [zero];\nst.global.u32 [%p0], %r0;\n\
          st.global.u32 [%p0+4], %r1;\nst.global.u32 [%p0+8], %r2;\nret;",
-    )
-    .replace(
-        ".visible .entry",
-        ".const .align 4 .u32 table[3] = {5, 6, 7};\n.global .u32 seven = 7;\n\
-         .global .u64 pointer = seven;\n.global .u32 zero;\n.visible .entry",
     );
     launch(&emulator, &text, ([1, 1, 1], [1, 1, 1]), &[to]).unwrap();
     assert_eq!(read(&emulator, to, 3), [6, 7, 0]);
@@ -95,7 +92,7 @@ fn constants_and_globals_have_their_initial_values() {
 #[test]
 fn variables_are_freed_with_the_module() {
     let emulator = emulator();
-    let text = kernel(0, "ret;").replace(".visible .entry", ".global .u32 g[9];\n.visible .entry");
+    let text = kernel_with(".global .u32 g[9];\n", 0, "ret;");
     let loaded = crate::ptx::load(&emulator, &text);
     let kernel = loaded.kernel("k").unwrap();
     assert_eq!(loaded.variable("g").unwrap().1, 36);
@@ -148,8 +145,11 @@ fn constants_are_read_only() {
     use ptx_emulator::FaultKind;
     use ptx_emulator::source::Source;
     let with = |body: &str| {
-        kernel(1, &format!(".reg .b32 %v;\n.reg .b64 %a, %g;\nmov.u32 %v, 1;\n{body}\nret;"))
-            .replace(".visible .entry", ".const .u32 c = 5;\n.global .u32 g = 6;\n.visible .entry")
+        kernel_with(
+            ".const .u32 c = 5;\n.global .u32 g = 6;\n",
+            1,
+            &format!(".reg .b32 %v;\n.reg .b64 %a, %g;\nmov.u32 %v, 1;\n{body}\nret;"),
+        )
     };
     // A sum hides the value of the register from the checker.
     let addresses = [
@@ -196,24 +196,21 @@ fn bytes_of_addresses_are_initial_values() {
             (0..8).map(|at| format!("{:#x}({of})", 0xffu64 << (8 * at))).collect();
         list.join(", ")
     };
-    let text = kernel(
+    let text = kernel_with(
+        &format!(
+            ".func f() {{ ret; }}\n.global .u32 target[4];\n\
+             .global .align 8 .u8 whole[8] = {{{}}};\n\
+             .global .align 8 .u8 generic[8] = {{{}}};\n\
+             .global .align 8 .u8 function[8] = {{{}}};\n",
+            bytes("target"),
+            bytes("generic(target)+4"),
+            bytes("f")
+        ),
         1,
         ".reg .b64 %a, %b;\nmov.u64 %a, target;\nld.global.u64 %b, [whole];\nsub.u64 %b, %b, %a;\n\
          st.global.u64 [%p0], %b;\nld.global.u64 %b, [generic];\nsub.u64 %b, %b, %a;\n\
          st.global.u64 [%p0+8], %b;\nmov.u64 %a, f;\nld.global.u64 %b, [function];\n\
          sub.u64 %b, %b, %a;\nst.global.u64 [%p0+16], %b;\nret;",
-    )
-    .replace(
-        ".visible .entry",
-        &format!(
-            ".func f() {{ ret; }}\n.global .u32 target[4];\n\
-             .global .align 8 .u8 whole[8] = {{{}}};\n\
-             .global .align 8 .u8 generic[8] = {{{}}};\n\
-             .global .align 8 .u8 function[8] = {{{}}};\n.visible .entry",
-            bytes("target"),
-            bytes("generic(target)+4"),
-            bytes("f")
-        ),
     );
     let emulator = emulator();
     let out = words(&emulator, &[9; 6]);

@@ -4,19 +4,20 @@ use std::sync::{Arc, Mutex};
 
 use ptx_emulator::{Emulator, FaultKind, Options, Output};
 
-use crate::ptx::{kernel, launch};
+use crate::ptx::{kernel_with, launch};
 
 const DECLARED: &str = ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n\
     .extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n\
     .global .align 1 .b8 text[21] = {116, 104, 114, 101, 97, 100, 32, 37, 100, 58, 32, 37, 46, 50, 102, 32, 37, 115, 33, 10, 0};\n\
-    .global .align 1 .b8 name[4] = {102, 46, 99, 0};\n.visible .entry";
+    .global .align 1 .b8 name[4] = {102, 46, 99, 0};\n";
 
 #[test]
 fn printf_formats_each_threads_arguments() {
     let lines: Arc<Mutex<Vec<u8>>> = Arc::default();
     let output = Output::to(lines.clone());
     let emulator = Emulator::new(Options { output, ..Options::default() });
-    let text = kernel(
+    let text = kernel_with(
+        DECLARED,
         0,
         ".local .align 8 .b8 args[24];\n.reg .b32 %t, %back;\n.reg .b64 %a, %f, %s;\n.reg .f64 %d;\n\
          mov.u32 %t, %tid.x;\ncvt.rn.f64.u32 %d, %t;\nmul.f64 %d, %d, 0d3FE0000000000000;\n\
@@ -25,8 +26,7 @@ fn printf_formats_each_threads_arguments() {
          cvta.local.u64 %a, %a;\nmov.u64 %f, text;\ncvta.global.u64 %f, %f;\n{\n.param .b64 p0;\n\
          .param .b64 p1;\n.param .b32 r;\nst.param.b64 [p0], %f;\nst.param.b64 [p1], %a;\n\
          call.uni (r), vprintf, (p0, p1);\nld.param.b32 %back, [r];\n}\nret;",
-    )
-    .replace(".visible .entry", DECLARED);
+    );
     launch(&emulator, &text, ([1, 1, 1], [3, 1, 1]), &[]).unwrap();
     let lines = String::from_utf8(lines.lock().unwrap().clone()).unwrap();
     assert_eq!(lines, "thread 0: 0.00 f.c!\nthread 1: 0.50 f.c!\nthread 2: 1.00 f.c!\n");
@@ -35,7 +35,8 @@ fn printf_formats_each_threads_arguments() {
 #[test]
 fn a_failed_assertion_is_reported_with_its_position() {
     let run = |limit: u32| {
-        let text = kernel(
+        let text = kernel_with(
+            DECLARED,
             0,
             &format!(
                 ".reg .b32 %t;\n.reg .b64 %f;\n.reg .pred %q;\nmov.u32 %t, %tid.x;\n\
@@ -45,8 +46,7 @@ fn a_failed_assertion_is_reported_with_its_position() {
                  st.param.b32 [c], 17;\nst.param.b64 [d], %f;\nst.param.b64 [e], 1;\n\
                  call.uni __assertfail, (a, b, c, d, e);\n}}\nFINE: ret;"
             ),
-        )
-        .replace(".visible .entry", DECLARED);
+        );
         launch(&crate::ptx::emulator(), &text, ([1, 1, 1], [32, 1, 1]), &[])
     };
     run(32).unwrap();

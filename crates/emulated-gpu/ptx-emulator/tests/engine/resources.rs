@@ -3,17 +3,18 @@
 use ptx_emulator::memory::Heap;
 use ptx_emulator::{Checks, Emulator, FaultKind, Launch, Options};
 
-use crate::ptx::{emulator, kernel, launch, load, read, words};
+use crate::ptx::{emulator, kernel, kernel_with, launch, load, read, words};
 
 /// The declarations of `malloc` and `free`.
 const DECLARED: &str = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n\
-                        .extern .func free(.param .b64 a);\n.visible .entry";
+                        .extern .func free(.param .b64 a);\n";
 
 /// A kernel in which each thread calls `malloc(bytes)` `times` times and counts the successes in `p0[thread]`.
 /// It writes to each block and, if `frees` is set, frees it.
 fn allocating(bytes: u64, times: u32, frees: bool) -> String {
     let free = if frees { "st.param.b64 [size], %a;\ncall.uni free, (size);" } else { "" };
-    kernel(
+    kernel_with(
+        DECLARED,
         1,
         &format!(
             ".param .b64 size;\n.param .b64 pointer;\n.reg .b64 %a, %o;\n.reg .b32 %i, %t;\n\
@@ -24,7 +25,6 @@ fn allocating(bytes: u64, times: u32, frees: bool) -> String {
              setp.lt.u32 %q, %i, {times};\n@%q bra L;\nE: st.global.u32 [%o], %i;\nret;"
         ),
     )
-    .replace(".visible .entry", DECLARED)
 }
 
 fn checked() -> Emulator {
@@ -90,9 +90,11 @@ fn every_owner_has_its_own_heap() {
 #[test]
 fn a_kernel_can_only_free_allocations_of_kernels() {
     let emulator = emulator();
-    let text =
-        kernel(1, ".param .b64 size;\nst.param.b64 [size], %p0;\ncall.uni free, (size);\nret;")
-            .replace(".visible .entry", DECLARED);
+    let text = kernel_with(
+        DECLARED,
+        1,
+        ".param .b64 size;\nst.param.b64 [size], %p0;\ncall.uni free, (size);\nret;",
+    );
     let own = words(&emulator, &[7; 4]);
     let fault = launch(&emulator, &text, ([1; 3], [1; 3]), &[own]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::IllegalAddress);
@@ -103,13 +105,13 @@ fn a_kernel_can_only_free_allocations_of_kernels() {
 #[test]
 fn a_use_after_free_of_heap_memory_is_reported() {
     let emulator = emulator();
-    let text = kernel(
+    let text = kernel_with(
+        DECLARED,
         0,
         ".param .b64 size;\n.param .b64 pointer;\n.reg .b64 %a;\nst.param.b64 [size], 64;\n\
          call (pointer), malloc, (size);\nld.param.b64 %a, [pointer];\nst.param.b64 [size], %a;\n\
          call free, (size);\nst.global.u8 [%a+3], 1;\nret;",
-    )
-    .replace(".visible .entry", DECLARED);
+    );
     let fault = launch(&emulator, &text, ([1; 3], [1; 3]), &[]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::UseAfterFree);
     assert!(fault.notes[0].contains("3 bytes into an allocation of 64 bytes"), "{fault}");
@@ -182,10 +184,7 @@ fn huge_allocations_are_made_or_rejected() {
 #[test]
 fn variables_count_towards_the_device_memory() {
     let emulator = Emulator::new(Options { memory: Some(1 << 20), ..Options::default() });
-    let text = |bytes: u64| {
-        kernel(0, "ret;")
-            .replace(".visible .entry", &format!(".global .b8 v[{bytes}];\n.visible .entry"))
-    };
+    let text = |bytes: u64| kernel_with(&format!(".global .b8 v[{bytes}];\n"), 0, "ret;");
     let loaded = load(&emulator, &text(1_000_000));
     assert_eq!(emulator.memory().variable_bytes(0), 1_000_000);
     assert!(emulator.memory().allocate(100_000, 4).is_err());

@@ -4,7 +4,7 @@ use ptx_emulator::source::Source;
 use ptx_emulator::texture::{Filter, Opaque, Resource, Sampling, Texels};
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options};
 
-use crate::ptx::{emulator, kernel, launch};
+use crate::ptx::{HEADER, emulator, kernel, launch};
 use crate::textures::{REGISTERS, floats, run};
 
 /// The fault of a body in which `%p0` is a handle of `resource`, or 0.
@@ -135,7 +135,7 @@ fn unsupported_features_are_named() {
             "is a .texref",
         ),
     ] {
-        let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{head}\n");
+        let text = format!("{HEADER}{head}\n");
         let errors = ptx_emulator::parse(&Source { name: "a.ptx".into(), text }).unwrap_err();
         assert!(errors[0].to_string().contains(word), "{head}: {}", errors[0]);
     }

@@ -5,7 +5,7 @@ use ptx_emulator::texture::{
 };
 use ptx_emulator::{Emulator, Fault, FaultKind, Launch};
 
-use crate::ptx::{emulator, kernel, launch, load, read, words};
+use crate::ptx::{HEADER, emulator, kernel, launch, load, read, words};
 
 const F32: Format = Format { channel: Channel::F32, channels: 1 };
 
@@ -50,7 +50,7 @@ pub(crate) const REGISTERS: &str =
 fn a_variable_stands_for_the_resource_bound_to_it() {
     let emulator = emulator();
     let text = format!(
-        ".version 8.0\n.target sm_90\n.address_size 64\n
+        "{HEADER}
         .global .texref t = {{ filter_mode = linear, normalized_coords = 1, addr_mode_0 = wrap }};
         .global .surfref s;
         .visible .entry k(.param .u64 out, .param .texref p)

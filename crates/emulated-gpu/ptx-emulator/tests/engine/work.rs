@@ -5,7 +5,7 @@ use ptx_emulator::{Emulator, Options};
 
 use crate::ptx::{kernel, launch, words};
 
-/// The counts of all lines of a launch, with two buffers of this many words.
+/// The counts of all lines of a launch, with two buffers of `buffer` words.
 fn counted((grid, block): ([u32; 3], [u32; 3]), buffer: usize, body: &str) -> LineStatistics {
     let emulator = Emulator::new(Options { statistics: true, ..Options::default() });
     let buffers = [(); 2].map(|()| words(&emulator, &vec![0; buffer]));

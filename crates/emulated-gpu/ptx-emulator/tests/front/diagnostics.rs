@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use emulated_gpu_test_support::ptx::HEADER;
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
 
@@ -34,7 +35,7 @@ fn each_invalid_file_has_the_expected_diagnostics() {
         }
     }
     assert!(count > 20, "only {count} files");
-    assert!(wrong.is_empty(), "other diagnostics than written down:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "the diagnostics differ from the expected ones:\n{}", wrong.join("\n"));
 }
 
 #[test]
@@ -87,10 +88,7 @@ fn no_help_text_suggests_the_rejected_word() {
     let mut refused = 0;
     for word in vocabulary() {
         for place in PLACES {
-            let text = format!(
-                ".version 8.0\n.target sm_90\n.address_size 64\n{}\n",
-                place.replace('@', &word)
-            );
+            let text = format!("{HEADER}{}\n", place.replace('@', &word));
             for diagnostic in
                 parse(&Source { name: "a.ptx".into(), text }).err().unwrap_or_default()
             {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use emulated_gpu_test_support::ptx::HEADER;
 use ptx_emulator::parse;
 use ptx_emulator::program::{
     Function, Initial, Label, Module, Op, Operand, Space, Special, Symbol, Type,
@@ -35,7 +36,7 @@ fn shown(diagnostics: &[ptx_emulator::Diagnostic]) -> String {
 /// A module with one entry that has this body.
 fn body(text: &str) -> Module {
     let text = format!(
-        ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 word[4];\n\
+        "{HEADER}.global .b32 word[4];\n\
          .visible .entry k(.param .u64 a, .param .f32 b)\n{{\n{text}\n}}\n"
     );
     let source = Source { name: "body.ptx".into(), text };
@@ -207,17 +208,16 @@ fn lines_of_cuda_are_kept() {
 
 #[test]
 fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
-    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
     let n = 200_000;
     for text in [
-        format!("{head}.entry k() {}", "{".repeat(n)),
-        format!("{head}.entry k() {{ .reg .b32 r; mov.b32 r, {}1; }}", "(".repeat(n)),
-        format!("{head}.entry k() {{ .reg .b32 r; mov.b32 r, {}1; }}", "-".repeat(n)),
-        format!("{head}.entry k() {{ .reg .b32 r; mov.b32 r, 1{}; }}", "+1".repeat(n)),
-        format!("{head}.entry k() {{ .reg .b32 r; mov.b32 r, {}1; }}", "1?".repeat(n)),
-        format!("{head}.global .u32 a[1] = {}", "{".repeat(n)),
-        format!("{head}.entry k() {{ call {}", "(".repeat(n)),
-        format!("{head}.entry k() {{ mov.b32 {}", "{".repeat(n)),
+        format!("{HEADER}.entry k() {}", "{".repeat(n)),
+        format!("{HEADER}.entry k() {{ .reg .b32 r; mov.b32 r, {}1; }}", "(".repeat(n)),
+        format!("{HEADER}.entry k() {{ .reg .b32 r; mov.b32 r, {}1; }}", "-".repeat(n)),
+        format!("{HEADER}.entry k() {{ .reg .b32 r; mov.b32 r, 1{}; }}", "+1".repeat(n)),
+        format!("{HEADER}.entry k() {{ .reg .b32 r; mov.b32 r, {}1; }}", "1?".repeat(n)),
+        format!("{HEADER}.global .u32 a[1] = {}", "{".repeat(n)),
+        format!("{HEADER}.entry k() {{ call {}", "(".repeat(n)),
+        format!("{HEADER}.entry k() {{ mov.b32 {}", "{".repeat(n)),
     ] {
         assert!(parse(&Source { name: "deep.ptx".into(), text }).is_err());
     }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use emulated_gpu_test_support::ptx::HEADER;
 use emulated_gpu_test_support::sound::{check, words};
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
@@ -170,7 +171,7 @@ fn random_tokens_are_diagnosed() {
     let corpus = corpus();
     let words: Vec<&str> = corpus.iter().flat_map(|text| text.split_whitespace()).collect();
     cases(1500, |random| {
-        let mut text = String::from(".version 8.8\n.target sm_90\n.address_size 64\n");
+        let mut text = HEADER.to_owned();
         for _ in 0..random.below(60) {
             text.push_str(if random.chance(6) {
                 random.one(&SNIPPETS)

@@ -123,7 +123,7 @@ pub(super) fn judge_in(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("forms.ptx");
     let mut verdicts: Vec<Result<(), String>> = vec![Ok(()); statements.len()];
-    // ptxas only looks for some errors if there are no others, so repeat until there are none.
+    // ptxas only looks for some errors if it finds no others, so this is repeated until all errors are known.
     loop {
         let (mut text, first) = kernel.clone();
         for (statement, verdict) in statements.iter().zip(&verdicts) {

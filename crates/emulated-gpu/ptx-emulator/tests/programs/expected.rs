@@ -192,8 +192,8 @@ pub(crate) fn floats(numbers: &[u32]) -> Vec<f32> {
     floats
 }
 
-/// The bits of a value in a format with this many exponent and mantissa bits, from the definition of the
-/// format: the nearest multiple of the spacing, with ties to even; or, without `nearest`, rounded towards zero.
+/// The bits of a value in a format with `exponents` and `mantissa` bits, from the definition of the format: the
+/// nearest multiple of the spacing, with ties to even; or, without `nearest`, rounded towards zero.
 fn rounded(x: f32, (exponents, mantissa): (i32, i32), nearest: bool) -> (u32, f64) {
     let bias = (1 << (exponents - 1)) - 1;
     let value = f64::from(x).abs();

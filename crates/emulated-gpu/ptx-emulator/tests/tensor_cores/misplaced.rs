@@ -1,14 +1,13 @@
 //! Addresses and strides that are invalid for `wmma`, `ldmatrix` and `stmatrix`: faults.
 
-use emulated_gpu_test_support::ptx::launch;
+use emulated_gpu_test_support::ptx::{HEADER, launch};
 use ptx_emulator::{Emulator, Fault, FaultKind, Options};
 
 /// Runs `body` on a warp, with generic addresses of global memory in `%p0` and of shared memory in `%p1`, both
 /// multiples of 128, of local memory in `%p2`, and the lane's index in `%r0`.
 fn run(body: &str) -> Result<(), Fault> {
     let text = format!(
-        ".version 8.8\n.target sm_90\n.address_size 64\n\
-         .visible .entry k(.param .u64 to, .param .align 64 .b8 given[2048])\n{{\n\
+        "{HEADER}.visible .entry k(.param .u64 to, .param .align 64 .b8 given[2048])\n{{\n\
          .reg .b32 %r<20>; .reg .b64 %p<5>;\n\
          .shared .align 128 .b8 box[2048]; .local .align 32 .b8 own[2048];\n\
          ld.param.u64 %p0, [to]; mov.u32 %r0, %laneid;\n\

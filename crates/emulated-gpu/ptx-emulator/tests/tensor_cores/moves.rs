@@ -1,6 +1,6 @@
 //! `ldmatrix`, `stmatrix` and `movmatrix`: the layout that the ISA defines, the sanitizers, and the counters.
 
-use emulated_gpu_test_support::ptx::{launch, read, words};
+use emulated_gpu_test_support::ptx::{HEADER, launch, read, words};
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Options, Statistics};
 
 use super::warp::{Row, Warps};
@@ -23,8 +23,7 @@ fn held(which: usize, transposed: bool) -> Row {
 
 fn run(body: &str, options: Options) -> Result<(Vec<u32>, Statistics), Fault> {
     let text = format!(
-        ".version 8.8\n.target sm_90\n.address_size 64\n\
-         .visible .entry k(.param .u64 to)\n{{\n\
+        "{HEADER}.visible .entry k(.param .u64 to)\n{{\n\
          .reg .b32 %r<20>; .reg .b64 %p<5>; .reg .pred %q; .reg .f32 %f<9>;\n\
          .shared .align 16 .b8 box[2048];\n\
          ld.param.u64 %p0, [to]; mov.u32 %r0, %tid.x; mul.wide.u32 %p1, %r0, 4; add.u64 %p0, %p0, %p1;\n\

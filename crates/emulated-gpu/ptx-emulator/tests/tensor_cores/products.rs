@@ -22,7 +22,7 @@ pub(crate) fn encode(ty: &str, value: i64) -> u64 {
     }
 }
 
-/// A small integer in a format with this many exponent and fraction bits.
+/// A small integer in a format with these numbers of exponent and fraction bits.
 fn small(value: i64, exponent: u32, fraction: u32) -> u64 {
     let Some(top) = value.unsigned_abs().checked_ilog2() else { return 0 };
     let sign = u64::from(value < 0) << (exponent + fraction);

@@ -1,7 +1,7 @@
 //! `mma.sp`: products of integers in every form, compared with integer arithmetic. The elements of `a` and
 //! their metadata have the positions of the ISA.
 
-use emulated_gpu_test_support::ptx::{emulator, launch};
+use emulated_gpu_test_support::ptx::{HEADER, emulator, launch};
 use ptx_emulator::source::Source;
 use ptx_emulator::{FaultKind, Options, parse};
 
@@ -231,7 +231,7 @@ fn every_stored_element_is_multiplied_with_its_row_of_b() {
 fn invalid_metadata_are_a_fault() {
     let run = |name: &str, metadata: u32| {
         let text = format!(
-            ".version 8.8\n.target sm_90a\n.address_size 64\n.entry k()\n{{\n\
+            "{HEADER}.entry k()\n{{\n\
              .reg .b32 %r<9>; mov.b32 %r0, 0; mov.b32 %r1, {metadata:#x};\n\
              mma.{name} {{%r5, %r6, %r7, %r8}}, {{%r0, %r0}}, {{%r0, %r0}}, {{%r0, %r0, %r0, %r0}}, %r1, 0;\n\
              ret;\n}}\n"
@@ -261,7 +261,7 @@ fn an_invalid_selector_is_an_error() {
         let halves = if k == 32 { 4 } else { 2 };
         let factors = vec!["%r0"; halves].join(", ");
         let text = format!(
-            ".version 8.8\n.target sm_90a\n.address_size 64\n.entry k()\n{{\n\
+            "{HEADER}.entry k()\n{{\n\
              .reg .b32 %r<9>; mov.b32 %r0, 0; mov.b32 %r1, 0x44444444;\n\
              mma.sp.sync.aligned.m16n8k{k}.row.col.f32.{ty}.{ty}.f32 {{%r5, %r6, %r7, %r8}}, \
              {{{factors}}}, {{{factors}}}, {{%r0, %r0, %r0, %r0}}, %r1, {selector};\nret;\n}}\n"

@@ -1,7 +1,7 @@
 //! `wmma`: load, multiply and store compute the product of matrices, in every shape, type and layout, from
 //! global and shared memory.
 
-use emulated_gpu_test_support::ptx::launch;
+use emulated_gpu_test_support::ptx::{HEADER, launch};
 use ptx_emulator::{Emulator, Options};
 
 use super::forms::bits;
@@ -120,8 +120,7 @@ fn check(case: &Case) {
         a.size()
     );
     let text = format!(
-        ".version 8.8\n.target sm_90\n.address_size 64\n\
-         .visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{{\n\
+        "{HEADER}.visible .entry k(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{{\n\
          {ar}{br}{cr}{dr}.reg .b64 %p<6>; .reg .b32 %s, %i, %t; .reg .b16 %h;\n\
          ld.param.u64 %p0, [a]; ld.param.u64 %p1, [b]; ld.param.u64 %p2, [c]; ld.param.u64 %p3, [d];\n\
          {copy}\

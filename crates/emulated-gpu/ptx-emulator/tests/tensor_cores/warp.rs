@@ -1,6 +1,6 @@
 //! Runs one instruction in several warps, with registers that are loaded from memory and stored to it.
 
-use emulated_gpu_test_support::ptx::launch;
+use emulated_gpu_test_support::ptx::{HEADER, launch};
 use ptx_emulator::{Emulator, Options};
 
 /// The value of a register in each lane.
@@ -22,9 +22,8 @@ impl Warps {
     /// after the other; the rows of the written registers are returned.
     pub(crate) fn run(&self, warps: &[Vec<Row>]) -> Vec<Vec<Row>> {
         let inputs: usize = self.read.iter().map(|(_, count)| count).sum();
-        let mut text = String::from(
-            ".version 8.8\n.target sm_90a\n.address_size 64\n\
-             .visible .entry k(.param .u64 from, .param .u64 to)\n{\n\
+        let mut text = format!(
+            "{HEADER}.visible .entry k(.param .u64 from, .param .u64 to)\n{{\n\
              .reg .b32 %n<64>; .reg .b64 %w<64>; .reg .b32 %t<3>; .reg .b64 %p<5>;\n\
              mov.u32 %t0, %tid.x; mov.u32 %t1, %ctaid.x;\n\
              ld.param.u64 %p0, [from]; ld.param.u64 %p1, [to]; mul.wide.u32 %p2, %t0, 8;\n\

@@ -1,13 +1,14 @@
-//! Special rules for `mov`, `cvta` and `isspacep` (PTX ISA, "Data Movement and Conversion Instructions").
+//! Special rules for `mov` and `cvta` (PTX ISA, "Data Movement and Conversion Instructions").
 
 use crate::diagnostic::Problem;
 use crate::program::{Op, Operand, Space, Symbol, Type};
 use crate::source::Span;
 use crate::syntax::{Expression, Node, OperandKind};
 
+use super::rows::STATE_SPACE;
 use super::untyped;
 use crate::check::context::Result;
-use crate::check::operands::{Check, Width, space_name, space_named};
+use crate::check::operands::{Check, Width, space_name};
 use crate::check::scope::Binding;
 use crate::check::special::{self, Reads};
 use crate::check::types;
@@ -267,18 +268,9 @@ fn all_components(check: &mut Check<'_, '_>, ty: Type) -> Result<Option<Vec<Oper
     Ok(Some(components.to_vec()))
 }
 
-/// Takes a state space. `.shared::cluster` is `.shared`, because a block is its whole cluster.
-fn space(check: &mut Check<'_, '_>) -> Result<Space> {
-    if check.modifiers.flag("shared::cluster") {
-        return Ok(Space::Shared);
-    }
-    let names = "global|shared|shared::cta|local|const|param|param::entry";
-    check.modifiers.need_word("a state space", names).map(space_named)
-}
-
 pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
     let to_space = check.modifiers.flag("to");
-    let space = space(check)?;
+    let space = check.take(STATE_SPACE)?.space();
     let ty = check.modifiers.ty("u64")?;
     check.shape("d, a")?;
     let d = check.destination(0, ty)?;
@@ -305,10 +297,4 @@ pub(super) fn cvta(check: &mut Check<'_, '_>) -> Result<Op> {
         _ => check.source(1, ty)?,
     };
     Ok(Op::ConvertAddress { space, to_space, ty, d, a })
-}
-
-pub(super) fn isspacep(check: &mut Check<'_, '_>) -> Result<Op> {
-    let space = space(check)?;
-    let form = check.form("", "p:pred, a:u64")?;
-    Ok(Op::IsSpace { space, d: form.d, a: form.a })
 }

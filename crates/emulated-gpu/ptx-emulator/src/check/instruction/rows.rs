@@ -6,8 +6,9 @@ use crate::check::operands::Check;
 use crate::check::since::Version;
 use crate::check::types;
 use crate::program::{
-    FloatBinary, FloatProperty, FloatUnary, IntBinary, IntUnary, Matrix, Op, Permute,
+    FloatBinary, FloatProperty, FloatUnary, IntBinary, IntUnary, Matrix, Op, Permute, TextureOp,
 };
+use crate::texture::Opaque;
 
 /// An instruction, or one of its forms.
 pub(super) struct Row {
@@ -100,6 +101,9 @@ const FAST: &str = ".f32; approx; {ftz}";
 const EX2: &str = ".f32|f16|f16x2|bf16|bf16x2; approx; {ftz @f32}";
 const PRODUCT: &str = "lo|hi|wide; .u16|u32|s16|s32 @wide; .int @!wide";
 const PROPERTY: &str = "finite|infinite|number|notanumber|normal|subnormal = a property; .f32|f64";
+/// A state space; `.shared::cluster` is the block's shared memory, because a block is its whole cluster.
+pub(super) const STATE_SPACE: &str =
+    "global|shared|shared::cta|shared::cluster|local|const|param|param::entry = a state space";
 const LOGIC: &str = ".pred|b16|b32|b64";
 const CARRY: &str = "{cc}; .u32|s32|u64|s64";
 const CARRY_PRODUCT: &str = "{cc}; lo|hi; .u32|s32|u64|s64";
@@ -200,8 +204,15 @@ static ROWS: [Row; 145] = [
         Op::FindNthSet { d, mask: a, base: b, offset: c }
     }),
     form("griddepcontrol", (90, 7, 8), "launch_dependents|wait", "", |_| Op::Nothing),
-    special("isspacep", (20, 2, 0), super::moves::isspacep),
-    special("istypep", (30, 4, 0), super::texture::istypep),
+    form("isspacep", (20, 2, 0), STATE_SPACE, "p:pred, a:u64", |f| Op::IsSpace {
+        space: f.space(),
+        d: f.d,
+        a: f.a,
+    }),
+    form("istypep", (30, 4, 0), "texref|surfref|samplerref = a type", "p:pred, a:u64", |f| {
+        let kind = f.choice(&[("texref", Opaque::Texture), ("surfref", Opaque::Surface)]);
+        Op::Texture(Box::new(TextureOp::IsType { kind, d: f.d, a: f.a }))
+    }),
     special("ld", (10, 1, 0), super::memory::ld),
     special("ldmatrix", (75, 6, 5), super::matrix::ldmatrix),
     special("ldu", (20, 2, 0), super::memory::ldu),

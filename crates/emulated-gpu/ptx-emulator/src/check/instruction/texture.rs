@@ -240,16 +240,3 @@ fn query(check: &mut Check<'_, '_>, kind: Opaque, query: Query, level: bool) -> 
     let level = if level { Some(check.source(2, Type::U32)?) } else { None };
     wrap(TextureOp::Query { kind, query, d, a, level })
 }
-
-pub(super) fn istypep(check: &mut Check<'_, '_>) -> Result<Op> {
-    let kinds = [
-        ("texref", Some(Opaque::Texture)),
-        ("surfref", Some(Opaque::Surface)),
-        ("samplerref", None),
-    ];
-    let kind = check.modifiers.need("a type", &kinds)?;
-    check.shape("p, a")?;
-    let d = check.destination(0, Type::Pred)?;
-    let a = check.source(1, Type::U64)?;
-    wrap(TextureOp::IsType { kind, d, a })
-}

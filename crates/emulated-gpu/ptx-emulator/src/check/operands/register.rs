@@ -25,58 +25,35 @@ impl<'a> Check<'_, 'a> {
         width: Width,
         span: Span,
     ) -> Problem {
-        let (name, found) = (self.info(register).name.clone(), self.register_type(register));
+        let (name, found) = (&self.info(register).name, self.register_type(register));
         let (wide, want) = (types::bits(found), types::bits(ty));
-        let title = self.title();
-        let label = format!("declared .{}", types::name(found));
-        if found == Type::Pred || ty == Type::Pred {
-            let help = if ty == Type::Pred {
-                "make a predicate of it with setp.ne"
-            } else {
-                "make a number of it with selp: selp.b32 d, 1, 0, p;"
-            };
-            return Problem::new(
-                span,
+        let (kind, title) = (types::name(found), self.title());
+        let is_predicate = found == Type::Pred || ty == Type::Pred;
+        let fits = if width == Width::Relaxed { wide >= want } else { wide == want };
+        let message = if is_predicate || fits {
+            format!("`{name}` is .{kind}, `{title}` expects .{} here", types::name(ty))
+        } else {
+            format!("`{name}` has {wide} bits, `{title}` expects {want} here")
+        };
+        let help = match (found, ty) {
+            (_, Type::Pred) => "make a predicate of it with setp.ne".into(),
+            (Type::Pred, _) => "make a number of it with selp: selp.b32 d, 1, 0, p;".into(),
+            _ if fits => format!("convert its value with cvt, or move its bits with mov.b{want}"),
+            _ => {
+                let (from, to) = (converted(found), converted(ty));
+                let round = match (types::is_float(from), types::is_float(to)) {
+                    (true, false) => ".rzi",
+                    (false, true) => ".rn",
+                    (true, true) if want < wide => ".rn",
+                    _ => "",
+                };
+                let (from, to) = (types::name(from), types::name(to));
                 format!(
-                    "`{name}` is .{}, `{title}` expects .{} here",
-                    types::name(found),
-                    types::name(ty)
-                ),
-            )
-            .label(label)
-            .help(help);
-        }
-        let narrow = if width == Width::Relaxed { wide < want } else { wide != want };
-        if narrow {
-            let (from, to) = (converted(found), converted(ty));
-            let round = match (types::is_float(from), types::is_float(to)) {
-                (true, false) => ".rzi",
-                (false, true) => ".rn",
-                (true, true) if want < wide => ".rn",
-                _ => "",
-            };
-            let help = format!(
-                "convert it first, with cvt{round}.{}.{}, or use a register of {want} bits",
-                types::name(to),
-                types::name(from),
-            );
-            return Problem::new(
-                span,
-                format!("`{name}` has {wide} bits, `{title}` expects {want} here"),
-            )
-            .label(label)
-            .help(help);
-        }
-        Problem::new(
-            span,
-            format!(
-                "`{name}` is .{}, `{title}` expects .{} here",
-                types::name(found),
-                types::name(ty)
-            ),
-        )
-        .label(label)
-        .help(format!("convert its value with cvt, or move its bits with mov.b{want}"))
+                    "convert it first, with cvt{round}.{to}.{from}, or use a register of {want} bits"
+                )
+            }
+        };
+        Problem::new(span, message).label(format!("declared .{kind}")).help(help)
     }
 
     /// A register that is written.

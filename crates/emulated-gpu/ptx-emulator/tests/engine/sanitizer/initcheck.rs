@@ -4,7 +4,7 @@ use ptx_emulator::memory::Reach;
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, FaultKind, Launch, Options};
 
-use crate::ptx::{kernel, launch, words};
+use crate::ptx::{kernel, kernel_with, launch, words};
 
 fn device() -> Emulator {
     let checks = Checks { initialisation: true, ..Checks::default() };
@@ -49,10 +49,11 @@ fn reads_of_uninitialised_memory_are_reported() {
                 ".shared .align 8 .b8 s[16];\n.local .align 4 .b8 l[8];\n.param .b32 in;\n\
                  .param .b32 back;\n.reg .b32 %v;\n.reg .b64 %a;\n{write}\n{read}\nret;"
             );
-            let text = kernel(1, &body).replace(
-                ".visible .entry",
+            let text = kernel_with(
                 ".func (.param .b32 result) f(.param .b32 value)\n{\n.reg .b32 %x;\n\
-                 ld.param.b32 %x, [value];\nst.param.b32 [result], %x;\nret;\n}\n.visible .entry",
+                 ld.param.b32 %x, [value];\nst.param.b32 [result], %x;\nret;\n}\n",
+                1,
+                &body,
             );
             let result = launch(&emulator, &text, ([2, 1, 1], [1, 1, 1]), &[array]);
             let kind = result.err().map(|fault| fault.kind);
@@ -162,12 +163,11 @@ fn copies_of_uninitialised_values_are_not_reported() {
 
 #[test]
 fn parameters_of_functions_are_initialised() {
-    let text = kernel(0, ".reg .b32 %v;\ncall (%v), twice, (21);\nadd.u32 %v, %v, 1;\nret;")
-        .replace(
-            ".visible .entry",
-            ".func (.reg .b32 %out) twice(.reg .b32 %in)\n{\nadd.u32 %out, %in, %in;\nret;\n}\n\
-         .visible .entry",
-        );
+    let text = kernel_with(
+        ".func (.reg .b32 %out) twice(.reg .b32 %in)\n{\nadd.u32 %out, %in, %in;\nret;\n}\n",
+        0,
+        ".reg .b32 %v;\ncall (%v), twice, (21);\nadd.u32 %v, %v, 1;\nret;",
+    );
     launch(&device(), &text, ([1; 3], [32, 1, 1]), &[]).unwrap();
 }
 

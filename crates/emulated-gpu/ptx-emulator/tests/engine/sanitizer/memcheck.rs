@@ -3,7 +3,7 @@
 use ptx_emulator::memory::AllocationKind;
 use ptx_emulator::{Fault, FaultKind};
 
-use crate::ptx::{emulator, kernel, launch, words};
+use crate::ptx::{emulator, kernel, kernel_with, launch, words};
 
 fn run(body: &str, pointer: u64, emulator: &ptx_emulator::Emulator) -> Result<(), Fault> {
     let head = ".reg .b32 %t, %v;\n.reg .b64 %a;\nmov.u32 %t, %tid.x;\nmov.u32 %v, 1;";
@@ -75,18 +75,15 @@ fn leaks_are_listed() {
     assert_eq!(leaks[0].to_string(), format!("32 bytes at {kept:#x}, allocated by the host"));
     // A kernel that does not free its allocation.
     let body = |free: &str| {
-        kernel(
+        kernel_with(
+            ".extern .func (.param .b64 result) malloc (.param .b64 size);\n\
+             .extern .func free (.param .b64 pointer);\n",
             0,
             &format!(
                 ".param .b64 size;\n.param .b64 pointer;\n.reg .b64 %a;\nst.param.b64 [size], 24;\n\
                  call (pointer), malloc, (size);\nld.param.b64 %a, [pointer];\n\
                  st.param.b64 [size], %a;\n{free}\nret;"
             ),
-        )
-        .replace(
-            ".visible .entry",
-            ".extern .func (.param .b64 result) malloc (.param .b64 size);\n\
-             .extern .func free (.param .b64 pointer);\n.visible .entry",
         )
     };
     emulator.memory().free(kept).unwrap();

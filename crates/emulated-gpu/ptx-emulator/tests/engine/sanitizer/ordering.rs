@@ -4,7 +4,7 @@
 use ptx_emulator::{Emulator, FaultKind, Launch};
 
 use super::racecheck::{HEAD, device, devices, launch, run, twins};
-use crate::ptx::{kernel, load, words};
+use crate::ptx::{kernel_with, load, words};
 
 /// The last block to finish reads the results of all others (NVIDIA's sample threadFenceReduction).
 fn last_block(fence: &str, after: &str) -> String {
@@ -112,7 +112,7 @@ fn a_plain_load_that_a_compare_and_swap_checks() {
     let checked = body("atom.global.cas.b32 %v, [%y], %w, %c;");
     // With an atomic addition instead, nothing compares the loaded value.
     let kept = body("atom.global.add.u32 %a, [%y], 1;");
-    // The compare-and-swap uses another address than the load.
+    // The addresses of the compare-and-swap and of the load differ.
     let elsewhere = checked.replace("%x, %p0, 8", "%x, %p0, 12") + "red.global.add.u32 [%p0+8], 1;";
     for shape in [(1, 32), (1, 64), (3, 32)] {
         twins(shape, &kept, &checked);
@@ -135,7 +135,7 @@ fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
              .func (.reg .b32 %old) outer(.reg .b32 %compared, .reg .b64 %at)\n\
              {{\n.reg .b32 %v;\nadd.u32 %v, %compared, 1;\n.param .b64 a;\n.param .b32 c, n, r;\n\
              st.param.b64 [a], %at;\nst.param.b32 [c], %compared;\nst.param.b32 [n], %v;\n\
-             call (r), inner, (a, c, n);\nld.param.b32 %old, [r];\nret;\n}}\n.visible .entry"
+             call (r), inner, (a, c, n);\nld.param.b32 %old, [r];\nret;\n}}\n"
         )
     };
     let body = format!(
@@ -143,7 +143,7 @@ fn a_plain_load_that_a_compare_and_swap_in_a_function_checks() {
          call (%v), outer, (%w, %x); setp.ne.u32 %q, %v, %w; @%q bra AGAIN; ret;"
     );
     let run = |emulator: &Emulator, address: &str| {
-        let text = kernel(1, &body).replace(".visible .entry", &functions(address));
+        let text = kernel_with(&functions(address), 1, &body);
         let kernel = load(emulator, &text).kernel("k").unwrap();
         let parameters = words(emulator, &[0; 64]).to_le_bytes().to_vec();
         let launch = Launch { grid: [2, 1, 1], block: [64, 1, 1], parameters, ..Launch::default() };
