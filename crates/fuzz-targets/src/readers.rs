@@ -38,8 +38,8 @@ fn idx(bytes: &[u8]) {
         files::file(name, bytes);
     }
     let read = data::load(Source::Mnist, Some(files::folder()), Counts::ALL, &mut |_| {});
-    let said = read.expect_err("what is not MNIST is refused").to_string();
-    assert!(!said.is_empty());
+    let message = read.expect_err("only MNIST is accepted").to_string();
+    assert!(!message.is_empty());
 }
 
 /// If a dump can be read, it is compared with itself, used as input, and must be the same after it was written

@@ -33,10 +33,10 @@ pub fn names_the_device(level: &str) {
     let (report, dump) = (path(&folder, "report.json"), path(&folder, "dump.json"));
     let args = [&SHORT[..], &EMULATED, &["--json", &report]].concat();
     let output = program(level, &args).output().unwrap();
-    let said = succeeds(&output);
+    let stdout = succeeds(&output);
     let name = Path::new(level).file_stem().unwrap().to_str().unwrap();
-    assert!(said.starts_with(&format!("{name} on emulated (")), "{said}");
-    assert_eq!(text(&output.stderr), "", "it was asked for, so there is nothing to note");
+    assert!(stdout.starts_with(&format!("{name} on emulated (")), "{stdout}");
+    assert_eq!(text(&output.stderr), "", "the user chose the device, so there is nothing to note");
     let args = [&["dump", "--preset", "softmax", "--out", &dump], &EMULATED[..]].concat();
     succeeds(&program(level, &args).output().unwrap());
     for file in [report, dump] {
@@ -54,8 +54,8 @@ pub fn misses_the_gpu(level: &str) {
         skipped::skip("there is a GPU");
         return;
     }
-    let said = fails(&output, 1, &["--device emulated"]);
-    let reason = said.strip_prefix("error: no NVIDIA GPU can be used: ").expect("the reason");
+    let stderr = fails(&output, 1, &["--device emulated"]);
+    let reason = stderr.strip_prefix("error: no NVIDIA GPU can be used: ").expect("the reason");
     let reason = reason.split(';').next().unwrap();
     let output = run(&[]);
     succeeds(&output);

@@ -49,13 +49,13 @@ pub fn succeeds(output: &Output) -> String {
 /// error.
 #[track_caller]
 pub fn fails(output: &Output, code: i32, words: &[&str]) -> String {
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{said}");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
     for word in words {
-        assert!(said.contains(word), "{word:?} is not in: {said}");
+        assert!(stderr.contains(word), "{word:?} is not in: {stderr}");
     }
-    assert!(!said.contains("panicked"), "{said}");
-    said
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    stderr
 }
 
 /// The path of `name` in a folder, as a string for the command line.

@@ -12,8 +12,8 @@ use crate::program::{EMULATED, fails, path, program, text};
 #[track_caller]
 pub fn is_clean(command: &mut Command) {
     let output = command.env("EMULATED_GPU_CHECKS", "all").output().expect("the program starts");
-    let said = text(&output.stderr);
-    assert!(output.status.success() && said.is_empty(), "{command:?}: {said}");
+    let stderr = text(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{command:?}: {stderr}");
 }
 
 /// Dumps a step with these kernels. Checks that a sanitizer finds the fault and reports it with these words,

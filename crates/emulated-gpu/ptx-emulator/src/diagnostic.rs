@@ -123,7 +123,8 @@ impl Problems {
         self.0.push(problem);
     }
 
-    /// Adds an error in the declaration of names, which count as known from here on.
+    /// Adds an error in the declaration of names. Later errors that these names are unknown are only consequences,
+    /// and are dropped.
     pub(crate) fn push_for<'n>(
         &mut self,
         problem: Problem,

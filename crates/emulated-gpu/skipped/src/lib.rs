@@ -143,10 +143,10 @@ mod tests {
     #[test]
     fn a_skipped_test_is_named_at_the_end() {
         let output = skipping("");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         let line = "tests::one_that_skips: the moon is not full\n";
-        assert_eq!(said, format!("not tested here by skipped:\n  {line}\n"));
+        assert_eq!(stderr, format!("not tested here by skipped:\n  {line}\n"));
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
     fn a_skipped_test_fails_if_the_variable_says_fail() {
         let output = skipping("fail");
         assert_eq!(output.status.code(), Some(101));
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(said.contains("FOUR_LEVELS_SKIP=fail: the moon is not full"), "{said}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains("FOUR_LEVELS_SKIP=fail: the moon is not full"), "{stdout}");
     }
 }

@@ -22,12 +22,12 @@ pub fn replay(test: &str, folder: &str, longest: usize, run: fn(&[u8])) {
     }
     let mut command = Command::new(std::env::current_exe().unwrap());
     let output = command.args([test, "--exact", "--nocapture"]).env(ALONE, "1").output().unwrap();
-    let (said, errors) =
+    let (stdout, errors) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let last: Vec<&str> = errors.lines().rev().take(60).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
-    assert!(output.status.success(), "{}: {said}\n{}", output.status, last.join("\n"));
-    said.lines().filter(|line| line.contains("near them")).for_each(|line| println!("{line}"));
+    assert!(output.status.success(), "{}: {stdout}\n{}", output.status, last.join("\n"));
+    stdout.lines().filter(|line| line.contains("near them")).for_each(|line| println!("{line}"));
 }
 
 fn replay_here(folder: &Path, longest: usize, run: fn(&[u8])) {

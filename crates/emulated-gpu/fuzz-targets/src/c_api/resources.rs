@@ -36,13 +36,13 @@ fn one_resource(bytes: &mut Bytes<'_>, first: u32) -> Vec<u64> {
         set[number as usize / 64] |= 1 << (number % 64);
     }
     let split = bytes.one(&[1, 1, 1, 0, 1, 2]);
-    let told = bytes.one(&[many, many, many, many, many, many + 1, u64::from(u32::MAX)]);
+    let count = bytes.one(&[many, many, many, many, many, many + 1, u64::from(u32::MAX)]);
     let together = bytes.one(&[8, 8, 2, 8, 8, 0, 1 << 31]);
     let mut words = vec![kind_and_device, split];
     words.extend(set);
     words.push(bytes.one(&[0, 0, 0, 0, 0, 1]));
     words.extend([0; 5]);
-    words.extend([told | 8 << 32, together, 0, 0, 0, 0]);
+    words.extend([count | 8 << 32, together, 0, 0, 0, 0]);
     words
 }
 

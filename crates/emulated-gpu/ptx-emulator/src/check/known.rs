@@ -32,8 +32,8 @@ pub(super) fn check(module: &Module, problems: &mut Problems) {
                 _ => continue,
             };
             let known = known.get_or_insert_with(|| registers(module, body));
-            let Some(Some(held)) = known.get(&base) else { continue };
-            if let Some(problem) = misuse(module, function, instruction, (base, *held)) {
+            let Some(Some(value)) = known.get(&base) else { continue };
+            if let Some(problem) = misuse(module, function, instruction, (base, *value)) {
                 problems.push(problem);
             }
         }
@@ -45,7 +45,7 @@ fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<
     let mut known: HashMap<Register, Option<KnownValue>> = HashMap::new();
     for instruction in body {
         let writes = instruction.op.writes();
-        let held = match &instruction.op {
+        let value = match &instruction.op {
             Op::Mov { a: Operand::Function(id), .. } => Some(KnownValue::Function(*id)),
             Op::Mov { a: Operand::Address(symbol @ Symbol::Module(id), _), .. }
             | Op::ConvertAddress { a: Operand::Address(symbol @ Symbol::Module(id), _), .. }
@@ -61,7 +61,7 @@ fn registers(module: &Module, body: &[Instruction]) -> HashMap<Register, Option<
             _ => None,
         };
         for (register, _) in writes {
-            known.entry(register).and_modify(|held| *held = None).or_insert(held);
+            known.entry(register).and_modify(|value| *value = None).or_insert(value);
         }
     }
     known
@@ -71,10 +71,10 @@ fn misuse(
     module: &Module,
     function: &Function,
     instruction: &Instruction,
-    (register, held): (Register, KnownValue),
+    (register, value): (Register, KnownValue),
 ) -> Option<Problem> {
     let name = &function.registers[register.0 as usize].name;
-    match (&instruction.op, held) {
+    match (&instruction.op, value) {
         (Op::Call { prototype: Some(prototype), .. }, KnownValue::Function(id))
             if !module.prototypes[*prototype as usize].contains(&id) =>
         {

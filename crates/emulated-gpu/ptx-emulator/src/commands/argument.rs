@@ -202,8 +202,8 @@ mod tests {
             ("f64[9999999999999999999]:0", "more than 2 GiB"),
             ("f64[999999999999]:0", "more than 2 GiB"),
         ] {
-            let said = text.parse::<Argument>().unwrap_err();
-            assert!(said.contains(reason), "{text}: {said}");
+            let message = text.parse::<Argument>().unwrap_err();
+            assert!(message.contains(reason), "{text}: {message}");
         }
         let Argument::Buffer(missing) = "u8[4]:@/does/not/exist".parse().unwrap() else { panic!() };
         assert!(missing.bytes().unwrap_err().contains("can't read /does/not/exist"));
