@@ -145,7 +145,7 @@ fn each_call_of_a_recursive_function_has_its_own_variables() {
          {{\n.param .b64 p;\n.param .b32 m;\nst.param.b64 [p], %f;\nst.param.b32 [m], %t;\n\
          call fibonacci, (p, m);\n}}\nld.local.u32 %y, [found];\nmov.u32 %t, %tid.x;\n{STORE}"
     );
-    let text = kernel_with(&fibonacci, 1, &body);
+    let text = kernel_with(fibonacci, 1, &body);
     launch(&emulator, &text, ([1, 1, 1], [40, 1, 1]), &[out]).unwrap();
     let number = |t: u32| (0..t % 14).fold((0, 1), |(a, b), _| (b, a + b)).0;
     assert_eq!(read(&emulator, out, 40), (0..40).map(number).collect::<Vec<u32>>());

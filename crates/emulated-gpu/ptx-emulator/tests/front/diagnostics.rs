@@ -35,7 +35,11 @@ fn each_invalid_file_has_the_expected_diagnostics() {
         }
     }
     assert!(count > 20, "only {count} files");
-    assert!(wrong.is_empty(), "the diagnostics differ from the expected ones:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "the diagnostics differ from the expected ones:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
