@@ -4,7 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 
-use crate::probe::{Found, Unusable};
+use crate::probe::{DetectedGpu, Unusable};
 use crate::{GpuError, Result};
 
 /// What `--device` asks for.
@@ -29,7 +29,7 @@ impl fmt::Display for Choice {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
     /// Compute on the NVIDIA GPU.
-    Real(Found),
+    Real(DetectedGpu),
     /// The driver that the loader finds is the emulated one already.
     EmulatedAlready,
     /// Load the emulated driver; it was not asked for where there is a reason.
@@ -40,7 +40,7 @@ pub(crate) enum Decision {
 /// answer matters.
 pub(crate) fn decide(
     choice: Choice,
-    probe: impl FnOnce() -> Result<Found, Unusable>,
+    probe: impl FnOnce() -> Result<DetectedGpu, Unusable>,
 ) -> Result<Decision> {
     if choice == Choice::Emulated {
         return Ok(Decision::Emulated(None));
@@ -57,8 +57,8 @@ pub(crate) fn decide(
 mod tests {
     use super::*;
 
-    fn card() -> Found {
-        Found { name: "Some Card".into(), driver: (12, 4), capability: (8, 6) }
+    fn card() -> DetectedGpu {
+        DetectedGpu { name: "Some Card".into(), driver: (12, 4), capability: (8, 6) }
     }
 
     #[test]

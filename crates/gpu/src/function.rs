@@ -45,7 +45,7 @@ impl<P> Function<P> {
 
     /// The same kernel under another name in errors and profiles.
     #[must_use]
-    pub fn called(&self, name: &'static str) -> Self {
+    pub fn renamed(&self, name: &'static str) -> Self {
         Self { kernel: self.kernel.clone(), name, parameters: PhantomData }
     }
 
@@ -272,6 +272,95 @@ macro_rules! launch {
         length
     }};
     (@length $length:tt) => { $length };
+}
+
+/// Declares a struct of loaded kernels, and a method for each kernel that launches it:
+///
+/// ```
+/// use gpu::kernels;
+/// use gpu::launch::line;
+///
+/// kernels! {
+///     /// The kernels of an activation function.
+///     pub struct Activation(on) {}
+///
+///     /// `a = max(z, 0)`, element by element.
+///     relu = "relu"(read z[elements], write a[elements], elements: usize)
+///         in line(elements), flops[elements];
+/// }
+/// ```
+///
+/// After a method's name follow the kernel's name in its file; the kernel's parameters in the kernel's order;
+/// the shape of the grid; and the floating-point operations. Buffers are declared as in
+/// [`launch!`](crate::launch!), and hold `f32`; other parameters have the type of the kernel's parameter.
+/// The methods' parameters are the kernel's: `&Buffer` or `&View` for a buffer that the kernel only reads,
+/// `&mut Buffer` for one that it writes, and numbers.
+///
+/// The struct has the field `launcher`, the fields in its braces, and the loaded kernels. The shape of a grid
+/// may use the struct by the name in parentheses (here `on`). The function `load` takes the launcher, the
+/// fields, and a function that finds a kernel by its name. It is unsafe, because nothing checks that a kernel
+/// has the declared parameters and stays within the declared elements.
+#[macro_export]
+macro_rules! kernels {
+    ($(#[$about:meta])* $visibility:vis struct $Kernels:ident($on:ident) {
+        $($(#[$field_about:meta])* $field:ident: $Field:ty,)*
+     }
+     $($(#[$method_about:meta])* $method:ident = $kernel:literal(
+        $($what:ident $($buffer:ident[$($length:tt)+])? $(: $Number:ty)?),+
+     ) in $shape:expr, flops[$($flops:tt)+];)+) => {
+        $(#[$about])*
+        #[derive(Clone)]
+        $visibility struct $Kernels {
+            /// Launches the kernels.
+            $visibility launcher: $crate::Launcher,
+            $($(#[$field_about])* $field: $Field,)*
+            $($method: $crate::Function<(
+                $($crate::kernels!(@parameter $what $($buffer)? $($Number)?),)+
+            )>,)+
+        }
+
+        impl $Kernels {
+            /// Loads the kernels that `find` returns.
+            ///
+            /// # Safety
+            /// The kernels have the declared parameters, and stay within the declared elements.
+            unsafe fn load(
+                launcher: $crate::Launcher,
+                $($field: $Field,)*
+                find: impl Fn(&'static str) -> $crate::Result<$crate::CudaFunction>,
+            ) -> $crate::Result<Self> {
+                Ok(Self {
+                    // SAFETY: as the caller promises.
+                    $($method: unsafe { launcher.watched(find($kernel)?, $kernel) },)+
+                    $($field,)*
+                    launcher,
+                })
+            }
+
+            $($(#[$method_about])*
+            #[allow(clippy::too_many_arguments, reason = "a kernel's parameters")]
+            $visibility fn $method(
+                &self,
+                $($crate::kernels!(@name $what $($buffer)?):
+                    $crate::kernels!(@argument $what $($buffer)? $($Number)?)),+
+            ) -> $crate::Result<()> {
+                let $on = self;
+                $($($crate::kernels!(@view $what $buffer);)?)+
+                $crate::launch!($on.$method, $shape, flops[$($flops)+],
+                    $($what $($buffer[$($length)+])?),+)
+            })+
+        }
+    };
+    (@parameter read $buffer:ident) => { $crate::Read };
+    (@parameter $access:ident $buffer:ident) => { $crate::Write };
+    (@parameter $number:ident $Number:ty) => { $Number };
+    (@name $access:ident $buffer:ident) => { $buffer };
+    (@name $number:ident) => { $number };
+    (@argument read $buffer:ident) => { &impl $crate::AsView };
+    (@argument $access:ident $buffer:ident) => { &mut $crate::Buffer };
+    (@argument $number:ident $Number:ty) => { $Number };
+    (@view read $buffer:ident) => { let $buffer = &$crate::AsView::view($buffer); };
+    (@view $access:ident $buffer:ident) => {};
 }
 
 #[cfg(test)]

@@ -12,6 +12,24 @@ pub type Buffer = CudaSlice<f32>;
 /// A stretch of such numbers.
 pub type View<'a> = CudaView<'a, f32>;
 
+/// A buffer, or a view of a part of one.
+pub trait AsView {
+    /// The view of all its elements.
+    fn view(&self) -> View<'_>;
+}
+
+impl AsView for Buffer {
+    fn view(&self) -> View<'_> {
+        self.as_view()
+    }
+}
+
+impl AsView for View<'_> {
+    fn view(&self) -> View<'_> {
+        self.slice(..)
+    }
+}
+
 /// What memory can hold before anything wrote to it.
 ///
 /// # Safety

@@ -29,7 +29,7 @@ const MAJOR_MINOR: (c_int, c_int) = (75, 76);
 /// An NVIDIA GPU that can be used: the first that the driver shows (`CUDA_VISIBLE_DEVICES` decides
 /// which that is).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct DetectedGpu {
     /// The card's name.
     pub name: String,
     /// The newest CUDA version that the driver supports, major and minor.
@@ -91,7 +91,7 @@ pub(crate) fn dotted((major, minor): &(i32, i32)) -> String {
 ///
 /// # Errors
 /// Why its GPU can't be used.
-pub(crate) fn probe() -> Result<Found, Unusable> {
+pub(crate) fn probe() -> Result<DetectedGpu, Unusable> {
     let driver = Driver::open()?;
     let found = driver.ask();
     // A driver starts threads of its own, so it stays loaded, whatever becomes of it.
@@ -116,7 +116,7 @@ impl Driver {
             .map_err(|error| Unusable::NoLibrary(format!("it has no {name}: {}", reason(&error))))
     }
 
-    fn ask(&self) -> Result<Found, Unusable> {
+    fn ask(&self) -> Result<DetectedGpu, Unusable> {
         type Init = unsafe extern "C" fn(c_uint) -> c_int;
         type Number = unsafe extern "C" fn(*mut c_int) -> c_int;
         type Device = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
@@ -161,7 +161,7 @@ impl Driver {
             check("cuDeviceGetAttribute", unsafe { attribute(&raw mut value, which, device) })?;
             Ok::<_, Unusable>(value)
         };
-        judge(Found { name, driver, capability: (ask(MAJOR_MINOR.0)?, ask(MAJOR_MINOR.1)?) })
+        judge(DetectedGpu { name, driver, capability: (ask(MAJOR_MINOR.0)?, ask(MAJOR_MINOR.1)?) })
     }
 }
 
@@ -170,7 +170,7 @@ fn check(call: &'static str, code: c_int) -> Result<(), Unusable> {
 }
 
 /// Whether a device that was found is of use here.
-fn judge(found: Found) -> Result<Found, Unusable> {
+fn judge(found: DetectedGpu) -> Result<DetectedGpu, Unusable> {
     if found.name.starts_with(EMULATED) {
         Err(Unusable::Emulated)
     } else if found.driver < DRIVER {
@@ -188,8 +188,9 @@ mod tests {
 
     #[test]
     fn old_drivers_old_cards_and_pretenders_are_told_apart() {
-        let card =
-            |name: &str, driver, capability| judge(Found { name: name.into(), driver, capability });
+        let card = |name: &str, driver, capability| {
+            judge(DetectedGpu { name: name.into(), driver, capability })
+        };
         assert!(card("Some Card", (12, 0), (5, 0)).is_ok());
         assert!(card("Some Card", (13, 1), (12, 0)).is_ok());
         assert_eq!(card("Some Card", (11, 8), (9, 0)), Err(Unusable::OldDriver((11, 8))));

@@ -20,7 +20,7 @@ mod unified;
 use double_buffered::DoubleBuffered;
 use explicit::Explicit;
 use pinned::Pinned;
-pub use resident::{Found, Resident};
+pub use resident::{Resident, SamplesOnDevice};
 use unified::Unified;
 
 /// How batches get to the device.

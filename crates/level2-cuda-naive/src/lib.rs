@@ -3,7 +3,7 @@
 //!
 //! `forward`, `backward`, `update` and `state` are those of level 1, line by line. [`operations`]
 //! launches the kernels of the folder `kernels`; [`mod@gpu::launch`] chooses the grids, and
-//! [`gpu::transfer`] brings the batches, in one of five ways.
+//! [`gpu::transfer`] copies the batches to the device, in one of five ways.
 //!
 //! [`PerSample`] is the same network in two kernels, in which one thread trains one sample.
 
@@ -38,28 +38,15 @@ pub struct Level2 {
 }
 
 impl Level2 {
-    /// A network with all parameters 0.
+    /// A network with all parameters 0. `products` selects the kernels of the three matrix products.
     ///
     /// # Errors
     /// If a kernel can't be loaded, or the driver reports an error.
     pub fn new(
         gpu: &Gpu,
         network: &Network,
-        transfer: transfer::Strategy,
-        profile: Profile,
-    ) -> gpu::Result<Self> {
-        Self::with_products(gpu, network, transfer, Products::Naive, profile)
-    }
-
-    /// The same with other kernels for the three products.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub fn with_products(
-        gpu: &Gpu,
-        network: &Network,
-        transfer: transfer::Strategy,
         products: Products,
+        transfer: transfer::Strategy,
         profile: Profile,
     ) -> gpu::Result<Self> {
         let on = Operations::with_products(gpu, &profile.profiler, products)?;

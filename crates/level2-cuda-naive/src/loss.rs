@@ -1,4 +1,4 @@
-//! The loss of a batch, asked for only when it is reported: everything else can go on without it.
+//! The loss of a batch. It is only computed when it is reported: training doesn't need it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tensor::Loss;
 
 use crate::operations::Operations;
 
-/// Where the losses of a batch are made.
+/// The buffers in which losses are computed.
 pub struct Losses {
     /// The loss of each sample, `[B]`.
     samples: Buffer,
@@ -18,18 +18,17 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Room for this many samples.
+    /// Buffers for `batch` samples.
     pub fn new(stream: &Arc<CudaStream>, batch: usize) -> Result<Self> {
         Ok(Self { samples: buffer(stream, batch)?, sum: buffer(stream, 1)? })
     }
 
-    /// Makes room for this many samples.
+    /// Makes room for `batch` samples.
     pub fn make_room(&mut self, stream: &Arc<CudaStream>, batch: usize) -> Result<()> {
         grow(stream, &mut self.samples, batch).map(|_| ())
     }
 
-    /// The loss from the logits `z` and the targets `y`, both `[batch, classes]`, as presets print
-    /// it. The host waits, and divides.
+    /// The loss as presets print it. The host waits for the device, and divides.
     pub fn mean(
         &mut self,
         on: &Operations,
@@ -42,8 +41,9 @@ impl Losses {
         Ok(mean(loss, on.launcher.read(&sum.as_view(), 1)?[0], batch, classes))
     }
 
-    /// The sum of the losses of all samples, `[1]`: one kernel makes the loss of each sample, the
-    /// next adds them up. Of no samples, 0.
+    /// The sum of the losses of all samples, `[1]`, from the logits `z` and the targets `y`, both
+    /// `[batch, classes]`. One kernel computes the loss of each sample, the next adds them up. An empty
+    /// batch has the sum 0.
     pub fn sum(
         &mut self,
         on: &Operations,
@@ -52,17 +52,18 @@ impl Losses {
         batch: usize,
         classes: usize,
     ) -> Result<&mut Buffer> {
+        let Self { samples, sum } = self;
         if batch == 0 {
-            on.stream().memset_zeros(&mut self.sum)?;
-            return Ok(&mut self.sum);
+            on.stream().memset_zeros(sum)?;
+            return Ok(sum);
         }
         match loss {
-            Loss::CrossEntropy => on.cross_entropy(z, y, &mut self.samples, batch, classes)?,
-            Loss::Bce => on.bce(z, y, &mut self.samples, batch, classes)?,
-            Loss::SquaredError => on.squared_error(z, y, &mut self.samples, batch, classes)?,
+            Loss::CrossEntropy => on.cross_entropy(z, y, samples, batch, classes)?,
+            Loss::Bce => on.bce(z, y, samples, batch, classes)?,
+            Loss::SquaredError => on.squared_error(z, y, samples, batch, classes)?,
         }
-        on.sum_batch(&self.samples, &mut self.sum, batch, 1)?;
-        Ok(&mut self.sum)
+        on.sum_batch(samples, sum, batch, 1)?;
+        Ok(sum)
     }
 }
 
@@ -70,7 +71,7 @@ impl Losses {
 #[must_use]
 pub fn mean(loss: Loss, sum: f32, batch: usize, classes: usize) -> f32 {
     match loss {
-        // Its mean is over the outputs, too.
+        // The mean is also over the outputs.
         Loss::Bce => sum / (batch * classes) as f32,
         Loss::CrossEntropy | Loss::SquaredError => sum / batch as f32,
     }

@@ -1,9 +1,8 @@
-//! The network in two kernels: one thread trains one sample, and another adds up and applies what
-//! all of them found for one parameter.
+//! The network in two kernels: in the first one, a thread trains one sample; in the second one, a thread
+//! adds up and applies the gradients of all samples for one parameter.
 //!
-//! Nothing is simpler to write, since a thread is a plain loop over a plain network. The price:
-//! as many gradients of every parameter as there are samples, and threads that stand far apart in
-//! memory.
+//! Nothing is simpler to write, because a thread is a plain loop over a plain network. The price is one copy
+//! of all gradients for each sample, and threads whose accesses are far apart in memory.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use cudarc::driver::{CudaSlice, LaunchConfig};
@@ -11,7 +10,7 @@ use data::{Batch, Dataset};
 use gpu::launch::line;
 use gpu::memory::{buffer, grow, zeros};
 use gpu::transfer::{Strategy, Transfer};
-use gpu::{Buffer, Function, Gpu, GpuError, Launcher, Read, View, Write, launch, loss_code};
+use gpu::{Buffer, Function, Gpu, GpuError, Launcher, Read, Write, launch, loss_code};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
 use training::{Error, Level, Parameters, Result};
@@ -19,7 +18,7 @@ use training::{Error, Level, Parameters, Result};
 use crate::loss::Losses;
 use crate::operations::Operations;
 
-/// The network on the GPU, a sample a thread.
+/// The network on the GPU, with one thread per sample.
 pub struct PerSample {
     network: Network,
     on: Operations,
@@ -30,7 +29,7 @@ pub struct PerSample {
     sizes: CudaSlice<u64>,
     /// `w1 b1 … wL bL`, one after the other.
     parameters: Buffer,
-    /// Those of every sample, `[B, parameters]`; empty until there is a backward pass.
+    /// The gradients of every sample, `[B, parameters]`; allocated by the first backward pass.
     gradients: Buffer,
     /// `z1 … zL`, `[B, n]` each, one after the other; `a` ends with `p`.
     z: Buffer,
@@ -95,20 +94,7 @@ impl PerSample {
         self.network.sizes[1..=l].iter().sum()
     }
 
-    fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> gpu::Result<()> {
-        // Until there is room for all of it, no batch is there.
-        self.batch = 0;
-        self.input.load(batch, next)?;
-        let (stream, units) = (self.on.stream(), self.units(self.network.layers()));
-        for held in [&mut self.z, &mut self.a, &mut self.dz] {
-            grow(stream, held, batch.len() * units)?;
-        }
-        self.losses.make_room(stream, batch.len())?;
-        self.batch = batch.len();
-        Ok(())
-    }
-
-    /// Forward; with `backward` also the gradients of each sample.
+    /// Runs the forward pass; with `backward` also computes the gradients of each sample.
     fn train_step(&mut self, backward: bool) -> gpu::Result<()> {
         let (batch, layers) = (self.batch, self.network.layers());
         let (units, count) = (self.units(layers), self.network.parameter_count());
@@ -120,7 +106,7 @@ impl PerSample {
         let passes: usize = if backward { 3 } else { 1 };
         let Self { kernels, sizes, parameters, z, a, dz, .. } = self;
         let (x, y) = (&self.input.x(), &self.input.y());
-        // Without gradients to write, the kernel only runs the forward pass.
+        // Without a buffer for gradients, the kernel only runs the forward pass.
         let gradients = backward.then_some(&mut self.gradients);
         // ANCHOR: launch
         // Blocks of one warp: there are only as many threads as samples, and they spread best so.
@@ -136,15 +122,8 @@ impl PerSample {
         // ANCHOR_END: launch
     }
 
-    fn update_weights(&mut self, learning_rate: f32) -> gpu::Result<()> {
-        let (batch, count) = (self.batch, self.network.parameter_count());
-        let Self { kernels, parameters, gradients, .. } = self;
-        launch!(kernels.update_weights, line(count), flops[(batch + 1) * count],
-            update parameters[count], read gradients[batch * count], learning_rate, batch, count)
-    }
-
-    /// The elements of a tensor. Gradients of the parameters are added up here, because the network only has
-    /// those of each sample.
+    /// The elements of a tensor. The gradients of the parameters are summed here, because the network only
+    /// stores those of each sample.
     fn read(&self, name: TensorName, elements: usize) -> gpu::Result<Option<Vec<f32>>> {
         use TensorName::{A, B, Db, Dw, Dz, P, W, X, Y, Z};
         let (on, sizes) = (&self.on, &self.network.sizes);
@@ -168,27 +147,10 @@ impl PerSample {
             B(l) => (&self.parameters, biases(l)),
             Dw(l) => (&sum, weights(l)),
             Db(l) => (&sum, biases(l)),
-            // A thread masks da before it writes it down.
+            // `da` is never in memory: the thread masks it first, and stores `dz`.
             _ => return Ok(None),
         };
         on.launcher.read(&held.slice(start..start + elements), elements).map(Some)
-    }
-
-    fn mean_loss(&mut self) -> gpu::Result<f32> {
-        let (batch, classes) = (self.batch, self.network.outputs());
-        if batch == 0 {
-            return Err(GpuError::NoBatch { operation: "loss" });
-        }
-        let start = batch * self.units(self.network.layers() - 1);
-        let z: View<'_> = self.z.slice(start..start + batch * classes);
-        self.losses.mean(&self.on, self.network.loss, (&z, &self.input.y()), batch, classes)
-    }
-
-    fn replace(&mut self, parameters: &Parameters) -> gpu::Result<()> {
-        let layers = parameters.layers.iter();
-        let flat: Vec<f32> =
-            layers.flat_map(|layer| [layer.w.data(), layer.b.data()].concat()).collect();
-        self.on.launcher.write(&flat, &mut self.parameters)
     }
 }
 
@@ -199,20 +161,32 @@ impl Level for PerSample {
     }
 
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        Ok(self.load(batch, next)?)
+        // If anything below fails, no batch is loaded.
+        self.batch = 0;
+        self.input.load(batch, next)?;
+        let (stream, units) = (self.on.stream(), self.units(self.network.layers()));
+        for held in [&mut self.z, &mut self.a, &mut self.dz] {
+            grow(stream, held, batch.len() * units)?;
+        }
+        self.losses.make_room(stream, batch.len())?;
+        self.batch = batch.len();
+        Ok(())
     }
 
     fn forward(&mut self) -> Result<()> {
         Ok(self.train_step(false)?)
     }
 
-    /// The forward pass once more, as there is no kernel without it.
+    /// Repeats the forward pass, because no kernel runs the backward pass without it.
     fn backward(&mut self) -> Result<()> {
         Ok(self.train_step(true)?)
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        Ok(self.update_weights(learning_rate)?)
+        let (batch, count) = (self.batch, self.network.parameter_count());
+        let Self { kernels, parameters, gradients, .. } = self;
+        Ok(launch!(kernels.update_weights, line(count), flops[(batch + 1) * count],
+            update parameters[count], read gradients[batch * count], learning_rate, batch, count)?)
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
@@ -221,11 +195,21 @@ impl Level for PerSample {
     }
 
     fn loss(&mut self) -> Result<f32> {
-        Ok(self.mean_loss()?)
+        let (batch, classes) = (self.batch, self.network.outputs());
+        if batch == 0 {
+            return Err(GpuError::NoBatch { operation: "loss" }.into());
+        }
+        let start = batch * self.units(self.network.layers() - 1);
+        let z = self.z.slice(start..start + batch * classes);
+        let logits = (&z, &self.input.y());
+        Ok(self.losses.mean(&self.on, self.network.loss, logits, batch, classes)?)
     }
 
     fn set_parameters(&mut self, parameters: &Parameters) -> Result<()> {
-        Ok(self.replace(parameters)?)
+        let layers = parameters.layers.iter();
+        let flat: Vec<f32> =
+            layers.flat_map(|layer| [layer.w.data(), layer.b.data()].concat()).collect();
+        Ok(self.on.launcher.write(&flat, &mut self.parameters)?)
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {

@@ -1,4 +1,4 @@
-//! The ladder: the three products once more, one idea a file.
+//! The variants of the three matrix products (the ladder): one idea per file of `kernels/products`.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use gpu::launch::{matrix, tiles};
 use tensor::Dtype;
 use training::Result;
 
-/// How the three products are computed: a file of `kernels/products`, or the plain kernels.
+/// How the three products are computed: by a file of `kernels/products`, or by the plain kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Products {
-    /// A thread for each element, which reads all it needs by itself.
+    /// A thread for each element, which reads everything that it needs from global memory.
     #[default]
     Naive,
     /// Neighbours in a warp read neighbours in memory.
     Coalesced,
-    /// A block fetches a tile of each matrix into shared memory, and all its threads use it.
+    /// A block copies a tile of each matrix to shared memory, and all its threads use it.
     SharedTile,
-    /// A thread has 4 x 4 elements in registers.
+    /// A thread keeps 4 x 4 results in registers.
     RegisterTile,
-    /// The same, four numbers in an instruction, and the next tile comes while one is multiplied.
+    /// The same with loads of four numbers, and the next tile is loaded while one is multiplied.
     Vectorised,
-    /// A warp multiplies small matrices in an instruction, on tensor cores, which round their factors
+    /// A warp multiplies small matrices in one instruction, on tensor cores, which round their factors
     /// to TF32.
     Wmma,
 }
 
 impl Products {
-    /// Every way, from the first to the last.
+    /// Every variant, from the first to the last.
     pub const ALL: [Self; 6] = [
         Self::Naive,
         Self::Coalesced,
@@ -39,56 +39,47 @@ impl Products {
         Self::Wmma,
     ];
 
-    /// The file of a kernel in `kernels`, without its extension; only products depend on the variant.
+    /// The file of a kernel in `kernels`, without its extension. Only products depend on the variant.
     pub(crate) fn file(self, kernel: &str) -> String {
         match self {
-            _ if !kernel.starts_with("matmul") => kernel.into(),
             Self::Naive => kernel.into(),
+            _ if !kernel.starts_with("matmul") => kernel.into(),
             _ => format!("products/{self}").replace('-', "_"),
         }
     }
 
-    /// What is computed in.
+    /// The arithmetic.
     #[must_use]
     pub const fn dtype(self) -> Dtype {
-        match self {
-            Self::Wmma => Dtype::Tf32,
-            _ => Dtype::F32,
-        }
+        if let Self::Wmma = self { Dtype::Tf32 } else { Dtype::F32 }
     }
 
-    /// The least compute capability that they run on, major and minor: their file's `.target`.
+    /// The minimum compute capability, major and minor: the `.target` of the variant's file.
     #[must_use]
     pub const fn least_capability(self) -> (i32, i32) {
-        match self {
-            Self::Wmma => (8, 0),
-            _ => (5, 0),
-        }
+        if let Self::Wmma = self { (8, 0) } else { (5, 0) }
     }
 
-    /// Fails if the device is too old for these products.
+    /// Fails if the device is too old for this variant.
     pub(crate) fn run_on(self, gpu: &Gpu) -> Result<()> {
-        let (option, instead) =
-            (format!("--products {self}"), format!("--products {}", Self::Vectorised));
-        gpu.require(self.least_capability(), &option, Some(&instead))
+        let instead = format!("--products {}", Self::Vectorised);
+        gpu.require(self.least_capability(), &format!("--products {self}"), Some(&instead))
     }
 
-    /// How `c = a · bᵀ`, of shape `[m, n]`, is launched.
+    /// The grid of `c = a · bᵀ`, whose result is `[m, n]`.
     pub(crate) fn along_rows(self, m: usize, n: usize) -> LaunchConfig {
         match self {
             // A warp for each element.
             Self::Coalesced => {
-                let rows = matrix(m, 1);
-                LaunchConfig {
-                    grid_dim: (u32::try_from(n).unwrap_or(u32::MAX), rows.grid_dim.1, 1),
-                    ..rows
-                }
+                let mut shape = matrix(m, 1);
+                shape.grid_dim.0 = u32::try_from(n).unwrap_or(u32::MAX);
+                shape
             }
             _ => self.across_rows(m, n),
         }
     }
 
-    /// How the other two products are launched, whose result is `[m, n]`.
+    /// The grid of the other two products, whose result is `[m, n]`.
     pub(crate) fn across_rows(self, m: usize, n: usize) -> LaunchConfig {
         match self {
             Self::Naive | Self::Coalesced => matrix(m, n),

@@ -12,13 +12,13 @@ use training::{Error, Level, Result};
 
 use crate::{Level2, PerSample, Products};
 
-/// How the work is cut into kernels.
+/// How work is split into kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Kernels {
     /// A kernel for each operation, and a thread for each element of its result.
     #[default]
     PerOperation,
-    /// A thread for each sample, which goes forward and backward by itself.
+    /// A thread for each sample, which computes the forward and the backward pass of that sample.
     PerSample,
 }
 
@@ -36,10 +36,10 @@ pub struct Options {
     device: DeviceArgs,
     #[command(flatten)]
     compiler: CompilerArgs,
-    /// How the work is cut into kernels.
+    /// How work is split into kernels.
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     kernels: Kernels,
-    /// How the three products are computed: the ladder.
+    /// Kernels of the three matrix products (the ladder).
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     products: Products,
     /// How batches get to the device.
@@ -78,12 +78,12 @@ impl training::Program for Program {
         Ok(match options.kernels {
             Kernels::PerOperation => {
                 products.run_on(&gpu)?;
-                Box::new(Level2::with_products(&gpu, network, transfer, products, profile)?)
+                Box::new(Level2::new(&gpu, network, products, transfer, profile)?)
             }
             Kernels::PerSample if products != Products::Naive => {
                 return Err(Error::Usage(format!(
-                    "--products {products} is of the kernels per operation: a thread that trains a \
-                     sample has no products; leave out --kernels per-sample"
+                    "--products {products} needs --kernels per-operation: the kernels of per-sample have \
+                     no separate matrix products; leave out --kernels per-sample"
                 )));
             }
             Kernels::PerSample => Box::new(PerSample::new(&gpu, network, transfer, profile)?),

@@ -1,5 +1,5 @@
-//! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
-//! All of it stays on the device; the host holds none of these numbers.
+//! The buffers that a training step reads and writes: their layout and their lifetimes.
+//! They stay on the device; the host has no copies.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ pub(crate) struct State {
     pub(crate) loss: Loss,
     /// `B`, the number of samples of the loaded batch; 0 until one is loaded whole.
     pub(crate) batch: usize,
-    /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they get here.
+    /// `x`, `[B, n0]`, and `y`, `[B, C]`, one-hot, and how they are copied to the device.
     pub(crate) input: Box<dyn Transfer>,
     /// `p`, `[B, C]`.
     pub(crate) p: Buffer,
-    /// Where the loss is made.
+    /// The buffers in which the loss is computed.
     losses: Losses,
     stream: Arc<CudaStream>,
 }
@@ -50,18 +50,17 @@ impl State {
         })
     }
 
-    /// Takes in the training set. No batch is loaded afterwards.
+    /// Passes on the training set. Afterwards no batch is loaded.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.batch = 0;
         self.input.dataset(set)
     }
 
-    /// Takes in a batch, told the one after it too, and makes room for it.
+    /// Loads a batch and enlarges the buffers if needed; `next` is the batch after it.
     ///
-    /// Where the device has no memory left, no batch is loaded afterwards; the next one finds room, or
-    /// fails in the same way.
+    /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
     pub(crate) fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        // Until there is room for all of it, no batch is there.
+        // If anything below fails, no batch is loaded.
         self.batch = 0;
         self.input.load(batch, next)?;
         let (stream, last) = (&self.stream, self.layers.len() - 1);
@@ -91,8 +90,8 @@ impl State {
         self.losses.mean(on, self.loss, (&z, &y), self.batch, last.outputs)
     }
 
-    /// The buffer of a tensor, which may have room for more than the loaded batch; none for the
-    /// loss and for the parameters after the step, which take the place of those before.
+    /// The buffer of a tensor, which may be larger than the loaded batch needs. `None` for the loss, and for
+    /// the updated parameters: the update is in place.
     pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
         match name {
             TensorName::X => Some(self.input.x()),

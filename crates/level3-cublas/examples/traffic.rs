@@ -8,7 +8,7 @@
 use data::{Dataset, Epoch};
 use gpu::{ActivityKind, Choice, Gpu};
 use host::println;
-use level2_cuda_naive::Level2;
+use level2_cuda_naive::{Level2, Products};
 use level3_cublas::{Gemm, Level3, Setup};
 use profile::{Recording, Total};
 use tensor::Network;
@@ -47,7 +47,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
     let recording = Recording::start(gpu);
     let how = gpu::transfer::Strategy::default();
-    let level2 = Level2::new(gpu, network, how, recording.profile()).map_err(Error::level)?;
+    let level2 = Level2::new(gpu, network, Products::Naive, how, recording.profile()).map_err(Error::level)?;
     let mut steps = vec![step("level 2", level2, &recording, network, batch)?];
     for (name, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {
         let recording = Recording::start(gpu);

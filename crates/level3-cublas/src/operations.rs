@@ -89,7 +89,7 @@ impl Operations {
     ) -> Result<()> {
         let made = match whole {
             None => self.kernels.output_gradient(p, y, dz, batch, classes),
-            Some(b) => self.kernels.output_gradient_of_share(p, y, dz, (batch, b), classes),
+            Some(b) => self.kernels.output_gradient_of_share(p, y, dz, batch, classes, b),
         };
         Ok(made?)
     }

@@ -1,112 +1,101 @@
-//! Which rungs a device can run with a network and a size of batches, and which of them
-//! `--kernels auto` takes.
+//! Which rungs a device can run with a network and a batch size, and which one `--kernels auto` takes.
+
+use std::iter::once;
 
 use clap::ValueEnum;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use gpu::{Gpu, Profiler};
-use tensor::{Dtype, Network};
+use tensor::Network;
 use training::{Error, Result};
 
+use crate::Rung;
 use crate::kernels::Loader;
-use crate::{Rung, countable_batch, runs_on};
 
-/// What `--kernels` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    /// This rung.
-    One(Rung),
-    /// The best of those that the device can run.
-    Auto,
+/// The parser of `--kernels`: a rung, or `None` for `auto`.
+pub(crate) fn parser() -> impl TypedValueParser<Value = Option<Rung>> {
+    let auto = PossibleValue::new("auto")
+        .help("Whichever rung of single precision suits the network, the batch and the device");
+    let rungs = Rung::ALL.iter().filter_map(ValueEnum::to_possible_value);
+    PossibleValuesParser::new(rungs.chain(once(auto))).map(|name| Rung::from_str(&name, false).ok())
 }
 
-impl Default for Choice {
-    fn default() -> Self {
-        Self::One(Rung::default())
-    }
+/// Fails if the card is too old for the rung, or if a weight matrix is too large for the kernels.
+pub(crate) fn check_network(gpu: &Gpu, network: &Network, rung: Rung) -> Result<()> {
+    let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
+    check_elements(largest.unwrap_or_default(), "a weight matrix")?;
+    check_card(gpu, rung)
 }
 
-impl Choice {
-    /// What is computed in: `auto` stays with single precision.
-    pub(crate) fn dtype(self) -> Dtype {
-        match self {
-            Self::One(rung) => rung.row().dtype,
-            Self::Auto => Dtype::F32,
-        }
-    }
+/// Fails if the card is too old for the rung.
+fn check_card(gpu: &Gpu, rung: Rung) -> Result<()> {
+    let instead = rung.row().rest.map(|rest| format!("--kernels {rest}"));
+    gpu.require(rung.row().least_capability, &format!("--kernels {rung}"), instead.as_deref())
 }
 
-impl ValueEnum for Choice {
-    fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [Choice; Rung::ALL.len() + 1] = {
-            let mut all = [Choice::Auto; Rung::ALL.len() + 1];
-            let mut i = 0;
-            while i < Rung::ALL.len() {
-                all[i] = Choice::One(Rung::ALL[i]);
-                i += 1;
-            }
-            all
-        };
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::One(rung) => rung.to_possible_value(),
-            Self::Auto => Some(PossibleValue::new("auto").help(
-                "Whichever rung of single precision suits the network, the batch and the device",
-            )),
-        }
-    }
+/// Fails if a batch has more elements in some layer than the kernels can count.
+pub(crate) fn check_batch(network: &Network, batch: usize) -> Result<()> {
+    let widest = network.sizes.iter().max().copied().unwrap_or_default();
+    check_elements(batch.saturating_mul(widest), "a batch")
 }
 
-/// How a device would run a rung: what a training step is made of.
+/// The kernels count the elements of a buffer in 32 bits, and some of them also its bytes.
+fn check_elements(elements: usize, owner: &str) -> Result<()> {
+    if elements <= 1 << 30 {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{owner} would have {elements} elements, and the kernels count up to 2^30: make the layers \
+         or the batch smaller"
+    )))
+}
+
+/// A description of how the device would run a rung: the launches of a training step.
 ///
 /// # Errors
-/// Why it can't.
-fn how(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String> {
-    runs_on(gpu, rung)?;
-    countable_batch(network, batch)?;
+/// If the device can't run it, with the reason.
+fn describe(gpu: &Gpu, network: &Network, batch: usize, rung: Rung) -> Result<String> {
+    check_card(gpu, rung)?;
+    check_batch(network, batch)?;
     let row = rung.row();
     if let Some((once, each_layer)) = row.launches {
         return Ok(format!("{} launches a step", once + each_layer * network.layers()));
     }
     let mut launches = (row.load)(&Loader::new(gpu, rung, row.ptx, &Profiler::off())?)?;
-    let many = launches.at_once() > 1;
+    let launch = if launches.at_once() > 1 { "many steps a launch" } else { "1 launch a step" };
     let plan = launches.plan(network, batch)?;
     let plan = plan.ok_or_else(|| Error::level(format!("{rung} has no plan")))?;
-    let launch = if many { "many steps a launch" } else { "1 launch a step" };
     let weights = if plan.on_chip { "weights on chip" } else { "weights in global memory" };
     let (blocks, bytes) = (plan.blocks(), plan.shared);
     Ok(format!("{launch}, {blocks} blocks of {bytes} bytes of shared memory, {weights}"))
 }
 
 /// The rung that `--kernels auto` takes: the last one that suits the network and the batch and that the
-/// device can run. With a small network and small batches, most time goes into launches, and into
-/// fetching the weights again for every step. `whole-epoch` saves both if the weights fit on chip.
+/// device can run. With a small network and small batches, most time is spent on launches and on loading
+/// the weights again for every step. `whole-epoch` saves both if the weights fit on chip.
 ///
 /// # Errors
 /// If not even the second rung can run, with the reason.
 pub(crate) fn choose(gpu: &Gpu, network: &Network, batch: usize) -> Result<Rung> {
-    let runs =
-        |rung: &Rung| (rung.row().suits)(network, batch) && how(gpu, network, batch, *rung).is_ok();
+    let runs = |rung: &Rung| {
+        (rung.row().suits)(network, batch) && describe(gpu, network, batch, *rung).is_ok()
+    };
     match Rung::ALL.into_iter().rfind(runs) {
         Some(rung) => Ok(rung),
-        None => how(gpu, network, batch, Rung::Tiled).map(|_| Rung::Tiled),
+        None => describe(gpu, network, batch, Rung::Tiled).map(|_| Rung::Tiled),
     }
 }
 
-/// A line for each rung, whether the device can run it and how or why not, and what `auto` takes.
+/// A line for each rung: whether the device can run it, and how or why not. The last line is the choice of
+/// `auto`.
 ///
 /// # Errors
-/// When no rung that `auto` knows can run.
+/// If none of the rungs that `auto` considers can run.
 pub(crate) fn plan(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<String>> {
     let mut lines = vec![format!("{network}, batches of {batch}, on {}", gpu.device())];
-    for rung in Rung::ALL {
-        lines.push(match how(gpu, network, batch, rung) {
-            Ok(how) => format!("{rung:<17}  yes  {how}"),
-            Err(why) => format!("{rung:<17}  no   {why}"),
-        });
-    }
+    lines.extend(Rung::ALL.map(|rung| match describe(gpu, network, batch, rung) {
+        Ok(launches) => format!("{rung:<17}  yes  {launches}"),
+        Err(reason) => format!("{rung:<17}  no   {reason}"),
+    }));
     lines.push(format!("{:<17}  {}", "auto", choose(gpu, network, batch)?));
     Ok(lines)
 }

@@ -1,28 +1,29 @@
 //! The forward pass: `z1 a1 … zL p`.
 
-use gpu::Result;
 use gpu::transfer::Transfer;
+use gpu::{Result, loss_code};
 
 use crate::state::State;
-use crate::tiled::{LayerShape, Tiled};
+use crate::tiled::Tiled;
 
-/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead, and with it
+/// For each layer `z = a_prev · wᵀ + b` and `a = relu(z)`; at the last one, `p` instead, together with
 /// the loss of each sample and `dzL`.
 pub(crate) fn forward(on: &Tiled, state: &mut State) -> Result<()> {
-    let batch = state.batch;
+    let batch = state.batch as u32;
     let last = state.layers.len() - 1;
     for l in 0..=last {
         let (before, rest) = state.layers.split_at_mut(l);
         let layer = &mut rest[0];
         let a_prev = before.last().map_or(state.input.x(), |previous| previous.a.as_view());
-        let shape = LayerShape::new(batch, layer);
+        let (m, n) = (layer.inputs as u32, layer.outputs as u32);
 
-        let relu = l < last;
-        let out = if relu { &mut layer.a } else { &mut layer.z };
-        on.matmul_a_bt_add_bias(&a_prev, &layer.w, &layer.b, out, shape, relu)?;
+        let hidden = l < last;
+        let out = if hidden { &mut layer.a } else { &mut layer.z };
+        let relu = u32::from(hidden);
+        on.matmul_a_bt_add_bias(&a_prev, &layer.w, &layer.b, out, batch, m, n, relu)?;
     }
-    let (layer, y) = (&mut state.layers[last], state.input.y());
-    let shape = LayerShape::new(batch, layer);
-    let results = (&mut state.p, &mut layer.dz, &mut state.losses);
-    on.output((&layer.z, &y), results, shape, state.loss)
+    let State { layers, input, p, losses, loss, .. } = state;
+    let (layer, loss) = (&mut layers[last], loss_code(*loss));
+    let classes = layer.outputs as u32;
+    on.output(&layer.z, &input.y(), p, &mut layer.dz, losses, batch, classes, loss)
 }

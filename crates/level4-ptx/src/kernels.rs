@@ -1,24 +1,28 @@
-//! The kernels of a rung, loaded: the file of PTX goes to the driver as text, the driver's compiler
-//! makes code of it for the card that is there, and a kernel is found in it by its name.
+//! The loading of a rung's kernels. The PTX file goes to the driver as text; the driver compiles it for the
+//! card, and a kernel is found by its name.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaModule, LaunchConfig};
-use gpu::{Buffer, Function, Gpu, Launcher, Profiler, Read, Result, Write, launch};
+use cudarc::driver::{CudaFunction, CudaModule, LaunchConfig};
+use gpu::{Function, Gpu, Launcher, Profiler, Result, kernels};
 
 use crate::Rung;
 
-/// The loaded modules of a rung: its own file of PTX, and the file with the rest of its kernels.
+/// The kernels of the matrix products: the only ones in the files of rungs that are based on another rung.
+const PRODUCTS: [&str; 3] = ["forward_layer", "gradient", "backward_layer"];
+
+/// The loaded modules of a rung.
 pub(crate) struct Loader<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) launcher: Launcher,
     own: Arc<CudaModule>,
+    /// The file with the rest of the kernels; the rung's own file if it has all of them.
     rest: Arc<CudaModule>,
 }
 
 impl<'a> Loader<'a> {
-    /// Loads `ptx`, which is the text of the rung's file or a variant of it.
+    /// Loads `ptx`, the text of the rung's file or a variant of it.
     pub(crate) fn new(gpu: &'a Gpu, rung: Rung, ptx: &str, profiler: &Profiler) -> Result<Self> {
         let own = gpu.module(rung.row().name, ptx)?;
         let rest = match rung.row().rest {
@@ -28,67 +32,53 @@ impl<'a> Loader<'a> {
         Ok(Self { gpu, launcher: Launcher::new(gpu, profiler), own, rest })
     }
 
-    /// A kernel of the rung's own file.
-    pub(crate) fn own<P>(&self, name: &'static str) -> Result<Function<P>> {
-        self.function(&self.own, name)
+    /// Finds a kernel.
+    pub(crate) fn find(&self, name: &'static str) -> Result<CudaFunction> {
+        let module = if PRODUCTS.contains(&name) { &self.own } else { &self.rest };
+        Ok(module.load_function(name)?)
     }
+}
 
-    /// A kernel that several rungs share.
-    pub(crate) fn rest<P>(&self, name: &'static str) -> Result<Function<P>> {
-        self.function(&self.rest, name)
-    }
+/// A kernel and its launcher.
+pub(crate) struct Kernel<P> {
+    pub(crate) launcher: Launcher,
+    pub(crate) function: Function<P>,
+}
 
-    fn function<P>(&self, module: &Arc<CudaModule>, name: &'static str) -> Result<Function<P>> {
+impl<P> Kernel<P> {
+    pub(crate) fn load(from: &Loader<'_>, name: &'static str) -> Result<Self> {
+        let launcher = from.launcher.clone();
         // SAFETY: each rung's Rust file has the types of its kernels' parameters, and its launches declare
         // all accesses, except those through the table of layers, which `State` writes.
-        Ok(unsafe { self.launcher.watched(module.load_function(name)?, name) })
-    }
-}
-
-/// A kernel, and its launcher.
-pub(crate) struct On<P> {
-    pub(crate) launcher: Launcher,
-    pub(crate) kernel: Function<P>,
-}
-
-impl<P> On<P> {
-    pub(crate) fn load(from: &Loader<'_>, name: &'static str) -> Result<Self> {
-        Ok(Self { launcher: from.launcher.clone(), kernel: from.own(name)? })
+        let function = unsafe { launcher.watched(from.find(name)?, name) };
+        Ok(Self { launcher, function })
     }
 
     /// The same kernel under another name in errors and profiles.
-    pub(crate) fn called(&self, name: &'static str) -> Self {
-        Self { launcher: self.launcher.clone(), kernel: self.kernel.called(name) }
+    pub(crate) fn renamed(&self, name: &'static str) -> Self {
+        Self { launcher: self.launcher.clone(), function: self.function.renamed(name) }
     }
 }
 
-/// The kernel `update` of a rung.
-pub(crate) struct Update {
-    launcher: Launcher,
-    update: Function<(Write, Read, u32, f32)>,
-    /// Elements that a thread updates.
-    of_a_thread: u32,
-}
-
-impl Update {
-    /// Threads of a block.
-    const THREADS: u32 = 256;
-
-    pub(crate) fn load(from: &Loader<'_>, of_a_thread: u32) -> Result<Self> {
-        Ok(Self { launcher: from.launcher.clone(), update: from.rest("update")?, of_a_thread })
+kernels! {
+    /// The kernel `update` of a rung.
+    pub(crate) struct Update(on) {
+        elements_per_thread: u32,
     }
 
     /// `w -= learning_rate · dw`, element by element; `w` is a weight matrix or a bias vector.
-    pub(crate) fn update(&self, w: &mut Buffer, dw: &Buffer, learning_rate: f32) -> Result<()> {
-        let elements = w.len() as u32;
-        let blocks = elements.div_ceil(self.of_a_thread * Self::THREADS);
-        // The kernel also reads `w`; a profile of this level counts its bytes once.
-        launch!(self.update, grid(blocks, 1, Self::THREADS), flops[2 * elements],
-            write w[elements], read dw[elements], elements, learning_rate)
+    update = "update"(update w[elements], read dw[elements], elements: u32, learning_rate: f32)
+        in grid(elements.div_ceil(on.elements_per_thread * 256), 1, 256), flops[2 * elements];
+}
+
+impl Update {
+    pub(crate) fn new(from: &Loader<'_>, elements_per_thread: u32) -> Result<Self> {
+        // SAFETY: the kernel has these parameters in every file, and stays within both buffers.
+        unsafe { Self::load(from.launcher.clone(), elements_per_thread, |name| from.find(name)) }
     }
 }
 
-/// This many blocks of this many threads.
+/// `columns` times `rows` blocks of `threads` threads.
 pub(crate) const fn grid(columns: u32, rows: u32, threads: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (columns, rows, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }

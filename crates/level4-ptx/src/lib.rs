@@ -6,11 +6,10 @@
 //! tiles), `one_launch` and `whole_epoch`. The kernels are in the folder `ptx`, and `kernels` loads them.
 //! `choice` decides which rungs a device can run.
 //!
-//! A kernel that takes a whole network, of any number of layers, gets a table of them in the
-//! device's memory ([`Record`]). A launch whose blocks wait for each other has to fit onto the
-//! device, all at once: [`Plan`] says how it is cut.
+//! A kernel that processes all layers gets a table of them in the device's memory ([`Record`]). If the
+//! blocks of a launch wait for each other, all of them must fit onto the device at once: [`Plan`] splits the
+//! work accordingly.
 
-mod auto;
 mod backward;
 mod choice;
 mod cooperative;
@@ -28,11 +27,13 @@ mod tiled;
 mod update;
 mod whole_epoch;
 
+use std::mem::swap;
+
 use data::{Batch, Dataset};
 use gpu::{Gpu, Launcher, Layer, Profiler};
 use profile::Profile;
 use tensor::{Network, Tensor, TensorName};
-use training::{Error, Level, MultiStep, Parameters, Result};
+use training::{Level, MultiStep, Parameters, Result};
 
 use kernels::Loader;
 pub use plan::Plan;
@@ -44,8 +45,11 @@ pub use table::Record;
 
 /// The network on the GPU.
 pub struct Level4 {
+    gpu: Gpu,
     network: Network,
     rung: Rung,
+    /// Whether the first batch decides on the rung: `--kernels auto`.
+    is_undecided: bool,
     launches: Box<dyn Launches>,
     on: Launcher,
     state: State,
@@ -62,16 +66,21 @@ impl Level4 {
         Self::start(gpu, network, rung, rung.row().ptx, profile)
     }
 
-    /// The same with another text in place of the rung's file, to see what becomes of a mistake.
+    /// The same with other PTX in place of the rung's file, to see the effect of a mistake.
     ///
     /// # Safety
-    /// A kernel reads and writes what it likes. The emulated device looks first.
+    /// A kernel can read and write any memory. The emulated device checks each access.
     ///
     /// # Errors
     /// As [`new`](Self::new).
     #[allow(unsafe_code, reason = "the caller has to vouch for the kernels")]
     pub unsafe fn with_ptx(gpu: &Gpu, network: &Network, rung: Rung, ptx: &str) -> Result<Self> {
         Self::start(gpu, network, rung, ptx, Profile::default())
+    }
+
+    /// A network with all parameters 0, on a rung that is chosen when the first batch is loaded.
+    fn auto(gpu: &Gpu, network: &Network, profile: Profile) -> Result<Self> {
+        Ok(Self { is_undecided: true, ..Self::new(gpu, network, Rung::Tiled, profile)? })
     }
 
     fn start(
@@ -81,38 +90,29 @@ impl Level4 {
         ptx: &str,
         profile: Profile,
     ) -> Result<Self> {
-        let largest = network.sizes.windows(2).map(|n| n[0].saturating_mul(n[1])).max();
-        counted(largest.unwrap_or_default(), "a weight matrix")?;
-        runs_on(gpu, rung)?;
+        choice::check_network(gpu, network, rung)?;
         let loader = Loader::new(gpu, rung, ptx, &profile.profiler)?;
         let launches = (rung.row().load)(&loader)?;
         let on = loader.launcher;
         let state = State::new(&on, network, rung)?;
-        Ok(Self { network: network.clone(), rung, launches, on, state, profile })
+        let (gpu, network) = (gpu.clone(), network.clone());
+        Ok(Self { gpu, network, rung, is_undecided: false, launches, on, state, profile })
     }
-}
 
-/// Fails if the card is too old for the rung.
-fn runs_on(gpu: &Gpu, rung: Rung) -> Result<()> {
-    let instead = rung.row().rest.map(|rest| format!("--kernels {rest}"));
-    gpu.require(rung.row().least_capability, &format!("--kernels {rung}"), instead.as_deref())
-}
-
-/// Fails if a batch has more elements in some layer than the kernels can count.
-fn countable_batch(network: &Network, batch: usize) -> Result<()> {
-    let widest = network.sizes.iter().max().copied().unwrap_or_default();
-    counted(batch.saturating_mul(widest), "a batch")
-}
-
-/// The kernels count the elements of a buffer, and some of them its bytes, in 32 bits.
-fn counted(elements: usize, what: &str) -> Result<()> {
-    if elements <= 1 << 30 {
-        return Ok(());
+    /// Changes to the rung that `--kernels auto` takes for batches of this size. The training set and the
+    /// parameters stay on the device.
+    fn choose_rung(&mut self, batch: usize) -> Result<()> {
+        let rung = choice::choose(&self.gpu, &self.network, batch)?;
+        host::complain(format_args!("note: --kernels auto takes {rung}"));
+        let mut chosen = Self::new(&self.gpu, &self.network, rung, self.profile.clone())?;
+        swap(&mut chosen.state.input, &mut self.state.input);
+        for (new, old) in chosen.state.layers.iter_mut().zip(&mut self.state.layers) {
+            swap(&mut new.w, &mut old.w);
+            swap(&mut new.b, &mut old.b);
+        }
+        *self = chosen;
+        Ok(())
     }
-    Err(Error::Usage(format!(
-        "{what} would have {elements} elements, and the kernels count up to 2^30: make the layers \
-         or the batch smaller"
-    )))
 }
 
 impl Level for Level4 {
@@ -121,8 +121,11 @@ impl Level for Level4 {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
+        if self.is_undecided {
+            self.choose_rung(batch.len())?;
+        }
         let Self { network, launches, state, .. } = self;
-        countable_batch(network, batch.len())?;
+        choice::check_batch(network, batch.len())?;
         Ok(state.load(batch, launches.plan(network, batch.len())?)?)
     }
 
@@ -142,7 +145,7 @@ impl Level for Level4 {
         Ok(self.launches.launch(&mut self.state, STEP, learning_rate)?)
     }
 
-    /// The mean of what the kernels left for each sample.
+    /// The mean of the losses that the kernels stored for each sample.
     fn loss(&mut self) -> Result<f32> {
         self.state.is_loaded("loss")?;
         let State { losses, losses_from, batch, .. } = &self.state;
@@ -183,8 +186,8 @@ impl MultiStep for Level4 {
             && last.len() <= first.len()
         {
             let Self { network, launches, state, .. } = self;
-            countable_batch(network, first.len())?;
-            state.expect(first.len(), launches.plan(network, first.len())?)?;
+            choice::check_batch(network, first.len())?;
+            state.make_room(first.len(), launches.plan(network, first.len())?)?;
             if launches.steps(state, batches, learning_rate)? {
                 // The contract of `steps`: afterwards, the last batch is the loaded one.
                 self.load(last, None)?;

@@ -20,7 +20,7 @@ type Step = (Read, u32, u32, Read, Read, Write, Write, u32, f32, Phases, u32, u3
 pub(crate) struct OneLaunch(Cooperative<Step>);
 
 impl OneLaunch {
-    pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
+    pub(crate) fn boxed(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
         Ok(Box::new(Self(Cooperative::load(from, "step", Plan::new)?)))
     }
 }
@@ -36,8 +36,8 @@ impl Launches for OneLaunch {
         let on_chip = u32::from(plan.on_chip);
         let State { input, table, p, losses, .. } = state;
         let (x, y, on, barrier) =
-            (&input.x(), &input.y(), self.0.on.called(name), &mut self.0.barrier);
-        launch!(cooperative on.kernel, shape(&plan), flops[flops * weights * batch] bytes[4 * numbers],
+            (&input.x(), &input.y(), self.0.kernel.renamed(name), &mut self.0.barrier);
+        launch!(cooperative on.function, shape(&plan), flops[flops * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
             read y[batch * classes], write p[batch * classes], write losses[batch], batch,
             learning_rate, phases, chunks, groups, on_chip, update barrier[1])

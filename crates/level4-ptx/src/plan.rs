@@ -72,7 +72,7 @@ impl Plan {
     ///
     /// None where the weights of the hidden layers don't fit on the device.
     #[must_use]
-    pub fn of_an_epoch(
+    pub fn for_epoch(
         network: &Network,
         batch: usize,
         shared: usize,

@@ -6,11 +6,12 @@ use clap::Args;
 use gpu::DeviceArgs;
 use profile::ProfileArgs;
 use tensor::{Dtype, Network};
-use training::{Level, Multi, MultiStep, Preset, Result, Runner};
+use training::{Level, Multi, Preset, Result, Runner};
 
-use crate::Level4;
-use crate::auto::Auto;
-use crate::choice::{self, Choice};
+use crate::{Level4, Rung, choice};
+
+/// A rung, or `None` for `auto`. With this name, clap doesn't take it for an optional option.
+type RungOrAuto = Option<Rung>;
 
 /// The options that only this level has.
 #[derive(Args, Clone, Debug)]
@@ -19,8 +20,9 @@ pub struct Options {
     #[command(flatten)]
     device: DeviceArgs,
     /// Which PTX a training step runs: the rung of the ladder.
-    #[arg(long, value_name = "RUNG", value_enum, default_value_t)]
-    kernels: Choice,
+    #[arg(long, value_name = "RUNG", value_parser = choice::parser(),
+          default_value = Rung::default().row().name)]
+    kernels: RungOrAuto,
     #[command(flatten)]
     profile: ProfileArgs,
 }
@@ -39,8 +41,9 @@ impl training::Program for Program {
         Ok(options.device.open()?.device().to_owned())
     }
 
+    /// `auto` only takes rungs of single precision.
     fn dtype(options: &Options) -> Dtype {
-        options.kernels.dtype()
+        options.kernels.map_or(Dtype::F32, |rung| rung.row().dtype)
     }
 
     fn outputs(options: &Options) -> Vec<(&'static str, &Path)> {
@@ -54,7 +57,7 @@ impl training::Program for Program {
     }
 
     fn level(options: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        options.level(network).map(|level| level as Box<dyn Level>)
+        Ok(Box::new(level(options, network)?))
     }
 
     fn on_each(
@@ -62,18 +65,15 @@ impl training::Program for Program {
         network: &Network,
         work: &(dyn Fn(&mut dyn Runner) -> Result<()> + Sync),
     ) -> Result<()> {
-        work(&mut Multi(options.level(network)?.as_mut()))
+        work(&mut Multi(&mut level(options, network)?))
     }
 }
 
-impl Options {
-    /// The level; some rungs take several steps in one launch.
-    fn level(&self, network: &Network) -> Result<Box<dyn MultiStep>> {
-        let gpu = self.device.open()?;
-        let profile = self.profile.open(&gpu)?;
-        Ok(match self.kernels {
-            Choice::One(rung) => Box::new(Level4::new(&gpu, network, rung, profile)?),
-            Choice::Auto => Box::new(Auto::new(gpu, network, profile)),
-        })
+fn level(options: &Options, network: &Network) -> Result<Level4> {
+    let gpu = options.device.open()?;
+    let profile = options.profile.open(&gpu)?;
+    match options.kernels {
+        Some(rung) => Level4::new(&gpu, network, rung, profile),
+        None => Level4::auto(&gpu, network, profile),
     }
 }

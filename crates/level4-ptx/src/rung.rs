@@ -42,14 +42,14 @@ pub struct Row {
     pub file: &'static str,
     /// The text of that file.
     pub ptx: &'static str,
-    /// The least compute capability that it runs on, major and minor: its file's `.target`.
+    /// The minimum compute capability, major and minor: its file's `.target`.
     pub least_capability: (i32, i32),
     /// The arithmetic.
     pub dtype: Dtype,
     /// The rung whose file has the kernels that this rung's own file lacks: all except the products.
     pub(crate) rest: Option<Rung>,
-    /// The launches of a training step: a number, and a number for each layer. None if blocks wait for each
-    /// other, because then the device may have no room for the one launch.
+    /// The launches of a training step: a number, and a number for each layer. `None` if blocks wait for each
+    /// other, because then it depends on the device whether the one launch is possible.
     pub(crate) launches: Option<(usize, usize)>,
     /// Whether `--kernels auto` prefers it to the rungs before it, for this network and size of batches.
     pub(crate) suits: fn(&Network, usize) -> bool,
@@ -84,14 +84,14 @@ const REST: Option<Rung> = Some(Rung::Tiled);
 
 #[rustfmt::skip]
 static ROWS: [Row; Rung::ALL.len()] = [
-    row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, never, ThreadPerSample::load),
-    row!("tiled", "tiled", F32, (5, 2), None, SIX, always, |from| Tiled::load(from, Tiles::new(256, 32, 32))),
-    row!("one-launch", "one_launch", F32, (5, 2), None, None, always, OneLaunch::load),
-    row!("register-tiles", "register_tiles", F32, (8, 0), REST, SIX, fills_tiles, |from| Tiled::load(from, Tiles::new(64, 64, 64))),
-    row!("whole-epoch", "whole_epoch", F32, (5, 2), None, None, is_small, WholeEpoch::load),
-    row!("tensor-cores", "tensor_cores", Tf32, (8, 0), REST, SIX, never, |from| Tiled::load(from, Tiles::new(256, 32, 64))),
-    row!("bf16", "bf16", Bf16, (8, 0), REST, SIX, never, |from| Tiled::load(from, Tiles::new(256, 32, 64))),
-    row!("three-tf32", "three_tf32", F32, (8, 0), REST, SIX, never, |from| Tiled::load(from, Tiles::new(256, 32, 64))),
+    row!("thread-per-sample", "thread_per_sample", F32, (5, 2), None, FUSED, never, ThreadPerSample::boxed),
+    row!("tiled", "tiled", F32, (5, 2), None, SIX, always, |from| Tiled::boxed(from, Tiles::new(256, 32, 32))),
+    row!("one-launch", "one_launch", F32, (5, 2), None, None, always, OneLaunch::boxed),
+    row!("register-tiles", "register_tiles", F32, (8, 0), REST, SIX, fills_tiles, |from| Tiled::boxed(from, Tiles::new(64, 64, 64))),
+    row!("whole-epoch", "whole_epoch", F32, (5, 2), None, None, is_small, WholeEpoch::boxed),
+    row!("tensor-cores", "tensor_cores", Tf32, (8, 0), REST, SIX, never, |from| Tiled::boxed(from, Tiles::new(256, 32, 64))),
+    row!("bf16", "bf16", Bf16, (8, 0), REST, SIX, never, |from| Tiled::boxed(from, Tiles::new(256, 32, 64))),
+    row!("three-tf32", "three_tf32", F32, (8, 0), REST, SIX, never, |from| Tiled::boxed(from, Tiles::new(256, 32, 64))),
 ];
 
 const fn never(_: &Network, _: usize) -> bool {
@@ -133,7 +133,7 @@ impl Rung {
         &ROWS[self as usize]
     }
 
-    /// Whether a network of this many layers has this tensor in memory.
+    /// Whether a network of `layers` layers has this tensor in memory.
     #[must_use]
     pub const fn materialises(self, name: TensorName, layers: usize) -> bool {
         use TensorName::{A, Da, Db, Dw, Z};
@@ -143,15 +143,15 @@ impl Rung {
             // relu(z) is stored instead, and the masked gradient.
             (_, Z(l)) => l == layers,
             (_, Da(_)) => false,
-            // Memory only has partial sums, one for each chunk of the batch; or the gradients are in the
+            // Memory only has partial sums, one for each chunk of the batch, or the gradients are in the
             // registers of the threads that apply them.
             (Self::OneLaunch | Self::WholeEpoch, Dw(_) | Db(_)) => false,
             _ => true,
         }
     }
 
-    /// Whether it wants a buffer of this tensor's shape: for the tensor, or in its place for a second
-    /// copy of another one, `a` for `da`, `w` for `dw` and `b` for `db`.
+    /// Whether the rung needs a buffer of this tensor's shape: for the tensor, or for a second copy of another
+    /// one (of `a` in place of `da`, of `w` in place of `dw`, of `b` in place of `db`).
     pub(crate) const fn holds(self, name: TensorName, layers: usize) -> bool {
         use TensorName::{Da, Db, Dw};
         match (self, name) {

@@ -1,6 +1,7 @@
-//! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
-//! All of it stays on the device; the host holds none of these numbers.
+//! The buffers that a training step reads and writes: their layout and their lifetimes.
+//! They stay on the device; the host has no copies.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
@@ -16,9 +17,9 @@ use crate::{Plan, Record, Rung};
 /// batch to batch: memory is allocated only for a batch larger than any before.
 pub(crate) struct State {
     rung: Rung,
-    /// The layers, first to last. What the rung never writes holds one element.
+    /// The layers, first to last. A tensor that the rung never writes has a buffer of one element.
     pub(crate) layers: Vec<Layer>,
-    /// Of each layer the sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
+    /// For each layer, the sums over the chunks of a batch, `[chunks, n, m]` and `[chunks, n]`.
     partials: Vec<Buffer>,
     /// The loss, which decides what `p` is.
     pub(crate) loss: Loss,
@@ -30,16 +31,16 @@ pub(crate) struct State {
     pub(crate) p: Buffer,
     /// The loss of each sample, `[B]`; after a launch of many batches, of all their samples.
     pub(crate) losses: Buffer,
-    /// Where those of the loaded batch begin.
+    /// The index of the loaded batch's first loss.
     pub(crate) losses_from: usize,
-    /// A record for each layer: what the kernels that take all layers are given.
+    /// A record for each layer, for kernels that process all layers.
     pub(crate) table: CudaSlice<u64>,
-    /// The samples that the buffers have room for.
+    /// The largest batch that fits into the buffers.
     capacity: usize,
     stream: Arc<CudaStream>,
 }
 
-/// The arguments of a launch over all layers, and the size of its work.
+/// Arguments and sizes of a launch over all layers.
 pub(crate) struct AllLayers {
     pub(crate) layers: u32,
     pub(crate) loss: u32,
@@ -50,12 +51,12 @@ pub(crate) struct AllLayers {
     pub(crate) weights: usize,
     /// The inputs and outputs of every layer, for one sample.
     pub(crate) units: usize,
-    /// The weights, and the units of all samples: the least numbers that the launch moves.
+    /// The weights, and the units of all samples: the minimum of numbers that the launch moves.
     pub(crate) numbers: usize,
 }
 
 impl State {
-    /// All buffers of a network, for batches of one sample at first. The parameters are 0.
+    /// All buffers of a network, at first for batches of one sample. The parameters are 0.
     pub(crate) fn new(on: &Launcher, network: &Network, rung: Rung) -> Result<Self> {
         let stream = &on.stream;
         let last = network.layers();
@@ -79,34 +80,43 @@ impl State {
         })
     }
 
-    /// Takes in the training set. No batch is loaded afterwards.
+    /// Copies the training set to the device. Afterwards no batch is loaded.
     pub(crate) fn dataset(&mut self, set: &Dataset) -> Result<()> {
         self.batch = 0;
         self.input.dataset(set)
     }
 
-    /// Loads a batch, and makes room for it. A rung whose blocks wait for each other passes its plan for
-    /// batches of this size, which the kernel finds in the table.
+    /// Loads a batch and enlarges the buffers if needed. A rung whose blocks wait for each other passes its
+    /// plan for batches of this size, which the kernel finds in the table.
     ///
-    /// If the device is out of memory, no batch is loaded afterwards, and the buffers keep their sizes: the
-    /// next batch finds room, or fails in the same way.
+    /// If the device is out of memory, no batch is loaded afterwards. A smaller batch may still fit.
     pub(crate) fn load(&mut self, batch: &Batch<'_>, plan: Option<&Plan>) -> Result<()> {
-        let before = std::mem::take(&mut self.batch);
+        let before = take(&mut self.batch);
         self.input.load(batch, None)?;
-        self.fit(before, batch.len(), plan)
+        self.batch = before;
+        self.make_room(batch.len(), plan)
     }
 
-    /// Makes room for batches of that size, which are found elsewhere than where batches are loaded.
-    pub(crate) fn expect(&mut self, batch: usize, plan: Option<&Plan>) -> Result<()> {
-        let before = std::mem::take(&mut self.batch);
-        self.fit(before, batch, plan)
-    }
-
-    /// From here on buffers may move, and the table that names them is of no batch.
-    fn fit(&mut self, before: usize, batch: usize, plan: Option<&Plan>) -> Result<()> {
+    /// Makes `batch` the number of samples, enlarges the buffers if needed, and writes the table again if
+    /// this number has changed. The samples themselves may be elsewhere than the loaded batch.
+    pub(crate) fn make_room(&mut self, batch: usize, plan: Option<&Plan>) -> Result<()> {
+        // If anything below fails, no batch is loaded.
+        let before = take(&mut self.batch);
         self.losses_from = 0;
         if batch > self.capacity {
-            self.make_room(batch)?;
+            let (last, stream) = (self.layers.len(), &self.stream);
+            for (layer, l) in self.layers.iter_mut().zip(1..) {
+                let elements = batch * layer.outputs;
+                let rows =
+                    |name| buffer(stream, if self.rung.holds(name, last) { elements } else { 1 });
+                layer.z = rows(TensorName::Z(l))?;
+                layer.a = rows(TensorName::A(l))?;
+                layer.da = rows(TensorName::Da(l))?;
+                layer.dz = rows(TensorName::Dz(l))?;
+            }
+            self.p = buffer(stream, batch * self.layers[last - 1].outputs)?;
+            self.make_room_for_losses(batch)?;
+            self.capacity = batch;
         }
         if before != batch {
             self.write_table(plan)?;
@@ -115,59 +125,40 @@ impl State {
         Ok(())
     }
 
-    /// Makes room for a batch in the buffers with a row for each sample: all rows for tensors that the rung
-    /// writes, one element for those that it never writes.
-    fn make_room(&mut self, batch: usize) -> Result<()> {
-        let last = self.layers.len();
-        for (layer, l) in self.layers.iter_mut().zip(1..) {
-            let elements = batch * layer.outputs;
-            let rows =
-                |name| buffer(&self.stream, if self.rung.holds(name, last) { elements } else { 1 });
-            layer.z = rows(TensorName::Z(l))?;
-            layer.a = rows(TensorName::A(l))?;
-            layer.da = rows(TensorName::Da(l))?;
-            layer.dz = rows(TensorName::Dz(l))?;
-        }
-        self.p = buffer(&self.stream, batch * self.layers[last - 1].outputs)?;
-        self.room_for_losses(batch)?;
-        self.capacity = batch;
-        Ok(())
-    }
-
-    /// Makes room for the losses of this many samples.
-    pub(crate) fn room_for_losses(&mut self, samples: usize) -> Result<()> {
+    /// Enlarges the buffer of losses to this number of samples if it is smaller.
+    pub(crate) fn make_room_for_losses(&mut self, samples: usize) -> Result<()> {
         grow(&self.stream, &mut self.losses, samples).map(|_| ())
     }
 
     /// Writes the table of all addresses to the device.
     fn write_table(&mut self, plan: Option<&Plan>) -> Result<()> {
         let stream = &self.stream;
-        for (layer, partial) in self.layers.iter().zip(&mut self.partials) {
+        let address = |buffer: &Buffer| buffer.device_ptr(stream).0;
+        let mut words = Vec::new();
+        for (l, (layer, partial)) in self.layers.iter().zip(&mut self.partials).enumerate() {
             if let (Some(plan), Rung::OneLaunch) = (plan, self.rung) {
                 grow(stream, partial, plan.partial_sums(layer))?;
             }
+            let record = Record {
+                m: layer.inputs as u32,
+                n: layer.outputs as u32,
+                per: plan.map_or(0, |plan| plan.per[l] as u32),
+                w: address(&layer.w),
+                b: address(&layer.b),
+                z: address(&layer.z),
+                a: address(&layer.a),
+                da: address(&layer.da),
+                dz: address(&layer.dz),
+                dw: address(&layer.dw),
+                db: address(&layer.db),
+                partial: address(partial),
+            };
+            words.extend(record.words());
         }
-        let at = |buffer: &Buffer| buffer.device_ptr(stream).0;
-        let layers = self.layers.iter().zip(&self.partials).enumerate();
-        let records = layers.map(|(l, (layer, partial))| Record {
-            m: layer.inputs as u32,
-            n: layer.outputs as u32,
-            per: plan.map_or(0, |plan| plan.per[l] as u32),
-            w: at(&layer.w),
-            b: at(&layer.b),
-            z: at(&layer.z),
-            a: at(&layer.a),
-            da: at(&layer.da),
-            dz: at(&layer.dz),
-            dw: at(&layer.dw),
-            db: at(&layer.db),
-            partial: at(partial),
-        });
-        let words: Vec<u64> = records.flat_map(|record| record.words()).collect();
         Ok(stream.memcpy_htod(&words, &mut self.table)?)
     }
 
-    /// The arguments of a launch over all layers. Fails if no batch is loaded.
+    /// The arguments and sizes of a launch over all layers. Fails if no batch is loaded.
     pub(crate) fn all_layers(&self, operation: &'static str) -> Result<AllLayers> {
         self.is_loaded(operation)?;
         let Self { layers, batch, .. } = self;
@@ -185,8 +176,8 @@ impl State {
         })
     }
 
-    /// The buffer of a tensor, which may have room for more than the loaded batch; none for the
-    /// loss and for the parameters after the step, which take the place of those before.
+    /// The buffer of a tensor, which may be larger than the loaded batch needs. `None` for the loss, and for
+    /// the updated parameters: the update is in place.
     pub(crate) fn view(&self, name: TensorName) -> Option<View<'_>> {
         match name {
             TensorName::X => Some(self.input.x()),
@@ -196,7 +187,7 @@ impl State {
         }
     }
 
-    /// Fails where no batch is loaded.
+    /// Fails if no batch is loaded.
     pub(crate) fn is_loaded(&self, operation: &'static str) -> Result<()> {
         if self.batch == 0 { Err(GpuError::NoBatch { operation }) } else { Ok(()) }
     }

@@ -33,7 +33,7 @@ pub(crate) trait Launches {
     /// The plan for batches of this size, for rungs whose blocks wait for each other.
     ///
     /// # Errors
-    /// If the device has no room for all blocks at once.
+    /// If the blocks don't all fit onto the device at once.
     fn plan(&mut self, _: &Network, _batch: usize) -> training::Result<Option<&Plan>> {
         Ok(None)
     }
@@ -45,12 +45,7 @@ pub(crate) trait Launches {
 
     /// Runs a training step on each of these batches, in one launch. Returns false and does nothing if
     /// the rung can't do that, or the batches aren't on the device.
-    fn steps(
-        &mut self,
-        _: &mut State,
-        _batches: &[Batch<'_>],
-        _learning_rate: f32,
-    ) -> Result<bool> {
+    fn steps(&mut self, _: &mut State, _: &[Batch<'_>], _learning_rate: f32) -> Result<bool> {
         Ok(false)
     }
 }

@@ -1,8 +1,8 @@
-//! The table of layers, by which a kernel handles a network with any number of layers: one record for each.
+//! The table of layers, which lets a kernel process a network with any number of layers: one record for each.
 
-/// What the kernels know of one layer: sizes, and the addresses of its tensors on the device. In
-/// device memory a record is 88 bytes, laid out as the comment at the top of
-/// `ptx/thread_per_sample.ptx` says.
+/// A layer as the kernels see it: its sizes, and the addresses of its tensors on the device. In
+/// device memory a record has 88 bytes, in the layout that the comment at the top of
+/// `ptx/thread_per_sample.ptx` describes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Inputs of the layer.
@@ -27,7 +27,7 @@ pub struct Record {
     pub dw: u64,
     /// `[n]`.
     pub db: u64,
-    /// `[chunks, n, m]`, and behind it `[chunks, n]`.
+    /// `[chunks, n, m]`, followed by `[chunks, n]`.
     pub partial: u64,
 }
 
@@ -35,22 +35,10 @@ impl Record {
     /// Words of 64 bits in a record.
     pub const WORDS: usize = 11;
 
-    /// The record as it lies in device memory (little endian, as every NVIDIA GPU is).
+    /// The record as it is stored in device memory (little endian, as on every NVIDIA GPU).
     #[must_use]
     pub const fn words(&self) -> [u64; Self::WORDS] {
-        let sizes = self.m as u64 | (self.n as u64) << 32;
-        [
-            sizes,
-            self.per as u64,
-            self.w,
-            self.b,
-            self.z,
-            self.a,
-            self.da,
-            self.dz,
-            self.dw,
-            self.db,
-            self.partial,
-        ]
+        let &Self { m, n, per, w, b, z, a, da, dz, dw, db, partial } = self;
+        [m as u64 | (n as u64) << 32, per as u64, w, b, z, a, da, dz, dw, db, partial]
     }
 }

@@ -2,10 +2,10 @@
 
 use cudarc::driver::LaunchConfig;
 use gpu::transfer::Transfer;
-use gpu::{Function, Launcher, Read, Result, Write, launch};
+use gpu::{Read, Result, Write, launch};
 
 use crate::Record;
-use crate::kernels::{Loader, On, Update, grid};
+use crate::kernels::{Kernel, Loader, Update, grid};
 use crate::state::{AllLayers, State};
 use crate::step::{BACKWARD, FORWARD, Launches, Phases, UPDATE};
 use crate::update::update;
@@ -18,55 +18,44 @@ type Backward = (Read, u32, Read, Read, Read, u32);
 
 /// The kernels of the first rung.
 pub(crate) struct ThreadPerSample {
-    launcher: Launcher,
-    forward: On<Forward>,
-    backward: Function<Backward>,
-    forward_backward: On<Forward>,
+    forward: Kernel<Forward>,
+    backward: Kernel<Backward>,
+    forward_backward: Kernel<Forward>,
     update: Update,
 }
 
 impl ThreadPerSample {
-    pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
+    pub(crate) fn boxed(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
         Ok(Box::new(Self {
-            launcher: from.launcher.clone(),
-            forward: On::load(from, "forward")?,
-            backward: from.own("backward")?,
-            forward_backward: On::load(from, "forward_backward")?,
-            update: Update::load(from, 1)?,
+            forward: Kernel::load(from, "forward")?,
+            backward: Kernel::load(from, "backward")?,
+            forward_backward: Kernel::load(from, "forward_backward")?,
+            update: Update::new(from, 1)?,
         }))
     }
 
     /// `z1 a1 … zL p`, and the loss of each sample; with `forward_backward` also the backward pass.
     /// `products` is the number of products for each layer.
-    fn forward(on: &On<Forward>, products: usize, state: &mut State) -> Result<()> {
+    fn forward(on: &Kernel<Forward>, products: usize, state: &mut State) -> Result<()> {
         let AllLayers { layers, loss, batch, n0, classes, weights, numbers, .. } =
-            state.all_layers(on.kernel.name())?;
+            state.all_layers(on.function.name())?;
         let State { input, table, p, losses, .. } = state;
         let (x, y) = (&input.x(), &input.y());
-        launch!(on.kernel, samples(batch), flops[2 * products * weights * batch] bytes[4 * numbers],
+        launch!(on.function, samples(batch), flops[2 * products * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, loss, read x[batch * n0],
             read y[batch * classes], write p[batch * classes], write losses[batch], batch)
     }
 
     /// `dzL dwL dbL … dz1 dw1 db1`.
-    fn backward(&self, state: &mut State) -> Result<()> {
+    fn backward(on: &Kernel<Backward>, state: &mut State) -> Result<()> {
         let AllLayers { layers, batch, n0, classes, weights, numbers, .. } =
             state.all_layers("backward")?;
-        self.zero_gradients(state)?;
+        zero_gradients(state, on)?;
         let State { input, table, p, .. } = state;
         let (x, y) = (&input.x(), &input.y());
-        launch!(self.backward, samples(batch), flops[4 * weights * batch] bytes[4 * numbers],
+        launch!(on.function, samples(batch), flops[4 * weights * batch] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, read x[batch * n0],
             read y[batch * classes], read p[batch * classes], batch)
-    }
-
-    /// The threads add their gradients to what is there.
-    fn zero_gradients(&self, state: &mut State) -> Result<()> {
-        for layer in &mut state.layers {
-            self.launcher.stream.memset_zeros(&mut layer.dw)?;
-            self.launcher.stream.memset_zeros(&mut layer.db)?;
-        }
-        Ok(())
     }
 }
 
@@ -74,16 +63,25 @@ impl Launches for ThreadPerSample {
     fn launch(&mut self, state: &mut State, phases: Phases, learning_rate: f32) -> Result<()> {
         match phases {
             FORWARD => Self::forward(&self.forward, 1, state),
-            BACKWARD => self.backward(state),
+            BACKWARD => Self::backward(&self.backward, state),
             UPDATE => update(&self.update, state, learning_rate),
             _ => {
                 state.is_loaded("forward_backward")?;
-                self.zero_gradients(state)?;
+                zero_gradients(state, &self.forward_backward)?;
                 Self::forward(&self.forward_backward, 3, state)?;
                 update(&self.update, state, learning_rate)
             }
         }
     }
+}
+
+/// Sets the gradients to 0, because the threads of `on` add to them.
+fn zero_gradients<P>(state: &mut State, on: &Kernel<P>) -> Result<()> {
+    for layer in &mut state.layers {
+        on.launcher.stream.memset_zeros(&mut layer.dw)?;
+        on.launcher.stream.memset_zeros(&mut layer.db)?;
+    }
+    Ok(())
 }
 
 /// A grid with a thread for each sample. A block has a single warp, so that a batch spreads over as many

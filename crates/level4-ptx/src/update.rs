@@ -5,12 +5,13 @@ use gpu::Result;
 use crate::kernels::Update;
 use crate::state::State;
 
-/// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer, only now that no
-/// gradient needs the old weights any more.
+/// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer. This has to come last,
+/// because all gradients need the old weights.
 pub(crate) fn update(on: &Update, state: &mut State, learning_rate: f32) -> Result<()> {
     for layer in &mut state.layers {
-        on.update(&mut layer.w, &layer.dw, learning_rate)?;
-        on.update(&mut layer.b, &layer.db, learning_rate)?;
+        let (m, n) = (layer.inputs as u32, layer.outputs as u32);
+        on.update(&mut layer.w, &layer.dw, n * m, learning_rate)?;
+        on.update(&mut layer.b, &layer.db, n, learning_rate)?;
     }
     Ok(())
 }

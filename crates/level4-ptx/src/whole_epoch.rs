@@ -2,7 +2,7 @@
 
 use cudarc::driver::CudaSlice;
 use data::Batch;
-use gpu::transfer::{Found, Transfer};
+use gpu::transfer::{SamplesOnDevice, Transfer};
 use gpu::{Read, Result, Write, launch};
 use tensor::Network;
 use training::Error;
@@ -20,23 +20,23 @@ type Steps = (Read, u32, u32, Read, Read, Write, Write, Read, u32, u32, f32, Pha
 
 /// The kernel of this rung.
 pub(crate) struct WholeEpoch {
-    together: Cooperative<Steps>,
-    /// Which row of the training set each sample of a launch is.
+    cooperative: Cooperative<Steps>,
+    /// For each sample of a launch, its row in the training set.
     order: CudaSlice<u32>,
     /// The most batches of a launch.
     at_once: usize,
 }
 
 impl WholeEpoch {
-    pub(crate) fn load(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
+    pub(crate) fn boxed(from: &Loader<'_>) -> Result<Box<dyn Launches>> {
         let order = from.launcher.stream.alloc_zeros(1)?;
         // Ctrl-C only takes effect between launches: on hardware within milliseconds.
         let at_once = if from.gpu.is_emulated() { 64 } else { 1024 };
-        let together = Cooperative::load(from, "steps", Plan::of_an_epoch)?;
-        Ok(Box::new(Self { together, order, at_once }))
+        let cooperative = Cooperative::load(from, "steps", Plan::for_epoch)?;
+        Ok(Box::new(Self { cooperative, order, at_once }))
     }
 
-    /// Runs phases on these batches, all of the size that was passed to [`State::expect`], except that
+    /// Runs phases on these batches, all of the size that was passed to [`State::make_room`], except that
     /// the last may be smaller. If `batches` is empty, runs them on the loaded batch. Returns false and
     /// does nothing if the device doesn't have the batches.
     fn run(
@@ -49,35 +49,37 @@ impl WholeEpoch {
         let name = if phases == STEP { "steps" } else { step::name(phases) };
         let AllLayers { layers, loss, batch, n0, classes, weights, units, .. } =
             state.all_layers(name)?;
-        let plan = self.together.planned(state.batch, name)?;
+        let plan = self.cooperative.planned(state.batch, name)?;
         let State { input, table, p, losses, .. } = state;
-        let found = if batches.is_empty() {
-            Some(Found { x: input.x(), y: input.y(), rows: batch as usize, order: None })
-        } else {
-            input.find(batches)
+        let samples = match batches {
+            [] => batch,
+            _ => batches.iter().map(Batch::len).sum::<usize>() as u32,
         };
-        let Some(Found { x, y, rows, order }) = found else { return Ok(false) };
-        if let Some(order) = &order {
-            let stream = &self.together.on.launcher.stream;
+        let found = match batches {
+            [] => SamplesOnDevice { x: input.x(), y: input.y(), rows: batch as usize, order: None },
+            _ => match input.find(batches) {
+                Some(found) => found,
+                None => return Ok(false),
+            },
+        };
+        let SamplesOnDevice { x, y, rows, order } = &found;
+        if let Some(order) = order {
+            let stream = &self.cooperative.kernel.launcher.stream;
             if self.order.len() < order.len() {
                 self.order = stream.alloc_zeros(order.len())?;
             }
             stream.memcpy_htod(order, &mut self.order.slice_mut(..order.len()))?;
         }
-        let samples = match batches {
-            [] => batch,
-            _ => batches.iter().map(Batch::len).sum::<usize>() as u32,
-        };
-        // A product forward and two backward, less the gradient of `x`; each weight comes and goes once.
-        let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
+        // Each weight is loaded once and stored once.
         let numbers = 2 * weights + samples as usize * units;
-        // The rows of a batch come after everything else on chip.
+        let flops = 2 * (phases & FORWARD) + 2 * (phases & BACKWARD);
+        // The last part of shared memory has the row numbers of a batch.
         let rows_at = plan.shared as u32 - 4 * batch;
         // Without an order, row i is sample i.
-        let order = order.is_some().then_some(&self.order);
-        let (x, y, on) = (&x, &y, self.together.on.called(name));
-        let barrier = &mut self.together.barrier;
-        launch!(cooperative on.kernel, shape(&plan), flops[flops * weights * samples] bytes[4 * numbers],
+        let (rows, order) = (*rows, order.is_some().then_some(&self.order));
+        let on = self.cooperative.kernel.renamed(name);
+        let barrier = &mut self.cooperative.barrier;
+        launch!(cooperative on.function, shape(&plan), flops[flops * weights * samples] bytes[4 * numbers],
             read table[layers * (Record::WORDS)], layers, loss, read x[rows * n0],
             read y[rows * classes], write p[batch * classes], write losses[samples],
             read order[samples], samples, batch, learning_rate, phases, rows_at, update barrier[1])?;
@@ -92,10 +94,9 @@ impl Launches for WholeEpoch {
 
     /// The weights of hidden layers have to fit on chip, in blocks that are all there at once.
     fn plan(&mut self, network: &Network, batch: usize) -> training::Result<Option<&Plan>> {
-        self.together.plan(network, batch).map(Some).ok_or_else(|| {
-            let hidden = network.layers() - 1;
-            let weights: usize =
-                network.sizes.windows(2).take(hidden).map(|n| n[0] * n[1]).sum();
+        self.cooperative.plan(network, batch).map(Some).ok_or_else(|| {
+            let hidden = network.sizes.windows(2).take(network.layers() - 1);
+            let weights: usize = hidden.map(|n| n[0] * n[1]).sum();
             Error::Usage(format!(
                 "{network}, batches of {batch}: the device can't keep {} kB of hidden weights on chip, in \
                  blocks that are all there at once: choose --kernels one-launch",
@@ -108,13 +109,8 @@ impl Launches for WholeEpoch {
         self.at_once
     }
 
-    fn steps(
-        &mut self,
-        state: &mut State,
-        batches: &[Batch<'_>],
-        learning_rate: f32,
-    ) -> Result<bool> {
-        state.room_for_losses(batches.iter().map(Batch::len).sum())?;
-        self.run(state, batches, STEP, learning_rate)
+    fn steps(&mut self, state: &mut State, batches: &[Batch<'_>], rate: f32) -> Result<bool> {
+        state.make_room_for_losses(batches.iter().map(Batch::len).sum())?;
+        self.run(state, batches, STEP, rate)
     }
 }

@@ -30,7 +30,7 @@ pub struct Resident {
 }
 
 /// Samples of the training set, on the device.
-pub struct Found<'a> {
+pub struct SamplesOnDevice<'a> {
     /// `x`, `[rows, n0]`.
     pub x: View<'a>,
     /// `y`, `[rows, C]`, one-hot.
@@ -65,7 +65,7 @@ impl Resident {
 
     /// Finds the samples of several batches on the device; none where one is not of the training set.
     #[must_use]
-    pub fn find(&self, batches: &[Batch<'_>]) -> Option<Found<'_>> {
+    pub fn find(&self, batches: &[Batch<'_>]) -> Option<SamplesOnDevice<'_>> {
         let set = self.set.as_ref()?;
         if !batches.iter().all(|batch| set.is_of(batch)) {
             return None;
@@ -75,10 +75,10 @@ impl Resident {
         let in_order = start..start + rows.len();
         if rows.iter().copied().eq(in_order.clone()) {
             let (x, y) = (set.x(&in_order), set.y(&in_order));
-            return Some(Found { x, y, rows: rows.len(), order: None });
+            return Some(SamplesOnDevice { x, y, rows: rows.len(), order: None });
         }
         let (all, order) = (0..set.host.len(), rows.into_iter().map(|row| row as u32).collect());
-        Some(Found { x: set.x(&all), y: set.y(&all), rows: all.end, order: Some(order) })
+        Some(SamplesOnDevice { x: set.x(&all), y: set.y(&all), rows: all.end, order: Some(order) })
     }
 }
 

@@ -277,7 +277,7 @@ fn a_shape_of_more_elements_than_can_be_counted_is_refused() {
             on.bce(a, y, &mut c, rows, columns),
             on.squared_error(a, y, &mut c, rows, columns),
             on.output_gradient(&b, y, &mut c, rows, columns),
-            on.output_gradient_of_share(&b, y, &mut c, (rows, rows), columns),
+            on.output_gradient_of_share(&b, y, &mut c, rows, columns, rows),
             on.sum_batch(&b, &mut c, rows, columns),
         ];
         for refused in refused {

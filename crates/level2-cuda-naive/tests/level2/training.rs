@@ -3,7 +3,7 @@
 //! smaller, and with tests of another set in between.
 
 use gpu::transfer::Strategy;
-use level2_cuda_naive::{Level2, PerSample};
+use level2_cuda_naive::{Level2, PerSample, Products};
 use profile::Profile;
 use test_support::short_run::{preset, run, same_bits};
 
@@ -14,7 +14,9 @@ fn every_transfer_trains_to_the_same_bits() {
         let preset = preset(shuffle);
         // The first one is run twice.
         same_bits([Strategy::Explicit].into_iter().chain(Strategy::ALL).map(|how| {
-            let mut level = Level2::new(&gpu, &preset.network, how, Profile::default()).unwrap();
+            let mut level =
+                Level2::new(&gpu, &preset.network, Products::Naive, how, Profile::default())
+                    .unwrap();
             (format!("{how}, shuffled: {shuffle}"), run(&mut level, &preset))
         }));
     }
@@ -27,7 +29,8 @@ fn a_thread_for_each_sample_trains_alike() {
     let preset = preset(true);
     let profile = Profile::default;
     let mut per_operation =
-        Level2::new(&gpu, &preset.network, Strategy::default(), profile()).unwrap();
+        Level2::new(&gpu, &preset.network, Products::Naive, Strategy::default(), profile())
+            .unwrap();
     let expected = run(&mut per_operation, &preset);
     for how in Strategy::ALL {
         let mut level = PerSample::new(&gpu, &preset.network, how, profile()).unwrap();

@@ -147,7 +147,7 @@ fn an_epoch_agrees_with_the_references_however_it_is_cut() {
         let reference = reference(&preset.name);
         let (network, batch) = (&preset.network, preset.batch_size);
         for (room, phases) in [(1000, &[7][..]), (3, &[1, 2, 4]), (1, &[3, 4])] {
-            let Some(plan) = Plan::of_an_epoch(network, batch, 160 << 10, &mut |_| room) else {
+            let Some(plan) = Plan::for_epoch(network, batch, 160 << 10, &mut |_| room) else {
                 refused += 1;
                 continue;
             };

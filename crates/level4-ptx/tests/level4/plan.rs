@@ -37,7 +37,7 @@ fn partial_sums_are_no_more_than_the_kernel_counts() {
 #[test]
 fn an_epoch_keeps_all_weights_on_chip_or_is_not_planned() {
     let plan =
-        |sizes: &[usize], room| Plan::of_an_epoch(&network(sizes), 64, 100 << 10, &mut |_| room);
+        |sizes: &[usize], room| Plan::for_epoch(&network(sizes), 64, 100 << 10, &mut |_| room);
     let roomy = plan(&[784, 128, 10], 132).unwrap();
     assert_eq!((roomy.chunks, roomy.groups, &roomy.per[..]), (1, 32, &[4, 4][..]));
     assert_eq!(roomy.shared, 4 * (4 * 784 + 4 * 64 + 64));

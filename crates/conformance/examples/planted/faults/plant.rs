@@ -9,7 +9,7 @@ use std::path::Path;
 
 use gpu::transfer::Strategy;
 use gpu::{Choice, Compiler, Gpu, KERNELS};
-use level2_cuda_naive::{Level2, PerSample};
+use level2_cuda_naive::{Level2, PerSample, Products};
 use level3_cublas::{Gemm, Setup};
 use level4_ptx::{Level4, Rung};
 use profile::Profile;
@@ -160,7 +160,7 @@ fn level2(
         let level = PerSample::new(&gpu, network, transfer, profile);
         return Ok(Box::new(level.map_err(Error::level)?));
     }
-    let level = Level2::new(&gpu, network, transfer, profile);
+    let level = Level2::new(&gpu, network, Products::Naive, transfer, profile);
     Ok(Box::new(level.map_err(Error::level)?))
 }
 
