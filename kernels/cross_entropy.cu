@@ -1,8 +1,8 @@
 // losses[i] = −Σ_c y[i, c]·ln softmax(z)[i, c], where z and y are [batch, classes] and losses is
 // [batch]. One thread for each sample.
 //
-// From the logits: the logarithm of the softmax is z − ln Σ exp z, so no probability that has
-// underflowed to 0 meets a logarithm.
+// From the logits: the logarithm of the softmax is z − ln Σ exp z, so no logarithm is taken of a
+// probability that has underflowed to 0.
 extern "C" __global__ void cross_entropy(const float *z, const float *y, float *losses,
                                          size_t batch, size_t classes)
 {

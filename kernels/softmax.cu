@@ -1,6 +1,6 @@
 // p[i, j] = exp(z[i, j]) / Σ_c exp(z[i, c]), where z and p are [batch, classes].
-// One thread for each element of p: x is its column, y its row. Each goes over its whole row, so
-// the sum is made as often as there are classes, and no thread has to wait for another.
+// One thread for each element of p: x is its column, y its row. Each computes the sum over its whole
+// row, once for each class, so that no thread has to wait for another.
 extern "C" __global__ void softmax(const float *z, float *p, size_t batch, size_t classes)
 {
     size_t j = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,10 +1,10 @@
-// A training step of one sample by one thread: forward, and backward where there is a place for
-// the gradients.
+// A training step of one sample by one thread: the forward pass and, if `gradients` is not null, the
+// backward pass.
 //
 // sizes is [layers + 1]: n0 … nL. x is [batch, n0] and y is [batch, nL].
-// parameters is [count]: w1 b1 … wL bL, one behind the other. gradients is [batch, count], a row
-// for each sample, laid out as the parameters are; null where only the forward pass is wanted.
-// z, a and dz are [batch, n1] … [batch, nL], one behind the other; the last a is p.
+// parameters is [count]: w1 b1 … wL bL, one after the other. gradients is [batch, count], a row for
+// each sample in the layout of the parameters; null to run only the forward pass.
+// z, a and dz are [batch, n1] … [batch, nL], one after the other; the last a is p.
 enum Loss { CROSS_ENTROPY, BCE, SQUARED_ERROR };
 
 extern "C" __global__ void train_step(const size_t *sizes, size_t layers, unsigned loss,

@@ -1,6 +1,6 @@
-// Elements to another place, unchanged. One thread for each of them.
+// Copies of elements. One thread for each of them.
 
-// The elements of a view of four axes, one after the other: n are the lengths, s the strides.
+// Copies a view with four axes to contiguous memory: n are the lengths, s the strides.
 extern "C" __global__ void copy_strided(const float *x, float *y, size_t n0, size_t n1, size_t n2,
                                         size_t n3, size_t s0, size_t s1, size_t s2, size_t s3)
 {
@@ -11,8 +11,8 @@ extern "C" __global__ void copy_strided(const float *x, float *y, size_t n0, siz
     y[i] = x[i0 * s0 + i1 * s1 + i2 * s2 + i3 * s3];
 }
 
-// x, which is [outer, part, inner], to where it begins along the middle axis of whole, which is
-// [outer, length, inner].
+// Copies x, which is [outer, part, inner], into whole, which is [outer, length, inner], at index `start`
+// of the middle axis.
 extern "C" __global__ void place(const float *x, float *whole, size_t outer, size_t part,
                                  size_t inner, size_t start, size_t length)
 {

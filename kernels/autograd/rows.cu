@@ -1,5 +1,5 @@
-// Each row of x, which is [m, n], to one number. One warp for each of the rows: a block of 32
-// threads, of which each takes every 32nd element; then the 32 results are brought together.
+// Reduces each row of x, which is [m, n], to one number. One warp for each of the rows: a block of 32
+// threads, each of which takes every 32nd element; then the 32 results are combined.
 extern "C" __global__ void sum_rows(const float *x, float *sums, size_t n)
 {
     const float *row = x + blockIdx.x * n;
@@ -12,13 +12,13 @@ extern "C" __global__ void sum_rows(const float *x, float *sums, size_t n)
         sums[blockIdx.x] = sum;
 }
 
-// The larger of two, and NaN where there is a NaN: fmaxf would hide it.
+// The larger of two numbers, or NaN if one of them is NaN, which fmaxf would hide.
 __device__ float larger(float a, float b) { return b > a || b != b ? b : a; }
 
 extern "C" __global__ void max_rows(const float *x, float *largest, size_t n)
 {
     const float *row = x + blockIdx.x * n;
-    // A lane that has no element of its own begins with the first one, which changes nothing.
+    // A lane without an element begins with the first one, which doesn't change the result.
     float found = row[0];
     for (size_t j = threadIdx.x; j < n; j += 32)
         found = larger(found, row[j]);
@@ -29,7 +29,7 @@ extern "C" __global__ void max_rows(const float *x, float *largest, size_t n)
 }
 
 // whole[rows[i], j] += x[i, j], where x is [m, n]. One thread for each column, so that no two
-// threads add to the same number, and a row that comes twice is added in order.
+// threads add to the same number, and a row that is listed twice is added in order.
 extern "C" __global__ void add_rows(const float *x, const size_t *rows, float *whole, size_t m,
                                     size_t n)
 {

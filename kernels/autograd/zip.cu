@@ -15,6 +15,6 @@ ZIP(sub, a - b)
 ZIP(mul, a *b)
 ZIP(div_, a / b)
 ZIP(equal, a == b ? 1.0f : 0.0f)
-// Of dy and y: the slopes of tanh and of the sigmoid, by their results.
+// The gradients of tanh and of the sigmoid, from dy and the function's result y.
 ZIP(tanh_backward, a * (1.0f - b * b))
 ZIP(sigmoid_backward, a * (b * (1.0f - b)))

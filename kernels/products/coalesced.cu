@@ -1,9 +1,9 @@
-// The three products with loads that neighbours share.
+// The three products with coalesced loads.
 //
-// In a · bᵀ both matrices are read along their rows. A thread for each element makes 32 neighbours read
-// 32 rows of b at once, 32 sectors for 32 numbers. Here a warp takes an element: its lanes read 32
-// neighbours of a row, and add up what they have at the end. The other two products are read across
-// the rows of b already, and are those of the plain kernels.
+// In a · bᵀ both matrices are read along their rows. With a thread for each element, the lanes of a warp
+// read 32 rows of b at once: 32 sectors for 32 numbers. Here a warp computes an element: its lanes read
+// 32 neighbours of a row, and their sums are added at the end. The other two products are those of the
+// plain kernels, which already read neighbours in a row of b.
 
 // c = a · bᵀ, where a is [m, k], b is [n, k] and c is [m, n].
 // One warp, 32 threads along x, for each element: blockIdx.x is its column, y its row.

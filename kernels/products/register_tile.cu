@@ -1,13 +1,13 @@
-// The three products by tiles in shared memory and in registers: a block of 16 x 16 threads computes
-// 64 x 64 elements of c, and each thread 4 x 4 of them. Eight numbers out of shared memory feed sixteen
-// multiplications; with one element a thread it takes two for each.
+// The three products with tiles in shared memory and in registers: a block of 16 x 16 threads computes
+// 64 x 64 elements of c, and each thread 4 x 4 of them. A thread loads eight numbers from shared memory
+// for sixteen multiplications; with one element per thread it would load two for each.
 
 constexpr int TILE = 64;  // rows and columns of c that a block computes
-constexpr int DEPTH = 16; // of the sum, at a time
-constexpr int OWN = 4;    // rows and columns of a thread
+constexpr int DEPTH = 16; // terms of the sum in a tile
+constexpr int OWN = 4;    // rows and columns of c that a thread computes
 
-// Copies DEPTH x TILE numbers to shared memory, tile[l][i], and 0 for what is outside. They lie in
-// memory along l, or, transposed, along i; threads that are neighbours read neighbours.
+// Copies DEPTH x TILE numbers to shared memory, tile[l][i], and 0 for positions outside the matrix. Rows
+// in memory run along l or, if transposed, along i; neighbouring threads read neighbouring numbers.
 template <bool along_l>
 __device__ void fetch(float tile[DEPTH][TILE + 2], const float *from, size_t i0, size_t l0,
                       size_t rows, size_t k)
@@ -20,12 +20,12 @@ __device__ void fetch(float tile[DEPTH][TILE + 2], const float *from, size_t i0,
     }
 }
 
-// c[i, j] is the sum over l of a(i, l) · b(l, j). A matrix that is transposed lies in memory with rows
-// for columns.
+// c[i, j] is the sum over l of a(i, l) · b(l, j). A transposed matrix is stored with its rows and columns
+// exchanged.
 template <bool a_transposed, bool b_transposed>
 __device__ void product(const float *a, const float *b, float *c, size_t m, size_t n, size_t k)
 {
-    // Two numbers more than it takes: numbers that are neighbours along l are two banks apart then.
+    // Two numbers more than needed, so that neighbours along l are in different banks, two apart.
     __shared__ float a_tile[DEPTH][TILE + 2];
     __shared__ float b_tile[DEPTH][TILE + 2];
     size_t i0 = (size_t)blockIdx.y * TILE, j0 = (size_t)blockIdx.x * TILE;

@@ -1,15 +1,15 @@
-// The three products by tiles in shared memory: a block of 16 x 16 threads computes 16 x 16 elements
-// of c. It fetches 16 rows of one matrix and 16 columns of the other, 16 numbers of each at a time,
-// and every number that is fetched is used 16 times.
+// The three products with tiles in shared memory: a block of 16 x 16 threads computes 16 x 16 elements
+// of c. It loads 16 rows of one matrix and 16 columns of the other, 16 numbers of each at a time,
+// and uses every number 16 times.
 
 constexpr int TILE = 16;
 
-// c[i, j] is the sum over l of a(i, l) · b(l, j). A matrix that is transposed lies in memory with rows
-// for columns. Threads that are neighbours in x always read neighbours in memory.
+// c[i, j] is the sum over l of a(i, l) · b(l, j). A transposed matrix is stored with its rows and columns
+// exchanged. Threads that are neighbours in x always read neighbours in memory.
 template <bool a_transposed, bool b_transposed>
 __device__ void product(const float *a, const float *b, float *c, size_t m, size_t n, size_t k)
 {
-    // A row has one number more than it needs, so that a column lies in 16 different banks.
+    // A row has one number more than needed, so that a column is in 16 different banks.
     __shared__ float a_tile[TILE][TILE + 1];
     __shared__ float b_tile[TILE][TILE + 1];
     size_t x = threadIdx.x, y = threadIdx.y;

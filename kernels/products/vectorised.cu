@@ -1,14 +1,14 @@
-// The three products as in register_tile.cu, with two things added. Numbers are fetched four at a time,
-// 16 bytes in one instruction, wherever rows begin at multiples of 16 bytes. And there are two pairs of
-// tiles: while one is multiplied, the numbers of the next are on their way, in registers, and a single
-// barrier for each tile is enough.
+// The three products as in register_tile.cu, with two changes. If rows begin at multiples of 16 bytes,
+// numbers are loaded four at a time, 16 bytes in one instruction. And there are two pairs of tiles:
+// while one is multiplied, the loads of the next one to registers are in flight, and one barrier for
+// each tile is enough.
 
 constexpr int TILE = 64;  // rows and columns of c that a block computes
-constexpr int DEPTH = 16; // of the sum, at a time
+constexpr int DEPTH = 16; // terms of the sum in a tile
 constexpr int OWN = 4;    // rows and columns of a thread, neighbours in c
 constexpr int ROW = TILE + 4;
 
-// Four numbers that lie side by side, as many as there are of them; 0 for the others.
+// Loads four neighbouring numbers; 0 for those outside the matrix.
 __device__ float4 load_four(const float *from, size_t length, size_t at, bool inside, bool aligned)
 {
     if (!inside || at >= length)
@@ -20,7 +20,7 @@ __device__ float4 load_four(const float *from, size_t length, size_t at, bool in
                        at + 3 < length ? from[at + 3] : 0.0f);
 }
 
-// My four of the DEPTH x TILE numbers of a tile. They lie in memory along l, or, transposed, along i.
+// This thread's four of the DEPTH x TILE numbers of a tile. Rows in memory run along l; transposed, along i.
 template <bool along_l>
 __device__ float4 fetch(const float *from, size_t i0, size_t l0, size_t rows, size_t k)
 {
@@ -33,7 +33,7 @@ __device__ float4 fetch(const float *from, size_t i0, size_t l0, size_t rows, si
     return load_four(from + l * rows, rows, i, l < k, rows % 4 == 0);
 }
 
-// Puts them where they belong: tile[l][i].
+// Stores the four numbers in tile[l][i].
 template <bool along_l>
 __device__ void place(float tile[DEPTH][ROW], float4 four)
 {
@@ -49,8 +49,8 @@ __device__ void place(float tile[DEPTH][ROW], float4 four)
     }
 }
 
-// c[i, j] is the sum over l of a(i, l) · b(l, j). A matrix that is transposed lies in memory with rows
-// for columns.
+// c[i, j] is the sum over l of a(i, l) · b(l, j). A transposed matrix is stored with its rows and columns
+// exchanged.
 template <bool a_transposed, bool b_transposed>
 __device__ void product(const float *a, const float *b, float *c, size_t m, size_t n, size_t k)
 {
@@ -65,7 +65,7 @@ __device__ void product(const float *a, const float *b, float *c, size_t m, size
     place<b_transposed>(b_tiles[0], fetch<b_transposed>(b, j0, 0, n, k));
     for (size_t l0 = 0; l0 < k; l0 += DEPTH) {
         __syncthreads();
-        // Beyond the end these are zeros, and nobody will ask for them.
+        // After the last tile these are zeros, and are not used.
         float4 next_a = fetch<!a_transposed>(a, i0, l0 + DEPTH, m, k);
         float4 next_b = fetch<b_transposed>(b, j0, l0 + DEPTH, n, k);
         for (int l = 0; l < DEPTH; ++l) {

@@ -1,27 +1,27 @@
-// The three products on tensor cores, by the fragments of nvcuda::wmma: a warp multiplies 16 x 8 numbers
-// by 8 x 16 in one instruction, and its 32 threads hold such matrices together. Who of them has which
-// number is the hardware's affair. Factors are rounded to TF32, which takes compute capability 8.0; sums
-// are of single precision. Tiles come to shared memory in two stages, as in vectorised.cu.
+// The three products on tensor cores, with the fragments of nvcuda::wmma: a warp multiplies 16 x 8 numbers
+// by 8 x 16 in one instruction, and its 32 threads hold such matrices together. The hardware defines which
+// thread holds which number. Factors are rounded to TF32, which needs compute capability 8.0; sums have
+// single precision. Tiles are copied to shared memory in two stages, as in vectorised.cu.
 
 #include <mma.h>
 
 using namespace nvcuda;
 
 constexpr int TILE = 64;  // rows and columns of c that a block computes
-constexpr int DEPTH = 32; // of the sum, at a time
-constexpr int STEP = 8;   // of the sum, in an instruction
-constexpr int SIDE = 16;  // of the results of an instruction, which are a square
-constexpr int OWN = 2;    // squares of a warp, side by side
+constexpr int DEPTH = 32; // terms of the sum in a tile
+constexpr int STEP = 8;   // terms of the sum in an instruction
+constexpr int SIDE = 16;  // rows and columns of the square that an instruction computes
+constexpr int OWN = 2;    // squares of a warp, next to each other
 
-// A tile keeps the order that its matrix has in memory: TILE rows of DEPTH numbers, or the other way
-// round. Rows are 4 or 8 numbers longer than that, so that the 32 numbers which a warp reads at once, 8
-// along one direction and 4 along the other, lie in 32 different banks.
+// A tile keeps the order that its matrix has in memory: TILE rows of DEPTH numbers, or DEPTH rows of TILE.
+// Rows are 4 or 8 numbers longer than that. A warp reads 32 numbers at once, 8 along one direction and 4
+// along the other, and so these are in 32 different banks.
 constexpr int ALONG = DEPTH + 4;
 constexpr int ACROSS = TILE + 8;
 constexpr int SIZE = TILE * ALONG;
 static_assert(SIZE == DEPTH * ACROSS, "both ways take as much");
 
-// How a fragment lies in memory.
+// The layout of a fragment in memory.
 template <bool by_rows>
 struct Order {
     using type = wmma::row_major;
@@ -31,7 +31,7 @@ struct Order<false> {
     using type = wmma::col_major;
 };
 
-// Four numbers that lie side by side, as many as there are of them; 0 for the others.
+// Loads four neighbouring numbers; 0 for those outside the matrix.
 __device__ float4 load_four(const float *__restrict__ from, size_t length, size_t at, bool inside,
                             bool aligned)
 {
@@ -44,8 +44,8 @@ __device__ float4 load_four(const float *__restrict__ from, size_t length, size_
                        at + 3 < length ? from[at + 3] : 0.0f);
 }
 
-// My four numbers in the first half of a tile, or in the second. They lie in memory along l, or,
-// transposed, along i.
+// This thread's four numbers of the first half of a tile, or of the second. Rows in memory run along l
+// or, if transposed, along i.
 template <bool along_l>
 __device__ float4 fetch(const float *__restrict__ from, unsigned half, size_t i0, size_t l0, size_t rows,
                         size_t k)
@@ -60,7 +60,7 @@ __device__ float4 fetch(const float *__restrict__ from, unsigned half, size_t i0
 }
 
 // ANCHOR: round
-// Puts them where they belong, rounded: once here, and not by every warp that reads them.
+// Stores the four numbers, rounded: once here, and not by every warp that reads them.
 template <bool along_l>
 __device__ void place(float *tile, unsigned half, float4 four)
 {
@@ -72,8 +72,8 @@ __device__ void place(float *tile, unsigned half, float4 four)
 }
 // ANCHOR_END: round
 
-// c[i, j] is the sum over l of a(i, l) · b(l, j). A matrix that is transposed lies in memory with rows
-// for columns.
+// c[i, j] is the sum over l of a(i, l) · b(l, j). A transposed matrix is stored with its rows and columns
+// exchanged.
 template <bool a_transposed, bool b_transposed>
 __device__ void product(const float *__restrict__ a, const float *__restrict__ b,
                         float *__restrict__ c, size_t m, size_t n, size_t k)
@@ -83,7 +83,7 @@ __device__ void product(const float *__restrict__ a, const float *__restrict__ b
     __shared__ __align__(32) float tiles[2][2][SIZE];
     size_t i0 = (size_t)blockIdx.y * TILE, j0 = (size_t)blockIdx.x * TILE;
     unsigned thread = threadIdx.y * 16 + threadIdx.x, stage = 0;
-    // Each of the 8 warps has 16 rows and 32 columns; it multiplies nothing if all of it is outside.
+    // Each of the 8 warps has 16 rows and 32 columns; it multiplies nothing if all of them are outside c.
     unsigned row = thread / 64 * SIDE, column = thread / 32 % 2 * (OWN * SIDE);
     bool mine = i0 + row < m && j0 + column < n;
 
@@ -96,7 +96,7 @@ __device__ void product(const float *__restrict__ a, const float *__restrict__ b
     }
     for (size_t l0 = 0; l0 < k; l0 += DEPTH) {
         __syncthreads();
-        // Beyond the end these are zeros, and nobody will ask for them.
+        // After the last tile these are zeros, and are not used.
         float4 next_a[2], next_b[2];
         for (int half = 0; half < 2; ++half) {
             next_a[half] = fetch<!a_transposed>(a, half, i0, l0 + DEPTH, m, k);
@@ -126,7 +126,7 @@ __device__ void product(const float *__restrict__ a, const float *__restrict__ b
             place<b_transposed>(tiles[stage][1], half, next_b[half]);
         }
     }
-    // Only in shared memory does everybody know which result is where.
+    // Only the layout in shared memory is known; that of the fragments is not.
     float *results = tiles[0][0];
     __syncthreads();
     if (mine)

@@ -1,4 +1,4 @@
-//! What an engine does, on an example that fits on paper; and what it says when it can't.
+//! Gradients of a small example that can be checked on paper, and the error messages of four mistakes.
 
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
 mod neuron;

@@ -1,4 +1,4 @@
-//! Twenty steps of the network that micrograd's descendant on CUDA was shown with; on a GPU with
+//! Twenty training steps of the example network of micrograd-cuda; on a GPU with
 //! `--device auto`, `cuda` or `emulated`.
 
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
@@ -17,7 +17,7 @@ struct Arguments {
 
 fn main() -> Result<()> {
     let device = Arguments::parse().options.open()?;
-    // Its name without the particulars: `cpu`, `emulated`, or the card's.
+    // The name without details: `cpu`, `emulated`, or the card's name.
     println!("device {}", device.to_string().split(" (").next().unwrap_or_default());
     let network = original::network::<f32>(&device);
     for (step, loss) in original::train(&network, 20)?.iter().enumerate() {

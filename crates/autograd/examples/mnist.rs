@@ -1,4 +1,4 @@
-//! MNIST by any preset, with gradients that nobody derived by hand: `--preset small`.
+//! Training on MNIST with automatic gradients, with any preset, such as `--preset small`.
 
 use std::process::ExitCode;
 

@@ -1,6 +1,6 @@
-//! How fast this engine is: beside lists in Python, and beside level 1.
+//! Speed of this engine, compared with lists in Python and with level 1.
 //!
-//! Python is `python3`, or what the variable PYTHON names; it needs nothing but itself.
+//! Python is `python3`, or the variable PYTHON names it; no packages are needed.
 
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
 mod original;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use training::bench::{BenchPlan, bench};
 use training::{Level, Parameters, Preset, Single};
 
-/// What the script in Python prints.
+/// The output of the Python script.
 #[derive(Deserialize)]
 struct Lists {
     losses: Vec<f64>,
@@ -27,20 +27,20 @@ struct Lists {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    beside_lists()?;
+    compare_with_lists()?;
     println!();
     beside_level_1()
 }
 
 const STEPS: usize = 20;
 
-/// The same twenty steps from the same parameters: lists in Python, and this engine.
-fn beside_lists() -> Result<(), Box<dyn Error>> {
+/// Compares twenty steps from the same parameters with lists in Python and with this engine.
+fn compare_with_lists() -> Result<(), Box<dyn Error>> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reference/micrograd_lists.py");
     let start = std::env::temp_dir().join(format!("autograd-{}.json", std::process::id()));
     let runs = (0..3).map(|_| run_lists(&script, &start)).collect::<Result<Vec<_>, _>>();
     let _ = std::fs::remove_file(&start);
-    // The fastest, as of the others.
+    // The fastest of several runs, as for the engine.
     let mut runs = runs?;
     runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let lists = runs.remove(0);
@@ -48,7 +48,7 @@ fn beside_lists() -> Result<(), Box<dyn Error>> {
     let network = original::network::<f64>(&Device::Cpu);
     let own = original::train(&network, STEPS)?;
     for (step, (a, b)) in lists.losses.iter().zip(&own).enumerate() {
-        // NaN is not near anything.
+        // Written so that NaN fails.
         let near = (a - b).abs() <= 1e-9;
         if !near {
             return Err(format!("step {step}: the loss is {a} in Python and {b} here").into());
@@ -85,7 +85,7 @@ fn run_lists(script: &PathBuf, start: &Path) -> Result<Lists, Box<dyn Error>> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// Seconds for a step, the least of several runs.
+/// Seconds for a step: the minimum of several runs.
 fn fastest<T: Element>() -> Result<f64, Box<dyn Error>> {
     let mut best = f64::INFINITY;
     for _ in 0..10 {
@@ -97,7 +97,8 @@ fn fastest<T: Element>() -> Result<f64, Box<dyn Error>> {
     Ok(best / STEPS as f64)
 }
 
-/// Samples per second of training steps, in turns, so that a machine that slows down slows all.
+/// Samples per second of training. The programs run in turns, so that a change in the machine's speed affects
+/// all of them.
 fn beside_level_1() -> Result<(), Box<dyn Error>> {
     println!("preset       autograd               level 1, textbook        level 1, fast");
     for name in ["small", "medium", "large", "deep"] {

@@ -7,9 +7,9 @@ use crate::function::{Binary, Unary};
 use crate::layout::{Layout, broadcast_shape};
 use crate::{Device, Element, ErrorKind, Result};
 
-/// Numbers in a shape, on a device. This is what a [`Tensor`](crate::Tensor) holds, what its
-/// gradient is, and what the rules for gradients compute with. It never changes while somebody
-/// else sees it: a clone shares the elements, and so does a view.
+/// Numbers in a shape, on a device: the type of a [`Tensor`](crate::Tensor)'s value and gradient, and of
+/// the operands of gradient rules. Clones and views share the elements, which never change while they are
+/// shared.
 #[derive(Clone, Debug)]
 pub struct Array<T> {
     pub(crate) buffer: Buffer<T>,
@@ -20,7 +20,7 @@ impl<T: Element> Array<T> {
     /// Elements in row-major order, on the CPU.
     ///
     /// # Errors
-    /// When there are not as many as the shape holds.
+    /// [`ErrorKind::Shape`] if the number of elements doesn't match the shape.
     pub fn new(shape: &[usize], elements: Vec<T>) -> Result<Self> {
         let count = shape.iter().try_fold(1_usize, |count, &length| count.checked_mul(length));
         if count != Some(elements.len()) {
@@ -31,7 +31,7 @@ impl<T: Element> Array<T> {
         Ok(Self::contiguous(Buffer::new(elements, &Device::Cpu)?, shape))
     }
 
-    /// An array of one number everywhere: a view of a single element.
+    /// An array filled with one number: a view of a single element, without copies.
     pub(crate) fn full(shape: &[usize], value: T, device: &Device) -> Result<Self> {
         Self::contiguous(Buffer::new(vec![value], device)?, &[]).broadcast(shape)
     }
@@ -62,21 +62,21 @@ impl<T: Element> Array<T> {
         self.len() == 0
     }
 
-    /// Where the elements are.
+    /// The device that holds the elements.
     #[must_use]
     pub fn device(&self) -> Device {
         self.buffer.device()
     }
 
-    /// The elements in row-major order, brought to the CPU.
+    /// The elements in row-major order, copied to the CPU.
     ///
     /// # Errors
-    /// What the device says.
+    /// If the device fails.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         buffer::to_vec(self)
     }
 
-    /// The same array on another device.
+    /// A copy of the array on another device; on the same device, the array itself.
     pub(crate) fn to(&self, device: &Device) -> Result<Self> {
         if self.device() == *device {
             return Ok(self.clone());
@@ -84,7 +84,7 @@ impl<T: Element> Array<T> {
         Ok(Self::contiguous(Buffer::new(self.to_vec()?, device)?, self.shape()))
     }
 
-    // Views.
+    // Views: these share the elements.
 
     pub(crate) fn transpose(&self) -> Result<Self> {
         if self.shape().len() < 2 {
@@ -110,7 +110,7 @@ impl<T: Element> Array<T> {
     pub(crate) fn slice(&self, axis: usize, range: &Range<usize>) -> Result<Self> {
         let length = self.axis("slice", axis)?;
         if range.start > range.end || range.end > length {
-            let reason = format!("axis {axis} has no part {range:?}");
+            let reason = format!("axis {axis} has no range {range:?}");
             return Err(shape_error("slice", self.shape(), reason));
         }
         Ok(self.view(self.layout.sliced(axis, range)))
@@ -127,7 +127,7 @@ impl<T: Element> Array<T> {
         }
     }
 
-    // Computed.
+    // Operations that compute new elements.
 
     pub(crate) fn map(&self, function: Unary<T>) -> Result<Self> {
         Ok(Self::contiguous(buffer::map(function, self)?, self.shape()))
@@ -151,14 +151,14 @@ impl<T: Element> Array<T> {
                 Ok(Self::contiguous(buffer::matmul(self, other)?, &[m, n]))
             }
             ([_, _], [_, _]) => {
-                let rule = "the columns of the first have to be as many as the rows of the second";
+                let rule = "the first needs as many columns as the second has rows";
                 Err(shapes_error("matmul", self, other, rule))
             }
             _ => Err(shapes_error("matmul", self, other, "both have to be matrices")),
         }
     }
 
-    /// The sums over some axes, which stay with the length 1.
+    /// The sums over these axes, which are kept with length 1.
     pub(crate) fn sum(&self, axes: &[usize]) -> Result<Self> {
         let mut shape = self.shape().to_vec();
         for &axis in axes {
@@ -168,8 +168,8 @@ impl<T: Element> Array<T> {
         Ok(Self::contiguous(buffer::sum(self, axes)?, &shape))
     }
 
-    /// The opposite of [`broadcast`](Self::broadcast): each element of the smaller shape is the sum
-    /// of all the elements that it was stretched to.
+    /// The gradient of [`broadcast`](Self::broadcast): each element of the smaller shape is the sum
+    /// of all elements that it was broadcast to.
     pub(crate) fn sum_to(&self, shape: &[usize]) -> Result<Self> {
         let new = self.shape().len() - shape.len();
         let stretched = |&axis: &usize| axis < new || shape[axis - new] != self.shape()[axis];
@@ -177,27 +177,31 @@ impl<T: Element> Array<T> {
         if axes.is_empty() { Ok(self.clone()) } else { self.sum(&axes)?.reshape(shape) }
     }
 
-    /// The largest elements along an axis, which stays with the length 1.
+    /// The largest elements along an axis, which is kept with length 1.
     pub(crate) fn max(&self, axis: usize) -> Result<Self> {
         if self.axis("max", axis)? == 0 {
-            return Err(shape_error("max", self.shape(), "nothing has no largest element".into()));
+            return Err(shape_error(
+                "max",
+                self.shape(),
+                "an empty axis has no largest element".into(),
+            ));
         }
         let mut shape = self.shape().to_vec();
         shape[axis] = 1;
         Ok(Self::contiguous(buffer::max(self, axis)?, &shape))
     }
 
-    /// Zeros, with this array at `start` of an axis that is `length` long.
+    /// An array of zeros into which this one is copied, at index `start` of `axis`, which has `length` elements.
     pub(crate) fn place(&self, axis: usize, start: usize, length: usize) -> Result<Self> {
         let mut shape = self.shape().to_vec();
         shape[axis] = length;
         Ok(Self::contiguous(buffer::assemble(&shape, axis, &[(start, self)])?, &shape))
     }
 
-    /// Arrays one after the other along an axis.
+    /// Concatenates arrays along an axis.
     pub(crate) fn concat(arrays: &[Self], axis: usize) -> Result<Self> {
         let [first, rest @ ..] = arrays else {
-            return Err(shape_error("concat", &[], "there is nothing to put together".into()));
+            return Err(shape_error("concat", &[], "there are no arrays to concatenate".into()));
         };
         let mut length = first.axis("concat", axis)?;
         let mut parts = vec![(0, first)];
@@ -206,7 +210,7 @@ impl<T: Element> Array<T> {
             let agree = |(i, (n, m)): (usize, (&usize, &usize))| i == axis || n == m;
             let lengths = first.shape().iter().zip(next.shape()).enumerate();
             if first.shape().len() != next.shape().len() || !lengths.into_iter().all(agree) {
-                let rule = "they may differ only along the axis on which they are put together";
+                let rule = "the shapes may differ only along the axis of concatenation";
                 return Err(shapes_error("concat", first, next, rule));
             }
             parts.push((length, next));
@@ -218,11 +222,11 @@ impl<T: Element> Array<T> {
         Ok(Self::contiguous(buffer::assemble(&shape, axis, &parts)?, &shape))
     }
 
-    /// The rows (along the first axis) of these numbers.
+    /// The rows (along the first axis) with these indices.
     pub(crate) fn rows(&self, rows: &[usize]) -> Result<Self> {
         let length = self.axis("index", 0)?;
         if let Some(row) = rows.iter().find(|&&row| row >= length) {
-            let reason = format!("it has no row {row}; its {length} rows count from 0");
+            let reason = format!("there is no row {row}; its {length} rows are numbered from 0");
             return Err(shape_error("index", self.shape(), reason));
         }
         let shape: Vec<usize> = [&[rows.len()], &self.shape()[1..]].concat();
@@ -230,16 +234,21 @@ impl<T: Element> Array<T> {
         Ok(Self::contiguous(buffer::rows(self, rows)?, &shape))
     }
 
-    /// Zeros of a shape, with each row added to the row of its number.
+    /// Zeros of a shape, to which each row of this array is added at the row with its index in `rows`.
     pub(crate) fn add_rows(&self, rows: &[usize], shape: &[usize]) -> Result<Self> {
         Ok(Self::contiguous(buffer::add_rows(self, rows, shape)?, shape))
     }
 
-    /// `self += factor · other`, in place where nobody else shares the elements.
+    /// `self += factor · other`, in place if the elements aren't shared.
     pub(crate) fn add_scaled(&mut self, factor: T, other: &Self) -> Result<()> {
         self.same_device("add", other)?;
         if self.shape() != other.shape() {
-            return Err(shapes_error("add", self, other, "in place, they have to be the same"));
+            return Err(shapes_error(
+                "add",
+                self,
+                other,
+                "in place, the shapes have to be the same",
+            ));
         }
         if self.layout != Layout::contiguous(self.shape()) {
             *self = Self::contiguous(buffer::copy(self)?, self.shape());
@@ -256,32 +265,32 @@ impl<T: Element> Array<T> {
         Err(ErrorKind::Devices { operation, left, right }.into())
     }
 
-    /// The length of an axis.
+    /// The length of an axis; an error if there is no such axis.
     pub(crate) fn axis(&self, operation: &'static str, axis: usize) -> Result<usize> {
         self.shape().get(axis).copied().ok_or_else(|| {
             let axes = self.shape().len();
-            let reason = format!("it has no axis {axis}; its {axes} axes count from 0");
+            let reason = format!("there is no axis {axis}; its {axes} axes are numbered from 0");
             shape_error(operation, self.shape(), reason)
         })
     }
 }
 
-/// As many elements as can be addressed, whichever of the two types they are of.
-const MOST_ELEMENTS: usize = isize::MAX as usize / size_of::<f64>();
+/// The most elements that can be addressed, for both types of elements.
+const MAX_ELEMENTS: usize = isize::MAX as usize / size_of::<f64>();
 
-/// Fails if a shape has more elements than can be addressed. An empty axis counts as one element: the
-/// lengths of the other axes are multiplied as well, for strides and in ndarray.
+/// Fails if a shape has more elements than can be addressed. An empty axis counts as length 1, because the
+/// lengths of the other axes are multiplied anyway, for strides and in ndarray.
 fn addressable(operation: &'static str, shape: &[usize]) -> Result<()> {
     let multiply = |count: usize, &length: &usize| count.checked_mul(length.max(1));
     match shape.iter().try_fold(1, multiply) {
-        Some(count) if count <= MOST_ELEMENTS => Ok(()),
+        Some(count) if count <= MAX_ELEMENTS => Ok(()),
         _ => Err(shape_error(operation, shape, "no computer has that much memory".into())),
     }
 }
 
-/// What a shape error of two operands says of broadcasting.
+/// The rule of broadcasting, as errors about two shapes state it.
 pub(crate) const BROADCAST_RULE: &str =
-    "aligned at the last axis, two lengths have to be equal, or one of them 1";
+    "aligned at the last axis, two lengths have to be equal, or one of them has to be 1";
 
 fn shape_error(operation: &'static str, shape: &[usize], reason: String) -> crate::Error {
     ErrorKind::Shape { operation, shape: shape.to_vec(), reason }.into()

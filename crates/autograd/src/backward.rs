@@ -13,9 +13,10 @@ impl<T: Element> Tensor<T> {
     /// from, and adds it to the gradient that the parameter has.
     ///
     /// # Errors
-    /// The one that it holds; when it is not one number, or was computed from no tensor that
-    /// requires a gradient; when a tensor in its graph was changed in place since; or what the
-    /// device says. Then no gradient has changed.
+    /// The error that this tensor holds; [`ErrorKind::NotScalar`] if it is not one number;
+    /// [`ErrorKind::NoGraph`] if no tensor that it was computed from requires a gradient;
+    /// [`ErrorKind::ChangedInPlace`] if a tensor of its graph has been changed in place since; or an error of
+    /// the device. On an error, all gradients are as they were.
     #[track_caller]
     pub fn backward(&self) -> Result<()> {
         let at = Location::caller();
@@ -38,7 +39,7 @@ fn backward<T: Element>(loss: &Rc<Node<T>>) -> Result<()> {
     gradients.insert(loss.id, Array::full(value.shape(), T::one(), &value.device())?);
     let mut kept = Vec::new();
     for node in youngest_first(loss) {
-        // All that was computed from this node is younger, so its gradient is complete.
+        // All nodes that use this one are younger and have been processed, so its gradient is complete.
         let Some(dy) = gradients.remove(&node.id) else { continue };
         if let Some(origin) = &node.origin {
             for operand in &origin.operands {
@@ -54,7 +55,7 @@ fn backward<T: Element>(loss: &Rc<Node<T>>) -> Result<()> {
             kept.push((node, dy));
         }
     }
-    // Only now, so that an error on the way leaves every gradient as it was.
+    // Stored only now, so that an error above leaves every gradient as it was.
     kept.into_iter().try_for_each(|(node, gradient)| accumulate(&node, gradient))
 }
 
@@ -90,7 +91,7 @@ fn youngest_first<T: Element>(loss: &Rc<Node<T>>) -> Vec<Rc<Node<T>>> {
     reached
 }
 
-/// Adds to the gradient that a node has.
+/// Adds to a node's gradient.
 fn accumulate<T: Element>(node: &Node<T>, gradient: Array<T>) -> Result<()> {
     let mut slot = node.gradient.borrow_mut();
     match &mut *slot {

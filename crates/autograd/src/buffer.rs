@@ -1,5 +1,5 @@
-//! Buffers: the one file that knows which devices there are. Everything above asks for an
-//! operation; here it is decided who computes it.
+//! Buffers, and the dispatch of operations to devices. This is the only file that distinguishes devices:
+//! all other code calls an operation here, which passes it to the CPU or to CUDA.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) enum Buffer<T> {
     Cuda(cuda::Elements),
 }
 
-/// Elements and their layout, as the device's own library takes them.
+/// Elements and their layout, in the type that the device's code takes.
 enum View<'a, T> {
     Cpu(ArrayViewD<'a, T>),
     Cuda(cuda::View<'a>),
@@ -28,7 +28,7 @@ enum View<'a, T> {
 // ANCHOR_END: buffer
 
 impl<T: Element> Buffer<T> {
-    /// Brings elements to a device.
+    /// Copies elements to a device.
     pub(crate) fn new(elements: Vec<T>, device: &Device) -> Result<Self> {
         match device {
             Device::Cpu => Ok(Self::Cpu(Arc::new(elements))),
@@ -43,7 +43,7 @@ impl<T: Element> Buffer<T> {
         }
     }
 
-    /// Where the elements are.
+    /// The device that holds the elements.
     pub(crate) fn device(&self) -> Device {
         match self {
             Self::Cpu(_) => Device::Cpu,
@@ -59,14 +59,14 @@ fn view<T: Element>(x: &Array<T>) -> View<'_, T> {
     }
 }
 
-/// Two operands that are not in one memory, which is known before an operation gets here.
-fn apart<R>(operation: &'static str) -> Result<R> {
+/// The error for operands on different devices. [`Array`] checks that before, so no caller gets this error.
+fn different_devices<R>(operation: &'static str) -> Result<R> {
     let (left, right) = ("one device".into(), "another".into());
     Err(ErrorKind::Devices { operation, left, right }.into())
 }
 
-/// A function with its number in the precision of the GPU.
-fn single<T: Element>(function: Unary<T>) -> Unary<f32> {
+/// The same function with its number as `f32`, for the GPU.
+fn to_f32<T: Element>(function: Unary<T>) -> Unary<f32> {
     let number = |number: T| number.to_f64() as f32;
     match function {
         Unary::Neg => Unary::Neg,
@@ -86,10 +86,10 @@ fn on_cpu<T>(elements: Vec<T>) -> Result<Buffer<T>> {
     Ok(Buffer::Cpu(Arc::new(elements)))
 }
 
-// What follows is all that a device has to be able to do. Shapes have been checked, and operands
-// are on one device; the elements of a result lie one after the other.
+// The operations that a device has to implement. Shapes have been checked, and all operands are on one
+// device. The elements of a result are contiguous.
 
-/// The elements in this computer's memory, one after the other.
+/// The elements in row-major order, in host memory.
 pub(crate) fn to_vec<T: Element>(x: &Array<T>) -> Result<Vec<T>> {
     match view(x) {
         View::Cpu(x) => Ok(cpu::to_vec(&x)),
@@ -97,7 +97,7 @@ pub(crate) fn to_vec<T: Element>(x: &Array<T>) -> Result<Vec<T>> {
     }
 }
 
-/// The same elements, one after the other.
+/// A contiguous copy.
 pub(crate) fn copy<T: Element>(x: &Array<T>) -> Result<Buffer<T>> {
     match view(x) {
         View::Cpu(x) => on_cpu(cpu::to_vec(&x)),
@@ -105,21 +105,21 @@ pub(crate) fn copy<T: Element>(x: &Array<T>) -> Result<Buffer<T>> {
     }
 }
 
-/// A function of each element.
+/// Applies a function to each element.
 pub(crate) fn map<T: Element>(function: Unary<T>, x: &Array<T>) -> Result<Buffer<T>> {
     match view(x) {
         View::Cpu(x) => on_cpu(cpu::map(function, &x)),
-        View::Cuda(x) => cuda::map(single(function), x).map(Buffer::Cuda),
+        View::Cuda(x) => cuda::map(to_f32(function), x).map(Buffer::Cuda),
     }
 }
 
 // ANCHOR: zip
-/// A function of each pair of elements of two arrays of the same shape.
+/// Applies a function to each pair of elements of two arrays of the same shape.
 pub(crate) fn zip<T: Element>(f: Binary, a: &Array<T>, b: &Array<T>) -> Result<Buffer<T>> {
     match (view(a), view(b)) {
         (View::Cpu(a), View::Cpu(b)) => on_cpu(cpu::zip(f, &a, &b)),
         (View::Cuda(a), View::Cuda(b)) => cuda::zip(f, a, b).map(Buffer::Cuda),
-        _ => apart(f.name()),
+        _ => different_devices(f.name()),
     }
 }
 
@@ -130,11 +130,11 @@ pub(crate) fn matmul<T: Element>(a: &Array<T>, b: &Array<T>) -> Result<Buffer<T>
     match (view(a), view(b)) {
         (View::Cpu(a), View::Cpu(b)) => on_cpu(cpu::matmul(&a, &b)),
         (View::Cuda(a), View::Cuda(b)) => cuda::matmul(a, b).map(Buffer::Cuda),
-        _ => apart("matmul"),
+        _ => different_devices("matmul"),
     }
 }
 
-/// The sums over some axes.
+/// The sums over these axes.
 pub(crate) fn sum<T: Element>(x: &Array<T>, axes: &[usize]) -> Result<Buffer<T>> {
     match view(x) {
         View::Cpu(x) => on_cpu(cpu::sum(&x, axes)),
@@ -142,7 +142,7 @@ pub(crate) fn sum<T: Element>(x: &Array<T>, axes: &[usize]) -> Result<Buffer<T>>
     }
 }
 
-/// The largest elements along an axis, which is not empty.
+/// The largest elements along an axis that isn't empty.
 pub(crate) fn max<T: Element>(x: &Array<T>, axis: usize) -> Result<Buffer<T>> {
     match view(x) {
         View::Cpu(x) => on_cpu(cpu::max(&x, axis)),
@@ -150,7 +150,7 @@ pub(crate) fn max<T: Element>(x: &Array<T>, axis: usize) -> Result<Buffer<T>> {
     }
 }
 
-/// Zeros of a shape, with each part copied to where it begins along an axis.
+/// Zeros of a shape, with each part copied to the given start along an axis.
 pub(crate) fn assemble<T: Element>(
     shape: &[usize],
     axis: usize,
@@ -169,11 +169,11 @@ pub(crate) fn assemble<T: Element>(
             let cuda = &first.elements.cuda;
             cuda::assemble(cuda, shape, axis, &on_cuda_parts).map(Buffer::Cuda)
         }
-        Some(_) => apart("concat"),
+        Some(_) => different_devices("concat"),
     }
 }
 
-/// The rows of these numbers, one after the other.
+/// The rows with these indices, one after the other.
 pub(crate) fn rows<T: Element>(x: &Array<T>, rows: &[usize]) -> Result<Buffer<T>> {
     match view(x) {
         View::Cpu(x) => on_cpu(cpu::rows(&x, rows)),
@@ -181,7 +181,7 @@ pub(crate) fn rows<T: Element>(x: &Array<T>, rows: &[usize]) -> Result<Buffer<T>
     }
 }
 
-/// Zeros of a shape, with each row of `x` added to the row of its number.
+/// Zeros of a shape, to which each row of `x` is added at the row with its index in `rows`.
 pub(crate) fn add_rows<T: Element>(
     x: &Array<T>,
     rows: &[usize],
@@ -193,8 +193,7 @@ pub(crate) fn add_rows<T: Element>(
     }
 }
 
-/// `x += factor · y`, in place where nobody else shares the elements of `x`, which lie one after
-/// the other.
+/// `x += factor · y`, in place if the elements of `x` aren't shared. They are contiguous.
 pub(crate) fn add_scaled<T: Element>(x: &mut Buffer<T>, factor: T, y: &Array<T>) -> Result<()> {
     match (x, view(y)) {
         (Buffer::Cpu(x), View::Cpu(y)) => {
@@ -202,6 +201,6 @@ pub(crate) fn add_scaled<T: Element>(x: &mut Buffer<T>, factor: T, y: &Array<T>)
             Ok(())
         }
         (Buffer::Cuda(x), View::Cuda(y)) => cuda::add_scaled(x, factor.to_f64() as f32, y),
-        _ => apart("add"),
+        _ => different_devices("add"),
     }
 }

@@ -1,5 +1,5 @@
-//! The operations on the CPU, by `ndarray`. Each takes arrays of any layout, and returns the
-//! elements of its result one after the other.
+//! The operations on the CPU, with `ndarray`. Each takes arrays of any layout, and returns the
+//! elements of its result in row-major order.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{
@@ -10,7 +10,7 @@ use crate::Element;
 use crate::function::{Binary, Unary};
 use crate::layout::Layout;
 
-/// The elements of a buffer, as a layout sees them.
+/// A view of a buffer with a given layout.
 pub(crate) fn view<'a, T>(buffer: &'a [T], layout: &Layout) -> ArrayViewD<'a, T> {
     let inside = "a layout stays within its buffer";
     if layout.len() == 0 {
@@ -20,19 +20,19 @@ pub(crate) fn view<'a, T>(buffer: &'a [T], layout: &Layout) -> ArrayViewD<'a, T>
     ArrayViewD::from_shape(shape, &buffer[layout.offset..]).expect(inside)
 }
 
-/// A buffer of zeros of this shape, after `write` has written to it.
+/// A new buffer of this shape that `write` fills; at first it contains zeros.
 fn filled<T: Element>(shape: &[usize], write: impl FnOnce(ArrayViewMutD<'_, T>)) -> Vec<T> {
     let mut buffer = vec![T::zero(); shape.iter().product()];
     write(ArrayViewMutD::from_shape(IxDyn(shape), &mut buffer).expect("a buffer of this size"));
     buffer
 }
 
-/// The elements, one after the other.
+/// The elements in row-major order.
 pub(crate) fn to_vec<T: Element>(x: &ArrayViewD<'_, T>) -> Vec<T> {
     each(x, |x| x)
 }
 
-/// A function of each element.
+/// Applies a function to each element.
 pub(crate) fn map<T: Element>(function: Unary<T>, x: &ArrayViewD<'_, T>) -> Vec<T> {
     match function {
         Unary::Neg => each(x, |x| -x),
@@ -59,7 +59,7 @@ fn each<T: Element>(x: &ArrayViewD<'_, T>, f: impl Fn(T) -> T) -> Vec<T> {
     }
 }
 
-/// A function of each pair of elements; both arrays have the same shape.
+/// Applies a function to each pair of elements; both arrays have the same shape.
 pub(crate) fn zip<T: Element>(
     function: Binary,
     a: &ArrayViewD<'_, T>,
@@ -94,7 +94,7 @@ fn pairs<T: Element>(
 /// `a · b` of the matrices `[m, k]` and `[k, n]`.
 pub(crate) fn matmul<T: Element>(a: &ArrayViewD<'_, T>, b: &ArrayViewD<'_, T>) -> Vec<T> {
     let (a, b) = (matrix(a), matrix(b));
-    // In rows, whatever the layout of the factors.
+    // The result is row-major, whatever the layout of the factors.
     let mut c = Array2::zeros((a.nrows(), b.ncols()));
     general_mat_mul(T::one(), &a, &b, T::zero(), &mut c);
     c.into_raw_vec_and_offset().0
@@ -104,14 +104,14 @@ fn matrix<'a, T>(x: &ArrayViewD<'a, T>) -> ArrayView2<'a, T> {
     x.clone().into_dimensionality().expect("its shape has been checked")
 }
 
-/// The sums over some axes.
+/// The sums over these axes.
 pub(crate) fn sum<T: Element>(x: &ArrayViewD<'_, T>, axes: &[usize]) -> Vec<T> {
     if axes.len() == x.ndim() {
         return vec![x.sum()];
     }
     let mut axes = axes.to_vec();
     axes.sort_unstable();
-    // From the last to the first, so that those still to come keep their numbers.
+    // From the last axis to the first, so that the indices of the remaining axes stay valid.
     let mut sums: Option<ArrayD<T>> = None;
     for axis in axes.into_iter().rev() {
         sums = Some(match sums {
@@ -122,7 +122,7 @@ pub(crate) fn sum<T: Element>(x: &ArrayViewD<'_, T>, axes: &[usize]) -> Vec<T> {
     sums.map_or_else(|| to_vec(x), |sums| to_vec(&sums.view()))
 }
 
-/// The largest elements along an axis; NaN where there is a NaN.
+/// The largest elements along an axis; NaN if one of them is NaN.
 pub(crate) fn max<T: Element>(x: &ArrayViewD<'_, T>, axis: usize) -> Vec<T> {
     let larger = |&a: &T, &b: &T| if b > a || b.partial_cmp(&b).is_none() { b } else { a };
     let first = x.index_axis(Axis(axis), 0).to_owned();
@@ -134,7 +134,7 @@ pub(crate) fn max<T: Element>(x: &ArrayViewD<'_, T>, axis: usize) -> Vec<T> {
     to_vec(&largest.view())
 }
 
-/// Zeros of a shape, with each part copied to its place along an axis.
+/// Zeros of a shape, with each part copied to the given start along an axis.
 pub(crate) fn assemble<T: Element>(
     shape: &[usize],
     axis: usize,
@@ -148,12 +148,12 @@ pub(crate) fn assemble<T: Element>(
     })
 }
 
-/// The rows of these numbers, one after the other.
+/// The rows with these indices, one after the other.
 pub(crate) fn rows<T: Element>(x: &ArrayViewD<'_, T>, rows: &[usize]) -> Vec<T> {
     to_vec(&x.select(Axis(0), rows).view())
 }
 
-/// Zeros of a shape, with each row of `x` added to the row of its number.
+/// Zeros of a shape, to which each row of `x` is added at the row with its index in `rows`.
 pub(crate) fn add_rows<T: Element>(
     x: &ArrayViewD<'_, T>,
     rows: &[usize],
@@ -167,7 +167,7 @@ pub(crate) fn add_rows<T: Element>(
     })
 }
 
-/// `x += factor · y`, in place; the elements of `x` lie one after the other.
+/// `x += factor · y`, in place; the elements of `x` are contiguous.
 pub(crate) fn add_scaled<T: Element>(x: &mut [T], factor: T, y: &ArrayViewD<'_, T>) {
     let add = |x: &mut T, y: &T| *x = *x + factor * *y;
     match y.as_slice() {

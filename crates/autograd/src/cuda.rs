@@ -1,7 +1,7 @@
-//! The operations on an NVIDIA GPU, real or emulated, by the kernels of `kernels` and
-//! `kernels/autograd`, launched through cudarc. They compute in `f32`.
+//! The CUDA device: an NVIDIA GPU, real or emulated, with the kernels of `kernels` and `kernels/autograd`.
+//! They are launched through cudarc and compute in `f32`.
 //!
-//! Here is the device: its kernels, its memory, a launch. `operations` uses them.
+//! This file has the device's kernels, memory and launches; the module `operations` uses them.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
 mod operations;
@@ -33,7 +33,7 @@ struct Kernel<P> {
     function: Function<P>,
 }
 
-/// The levels' kernels that do what an operation here needs.
+/// The kernels that this crate shares with the levels.
 const SHARED: [&str; 9] = [
     "matmul_a_b",
     "matmul_a_bt",
@@ -46,7 +46,7 @@ const SHARED: [&str; 9] = [
     "update",
 ];
 
-/// A file of kernels of this crate alone, and the functions in it.
+/// The PTX of a file of kernels that only this crate uses, and the names of the functions in it.
 type File = (&'static str, &'static [&'static str]);
 
 const OWN: [File; 4] = [
@@ -62,7 +62,7 @@ const OWN: [File; 4] = [
     (include_str!("../../../kernels/autograd/move.ptx"), &["copy_strided", "place"]),
 ];
 
-/// Elements in the memory of a GPU. A clone shares them.
+/// A buffer in the memory of a GPU. A clone shares it.
 #[derive(Clone, Debug)]
 pub(crate) struct Elements {
     pub(crate) cuda: Arc<Cuda>,
@@ -91,32 +91,32 @@ impl Cuda {
         Ok(Self { stream: gpu.stream(), gpu, kernels })
     }
 
-    /// The device, as dumps and reports name it.
+    /// The device's name in dumps and reports.
     pub(crate) fn name(&self) -> &str {
         self.gpu.device()
     }
 
-    /// The answer of the driver, with what was to be done.
-    fn said<T>(&self, operation: &'static str, answer: Result<T, DriverError>) -> Result<T> {
-        answer.map_err(|error| failed(operation, &self.name(), &GpuError::from(error)))
+    /// Adds the operation and the device to an error of the driver.
+    fn check<T>(&self, operation: &'static str, result: Result<T, DriverError>) -> Result<T> {
+        result.map_err(|error| failed(operation, &self.name(), &GpuError::from(error)))
     }
 
-    /// Room for this many elements, not written yet. Nothing would be no memory at all to the driver.
-    fn room(&self, elements: usize) -> Result<CudaSlice<f32>> {
-        // SAFETY: whoever asks for room writes all of it before it is read.
-        self.said("allocate", unsafe { self.stream.alloc(elements.max(1)) })
+    /// Allocates uninitialised memory: at least one element, because the driver rejects a size of 0.
+    fn allocate(&self, elements: usize) -> Result<CudaSlice<f32>> {
+        // SAFETY: every caller writes all elements before they are read.
+        self.check("allocate", unsafe { self.stream.alloc(elements.max(1)) })
     }
 
-    /// Zeros.
+    /// Allocates zeros: at least one element.
     fn zeros(&self, elements: usize) -> Result<CudaSlice<f32>> {
-        self.said("allocate", self.stream.alloc_zeros(elements.max(1)))
+        self.check("allocate", self.stream.alloc_zeros(elements.max(1)))
     }
 
-    /// Brings elements to the GPU.
+    /// Copies elements to the GPU.
     pub(crate) fn upload(self: &Arc<Self>, elements: &[f32]) -> Result<Elements> {
         let mut buffer = self.zeros(elements.len())?;
         if !elements.is_empty() {
-            self.said("copy to the device", self.stream.memcpy_htod(elements, &mut buffer))?;
+            self.check("copy to the device", self.stream.memcpy_htod(elements, &mut buffer))?;
         }
         Ok(self.holding(buffer))
     }
@@ -125,7 +125,7 @@ impl Cuda {
         Elements { cuda: Arc::clone(self), buffer: Arc::new(buffer) }
     }
 
-    /// A kernel by its name, with its parameters `P`.
+    /// Finds a kernel by its name, and gives it the types of its parameters, `P`.
     fn kernel<P>(&self, name: &'static str) -> Result<Kernel<P>> {
         let loaded = self.kernels.get(name).cloned().ok_or_else(|| ErrorKind::Device {
             operation: name,
@@ -139,7 +139,7 @@ impl Cuda {
         Ok(Kernel { launcher, function })
     }
 
-    /// The result of a launch; no launch is needed if there are no elements.
+    /// The result of a launch. The error for an empty grid is ignored: without elements there is no work.
     fn launched(&self, kernel: &'static str, result: gpu::Result<()>) -> Result<()> {
         match result {
             Err(GpuError::NoBatch { .. }) => Ok(()),

@@ -1,4 +1,4 @@
-//! Devices: where the elements of an array lie and who computes with them.
+//! Devices: the processor that computes an operation, and the memory that holds its operands.
 
 use std::fmt;
 use std::panic::Location;
@@ -9,23 +9,23 @@ pub use gpu::Choice;
 use crate::Result;
 use crate::cuda::Cuda;
 
-/// A place where tensors live. An operation takes all its operands from one device, and leaves its
-/// result there.
+/// The processor and memory that tensors are on. All operands of an operation have to be on one device, and
+/// its result is there, too.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Device {
-    /// This computer's processor and memory, in `f32` or `f64`.
+    /// The host's processor and memory, with `f32` or `f64`.
     #[default]
     Cpu,
-    /// An NVIDIA GPU, real or emulated, in `f32`.
+    /// An NVIDIA GPU, real or emulated, with `f32`.
     Cuda(Arc<Cuda>),
 }
 
 impl Device {
-    /// Opens the GPU: the real one, the emulated one, or whichever there is.
+    /// Opens a GPU: a real one, the emulated one, or whichever is available.
     ///
     /// # Errors
-    /// When the GPU that was asked for can't be used, or its kernels can't be loaded.
+    /// [`ErrorKind::Device`](crate::ErrorKind::Device) if that GPU can't be used, or its kernels can't be loaded.
     #[track_caller]
     pub fn cuda(choice: Choice) -> Result<Self> {
         let at = Location::caller();
@@ -33,7 +33,7 @@ impl Device {
     }
 }
 
-/// A process has one driver and uses the first GPU that it shows, so there are just these two.
+/// Two GPU devices are always equal: a process has one driver, and uses the first GPU that it shows.
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
         matches!((self, other), (Self::Cpu, Self::Cpu) | (Self::Cuda(_), Self::Cuda(_)))
@@ -43,7 +43,7 @@ impl PartialEq for Device {
 impl Eq for Device {}
 
 impl fmt::Display for Device {
-    /// As dumps and reports name it: an emulated GPU never passes for a real one.
+    /// The name in dumps and reports. An emulated GPU is always named as one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cpu => f.pad("cpu"),

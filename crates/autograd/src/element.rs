@@ -1,4 +1,4 @@
-//! The numbers that tensors are made of: `f32` and `f64`.
+//! The types of a tensor's elements: `f32` and `f64`.
 
 use std::fmt::{Debug, Display};
 use std::ops::Neg;
@@ -13,8 +13,8 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// An element of a tensor. The functions come from `libm`, which gives the same bits on every
-/// platform; the standard library's differ in their last digit.
+/// An element of a tensor. The functions are those of `libm`, which return the same bits on every
+/// platform; the standard library's differ in the last digit.
 pub trait Element:
     sealed::Sealed
     + LinalgScalar
@@ -25,21 +25,21 @@ pub trait Element:
     + Serialize
     + DeserializeOwned
 {
-    /// `f32` or `f64`, as files and error messages write it.
+    /// The name in files and error messages: `f32` or `f64`.
     const NAME: &'static str;
 
     /// The nearest number of this type.
     fn from_f64(value: f64) -> Self;
     /// The same number, exactly.
     fn to_f64(self) -> f64;
-    /// Its bytes, lowest first.
+    /// Its bytes, little endian.
     fn to_bytes(self) -> Vec<u8>;
-    /// The number of this many bytes, lowest first; `None` when there are too few or too many.
+    /// The number with these bytes, little endian; `None` if there are too few or too many bytes.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 
-    /// The same numbers as `f32`, if that is what they are.
+    /// The same numbers as `f32`; `None` if the type isn't `f32`.
     fn into_singles(numbers: Vec<Self>) -> Option<Vec<f32>>;
-    /// The nearest numbers of this type; the same where it is `f32`.
+    /// The same numbers in this type.
     fn from_singles(numbers: Vec<f32>) -> Vec<Self>;
 
     /// `eˣ`.
@@ -59,7 +59,7 @@ pub trait Element:
         Self::one() / (Self::one() + (-self).exp())
     }
 
-    /// `ln(1 + eˣ)` as `max(x, 0) + ln(1 + e^−|x|)`, in which nothing overflows.
+    /// `ln(1 + eˣ)`, computed as `max(x, 0) + ln(1 + e^−|x|)`, in which nothing overflows.
     #[must_use]
     fn softplus(self) -> Self {
         let magnitude = if self < Self::zero() { -self } else { self };

@@ -1,4 +1,4 @@
-//! What can go wrong, and where it went wrong.
+//! The errors of this crate, each with the line of the program that caused it.
 
 use std::fmt;
 use std::panic::Location;
@@ -6,21 +6,21 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// The result of everything that can fail in this crate.
+/// The result of functions in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A mistake, and the line of the program that made it.
+/// An error, and the line of the program that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
     at: Option<&'static Location<'static>>,
 }
 
-/// What was wrong.
+/// The kind of an error.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Two shapes do not go together.
+    /// An operation can't be applied to two shapes.
     #[error("{operation} of the shapes {left:?} and {right:?}: {rule}")]
     Shapes {
         /// The operation.
@@ -29,21 +29,21 @@ pub enum ErrorKind {
         left: Vec<usize>,
         /// The shape of its second operand.
         right: Vec<usize>,
-        /// What would be right.
+        /// The rule that the shapes don't follow.
         rule: &'static str,
     },
-    /// An operation does not go with a shape.
+    /// An operation can't be applied to a shape.
     #[error("{operation} of the shape {shape:?}: {reason}")]
     Shape {
         /// The operation.
         operation: &'static str,
         /// The shape of its operand.
         shape: Vec<usize>,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The operands are not in one memory.
-    #[error("{operation} of tensors on {left} and {right}: bring both to one device with `to`")]
+    /// The operands are on different devices.
+    #[error("{operation} of tensors on {left} and {right}: move both to one device with `to`")]
     Devices {
         /// The operation.
         operation: &'static str,
@@ -52,16 +52,16 @@ pub enum ErrorKind {
         /// The device of its second operand.
         right: String,
     },
-    /// Backward starts from one number: the gradient of many at once has no meaning.
+    /// `backward` was called on a tensor that is not one number.
     #[error(
-        "backward of the shape {shape:?}: gradients are those of one number; make a loss of it \
-         first, with `sum` or `mean`"
+        "backward of the shape {shape:?}: gradients are defined for a single number; reduce the \
+        tensor to a loss first, with `sum` or `mean`"
     )]
     NotScalar {
         /// The shape.
         shape: Vec<usize>,
     },
-    /// No gradient can flow from here.
+    /// `backward` was called on a tensor without a graph.
     #[error(
         "backward of {what}, which was computed from no tensor that requires a gradient: mark the \
          parameters with `requires_grad`, and compute outside of `no_grad` and after `detach`"
@@ -72,8 +72,8 @@ pub enum ErrorKind {
     },
     /// A tensor was changed between the forward pass and the backward pass.
     #[error(
-        "backward of {operation} (at {used}): {what}, which it was computed from, was changed in \
-         place since; call `backward` before the update, or compute the loss anew"
+        "backward of {operation} (at {used}): {what}, one of its operands, was changed in place \
+        afterwards; call `backward` before the update, or compute the loss again"
     )]
     ChangedInPlace {
         /// The operation that used the old values.
@@ -83,39 +83,39 @@ pub enum ErrorKind {
         /// The tensor that was changed.
         what: String,
     },
-    /// Only what a program made itself can be changed in place.
+    /// An operation in place was called on a tensor that is the result of another operation.
     #[error(
-        "{operation} of {what}: a result can't be changed in place, since its gradient would not \
-         know of it; change the tensors it is computed from, or take a copy with `detach`"
+        "{operation} of {what}: a result can't be changed in place, because its gradient would not \
+        include the change; change the tensors that it is computed from, or a copy made with `detach`"
     )]
     NotALeaf {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
         /// The tensor.
         what: String,
     },
-    /// There is no gradient to update with.
+    /// A tensor was updated before it had a gradient.
     #[error(
-        "update of {what}, which has no gradient: call `backward` on a loss made from it first"
+        "update of {what}, which has no gradient: call `backward` on a loss computed from it first"
     )]
     NoGradient {
         /// The tensor.
         what: String,
     },
-    /// A device failed, or can't do what is asked.
+    /// A device failed, or doesn't support an operation.
     #[error("{operation} on {device}: {reason}")]
     Device {
-        /// What was to be done.
+        /// The operation.
         operation: &'static str,
         /// The device.
         device: String,
-        /// What it says.
+        /// The device's error message.
         reason: String,
     },
     /// A graph can't be drawn.
     #[error("drawing of the graph: {reason}")]
     Drawing {
-        /// Why not.
+        /// The reason.
         reason: String,
     },
     /// A file of parameters can't be read or written.
@@ -123,25 +123,25 @@ pub enum ErrorKind {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Error {
-    /// What was wrong.
+    /// The kind of the error.
     #[must_use]
     pub const fn kind(&self) -> &ErrorKind {
         &self.kind
     }
 
-    /// The line of the program that asked for the operation.
+    /// The line of the program that called the operation.
     #[must_use]
     pub const fn location(&self) -> Option<&'static Location<'static>> {
         self.at
     }
 
-    /// The same error with the place, unless it knows one already.
+    /// The same error with this location, unless it has one already.
     pub(crate) fn at(self, location: &'static Location<'static>) -> Self {
         Self { at: Some(self.at.unwrap_or(location)), ..self }
     }

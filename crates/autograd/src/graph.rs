@@ -1,4 +1,4 @@
-//! The graph behind a tensor, drawn.
+//! Drawings of the graph that a tensor was computed by.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -10,14 +10,14 @@ use ::layout::gv::{DotParser, GraphBuilder};
 use crate::tensor::Node;
 use crate::{Element, ErrorKind, Result, Tensor};
 
-/// More nodes than this are no picture that anybody could read.
-const MOST_NODES: usize = 500;
+/// The largest graph that is drawn: a picture of more nodes would be unreadable.
+const MAX_NODES: usize = 500;
 
-/// Everything that a tensor was computed from, in the language of Graphviz: boxes are what the
-/// program made, filled where gradients flow to; ellipses are results. `dot -Tsvg` draws it.
+/// The graph of everything that a tensor was computed from, in the language of Graphviz. Boxes are tensors
+/// that the program created (gold if gradients flow to them); ellipses are results. `dot -Tsvg` draws it.
 ///
 /// # Errors
-/// The one that the tensor holds, or that the graph is too large to be drawn.
+/// The error that the tensor holds; [`ErrorKind::Drawing`] if the graph is too large.
 pub fn dot<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     let mut text = String::from("digraph {\n  rankdir=TB;\n");
     let nodes = nodes(tensor)?;
@@ -44,7 +44,7 @@ pub fn dot<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     Ok(text)
 }
 
-/// The same as a picture, which needs no Graphviz.
+/// The same graph as an SVG picture; this doesn't need Graphviz.
 ///
 /// # Errors
 /// As [`dot`].
@@ -56,12 +56,12 @@ pub fn svg<T: Element>(tensor: &Tensor<T>) -> Result<String> {
     builder.visit_graph(&graph);
     let mut writer = SVGWriter::new();
     builder.get().do_it(false, false, false, &mut writer);
-    // On white, since a page that shows it may be dark.
+    // A white background, because the page around it may be dark.
     let paper = "</style><rect width=\"100%\" height=\"100%\" fill=\"white\"/>";
     Ok(writer.finalize().replacen("</style>", paper, 1))
 }
 
-/// Every node, the oldest first, without a recursion.
+/// Every node, the oldest first. Without recursion, because a deep graph would overflow the stack.
 fn nodes<T: Element>(tensor: &Tensor<T>) -> Result<Vec<Rc<Node<T>>>> {
     let mut reached = vec![Rc::clone(tensor.node()?)];
     let mut seen = HashSet::from([reached[0].id]);
@@ -73,10 +73,10 @@ fn nodes<T: Element>(tensor: &Tensor<T>) -> Result<Vec<Rc<Node<T>>>> {
                 reached.push(Rc::clone(&operand.node));
             }
         }
-        if reached.len() > MOST_NODES {
+        if reached.len() > MAX_NODES {
             let reason = format!(
-                "it has more than {MOST_NODES} nodes, which nobody could read: draw the graph of \
-                 a part, or of a smaller network"
+                "it has more than {MAX_NODES} nodes, too many for a readable picture: draw the graph \
+                of a part, or of a smaller network"
             );
             return Err(ErrorKind::Drawing { reason }.into());
         }

@@ -1,4 +1,4 @@
-//! Changing a tensor in place.
+//! Operations that change a tensor in place.
 
 use std::panic::Location;
 
@@ -8,10 +8,11 @@ use crate::{Array, Device, Element, Error, ErrorKind, Result, Tensor};
 impl<T: Element> Tensor<T> {
     // ANCHOR: in_place
     /// `w −= learning_rate · gradient`, in place: the update of gradient descent. It is not
-    /// recorded, and whoever holds this tensor sees the new values.
+    /// recorded in the graph, and all clones of this tensor have the new values.
     ///
     /// # Errors
-    /// When this is no leaf, or has no gradient, or when the device fails.
+    /// [`ErrorKind::NotALeaf`] if this is a result; [`ErrorKind::NoGradient`] if it has no gradient; an error
+    /// of the device.
     #[track_caller]
     pub fn update(&self, learning_rate: T) -> Result<()> {
         let at = Location::caller();
@@ -27,17 +28,23 @@ impl<T: Element> Tensor<T> {
         update().map_err(|error: Error| error.at(at))
     }
 
-    /// Other values of the same shape, in place.
+    /// Replaces the values by others of the same shape, in place.
     ///
     /// # Errors
-    /// When this is no leaf, or the shape or the device is another one.
+    /// [`ErrorKind::NotALeaf`] if this is a result; [`ErrorKind::Shapes`] or [`ErrorKind::Devices`] if the
+    /// values have another shape or are on another device.
     #[track_caller]
     pub fn assign(&self, values: &Array<T>) -> Result<()> {
         let at = Location::caller();
         self.change("assign", |value| {
             value.same_device("assign", values)?;
             if value.shape() != values.shape() {
-                return Err(shapes_error("assign", value, values, "they have to be the same"));
+                return Err(shapes_error(
+                    "assign",
+                    value,
+                    values,
+                    "the shapes have to be the same",
+                ));
             }
             *value = values.clone();
             Ok(())
@@ -45,7 +52,7 @@ impl<T: Element> Tensor<T> {
         .map_err(|error| error.at(at))
     }
 
-    /// Changes a leaf. A graph that has used its old values can tell by the version.
+    /// Changes a leaf, and increases its version, by which `backward` detects graphs that used the old values.
     fn change(
         &self,
         operation: &'static str,
@@ -55,7 +62,7 @@ impl<T: Element> Tensor<T> {
         if node.origin.is_some() {
             return Err(ErrorKind::NotALeaf { operation, what: node.describe() }.into());
         }
-        // Out of its place meanwhile, so that nobody but old graphs and views shares its elements.
+        // Moved out of the node meanwhile, so that its elements are only shared with old graphs and views.
         let empty = Array::full(&[], T::zero(), &Device::Cpu)?;
         let mut value = node.value.replace(empty);
         let outcome = change(&mut value);

@@ -1,13 +1,13 @@
-//! Layouts: how the elements of an array lie in a buffer.
+//! Layouts: the arrangement of an array's elements in a buffer.
 
 use std::ops::Range;
 
-/// A shape, and where its elements lie: element `[i, j, …]` is number
+/// A shape, and the positions of its elements: element `[i, j, …]` is at index
 /// `offset + i·strides[0] + j·strides[1] + …` of the buffer.
 ///
-/// Most of what changes a shape changes only this, and no element is moved: the result is a
-/// *view*. A transposed matrix has its strides exchanged; an axis that is broadcast has the
-/// stride 0, so that every index finds the same element.
+/// Most operations that change a shape only change the layout and move no element: their result is a
+/// *view*. Transposing a matrix exchanges its strides. A broadcast axis has stride 0, so that every
+/// index refers to the same element.
 // ANCHOR: layout
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
@@ -18,7 +18,7 @@ pub(crate) struct Layout {
 // ANCHOR_END: layout
 
 impl Layout {
-    /// One element after the other, the last index moving fastest.
+    /// The row-major layout without gaps: the last index varies fastest.
     pub(crate) fn contiguous(shape: &[usize]) -> Self {
         let mut strides = vec![1; shape.len()];
         for axis in (1..shape.len()).rev() {
@@ -32,7 +32,7 @@ impl Layout {
         self.shape.iter().product()
     }
 
-    /// Whether the elements lie one after the other, in order; where they begin does not matter.
+    /// Whether the elements are in row-major order without gaps, at any offset.
     pub(crate) fn is_contiguous(&self) -> bool {
         let packed = Self::contiguous(&self.shape);
         let mut axes = self.shape.iter().zip(self.strides.iter().zip(&packed.strides));
@@ -40,7 +40,7 @@ impl Layout {
     }
 
     // ANCHOR: views
-    /// The last two axes exchanged.
+    /// The layout with the last two axes exchanged.
     pub(crate) fn transposed(&self) -> Self {
         let mut view = self.clone();
         let last = self.shape.len() - 1;
@@ -49,12 +49,12 @@ impl Layout {
         view
     }
 
-    /// The same elements in another shape, if they lie one after the other.
+    /// The same elements in another shape; `None` if they aren't contiguous.
     pub(crate) fn reshaped(&self, shape: &[usize]) -> Option<Self> {
         self.is_contiguous().then(|| Self { offset: self.offset, ..Self::contiguous(shape) })
     }
 
-    /// The part of an axis.
+    /// A range of an axis.
     pub(crate) fn sliced(&self, axis: usize, range: &Range<usize>) -> Self {
         let mut view = self.clone();
         view.shape[axis] = range.len();
@@ -62,8 +62,8 @@ impl Layout {
         view
     }
 
-    /// Stretched to a shape that it broadcasts to: every new axis, and every axis of length 1 that
-    /// is longer there, gets the stride 0.
+    /// The layout broadcast to a larger shape: every new axis, and every axis of length 1 that
+    /// is longer there, gets stride 0.
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Self {
         let new = shape.len() - self.shape.len();
         let mut strides = vec![0; shape.len()];
@@ -78,7 +78,7 @@ impl Layout {
 }
 
 // ANCHOR: broadcast_shape
-/// NumPy's rule: shapes are aligned at their last axes; two lengths go together when they are
+/// NumPy's rule: shapes are aligned at their last axes; two lengths are compatible if they are
 /// equal or one of them is 1, and a missing axis counts as 1.
 pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let axes = a.len().max(b.len());

@@ -1,5 +1,5 @@
-//! The project's network on this engine, as the training loop and the command line of the levels
-//! see it: what the levels derive by hand is here left to [`Tensor::backward`].
+//! The project's network on this engine, as a [`Level`]. Where the levels have gradients derived by hand,
+//! it calls [`Tensor::backward`].
 
 use std::collections::BTreeMap;
 
@@ -13,27 +13,27 @@ use crate::{
     no_grad,
 };
 
-/// A network, and what its last training step computed.
+/// A network, and the tensors of its last training step.
 pub struct Autograd<T: Element> {
     network: Network,
     device: Device,
     mlp: Mlp<T>,
-    /// The training set, and its samples `[N, n0]` as a tensor, of which a batch is a view.
+    /// The training set, and its samples `[N, n0]` as a tensor. A batch in order is a view of it.
     set: Option<(Dataset, Tensor<T>)>,
     x: Tensor<T>,
     y: Tensor<T>,
     forward: Option<Forward<T>>,
-    /// `z a p loss` and `dz da` of the last backward pass, without the graph behind them.
+    /// `z a p loss` and `dz da` of the last backward pass, without their graph.
     computed: BTreeMap<TensorName, Array<T>>,
 }
 
-/// A forward pass, and the graph behind it.
+/// The result of a forward pass, with its graph.
 struct Forward<T: Element> {
     /// `z1 a1 … zL`, each of which keeps its gradient.
     hidden: Vec<(TensorName, Tensor<T>)>,
-    /// As the preset prints it.
+    /// The loss that the preset prints.
     loss: Tensor<T>,
-    /// As the preset trains with it.
+    /// The loss whose gradient the preset trains with.
     trained: Tensor<T>,
 }
 
@@ -78,7 +78,7 @@ impl<T: Element> Autograd<T> {
         let (loss, trained) = match self.network.loss {
             Loss::CrossEntropy => (loss::cross_entropy(z, y), None),
             Loss::SquaredError => (loss::squared_error(z, y), None),
-            // Printed as the mean over the batch and the outputs, trained as that over the batch.
+            // The printed loss is the mean over the batch and the outputs, the trained one over the batch.
             Loss::Bce => {
                 let loss = loss::bce(z, y);
                 let trained = &loss * T::from_f64(self.network.outputs() as f64);
@@ -93,7 +93,7 @@ impl<T: Element> Autograd<T> {
         Ok(())
     }
 
-    /// The gradient of every parameter, and of every tensor on the way to it.
+    /// Computes the gradients of all parameters and of the tensors between them and the loss.
     fn run_backward(&mut self) -> Result<()> {
         Sgd::zero_grad(&self.sgd(0.0), &self.mlp)?;
         if let Some(forward) = self.forward.take() {
@@ -113,8 +113,8 @@ impl<T: Element> Autograd<T> {
         Sgd { learning_rate: T::from_f64(f64::from(learning_rate)) }
     }
 
-    /// Takes the values and gradients out of a graph that is about to go. The graph still holds the
-    /// parameters that it has used; without it, the update can write over them.
+    /// Saves the values and gradients of a graph that will be dropped. It has to be dropped before the update,
+    /// because it shares the parameters, and only parameters that aren't shared can be updated in place.
     fn keep(&mut self, forward: &Forward<T>) -> Result<()> {
         self.computed.clear();
         for (name, tensor) in &forward.hidden {
@@ -132,15 +132,15 @@ impl<T: Element> Autograd<T> {
         Ok(())
     }
 
-    /// Numbers of the training loop, as rows on the device.
+    /// Copies rows of numbers to the device.
     fn rows(&self, name: &str, columns: usize, values: &[f32]) -> Result<Tensor<T>> {
         let rows = values.len() / columns;
         let values = values.iter().map(|&value| T::from_f64(f64::from(value))).collect();
         Tensor::new([rows, columns], values).to(&self.device).named(name).check()
     }
 
-    /// Takes in a batch: `x [B, n0]` and `y [B, C]`.
-    fn take(&mut self, batch: &Batch<'_>) -> Result<()> {
+    /// Loads a batch: `x [B, n0]` and `y [B, C]`.
+    fn load_batch(&mut self, batch: &Batch<'_>) -> Result<()> {
         let mut y = vec![0.0; batch.len() * self.network.outputs()];
         batch.copy_y(&mut y);
         self.y = self.rows("y", self.network.outputs(), &y)?;
@@ -160,11 +160,11 @@ impl<T: Element> Autograd<T> {
         Ok(())
     }
 
-    /// The tensor of that name, as it is on this engine; `None` where there is none, or where the
-    /// last step has not come to it.
+    /// The tensor of that name, in this engine's type; `None` if there is no such tensor, or if it hasn't been
+    /// computed yet.
     ///
     /// # Errors
-    /// What the engine says.
+    /// If the device fails.
     pub fn array(&self, name: TensorName) -> Result<Option<Array<T>>> {
         if let Some(values) = self.computed.get(&name) {
             return Ok(Some(values.clone()));
@@ -187,7 +187,7 @@ impl<T: Element> Autograd<T> {
         }
     }
 
-    /// `p [B, C]`, which training does not need: the loss begins from `z`.
+    /// `p [B, C]`. It is only computed on request: training doesn't need it, because the loss is computed from `z`.
     fn p(&self) -> Result<Option<Array<T>>> {
         let last = TensorName::Z(self.network.layers());
         let Some(z) = self.array(last)?.map(Tensor::from) else { return Ok(None) };
@@ -201,7 +201,7 @@ impl<T: Element> Autograd<T> {
 }
 
 impl<T: Element> Autograd<T> {
-    /// Fails where there is nothing to compute on.
+    /// Fails if no batch is loaded.
     fn is_loaded(&self, operation: &'static str) -> training::Result<()> {
         match self.y.shape().map_err(failed)?[..] {
             [0, _] => Err(training::Error::NoBatch { operation }),
@@ -222,7 +222,7 @@ impl<T: Element> Level for Autograd<T> {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> training::Result<()> {
-        self.take(batch).map_err(failed)
+        self.load_batch(batch).map_err(failed)
     }
 
     fn forward(&mut self) -> training::Result<()> {
@@ -266,15 +266,15 @@ impl<T: Element> Level for Autograd<T> {
     }
 }
 
-/// Where the program computes.
+/// The argument of `--device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Where {
+pub enum DeviceOption {
     /// This computer's processor.
     #[default]
     Cpu,
-    /// The NVIDIA GPU where there is one that can be used, else the emulated one.
+    /// An NVIDIA GPU if one works, otherwise the emulated GPU.
     Auto,
-    /// The NVIDIA GPU, or an error.
+    /// An NVIDIA GPU; an error if none works.
     Cuda,
     /// The emulated GPU.
     Emulated,
@@ -284,23 +284,23 @@ pub enum Where {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Autograd")]
 pub struct Options {
-    /// Where to compute: cpu; auto, the NVIDIA GPU where there is one that can be used, else the
-    /// emulated one; cuda, the NVIDIA GPU or an error; emulated.
+    /// Where to compute: cpu; auto, an NVIDIA GPU if one works, otherwise the emulated one; cuda, an
+    /// NVIDIA GPU; emulated, the emulated GPU.
     #[arg(long, value_enum, default_value = "cpu", hide_possible_values = true)]
-    device: Where,
+    device: DeviceOption,
 }
 
 impl Options {
     /// Opens the device.
     ///
     /// # Errors
-    /// When it is not to be had.
+    /// If the device can't be used.
     pub fn open(self) -> Result<Device> {
         match self.device {
-            Where::Cpu => Ok(Device::Cpu),
-            Where::Auto => Device::cuda(Choice::Auto),
-            Where::Cuda => Device::cuda(Choice::Cuda),
-            Where::Emulated => Device::cuda(Choice::Emulated),
+            DeviceOption::Cpu => Ok(Device::Cpu),
+            DeviceOption::Auto => Device::cuda(Choice::Auto),
+            DeviceOption::Cuda => Device::cuda(Choice::Cuda),
+            DeviceOption::Emulated => Device::cuda(Choice::Emulated),
         }
     }
 }

@@ -11,10 +11,10 @@
 //! # Ok::<(), autograd::Error>(())
 //! ```
 //!
-//! The files, in the order in which they are best read: `layout` (what a view is), `array` (values
+//! The files, in the best order for reading: `layout` (views), `array` (values
 //! without gradients), `tensor` (values that remember how they were computed), `ops` (operations,
 //! each with the rule for its gradient), `backward` (the engine). `buffer` is the only file that
-//! knows which devices there are.
+//! distinguishes devices.
 
 mod array;
 mod backward;

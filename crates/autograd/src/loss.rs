@@ -1,4 +1,4 @@
-//! The three losses of this project, put together from operations that know their gradients.
+//! The three losses of this project, composed of operations that have rules for their gradients.
 //!
 //! All of them take the output `z [B, C]` of the last layer and the targets `y` of the same shape.
 //! The first axis is the batch.
@@ -39,8 +39,8 @@ pub fn squared_error<T: Element>(z: &Tensor<T>, y: &Tensor<T>) -> Tensor<T> {
 }
 // ANCHOR_END: losses
 
-/// `B`, when both have the same shape `[B, …]`. `z − y` would broadcast `[B, 1]` against `[B]` to
-/// all pairs, and the loss of that would be a number like any other.
+/// Returns `B` if both have the same shape `[B, …]`. Without this check, `z − y` would broadcast `[B, 1]`
+/// against `[B]` to all pairs, and the wrong loss would go unnoticed.
 fn batch<T: Element>(operation: &'static str, z: &Tensor<T>, y: &Tensor<T>) -> Result<T> {
     let (z, y) = (z.array()?, y.array()?);
     match z.shape() {

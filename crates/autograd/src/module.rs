@@ -1,16 +1,16 @@
-//! Networks put together from parameters.
+//! Modules: layers and networks with parameters, and their optimiser.
 
 use data::Generator;
 
 use crate::{Device, Element, Result, Tensor};
 
-/// Something with parameters that turns a tensor into another.
+/// A function of a tensor, with parameters.
 pub trait Module<T: Element> {
     /// The output for a batch of inputs.
     #[track_caller]
     fn forward(&self, x: &Tensor<T>) -> Tensor<T>;
 
-    /// The parameters, by name, in an order that does not change.
+    /// The parameters and their names, always in the same order.
     fn parameters(&self) -> Vec<(String, Tensor<T>)>;
 }
 
@@ -38,7 +38,7 @@ impl<T: Element> Module<T> for Linear<T> {
 // ANCHOR_END: linear
 
 impl<T: Element> Linear<T> {
-    /// A layer whose parameters are uniform in ±1/√inputs, as PyTorch draws them.
+    /// A layer with random parameters, uniform in ±1/√inputs, as in PyTorch.
     pub fn new(inputs: usize, outputs: usize, generator: &mut Generator) -> Self {
         let bound = 1.0 / (inputs as f32).sqrt();
         let mut draw = |shape: &[usize]| {
@@ -53,7 +53,7 @@ impl<T: Element> Linear<T> {
 }
 
 impl<T: Element> Linear<T> {
-    /// A layer of the same parameters on another device.
+    /// A layer with the same parameters on another device.
     #[track_caller]
     pub fn to(&self, device: &Device) -> Self {
         let moved = |x: &Tensor<T>| x.detach().to(device).requires_grad();
@@ -61,7 +61,7 @@ impl<T: Element> Linear<T> {
     }
 }
 
-/// What stands between the layers of an [`Mlp`].
+/// The function between the layers of an [`Mlp`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// `max(z, 0)`.
@@ -71,12 +71,12 @@ pub enum Activation {
 }
 
 // ANCHOR: mlp
-/// A multilayer perceptron: layers, with an activation after each but the last.
+/// A multilayer perceptron: layers, with an activation after each except the last.
 #[derive(Clone, Debug)]
 pub struct Mlp<T: Element> {
     /// The layers, first to last.
     pub layers: Vec<Linear<T>>,
-    /// What follows each layer but the last.
+    /// The function after each layer except the last.
     pub activation: Activation,
 }
 
@@ -107,13 +107,13 @@ impl<T: Element> Module<T> for Mlp<T> {
 // ANCHOR_END: mlp
 
 impl<T: Element> Mlp<T> {
-    /// A network of layers of these sizes, the inputs first.
+    /// A network with layers of these sizes, the inputs first.
     pub fn new(sizes: &[usize], activation: Activation, generator: &mut Generator) -> Self {
         let layer = |n: &[usize]| Linear::new(n[0], n[1], generator);
         Self { layers: sizes.windows(2).map(layer).collect(), activation }
     }
 
-    /// A network of the same parameters on another device.
+    /// A network with the same parameters on another device.
     #[track_caller]
     pub fn to(&self, device: &Device) -> Self {
         let layers = self.layers.iter().map(|layer| layer.to(device)).collect();
@@ -133,7 +133,8 @@ impl<T: Element> Sgd<T> {
     /// Updates every parameter of a module by its gradient.
     ///
     /// # Errors
-    /// When a parameter has no gradient, or the device fails.
+    /// [`ErrorKind::NoGradient`](crate::ErrorKind::NoGradient) if a parameter has no gradient; an error of the
+    /// device.
     #[track_caller]
     pub fn step(&self, module: &dyn Module<T>) -> Result<()> {
         for (_, parameter) in module.parameters() {
@@ -142,10 +143,10 @@ impl<T: Element> Sgd<T> {
         Ok(())
     }
 
-    /// Forgets every gradient, so that the next backward pass does not add to it.
+    /// Removes every gradient, so that the next backward pass starts from zero.
     ///
     /// # Errors
-    /// The one that a parameter holds.
+    /// The error that a parameter holds.
     pub fn zero_grad(&self, module: &dyn Module<T>) -> Result<()> {
         module.parameters().iter().try_for_each(|(_, parameter)| parameter.zero_grad())
     }

@@ -1,4 +1,4 @@
-//! Computing without remembering how.
+//! Computing without recording a graph.
 
 use std::cell::Cell;
 
@@ -6,10 +6,10 @@ thread_local! {
     static RECORDING: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Runs a closure in which no operation is recorded: what it computes are leaves that need no
-/// gradient. For predicting and testing, where a graph would only take memory.
+/// Runs a closure without recording operations: its results are leaves without gradients.
+/// For predicting and testing, which don't need the memory of a graph.
 pub fn no_grad<R>(run: impl FnOnce() -> R) -> R {
-    /// Puts the old state back, however the closure ends.
+    /// Restores the old state, even if the closure panics.
     struct Restore(bool);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -20,7 +20,7 @@ pub fn no_grad<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Whether operations are recorded now.
+/// Whether operations are being recorded.
 pub(crate) fn recording() -> bool {
     RECORDING.get()
 }

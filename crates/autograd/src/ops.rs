@@ -1,4 +1,4 @@
-//! The operations, each with its rule for the gradient beside it.
+//! The operations, each together with the rule for its gradient.
 
 mod elementwise;
 mod matmul;

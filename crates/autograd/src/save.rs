@@ -12,11 +12,11 @@ use tensor::is_enough_of_safetensors;
 
 use crate::{Array, Element, Error, ErrorKind, Module, Result};
 
-/// What a JSON file says of itself.
+/// The value of `format` in a JSON file.
 const FORMAT: &str = "four-levels-parameters";
 
-/// The most that is read of a file: more than any network here has parameters for.
-const MOST_BYTES: u64 = 1 << 30;
+/// The largest file that is read. No network of this project has as many parameters.
+const MAX_BYTES: u64 = 1 << 30;
 
 #[derive(Serialize, Deserialize)]
 struct JsonFile<T> {
@@ -37,17 +37,20 @@ enum Format {
     SafeTensors,
 }
 
-/// Writes the parameters of a module, whole or not at all.
+/// Writes the parameters of a module to a file. On an error, an existing file is unchanged.
 ///
 /// # Errors
-/// When the name ends neither in `.json` nor in `.safetensors`, when a value is not finite, when
-/// the device fails, or when the file can't be written.
+/// [`ErrorKind::File`] if the name ends neither in `.json` nor in `.safetensors`, a value is not finite, or
+/// the file can't be written; an error of the device.
 pub fn save<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     let mut parameters = Vec::new();
     for (name, tensor) in module.parameters() {
         let (shape, data) = (tensor.shape()?, tensor.to_vec()?);
         if let Some(value) = data.iter().find(|value| !value.to_f64().is_finite()) {
-            return Err(error(path, format!("{name} holds {value}, which is no trained network")));
+            return Err(error(
+                path,
+                format!("{name} contains {value}: the parameters have to be finite"),
+            ));
         }
         parameters.push(JsonParameter { name, shape, data });
     }
@@ -60,18 +63,18 @@ pub fn save<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     written.map_err(|source| error(path, format!("it can't be written: {source}")))
 }
 
-/// Reads parameters into a module, of the same names, shapes and type: all of them or none.
+/// Reads parameters into a module with the same names, shapes and type. On an error, no parameter changes.
 ///
 /// # Errors
-/// When the file can't be read, is of another form, lacks a parameter or has one that the module
-/// has not, or when one has another shape or type or a value that is not finite.
+/// [`ErrorKind::File`] if the file can't be read or has another format, if a parameter is missing or
+/// unknown, or if one has another shape, another type, or a value that is not finite.
 pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     let format = format(path)?;
     let is_enough = |bytes: &[u8]| match format {
         Format::Json => bytes.trim_ascii_start().first() != Some(&b'{'),
         Format::SafeTensors => is_enough_of_safetensors(bytes),
     };
-    let bytes = read_file(path, MOST_BYTES, is_enough);
+    let bytes = read_file(path, MAX_BYTES, is_enough);
     let bytes = bytes.map_err(|e| error(path, format!("it can't be read: {e}")))?;
     let mut found: Vec<JsonParameter<T>> = match format {
         Format::Json => from_json(&bytes),
@@ -81,7 +84,7 @@ pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
     let mut loaded = Vec::new();
     for (name, tensor) in module.parameters() {
         let Some(position) = found.iter().position(|parameter| parameter.name == name) else {
-            return Err(error(path, format!("it has no parameter {name}")));
+            return Err(error(path, format!("the parameter {name} is missing")));
         };
         let JsonParameter { shape, data, .. } = found.swap_remove(position);
         let expected = tensor.shape()?;
@@ -90,7 +93,7 @@ pub fn load<T: Element>(path: &Path, module: &dyn Module<T>) -> Result<()> {
             return Err(error(path, reason));
         }
         if let Some(value) = data.iter().find(|value| !value.to_f64().is_finite()) {
-            return Err(error(path, format!("{name} holds {value}")));
+            return Err(error(path, format!("{name} contains {value}")));
         }
         loaded.push((tensor.clone(), Array::new(&shape, data)?.to(&tensor.device()?)?));
     }
@@ -118,11 +121,11 @@ fn to_json<T: Element>(parameters: Vec<JsonParameter<T>>) -> Result<Vec<u8>, Str
 }
 
 fn from_json<T: Element>(bytes: &[u8]) -> Result<Vec<JsonParameter<T>>, String> {
-    let file: JsonFile<T> =
-        serde_json::from_slice(bytes).map_err(|error| format!("it is no usable JSON: {error}"))?;
+    let file: JsonFile<T> = serde_json::from_slice(bytes)
+        .map_err(|error| format!("it is not a valid JSON file: {error}"))?;
     if (file.format.as_str(), file.dtype.as_str()) != (FORMAT, T::NAME) {
         let (format, dtype) = (file.format, file.dtype);
-        return Err(format!("it says it is {format:?} in {dtype}, not {FORMAT:?} in {}", T::NAME));
+        return Err(format!("its format is {format:?} in {dtype}, not {FORMAT:?} in {}", T::NAME));
     }
     Ok(file.parameters)
 }
@@ -147,14 +150,14 @@ fn to_safetensors<T: Element>(parameters: &[JsonParameter<T>]) -> Result<Vec<u8>
 
 fn from_safetensors<T: Element>(bytes: &[u8]) -> Result<Vec<JsonParameter<T>>, String> {
     let file = SafeTensors::deserialize(bytes)
-        .map_err(|error| format!("it is no usable safetensors file: {error}"))?;
+        .map_err(|error| format!("it is not a valid safetensors file: {error}"))?;
     let parameter = |(name, view): (String, TensorView<'_>)| {
         if view.dtype() != dtype::<T>() {
             return Err(format!("{name} is {:?}, not {:?}", view.dtype(), dtype::<T>()));
         }
         let data: Option<Vec<T>> =
             view.data().chunks_exact(size_of::<T>()).map(T::from_bytes).collect();
-        let data = data.ok_or_else(|| format!("{name} is cut off"))?;
+        let data = data.ok_or_else(|| format!("{name} is truncated"))?;
         Ok(JsonParameter { name, shape: view.shape().to_vec(), data })
     };
     file.tensors().into_iter().map(parameter).collect()

@@ -1,4 +1,4 @@
-//! Tensors: values that remember how they were computed.
+//! Tensors: values with the graph of operations that computed them.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::fmt;
@@ -9,48 +9,47 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::no_grad::recording;
 use crate::{Array, Device, Element, Error, ErrorKind, Result};
 
-/// A value, and how it was computed. A clone is the same tensor. It belongs to one thread.
+/// A value, and the operations that computed it. A clone is the same tensor. It can't be sent to another thread.
 ///
-/// An operation on tensors that do not go together gives a tensor too: one that holds the
-/// [`Error`] instead of a value, and hands it on to all that is computed from it, as NaN does
-/// among numbers. So formulas can be written as formulas. The error comes out, with the line of
-/// the operation, at the first call that returns a [`Result`]: [`check`](Self::check),
-/// [`item`](Self::item), [`shape`](Self::shape), [`backward`](Self::backward), ….
+/// An operation that fails also returns a tensor: one that holds the [`Error`] instead of a value, and
+/// passes it on to every result computed from it, like NaN among numbers. So formulas can be written
+/// without `?`. The first call that returns a [`Result`] returns the error, with the line of the operation:
+/// [`check`](Self::check), [`item`](Self::item), [`shape`](Self::shape), [`backward`](Self::backward), ….
 // ANCHOR: tensor
 #[derive(Clone)]
-#[must_use = "an operation changes nothing; its result may hold an error that nobody has seen"]
+#[must_use = "an operation only returns a result, which may hold an error that has to be checked"]
 pub struct Tensor<T: Element>(Result<Rc<Node<T>>>);
 
 /// One node of the graph.
 pub(crate) struct Node<T: Element> {
-    /// Its age: whatever a node was computed from has a smaller number.
+    /// A number in order of creation: a node's operands have smaller ones.
     pub(crate) id: u64,
     pub(crate) value: RefCell<Array<T>>,
-    /// The gradient, where it is kept: in parameters, and where `retain_grad` asked for it.
+    /// The gradient; only stored for parameters, and after `retain_grad`.
     pub(crate) gradient: RefCell<Option<Array<T>>>,
     /// Whether gradients flow to here.
     pub(crate) requires_grad: bool,
     pub(crate) retain_grad: Cell<bool>,
-    /// The operation that computed it; none in a *leaf*, which a program made itself.
+    /// The operation that computed the value; `None` in a *leaf*, which the program created.
     pub(crate) origin: Option<Origin<T>>,
-    /// How often its value was changed in place.
+    /// The number of changes to the value in place.
     pub(crate) version: Cell<u64>,
     pub(crate) name: RefCell<Option<String>>,
 }
 
-/// How a node was computed.
+/// The operation that computed a node.
 pub(crate) struct Origin<T: Element> {
     pub(crate) operation: &'static str,
     pub(crate) at: &'static Location<'static>,
     pub(crate) operands: Vec<Operand<T>>,
 }
 
-/// One thing that a node was computed from.
+/// An operand of the operation that computed a node.
 pub(crate) struct Operand<T: Element> {
     pub(crate) node: Rc<Node<T>>,
-    /// Its version at that time.
+    /// The operand's version when it was used.
     pub(crate) version: u64,
-    /// Turns the gradient of the result into the gradient of this operand.
+    /// Computes this operand's gradient from the result's; `None` if no gradient is needed.
     pub(crate) pullback: Option<Pullback<T>>,
 }
 
@@ -59,7 +58,7 @@ pub(crate) struct Operand<T: Element> {
 pub(crate) type Pullback<T> = Box<dyn Fn(&Array<T>) -> Result<Array<T>>>;
 // ANCHOR_END: tensor
 
-/// Numbers the nodes in the order in which they are made.
+/// The number of the next node.
 static AGE: AtomicU64 = AtomicU64::new(0);
 
 impl<T: Element> Node<T> {
@@ -76,7 +75,7 @@ impl<T: Element> Node<T> {
         }
     }
 
-    /// What an error message calls it.
+    /// A description for error messages.
     pub(crate) fn describe(&self) -> String {
         let shape = self.value.borrow().shape().to_vec();
         match (&*self.name.borrow(), &self.origin) {
@@ -90,9 +89,9 @@ impl<T: Element> Node<T> {
 }
 
 // ANCHOR: drop
-/// The last owner of a node that drops it drops the operands of that node, and so on down the
-/// graph: as a recursion, a graph of a million nodes would overflow the stack. Here the nodes that
-/// nobody owns any more wait in a list instead.
+/// Dropping a node drops its operands, and so on down the graph. As a recursion, that would overflow the
+/// stack for a graph of a million nodes, so here nodes without owners are collected in a list and
+/// dropped one after the other.
 impl<T: Element> Drop for Node<T> {
     fn drop(&mut self) {
         let take = |node: &mut Self| node.origin.take().map(|origin| origin.operands);
@@ -108,7 +107,7 @@ impl<T: Element> Drop for Node<T> {
 
 impl<T: Element> Tensor<T> {
     /// A tensor of this shape with these elements, row-major, on the CPU. No gradient flows to it
-    /// unless [`requires_grad`](Self::requires_grad) asks for that.
+    /// before [`requires_grad`](Self::requires_grad) is called.
     #[track_caller]
     pub fn new(shape: impl AsRef<[usize]>, elements: Vec<T>) -> Self {
         Self::leaf(Location::caller(), Array::new(shape.as_ref(), elements), false)
@@ -126,7 +125,7 @@ impl<T: Element> Tensor<T> {
         Self::full(shape, T::zero())
     }
 
-    /// The same number everywhere.
+    /// A tensor filled with one number.
     #[track_caller]
     pub fn full(shape: impl AsRef<[usize]>, value: T) -> Self {
         Self::leaf(Location::caller(), Array::full(shape.as_ref(), value, &Device::Cpu), false)
@@ -141,22 +140,22 @@ impl<T: Element> Tensor<T> {
         self.0.as_ref().map_err(Clone::clone)
     }
 
-    /// A new leaf of the same values to which gradients flow: a parameter.
+    /// A parameter: a new leaf with the same values, to which gradients flow.
     #[track_caller]
     pub fn requires_grad(&self) -> Self {
         let leaf = Self::leaf(Location::caller(), self.value(), true);
         leaf.take_name_of(self)
     }
 
-    /// A new leaf of the same values that knows nothing of how they were computed: gradients stop
-    /// here. The values are not copied.
+    /// A new leaf with the same values and without their graph, so that no gradient flows through it. The
+    /// values are not copied.
     #[track_caller]
     pub fn detach(&self) -> Self {
         let leaf = Self::leaf(Location::caller(), self.value(), false);
         leaf.take_name_of(self)
     }
 
-    /// Gives it a name, for error messages and drawings.
+    /// Sets a name for error messages and drawings.
     pub fn named(self, name: impl Into<String>) -> Self {
         if let Ok(node) = &self.0 {
             *node.name.borrow_mut() = Some(name.into());
@@ -174,7 +173,7 @@ impl<T: Element> Tensor<T> {
     /// The tensor itself, or the error that it holds.
     ///
     /// # Errors
-    /// That one.
+    /// The error that it holds.
     pub fn check(self) -> Result<Self> {
         self.node()?;
         Ok(self)
@@ -183,23 +182,23 @@ impl<T: Element> Tensor<T> {
     /// The length of each axis.
     ///
     /// # Errors
-    /// The one that it holds.
+    /// The error that it holds.
     pub fn shape(&self) -> Result<Vec<usize>> {
         Ok(self.array()?.shape().to_vec())
     }
 
-    /// Where it lives.
+    /// The device that it is on.
     ///
     /// # Errors
-    /// The one that it holds.
+    /// The error that it holds.
     pub fn device(&self) -> Result<Device> {
         Ok(self.array()?.device())
     }
 
-    /// Its values, which are shared, not copied.
+    /// Its values, shared and not copied.
     ///
     /// # Errors
-    /// The one that it holds.
+    /// The error that it holds.
     pub fn value(&self) -> Result<Array<T>> {
         Ok(self.array()?.clone())
     }
@@ -208,10 +207,10 @@ impl<T: Element> Tensor<T> {
         Ok(self.node()?.value.borrow())
     }
 
-    /// Its elements in row-major order, brought to the CPU.
+    /// Its elements in row-major order, copied to the CPU.
     ///
     /// # Errors
-    /// The one that it holds, or what the device says.
+    /// The error that it holds, or an error of the device.
     pub fn to_vec(&self) -> Result<Vec<T>> {
         self.array()?.to_vec()
     }
@@ -219,52 +218,52 @@ impl<T: Element> Tensor<T> {
     /// The number in a tensor of one element.
     ///
     /// # Errors
-    /// The one that it holds, or that there are more elements or none.
+    /// The error that it holds; [`ErrorKind::Shape`] if the number of elements is not 1.
     #[track_caller]
     pub fn item(&self) -> Result<T> {
         let at = Location::caller();
         match self.to_vec()?[..] {
             [value] => Ok(value),
             _ => {
-                let reason = "only one element is one number".into();
+                let reason = "it has to have exactly one element".into();
                 let shape = self.shape()?;
                 Err(Error::from(ErrorKind::Shape { operation: "item", shape, reason }).at(at))
             }
         }
     }
 
-    /// Its gradient: what all calls of [`backward`](Self::backward) since the last
-    /// [`zero_grad`](Self::zero_grad) added up to. `None` before the first, and in a tensor that
-    /// is neither a parameter nor asked to [`retain_grad`](Self::retain_grad).
+    /// Its gradient: the sum over all calls of [`backward`](Self::backward) since the last
+    /// [`zero_grad`](Self::zero_grad). `None` before the first call, and for a tensor that is neither a
+    /// parameter nor was asked to [`retain_grad`](Self::retain_grad).
     ///
     /// # Errors
-    /// The one that it holds.
+    /// The error that it holds.
     pub fn grad(&self) -> Result<Option<Array<T>>> {
         Ok(self.node()?.gradient.borrow().clone())
     }
 
-    /// Forgets its gradient.
+    /// Removes its gradient.
     ///
     /// # Errors
-    /// The one that it holds.
+    /// The error that it holds.
     pub fn zero_grad(&self) -> Result<()> {
         *self.node()?.gradient.borrow_mut() = None;
         Ok(())
     }
 
-    /// Keeps the gradient of a tensor that is no parameter, which is otherwise dropped once the
-    /// gradients of its operands are computed.
+    /// Keeps the gradient of a tensor that isn't a parameter. Otherwise it is dropped as soon as the
+    /// gradients of its operands have been computed.
     ///
     /// # Errors
-    /// The one that it holds.
+    /// The error that it holds.
     pub fn retain_grad(&self) -> Result<()> {
         self.node()?.retain_grad.set(true);
         Ok(())
     }
 
     // ANCHOR: record
-    /// The result of an operation: its value, and a rule for the gradient of each operand, which
-    /// are remembered if any of the operands needs its gradient.
+    /// The result of an operation: its value and, if any of the operands needs a gradient, the rules for the
+    /// operands' gradients.
     pub(crate) fn record(
         operation: &'static str,
         at: &'static Location<'static>,

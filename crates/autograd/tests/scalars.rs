@@ -1,5 +1,5 @@
-//! The small engine's rules, held to central differences. An operation that is not on the list isn't
-//! tested: a new one goes here first.
+//! Tests of the small engine's rules against central differences. Only the operations on this list are
+//! tested, so add new ones here first.
 
 #[allow(unreachable_pub, reason = "the book shows it as a module of an example")]
 #[path = "../examples/scalars/engine.rs"]
@@ -7,7 +7,7 @@ mod engine;
 
 use engine::Value;
 
-/// A name, the operation, and the same for numbers that remember nothing.
+/// A name, the operation, and the same operation on plain numbers.
 type Listed = (&'static str, fn(&Value, &Value) -> Value, fn(f64, f64) -> f64);
 
 // ANCHOR: list
@@ -20,7 +20,7 @@ const OPERATIONS: &[Listed] = &[
 // ANCHOR_END: list
 
 #[test]
-fn every_rule_is_the_slope() {
+fn every_rule_agrees_with_central_differences() {
     const STEP: f64 = 1e-6;
     for (name, operation, plain) in OPERATIONS {
         for (a, b) in [(1.5, -0.75), (-0.5, 2.0), (3.0, 0.25)] {

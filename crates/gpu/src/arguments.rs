@@ -1,4 +1,4 @@
-//! The option `--device`, which every level on a GPU has.
+//! The option `--device` of all levels on a GPU.
 
 use clap::Args;
 
@@ -7,8 +7,8 @@ use crate::{Choice, Gpu, Result};
 /// Which GPU to compute on.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct DeviceArgs {
-    /// auto: the NVIDIA GPU where there is one that can be used, else the emulated one; cuda: the
-    /// NVIDIA GPU or an error; emulated: this machine's processor.
+    /// auto: use an NVIDIA GPU if one works, otherwise the emulator; cuda: require an NVIDIA GPU;
+    /// emulated: run on the CPU.
     #[arg(
         long,
         value_name = "DEVICE",
@@ -22,8 +22,7 @@ pub struct DeviceArgs {
 }
 
 impl DeviceArgs {
-    /// Opens that GPU, and says on standard error, once, when it is not the real one although any
-    /// was welcome.
+    /// Opens that GPU. If `auto` falls back to the emulator, the first call prints the reason to standard error.
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -31,15 +30,15 @@ impl DeviceArgs {
         self.open_one(0, 1)
     }
 
-    /// Opens one of several GPUs, and says the same.
+    /// Opens one of several GPUs, as [`open`](Self::open).
     ///
     /// # Errors
     /// As [`Gpu::open_one`].
     pub fn open_one(self, ordinal: usize, count: usize) -> Result<Gpu> {
-        static SAID: std::sync::Once = std::sync::Once::new();
+        static FALLBACK_NOTE: std::sync::Once = std::sync::Once::new();
         let gpu = Gpu::open_one(self.device, ordinal, count)?;
         if let Some(why) = gpu.why_not_real() {
-            SAID.call_once(|| {
+            FALLBACK_NOTE.call_once(|| {
                 host::complain(format_args!("note: {why}; computing on the emulated GPU"));
             });
         }

@@ -1,4 +1,4 @@
-//! Which GPU to compute on: what was asked for, what there is, and what follows.
+//! The choice of the GPU: a real one, or the emulated one.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use clap::ValueEnum;
 use crate::probe::{DetectedGpu, Unusable};
 use crate::{GpuError, Result};
 
-/// What `--device` asks for.
+/// The argument of `--device`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
-    /// The NVIDIA GPU where there is one that can be used, else the emulated one.
+    /// An NVIDIA GPU if one works, otherwise the emulated GPU.
     #[default]
     Auto,
-    /// The NVIDIA GPU, or an error.
+    /// An NVIDIA GPU; an error if none works.
     Cuda,
-    /// The emulated GPU, on this machine's processor.
+    /// The emulated GPU, on the CPU.
     Emulated,
 }
 
@@ -25,19 +25,19 @@ impl fmt::Display for Choice {
     }
 }
 
-/// What is to be done.
+/// The driver to use.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Compute on the NVIDIA GPU.
+    /// NVIDIA's driver, which has this GPU.
     Real(DetectedGpu),
-    /// The driver that the loader finds is the emulated one already.
+    /// The emulated driver, which the dynamic loader already finds as `libcuda.so.1`.
     EmulatedAlready,
-    /// Load the emulated driver; it was not asked for where there is a reason.
+    /// The emulated driver, which has to be loaded. The reason is set if it is a fallback rather than the user's
+    /// choice.
     Emulated(Option<Unusable>),
 }
 
-/// Decides, from what was asked for and what the probe found. The probe is made only when its
-/// answer matters.
+/// Decides which driver to use. The driver is only probed if the decision depends on it.
 pub(crate) fn decide(
     choice: Choice,
     probe: impl FnOnce() -> Result<DetectedGpu, Unusable>,
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_real_gpu_comes_first() {
+    fn a_real_gpu_is_preferred() {
         for choice in [Choice::Auto, Choice::Cuda] {
             assert_eq!(decide(choice, || Ok(card())).unwrap(), Decision::Real(card()));
         }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn cuda_never_falls_back_and_says_why() {
+    fn cuda_never_falls_back_and_the_error_has_the_reason() {
         let cases = [
             (Unusable::NoLibrary("libcuda.so.1: not found".into()), "libcuda.so.1: not found"),
             (Unusable::NoDevice, "no device"),
@@ -98,8 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn emulated_asks_no_driver() {
-        let decision = decide(Choice::Emulated, || unreachable!("the probe was made")).unwrap();
+    fn emulated_does_not_probe_the_driver() {
+        let decision = decide(Choice::Emulated, || unreachable!("the driver was probed")).unwrap();
         assert_eq!(decision, Decision::Emulated(None));
     }
 }

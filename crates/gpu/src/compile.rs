@@ -1,4 +1,4 @@
-//! CUDA C to PTX, by NVIDIA's compilers or by the built-in one.
+//! Compilation of CUDA C to PTX, by NVIDIA's compilers or by the built-in one.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::process::Command;
 use crate::nvrtc::Nvrtc;
 use crate::{Compiler, GpuError, Result, library, ptx_version, source};
 
-/// The oldest cards that the kernels run on, compute capability 5.0. Compilers of CUDA 13 have
-/// given them up: what they compile runs from 7.5 on.
+/// The architecture of the oldest supported cards, compute capability 5.0. Compilers of CUDA 13 have dropped
+/// it: the code that they generate needs 7.5.
 pub const ARCHITECTURE: i32 = 50;
 
-/// Those that multiply TF32 on tensor cores, compute capability 8.0.
+/// The oldest architecture with tensor cores for TF32, compute capability 8.0.
 const TENSOR_CORES: i32 = 80;
 
-/// What helps where NVRTC can't find what a source includes.
+/// The remedy if NVRTC can't find an included header.
 const NO_HEADERS: &str = "NVIDIA's headers are not found beside NVRTC: `pip install nvidia-cuda-runtime-cu12 \
                           nvidia-cuda-nvcc-cu12`, or take --compiler built-in, which has its own";
 
-/// Whether a source includes `mma.h`, the one header that kernels here need.
-fn includes(source: &str) -> bool {
+/// Whether a source includes `mma.h`, the only header that kernels of this project use.
+fn includes_mma(source: &str) -> bool {
     let is_include = |line: &str| {
         let words = line.trim().strip_prefix('#').map(str::trim_start);
         words
@@ -29,18 +29,18 @@ fn includes(source: &str) -> bool {
     source.lines().any(is_include)
 }
 
-/// The oldest cards that a source can be compiled for, as 50 for compute capability 5.0:
-/// [`ARCHITECTURE`] but for those that include `mma.h`.
+/// The oldest architecture that a source can be compiled for, such as 50 for compute capability 5.0:
+/// [`ARCHITECTURE`], unless the source includes `mma.h`.
 #[must_use]
 pub fn architecture(source: &str) -> i32 {
-    if includes(source) { TENSOR_CORES } else { ARCHITECTURE }
+    if includes_mma(source) { TENSOR_CORES } else { ARCHITECTURE }
 }
 
-/// Compiles a source to PTX. `file` is its name as people should read it, `kernels/relu.cu`. The
-/// header says from which source and by what.
+/// Compiles a source to PTX. `file` is the source's name for messages and for the PTX, such as
+/// `kernels/relu.cu`. The first lines of the PTX name the source, its digest and the compiler.
 ///
 /// # Errors
-/// When there is no such compiler here, or it does not accept the source.
+/// [`GpuError::NoCompiler`] if the compiler is missing; [`GpuError::Compile`] if it rejects the source.
 pub fn by(compiler: Compiler, file: &str, source: &str) -> Result<String> {
     match compiler {
         Compiler::Nvrtc => by_nvidia(file, source),
@@ -48,7 +48,7 @@ pub fn by(compiler: Compiler, file: &str, source: &str) -> Result<String> {
     }
 }
 
-/// Compiles by the crate `cuda-c`. What it warns of goes to standard error.
+/// Compiles with the crate `cuda-c`. Its warnings are printed to standard error.
 fn built_in(file: &str, source: &str) -> Result<String> {
     let architecture = architecture(source);
     let arch = architecture.unsigned_abs();
@@ -64,7 +64,7 @@ fn built_in(file: &str, source: &str) -> Result<String> {
     Ok(finish(file, source, "cuda-c", &options, &compiled.text))
 }
 
-/// Compiles by NVRTC where it is found, else by nvcc.
+/// Compiles with NVRTC or, if that is missing, with nvcc.
 fn by_nvidia(file: &str, source: &str) -> Result<String> {
     let missing = match Nvrtc::load() {
         Ok(nvrtc) => {
@@ -75,20 +75,20 @@ fn by_nvidia(file: &str, source: &str) -> Result<String> {
                 format!("--gpu-architecture=compute_{}", oldest.unwrap_or(wanted)),
                 "--generate-line-info".into(),
             ];
-            // Headers lie elsewhere on each machine: they are no part of what the PTX says of itself.
+            // The folders of headers differ between machines, so they are not written to the PTX.
             let headers = nvrtc.headers();
             let folders =
                 headers.iter().map(|folder| format!("--include-path={}", folder.display()));
             let all: Vec<String> = options.iter().cloned().chain(folders).collect();
             let ptx = nvrtc.compile(file, source, &all).map_err(|error| match error {
                 GpuError::Compile { name, compiler, log }
-                    if headers.is_empty() && includes(source) =>
+                    if headers.is_empty() && includes_mma(source) =>
                 {
                     GpuError::Compile { name, compiler, log: format!("{log}\n{NO_HEADERS}") }
                 }
                 other => other,
             })?;
-            let ptx = without(&headers, &ptx);
+            let ptx = without_folders(&headers, &ptx);
             return Ok(finish(file, source, &nvrtc.name()?, &options, &ptx));
         }
         Err(missing) => missing,
@@ -99,7 +99,7 @@ fn by_nvidia(file: &str, source: &str) -> Result<String> {
     }
 }
 
-/// Compiles by the toolkit's command.
+/// Compiles with nvcc, the toolkit's command.
 fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
     let failed = |log: String| GpuError::Compile {
         name: file.into(),
@@ -113,7 +113,7 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
         .and_then(|()| std::fs::write(&input, source))
         .map_err(|error| failed(error.to_string()))?;
     let mut log = String::new();
-    // The second for compilers of CUDA 13.
+    // The second attempt is for compilers of CUDA 13.
     let wanted = architecture(source);
     for architecture in [wanted, wanted.max(75)] {
         let options = ["--ptx".into(), format!("-arch=compute_{architecture}"), "-lineinfo".into()];
@@ -131,15 +131,15 @@ fn by_nvcc(nvcc: &Path, file: &str, source: &str) -> Result<String> {
     Err(failed(log))
 }
 
-/// PTX that names headers from their folder on, `crt/mma.hpp`, and not by where that is here.
-fn without(folders: &[PathBuf], ptx: &str) -> String {
+/// PTX with the names of headers relative to their folder, such as `crt/mma.hpp`.
+fn without_folders(folders: &[PathBuf], ptx: &str) -> String {
     folders
         .iter()
         .fold(ptx.to_owned(), |ptx, folder| ptx.replace(&format!("\"{}/", folder.display()), "\""))
 }
 
-/// Adds the header, stamps the version down where that can be, and takes out the folder that the
-/// compiler put before the source's name, which nobody else has.
+/// Adds the first lines, lowers the PTX version if possible, and removes the working directory, which the
+/// compiler writes before the source's name.
 fn finish(file: &str, source: &str, compiler: &str, options: &[String], ptx: &str) -> String {
     let here = env::current_dir().unwrap_or_default();
     let ptx = ptx.replace(&format!("\"{}/{file}\"", here.display()), &format!("\"{file}\""));

@@ -1,4 +1,4 @@
-//! Who compiles kernels in CUDA C: what `--compiler` asks for, and what follows.
+//! The option `--compiler`, and the choice of the compiler for kernels in CUDA C.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{Gpu, GpuError, Result, compile, library};
 /// A compiler of CUDA C to PTX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Compiler {
-    /// NVIDIA's: the library NVRTC, else the command nvcc.
+    /// NVIDIA's: the library NVRTC or, if that is missing, the command nvcc.
     Nvrtc,
     /// This project's, the crate `cuda-c`.
     BuiltIn,
@@ -21,12 +21,12 @@ impl fmt::Display for Compiler {
     }
 }
 
-/// The option `--compiler`, of the levels whose kernels are in CUDA C.
+/// The option `--compiler` of the levels with kernels in CUDA C.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct CompilerArgs {
-    /// nvrtc: NVIDIA's, whose PTX lies beside the kernels, and an error where it is missing and a
-    /// kernel was edited; built-in: this project's own, for all kernels [default: NVIDIA's, and the
-    /// built-in one for edited kernels where that is missing].
+    /// nvrtc: use the shipped PTX, recompile edited kernels with NVRTC, and fail if it isn't installed;
+    /// built-in: compile every kernel with cuda-c, this project's compiler [default: nvrtc, with cuda-c
+    /// as the fallback for edited kernels].
     #[arg(
         long,
         value_name = "COMPILER",
@@ -39,25 +39,25 @@ pub struct CompilerArgs {
 }
 
 impl CompilerArgs {
-    /// The GPU, with the kernels that this compiler makes.
+    /// The GPU, with this compiler for its kernels.
     #[must_use]
     pub const fn on(self, gpu: Gpu) -> Gpu {
         gpu.compiling_by(self.compiler)
     }
 }
 
-/// Compiles a kernel that was edited. Without a choice NVIDIA's compiler does it where it is found,
-/// and the built-in one elsewhere, which is said once.
-pub(crate) fn edited(choice: Option<Compiler>, file: &str, source: &str) -> Result<String> {
-    static SAID: std::sync::Once = std::sync::Once::new();
+/// Compiles an edited kernel. If the user hasn't chosen a compiler, this is NVIDIA's or, if that is missing,
+/// the built-in one; the first fallback prints a note.
+pub(crate) fn compile_edited(choice: Option<Compiler>, file: &str, source: &str) -> Result<String> {
+    static FALLBACK_NOTE: std::sync::Once = std::sync::Once::new();
     match choice {
         Some(compiler) => compile::by(compiler, file, source),
         None => match compile::by(Compiler::Nvrtc, file, source) {
             Err(GpuError::NoCompiler(_)) => {
-                SAID.call_once(|| {
+                FALLBACK_NOTE.call_once(|| {
                     host::complain(format_args!(
                         "note: {file} was edited, and NVIDIA's compiler is not found; compiled by \
-                         the built-in one{}",
+                        the built-in one{}",
                         library::passed_over("nvrtc")
                     ));
                 });

@@ -1,4 +1,4 @@
-//! What can go wrong between a level and its GPU.
+//! The errors of this crate.
 
 use std::path::PathBuf;
 
@@ -8,91 +8,91 @@ use thiserror::Error;
 use crate::gpu;
 use crate::probe::Unusable;
 
-/// The result of everything in this crate.
+/// The result of functions in this crate.
 pub type Result<T, E = GpuError> = std::result::Result<T, E>;
 
-/// Why there is no GPU, no kernel, or no result. The message says what, where and what to do next.
+/// An error of the GPU, of a kernel, or of a compiler.
 #[derive(Debug, Error)]
 pub enum GpuError {
-    /// The real GPU was asked for, and there is none that can be used.
+    /// A real GPU was requested, and none works.
     #[error("no NVIDIA GPU can be used: {0}; --device emulated needs none")]
     NoGpu(Unusable),
     /// The emulated GPU's library can't be loaded.
     #[error("the emulated GPU can't be loaded: {reason}")]
     NoEmulator {
-        /// What the loader says.
+        /// The loader's error.
         reason: String,
     },
     /// One of CUDA's libraries can't be loaded.
     #[error(
-        "lib{library}.so can't be loaded ({reason}); it comes with a CUDA toolkit and in NVIDIA's \
-         Python wheels, and FOUR_LEVELS_{} may name the file",
+        "lib{library}.so can't be loaded ({reason}); install a CUDA toolkit or NVIDIA's Python wheel, \
+        or set FOUR_LEVELS_{} to the file",
         library.to_uppercase()
     )]
     NoLibrary {
         /// Its name, such as `cublas`.
         library: String,
-        /// What the loader says.
+        /// The loader's error.
         reason: String,
     },
-    /// The process computes on one device already, and the other was asked for.
-    #[error("this process computes on {device} already, and a process has one driver")]
+    /// The process already uses one driver, and the other was requested.
+    #[error("this process already computes on {device}, and can't load a second driver")]
     AlreadyChosen {
         /// The device that was chosen first.
         device: String,
     },
-    /// There are fewer devices than a program wants to use.
+    /// The driver has fewer devices than were requested.
     #[error(
-        "{asked} GPUs are asked for, and the driver shows {there}; the emulated GPU (--device \
-         emulated) is as many as are asked for, unless EMULATED_GPU_DEVICES says how many"
+        "{asked} GPUs were requested, and the driver has {there}; --device emulated provides any number, \
+        unless EMULATED_GPU_DEVICES limits it"
     )]
     Devices {
-        /// Those that there are.
+        /// The driver's devices.
         there: usize,
-        /// Those that are asked for.
+        /// The requested devices.
         asked: usize,
     },
-    /// The driver refused something.
+    /// A function of the driver returned an error.
     #[error("the CUDA driver says {}{}", describe(.0), advice(.0, gpu::is_emulated()))]
     Driver(#[from] DriverError),
-    /// The driver refused to load PTX.
+    /// The driver couldn't load PTX.
     #[error("the kernel {name} can't be loaded: the CUDA driver says {}{log}", describe(source))]
     Load {
         /// The kernel.
         name: String,
-        /// What the driver says.
+        /// The driver's error.
         source: DriverError,
-        /// What its compiler says, on lines of its own; may be empty.
+        /// The messages of the driver's compiler, each on a new line; may be empty.
         log: String,
     },
-    /// A kernel of that name is not in the list.
+    /// No kernel has that name.
     #[error("there is no kernel {0}; crates/gpu/src/kernels.rs lists those of the folder kernels")]
     NoKernel(String),
-    /// A kernel's source was edited, and the compiler that was asked for is missing.
+    /// A kernel's source was edited, and the requested compiler is missing.
     #[error(
-        "{} was edited since its PTX was compiled, and NVIDIA's compiler, which was asked for, is \
-         missing: {reason}. --compiler built-in needs none. NVRTC comes as a Python wheel: `python3 \
-         -m venv .venv && . .venv/bin/activate && pip install nvidia-cuda-nvrtc-cu12`; it is found in \
-         an active environment, in a CUDA toolkit, or where FOUR_LEVELS_NVRTC says",
+        "{} was edited since its PTX was compiled, and NVIDIA's compiler, which --compiler nvrtc \
+        requires, is missing: {reason}. Use --compiler built-in, or install NVRTC as a Python wheel: \
+        `python3 -m venv .venv && . .venv/bin/activate && pip install nvidia-cuda-nvrtc-cu12`. It is \
+        found in an active environment, in a CUDA toolkit, or at the path in FOUR_LEVELS_NVRTC",
         host::shown(path)
     )]
     Stale {
         /// The source.
         path: PathBuf,
-        /// What was looked for.
+        /// Why no compiler was found.
         reason: String,
     },
-    /// A compiler does not accept a kernel.
+    /// A compiler rejects a kernel.
     #[error("{name} does not compile ({compiler}):\n{log}")]
     Compile {
         /// The source's name.
         name: String,
         /// The compiler.
         compiler: String,
-        /// What it says.
+        /// The compiler's messages.
         log: String,
     },
-    /// No compiler for CUDA C is found.
+    /// There is no compiler for CUDA C.
     #[error("no compiler for CUDA C: {0}")]
     NoCompiler(String),
     /// A kernel's file can't be read.
@@ -100,18 +100,18 @@ pub enum GpuError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         reason: String,
     },
-    /// There is nothing to compute on.
+    /// No batch is loaded.
     #[error("{operation}: no batch is loaded; load one first, or a smaller one where that failed")]
     NoBatch {
         /// The operation.
         operation: &'static str,
     },
-    /// A buffer is smaller than the shape that goes with it.
+    /// A buffer is smaller than its shape.
     #[error(
-        "{operation}: {buffer} holds {elements} elements, and its shape asks for {}",
+        "{operation}: {buffer} holds {elements} elements, and its shape needs {}",
         number(*expected)
     )]
     Shape {
@@ -119,15 +119,15 @@ pub enum GpuError {
         operation: &'static str,
         /// The argument.
         buffer: &'static str,
-        /// What it holds.
+        /// The buffer's elements.
         elements: usize,
-        /// What the shape asks for; `usize::MAX` if that can't be counted.
+        /// The shape's elements; `usize::MAX` if that overflows.
         expected: usize,
     },
-    /// A buffer would have more bytes than can be counted.
+    /// The size of a buffer in bytes overflows.
     #[error(
-        "a buffer of {elements} elements has more bytes than can be counted: make the layers or the \
-         batch smaller"
+        "a buffer of {elements} elements has more bytes than can be addressed: make the layers or the \
+        batch smaller"
     )]
     TooLarge {
         /// The elements.
@@ -141,12 +141,12 @@ impl From<GpuError> for training::Error {
     }
 }
 
-/// A number of elements, as [`size`](crate::size) counts them.
+/// The text of a number of elements from [`size`](crate::size).
 fn number(elements: usize) -> String {
     if elements == usize::MAX { "more than can be counted".into() } else { elements.to_string() }
 }
 
-/// The name and the words that the driver has for an error.
+/// The driver's name and description of an error.
 fn describe(error: &DriverError) -> String {
     let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
     let words = error.error_string().map(|words| words.to_string_lossy().into_owned());
@@ -156,7 +156,7 @@ fn describe(error: &DriverError) -> String {
     }
 }
 
-/// What to do next about an error that says too little by itself.
+/// What to do about an error of the driver.
 fn advice(error: &DriverError, emulated: bool) -> &'static str {
     use cudarc::driver::sys::CUresult as Code;
     match error.0 {
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_s_fault_says_where_to_look() {
+    fn errors_of_kernels_have_advice() {
         let fault = DriverError(Code::CUDA_ERROR_ILLEGAL_ADDRESS);
         assert!(advice(&fault, true).contains("report above"));
         assert!(advice(&fault, false).contains("--device emulated"));

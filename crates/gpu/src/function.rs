@@ -9,11 +9,11 @@ use cudarc::driver::{
 
 use crate::{Launcher, Result, Size, Work};
 
-/// A kernel parameter that is the address of a buffer, which the kernel only reads.
+/// A kernel parameter that is the address of a buffer that the kernel only reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Read;
 
-/// A kernel parameter that is the address of a buffer, which the kernel writes.
+/// A kernel parameter that is the address of a buffer that the kernel writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Write;
 
@@ -65,7 +65,7 @@ pub trait Address<'a> {
     /// The size of an element in bytes.
     const BYTES: usize;
 
-    /// How many elements the buffer holds; `None` for a null pointer.
+    /// The number of elements in the buffer; `None` for a null pointer.
     fn elements(&self) -> Option<usize>;
 
     /// Appends the address to the arguments of a launch.
@@ -116,7 +116,7 @@ impl<'a, A: Address<'a>> Address<'a> for Option<A> {
 
 impl<'a, A: WritableAddress<'a>> WritableAddress<'a> for Option<A> {}
 
-/// A launch under construction: its arguments, and the work that follows from them.
+/// A launch under construction: its arguments, and the work that they declare.
 #[doc(hidden)]
 pub struct Launch<'a> {
     launcher: &'a Launcher,
@@ -142,7 +142,7 @@ impl<'a> Launch<'a> {
     #[must_use]
     pub fn read<A: Address<'a>>(mut self, buffer: &'static str, address: A, size: Size) -> Self {
         if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
-            self.work = work.with(buffer, elements, size, A::BYTES);
+            self.work = work.with_buffer(buffer, elements, size, A::BYTES);
         }
         address.push(&mut self.arguments);
         self
@@ -162,7 +162,7 @@ impl<'a> Launch<'a> {
         A: WritableAddress<'a>,
     {
         if let (Ok(work), Some(elements)) = (&self.work, address.elements()) {
-            self.work = work.with(buffer, elements, size, A::BYTES);
+            self.work = work.with_buffer(buffer, elements, size, A::BYTES);
         }
         self.read(buffer, address, size)
     }
@@ -372,7 +372,7 @@ mod tests {
     use crate::memory::{buffer, zeros};
     use crate::{Choice, Gpu, Profiler};
 
-    /// Adds up a column, as `sum_batch` of the folder `kernels`.
+    /// The kernel `sum_batch` of the folder `kernels`, which sums columns.
     struct Kernels {
         launcher: Launcher,
         sum_batch: Function<(Read, Write, usize, usize)>,
@@ -398,16 +398,16 @@ mod tests {
     }
 
     #[test]
-    fn a_launch_checks_what_it_declares() {
+    fn a_launch_checks_the_declared_sizes() {
         let on = kernels();
         let dz = ones(&on.launcher.stream, 12);
         assert_eq!(sum(&on, (4, 3), &dz).unwrap(), [4.0; 3]);
         for (lengths, said) in [
-            ((5, 3), "sum_batch: dz holds 12 elements, and its shape asks for 15"),
-            ((2, 5), "sum_batch: db holds 4 elements, and its shape asks for 5"),
+            ((5, 3), "sum_batch: dz holds 12 elements, and its shape needs 15"),
+            ((2, 5), "sum_batch: db holds 4 elements, and its shape needs 5"),
             (
                 (1 << 61, 8),
-                "sum_batch: dz holds 12 elements, and its shape asks for more than can be counted",
+                "sum_batch: dz holds 12 elements, and its shape needs more than can be counted",
             ),
             (
                 (4, 0),
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_counted_from_what_is_declared() {
+    fn work_is_counted_from_the_declared_sizes() {
         let on = kernels();
         let stream = &on.launcher.stream;
         let (a, mut b) = (zeros(stream, 6).unwrap(), zeros(stream, 6).unwrap());

@@ -16,7 +16,7 @@ use crate::kernels::Kernel;
 use crate::probe::{self, EMULATED, Unusable, dotted};
 use crate::{Compiler, GpuError, Result, install, jit_log, source};
 
-/// The first GPU of the driver that was chosen, with cudarc's own types to compute on it.
+/// An open GPU, with cudarc's own types to compute on it.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     context: Arc<CudaContext>,
@@ -25,21 +25,21 @@ pub struct Gpu {
     kernels: Option<PathBuf>,
 }
 
-/// Which driver the process computes through. It is chosen once: cudarc opens the library at its
+/// The driver of the process. It is chosen once, because cudarc opens the library at its
 /// first call, and keeps it.
 #[derive(Clone, Debug)]
 struct Driver {
-    /// The device, as dumps and reports name it.
+    /// The device's name in dumps and reports.
     device: String,
-    /// Whether it is the emulated one.
+    /// Whether it is the emulated driver.
     emulated: bool,
-    /// Why it is not the real one, where that was not asked for.
+    /// Why `--device auto` fell back to the emulated driver.
     instead: Option<Unusable>,
 }
 
 static CHOSEN: Mutex<Option<Driver>> = Mutex::new(None);
 
-/// The context of one of at least `count` devices.
+/// Opens the context of a device. Fails if there are fewer than `count` devices.
 fn context(ordinal: usize, count: usize) -> Result<Arc<CudaContext>> {
     if count > 1 {
         let there = usize::try_from(CudaContext::device_count()?).unwrap_or(0);
@@ -57,20 +57,21 @@ pub(crate) fn is_emulated() -> bool {
 }
 
 impl Gpu {
-    /// Opens the GPU. The first call decides for the whole process which driver it has.
+    /// Opens the first GPU. The first call chooses the driver for the whole process.
     ///
     /// # Errors
-    /// When the real GPU was asked for and can't be used, with the reason; when another choice was
-    /// made before; when the emulated GPU's library is missing; and what the driver says.
+    /// [`GpuError::NoGpu`] if a real GPU was requested and none can be used; [`GpuError::AlreadyChosen`] if the
+    /// process already uses the other driver; [`GpuError::NoEmulator`] if the emulated driver is missing;
+    /// the driver's error.
     pub fn open(choice: Choice) -> Result<Self> {
         Self::open_one(choice, 0, 1)
     }
 
-    /// Opens one of several GPUs, counted from 0: there have to be `count` of them. The emulated
-    /// driver has as many as it is asked for the first time, unless `EMULATED_GPU_DEVICES` says.
+    /// Opens one of `count` GPUs, counted from 0. The first call sets the number of devices of the emulated
+    /// driver to `count`, unless `EMULATED_GPU_DEVICES` sets it.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and when there are fewer.
+    /// As [`open`](Self::open), and [`GpuError::Devices`] if there are fewer devices.
     pub fn open_one(choice: Choice, ordinal: usize, count: usize) -> Result<Self> {
         let mut chosen = CHOSEN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(driver) = &*chosen {
@@ -90,15 +91,15 @@ impl Gpu {
             let missing = |reason: emulated_cuda::NotFound| reason.to_string();
             let path = emulated_cuda::library_path().map_err(missing);
             let path = path.map_err(|reason| GpuError::NoEmulator { reason })?;
-            // SAFETY: it is this workspace's driver, which stands in for NVIDIA's.
+            // SAFETY: it is this workspace's driver, which replaces NVIDIA's.
             unsafe { install::emulated(&path) }?;
         }
         if count > 1 && matches!(decision, Decision::Emulated(_) | Decision::EmulatedAlready) {
             install::emulated_devices(count)?;
         }
-        // Nothing of cudarc is called before this line.
+        // No function of cudarc may be called before this line.
         let context = context(ordinal, count)?;
-        // Whatever was decided, what computes says what it is.
+        // The device's name tells which driver cudarc has really loaded.
         let name = context.name()?;
         let emulated = |instead| Driver {
             device: name.replacen(EMULATED, "emulated", 1),
@@ -121,41 +122,41 @@ impl Gpu {
                 emulated(Some(Unusable::Emulated))
             }
             (_, true) => return Err(GpuError::NoGpu(Unusable::Emulated)),
-            // Something called cudarc before.
+            // Another part of the program called cudarc before.
             (_, false) => return Err(GpuError::AlreadyChosen { device: name }),
         };
         *chosen = Some(driver.clone());
         Ok(Self { context, driver, compiler: None, kernels: None })
     }
 
-    /// How many GPUs the driver shows.
+    /// The number of GPUs that the driver shows.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn count(&self) -> Result<usize> {
         Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
     }
 
-    /// The same GPU, with the kernels that this compiler makes; without one, NVIDIA's compiler, and
-    /// the built-in one for edited kernels where that is missing.
+    /// The same GPU, with this compiler for its kernels. `None` means NVIDIA's compiler, and the built-in one as
+    /// the fallback for edited kernels.
     #[must_use]
     pub const fn compiling_by(mut self, compiler: Option<Compiler>) -> Self {
         self.compiler = compiler;
         self
     }
 
-    /// The same GPU, with the kernels of this folder, which holds a source for each.
+    /// The same GPU, with the kernels of this folder, which has a source for each of them.
     ///
     /// # Safety
-    /// Levels launch these kernels with the arguments of those that they replace. A kernel reads and
-    /// writes what it likes; on the emulated GPU each access is checked.
+    /// Levels launch these kernels with the arguments of the original ones. A kernel can read and write any
+    /// memory; the emulated GPU checks each access.
     #[must_use]
     pub unsafe fn with_kernels(mut self, folder: PathBuf) -> Self {
         self.kernels = Some(folder);
         self
     }
 
-    /// The device as dumps and reports name it: `emulated (…)`, or the card's name with its
+    /// The device's name in dumps and reports: `emulated (…)`, or the card's name with its
     /// compute capability and driver.
     #[must_use]
     pub fn device(&self) -> &str {
@@ -168,11 +169,11 @@ impl Gpu {
         self.driver.emulated
     }
 
-    /// Fails if the device's compute capability is below `least`, major and minor, which `option` needs, such
-    /// as `--products wmma`. The message recommends the option `instead`.
+    /// Checks that the device has the compute capability `least` (major and minor) that an option needs. `option`
+    /// is its text, such as `--products wmma`; the error message recommends the option `instead`.
     ///
     /// # Errors
-    /// [`training::Error::Usage`] if it is below; the driver's error.
+    /// [`training::Error::Usage`] if the compute capability is lower; the driver's error.
     pub fn require(
         &self,
         least: (i32, i32),
@@ -185,14 +186,14 @@ impl Gpu {
         }
         let instead = instead.map(|instead| format!(": choose {instead}")).unwrap_or_default();
         Err(training::Error::Usage(format!(
-            "{option} wants compute capability {}, and {} has {}{instead}",
+            "{option} needs compute capability {}, and {} has {}{instead}",
             dotted(&least),
             self.device(),
             dotted(&found)
         )))
     }
 
-    /// Why this is not the real GPU, where any was welcome.
+    /// Why `--device auto` fell back to the emulated GPU.
     #[must_use]
     pub const fn why_not_real(&self) -> Option<&Unusable> {
         self.driver.instead.as_ref()
@@ -210,18 +211,18 @@ impl Gpu {
         self.context.default_stream()
     }
 
-    /// Loads a kernel of the folder `kernels`: the PTX that is kept beside the source, or, where
-    /// the source was edited or the built-in compiler was chosen, what a compiler makes of it now.
-    /// Anyone who may write to that folder is trusted like the author of the program.
+    /// Loads a kernel of the folder `kernels`: the PTX next to the source or, if the source was edited or the
+    /// built-in compiler was chosen, newly compiled PTX. Users who can write to that folder are trusted like the
+    /// author of the program.
     ///
     /// # Errors
-    /// When there is no such kernel, when an edited source can't be compiled, and what the driver
-    /// says.
+    /// [`GpuError::NoKernel`] if there is no such kernel; an error of the compiler for an edited source; the
+    /// driver's error.
     pub fn kernel(&self, name: &str) -> Result<CudaFunction> {
         self.kernel_of(name, name)
     }
 
-    /// Loads a function of a file that has several.
+    /// Loads a function of a file with several functions.
     ///
     /// # Errors
     /// As [`kernel`](Self::kernel).
@@ -233,34 +234,34 @@ impl Gpu {
     /// Loads a function of that name from PTX text.
     ///
     /// # Errors
-    /// What the driver and its compiler say.
+    /// [`GpuError::Load`] with the messages of the driver's compiler.
     pub fn function(&self, name: &str, ptx: &str) -> Result<CudaFunction> {
         let module = self.module(name, ptx)?;
         let missing = |source| GpuError::Load { name: name.into(), source, log: String::new() };
         module.load_function(name).map_err(missing)
     }
 
-    /// Loads PTX text, which may hold several functions; `name` is for messages.
+    /// Loads PTX text, which may have several functions; `name` is for messages.
     ///
     /// # Errors
-    /// What the driver and its compiler say.
+    /// [`GpuError::Load`] with the messages of the driver's compiler.
     pub fn module(&self, name: &str, ptx: &str) -> Result<Arc<CudaModule>> {
         self.context.load_module(Ptx::from_src(ptx)).map_err(|source| {
-            let log = jit_log::of(&self.context, ptx);
+            let log = jit_log::messages(&self.context, ptx);
             GpuError::Load { name: name.into(), source, log }
         })
     }
 
-    /// Makes one of CUDA's other libraries, such as `cublas`, the one that cudarc opens: NVIDIA's
-    /// on its GPU, from wherever it is; on the emulated GPU the file that `emulated` names. To be
-    /// called before cudarc's first call of that library, which panics where there is none.
+    /// Loads one of CUDA's other libraries, such as `cublas`, so that cudarc opens this one: NVIDIA's for a real
+    /// GPU, and the file `emulated` for the emulated GPU. Has to be called before cudarc's first call of that
+    /// library, because cudarc panics if it is missing.
     ///
     /// # Errors
-    /// When the library is missing.
+    /// [`GpuError::NoLibrary`] or [`GpuError::NoEmulator`] if the library is missing.
     ///
     /// # Safety
-    /// The file `emulated`, which is only loaded on the emulated GPU, has initialisers that may run in
-    /// any process, and functions of the types that cudarc gives those of `library`.
+    /// The file `emulated`, which is only loaded for the emulated GPU, has initialisers that may run in
+    /// any process, and functions with the types that cudarc declares for those of `library`.
     pub unsafe fn install_library(
         &self,
         library: &str,

@@ -1,5 +1,4 @@
-//! Makes a shared library the one that cudarc opens, before cudarc asks for it: it panics where
-//! there is none.
+//! Loading of shared libraries before cudarc opens them by name, because cudarc panics if one is missing.
 #![allow(unsafe_code, reason = "loading a library runs its initialisers")]
 
 use std::ffi::{c_int, c_uint};
@@ -10,30 +9,30 @@ use libloading::Library;
 use crate::library::{candidates, passed_over, reason};
 use crate::{GpuError, Result};
 
-/// Loads an emulated library. Its SONAME is the plain one, `libcuda.so`, so glibc answers the next
-/// `dlopen` of that name, which is cudarc's first, with it, even where a real one is installed.
+/// Loads an emulated library. Its SONAME has no version (`libcuda.so`), so glibc returns it for the next
+/// `dlopen` of that name, which is cudarc's first, even if a real library is installed.
 ///
 /// # Errors
-/// What the loader says.
+/// [`GpuError::NoEmulator`] with the loader's error.
 ///
 /// # Safety
 /// The library's initialisers may run in any process, and its functions have the types that cudarc
-/// gives those of the library that it stands in for.
+/// declares for the library that it replaces.
 pub(crate) unsafe fn emulated(path: &Path) -> Result<()> {
     // SAFETY: as the caller promises.
     unsafe { load(path) }.map_err(|reason| GpuError::NoEmulator { reason })
 }
 
-/// Asks the emulated driver, which is loaded and not initialised yet, for this many cards; where
-/// `EMULATED_GPU_DEVICES` says how many there are, that counts.
+/// Sets the number of devices of the emulated driver, which has been loaded but not yet initialised. The
+/// variable `EMULATED_GPU_DEVICES` has precedence.
 ///
 /// # Errors
-/// When there can't be that many.
+/// [`GpuError::NoEmulator`] if the driver rejects the number.
 pub(crate) fn emulated_devices(count: usize) -> Result<()> {
     type SetDevices = unsafe extern "C" fn(c_uint) -> c_int;
     let refused = |reason: String| GpuError::NoEmulator { reason };
     let wanted = c_uint::try_from(count).unwrap_or(c_uint::MAX);
-    // SAFETY: it is loaded already and goes by this name.
+    // SAFETY: the library of this name has already been loaded.
     let library = unsafe { Library::new("libcuda.so") }.map_err(|error| refused(reason(&error)))?;
     // SAFETY: emulated_gpu.h: `CUresult emulatedGpuSetDevices(unsigned int count)`.
     let code = unsafe {
@@ -46,15 +45,14 @@ pub(crate) fn emulated_devices(count: usize) -> Result<()> {
     }
 }
 
-/// Loads one of NVIDIA's libraries, such as `cublas`, from wherever it is, and makes sure that
-/// cudarc will find it.
+/// Finds and loads one of NVIDIA's libraries, such as `cublas`, and checks that cudarc will find it.
 ///
 /// # Errors
-/// When it is nowhere, or has a version that cudarc does not ask for.
+/// [`GpuError::NoLibrary`] if it isn't found, or has a version that cudarc doesn't look for.
 pub(crate) fn nvidia(library: &str) -> Result<()> {
     let error = |reason| GpuError::NoLibrary { library: library.into(), reason };
     let mut said = String::new();
-    // SAFETY: CUDA's libraries may be loaded into any process, and a file of such a name is one: it is
+    // SAFETY: CUDA's libraries may be loaded into any process. A file of such a name is one of them: it is
     // in a folder of the system, or the user named it.
     let load = |path: &Path| unsafe { load(path) };
     let found = candidates(library).into_iter().find(|path| match load(path) {
@@ -67,18 +65,18 @@ pub(crate) fn nvidia(library: &str) -> Result<()> {
     let Some(found) = found else {
         return Err(error(format!("last tried: {said}{}", passed_over(library))));
     };
-    // The names that cudarc tries, which glibc finds among what is loaded.
+    // The names that cudarc tries; glibc finds them among the loaded libraries.
     if cudarc::get_lib_name_candidates(library).iter().any(|name| load(Path::new(name)).is_ok()) {
         return Ok(());
     }
     Err(error(format!(
-        "{} is there, but not under a name that cudarc asks for: make a folder with a link \
-         lib{library}.so to it, and name that folder in LD_LIBRARY_PATH",
+        "{} exists, but not under a name that cudarc looks for: make a folder with a link \
+        lib{library}.so to it, and add that folder to LD_LIBRARY_PATH",
         host::shown(&found)
     )))
 }
 
-/// Loads a library for as long as the process lives.
+/// Loads a library and keeps it until the process ends.
 ///
 /// # Safety
 /// The library's initialisers may run in any process.
@@ -94,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_library_is_an_error_with_the_way_to_get_it() {
+    fn the_error_for_a_missing_library_has_the_remedy() {
         let said = nvidia("nosuchlibrary").unwrap_err().to_string();
         for words in ["nosuchlibrary", "FOUR_LEVELS_NOSUCHLIBRARY", "cannot open"] {
             assert!(said.contains(words), "{said}");

@@ -1,4 +1,4 @@
-//! What the driver's compiler has to say of PTX that it refuses; cudarc passes on the code alone.
+//! The error messages of the driver's compiler for PTX; cudarc only returns the error code.
 #![allow(unsafe_code, reason = "cudarc's safe layer has no options for loading")]
 
 use std::ffi::{CStr, CString, c_void};
@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, sys};
 
-/// Loads the PTX once more to hear the reason; empty where there is none, else lines of their own.
-pub(crate) fn of(context: &Arc<CudaContext>, ptx: &str) -> String {
+/// Loads the PTX again to get the compiler's messages. They begin with a new line; empty if there are none.
+pub(crate) fn messages(context: &Arc<CudaContext>, ptx: &str) -> String {
     const SIZE: usize = 16 << 10;
     let (Ok(()), Ok(text)) = (context.bind_to_thread(), CString::new(ptx)) else {
         return String::new();
@@ -21,9 +21,8 @@ pub(crate) fn of(context: &Arc<CudaContext>, ptx: &str) -> String {
     let mut values: [*mut c_void; 2] =
         [log.as_mut_ptr().cast(), ptr::without_provenance_mut(SIZE - 1)];
     let mut module = ptr::null_mut();
-    // SAFETY: cuda.h: the image is a C string; of the two options, the first takes a buffer and
-    // the second its size, which leaves the buffer's last byte 0. A module that does get loaded is
-    // unloaded at once.
+    // SAFETY: cuda.h: the image is a C string; the first option takes a buffer and the second one its
+    // size, which leaves the buffer's last byte 0. If the module can be loaded, it is unloaded at once.
     unsafe {
         let status = sys::cuModuleLoadDataEx(
             &raw mut module,

@@ -1,10 +1,10 @@
-//! The list of kernels in CUDA C, one for each operation, and what is built into every program.
+//! The list of kernels in CUDA C, one for each operation, with their sources and PTX.
 
-/// A kernel as it was when the program was built.
+/// A file of `kernels`, as it was when the program was built.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
-    /// The operation, the function, and the name of both files; of those in [`PRODUCTS`] the files
-    /// alone.
+    /// The name of the operation, of the function, and of both files; for those in [`PRODUCTS`], only of the
+    /// files.
     pub name: &'static str,
     /// `kernels/<name>.cu`.
     pub source: &'static str,
@@ -31,7 +31,7 @@ pub const KERNELS: &[Kernel] = kernels! {
     "train_step" "update_weights"
 };
 
-/// Every file of the folder `kernels/products`, from the plainest on. Each has the three products
+/// Every file of the folder `kernels/products`, the simplest first. Each has the three products
 /// `matmul_a_bt`, `matmul_at_b` and `matmul_a_b`.
 pub const PRODUCTS: &[Kernel] = kernels! {
     "products/coalesced" "products/shared_tile" "products/register_tile" "products/vectorised"

@@ -1,19 +1,19 @@
-//! How kernels are launched: how many threads, and in which shape.
+//! The grids and blocks of launches.
 
 use cudarc::driver::LaunchConfig;
 use tensor::Loss;
 
 // ANCHOR: shapes
-/// Threads of a block that lie side by side in a row. One warp: its 32 threads take 32 neighbours
-/// of a row, which lie side by side in memory too.
+/// Threads of a block along a row. One warp: its 32 threads take 32 neighbours
+/// of a row, which are also neighbours in memory.
 const COLUMNS: usize = 32;
 /// Rows of a block: 8 warps, 256 threads.
 const ROWS: usize = 8;
-/// Threads of a block where the shape of the elements does not matter.
+/// Threads of a block if the shape of the elements does not matter.
 const THREADS: usize = COLUMNS * ROWS;
 
-/// A thread for each element of a `[rows, columns]` matrix: x along a row, since neighbours in x
-/// are neighbours in a warp; y from row to row.
+/// A thread for each element of a `[rows, columns]` matrix: x along a row, because neighbours in x
+/// are neighbours in a warp; y along a column.
 #[must_use]
 pub fn matrix(rows: usize, columns: usize) -> LaunchConfig {
     LaunchConfig {
@@ -23,7 +23,7 @@ pub fn matrix(rows: usize, columns: usize) -> LaunchConfig {
     }
 }
 
-/// A thread for each of this many elements.
+/// A thread for each element.
 #[must_use]
 pub fn line(elements: usize) -> LaunchConfig {
     LaunchConfig {
@@ -44,7 +44,7 @@ pub fn tiles(rows: usize, columns: usize, side: usize) -> LaunchConfig {
     }
 }
 
-/// The number by which kernels know a loss.
+/// The number of a loss in kernels.
 #[must_use]
 pub const fn loss_code(loss: Loss) -> u32 {
     match loss {
@@ -54,7 +54,7 @@ pub const fn loss_code(loss: Loss) -> u32 {
     }
 }
 
-/// Blocks enough for this many threads; the last one may have threads too many, which is why every
+/// The number of blocks for `threads` threads. The last block may have more threads than needed, so every
 /// kernel begins with a check.
 fn blocks(threads: usize, per_block: usize) -> u32 {
     // A grid of 2³² − 1 blocks is more than any device takes, so the driver refuses it.

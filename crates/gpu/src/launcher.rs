@@ -1,4 +1,4 @@
-//! How a level puts work into a stream, and gets numbers in and out.
+//! Launches and copies in a stream, recorded by a profiler.
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use tensor::{Network, Tensor, TensorName};
 
 use crate::{Buffer, Function, Gpu, GpuError, Profiler, Result, View, Work, size};
 
-/// The stream that kernels are launched in, and what writes the launches and copies down.
+/// The stream in which kernels are launched, and the profiler that records launches and copies.
 #[derive(Clone)]
 pub struct Launcher {
     /// The stream.
     pub stream: Arc<CudaStream>,
-    /// What writes down.
+    /// The profiler.
     pub profiler: Profiler,
 }
 
 impl Launcher {
-    /// Launches go into the GPU's default stream.
+    /// A launcher for the GPU's default stream.
     #[must_use]
     pub fn new(gpu: &Gpu, profiler: &Profiler) -> Self {
         Self { stream: gpu.stream(), profiler: profiler.clone() }
     }
 
-    /// Loads a kernel of the folder `kernels`, by its file and its name. The profiler records its
-    /// launches.
+    /// Loads a kernel of the folder `kernels`, by the names of its file and its function. The profiler records
+    /// its launches.
     ///
     /// # Errors
     /// As [`Gpu::kernel_of`].
@@ -53,13 +53,13 @@ impl Launcher {
         unsafe { Function::new(kernel, name) }
     }
 
-    /// Launches a kernel, which needs something to compute on. The host does not wait.
+    /// Launches a kernel. The host does not wait.
     ///
     /// # Errors
-    /// When the grid is empty, and what the driver says.
+    /// [`GpuError::NoBatch`] if the grid is empty; the driver's error.
     ///
     /// # Safety
-    /// The arguments are those that the kernel takes, and it stays within their buffers.
+    /// The arguments have the types of the kernel's parameters, and the kernel stays within their buffers.
     pub unsafe fn launch(
         &self,
         launch: LaunchArgs<'_>,
@@ -73,10 +73,11 @@ impl Launcher {
         unsafe { self.profiler.launch(launch, shape, work) }
     }
 
-    /// The same, with all blocks on the device at once, so that they can wait for each other.
+    /// Launches a kernel cooperatively: all blocks are on the device at once, so that they can wait for each
+    /// other.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     ///
     /// # Safety
     /// As of [`launch`](Self::launch).
@@ -90,10 +91,10 @@ impl Launcher {
         unsafe { self.profiler.launch_cooperative(launch, shape, work) }
     }
 
-    /// Copies numbers of the host to the beginning of a buffer.
+    /// Copies numbers from the host to the beginning of a buffer.
     ///
     /// # Errors
-    /// When the buffer is too small, and what the driver says.
+    /// [`GpuError::Shape`] if the buffer is too small; the driver's error.
     pub fn write(&self, from: &[f32], to: &mut Buffer) -> Result<()> {
         let work = Work::new("to the device", &[("to", to.len(), size([from.len()]))], size([0]))?;
         self.profiler.copy(work.operation, &self.stream, work.bytes, || {
@@ -101,10 +102,10 @@ impl Launcher {
         })
     }
 
-    /// The first elements of a buffer, brought to the host, which waits for all that was launched.
+    /// Copies the first elements of a buffer to the host. Waits for everything that was launched.
     ///
     /// # Errors
-    /// When the buffer is too small, and what the driver says: also of every launch before.
+    /// [`GpuError::Shape`] if the buffer is too small; the driver's error, including that of an earlier launch.
     pub fn read(&self, from: &View<'_>, elements: usize) -> Result<Vec<f32>> {
         let work = Work::new("to the host", &[("from", from.len(), size([elements]))], size([0]))?;
         let mut read = Vec::new();
@@ -116,8 +117,8 @@ impl Launcher {
         Ok(read)
     }
 
-    /// Reads the named tensor of a batch of `batch` samples from a buffer that may have room for a larger
-    /// one. Waits for everything that was launched.
+    /// Reads the named tensor of a batch of `batch` samples from a buffer that may be larger than needed.
+    /// Waits for everything that was launched.
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -1,4 +1,4 @@
-//! The buffers of a layer, which are the same at every level on a GPU.
+//! The buffers of a layer, shared by all levels on a GPU.
 
 use std::sync::Arc;
 
@@ -42,11 +42,11 @@ pub struct Layer {
 // ANCHOR_END: layer
 
 impl Layer {
-    /// A layer whose parameters are 0, with gradients of them. What has a row for each sample holds one
-    /// element, until a batch is loaded.
+    /// A layer with all parameters 0. Buffers with a row for each sample have one element until a batch is
+    /// loaded.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn new(stream: &Arc<CudaStream>, inputs: usize, outputs: usize) -> Result<Self> {
         Self::allocate(stream, inputs, outputs, true)
     }
@@ -93,9 +93,8 @@ impl Layer {
         Ok(())
     }
 
-    /// The buffer of a tensor, which may have room for more than the loaded batch; none for what no
-    /// layer has: `x`, `y`, `p`, the loss, and the parameters after the step, which take the place of
-    /// those before.
+    /// The buffer of a tensor, which may be larger than the loaded batch needs. `None` for tensors that don't
+    /// belong to a layer (`x`, `y`, `p`, the loss), and for the updated parameters: the update is in place.
     #[must_use]
     pub fn find(layers: &[Self], name: TensorName) -> Option<&Buffer> {
         use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};

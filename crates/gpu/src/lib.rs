@@ -1,42 +1,42 @@
-//! Opens the GPU for the levels: NVIDIA's where there is one, the emulated one elsewhere.
+//! The GPU for the levels: NVIDIA's if one works, otherwise the emulated one.
 //!
-//! There is no device abstraction here. A level gets cudarc's own [`CudaContext`], [`CudaStream`]
-//! and [`CudaFunction`], and computes with them; the C functions below are the driver's own or the
-//! emulated driver's, and cudarc does not notice the difference. What the levels would each write
-//! again is here too: the buffers of a layer, the way to a launch, the ways in which batches come.
+//! This is no abstraction over devices. A level gets cudarc's own [`CudaContext`], [`CudaStream`]
+//! and [`CudaFunction`]; cudarc calls NVIDIA's driver or the emulated one, which has the same C functions.
+//! The crate also has the code that all levels share: the buffers of a layer, launches, and the copies of
+//! batches to the device.
 //!
 //! [`CudaContext`]: cudarc::driver::CudaContext
 //! [`CudaStream`]: cudarc::driver::CudaStream
 //! [`CudaFunction`]: cudarc::driver::CudaFunction
 //!
 //! ```text
-//! choice ── probe          which of the two, and why not the other
+//! choice ── probe          chooses the real or the emulated GPU
 //!    |
 //!   gpu ── install         opens it; loads kernels, PTX and CUDA's other libraries
 //!    |
-//! source ── kernels        the PTX beside each kernel, if it is of the source as it is now,
+//! source ── kernels        finds the PTX of each kernel, if it is up to date with its source,
 //!    |
-//! compiler ── compile ── nvrtc, ptx_version, library      else what a compiler makes of it
+//! compiler ── compile ── nvrtc, ptx_version, library      otherwise compiles the source
 //!
-//! layer ── memory          what a level computes on
+//! layer ── memory          buffers
 //! function ── launcher ── launch       kernels, their launches into a stream, and grid sizes
 //!    |
-//! profiler ── timing, work, nvtx      passes them to whatever records them, such as the crate `profile`
+//! profiler ── timing, work, nvtx      passes launches to a recorder, such as the crate `profile`
 //!    |
-//! transfer                 how batches get to the device
+//! transfer                 copies batches to the device
 //! ```
 //!
 //! # Environment variables
 //!
-//! | variable | what it says |
+//! | variable | meaning |
 //! |---|---|
-//! | `FOUR_LEVELS_DEVICE` | what `--device` says: `auto`, `cuda` or `emulated` |
-//! | `FOUR_LEVELS_COMPILER` | what `--compiler` says: `nvrtc` or `built-in` |
-//! | `FOUR_LEVELS_KERNELS` | the folder of the kernels, instead of `kernels` beside the program or in the repository |
+//! | `FOUR_LEVELS_DEVICE` | default of `--device`: `auto`, `cuda` or `emulated` |
+//! | `FOUR_LEVELS_COMPILER` | default of `--compiler`: `nvrtc` or `built-in` |
+//! | `FOUR_LEVELS_KERNELS` | the folder of the kernels, instead of `kernels` next to the program or in the repository |
 //! | `FOUR_LEVELS_NVRTC` | NVRTC's library; likewise `FOUR_LEVELS_CUBLAS` and so on for the other libraries of CUDA |
-//! | `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `CONDA_PREFIX` | where a CUDA toolkit is |
-//! | `VIRTUAL_ENV` | the active Python environment, which may hold NVIDIA's wheels; a `.venv` that isn't active is reported and not loaded |
-//! | `CUDA_VISIBLE_DEVICES` | the driver's own: which cards it shows; the first of them is used |
+//! | `CUDA_PATH`, `CUDA_HOME`, `CUDA_ROOT`, `CUDA_TOOLKIT_ROOT_DIR`, `CONDA_PREFIX` | the folder of a CUDA toolkit |
+//! | `VIRTUAL_ENV` | the active Python environment, which may contain NVIDIA's wheels; a `.venv` that isn't active is reported and not loaded |
+//! | `CUDA_VISIBLE_DEVICES` | a variable of the driver: the cards that it shows; the first of them is used |
 
 mod arguments;
 mod choice;

@@ -1,9 +1,9 @@
-//! Where NVIDIA's libraries and tools are: on the loader's path, in a toolkit, in Python wheels.
+//! The search for NVIDIA's libraries and tools: on the loader's path, in a toolkit, in Python wheels.
 //!
 //! A library runs its code in this process as soon as it is loaded, so one is loaded only if the user
 //! named it or its folder (an environment variable, `PATH`, an active Python environment), or if it is
-//! in a folder of the system. One that merely lies near, such as in the `.venv` of a folder above, is
-//! reported and not loaded: anybody who may write there could have put it there.
+//! in a folder of the system. A library in another place, such as in the `.venv` of a parent folder, is
+//! reported and not loaded, because any user who can write there could have put it there.
 //!
 //! The environment variables that are read are listed in the crate's documentation.
 
@@ -12,9 +12,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files that a library such as `nvrtc` or `cublas` may be, the likeliest first: what
-/// `FOUR_LEVELS_<NAME>` names alone, where it is set; else what a toolkit or a wheel holds,
-/// whatever the version in its suffix, and before them the plain names, which the loader looks for.
+/// Candidates for the file of a library such as `nvrtc` or `cublas`, the likeliest first. If
+/// `FOUR_LEVELS_<NAME>` is set, only that file. Otherwise the plain names, for which the loader searches,
+/// then the files in toolkits and in wheels, with any version in the suffix.
 #[must_use]
 pub fn candidates(library: &str) -> Vec<PathBuf> {
     if let Some(path) = variable(named_by(library)) {
@@ -32,8 +32,8 @@ pub fn candidates(library: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What to add to the message that a library was not found: where one lies that is not loaded, and how
-/// to have it loaded. Empty if there is none, or if another file was named.
+/// An addition to the message that a library was not found: a file that was not loaded, and how to have it
+/// loaded. Empty if there is no such file, or if the user named another file.
 pub(crate) fn passed_over(library: &str) -> String {
     if variable(named_by(library)).is_some() {
         return String::new();
@@ -65,14 +65,14 @@ fn named_by(library: &str) -> String {
 #[must_use]
 pub fn tools(tool: &str) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    // A relative folder, such as an empty one, is another one in each working directory.
+    // A relative folder, such as an empty one, would depend on the working directory.
     let folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
     let installed =
         toolkits().into_iter().chain(wheels(&active())).map(|folder| folder.join("bin"));
     folders.chain(installed).map(|folder| folder.join(tool)).filter(|path| path.is_file()).collect()
 }
 
-/// What the loader says; libloading keeps it behind words of its own.
+/// The loader's message, without libloading's prefix.
 pub(crate) fn reason(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -87,7 +87,7 @@ fn toolkits() -> Vec<PathBuf> {
     folders
 }
 
-/// The Python environments that are active, and the system's.
+/// The active Python environments, and the system's.
 fn active() -> Vec<PathBuf> {
     let named = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable);
     named.chain(["/usr/local", "/usr"].map(PathBuf::from)).collect()
@@ -127,7 +127,7 @@ fn versions(folder: &Path, stem: &str) -> Vec<PathBuf> {
     found.into_iter().map(|(_, path)| path).collect()
 }
 
-/// What lies in a folder under a name that fits, in reverse order of names: later versions first.
+/// The entries of a folder whose names fit, in reverse order of names: later versions first.
 fn entries(folder: &Path, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = listing
@@ -140,7 +140,7 @@ fn entries(folder: &Path, fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     found
 }
 
-/// A path in an environment variable; an empty one counts as none.
+/// A path in an environment variable; `None` if it is empty or not set.
 pub(crate) fn variable(name: impl Into<OsString>) -> Option<PathBuf> {
     env::var_os(name.into()).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_that_only_lies_near_is_reported_and_no_candidate() {
+    fn a_library_in_a_venv_nearby_is_reported_and_not_a_candidate() {
         let folder = tempfile::tempdir().unwrap();
         let below = folder.path().join("project/deep");
         fs::create_dir_all(&below).unwrap();
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loader_is_asked_first() {
+    fn the_plain_names_come_first() {
         let found = candidates("nosuchlibrary");
         assert_eq!(found[0], Path::new("libnosuchlibrary.so"));
         assert!(found.contains(&PathBuf::from("libnosuchlibrary.so.12")));

@@ -9,7 +9,7 @@ use crate::{GpuError, Result};
 
 /// Numbers in the device's memory.
 pub type Buffer = CudaSlice<f32>;
-/// A stretch of such numbers.
+/// A view of a range of such numbers.
 pub type View<'a> = CudaView<'a, f32>;
 
 /// A buffer, or a view of a part of one.
@@ -30,15 +30,15 @@ impl AsView for View<'_> {
     }
 }
 
-/// What memory can hold before anything wrote to it.
+/// Types for which any content of uninitialised memory is valid.
 ///
 /// # Safety
-/// Every pattern of bits has to be a value of the type.
+/// Every bit pattern has to be a value of the type.
 pub unsafe trait AnyBits: DeviceRepr {}
 
-// SAFETY: NaN has many patterns, and the rest are numbers.
+// SAFETY: every bit pattern is a number, an infinity or a NaN.
 unsafe impl AnyBits for f32 {}
-// SAFETY: every pattern is an integer.
+// SAFETY: every bit pattern is an integer.
 unsafe impl AnyBits for u8 {}
 
 /// Fails if the size in bytes of these elements overflows: cudarc multiplies without a check.
@@ -47,31 +47,31 @@ fn countable<T>(elements: usize) -> Result<()> {
     bytes.map(|_| ()).ok_or(GpuError::TooLarge { elements })
 }
 
-/// This many zeros in the device's memory.
+/// Allocates `elements` zeros in the device's memory.
 ///
 /// # Errors
-/// [`GpuError::TooLarge`], and what the driver says.
+/// [`GpuError::TooLarge`] if the size in bytes overflows; the driver's error.
 pub fn zeros(stream: &Arc<CudaStream>, elements: usize) -> Result<Buffer> {
     countable::<f32>(elements)?;
     Ok(stream.alloc_zeros(elements)?)
 }
 
-/// This many elements of the device's memory, which hold nothing yet: a kernel that read one before
-/// another has written it would be at fault, and the emulated GPU's initcheck would say so.
+/// Allocates `elements` uninitialised elements in the device's memory. A kernel must not read them before
+/// they are written; the emulated GPU's initcheck reports that.
 ///
 /// # Errors
-/// [`GpuError::TooLarge`], and what the driver says.
+/// [`GpuError::TooLarge`] if the size in bytes overflows; the driver's error.
 pub fn buffer<T: AnyBits>(stream: &Arc<CudaStream>, elements: usize) -> Result<CudaSlice<T>> {
     countable::<T>(elements)?;
-    // SAFETY: every pattern of bits is a `T`.
+    // SAFETY: every bit pattern is a `T`.
     Ok(unsafe { stream.alloc(elements) }?)
 }
 
-/// Makes room for this many elements. Says whether the memory is another now; where there is none, it
-/// stays what it was.
+/// Replaces a buffer with fewer than `elements` elements by a new one. Returns whether it was replaced. If the
+/// device is out of memory, the buffer is unchanged.
 ///
 /// # Errors
-/// What the driver says.
+/// The driver's error.
 pub fn grow(stream: &Arc<CudaStream>, held: &mut Buffer, elements: usize) -> Result<bool> {
     let grows = held.len() < elements;
     if grows {

@@ -1,9 +1,9 @@
 //! NVRTC, NVIDIA's compiler as a library: CUDA C to PTX, without a GPU and without a toolkit.
 //!
-//! cudarc speaks to NVRTC too, but takes whichever library goes by its name: it would take
-//! `emulated-nvrtc`, which has the same, and says of none where it lies, and so where its headers are.
-//! An error code that it has no name for is undefined behaviour there. Ten functions are all that is
-//! needed here; they are the same in every version.
+//! cudarc has bindings of NVRTC too, but it loads the first library of that name, which may be
+//! `emulated-nvrtc`, and doesn't return the library's path, which is needed to find the headers. In cudarc,
+//! an unknown error code is undefined behaviour. This file only needs ten functions, which are the same in
+//! every version.
 #![allow(unsafe_code, reason = "NVRTC is a C library")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -17,9 +17,9 @@ use crate::{GpuError, Result, library};
 /// `nvrtcProgram`, an opaque pointer.
 type Program = *mut c_void;
 
-/// Whether this is `emulated-nvrtc`, which a program finds under NVIDIA's name.
+/// Whether this is `emulated-nvrtc`, which has the name of NVIDIA's library.
 fn is_emulated(library: &Library) -> bool {
-    // SAFETY: the function is looked for, and not called.
+    // SAFETY: the function is only looked up, and not called.
     unsafe { library.get::<unsafe extern "C" fn()>("emulatedNvrtc") }.is_ok()
 }
 
@@ -30,17 +30,17 @@ pub(crate) struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// Loads NVRTC from wherever it is.
+    /// Finds and loads NVRTC.
     ///
     /// # Errors
-    /// When it is nowhere.
+    /// [`GpuError::NoCompiler`] if it isn't found.
     pub(crate) fn load() -> Result<Self> {
         let mut reason = String::new();
         for path in library::candidates("nvrtc") {
-            // SAFETY: NVRTC's initialisers are made to run in any process.
+            // SAFETY: NVRTC's initialisers may run in any process.
             match unsafe { Library::new(&path) } {
                 Ok(library) if is_emulated(&library) => {
-                    reason = "it is the emulated one, which is the built-in compiler".into();
+                    reason = "it is emulated-nvrtc, which is the built-in compiler".into();
                 }
                 Ok(library) => return Ok(Self { library, path }),
                 Err(error) => reason = library::reason(&error),
@@ -50,7 +50,7 @@ impl Nvrtc {
         Err(GpuError::NoCompiler(format!("NVRTC is not found (last tried: {reason}){near}")))
     }
 
-    /// A function, which every caller gives the type that `nvrtc.h` declares.
+    /// Looks up a function. Every caller passes the type that `nvrtc.h` declares.
     fn symbol<T>(&self, name: &'static str) -> Result<Symbol<'_, T>> {
         // SAFETY: see above.
         unsafe { self.library.get(name) }.map_err(|error| {
@@ -62,7 +62,7 @@ impl Nvrtc {
         })
     }
 
-    /// What it calls itself, such as `NVRTC 12.9`.
+    /// The name and version, such as `NVRTC 12.9`.
     pub(crate) fn name(&self) -> Result<String> {
         type Version = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
         let version: Symbol<'_, Version> = self.symbol("nvrtcVersion")?;
@@ -72,7 +72,7 @@ impl Nvrtc {
         Ok(format!("NVRTC {major}.{minor}"))
     }
 
-    /// The architectures that it compiles for, such as 50 for compute capability 5.0, ascending.
+    /// The supported architectures, such as 50 for compute capability 5.0, in ascending order.
     pub(crate) fn architectures(&self) -> Result<Vec<c_int>> {
         type Count = unsafe extern "C" fn(*mut c_int) -> c_int;
         let count: Symbol<'_, Count> = self.symbol("nvrtcGetNumSupportedArchs")?;
@@ -90,8 +90,8 @@ impl Nvrtc {
         }
     }
 
-    /// Where NVIDIA's headers are, such as `mma.h`: beside the library in a toolkit; the wheels have
-    /// them in two others.
+    /// The folders of NVIDIA's headers, such as `mma.h`: in a toolkit, the one next to the library's; in Python,
+    /// those of two other wheels.
     pub(crate) fn headers(&self) -> Vec<PathBuf> {
         let above = |levels| self.path.ancestors().nth(levels).map(Path::to_owned);
         let toolkit = above(2).map(|folder| folder.join("include"));
@@ -106,7 +106,7 @@ impl Nvrtc {
     /// Compiles a source to PTX.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// [`GpuError::Compile`] with the compiler's messages.
     pub(crate) fn compile(&self, name: &str, source: &str, options: &[String]) -> Result<String> {
         type Create = unsafe extern "C" fn(
             *mut Program,
@@ -144,7 +144,7 @@ impl Nvrtc {
         if status != 0 {
             return Err(self.refused(name, format!("nvrtcCreateProgram: error {status}")));
         }
-        // SAFETY: a program that was made above, and as many C strings as are told.
+        // SAFETY: the program was made above, and the number of C strings is passed.
         let status =
             unsafe { compile(program.program, pointers.len() as c_int, pointers.as_ptr()) };
         if status != 0 {
@@ -160,22 +160,22 @@ impl Nvrtc {
     }
 }
 
-/// A program that is destroyed in the end.
+/// A program that is destroyed when this is dropped.
 struct Compilation<'a> {
     nvrtc: &'a Nvrtc,
     program: Program,
 }
 
 impl Compilation<'_> {
-    /// A text of the program, through the function that tells its size and the one that copies it.
+    /// A text of the program. `size` names the function that returns its size, `copy` the one that copies it.
     fn text(&self, size: &'static str, copy: &'static str) -> Result<String> {
         type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
         type Copy = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
         let (size, copy): (Symbol<'_, Size>, Symbol<'_, Copy>) =
             (self.nvrtc.symbol(size)?, self.nvrtc.symbol(copy)?);
         let mut bytes = 0;
-        // SAFETY: nvrtc.h: `(nvrtcProgram, size_t *)`, and `(nvrtcProgram, char *)` copies this many
-        // bytes, the final NUL included; one more stays 0 whatever happens.
+        // SAFETY: nvrtc.h: `(nvrtcProgram, size_t *)`; `(nvrtcProgram, char *)` copies that number of bytes,
+        // including the final NUL. The last byte of the buffer is always 0.
         unsafe {
             size(self.program, &raw mut bytes);
             let mut text = vec![0_u8; bytes + 1];
@@ -192,8 +192,8 @@ impl Drop for Compilation<'_> {
         if !self.program.is_null()
             && let Ok(destroy) = self.nvrtc.symbol::<Destroy>("nvrtcDestroyProgram")
         {
-            // SAFETY: nvrtc.h: `nvrtcDestroyProgram(nvrtcProgram *)`, once, of a program that was
-            // made.
+            // SAFETY: nvrtc.h: `nvrtcDestroyProgram(nvrtcProgram *)`, called once for an existing
+            // program.
             unsafe { destroy(&raw mut self.program) };
         }
     }

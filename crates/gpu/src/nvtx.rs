@@ -1,4 +1,4 @@
-//! Named ranges on the host's side, for NVIDIA's profilers (Nsight Systems).
+//! Named ranges of the host's time line, for NVIDIA's profilers (Nsight Systems).
 #![allow(unsafe_code, reason = "NVTX is a C library")]
 
 use std::ffi::c_void;
@@ -9,16 +9,16 @@ use cudarc::nvtx::{result, sys};
 
 use crate::install;
 
-/// The NVTX library, which is there; a profiler brings the rest.
+/// The loaded NVTX library.
 pub struct Nvtx(());
 
 impl Nvtx {
-    /// Loads it where it is. cudarc would panic where it, or one of the two functions, is missing.
+    /// Loads the library if it is installed. cudarc would panic if it, or one of the two functions, were missing.
     #[must_use]
     pub fn load() -> Option<Self> {
         install::nvidia("nvToolsExt").ok()?;
         let has = |name: &str| {
-            // SAFETY: the library was loaded above, and the function is looked for, not called.
+            // SAFETY: the library was loaded above, and the function is only looked up.
             unsafe { sys::culib().get::<*const c_void>(name.as_bytes()) }.is_ok()
         };
         (has("nvtxRangePushA") && has("nvtxRangePop")).then_some(Self(()))
@@ -27,13 +27,13 @@ impl Nvtx {
     /// Begins a range.
     #[must_use]
     pub fn push(&self, name: &str) -> Range {
-        // In C a text ends where a NUL is; cudarc would panic.
+        // A C string ends at the first NUL; cudarc would panic.
         result::range_push(name.split('\0').next().unwrap_or_default());
         Range(PhantomData)
     }
 }
 
-/// A range, which ends when it is dropped: on the thread that began it, since it can't be sent.
+/// A range, which ends when it is dropped: on the thread that began it, because it can't be sent.
 pub struct Range(PhantomData<Rc<()>>);
 
 impl Drop for Range {

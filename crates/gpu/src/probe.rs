@@ -1,8 +1,8 @@
-//! Asks the NVIDIA driver whether there is a GPU that can be used.
+//! A probe of NVIDIA's driver for a usable GPU.
 //!
-//! The question must not bind the driver: cudarc opens `libcuda.so` at its first call and keeps
-//! it, so nothing of cudarc is called here. `libcuda.so.1` is opened under that name, which is not
-//! the name that cudarc, or the emulated driver, goes by.
+//! The probe must not fix the choice of the driver. cudarc opens `libcuda.so` at its first call and keeps
+//! it, so no function of cudarc is called here. The library is opened as `libcuda.so.1`, a name that
+//! neither cudarc nor the emulated driver uses.
 #![allow(unsafe_code, reason = "the driver is a C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
@@ -12,11 +12,11 @@ use thiserror::Error;
 
 use crate::library::reason;
 
-/// The oldest driver that loads the kernels' PTX, as CUDA version; also what cudarc is built for.
+/// The CUDA version of the oldest driver that loads the kernels' PTX. cudarc is built for this version, too.
 const DRIVER: (i32, i32) = (12, 0);
-/// The oldest card that runs them, as compute capability: the `.target` of `kernels/*.ptx`.
+/// The minimum compute capability: the `.target` of `kernels/*.ptx`.
 const CAPABILITY: (i32, i32) = (5, 0);
-/// How the emulated device's name begins.
+/// The beginning of the emulated device's name.
 pub(crate) const EMULATED: &str = "Emulated GPU";
 
 /// `cuInit`: there is no device that CUDA can use.
@@ -26,8 +26,8 @@ const STUB_LIBRARY: c_int = 34;
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
 const MAJOR_MINOR: (c_int, c_int) = (75, 76);
 
-/// An NVIDIA GPU that can be used: the first that the driver shows (`CUDA_VISIBLE_DEVICES` decides
-/// which that is).
+/// A usable NVIDIA GPU: the first that the driver shows. (The variable `CUDA_VISIBLE_DEVICES` selects the
+/// devices that it shows.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetectedGpu {
     /// The card's name.
@@ -38,7 +38,7 @@ pub struct DetectedGpu {
     pub capability: (i32, i32),
 }
 
-/// Why no NVIDIA GPU can be used.
+/// The reason why no NVIDIA GPU can be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unusable {
     /// There is no driver.
@@ -47,7 +47,7 @@ pub enum Unusable {
     /// There is a driver and no device.
     #[error("the NVIDIA driver finds no device")]
     NoDevice,
-    /// The library is no driver but the toolkit's placeholder.
+    /// The library is the toolkit's stub, and not a driver.
     #[error(
         "libcuda.so.1 is the CUDA toolkit's stub; remove the folder stubs from LD_LIBRARY_PATH"
     )]
@@ -66,7 +66,7 @@ pub enum Unusable {
     OldDevice {
         /// The card.
         name: String,
-        /// What it has.
+        /// Its compute capability.
         capability: (i32, i32),
     },
     /// A call failed.
@@ -77,24 +77,24 @@ pub enum Unusable {
         /// Its `CUresult`.
         code: c_int,
     },
-    /// The loader finds the emulated driver in the real one's place.
+    /// The loader finds the emulated driver in place of a real one.
     #[error("the driver on the library path is the emulated one")]
     Emulated,
 }
 
-/// A version as people write it.
+/// The text of a version, such as 12.4.
 pub(crate) fn dotted((major, minor): &(i32, i32)) -> String {
     format!("{major}.{minor}")
 }
 
-/// Asks the driver.
+/// Probes the driver.
 ///
 /// # Errors
-/// Why its GPU can't be used.
+/// The reason why its GPU can't be used.
 pub(crate) fn probe() -> Result<DetectedGpu, Unusable> {
     let driver = Driver::open()?;
     let found = driver.ask();
-    // A driver starts threads of its own, so it stays loaded, whatever becomes of it.
+    // A driver starts threads, so the library must never be unloaded.
     std::mem::forget(driver);
     found
 }
@@ -105,13 +105,13 @@ struct Driver(Library);
 impl Driver {
     fn open() -> Result<Self, Unusable> {
         let name = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        // SAFETY: the driver's initialisers are made to run in any process that computes with CUDA.
+        // SAFETY: the driver's initialisers may run in any process that computes with CUDA.
         let library = unsafe { Library::new(name) };
         library.map(Self).map_err(|error| Unusable::NoLibrary(reason(&error)))
     }
 
     fn symbol<T>(&self, name: &'static str) -> Result<Symbol<'_, T>, Unusable> {
-        // SAFETY: every caller gives the function the type that cuda.h declares.
+        // SAFETY: every caller passes the type that cuda.h declares.
         unsafe { self.0.get(name) }
             .map_err(|error| Unusable::NoLibrary(format!("it has no {name}: {}", reason(&error))))
     }
@@ -134,7 +134,7 @@ impl Driver {
         let number = |call: &'static str| {
             let function: Symbol<'_, Number> = self.symbol(call)?;
             let mut value = 0;
-            // SAFETY: both functions that are asked for take one `int *`.
+            // SAFETY: both functions take one `int *`.
             check(call, unsafe { function(&raw mut value) })?;
             Ok::<_, Unusable>(value)
         };
@@ -150,9 +150,9 @@ impl Driver {
         check("cuDeviceGet", unsafe { get(&raw mut device, 0) })?;
         let mut text: [c_char; 256] = [0; 256];
         let name: Symbol<'_, Name> = self.symbol("cuDeviceGetName")?;
-        // SAFETY: the name is cut to the 256 bytes that are told, its 0 included.
+        // SAFETY: the driver truncates the name to the 256 bytes that are passed, including its final 0.
         check("cuDeviceGetName", unsafe { name(text.as_mut_ptr(), 256, device) })?;
-        // SAFETY: the array was all 0, and the driver wrote a string into it.
+        // SAFETY: the array was filled with 0, and the driver wrote a string into it.
         let name = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned();
         let attribute: Symbol<'_, Attribute> = self.symbol("cuDeviceGetAttribute")?;
         let ask = |which| {
@@ -161,7 +161,11 @@ impl Driver {
             check("cuDeviceGetAttribute", unsafe { attribute(&raw mut value, which, device) })?;
             Ok::<_, Unusable>(value)
         };
-        judge(DetectedGpu { name, driver, capability: (ask(MAJOR_MINOR.0)?, ask(MAJOR_MINOR.1)?) })
+        check_usable(DetectedGpu {
+            name,
+            driver,
+            capability: (ask(MAJOR_MINOR.0)?, ask(MAJOR_MINOR.1)?),
+        })
     }
 }
 
@@ -169,8 +173,8 @@ fn check(call: &'static str, code: c_int) -> Result<(), Unusable> {
     if code == 0 { Ok(()) } else { Err(Unusable::Failed { call, code }) }
 }
 
-/// Whether a device that was found is of use here.
-fn judge(found: DetectedGpu) -> Result<DetectedGpu, Unusable> {
+/// Checks whether a device is usable.
+fn check_usable(found: DetectedGpu) -> Result<DetectedGpu, Unusable> {
     if found.name.starts_with(EMULATED) {
         Err(Unusable::Emulated)
     } else if found.driver < DRIVER {
@@ -187,9 +191,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_drivers_old_cards_and_pretenders_are_told_apart() {
+    fn old_drivers_old_cards_and_the_emulated_driver_are_rejected() {
         let card = |name: &str, driver, capability| {
-            judge(DetectedGpu { name: name.into(), driver, capability })
+            check_usable(DetectedGpu { name: name.into(), driver, capability })
         };
         assert!(card("Some Card", (12, 0), (5, 0)).is_ok());
         assert!(card("Some Card", (13, 1), (12, 0)).is_ok());

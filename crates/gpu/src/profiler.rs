@@ -1,4 +1,4 @@
-//! Where launches and copies are recorded, if anything records them.
+//! Recording of launches and copies.
 
 #![allow(unsafe_code, reason = "a kernel can't be launched without")]
 
@@ -9,14 +9,14 @@ use cudarc::driver::{CudaEvent, CudaFunction, CudaStream, LaunchArgs, LaunchConf
 
 use crate::{Range, Result, Stretch, Work};
 
-/// What something is that was put into a stream.
+/// The kind of an activity in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActivityKind {
-    /// A kernel, or what a library computes.
+    /// A kernel, or a computation of a library.
     Kernel,
     /// A copy.
     Copy,
-    /// What several GPUs do together.
+    /// A collective operation of several GPUs.
     Collective,
 }
 
@@ -25,24 +25,24 @@ pub trait Recorder {
     /// A kernel was loaded for an operation.
     fn watch(&self, operation: &'static str, function: &CudaFunction);
 
-    /// An operation is launched in this shape.
+    /// An operation is launched with this grid.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     fn shape(&self, operation: &'static str, shape: LaunchConfig) -> Result<()>;
 
-    /// Names what the host does until the range is dropped, for NVIDIA's own profilers; nothing
-    /// happens where the NVTX library is missing.
+    /// Begins a named range of the host's time line for NVIDIA's profilers; it ends when it is dropped. `None`
+    /// if the NVTX library is missing.
     fn range(&self, name: &str) -> Option<Range>;
 
-    /// Work was put into a stream between two events.
+    /// An activity was put into a stream between two events.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     fn record(&self, work: Work, kind: ActivityKind, stretch: Stretch) -> Result<()>;
 }
 
-/// Passes launches and copies to a recorder, if there is one. Clones share it.
+/// Passes launches and copies to an optional recorder. Clones share it.
 #[derive(Clone, Default)]
 pub struct Profiler(Option<Rc<dyn Recorder>>);
 
@@ -59,13 +59,13 @@ impl Profiler {
         Self(Some(recorder))
     }
 
-    /// Whether anything is recorded: then launches have to be recorded between two events.
+    /// Whether there is a recorder; if so, launches need events before and after them.
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Passes on that a kernel was loaded for an operation.
+    /// Reports that a kernel was loaded for an operation.
     pub fn watch(&self, operation: &'static str, function: &CudaFunction) {
         if let Some(recorder) = &self.0 {
             recorder.watch(operation, function);
@@ -81,7 +81,7 @@ impl Profiler {
     /// Records a launch, given the events before and after it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn launched(&self, work: Work, events: Option<(CudaEvent, CudaEvent)>) -> Result<()> {
         match (&self.0, events) {
             (Some(recorder), Some((start, end))) => {
@@ -94,16 +94,16 @@ impl Profiler {
     /// Records a collective, given the events before and after it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn sent(&self, work: Work, (start, end): (CudaEvent, CudaEvent)) -> Result<()> {
         let Some(recorder) = &self.0 else { return Ok(()) };
         recorder.record(work, ActivityKind::Collective, Stretch::between(start, end))
     }
 
-    /// Makes a copy in a stream, and records it.
+    /// Runs `copy`, which puts a copy into a stream, and records it.
     ///
     /// # Errors
-    /// What the copy says, or the driver.
+    /// The error of `copy`; the driver's error.
     pub fn copy(
         &self,
         name: &'static str,
@@ -117,7 +117,7 @@ impl Profiler {
         recorder.record(Work { operation: name, bytes, flops: 0 }, ActivityKind::Copy, stretch)
     }
 
-    /// A launch that is about to be made: its time is measured while the range lives.
+    /// Prepares a launch for recording. The returned range has to live until the launch is done.
     fn prepared(
         &self,
         launch: &mut LaunchArgs<'_>,
@@ -134,10 +134,10 @@ impl Profiler {
     /// Launches a kernel, and records it. The host does not wait.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     ///
     /// # Safety
-    /// The arguments are those that the kernel takes, and it stays within their buffers.
+    /// The arguments have the types of the kernel's parameters, and the kernel stays within their buffers.
     pub unsafe fn launch(
         &self,
         mut launch: LaunchArgs<'_>,
@@ -150,10 +150,10 @@ impl Profiler {
         self.launched(work, events)
     }
 
-    /// The same, with all blocks on the device at once, so that they can wait for each other.
+    /// Launches a kernel cooperatively, and records it: all blocks are on the device at once.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     ///
     /// # Safety
     /// As of [`launch`](Self::launch).

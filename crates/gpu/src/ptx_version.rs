@@ -1,15 +1,14 @@
-//! The version that PTX is stamped with, and whether an older driver may be given it.
+//! The `.version` of PTX, and how it is lowered for older drivers.
 //!
-//! A compiler stamps its own newest version on everything, and a driver refuses what is newer than
-//! itself, whether or not anything new is in it: NVRTC 12.9 writes `.version 8.8`, which a driver
-//! of CUDA 12.0 does not load. What every word is known in the older version is the same program
-//! there, so it can be stamped with that version instead.
+//! A compiler always writes its newest version, and a driver rejects PTX with a newer version than its own,
+//! even if the PTX has no new features: NVRTC 12.9 writes `.version 8.8`, which a driver of CUDA 12.0 does
+//! not load. PTX whose words all exist in an older version means the same in that version, so its
+//! `.version` can be lowered.
 
-/// What drivers of CUDA 12.0 load (PTX ISA, "Release Notes").
+/// The newest version that drivers of CUDA 12.0 load (PTX ISA, "Release Notes").
 const OLDEST: (u32, u32) = (8, 0);
 
-/// Directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"); the last for code that was
-/// inlined.
+/// Directives, all of PTX 7.2 or earlier (PTX ISA, "Release Notes"); the last one is for inlined code.
 const DIRECTIVES: &str = "target address_size visible entry func param reg shared local global \
     const align extern weak loc file pragma maxntid minnctapersm section b8 b16 b32 b64 u8 u16 u32 \
     u64 s8 s16 s32 s64 f32 f64 pred debug_str";
@@ -19,23 +18,22 @@ const INSTRUCTIONS: &str = "abs add and atom bar bra call copysign cos cvt cvta 
     ld lg2 mad max membar min mov mul neg not or prmt rcp rem ret rsqrt selp setp shfl shl shr sin \
     sqrt st sub testp vote xor";
 
-/// What stands behind an instruction's dots, all of PTX 6.0 or earlier.
+/// Modifiers after an instruction's dots, all of PTX 6.0 or earlier.
 const MODIFIERS: &str = "b8 b16 b32 b64 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64 f16 pred rn rz rm \
     rp rni rzi rmi rpi ftz sat approx full lo hi wide to global shared local param const volatile \
     nc v2 v4 eq ne lt le gt ge equ neu ltu leu gtu geu num nan lo ls hi hs and or xor sync idx up \
     down bfly ballot any all uni add exch cas min max inc dec gl cta sys cc";
 
-/// Of `wmma` and TF32, all of PTX 7.0 or earlier: instructions and what stands behind their dots.
+/// Instructions and modifiers of `wmma` and TF32, all of PTX 7.0 or earlier.
 const TENSOR_CORES: &str = "wmma load store mma a b c d aligned row col m16n16k8 tf32 rna";
 
-/// Special registers, all of PTX 6.0 or earlier, without what stands behind the dot.
+/// Special registers, all of PTX 6.0 or earlier, without the part after the dot.
 const SPECIAL: &str = "tid ntid ctaid nctaid laneid warpid clock clock64";
 
-/// The PTX, stamped with the oldest version that this project supports where nothing in it is
-/// newer than that.
+/// Lowers the PTX's `.version` to the oldest version that this project supports.
 ///
 /// # Errors
-/// The first word that is not known to be that old.
+/// If a word of the PTX is not known in that version, with the word.
 pub fn stamp_down(ptx: &str) -> Result<String, String> {
     let mut stamped = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -53,18 +51,18 @@ pub fn stamp_down(ptx: &str) -> Result<String, String> {
     Ok(stamped)
 }
 
-/// `8.8` as numbers.
+/// Parses a version such as `8.8`.
 fn parse(version: &str) -> Option<(u32, u32)> {
     let (major, minor) = version.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Whether all words of a line are old. A compiler writes one statement a line.
+/// Fails if a word of a line is newer than [`OLDEST`]. Compilers write one statement a line.
 fn check(line: &str) -> Result<(), String> {
     let known = |list: &str, word: &str| list.split_whitespace().any(|other| other == word);
-    // What is quoted is the name of a file, or a pragma, which may be ignored.
+    // Quoted text is the name of a file or a pragma, and can be ignored.
     let code: String = line.split('"').step_by(2).collect();
-    // A guard, `@!%p1`, stands before the instruction.
+    // An instruction may be preceded by a guard, such as `@!%p1`.
     let code = code
         .trim()
         .strip_prefix('@')
@@ -77,7 +75,7 @@ fn check(line: &str) -> Result<(), String> {
         let old = if name.is_empty() {
             known(DIRECTIVES, &word[1..])
         } else if let Some(register) = name.strip_prefix('%') {
-            // A compiler's own registers are letters and a number, declared as `%f<30>`.
+            // The compiler's registers have a letter and a number, and are declared as `%f<30>`.
             known(SPECIAL, register)
                 || !word.contains(['.', '_'])
                     && register.ends_with(|c: char| c == '>' || c.is_numeric())
@@ -100,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_old_is_stamped_down() {
+    fn old_features_allow_an_older_version() {
         let ptx = "//\n// Compiler 12.9\n.version 8.8\n.target sm_50\n\t@!%p1 bra $L__BB0_2;\n\
                    $L__BB0_2:\n\t.loc 1 4 5\n\tld.global.nc.f32 %f1, [%rd1+-4];\n\tret;\n\
                    \t.file 1 \"kernels/new.thing.cu\"\n";
@@ -109,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_or_unknown_is_not() {
+    fn new_and_unknown_features_are_errors() {
         for line in [
             "wgmma.fence.sync.aligned;",
             "griddepcontrol.wait;",

@@ -1,4 +1,4 @@
-//! Whether a kernel's PTX was compiled from its source as it now is.
+//! Kernel sources, and the check that a kernel's PTX is up to date with its source.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::kernels::Kernel;
 use crate::library::variable;
 use crate::{Compiler, GpuError, Result, compiler};
 
-/// What stands before the digest in the header of the PTX.
+/// The text before the digest in the first lines of the PTX.
 const DIGEST: &str = "// source sha256: ";
 
-/// The SHA-256 of a source in hexadecimal digits; ends of lines count as they do on Linux, so that
-/// a checkout on another system does not look edited.
+/// The SHA-256 of a source in hexadecimal digits, with Linux line ends, so that a checkout on Windows does not
+/// look edited.
 #[must_use]
 pub fn digest(source: &str) -> String {
     let mut text = String::new();
@@ -25,19 +25,19 @@ pub fn digest(source: &str) -> String {
     text
 }
 
-/// The line of a PTX header that says which source it was compiled from.
+/// The line of PTX with the digest of its source.
 pub(crate) fn digest_line(source: &str) -> String {
     format!("{DIGEST}{}", digest(source))
 }
 
-/// Whether PTX says that it was compiled from this source.
+/// Whether PTX was compiled from this source, by its digest.
 #[must_use]
 pub fn is_fresh(source: &str, ptx: &str) -> bool {
     ptx.lines().find_map(|line| line.strip_prefix(DIGEST)) == Some(&digest(source))
 }
 
-/// The folder of the kernels' files, where there is one: what `FOUR_LEVELS_KERNELS` names, the
-/// folder `kernels` beside the program, or that of the repository it was built in.
+/// The folder of the kernels' files: `FOUR_LEVELS_KERNELS`, or the folder `kernels` next to the program, or that
+/// of the repository in which it was built. `None` if none of them exists.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     if let Some(folder) = variable("FOUR_LEVELS_KERNELS") {
@@ -49,10 +49,10 @@ pub fn folder() -> Option<PathBuf> {
     beside.into_iter().chain([repository]).find(|folder| folder.is_dir())
 }
 
-/// Every source in a folder and in those below it, in order of their names.
+/// Every source in a folder and its subfolders, in order of their names.
 ///
 /// # Errors
-/// When a folder can't be read.
+/// If a folder can't be read.
 pub fn all(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -67,7 +67,7 @@ pub fn all(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-/// A source's name as people should read it: from the folder `kernels` on, `kernels/relu.cu`.
+/// A source's name for messages, from the folder `kernels` on: `kernels/relu.cu`.
 #[must_use]
 pub fn shown(path: &Path) -> String {
     let names: Vec<_> = path.iter().map(|name| name.to_string_lossy()).collect();
@@ -75,38 +75,37 @@ pub fn shown(path: &Path) -> String {
     names[start..].join("/")
 }
 
-/// The PTX of a kernel: from the folder that was given, else from [`folder`], or as it was built into
-/// the program where there is none.
-/// What NVIDIA's compiler made is taken where it is of the source as it is now; the rest is compiled,
-/// and by the built-in compiler, where that was chosen, everything.
+/// The PTX of a kernel: from the folder `given` or, without one, from [`folder`] or, without one, as it was
+/// built into the program. Existing PTX is used if it is up to date and the built-in compiler wasn't
+/// chosen; otherwise the source is compiled.
 ///
 /// # Errors
-/// When a file can't be read, or the source can't be compiled.
+/// [`GpuError::Read`] if a file can't be read; an error of the compiler.
 pub(crate) fn ptx(
     kernel: &Kernel,
     choice: Option<Compiler>,
     given: Option<&Path>,
 ) -> Result<String> {
-    let compile = |file: &str, source: &str| compiler::edited(choice, file, source);
-    let anew = choice == Some(Compiler::BuiltIn);
+    let compile = |file: &str, source: &str| compiler::compile_edited(choice, file, source);
+    let always = choice == Some(Compiler::BuiltIn);
     match given.map(Path::to_owned).or_else(folder) {
-        Some(folder) => ptx_in(&folder, kernel, anew, compile),
-        None if anew => compile(&file(kernel), kernel.source),
+        Some(folder) => ptx_in(&folder, kernel, always, compile),
+        None if always => compile(&file(kernel), kernel.source),
         None => Ok(kernel.ptx.to_owned()),
     }
 }
 
-/// A kernel's source as people should read it.
+/// The name of a kernel's source for messages.
 fn file(kernel: &Kernel) -> String {
     format!("kernels/{}.cu", kernel.name)
 }
 
-/// The same, from a given folder and by a given compiler of a file's name and a source, which
-/// compiles `anew` what was compiled before, too.
+/// The PTX of a kernel in a folder. `compile` takes the file's name and its source; with `always`, it is called
+/// even if the existing PTX is up to date.
 fn ptx_in(
     folder: &Path,
     kernel: &Kernel,
-    anew: bool,
+    always: bool,
     compile: impl FnOnce(&str, &str) -> Result<String>,
 ) -> Result<String> {
     let read = |extension: &str| {
@@ -114,13 +113,13 @@ fn ptx_in(
         host::input::text(&path).map_err(|error| GpuError::Read { path, reason: error.to_string() })
     };
     let source = read("cu")?;
-    if anew {
+    if always {
         return compile(&file(kernel), &source);
     }
     if source == kernel.source && is_fresh(&source, kernel.ptx) {
         return Ok(kernel.ptx.to_owned());
     }
-    // The PTX may be missing where the source is all there is; then it has to be compiled, too.
+    // If the folder has no PTX for it, the source has to be compiled, too.
     if let Ok(ptx) = read("ptx")
         && is_fresh(&source, &ptx)
     {
@@ -156,9 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn ptx_of_the_source_as_it_is_needs_no_compiler() {
+    fn current_ptx_needs_no_compiler() {
         let kernel = relu();
-        // The same with the ends of lines that git writes on Windows.
+        // Also with the line ends that git writes on Windows.
         for source in [kernel.source.to_owned(), kernel.source.replace('\n', "\r\n")] {
             let folder = folder_with(&source, Some(kernel.ptx));
             assert_eq!(ptx_in(folder.path(), &kernel, false, no_compiler).unwrap(), kernel.ptx);
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_compiled_anew_where_that_is_asked_for() {
+    fn with_always_current_ptx_is_compiled_again() {
         let kernel = relu();
         let folder = folder_with(kernel.source, Some(kernel.ptx));
         let compile = |name: &str, _: &str| Ok(name.to_owned());
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_source_without_a_compiler_says_how_to_get_one() {
+    fn the_error_for_a_missing_compiler_has_the_remedy() {
         let kernel = relu();
         let folder = folder_with(&format!("{}// edited\n", kernel.source), Some(kernel.ptx));
         let said = ptx_in(folder.path(), &kernel, false, no_compiler).unwrap_err().to_string();
@@ -205,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_the_kernel_is_named() {
+    fn the_error_for_a_missing_kernel_names_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let said = ptx_in(folder.path(), &relu(), false, no_compiler).unwrap_err().to_string();
         assert!(said.starts_with("can't read ") && said.contains("relu.cu"), "{said}");
     }
 
     #[test]
-    fn a_source_is_shown_from_the_folder_kernels_on() {
+    fn the_name_of_a_source_begins_with_the_folder_kernels() {
         assert_eq!(shown(Path::new("/x/kernels/../kernels/more/relu.cu")), "kernels/more/relu.cu");
         assert_eq!(shown(Path::new("elsewhere/relu.cu")), "relu.cu");
     }

@@ -1,4 +1,4 @@
-//! How long a stretch of work takes on the device itself, by CUDA events.
+//! Times of work on the device, measured with CUDA events.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use cudarc::driver::{CudaEvent, CudaStream, sys::CUevent_flags};
 
 use crate::Result;
 
-/// A stretch of work in a stream, between two events. The host waits for nothing until
-/// [`elapsed`](Self::elapsed) is asked.
+/// Work in a stream, between two events. The host doesn't wait before
+/// [`elapsed`](Self::elapsed) is called.
 #[derive(Debug)]
 pub struct Stretch {
     start: CudaEvent,
@@ -15,10 +15,10 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Puts an event before and one behind what `work` puts into the stream.
+    /// Records an event, calls `work`, which puts work into the stream, and records a second event.
     ///
     /// # Errors
-    /// What `work` says, or the driver.
+    /// The error of `work`; the driver's error.
     pub fn record(stream: &CudaStream, work: impl FnOnce() -> Result<()>) -> Result<Self> {
         let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let start = event()?;
@@ -26,26 +26,26 @@ impl Stretch {
         Ok(Self { start, end: event()? })
     }
 
-    /// A stretch between two events that were recorded elsewhere, with timing.
+    /// The work between two events that have been recorded with timing.
     #[must_use]
     pub const fn between(start: CudaEvent, end: CudaEvent) -> Self {
         Self { start, end }
     }
 
-    /// The time from one event to the other; waits for both. CUDA's clock ticks twice in a
-    /// microsecond or so.
+    /// The time from one event to the other; waits for both. The resolution is about half a
+    /// microsecond.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn elapsed(&self) -> Result<Duration> {
         let milliseconds = self.start.elapsed_ms(&self.end)?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) * 1e-3))
     }
 
-    /// The time from the start of `origin` to the start of this stretch.
+    /// The time from the start of `origin` to the start of this.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn since(&self, origin: &Self) -> Result<Duration> {
         let milliseconds = origin.start.elapsed_ms(&self.start)?;
         Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) * 1e-3))

@@ -1,5 +1,5 @@
-//! Five ways to bring a batch to the device. Each keeps `x` and `y` in the device's memory, and the
-//! kernels don't know which of them it was.
+//! Five ways to copy batches to the device. Each keeps `x` and `y` in the device's memory, so that the
+//! kernels don't depend on it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,31 +23,31 @@ use pinned::Pinned;
 pub use resident::{Resident, SamplesOnDevice};
 use unified::Unified;
 
-/// How batches get to the device.
+/// How batches are copied to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Strategy {
     /// Each batch is copied from ordinary memory.
     #[default]
     Explicit,
-    /// Each batch is copied from memory that the operating system may not move.
+    /// Each batch is copied from pinned memory, which the operating system can't move.
     Pinned,
-    /// Host and device share the memory, which is sent to the device before it is needed.
+    /// Host and device share memory; its pages are prefetched to the device.
     Unified,
-    /// The next batch is copied in a second stream while this one is computed.
+    /// The next batch is copied in a second stream while this one is being computed.
     DoubleBuffered,
     /// The whole training set is copied once.
     Resident,
 }
 
 impl Strategy {
-    /// Every way there is.
+    /// Every strategy.
     pub const ALL: [Self; 5] =
         [Self::Explicit, Self::Pinned, Self::Unified, Self::DoubleBuffered, Self::Resident];
 
-    /// That way, on this GPU.
+    /// Prepares this strategy on a GPU.
     ///
     /// # Errors
-    /// When a kernel that it takes can't be loaded, and what the driver says.
+    /// If its kernel can't be loaded; the driver's error.
     pub fn start(self, gpu: &Gpu, on: &Launcher) -> Result<Box<dyn Transfer>> {
         Ok(match self {
             Self::Explicit => Box::new(Explicit::new(on)?),
@@ -65,20 +65,20 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// Brings batches to the device.
+/// Copies batches to the device.
 pub trait Transfer {
-    /// Takes in the training set, before training. What was brought before is gone.
+    /// Passes the training set, before training. Afterwards no batch is loaded.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     fn dataset(&mut self, _set: &Dataset) -> Result<()> {
         Ok(())
     }
 
-    /// Brings a batch, told the one after it too. What was brought before is gone.
+    /// Loads a batch, which replaces the loaded one. `next` is the batch after it.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()>;
 
     /// `x`, `[B, n0]`.
@@ -88,14 +88,14 @@ pub trait Transfer {
     fn y(&self) -> View<'_>;
 }
 
-/// `x` and `y` of a batch in the device's memory, with room for a larger one.
+/// `x` and `y` of a batch in the device's memory, in buffers that may be larger than needed.
 struct Inputs {
-    /// The kernels' stream, whose memory it is.
+    /// The kernels' stream, in which the memory is allocated.
     stream: Arc<CudaStream>,
     profiler: Profiler,
     x: Buffer,
     y: Buffer,
-    /// The elements of the batch in each of them.
+    /// The number of elements of the batch in each of them.
     len: (usize, usize),
 }
 
@@ -107,13 +107,13 @@ impl Inputs {
         Ok(Self { stream, profiler, x, y, len: (0, 0) })
     }
 
-    /// Whether there is room for a batch.
+    /// Whether a batch fits into the buffers.
     fn fits(&self, batch: &Batch<'_>) -> bool {
         let (x, y) = elements(batch);
         self.x.len() >= x && self.y.len() >= y
     }
 
-    /// Makes room for a batch.
+    /// Enlarges the buffers for a batch if needed.
     fn fit(&mut self, batch: &Batch<'_>) -> Result<()> {
         let (x, y) = elements(batch);
         grow(&self.stream, &mut self.x, x)?;
@@ -141,7 +141,7 @@ impl Inputs {
     }
 }
 
-/// The elements of a batch: of `x`, `B·n0`, and of `y`, `B·C`.
+/// The numbers of elements of a batch: `B·n0` in `x`, and `B·C` in `y`.
 fn elements(batch: &Batch<'_>) -> (usize, usize) {
     let set = batch.dataset();
     (batch.len() * set.features(), batch.len() * set.classes())

@@ -1,12 +1,12 @@
-//! What an operation has to do, and whether its buffers are large enough for it.
+//! The work of an operation, and the check that its buffers are large enough.
 
 use crate::{GpuError, Result};
 
-/// How many elements a shape has.
+/// The number of elements of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(usize);
 
-/// A length along one axis, as the host or a kernel counts.
+/// A length along one axis: `usize` on the host, `u32` or `usize` in kernels.
 pub trait Length {
     /// The length as `usize`; `usize::MAX` if it doesn't fit.
     fn get(self) -> usize;
@@ -24,8 +24,8 @@ impl Length for u32 {
     }
 }
 
-/// The product of these lengths, `size([m, k])`. One beyond `usize::MAX` is `usize::MAX` and doesn't
-/// wrap round: no buffer is that large, so [`Work::new`] refuses it.
+/// The product of these lengths, `size([m, k])`. It saturates at `usize::MAX` instead of wrapping: no buffer
+/// is that large, so [`Work::new`] rejects it.
 #[must_use]
 pub fn size<const N: usize>(lengths: [usize; N]) -> Size {
     Size(lengths.into_iter().fold(1, usize::saturating_mul))
@@ -48,21 +48,21 @@ impl Size {
     }
 }
 
-/// What a launch or a copy has to do.
+/// The work of a launch or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The operation.
     pub operation: &'static str,
-    /// Bytes of its arguments: the least that has to go through memory.
+    /// Bytes of its arguments: the minimum that has to be loaded or stored.
     pub bytes: usize,
     /// Floating-point operations; an exponential or a logarithm counts as one.
     pub flops: usize,
 }
 
 impl Work {
-    /// Checks that each buffer, given with its name and its elements, holds as many as its shape
-    /// asks for. A kernel can't check that: it knows an address and nothing of what lies behind.
-    /// One that is read and written is listed twice.
+    /// Checks that each buffer, given by its name, its number of elements and its shape's, is as large as its
+    /// shape. A kernel can't check that, because it only gets an address. A buffer that is both read and
+    /// written is listed twice.
     ///
     /// # Errors
     /// [`GpuError::Shape`] for the first buffer that is too small.
@@ -73,15 +73,15 @@ impl Work {
     ) -> Result<Self> {
         let nothing = Self { operation, bytes: 0, flops: flops.0 };
         buffers.iter().try_fold(nothing, |work, &(buffer, elements, size)| {
-            work.with(buffer, elements, size, size_of::<f32>())
+            work.with_buffer(buffer, elements, size, size_of::<f32>())
         })
     }
 
-    /// The same with one more buffer, of elements of this many bytes.
+    /// The same work with one more buffer, whose elements have `bytes` bytes each.
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub(crate) fn with(
+    pub(crate) fn with_buffer(
         &self,
         buffer: &'static str,
         elements: usize,
@@ -107,17 +107,17 @@ mod tests {
         let work = Work::new("relu", &[("z", 8, eight), ("a", 9, eight)], eight).unwrap();
         assert_eq!((work.bytes, work.flops), (64, 8));
         let said = Work::new("relu", &[("z", 8, eight), ("a", 7, eight)], eight).unwrap_err();
-        assert_eq!(said.to_string(), "relu: a holds 7 elements, and its shape asks for 8");
+        assert_eq!(said.to_string(), "relu: a holds 7 elements, and its shape needs 8");
     }
 
     #[test]
-    fn a_shape_of_more_elements_than_can_be_counted_fits_nowhere() {
-        // 2^64 wraps to 0, which every buffer would hold.
+    fn a_shape_whose_size_overflows_fits_nowhere() {
+        // 2^64 would wrap to 0, which fits into every buffer.
         for lengths in [[1 << 61, 8], [1 << 63, 2], [usize::MAX, usize::MAX]] {
             let said = Work::new("relu", &[("z", 8, size(lengths))], size([1])).unwrap_err();
             assert_eq!(
                 said.to_string(),
-                "relu: z holds 8 elements, and its shape asks for more than can be counted"
+                "relu: z holds 8 elements, and its shape needs more than can be counted"
             );
         }
         assert_eq!(size([1 << 61, 8, 0]), size([0]));

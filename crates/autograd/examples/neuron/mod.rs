@@ -1,4 +1,4 @@
-//! A neuron with two inputs and three samples: small enough to be checked on paper.
+//! A neuron with two inputs and three samples, small enough to check on paper.
 
 use autograd::{Tensor, loss};
 

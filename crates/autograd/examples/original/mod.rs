@@ -1,12 +1,12 @@
-//! The network that micrograd's descendant on CUDA was shown with: 100 inputs, two hidden layers of
-//! 100, one output, all of them tanh, and ten samples that it learns by heart.
+//! The example network of micrograd-cuda: 100 inputs, two hidden layers of
+//! 100, one output, all with tanh; it learns ten samples by heart.
 
 use autograd::{Activation, Device, Element, Mlp, Module, Result, Sgd, Tensor};
 use data::{Generator, Purpose};
 
 /// Layer sizes, inputs first.
 pub const SIZES: [usize; 4] = [100, 100, 100, 1];
-/// Samples in the one batch that there is.
+/// Samples of the only batch.
 pub const BATCH: usize = 10;
 /// Learning rate.
 pub const RATE: f64 = 0.1;

@@ -1,11 +1,11 @@
-//! An engine in which every number is a node: the interlude in small, for the sake of its Rust.
+//! An engine in which every number is a node: a small version of the crate, to explain its Rust.
 
 use std::cell::RefCell;
 use std::ops::{Add, Mul};
 use std::rc::Rc;
 
 // ANCHOR: node
-/// A number that remembers how it was computed. A clone is the same number.
+/// A number, and the operation that computed it. A clone is the same number.
 #[derive(Clone)]
 pub struct Value(Rc<Node>);
 
@@ -22,12 +22,12 @@ type Rule = Box<dyn Fn(f64) -> f64>;
 
 // ANCHOR: make
 impl Value {
-    /// A number that the program knows.
+    /// A number that the program sets.
     pub fn new(data: f64) -> Self {
         Self::made_of(data, Vec::new())
     }
 
-    /// A number that was computed.
+    /// A number that was computed from others.
     fn made_of(data: f64, operands: Vec<(Value, Rule)>) -> Self {
         let age = operands.iter().map(|(operand, _)| operand.0.age + 1).max().unwrap_or(0);
         Self(Rc::new(Node { age, data, grad: RefCell::new(0.0), operands }))
@@ -68,7 +68,7 @@ impl Mul for &Value {
 }
 
 impl Value {
-    /// The number, or 0 where it is negative.
+    /// The number, or 0 if it is negative.
     pub fn relu(&self) -> Value {
         let x = self.data();
         let rule: Rule = Box::new(move |dy| if x > 0.0 { dy } else { 0.0 });
@@ -79,7 +79,7 @@ impl Value {
 
 // ANCHOR: backward
 impl Value {
-    /// Adds to the gradient of everything that this number was computed from.
+    /// Adds to the gradients of all numbers that this one was computed from.
     pub fn backward(&self) {
         let mut found: Vec<Value> = vec![self.clone()];
         let mut looked_at = 0;
@@ -91,7 +91,7 @@ impl Value {
             }
             looked_at += 1;
         }
-        // What uses a number is younger than the number: then its gradient is complete.
+        // All numbers that use this one are younger and have been processed, so its gradient is complete.
         found.sort_by_key(|value| std::cmp::Reverse(value.0.age));
         *self.0.grad.borrow_mut() = 1.0;
         for value in &found {

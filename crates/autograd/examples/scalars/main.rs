@@ -1,4 +1,4 @@
-//! A neuron of single numbers: its loss, and the gradients that nobody derived.
+//! A neuron of single numbers: its loss, and its automatic gradients.
 //!
 //!     cargo run -p autograd --example scalars
 

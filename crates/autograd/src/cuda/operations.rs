@@ -1,4 +1,4 @@
-//! The operations, each a launch of a kernel, or of two.
+//! The operations on the GPU. Each launches one kernel or two.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) struct View<'a> {
     pub(crate) layout: &'a Layout,
 }
 
-/// A stretch of a buffer in which elements lie one after the other.
+/// A range of a buffer with contiguous elements.
 struct Flat {
     buffer: Arc<CudaSlice<f32>>,
     offset: usize,
@@ -32,7 +32,7 @@ impl Flat {
     }
 }
 
-/// A warp for each of this many rows.
+/// A grid with a warp for each row.
 fn warps(rows: usize) -> LaunchConfig {
     let blocks = u32::try_from(rows).unwrap_or(u32::MAX);
     LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (32, 1, 1), shared_mem_bytes: 0 }
@@ -43,12 +43,12 @@ impl View<'_> {
         &self.elements.cuda
     }
 
-    /// The elements one after the other: where they are, if they already do, else copied.
+    /// The elements in row-major order: in place if they are contiguous, otherwise a copy.
     fn flat(self) -> Result<Flat> {
         let len = self.layout.len();
         if self.layout.is_contiguous() {
             let buffer = Arc::clone(&self.elements.buffer);
-            // Nothing may lie behind the end.
+            // Without elements, the offset may be outside the buffer.
             let offset = if len == 0 { 0 } else { self.layout.offset };
             return Ok(Flat { buffer, offset, len });
         }
@@ -56,8 +56,8 @@ impl View<'_> {
     }
 }
 
-/// Lengths and strides of the same elements with as few axes as that takes, but four at least: an
-/// axis joins the one before it where a step along that one is all steps along this one.
+/// Lengths and strides of the same elements with exactly four axes; `None` if more axes are needed. Two
+/// neighbouring axes are merged if a step along the first equals all steps along the second.
 fn four_axes(layout: &Layout) -> Option<[(usize, usize); 4]> {
     let mut axes: Vec<(usize, usize)> = Vec::new();
     for (&length, &stride) in layout.shape.iter().zip(&layout.strides) {
@@ -73,30 +73,30 @@ fn four_axes(layout: &Layout) -> Option<[(usize, usize); 4]> {
     axes.try_into().ok()
 }
 
-/// The elements in this computer's memory, one after the other; waits for the device.
+/// The elements in row-major order, in host memory. Waits for the device.
 pub(crate) fn to_vec(x: View<'_>) -> Result<Vec<f32>> {
     let (cuda, flat) = (x.cuda(), x.flat()?);
     if flat.len == 0 {
         return Ok(Vec::new());
     }
     let copied = cuda.stream.clone_dtoh(&flat.view());
-    let copied = cuda.said("copy from the device", copied)?;
-    cuda.said("wait", cuda.stream.synchronize())?;
+    let copied = cuda.check("copy from the device", copied)?;
+    cuda.check("wait", cuda.stream.synchronize())?;
     Ok(copied)
 }
 
-/// The parameters of `copy_strided`: the elements, their copy, lengths and strides.
+/// The parameters of `copy_strided`: the elements, the copy, four lengths and four strides.
 type CopyStrided = (Read, Write, usize, usize, usize, usize, usize, usize, usize, usize);
 
-/// The same elements, one after the other.
+/// A contiguous copy.
 pub(crate) fn copy(x: View<'_>) -> Result<Elements> {
     let (cuda, elements) = (x.cuda(), x.layout.len());
-    let mut y = cuda.room(elements)?;
+    let mut y = cuda.allocate(elements)?;
     let Some([(n0, s0), (n1, s1), (n2, s2), (n3, s3)]) = four_axes(x.layout) else {
         let (operation, device) = ("copy", cuda.name().to_owned());
         let reason = format!(
-            "its kernel takes views of four axes, and this one has the shape {:?} and the strides \
-             {:?}; reshape it to fewer axes first",
+            "the kernel supports views with up to four axes, and this one has the shape {:?} and the \
+            strides {:?}; reshape it to fewer axes first",
             x.layout.shape, x.layout.strides
         );
         return Err(ErrorKind::Device { operation, device, reason }.into());
@@ -112,11 +112,11 @@ pub(crate) fn copy(x: View<'_>) -> Result<Elements> {
     Ok(cuda.holding(y))
 }
 
-/// A function of each element.
+/// Applies a function to each element.
 pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
     let (kernel, number) = match function {
         Unary::Pow(1.0) => return copy(x),
-        // Exact, which a power by logarithms is not.
+        // Exact; a power computed with logarithms is not.
         Unary::Pow(2.0) => return zip(Binary::Mul, x, x),
         Unary::Neg => ("neg", 0.0),
         Unary::Exp => ("exp_", 0.0),
@@ -130,14 +130,14 @@ pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
         Unary::Shift(term) => ("shift", term),
     };
     let (cuda, x) = (x.cuda(), x.flat()?);
-    let mut y = cuda.room(x.len)?;
+    let mut y = cuda.allocate(x.len)?;
     let (from, to, elements) = (&x.view(), &mut y, x.len);
     let mapped = if SHARED.contains(&kernel) {
         let on = cuda.kernel::<(Read, Write, usize)>(kernel)?;
         launch!(on.function, line(elements), flops[elements],
             read from[elements], write to[elements], elements)
     } else {
-        // Kernels of this crate take a number in addition.
+        // This crate's own kernels take a number in addition.
         let on = cuda.kernel::<(Read, Write, f32, usize)>(kernel)?;
         launch!(on.function, line(elements), flops[elements],
             read from[elements], write to[elements], number, elements)
@@ -146,14 +146,14 @@ pub(crate) fn map(function: Unary<f32>, x: View<'_>) -> Result<Elements> {
     Ok(cuda.holding(y))
 }
 
-/// A function of each pair of elements of two views of the same shape.
+/// Applies a function to each pair of elements of two views of the same shape.
 pub(crate) fn zip(function: Binary, a: View<'_>, b: View<'_>) -> Result<Elements> {
     let kernel = match function {
         Binary::Div => "div_",
         other => other.name(),
     };
     let (cuda, a, b) = (a.cuda(), a.flat()?, b.flat()?);
-    let mut y = cuda.room(a.len)?;
+    let mut y = cuda.allocate(a.len)?;
     let (left, right, to, elements) = (&a.view(), &b.view(), &mut y, a.len);
     let on = cuda.kernel::<(Read, Read, Write, usize)>(kernel)?;
     let zipped = launch!(on.function, line(elements), flops[elements],
@@ -163,25 +163,25 @@ pub(crate) fn zip(function: Binary, a: View<'_>, b: View<'_>) -> Result<Elements
 }
 
 // ANCHOR: matmul
-/// `a · b` of the matrices `[m, k]` and `[k, n]`. A factor that is the transpose of a matrix that
-/// lies row by row is not copied: there is a kernel for that.
+/// `a · b` of the matrices `[m, k]` and `[k, n]`. A factor that is the transpose of a row-major matrix
+/// isn't copied, because there are kernels for transposed factors.
 pub(crate) fn matmul(a: View<'_>, b: View<'_>) -> Result<Elements> {
     let (m, k, n) = (a.layout.shape[0], a.layout.shape[1], b.layout.shape[1]);
     let transposed = |x: View<'_>| {
-        let as_it_lies = x.layout.transposed();
-        (!x.layout.is_contiguous() && as_it_lies.is_contiguous()).then_some(as_it_lies)
+        let original = x.layout.transposed();
+        (!x.layout.is_contiguous() && original.is_contiguous()).then_some(original)
     };
     let (at, bt) = (transposed(a), transposed(b));
     let (kernel, a_layout, b_layout) = match (&at, &bt) {
         (Some(at), None) => ("matmul_at_b", at, b.layout),
-        // Of two, the first is copied.
+        // If both are transposed, the first is copied.
         (_, Some(bt)) => ("matmul_a_bt", a.layout, bt),
         (None, None) => ("matmul_a_b", a.layout, b.layout),
     };
     let cuda = a.cuda();
     let a = View { layout: a_layout, ..a }.flat()?;
     let b = View { layout: b_layout, ..b }.flat()?;
-    let mut product = cuda.room(m * n)?;
+    let mut product = cuda.allocate(m * n)?;
     let (a, b, c) = (&a.view(), &b.view(), &mut product);
     let on = cuda.kernel::<(Read, Read, Write, usize, usize, usize)>(kernel)?;
     // The factors hold m·k and k·n elements, transposed or not.
@@ -192,8 +192,7 @@ pub(crate) fn matmul(a: View<'_>, b: View<'_>) -> Result<Elements> {
 }
 // ANCHOR_END: matmul
 
-/// A view in which these axes come last, and how many elements there are of the other axes and of
-/// these.
+/// A view in which these axes come last, and the numbers of elements along the other axes and along these.
 fn axes_last(layout: &Layout, axes: &[usize]) -> (Layout, usize, usize) {
     let others = (0..layout.shape.len()).filter(|axis| !axes.contains(axis));
     let order: Vec<usize> = others.chain(axes.iter().copied()).collect();
@@ -207,11 +206,11 @@ fn axes_last(layout: &Layout, axes: &[usize]) -> (Layout, usize, usize) {
     (view, rows, columns)
 }
 
-/// The sums over some axes.
+/// The sums over these axes.
 pub(crate) fn sum(x: View<'_>, axes: &[usize]) -> Result<Elements> {
     let cuda = x.cuda();
     if axes == [0] && x.layout.is_contiguous() && x.layout.shape.len() > 1 {
-        // Over the batch, as level 2 does it: down the columns, without turning the matrix.
+        // A sum over the batch, by level 2's kernel: along the columns, without transposing the matrix.
         let (x, batch) = (x.flat()?, x.layout.shape[0]);
         let n = x.len / batch.max(1);
         let mut sums = cuda.zeros(n)?;
@@ -226,7 +225,7 @@ pub(crate) fn sum(x: View<'_>, axes: &[usize]) -> Result<Elements> {
     by_rows("sum_rows", View { layout: &layout, ..x }, rows, columns)
 }
 
-/// The largest elements along an axis, which is not empty.
+/// The largest elements along an axis that isn't empty.
 pub(crate) fn max(x: View<'_>, axis: usize) -> Result<Elements> {
     let (layout, rows, columns) = axes_last(x.layout, &[axis]);
     by_rows("max_rows", View { layout: &layout, ..x }, rows, columns)
@@ -234,7 +233,7 @@ pub(crate) fn max(x: View<'_>, axis: usize) -> Result<Elements> {
 
 fn by_rows(kernel: &'static str, x: View<'_>, rows: usize, columns: usize) -> Result<Elements> {
     let (cuda, x) = (x.cuda(), x.flat()?);
-    let mut y = cuda.room(rows)?;
+    let mut y = cuda.allocate(rows)?;
     let (from, to) = (&x.view(), &mut y);
     let on = cuda.kernel::<(Read, Write, usize)>(kernel)?;
     let reduced = launch!(on.function, warps(rows), flops[rows * columns],
@@ -243,11 +242,11 @@ fn by_rows(kernel: &'static str, x: View<'_>, rows: usize, columns: usize) -> Re
     Ok(cuda.holding(y))
 }
 
-/// The parameters of `place`: a part, the whole, and the part's position.
+/// The parameters of `place`: a part, the whole, and five sizes: the elements before the axis, the part's
+/// length, the elements after the axis, the part's start, and the length of the axis.
 type Place = (Read, Write, usize, usize, usize, usize, usize);
 
-/// Zeros of a shape, with each part copied to where it begins along an axis. All parts are on the
-/// first one's device.
+/// Zeros of a shape, with each part copied to the given start along an axis. All parts are on this device.
 pub(crate) fn assemble(
     cuda: &Arc<Cuda>,
     shape: &[usize],
@@ -269,53 +268,53 @@ pub(crate) fn assemble(
     Ok(cuda.holding(whole))
 }
 
-/// The numbers of rows on the device.
-fn numbers(cuda: &Cuda, rows: &[usize]) -> Result<CudaSlice<u64>> {
+/// Copies row indices to the device.
+fn upload_indices(cuda: &Cuda, rows: &[usize]) -> Result<CudaSlice<u64>> {
     let rows: Vec<u64> = rows.iter().map(|&row| row as u64).collect();
     if rows.is_empty() {
-        return cuda.said("allocate", cuda.stream.alloc_zeros(1));
+        return cuda.check("allocate", cuda.stream.alloc_zeros(1));
     }
-    cuda.said("copy to the device", cuda.stream.clone_htod(&rows))
+    cuda.check("copy to the device", cuda.stream.clone_htod(&rows))
 }
 
-/// The rows of these numbers, one after the other.
+/// The rows with these indices, one after the other.
 pub(crate) fn rows(x: View<'_>, rows: &[usize]) -> Result<Elements> {
     let (cuda, count) = (x.cuda(), rows.len());
     let n: usize = x.layout.shape[1..].iter().product();
-    let (x, numbers) = (x.flat()?, numbers(cuda, rows)?);
-    let mut gathered = cuda.room(count * n)?;
+    let (x, numbers) = (x.flat()?, upload_indices(cuda, rows)?);
+    let mut gathered = cuda.allocate(count * n)?;
     let (from, rows, to, held) = (&x.view(), &numbers, &mut gathered, x.len);
     let on = cuda.kernel::<(Read, Read, Write, usize, usize)>("gather_rows")?;
-    // Every number is that of a row of `x`.
+    // Every index is that of a row of `x`.
     let done = launch!(on.function, matrix(count, n), flops[0],
         read from[held], read rows[count], write to[count * n], count, n);
     cuda.launched("gather_rows", done)?;
     Ok(cuda.holding(gathered))
 }
 
-/// Zeros of a shape, with each row of `x` added to the row of its number.
+/// Zeros of a shape, to which each row of `x` is added at the row with its index in `rows`.
 pub(crate) fn add_rows(x: View<'_>, rows: &[usize], shape: &[usize]) -> Result<Elements> {
     let (cuda, count) = (x.cuda(), rows.len());
     let n: usize = shape[1..].iter().product();
-    let (x, numbers) = (x.flat()?, numbers(cuda, rows)?);
+    let (x, numbers) = (x.flat()?, upload_indices(cuda, rows)?);
     let all = shape.iter().product();
     let mut whole = cuda.zeros(all)?;
     let (from, rows, to) = (&x.view(), &numbers, &mut whole);
     let on = cuda.kernel::<(Read, Read, Write, usize, usize)>("add_rows")?;
-    // Every number is that of a row of `whole`.
+    // Every index is that of a row of `whole`.
     let added = launch!(on.function, line(n), flops[count * n],
         read from[count * n], read rows[count], update to[all], count, n);
     cuda.launched("add_rows", added)?;
     Ok(cuda.holding(whole))
 }
 
-/// `x += factor · y`, in place where nobody else shares the elements of `x`: the levels' update,
-/// which is `w −= learning_rate · dw`.
+/// `x += factor · y`, in place if the elements of `x` aren't shared. This is the kernel of the levels'
+/// update, `w −= learning_rate · dw`.
 pub(crate) fn add_scaled(x: &mut Elements, factor: f32, y: View<'_>) -> Result<()> {
     let cuda = Arc::clone(&x.cuda);
     let y = y.flat()?;
     if Arc::get_mut(&mut x.buffer).is_none() {
-        let own = cuda.said("copy", cuda.stream.clone_dtod(&*x.buffer))?;
+        let own = cuda.check("copy", cuda.stream.clone_dtod(&*x.buffer))?;
         x.buffer = Arc::new(own);
     }
     let Some(own) = Arc::get_mut(&mut x.buffer) else { return Ok(()) };

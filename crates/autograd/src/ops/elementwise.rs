@@ -1,4 +1,4 @@
-//! Operations on each element by itself.
+//! Operations that compute each element of the result separately.
 
 use std::panic::Location;
 
@@ -35,7 +35,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// `max(x, 0)`, whose slope is 1 where `x > 0`, and 0 elsewhere, at the kink too.
+    /// `max(x, 0)`, whose slope is 1 where `x > 0`, and 0 elsewhere, including at 0.
     #[track_caller]
     pub fn relu(&self) -> Self {
         self.unary("relu", |x| {
@@ -75,7 +75,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// `x` to the power of a number `n`; its slope is `n·x` to the power of `n − 1`.
+    /// `xⁿ`; its slope is `n·xⁿ⁻¹`.
     #[track_caller]
     pub fn pow(&self, n: T) -> Self {
         self.unary("pow", |x| {
@@ -153,8 +153,8 @@ impl<T: Element> Tensor<T> {
     }
 
     // ANCHOR: broadcast
-    /// Stretched to a shape, as NumPy broadcasts. Each element is then used many times, and its
-    /// gradient is the sum over all of them.
+    /// Broadcasts to a shape, by NumPy's rule. An element may then be used many times, and its
+    /// gradient is the sum over all uses.
     #[track_caller]
     pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Self {
         self.unary("broadcast_to", |x| {
@@ -163,7 +163,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// An operation on two tensors, which are broadcast to one shape first.
+    /// Records an operation on two tensors, after broadcasting both to one shape.
     #[track_caller]
     fn binary(
         &self,
@@ -193,7 +193,7 @@ impl<T: Element> Tensor<T> {
     }
     // ANCHOR_END: broadcast
 
-    /// An operation on one tensor.
+    /// Records an operation on one tensor.
     #[track_caller]
     pub(super) fn unary(
         &self,

@@ -1,5 +1,5 @@
-//! `+ − * /` on tensors and numbers, by value or by reference. Each is the method of the same
-//! name; a tensor that holds an error hands it on.
+//! The operators `+ − * /` for tensors and numbers, by value or by reference. Each calls the method of the
+//! same name. A tensor that holds an error passes it on.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

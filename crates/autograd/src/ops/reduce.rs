@@ -1,4 +1,4 @@
-//! Operations that make one number of many.
+//! Reductions: sums, means and maxima.
 
 use super::elementwise::pull;
 use crate::function::Binary;
@@ -16,7 +16,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// The sums along an axis, which stays with the length 1, so that the result still broadcasts
+    /// The sums along an axis, which is kept with length 1, so that the result broadcasts
     /// against this tensor.
     #[track_caller]
     pub fn sum_axis(&self, axis: usize) -> Self {
@@ -27,21 +27,21 @@ impl<T: Element> Tensor<T> {
     }
     // ANCHOR_END: sum
 
-    /// The mean of all elements, of the shape `[]`; NaN when there are none.
+    /// The mean of all elements, of the shape `[]`; NaN for an empty tensor.
     #[track_caller]
     pub fn mean(&self) -> Self {
         let count = self.array().map_or(0, |x| x.len());
         self.sum().scale(one_over(count))
     }
 
-    /// The means along an axis, which stays with the length 1.
+    /// The means along an axis, which is kept with length 1.
     #[track_caller]
     pub fn mean_axis(&self, axis: usize) -> Self {
         let count = self.array().ok().and_then(|x| x.shape().get(axis).copied());
         self.sum_axis(axis).scale(one_over(count.unwrap_or(0)))
     }
 
-    /// The largest element, of the shape `[]`. Its slope is 1; where several are largest, they
+    /// The largest element, of the shape `[]`. Its slope is 1; if several elements are largest, they
     /// share it equally.
     #[track_caller]
     pub fn max(&self) -> Self {
@@ -49,7 +49,7 @@ impl<T: Element> Tensor<T> {
         self.reshape([count]).max_axis(0).reshape([])
     }
 
-    /// The largest elements along an axis, which stays with the length 1.
+    /// The largest elements along an axis, which is kept with length 1.
     #[track_caller]
     pub fn max_axis(&self, axis: usize) -> Self {
         self.unary("max_axis", |x| {

@@ -1,4 +1,4 @@
-//! Operations that move elements or only look at them in another order.
+//! Operations that change shapes, select elements, or move them to another device.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -8,14 +8,14 @@ use crate::{Array, Device, Element, Tensor};
 
 impl<T: Element> Tensor<T> {
     // ANCHOR: views
-    /// The last two axes exchanged; nothing is copied.
+    /// Exchanges the last two axes, without copying.
     #[track_caller]
     pub fn transpose(&self) -> Self {
         self.unary("transpose", |x| Ok((x.transpose()?, pull(Array::transpose))))
     }
 
-    /// The same elements in row-major order in another shape; copied only when they do not lie in
-    /// that order.
+    /// The same elements in row-major order in another shape. They are copied only if they aren't
+    /// contiguous.
     #[track_caller]
     pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Self {
         self.unary("reshape", |x| {
@@ -24,8 +24,8 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// A part of an axis; nothing is copied. What was left out has no influence, so its gradient
-    /// is 0.
+    /// A range of an axis, without copying. The other elements have no influence on the result, so their
+    /// gradient is 0.
     #[track_caller]
     pub fn slice(&self, axis: usize, range: Range<usize>) -> Self {
         self.unary("slice", |x| {
@@ -36,8 +36,8 @@ impl<T: Element> Tensor<T> {
     }
     // ANCHOR_END: views
 
-    /// The rows (along the first axis) of these numbers, in this order; a row may come twice, and
-    /// then gets both gradients.
+    /// The rows (along the first axis) with these indices, in this order. A row that is listed twice gets
+    /// the sum of both gradients.
     #[track_caller]
     pub fn index(&self, rows: &[usize]) -> Self {
         self.unary("index", |x| {
@@ -46,7 +46,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// Tensors one after the other along an axis. Each gets its part of the gradient.
+    /// Concatenates tensors along an axis. Each gets its part of the gradient.
     #[track_caller]
     pub fn concat(tensors: &[&Self], axis: usize) -> Self {
         Self::record("concat", Location::caller(), tensors, |values| {
@@ -61,7 +61,7 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// The same tensor on another device. Its gradient comes back to this one.
+    /// Copies the tensor to another device. Its gradient is copied back.
     #[track_caller]
     pub fn to(&self, device: &Device) -> Self {
         self.unary("to", |x| {

@@ -23,8 +23,8 @@ impl<T: Element> Tensor<T> {
         })
     }
 
-    /// `y = z − ln Σ eᶻ` along the last axis, the logarithm of the softmax without the detour
-    /// through numbers that have underflowed to 0. Its gradient is `dz = dy − softmax(z)·Σ dy`.
+    /// `y = z − ln Σ eᶻ` along the last axis: the logarithm of the softmax, computed without
+    /// probabilities, which may underflow to 0. Its gradient is `dz = dy − softmax(z)·Σ dy`.
     #[track_caller]
     pub fn log_softmax(&self) -> Self {
         self.unary("log_softmax", |z| {
@@ -43,14 +43,14 @@ impl<T: Element> Tensor<T> {
     // ANCHOR_END: softmax
 }
 
-/// `z` less the largest of its row: that cancels in the softmax, and keeps `exp` from overflowing.
+/// `z` minus the largest element of its row. This cancels in the softmax, and keeps `exp` from overflowing.
 fn shifted<T: Element>(z: &Array<T>, axis: usize) -> Result<Array<T>> {
     z.zip(Binary::Sub, &z.max(axis)?)
 }
 
 fn last_axis<T: Element>(operation: &'static str, z: &Array<T>) -> Result<usize> {
     z.shape().len().checked_sub(1).ok_or_else(|| {
-        let reason = "a single number is no row to choose from".into();
+        let reason = "softmax needs at least one axis".into();
         ErrorKind::Shape { operation, shape: Vec::new(), reason }.into()
     })
 }

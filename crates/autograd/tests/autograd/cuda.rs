@@ -1,5 +1,5 @@
-//! The GPU: every operation as on the CPU, within what single precision allows. The GPU is the
-//! emulated one, or what `FOUR_LEVELS_DEVICE` says: `auto`, `cuda`.
+//! Tests that the GPU computes the same as the CPU, within the precision of `f32`. The GPU is the
+//! emulated one, unless `FOUR_LEVELS_DEVICE` is `auto` or `cuda`.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn near(what: &str, cpu: &Array<f32>, gpu: &Array<f32>) {
 
 /// The cases of `reference/autograd_values.json`, forward and backward.
 #[test]
-fn every_operation_does_the_same() {
+fn every_operation_agrees_with_the_cpu() {
     #[derive(serde::Deserialize)]
     struct File {
         cases: Vec<operations::Case>,
@@ -58,9 +58,9 @@ fn every_operation_does_the_same() {
     }
 }
 
-/// Sizes beyond a warp and a block, and factors that lie either way.
+/// Sizes larger than a warp and than a block, with and without transposed factors.
 #[test]
-fn products_sums_and_largest_of_any_size() {
+fn products_sums_and_maxima_of_any_size() {
     let device = gpu();
     let strategy = (1..70_usize, 1..70_usize, 1..70_usize, any::<[bool; 2]>(), any::<u64>());
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
@@ -96,7 +96,7 @@ fn products_sums_and_largest_of_any_size() {
 }
 
 #[test]
-fn nothing_is_computed_as_well() {
+fn empty_tensors_are_supported() {
     let device = gpu();
     let (a, b) = (Tensor::<f32>::zeros([2, 0]).to(&device).requires_grad(), Tensor::zeros([0, 3]));
     let loss = (a.matmul(&b.to(&device)) + 1.0).sum() + a.exp().sum() + a.sum_axis(1).sum();
@@ -120,7 +120,7 @@ fn nan_is_not_hidden() {
 }
 
 #[test]
-fn the_same_program_trains_the_same() {
+fn training_has_the_same_losses_as_on_the_cpu() {
     let losses = |device: &Device| original::train(&original::network::<f32>(device), 5).unwrap();
     let (cpu, on_gpu) = (losses(&Device::Cpu), losses(&gpu()));
     for (a, b) in cpu.iter().zip(&on_gpu) {
@@ -143,29 +143,29 @@ fn parameters_are_saved_from_and_loaded_to_the_gpu() {
 }
 
 #[test]
-fn what_a_device_cannot_do_is_said() {
+fn unsupported_operations_are_errors() {
     let device = gpu();
     let (here, there) = (Tensor::full([2], 1.0_f32), Tensor::full([2], 1.0_f32).to(&device));
     let error = (&here + &there).check().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Devices { operation: "add", .. }));
     let said = error.to_string();
-    assert!(said.starts_with(&format!("add of tensors on cpu and {device}: bring both")), "{said}");
+    assert!(said.starts_with(&format!("add of tensors on cpu and {device}: move both")), "{said}");
     assert!(there.reshape([1, 2]).matmul(&here.reshape([2, 1])).check().is_err());
     assert!(Tensor::concat(&[&here, &there], 0).check().is_err());
     assert!((here.to(&device) + there).sum().item().unwrap() == 4.0);
 
     let said = Tensor::full([2], 1.0_f64).to(&device).check().unwrap_err().to_string();
     assert!(said.contains("its kernels compute in f32, and this is f64"), "{said}");
-    // Five axes that can't be joined.
+    // Five axes that can't be merged.
     let x = Tensor::full([1, 2, 1, 2, 1, 2, 1, 2, 1], 1.0_f32).reshape([2, 2, 2, 2]).to(&device);
     let wide = x.reshape([2, 1, 2, 1, 2, 1, 2]).broadcast_to([2, 3, 2, 3, 2, 3, 2]);
     let said = (wide + 1.0).check().unwrap_err().to_string();
     assert!(said.contains("four axes"), "{said}");
 }
 
-/// The PTX in the repository is that of the sources as they are.
+/// The committed PTX was compiled from the current sources.
 #[test]
-fn the_kernels_are_compiled() {
+fn the_committed_ptx_is_current() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels/autograd");
     for name in ["map", "zip", "rows", "move"] {
         let read = |end: &str| fs::read_to_string(folder.join(format!("{name}.{end}"))).unwrap();

@@ -1,4 +1,4 @@
-//! Every mistake gets an error that says what, where and what to do next, and none panics.
+//! Tests of error messages: each names the operation, the place and the remedy, and no mistake panics.
 
 use autograd::{Array, Error, ErrorKind, Tensor, loss};
 
@@ -12,42 +12,48 @@ fn says(tensor: &Tensor<f64>, expected: &str) {
     let text = error.to_string();
     assert!(text.starts_with(expected), "{text}");
     let file = error.location().unwrap().file();
-    assert!(file.ends_with("errors.rs"), "the place is the user's, not {file}");
+    assert!(file.ends_with("errors.rs"), "the location should be in this file, not in {file}");
 }
 
 #[test]
-fn shapes_that_do_not_go_together_are_named_with_the_operation() {
-    let rule = "aligned at the last axis, two lengths have to be equal, or one of them 1";
+fn shape_errors_name_the_shapes_and_the_operation() {
+    let rule = "aligned at the last axis, two lengths have to be equal, or one of them has to be 1";
     says(&(x(&[2, 3]) + x(&[2])), &format!("add of the shapes [2, 3] and [2]: {rule} (at "));
     says(&(x(&[2, 3]) * &x(&[4, 3])), "mul of the shapes [2, 3] and [4, 3]: aligned");
     says(&(&x(&[5]) / x(&[4])), "div of the shapes [5] and [4]: aligned");
     says(
         &x(&[2, 3]).matmul(&x(&[2, 3])),
-        "matmul of the shapes [2, 3] and [2, 3]: the columns of the first have to be as many as \
-         the rows of the second (at ",
+        "matmul of the shapes [2, 3] and [2, 3]: the first needs as many columns as the second \
+         has rows (at ",
     );
     says(&x(&[3]).matmul(&x(&[3, 2])), "matmul of the shapes [3] and [3, 2]: both have to be");
     says(&x(&[3]).transpose(), "transpose of the shape [3]: it has no two axes to exchange (at ");
     says(&x(&[2, 3]).reshape([4]), "reshape of the shape [2, 3]: its 6 elements do not fill [4]");
     says(&x(&[2, 3]).broadcast_to([2]), "broadcast_to of the shape [2, 3]: it does not broadcast");
-    says(&x(&[2]).sum_axis(1), "sum of the shape [2]: it has no axis 1; its 1 axes count from 0");
-    says(&x(&[2]).mean_axis(7), "sum of the shape [2]: it has no axis 7");
-    says(&x(&[0]).max(), "max of the shape [0]: nothing has no largest element");
-    says(&x(&[4]).slice(0, 3..5), "slice of the shape [4]: axis 0 has no part 3..5");
-    says(&x(&[4]).index(&[4]), "index of the shape [4]: it has no row 4; its 4 rows count from 0");
-    says(&Tensor::concat(&[], 0), "concat of the shape []: there is nothing to put together");
+    says(
+        &x(&[2]).sum_axis(1),
+        "sum of the shape [2]: there is no axis 1; its 1 axes are numbered from 0",
+    );
+    says(&x(&[2]).mean_axis(7), "sum of the shape [2]: there is no axis 7");
+    says(&x(&[0]).max(), "max of the shape [0]: an empty axis has no largest element");
+    says(&x(&[4]).slice(0, 3..5), "slice of the shape [4]: axis 0 has no range 3..5");
+    says(
+        &x(&[4]).index(&[4]),
+        "index of the shape [4]: there is no row 4; its 4 rows are numbered from 0",
+    );
+    says(&Tensor::concat(&[], 0), "concat of the shape []: there are no arrays to concatenate");
     says(
         &Tensor::concat(&[&x(&[2, 3]), &x(&[2, 4])], 0),
-        "concat of the shapes [2, 3] and [2, 4]: they may differ only along the axis",
+        "concat of the shapes [2, 3] and [2, 4]: the shapes may differ only along the axis",
     );
-    says(&x(&[]).softmax(), "softmax of the shape []: a single number is no row to choose from");
+    says(&x(&[]).softmax(), "softmax of the shape []: softmax needs at least one axis");
     let vast = [usize::MAX, usize::MAX];
     says(
         &Tensor::zeros(vast),
         "broadcast_to of the shape [18446744073709551615, 1844674407370955161",
     );
     says(&x(&[1]).broadcast_to([1 << 62]), "broadcast_to of the shape [4611686018427387904]: no");
-    // An empty axis leaves no elements, but strides are products of the other lengths.
+    // With an empty axis there are no elements, but the strides are products of the other lengths.
     let empty = |shape: [usize; 2]| Tensor::new(shape, vec![]);
     says(
         &empty([1 << 61, 0]).matmul(&empty([0, 8])),
@@ -66,7 +72,7 @@ fn shapes_that_do_not_go_together_are_named_with_the_operation() {
     says(&Tensor::new([2, 2], vec![1.0]), "new of the shape [2, 2]: it does not hold 1 elements");
 }
 
-/// `[B, 1] − [B]` would be all pairs.
+/// `[B, 1] − [B]` would broadcast to all pairs.
 #[test]
 fn a_loss_does_not_broadcast() {
     for (operation, loss) in [
@@ -84,9 +90,9 @@ fn a_loss_does_not_broadcast() {
     }
 }
 
-/// The first error is the one that comes out, however much is computed from it.
+/// The first error is the one that is returned, however many operations follow.
 #[test]
-fn an_error_is_handed_on() {
+fn an_error_is_passed_on() {
     let wrong = x(&[2, 3]).matmul(&x(&[2, 3]));
     let first = wrong.shape().unwrap_err();
     let later = ((wrong.tanh() + 1.0) * x(&[7])).sum();
@@ -108,9 +114,10 @@ fn fails(result: Result<(), Error>, expected: &str) -> ErrorKind {
 }
 
 #[test]
-fn backward_starts_from_one_number_that_depends_on_a_parameter() {
+fn backward_needs_a_single_number_that_depends_on_a_parameter() {
     let w = x(&[3]).requires_grad();
-    let kind = fails((&w * 2.0).backward(), "backward of the shape [3]: gradients are those of");
+    let said = "backward of the shape [3]: gradients are defined for a single number";
+    let kind = fails((&w * 2.0).backward(), said);
     assert_eq!(kind, ErrorKind::NotScalar { shape: vec![3] });
     fails(
         x(&[3]).sum().named("loss").backward(),
@@ -118,11 +125,14 @@ fn backward_starts_from_one_number_that_depends_on_a_parameter() {
          requires a gradient",
     );
     let error = w.item().unwrap_err().to_string();
-    assert!(error.starts_with("item of the shape [3]: only one element is one number"), "{error}");
+    assert!(
+        error.starts_with("item of the shape [3]: it has to have exactly one element"),
+        "{error}"
+    );
 }
 
 #[test]
-fn what_a_graph_has_used_is_not_changed_behind_its_back() {
+fn backward_detects_changes_in_place() {
     let w = x(&[3]).requires_grad().named("w");
     let loss = (&w * &w).sum();
     loss.backward().unwrap();
@@ -148,7 +158,7 @@ fn only_a_leaf_is_changed_in_place() {
     );
     fails(
         w.assign(&Array::new(&[2], vec![0.0; 2]).unwrap()),
-        "assign of the shapes [3] and [2]: they have to be the same",
+        "assign of the shapes [3] and [2]: the shapes have to be the same",
     );
     assert_eq!(w.to_vec().unwrap(), [0.5; 3]);
 }

@@ -1,4 +1,4 @@
-//! Parameters and graphs in files.
+//! Tests of files with parameters, and of drawings of graphs.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn values<T: Element>(network: &Mlp<T>) -> Vec<Vec<T>> {
 }
 
 #[test]
-fn what_is_saved_is_loaded_bit_for_bit() {
+fn saved_parameters_load_bit_for_bit() {
     fn check<T: Element>() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a.json", "a.safetensors"] {
@@ -35,7 +35,7 @@ fn what_is_saved_is_loaded_bit_for_bit() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_changes_nothing() {
+fn unsuitable_files_are_rejected_and_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let own = network::<f32>(1, &[5, 4, 3]);
     let before = values(&own);
@@ -52,24 +52,24 @@ fn what_does_not_fit_is_refused_and_changes_nothing() {
         save(&path, &network::<f32>(2, &[5, 4, 3, 2])).unwrap();
         fails(&path, "the network has no parameter");
         save(&path, &network::<f32>(2, &[5, 4])).unwrap();
-        fails(&path, "it has no parameter w2");
+        fails(&path, "the parameter w2 is missing");
         save(&path, &network::<f64>(2, &[5, 4, 3])).unwrap();
         fails(&path, "64");
         let whole = fs::read(&path).unwrap();
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-        fails(&path, "it is no usable");
+        fails(&path, "it is not a valid");
     }
     fails(&folder.path().join("a.bin"), "its name has to end in .json or .safetensors");
     let wrong = network::<f32>(1, &[2, 1]);
     wrong.layers[0].b.assign(&autograd::Array::new(&[1], vec![f32::NAN]).unwrap()).unwrap();
     let path = folder.path().join("nan.json");
-    assert!(save(&path, &wrong).unwrap_err().to_string().contains("b1 holds NaN"));
+    assert!(save(&path, &wrong).unwrap_err().to_string().contains("b1 contains NaN"));
     assert!(!path.exists());
 }
 
-/// The parameters of a level, and PyTorch where there is one, read what is written here.
+/// The levels and PyTorch (if it is installed) can read the files.
 #[test]
-fn others_read_what_is_saved() {
+fn other_programs_read_saved_parameters() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.safetensors");
     let preset = training::Preset::find("small").unwrap();
@@ -121,7 +121,7 @@ fn a_graph_is_drawn() -> Result<()> {
 }
 
 #[test]
-fn a_graph_that_nobody_could_read_is_not_drawn() {
+fn a_graph_that_is_too_large_is_not_drawn() {
     let mut x = Tensor::scalar(1.0).requires_grad();
     for _ in 0..600 {
         x = x + 1.0;
@@ -135,7 +135,7 @@ fn a_graph_that_nobody_could_read_is_not_drawn() {
 
 /// The book shows the drawing of the example `first_steps`, which writes it to `target/neuron.svg`.
 #[test]
-fn the_drawing_in_the_book_is_the_one_that_is_drawn() {
+fn the_drawing_in_the_book_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../book/src/autograd/neuron.svg");
     let drawn = graph::svg(&neuron::neuron().loss).unwrap();
     assert_eq!(fs::read_to_string(path).unwrap(), drawn, "copy target/neuron.svg to the book");

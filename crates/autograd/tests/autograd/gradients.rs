@@ -1,5 +1,5 @@
-//! Every rule for a gradient against central differences in double precision, on random shapes
-//! that have to be broadcast, and on views.
+//! Tests of every gradient rule against central differences in double precision, with random shapes
+//! that have to be broadcast, and with views.
 
 use crate::operations::{OPERATIONS, Values, apply, weighted};
 use autograd::Tensor;
@@ -12,12 +12,12 @@ struct Case {
     inputs: Vec<Values>,
 }
 
-/// A shape of some axes, none of them long.
+/// A shape with a number of axes in this range, all of them short.
 fn shape(axes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(1..=4_usize, axes)
 }
 
-/// Numbers of either sign that keep away from 0, where `relu` has its kink and `div` its pole.
+/// Numbers of either sign, not close to 0, where `relu` has a kink and `div` a pole.
 fn number() -> impl Strategy<Value = f64> {
     (0.2..2.0_f64, any::<bool>()).prop_map(|(x, negative)| if negative { -x } else { x })
 }
@@ -38,7 +38,7 @@ fn filled(shape: &[usize], number: BoxedStrategy<f64>) -> BoxedStrategy<Values> 
         .boxed()
 }
 
-/// Numbers none of which is near another, so that a small step does not change the largest.
+/// Numbers that are far apart, so that a small step doesn't change which one is the largest.
 fn distinct(shape: &[usize]) -> BoxedStrategy<Values> {
     let shape = shape.to_vec();
     let count = shape.iter().product::<usize>();
@@ -152,7 +152,7 @@ fn slopes(inputs: &[Values], f: impl Fn(&[Tensor<f64>]) -> f64) -> Vec<Vec<f64>>
         .collect()
 }
 
-/// The gradients by the engine.
+/// The gradients that the engine computes.
 fn gradients(inputs: &[Values], f: impl Fn(&[Tensor<f64>]) -> Tensor<f64>) -> Vec<Vec<f64>> {
     let x: Vec<Tensor<f64>> = inputs.iter().map(|x| x.tensor().requires_grad()).collect();
     f(&x).backward().unwrap();
@@ -180,13 +180,13 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn every_gradient_is_the_measured_slope() {
+fn every_gradient_agrees_with_central_differences() {
     for operation in OPERATIONS {
         let mut runner = runner();
         let outcome = runner.run(&case(operation), |case| {
             let tensors: Vec<_> = case.inputs.iter().map(Values::tensor).collect();
             let shape = apply(operation, &case.arguments, &tensors).shape().unwrap();
-            // Weights that tell every element of the result from the others.
+            // Different weights, so that every element of the result has a different influence.
             let weight = |i: usize| 0.7 + 0.3 * (i as f64 * 1.7).sin();
             let data = (0..shape.iter().product()).map(weight).collect();
             let weights = Values { shape, data };
@@ -200,7 +200,7 @@ fn every_gradient_is_the_measured_slope() {
     }
 }
 
-/// What is computed from views, and views of views, has the gradients of what was looked at.
+/// Results computed from views, and from views of views, have the right gradients.
 #[test]
 fn gradients_flow_through_views() {
     let mut runner = runner();
@@ -219,9 +219,9 @@ fn gradients_flow_through_views() {
         .unwrap();
 }
 
-/// Central differences would not notice if the test compared nothing.
+/// A wrong rule fails the comparison, so the tests above can fail.
 #[test]
-fn a_wrong_rule_is_noticed() {
+fn a_wrong_rule_is_detected() {
     let x = Values { shape: vec![3], data: vec![0.5, -1.0, 2.0] };
     let right = slopes(std::slice::from_ref(&x), |x| x[0].tanh().sum().item().unwrap());
     let wrong = gradients(&[x], |x| x[0].sigmoid().sum());

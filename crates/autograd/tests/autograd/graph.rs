@@ -1,4 +1,4 @@
-//! The graph: how gradients add up, where they stop, and that its size is no limit.
+//! Tests of the graph: how gradients are summed, where they stop, and graphs of a million nodes.
 
 use autograd::{ErrorKind, Tensor, no_grad};
 
@@ -7,7 +7,7 @@ fn grad(x: &Tensor<f64>) -> Vec<f64> {
 }
 
 #[test]
-fn gradients_add_up_until_they_are_zeroed() {
+fn gradients_accumulate_until_zero_grad() {
     let x = Tensor::new([2], vec![3.0, -1.0]).requires_grad();
     assert!(x.grad().unwrap().is_none());
     let loss = (&x * &x).sum();
@@ -22,9 +22,9 @@ fn gradients_add_up_until_they_are_zeroed() {
     assert_eq!(grad(&x), [6.0, -2.0]);
 }
 
-/// A diamond, and one operand on both sides: every path counts.
+/// A diamond, and an operation with the same operand twice: the gradients of all paths are summed.
 #[test]
-fn every_path_counts() {
+fn the_gradients_of_all_paths_are_summed() {
     let x = Tensor::scalar(2.0).requires_grad();
     let y = &x * 3.0;
     let loss = &y * &y + y.exp() * &x + &x;
@@ -45,7 +45,7 @@ fn a_gradient_is_summed_over_what_was_broadcast() {
 }
 
 #[test]
-fn only_what_asks_for_a_gradient_keeps_one() {
+fn only_parameters_and_retain_grad_keep_gradients() {
     let w = Tensor::new([2], vec![1.0, 2.0]).requires_grad();
     let x = Tensor::new([2], vec![3.0, 4.0]);
     let (z, hidden) = (&w * &x, &w + &x);
@@ -58,7 +58,7 @@ fn only_what_asks_for_a_gradient_keeps_one() {
 }
 
 #[test]
-fn nothing_flows_through_detach_or_out_of_no_grad() {
+fn detach_and_no_grad_stop_gradients() {
     let x = Tensor::scalar(2.0).requires_grad();
     let (a, b) = (&x * 3.0, &x * 5.0);
     (a.detach() * &b).backward().unwrap();
@@ -73,14 +73,14 @@ fn nothing_flows_through_detach_or_out_of_no_grad() {
 }
 
 #[test]
-fn a_tie_is_shared() {
+fn tied_maxima_share_the_gradient() {
     let x = Tensor::new([4], vec![1.0, 5.0, 5.0, 2.0]).requires_grad();
     x.max().backward().unwrap();
     assert_eq!(grad(&x), [0.0, 0.5, 0.5, 0.0]);
 }
 
 #[test]
-fn nan_is_handed_on_and_never_hidden() {
+fn nan_is_propagated() {
     let x = Tensor::new([3], vec![1.0, f64::NAN, 3.0]);
     for y in [x.max(), x.sum(), x.relu().sum(), x.softmax().max()] {
         assert!(y.item().unwrap().is_nan());
@@ -88,7 +88,7 @@ fn nan_is_handed_on_and_never_hidden() {
 }
 
 #[test]
-fn the_extremes_stay_finite() {
+fn extreme_inputs_have_finite_results() {
     let z = Tensor::new([1, 3], vec![1000.0_f64, -1000.0, 0.0]).requires_grad();
     let y = Tensor::new([1, 3], vec![0.0, 1.0, 0.0]);
     for loss in [autograd::loss::cross_entropy(&z, &y), autograd::loss::bce(&z, &y)] {
@@ -99,7 +99,7 @@ fn the_extremes_stay_finite() {
     }
 }
 
-/// A chain of a million nodes: no recursion on the way back, and none when it is dropped.
+/// A chain of a million nodes: neither `backward` nor dropping may recurse.
 #[test]
 fn a_million_nodes() {
     let x = Tensor::scalar(1.0_f32).requires_grad();
@@ -113,7 +113,7 @@ fn a_million_nodes() {
 }
 
 #[test]
-fn views_share_and_updates_leave_copies_alone() {
+fn views_share_elements_and_updates_do_not_change_copies() {
     let x = Tensor::new([2, 3], (0..6).map(f64::from).collect()).requires_grad();
     let view = x.detach().transpose();
     (&x * 1.0).sum().backward().unwrap();
@@ -123,7 +123,7 @@ fn views_share_and_updates_leave_copies_alone() {
 }
 
 #[test]
-fn both_precisions() {
+fn both_element_types_are_supported() {
     let third = |x: f64| x / 3.0;
     let single = (Tensor::scalar(1.0_f32) / Tensor::scalar(3.0)).item().unwrap();
     assert_eq!(single, 1.0 / 3.0_f32);
@@ -131,9 +131,9 @@ fn both_precisions() {
     assert_eq!(double, third(1.0));
 }
 
-/// Arrays of no elements are arrays too.
+/// Empty arrays.
 #[test]
-fn nothing_is_computed_as_well() {
+fn empty_arrays_are_supported() {
     let (a, b) = (Tensor::<f64>::zeros([2, 0]).requires_grad(), Tensor::zeros([0, 3]));
     let c = a.matmul(&b);
     assert_eq!(c.to_vec().unwrap(), [0.0; 6]);

@@ -1,5 +1,5 @@
-//! The tests of autograd, as one program: each program that has its tensors in it takes a quarter of
-//! a minute to build.
+//! The tests of autograd, in one program: building each program with its generic tensors takes a quarter of
+//! a minute.
 
 mod cuda;
 mod errors;

@@ -1,8 +1,8 @@
-//! Every operation by name, so that one test can go through them all.
+//! A list of all operations by name, for tests that go through all of them.
 
 use autograd::{Element, Tensor, loss};
 
-/// A tensor as numbers.
+/// The shape and the elements of a tensor.
 #[derive(Clone, Debug, serde::Deserialize)]
 pub(crate) struct Values {
     pub(crate) shape: Vec<usize>,
@@ -15,7 +15,7 @@ impl Values {
     }
 }
 
-/// An operation and what PyTorch makes of it.
+/// An operation with its result and gradients in PyTorch.
 #[derive(serde::Deserialize)]
 pub(crate) struct Case {
     pub(crate) operation: String,
@@ -26,7 +26,7 @@ pub(crate) struct Case {
     pub(crate) gradients: Vec<Values>,
 }
 
-/// Applies the operation of that name; `arguments` are what it takes besides tensors.
+/// Applies the operation of that name; `arguments` are its arguments that aren't tensors.
 pub(crate) fn apply<T: Element>(operation: &str, arguments: &[f64], x: &[Tensor<T>]) -> Tensor<T> {
     let number = |i: usize| T::from_f64(arguments[i]);
     let count = |i: usize| arguments[i] as usize;
@@ -70,7 +70,7 @@ pub(crate) fn apply<T: Element>(operation: &str, arguments: &[f64], x: &[Tensor<
     }
 }
 
-/// Every name that `apply` knows.
+/// All names that `apply` supports.
 pub(crate) const OPERATIONS: [&str; 34] = [
     "add",
     "sub",
@@ -108,7 +108,7 @@ pub(crate) const OPERATIONS: [&str; 34] = [
     "squared_error",
 ];
 
-/// `Σ weights·operation(x)`, a number of which every element of the result has a share.
+/// `Σ weights·operation(x)`: a single number that depends on every element of the result.
 pub(crate) fn weighted(
     operation: &str,
     arguments: &[f64],

@@ -1,10 +1,10 @@
-//! The project's kernels launched from Python, where NVIDIA's bindings are installed.
+//! A test that launches the project's kernels from Python, if NVIDIA's bindings are installed.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-/// `CUDA_BINDINGS_PYTHON` says which Python to ask; `python3` otherwise.
+/// The variable `CUDA_BINDINGS_PYTHON` names the Python to use; the default is `python3`.
 #[test]
 fn a_layer_from_python_is_as_in_numpy() {
     let python = std::env::var_os("CUDA_BINDINGS_PYTHON").unwrap_or_else(|| "python3".into());

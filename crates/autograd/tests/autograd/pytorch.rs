@@ -1,5 +1,5 @@
-//! Every operation against the values and gradients that PyTorch computed, which are committed:
-//! `reference/autograd_values.py` makes them.
+//! Tests of every operation against committed values and gradients of PyTorch, which
+//! `reference/autograd_values.py` writes.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn cases() -> Vec<Case> {
     file.cases
 }
 
-/// Some units of the last digit: two libraries add in different orders.
+/// Equal up to a few units in the last place, because two libraries add in different orders.
 #[track_caller]
 fn same(operation: &str, found: (&[usize], Vec<f64>), expected: &Values) {
     assert_eq!(found.0, expected.shape, "{operation}");
@@ -30,7 +30,7 @@ fn same(operation: &str, found: (&[usize], Vec<f64>), expected: &Values) {
 }
 
 #[test]
-fn values_and_gradients_are_pytorchs() {
+fn values_and_gradients_agree_with_pytorch() {
     for case in cases() {
         let name = case.operation.as_str();
         let x: Vec<Tensor<f64>> = case.inputs.iter().map(|x| x.tensor().requires_grad()).collect();
@@ -45,7 +45,7 @@ fn values_and_gradients_are_pytorchs() {
 }
 
 #[test]
-fn no_operation_is_left_out() {
+fn every_operation_has_a_case() {
     let cases = cases();
     let found: BTreeSet<&str> = cases.iter().map(|case| case.operation.as_str()).collect();
     assert_eq!(found, BTreeSet::from(OPERATIONS));

@@ -1,4 +1,4 @@
-//! Training through this engine is training at level 1, step for step.
+//! Tests that training on this engine has the same losses as level 1, step for step.
 
 use autograd::level::Autograd;
 use autograd::{Choice, Device};
@@ -26,7 +26,7 @@ fn digits(preset: &Preset, samples: usize) -> Dataset {
     Dataset::new(&digits.train, preset.normalisation)
 }
 
-/// 24 bits, and what a few hundred updates make of the last of them.
+/// Equal up to the rounding errors of `f32` over a few hundred updates.
 #[track_caller]
 fn agree(name: &str, by_hand: &[f32], own: &[f32]) {
     assert_eq!(by_hand.len(), own.len());
@@ -35,7 +35,7 @@ fn agree(name: &str, by_hand: &[f32], own: &[f32]) {
     }
 }
 
-/// All 234 batches of `small`, on the built-in digits: the losses of both, at every step.
+/// Compares the losses of all 234 batches of `small`, on the built-in digits.
 #[test]
 fn the_losses_are_level_1s() {
     let preset = Preset::find("small").unwrap();
@@ -47,7 +47,7 @@ fn the_losses_are_level_1s() {
     agree("small", &by_hand, &losses(&mut own, &preset, &set, 234));
 }
 
-/// Some steps of every preset, shuffled ones too, on the CPU and on the emulated GPU.
+/// Some steps of every preset, including shuffled ones, on the CPU and on the emulated GPU.
 #[test]
 fn every_preset_trains_as_at_level_1() {
     let gpu = Device::cuda(Choice::Emulated).unwrap();

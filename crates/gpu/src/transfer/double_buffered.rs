@@ -1,6 +1,7 @@
-//! The next batch is copied in a second stream, while the kernels compute on this one.
+//! The strategy with two buffers: the next batch is copied in a second stream while the kernels compute on
+//! this one.
 //!
-//! Two streams know nothing of each other's progress, so what has to wait is said by events:
+//! Two streams run independently, so events order the operations that have to wait:
 //!
 //! ```text
 //! copies    [ batch 1 ]        [ batch 2 ]        [ batch 3 ]
@@ -27,17 +28,17 @@ pub(super) struct DoubleBuffered {
     copies: Arc<CudaStream>,
     /// The batch that is computed on, and the one that is being copied.
     slots: [Slot; 2],
-    /// Which of them is computed on.
+    /// The index of the slot that is computed on.
     current: usize,
 }
 
 impl DoubleBuffered {
     pub(super) fn new(on: &Launcher) -> Result<Self> {
-        // cudarc's own view of the same context, for this one stream: the caller's goes on ordering
-        // what the caller does.
+        // A second handle of the same context, for this stream only: event tracking of the caller's handle
+        // remains on.
         let context = CudaContext::new(on.stream.context().ordinal())?;
-        // SAFETY: with this off, cudarc does not order streams by itself. Of all buffers only the
-        // slots are used in both streams, and this file orders that.
+        // SAFETY: with event tracking off, cudarc does not order streams. Only the slots are used in
+        // both streams, and this file orders their uses.
         unsafe { context.disable_event_tracking() };
         let copies = context.new_stream()?;
         let slots = [Slot::new(on)?, Slot::new(on)?];
@@ -48,7 +49,7 @@ impl DoubleBuffered {
 impl Transfer for DoubleBuffered {
     // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, next: Option<&Batch<'_>>) -> Result<()> {
-        // Everything that was launched so far is on the current slot.
+        // All kernels launched so far use the current slot.
         self.slots[self.current].used.record(&self.compute)?;
         self.current = 1 - self.current;
         let [first, second] = &mut self.slots;
@@ -75,8 +76,8 @@ impl Transfer for DoubleBuffered {
 
 impl Drop for DoubleBuffered {
     fn drop(&mut self) {
-        // A batch that nobody asked for may still be on its way into memory that is given back in
-        // the other stream. When that can't be waited for, nothing is left to do.
+        // A batch may still be in flight to memory that will be freed in the other stream. An error of this
+        // wait can't be handled.
         let _ = self.copies.synchronize();
     }
 }
@@ -85,9 +86,9 @@ impl Drop for DoubleBuffered {
 struct Slot {
     staging: Staging,
     inputs: Inputs,
-    /// Happens when the kernels are done with it.
+    /// Recorded after the kernels that use the slot.
     used: CudaEvent,
-    /// Which rows of which set were copied into it.
+    /// The set and the rows that were copied into it.
     held: Option<(Dataset, Vec<usize>)>,
 }
 
@@ -108,7 +109,7 @@ impl Slot {
     }
 
     // ANCHOR: start
-    /// Starts to copy a batch into it.
+    /// Starts to copy a batch into the slot.
     fn start(
         &mut self,
         batch: &Batch<'_>,
@@ -117,8 +118,8 @@ impl Slot {
     ) -> Result<()> {
         self.held = None;
         if !self.inputs.fits(batch) {
-            // Memory belongs to the kernels' stream: it is given back, and new memory is there,
-            // when that stream gets to it; until then nothing may be copied.
+            // Memory is freed and allocated in the order of the kernels' stream, so copies have to wait
+            // until that stream has reached this point.
             copies.synchronize()?;
             self.inputs.fit(batch)?;
             self.used.record(compute)?;

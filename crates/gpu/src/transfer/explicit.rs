@@ -1,7 +1,7 @@
-//! Each batch is copied from ordinary, pageable memory.
+//! The strategy that copies each batch from ordinary, pageable memory.
 //!
-//! The simplest way, and the slowest: the driver first copies such memory, which the operating
-//! system might move, into memory of its own, while the host waits.
+//! The simplest way, and the slowest: the operating system might move such memory, so the driver first
+//! copies it into its own memory, while the host waits.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use data::Batch;
 use super::{Inputs, Transfer};
 use crate::{Launcher, Result, View};
 
-/// Brings batches from ordinary memory.
+/// Copies batches from ordinary memory.
 pub(super) struct Explicit {
     stream: Arc<CudaStream>,
-    /// Rows gathered from all over the dataset, and one-hot targets.
+    /// Rows gathered from the dataset, and one-hot targets.
     host: (Vec<f32>, Vec<f32>),
     inputs: Inputs,
 }
 
 impl Explicit {
-    /// Room for one element, until a batch is brought.
+    /// Allocates buffers of one element, which grow with the first batch.
     pub(super) fn new(on: &Launcher) -> Result<Self> {
         let host = (Vec::new(), Vec::new());
         Ok(Self { stream: Arc::clone(&on.stream), host, inputs: Inputs::new(on)? })
@@ -42,7 +42,7 @@ impl Transfer for Explicit {
         };
         self.host.1.resize(y_len, 0.0);
         batch.copy_y(&mut self.host.1);
-        // The driver has taken in such memory when this returns, so it may be written again.
+        // When this returns, the driver has copied such memory, so it may be overwritten.
         self.inputs.write(&self.stream, x, &self.host.1)
     }
     // ANCHOR_END: load

@@ -1,7 +1,7 @@
-//! Each batch is copied from pinned memory, which the operating system may not move.
+//! The strategy that copies each batch from pinned memory, which the operating system can't move.
 //!
-//! The device reads it by itself, at the full speed of the bus, while the host goes on. In return
-//! the host must not write it again before the copy is done.
+//! The device reads it directly, at the full speed of the bus, while the host continues. So the host must
+//! not overwrite it before the copy is done.
 #![allow(unsafe_code, reason = "pinned memory is allocated without writing it")]
 
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Transfer for Pinned {
 pub(super) struct Staging {
     x: PinnedHostSlice<f32>,
     y: PinnedHostSlice<f32>,
-    /// Happens when the device has read it.
+    /// Recorded after the copy to the device.
     copied: CudaEvent,
 }
 
@@ -56,7 +56,7 @@ impl Staging {
     }
 
     // ANCHOR: staging
-    /// Writes a batch, once the device has read what is there.
+    /// Writes a batch, after waiting for the copy of the previous one.
     pub(super) fn fill(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.copied.synchronize()?;
         let len = elements(batch);
@@ -79,7 +79,7 @@ impl Staging {
     }
     // ANCHOR_END: staging
 
-    /// Happens when the device has read the batch.
+    /// The event recorded after the copy of the batch.
     pub(super) const fn copied(&self) -> &CudaEvent {
         &self.copied
     }
@@ -87,14 +87,14 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // The device may still be reading it. When that can't be waited for, nothing is left to do.
+        // The device may still be reading this memory. An error of this wait can't be handled.
         let _ = self.copied.synchronize();
     }
 }
 
-/// This many elements of pinned memory, all 0.
+/// Allocates `elements` zeros in pinned memory.
 fn pinned(stream: &CudaStream, elements: usize) -> Result<PinnedHostSlice<f32>> {
-    // SAFETY: it is written before anything reads it, in the next line.
+    // SAFETY: the next line writes all of it before it is read.
     let mut memory = unsafe { stream.context().alloc_pinned::<f32>(elements) }?;
     memory.as_mut_slice()?.fill(0.0);
     Ok(memory)

@@ -1,7 +1,7 @@
-//! The whole training set is copied to the device once, and batches are found there.
+//! The strategy that copies the whole training set to the device once.
 //!
-//! A batch in order is a stretch of the set, which nothing has to move. A shuffled one is gathered
-//! by a kernel; what goes over the bus is its list of rows. Batches of another set, as in testing,
+//! A batch in order is a range of the set and needs no copy. A shuffled batch is gathered
+//! by a kernel, so only its list of rows is copied from the host. Batches of another set, as in testing,
 //! are copied.
 #![allow(unsafe_code, reason = "nothing checks that a kernel has these parameters")]
 
@@ -18,14 +18,14 @@ use crate::{Buffer, Function, Gpu, Launcher, Read, Result, View, Write, launch};
 /// Keeps the training set on the device.
 pub struct Resident {
     launcher: Launcher,
-    /// The kernel that gathers shuffled batches; without it, they are copied.
+    /// The kernel that gathers shuffled batches; if `None`, they are copied.
     gather_rows: Option<GatherRows>,
     set: Option<OnDevice>,
     /// Shuffled batches.
     gathered: Inputs,
     /// Batches of other sets.
     others: Explicit,
-    /// Where the loaded batch is.
+    /// The place of the loaded batch.
     place: Place,
 }
 
@@ -37,7 +37,7 @@ pub struct SamplesOnDevice<'a> {
     pub y: View<'a>,
     /// Rows of `x` and of `y`.
     pub rows: usize,
-    /// Which of the rows each sample is; none where the rows are the samples, in their order.
+    /// The row of each sample; `None` if the rows are the samples in order.
     pub order: Option<Vec<u32>>,
 }
 
@@ -53,17 +53,17 @@ impl Resident {
         Ok(Self { gather_rows: Some(GatherRows::new(gpu, on)?), ..Self::copying(on)? })
     }
 
-    /// Copies shuffled batches, like batches of another set.
+    /// The strategy without the kernel: shuffled batches are copied, like batches of another set.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn copying(on: &Launcher) -> Result<Self> {
         let (gathered, others) = (Inputs::new(on)?, Explicit::new(on)?);
         let (launcher, place) = (on.clone(), Place::Copied);
         Ok(Self { launcher, gather_rows: None, set: None, gathered, others, place })
     }
 
-    /// Finds the samples of several batches on the device; none where one is not of the training set.
+    /// Finds the samples of several batches on the device; `None` if a batch is not from the training set.
     #[must_use]
     pub fn find(&self, batches: &[Batch<'_>]) -> Option<SamplesOnDevice<'_>> {
         let set = self.set.as_ref()?;
@@ -84,7 +84,7 @@ impl Resident {
 
 impl Transfer for Resident {
     fn dataset(&mut self, set: &Dataset) -> Result<()> {
-        // Rows of the set that was there before may not be rows of this one.
+        // The loaded batch may refer to rows of the previous set.
         self.place = Place::Copied;
         self.set = OnDevice::new(&self.launcher, set)?;
         Ok(())
@@ -139,7 +139,7 @@ pub(super) struct OnDevice {
 }
 
 impl OnDevice {
-    /// Copies a set to the device; none where there are no rows.
+    /// Copies a set to the device; `None` if it is empty.
     fn new(on: &Launcher, set: &Dataset) -> Result<Option<Self>> {
         if set.is_empty() {
             return Ok(None);
@@ -153,7 +153,7 @@ impl OnDevice {
         Ok(Some(Self { host: set.clone(), device }))
     }
 
-    /// Whether a batch is of this set, and not only of one that is alike.
+    /// Whether a batch is from this very set, and not from an equal one.
     fn is_of(&self, batch: &Batch<'_>) -> bool {
         std::ptr::eq(self.host.x(), batch.dataset().x())
     }

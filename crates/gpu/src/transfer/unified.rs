@@ -1,8 +1,9 @@
-//! Host and device share one stretch of memory, whose pages move to whoever touches them.
+//! The strategy with unified memory, which host and device share: its pages migrate to the processor that
+//! accesses them.
 //!
-//! No copy is written down; instead the host has to know when it may touch the memory: not while
-//! a kernel may be reading it, so it waits for the stream first. Pages that the device has to ask
-//! for one by one come slowly, so they are sent to it beforehand, where the device can do that.
+//! There is no explicit copy. Instead the host must not access the memory while a kernel may be reading it,
+//! so it waits for the stream first. Migrating pages one by one on access is slow, so they are prefetched
+//! if the device supports that.
 #![allow(unsafe_code, reason = "cudarc has no view of unified memory that goes with others")]
 
 use std::mem::ManuallyDrop;
@@ -19,7 +20,7 @@ pub(super) struct Unified {
     stream: Arc<CudaStream>,
     x: Shared,
     y: Shared,
-    /// The elements of the batch in each of them.
+    /// The number of elements of the batch in each of them.
     len: (usize, usize),
 }
 
@@ -33,7 +34,7 @@ impl Unified {
 impl Transfer for Unified {
     // ANCHOR: load
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        // The kernels of the last step read this memory.
+        // Wait for the kernels of the last step, which read this memory.
         self.stream.synchronize()?;
         let len = elements(batch);
         for (shared, elements) in [(&mut self.x, len.0), (&mut self.y, len.1)] {
@@ -44,8 +45,8 @@ impl Transfer for Unified {
         self.len = len;
         batch.copy_x(&mut self.x.memory.as_mut_slice()?[..self.len.0]);
         batch.copy_y(&mut self.y.memory.as_mut_slice()?[..self.len.1]);
-        self.x.send(&self.stream, self.len.0)?;
-        self.y.send(&self.stream, self.len.1)
+        self.x.prefetch(&self.stream, self.len.0)?;
+        self.y.prefetch(&self.stream, self.len.1)
     }
     // ANCHOR_END: load
 
@@ -58,33 +59,33 @@ impl Transfer for Unified {
     }
 }
 
-/// Memory that host and device share, as cudarc sees it from either side.
+/// Memory that host and device share, with cudarc's handle for each side.
 struct Shared {
-    /// The host's side, which owns it.
+    /// The host's handle, which owns the memory.
     memory: UnifiedSlice<f32>,
-    /// The device's side, of the same address. Never dropped: `memory` frees it.
+    /// The device's handle, with the same address. Never dropped: `memory` frees the memory.
     seen: ManuallyDrop<Buffer>,
-    /// Whether the device can be sent pages that it has not asked for.
-    can_be_sent: bool,
+    /// Whether the device supports prefetching.
+    can_prefetch: bool,
 }
 
 impl Shared {
     fn new(stream: &Arc<CudaStream>, elements: usize) -> Result<Self> {
         let context = stream.context();
-        // SAFETY: every pattern of bits is an f32, and the memory is written in the next line.
+        // SAFETY: every bit pattern is an f32, and the next line writes the memory.
         let mut memory = unsafe { context.alloc_unified::<f32>(elements, true) }?;
         memory.as_mut_slice()?.fill(0.0);
         let address = memory.device_ptr(stream).0;
-        // SAFETY: this many elements live at this address as long as `memory` does, beside which the
-        // buffer is kept; it is never dropped, so nothing is freed twice.
+        // SAFETY: `memory` has this number of elements at this address, and lives as long as the handle,
+        // which is never dropped, so nothing is freed twice.
         let seen = ManuallyDrop::new(unsafe { stream.upgrade_device_ptr(address, elements) });
         let attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS;
-        Ok(Self { memory, seen, can_be_sent: context.attribute(attribute)? != 0 })
+        Ok(Self { memory, seen, can_prefetch: context.attribute(attribute)? != 0 })
     }
 
-    /// Sends the first elements to the device.
-    fn send(&self, stream: &CudaStream, elements: usize) -> Result<()> {
-        if !self.can_be_sent {
+    /// Prefetches the first elements to the device.
+    fn prefetch(&self, stream: &CudaStream, elements: usize) -> Result<()> {
+        if !self.can_prefetch {
             return Ok(());
         }
         let (address, _used) = self.memory.device_ptr(stream);
@@ -97,7 +98,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: dropped once, here. Leaking gives up its handle and leaves the memory alone.
+        // SAFETY: taken once, here. Leaking gives up the handle without freeing the memory.
         unsafe { ManuallyDrop::take(&mut self.seen) }.leak();
     }
 }

@@ -39,7 +39,7 @@ fn a_card_that_is_too_old_for_tensor_cores_is_told_so() {
         let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(if runs { 0 } else { 2 }), "{said}");
-        let words = "--products wmma wants compute capability 8.0, and emulated";
+        let words = "--products wmma needs compute capability 8.0, and emulated";
         let help = "has 7.5: choose --products vectorised";
         assert!(runs || said.contains(words) && said.contains(help), "{said}");
         if runs {

@@ -255,7 +255,7 @@ fn a_buffer_that_is_too_small_is_refused_before_the_launch() {
     let small = bench.output(3);
     let mut c = bench.output(6);
     let said = bench.on.matmul_a_b(&small, &small, &mut c, 2, 3, 4).unwrap_err().to_string();
-    assert_eq!(said, "matmul_a_b: a holds 4 elements, and its shape asks for 8");
+    assert_eq!(said, "matmul_a_b: a holds 4 elements, and its shape needs 8");
 }
 
 /// Multiplied without a check, `1 << 61` rows of 8 are 2^64 elements, which wraps to none.
@@ -282,7 +282,7 @@ fn a_shape_of_more_elements_than_can_be_counted_is_refused() {
         ];
         for refused in refused {
             let said = refused.unwrap_err().to_string();
-            assert!(said.ends_with("its shape asks for more than can be counted"), "{said}");
+            assert!(said.ends_with("its shape needs more than can be counted"), "{said}");
         }
     }
     // Lengths are not multiplied, but operations would be.

@@ -113,7 +113,7 @@ fn a_failure_of_all_threads_is_reported_once() {
     let mut command = program(&[&ODD[..], &["--gpus", "3"]].concat());
     let output = command.env("EMULATED_GPU_DEVICES", "2").output().unwrap();
     let said = text(&output.stderr);
-    assert!(said.contains("3 GPUs are asked for, and the driver shows 2"), "{said}");
+    assert!(said.contains("3 GPUs were requested, and the driver has 2"), "{said}");
     let output = program(&["predict", "--gpus", "2", "--load", "nothing"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }

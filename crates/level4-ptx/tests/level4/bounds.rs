@@ -48,7 +48,7 @@ fn rows_of_another_network_are_refused() {
         let refused = [level.forward(), level.step(0.1)];
         for refused in refused {
             let said = refused.expect_err("rows of 3 features in a network of 4").to_string();
-            assert!(said.contains("elements, and its shape asks for 28"), "{rung}: {said}");
+            assert!(said.contains("elements, and its shape needs 28"), "{rung}: {said}");
         }
         assert!(losses(&mut level, &rows(7, 4)).iter().all(|loss| loss.is_finite()), "{rung}");
     }

@@ -39,7 +39,7 @@ fn a_card_that_is_too_old_for_a_rung_is_told_so() {
             .expect("the program starts");
         let said = text(&output.stderr);
         assert_eq!(output.status.success(), runs, "{said}");
-        let words = "wants compute capability 8.0, and emulated";
+        let words = "needs compute capability 8.0, and emulated";
         let help = format!("has {capability}: choose --kernels tiled");
         assert!(runs || said.contains(words) && said.contains(&help), "{said}");
     }
@@ -112,7 +112,7 @@ fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
     let (lines, auto) = planned(&large, "7.0");
     assert_eq!((no(&lines), &auto[..]), (5, "one-launch"));
     assert!(lines[4].contains("can't keep 79954 kB of hidden weights on chip"), "{}", lines[4]);
-    assert!(lines[3].contains("wants compute capability 8.0"), "{}", lines[3]);
+    assert!(lines[3].contains("needs compute capability 8.0"), "{}", lines[3]);
 }
 
 /// What training refuses with any rung, no plan promises.
