@@ -1,4 +1,4 @@
-//! The options that record what kernels do.
+//! The options for profiles.
 
 use std::path::{Path, PathBuf};
 
@@ -7,15 +7,15 @@ use gpu::Gpu;
 
 use crate::{Card, Profile, Result};
 
-/// What is written down of the kernels.
+/// The options `--profile`, `--roofline` and `--card`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ProfileArgs {
-    /// Say at the end where the time went, or on the emulated GPU what was counted, and write a trace
-    /// for Perfetto or Chrome to this file. Occupancy is by the registers that the PTX declares, 64 at
-    /// most, and not by those that ptxas would take.
+    /// Print a profile at the end (times on a real GPU, counts on the emulated one), and write a trace
+    /// for Perfetto or Chrome to this file. The occupancy is computed from the registers that the PTX
+    /// declares (64 at most), not from those that ptxas would allocate.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub profile: Option<PathBuf>,
-    /// Draw as SVG how fast each kernel could be at most on a card, by what the emulated GPU counted.
+    /// Draw the kernels in a card's roofline as SVG, computed from the emulated GPU's counts.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub roofline: Option<PathBuf>,
     /// The card of --roofline.
@@ -24,17 +24,18 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// The files that are written, and the options that name them.
+    /// The files to write, and the options that name them.
     #[must_use]
     pub fn outputs(&self) -> Vec<(&'static str, &Path)> {
         let files = [("--profile", &self.profile), ("--roofline", &self.roofline)];
         files.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).collect()
     }
 
-    /// Begins to write down, where that was asked for.
+    /// Starts to record if one of the options is used.
     ///
     /// # Errors
-    /// When a file can't be written, and when a roofline is asked of a real GPU.
+    /// [`ProfileError::Write`](crate::ProfileError::Write) if a file can't be written;
+    /// [`ProfileError::NoCounts`](crate::ProfileError::NoCounts) if a roofline is requested on a real GPU.
     pub fn open(&self, gpu: &Gpu) -> Result<Profile> {
         let roofline = self.roofline.as_deref().map(|path| (path, self.card));
         Profile::with_roofline(gpu, self.profile.as_deref(), roofline)

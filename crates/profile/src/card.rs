@@ -1,10 +1,10 @@
-//! Cards by what their maker says of their speed: the one list.
+//! Cards and their peak speeds, from NVIDIA's data sheets.
 
 use std::fmt;
 
 use clap::ValueEnum;
 
-/// A card under whose roof kernels are drawn.
+/// A card with a roofline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Card {
     /// NVIDIA H100 SXM5.
@@ -17,19 +17,19 @@ pub enum Card {
     Rtx4090,
 }
 
-/// What a card can do at most, without sparsity.
+/// The peak speeds of a card, without sparsity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speeds {
     /// Floating-point operations a second in single precision, without tensor cores.
     pub single: f64,
-    /// The same on tensor cores in TF32.
+    /// Floating-point operations a second on tensor cores, with TF32.
     pub tf32: f64,
     /// Bytes a second, from and to its memory.
     pub memory: f64,
 }
 
 impl Card {
-    /// The name that it is sold under.
+    /// The product name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What the emulated GPU counted, through the functions that NVIDIA's driver does not have
+//! The emulated GPU's counts. They come from functions that only the emulated driver has
 //! (`include/emulated_gpu.h` of emulated-cuda).
 #![allow(unsafe_code, reason = "the driver is a C library")]
 
@@ -15,60 +15,60 @@ use libloading::Library;
 pub struct Counts {
     /// Launches.
     pub launches: u64,
-    /// Blocks that ran.
+    /// Blocks.
     pub blocks: u64,
-    /// Warps that ran.
+    /// Warps.
     pub warps: u64,
-    /// Instructions that warps executed; one for up to 32 lanes.
+    /// Instructions that warps executed; an instruction for up to 32 lanes counts once.
     pub warp_instructions: u64,
-    /// The same, times the lanes.
+    /// Instructions that threads executed: the same times the active lanes.
     pub thread_instructions: u64,
     /// Time on the host, in nanoseconds.
     pub nanoseconds: u64,
-    /// Branches that sent the lanes of a warp two ways.
+    /// Branches at which the lanes of a warp diverged.
     pub divergent_branches: u64,
     /// Instructions of warps that accessed global memory.
     pub global_requests: u64,
-    /// 32-byte sectors that they touched; 4 for each request of 32 neighbouring words.
+    /// 32-byte sectors that these accessed; 4 for a request of 32 neighbouring words.
     pub global_sectors: u64,
     /// Instructions of warps that accessed shared memory.
     pub shared_requests: u64,
-    /// Passes that they took: more than the requests where banks conflict.
+    /// Passes that these took: more than one for a request with bank conflicts.
     pub shared_passes: u64,
-    /// Those of the sectors that were written to.
+    /// The sectors of global memory that were written.
     pub global_written_sectors: u64,
-    /// Floating-point multiply-adds by the units for single numbers.
+    /// Floating-point multiply-adds outside of tensor cores.
     pub fma_multiply_adds: u64,
     /// Multiply-adds by tensor cores.
     pub tensor_multiply_adds: u64,
-    /// Those of both that are of other types than single precision, and TF32 on tensor cores.
+    /// The multiply-adds with types other than single precision and, on tensor cores, TF32.
     pub other_multiply_adds: u64,
-    /// Floating-point additions, subtractions and products that are no part of a multiply-add.
+    /// Floating-point additions, subtractions and multiplications that aren't part of a multiply-add.
     pub single_operations: u64,
 }
 
 impl Counts {
-    /// Bytes asked of global memory, read and written: 32 for each sector. What the caches of a card
-    /// would have had is among them.
+    /// Bytes of global memory that were read and written: 32 for each sector. This includes accesses that would
+    /// hit a card's caches.
     #[must_use]
     pub const fn global_bytes(&self) -> u64 {
         32 * self.global_sectors
     }
 
-    /// Bytes that shared memory could have moved in its passes, 128 in each.
+    /// Bytes that shared memory could have transferred in its passes, 128 in each.
     #[must_use]
     pub const fn shared_bytes(&self) -> u64 {
         128 * self.shared_passes
     }
 
-    /// Floating-point operations: two for a multiply-add, one for what is none.
+    /// Floating-point operations: two for a multiply-add, one for every other operation.
     #[must_use]
     pub const fn flops(&self) -> u64 {
         2 * (self.fma_multiply_adds + self.tensor_multiply_adds) + self.single_operations
     }
 
-    /// Arithmetic intensity: floating-point operations for each byte asked of global memory; `None`
-    /// where none was.
+    /// Arithmetic intensity: floating-point operations for each byte of global memory; `None`
+    /// without accesses to global memory.
     #[must_use]
     pub fn intensity(&self) -> Option<f64> {
         let bytes = self.global_bytes();
@@ -102,18 +102,18 @@ impl Sum for Counts {
 type SetCounting = unsafe extern "C" fn(c_int) -> c_int;
 type GetCounts = unsafe extern "C" fn(CUfunction, *mut Counts, usize) -> c_int;
 
-/// Has the emulated GPU count every instruction, as long as it lives.
+/// A handle that makes the emulated GPU count every instruction until it is dropped.
 pub(crate) struct Counter {
     set: SetCounting,
     get: GetCounts,
-    /// The library that they are of.
+    /// The library of these functions.
     _library: Library,
 }
 
 impl Counter {
-    /// Begins to count; `None` where the driver has no such functions.
+    /// Starts to count; `None` if the driver doesn't have these functions.
     pub(crate) fn start() -> Option<Self> {
-        // SAFETY: the emulated driver is loaded already and goes by this name; its functions have
+        // SAFETY: the emulated driver has already been loaded under this name; its functions have
         // the types that its header declares.
         let counter = unsafe {
             let library = Library::new("libcuda.so").ok()?;
@@ -126,10 +126,10 @@ impl Counter {
     }
 
     /// The counts of a kernel since it was loaded.
-    pub(crate) fn of(&self, function: &CudaFunction) -> Counts {
+    pub(crate) fn counts(&self, function: &CudaFunction) -> Counts {
         let mut counts = Counts::default();
         // SAFETY: emulated_gpu.h: `CUresult emulatedGpuGetCounts(CUfunction, EmulatedGpuCounts *,
-        // size_t)`, which writes no more than the size that it is told.
+        // size_t)`, which writes at most the number of bytes that is passed.
         unsafe { (self.get)(function.cu_function(), &raw mut counts, size_of::<Counts>()) };
         counts
     }

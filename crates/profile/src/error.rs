@@ -1,14 +1,14 @@
-//! What can go wrong when a profile is made.
+//! The errors of profiles.
 
 use std::path::PathBuf;
 
 use gpu::GpuError;
 use thiserror::Error;
 
-/// The result of a profile's files.
+/// The result of functions in this crate that write files.
 pub type Result<T, E = ProfileError> = std::result::Result<T, E>;
 
-/// Why there is no profile.
+/// An error of a profile.
 #[derive(Debug, Error)]
 pub enum ProfileError {
     /// An error of the GPU.
@@ -19,16 +19,16 @@ pub enum ProfileError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         reason: String,
     },
-    /// A real GPU was asked for what only the emulated one counts.
-    #[error("{device} counts nothing: --roofline needs --device emulated")]
+    /// A roofline was requested on a real GPU.
+    #[error("{device} has no counters for a roofline: --roofline needs --device emulated")]
     NoCounts {
         /// The device.
         device: String,
     },
-    /// A picture can't be drawn.
+    /// The roofline can't be drawn.
     #[error("can't draw the roofline: {0}")]
     Drawing(String),
 }

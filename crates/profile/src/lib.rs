@@ -1,8 +1,8 @@
-//! Records what the levels launch and copy, and shows where the time goes.
+//! Profiles of the levels' launches and copies.
 //!
-//! A [`Recording`] writes down what goes through its [`Profiler`](gpu::Profiler): times on a real GPU, counts on
-//! the emulated one. A [`Profile`] is `--profile` and `--roofline`: a table, a trace for Perfetto, and
-//! the kernels under the roof of a card.
+//! A [`Recording`] records what is reported to its [`Profiler`](gpu::Profiler): times on a real GPU, counts on
+//! the emulated one. A [`Profile`] has the outputs of `--profile` and `--roofline`: a table, a trace for
+//! Perfetto, and the kernels in a card's roofline.
 //!
 //! ```text
 //! arguments ── report ── recording ── counts, occupancy, totals

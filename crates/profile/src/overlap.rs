@@ -1,4 +1,4 @@
-//! How much of what several GPUs do together is done while kernels run.
+//! The overlap of collectives with kernels.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use gpu::ActivityKind;
 
 use crate::totals::Span;
 
-/// A line about it, where there was anything of the kind.
+/// The line about the overlap; `None` if there were no collectives.
 ///
-/// A kernel has its turn among others on the processor of the emulated GPU, too; what runs beside
-/// it there would have had the time to on hardware, and no more is said.
+/// On the emulated GPU, kernels and collectives share the host's processor, so the line only says how many
+/// collectives overlapped a kernel, which they would have been able to do on hardware, and no times.
 pub(crate) fn line(spans: &[Span]) -> Option<String> {
     let of = |kind| spans.iter().filter(move |span| span.kind == kind);
     let stretch = |span: &Span| (span.start, span.start + span.time);
@@ -23,7 +23,7 @@ pub(crate) fn line(spans: &[Span]) -> Option<String> {
     Some(format!("{beside} of {} collectives ran while a kernel did", sent.len()))
 }
 
-/// How long of a stretch at least one of these runs, which are in the order of their beginnings.
+/// The time of an interval during which at least one of the others runs. These are in order of their starts.
 fn covered((from, to): (Duration, Duration), others: &[(Duration, Duration)]) -> Duration {
     let (mut sum, mut at) = (Duration::ZERO, from);
     for &(start, end) in others {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_overlaps_is_counted_once() {
+    fn overlapping_intervals_are_counted_once() {
         let others = [(ms(0), ms(4)), (ms(2), ms(5)), (ms(7), ms(9)), (ms(20), ms(30))];
         assert_eq!(covered((ms(3), ms(8)), &others), ms(3));
         assert_eq!(covered((ms(5), ms(7)), &others), ms(0));
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_sent_has_a_line() {
+    fn the_line_needs_collectives() {
         let span = |kind, start, time| {
             let work = Work { operation: "it", bytes: 0, flops: 0 };
             Span { work, kind, start: ms(start), time: ms(time) }

@@ -1,7 +1,7 @@
-//! What was launched and copied: which kernels and copies, how often, how long, how fast.
+//! The record of launches and copies: their numbers, times and speeds.
 //!
-//! On a real GPU, CUDA events before and after each of them measure the time. The emulated GPU's times say
-//! nothing about a GPU, so there the table shows its counts: instructions, bytes, multiply-adds, occupancy.
+//! On a real GPU, CUDA events before and after each of them measure the time. The emulated GPU's times mean
+//! nothing for a GPU, so there the table shows its counts: instructions, bytes, multiply-adds, occupancy.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,10 +15,10 @@ use crate::occupancy::Occupancy;
 use crate::totals::{Span, Total, Totals};
 use crate::{overlap, table, trace};
 
-/// Spans that are kept for the trace: more than a viewer shows well.
-const SPANS: usize = 20_000;
-/// Pairs of events that are kept before they are asked for their times.
-const PENDING: usize = 4_096;
+/// The most spans that are kept for the trace; viewers can't show more well.
+const MAX_SPANS: usize = 20_000;
+/// The most pairs of events that are kept before their times are read.
+const MAX_PENDING: usize = 4_096;
 
 /// Records everything that is launched and copied through its [`profiler`](Self::profiler). Clones share
 /// the records.
@@ -31,16 +31,16 @@ struct Records {
     counter: Option<Counter>,
     nvtx: Option<Nvtx>,
     functions: Vec<(&'static str, CudaFunction)>,
-    /// Of launches that are counted.
+    /// The occupancy of launches, on the emulated GPU.
     occupancy: Option<Occupancy>,
-    /// The first event: time 0.
+    /// The first activity, whose start is time 0.
     origin: Option<Stretch>,
     pending: Vec<Entry>,
     totals: Totals,
     spans: Vec<Span>,
 }
 
-/// Something that was put into a stream.
+/// An activity in a stream.
 struct Entry {
     work: Work,
     kind: ActivityKind,
@@ -48,7 +48,7 @@ struct Entry {
 }
 
 impl Recording {
-    /// Begins to record what is done on this GPU.
+    /// Starts a recording on this GPU.
     #[must_use]
     pub fn start(gpu: &Gpu) -> Self {
         Self(Rc::new(RefCell::new(Records {
@@ -64,16 +64,16 @@ impl Recording {
         })))
     }
 
-    /// What a level reports its launches to.
+    /// The profiler to which a level reports its launches.
     #[must_use]
     pub fn profiler(&self) -> Profiler {
         Profiler::to(Rc::new(self.clone()))
     }
 
-    /// The table, a line each; waits for the device.
+    /// The lines of the table; waits for the device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn table(&self) -> Result<Vec<String>> {
         let mut records = self.0.borrow_mut();
         records.fold()?;
@@ -81,7 +81,7 @@ impl Recording {
         let mut lines = match &records.counter {
             Some(counter) => {
                 let count = |name: &str| records.counted(counter, name);
-                let occupancy = |name: &str| records.occupancy.as_ref()?.of(name);
+                let occupancy = |name: &str| records.occupancy.as_ref()?.range(name);
                 table::counted(&records.device, &records.totals, count, occupancy)
             }
             None => table::timed(&records.device, &records.totals),
@@ -90,30 +90,29 @@ impl Recording {
         Ok(lines)
     }
 
-    /// What the emulated GPU counted of an operation's kernels until now; `None` on a real GPU.
-    /// The stream has to be waited for before.
+    /// The emulated GPU's counts of an operation's kernels until now; `None` on a real GPU.
+    /// The caller has to synchronise the stream first.
     #[must_use]
     pub fn counts(&self, operation: &str) -> Option<Counts> {
         let records = self.0.borrow();
         records.counter.as_ref().map(|counter| records.counted(counter, operation))
     }
 
-    /// The sums over all launches of each operation, in the order in which they first came; waits
+    /// The sums over all launches of each operation, in order of their first launch; waits
     /// for the device.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn totals(&self) -> Result<Vec<Total>> {
         let mut records = self.0.borrow_mut();
         records.fold()?;
         Ok(records.totals.iter().cloned().collect())
     }
 
-    /// The kernels that were counted, those of one name together, and what was counted of them; waits for
-    /// the device. Empty on a real GPU.
+    /// The operations with counts, and their counts; waits for the device. Empty on a real GPU.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn counted(&self) -> Result<Vec<(Total, Counts)>> {
         let totals = self.totals()?;
         let counts = |total: Total| {
@@ -131,7 +130,7 @@ impl Recording {
     /// show; waits for the device.
     ///
     /// # Errors
-    /// What the driver or the operating system says.
+    /// The driver's error; [`ProfileError::Write`](crate::ProfileError::Write) if the file can't be written.
     pub fn write_trace(&self, path: &Path) -> crate::Result<()> {
         let mut records = self.0.borrow_mut();
         records.fold()?;
@@ -160,25 +159,25 @@ impl Recorder for Recording {
     fn record(&self, work: Work, kind: ActivityKind, stretch: Stretch) -> Result<()> {
         let mut records = self.0.borrow_mut();
         records.pending.push(Entry { work, kind, stretch });
-        if records.pending.len() < PENDING { Ok(()) } else { records.fold() }
+        if records.pending.len() < MAX_PENDING { Ok(()) } else { records.fold() }
     }
 }
 
 impl Records {
-    /// All that was counted of the kernels of an operation.
+    /// The sum of the counts of an operation's kernels.
     fn counted(&self, counter: &Counter, operation: &str) -> Counts {
         let functions = self.functions.iter().filter(|(other, _)| *other == operation);
-        functions.map(|(_, function)| counter.of(function)).sum()
+        functions.map(|(_, function)| counter.counts(function)).sum()
     }
 
-    /// Asks the events for their times, and adds these up.
+    /// Reads the times of pending events, and adds them to the totals.
     fn fold(&mut self) -> Result<()> {
         for entry in self.pending.drain(..) {
             let origin = self.origin.as_ref().unwrap_or(&entry.stretch);
             let (start, time) = (entry.stretch.since(origin)?, entry.stretch.elapsed()?);
             let Entry { work, kind, .. } = entry;
             self.totals.add(work, kind, time);
-            if self.spans.len() < SPANS {
+            if self.spans.len() < MAX_SPANS {
                 self.spans.push(Span { work, kind, start, time });
             }
             self.origin.get_or_insert(entry.stretch);

@@ -1,4 +1,4 @@
-//! What is written of a profile at the end.
+//! The outputs of a profile at the end of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use host::file::{check_writable, write_atomically};
 
 use crate::{Card, ProfileError, Recording, Result, roofline};
 
-/// A profiler, and the files that are written at the end.
+/// A profiler, and the files to write at the end.
 #[derive(Clone, Default)]
 pub struct Profile {
-    /// What writes down.
+    /// The profiler to which a level reports.
     pub profiler: Profiler,
     recording: Option<Recording>,
     trace: Option<PathBuf>,
@@ -18,7 +18,7 @@ pub struct Profile {
 }
 
 impl Recording {
-    /// A profile that records here and writes no files.
+    /// A profile that reports to this recording and writes no files.
     #[must_use]
     pub fn profile(&self) -> Profile {
         Profile { profiler: self.profiler(), ..Profile::default() }
@@ -26,18 +26,19 @@ impl Recording {
 }
 
 impl Profile {
-    /// One that writes a trace to this file; without one, nothing is written down.
+    /// A profile that writes a trace to this file; with `None`, nothing is recorded.
     ///
     /// # Errors
-    /// When the file can't be written.
+    /// [`ProfileError::Write`] if the file can't be written.
     pub fn new(gpu: &Gpu, trace: Option<&Path>) -> Result<Self> {
         Self::with_roofline(gpu, trace, None)
     }
 
-    /// One that writes a trace, or draws the kernels under the roof of a card, or both.
+    /// A profile that writes a trace, or draws the kernels in a card's roofline, or both.
     ///
     /// # Errors
-    /// When a file can't be written, and when a roofline is asked of a real GPU, which counts nothing.
+    /// [`ProfileError::Write`] if a file can't be written; [`ProfileError::NoCounts`] if a roofline is requested
+    /// on a real GPU.
     pub fn with_roofline(
         gpu: &Gpu,
         trace: Option<&Path>,
@@ -47,7 +48,7 @@ impl Profile {
             return Err(ProfileError::NoCounts { device: gpu.device().to_owned() });
         }
         for path in trace.into_iter().chain(roofline.map(|(path, _)| path)) {
-            check_writable(path).map_err(|error| unwritten(path, &error))?;
+            check_writable(path).map_err(|error| write_error(path, &error))?;
         }
         if trace.is_none() && roofline.is_none() {
             return Ok(Self::default());
@@ -61,10 +62,10 @@ impl Profile {
         })
     }
 
-    /// Writes the files, and returns the table, a line each; nothing without a file.
+    /// Writes the files, and returns the lines of the table; none if nothing was recorded.
     ///
     /// # Errors
-    /// What the driver or the operating system says.
+    /// The driver's error; [`ProfileError::Write`] if a file can't be written.
     pub fn report(&self) -> Result<Vec<String>> {
         let Some(recording) = &self.recording else { return Ok(Vec::new()) };
         let mut lines = recording.table()?;
@@ -88,13 +89,13 @@ impl Profile {
             }
             let svg = roofline::svg(*card, &points).map_err(ProfileError::Drawing)?;
             write_atomically(path, |file| file.write_all(svg.as_bytes()))
-                .map_err(|error: std::io::Error| unwritten(path, &error))?;
+                .map_err(|error: std::io::Error| write_error(path, &error))?;
             lines.push(format!("roofline of an {} written to {}", card.name(), host::shown(path)));
         }
         Ok(lines)
     }
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> ProfileError {
+fn write_error(path: &Path, error: &std::io::Error) -> ProfileError {
     ProfileError::Write { path: path.into(), reason: error.to_string() }
 }

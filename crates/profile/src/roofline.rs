@@ -1,6 +1,6 @@
-//! The roofline of a card: how many floating-point operations a second a kernel can do at most, by how many
-//! it does for each byte of memory (Williams, Waterman and Patterson, "Roofline", 2009). Counts and public
-//! figures, never a time.
+//! The roofline of a card: the upper bound of a kernel's floating-point operations a second as a function of
+//! its operations for each byte of memory (Williams, Waterman and Patterson, "Roofline", 2009). It is
+//! computed from counts and data sheets, and never from times.
 
 mod drawing;
 mod labels;
@@ -10,44 +10,43 @@ pub use drawing::svg;
 use crate::card::{Card, Speeds};
 use crate::counts::Counts;
 
-/// What a kernel does, or several together, which has a place under each roof.
+/// The work of one or several kernels, which has a position in a roofline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// Floating-point operations.
     pub flops: u64,
-    /// What the units for single numbers start: multiply-adds, and operations that are none, which take
-    /// as long.
+    /// Instructions outside of tensor cores: multiply-adds, and other operations, which take as long.
     pub single: u64,
-    /// Multiply-adds on tensor cores, of TF32.
+    /// Multiply-adds on tensor cores, in TF32.
     pub tensor: u64,
-    /// Bytes asked of global memory.
+    /// Bytes of global memory that the instructions access.
     pub asked: u64,
-    /// Bytes that have to come from it and go there if each does so once.
+    /// Bytes of global memory if each is loaded or stored only once.
     pub least: u64,
 }
 
-/// A place under a roof.
+/// A position in a roofline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     /// Floating-point operations for each byte.
     pub intensity: f64,
-    /// Floating-point operations a second, at most.
+    /// Upper bound of the floating-point operations a second.
     pub rate: f64,
 }
 
-/// Why something has no place under the roof.
+/// The reason why work has no position in a roofline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// It does no floating-point operations, or asks nothing of memory.
+    /// It has no floating-point operations, or no accesses to memory.
     Nothing,
-    /// It multiplies numbers of other types than the roof is of.
+    /// It multiplies numbers of types without a roof.
     OtherTypes,
 }
 
 impl Outside {
-    /// In words.
+    /// The reason in words.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
@@ -58,10 +57,10 @@ impl Outside {
 }
 
 impl Point {
-    /// From what was counted, and the bytes that have to be moved at least.
+    /// A point from counts, and from the minimum of bytes that have to be loaded and stored.
     ///
     /// # Errors
-    /// Where it has no place under a roof.
+    /// If it has no position in a roofline.
     pub fn new(name: &str, counts: &Counts, least: u64) -> Result<Self, Outside> {
         if counts.other_multiply_adds > 0 {
             return Err(Outside::OtherTypes);
@@ -76,34 +75,34 @@ impl Point {
             single: counts.fma_multiply_adds + counts.single_operations,
             tensor: counts.tensor_multiply_adds,
             asked,
-            // A kernel may leave out what it doesn't need.
+            // A kernel may skip declared accesses.
             least: if least == 0 { asked } else { least.min(asked) },
         })
     }
 
-    /// Its place when this many bytes come from memory or go there. No unit waits for another: which of
-    /// them is busy longest is what decides.
+    /// The position if `bytes` bytes are loaded or stored. Memory, tensor cores and the other units run in
+    /// parallel, so the slowest of them decides.
     #[must_use]
-    pub fn with(&self, bytes: u64, card: Card) -> Mark {
+    pub fn mark(&self, bytes: u64, card: Card) -> Mark {
         let flops = self.flops as f64;
         let rate = flops / self.busy(card.speeds()).max(bytes as f64 / card.speeds().memory);
         Mark { intensity: flops / bytes as f64, rate }
     }
 
-    /// The place if no cache helps: all that is asked of memory is moved.
+    /// The position without caches: every access goes to memory.
     #[must_use]
     pub fn asked(&self, card: Card) -> Mark {
-        self.with(self.asked, card)
+        self.mark(self.asked, card)
     }
 
-    /// The place if the caches keep whatever is asked for again.
+    /// The position with perfect caches: each byte goes to memory once.
     #[must_use]
     pub fn least(&self, card: Card) -> Mark {
-        self.with(self.least, card)
+        self.mark(self.least, card)
     }
 
-    /// Seconds for which the busier of the two units has work, at the speed that the card is sold with.
-    /// Nothing takes as long as that; it is what operations are divided by.
+    /// Seconds that the slower of the two units needs at its peak speed. This is not a prediction of the
+    /// kernel's time, but the divisor for the upper bound.
     fn busy(&self, speeds: Speeds) -> f64 {
         let (single, tensor) = (2.0 * self.single as f64, 2.0 * self.tensor as f64);
         (single / speeds.single).max(tensor / speeds.tf32)
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_decides_where_memory_is_slow() {
+    fn with_slow_memory_the_bytes_decide() {
         // 1,000 multiply-adds on 3,200 bytes: 0.625 FLOP for each, times 3.35 TB/s.
         let point = Point::new("a", &counts(1_000, 0, 0, 100), 320).unwrap();
         let mark = point.asked(Card::H100);
@@ -139,33 +138,33 @@ mod tests {
     }
 
     #[test]
-    fn the_units_decide_where_it_is_fast() {
+    fn with_fast_memory_the_units_decide() {
         // 40 FLOP for a byte, beyond the corner at 67 / 3.35 = 20.
         let point = Point::new("a", &counts(64_000, 0, 0, 100), 1_600).unwrap();
         assert!(near(point.asked(Card::H100).rate, 67e12));
         let tensor = Point::new("a", &counts(0, 64_000, 0, 100), 0).unwrap();
-        assert!(near(tensor.asked(Card::H100).rate, 40.0 * 3.35e12), "still under the slope");
+        assert!(near(tensor.asked(Card::H100).rate, 40.0 * 3.35e12), "limited by memory");
         assert!(near(tensor.asked(Card::A100).rate, 40.0 * 2.039e12));
         assert!(near(tensor.asked(Card::Rtx4090).rate, 40.0 * 1.008e12));
         let much = Point::new("a", &counts(0, 6_400_000, 0, 100), 0).unwrap();
         assert!(near(much.asked(Card::H100).rate, 494.5e12));
-        // An addition takes the unit as long as a multiply-add, and is half of one.
+        // An addition takes as long as a multiply-add, but is only one operation instead of two.
         let additions = Point::new("a", &counts(0, 0, 128_000, 100), 0).unwrap();
         assert!(near(additions.asked(Card::H100).rate, 33.5e12));
-        // As many of both: the slower unit is busy, and the other one beside it.
+        // Equal numbers of both: the units run in parallel, and the slower one decides.
         let both = Point::new("a", &counts(6_400_000, 6_400_000, 0, 100), 0).unwrap();
         assert!(near(both.asked(Card::H100).rate, 2.0 * 67e12));
     }
 
     #[test]
-    fn what_has_no_place_says_why() {
+    fn work_without_a_position_has_a_reason() {
         assert_eq!(Point::new("a", &counts(0, 0, 0, 100), 1), Err(Outside::Nothing));
         assert_eq!(Point::new("a", &counts(1, 0, 0, 0), 1), Err(Outside::Nothing));
         let other = Counts { other_multiply_adds: 1, ..counts(1, 1, 0, 1) };
         assert_eq!(Point::new("a", &other, 1), Err(Outside::OtherTypes));
     }
 
-    /// The corners of the roofs, by hand: 67 / 3.35, 19.5 / 2.039 and 82.6 / 1.008.
+    /// The corners of the roofs, computed by hand: 67 / 3.35, 19.5 / 2.039 and 82.6 / 1.008.
     #[test]
     fn each_card_has_its_corner() {
         for (card, corner) in [(Card::H100, 20.0), (Card::A100, 9.56), (Card::Rtx4090, 81.9)] {

@@ -1,4 +1,4 @@
-//! The profile as a table.
+//! The table of a profile.
 
 use std::ops::RangeInclusive;
 
@@ -7,7 +7,7 @@ use gpu::ActivityKind;
 use crate::counts::Counts;
 use crate::totals::{Total, Totals};
 
-/// Rates from times: what a real GPU did.
+/// The table for a real GPU: times, and rates computed from them.
 pub(crate) fn timed(device: &str, totals: &Totals) -> Vec<String> {
     let whole: f64 = totals.iter().map(|total| total.time.as_secs_f64()).sum();
     let mut rows = vec![
@@ -33,7 +33,7 @@ pub(crate) fn timed(device: &str, totals: &Totals) -> Vec<String> {
     [vec![title], aligned(&rows)].concat()
 }
 
-/// Counts: what the emulated GPU did. Its times would say nothing about a GPU.
+/// The table for the emulated GPU: counts. Its times would mean nothing for a real GPU.
 pub(crate) fn counted(
     device: &str,
     totals: &Totals,
@@ -46,13 +46,13 @@ pub(crate) fn counted(
     };
     let whole: u64 = totals.iter().map(|total| of(total).thread_instructions).sum();
     let all: Counts = totals.iter().map(of).sum();
-    // A column in which nothing would stand is left out.
+    // An empty column is left out.
     let columns = [
         (["", ""], true),
         (["", "launches"], true),
         (["instr.,", "M"], whole > 0),
         (["", "lanes"], whole > 0),
-        // Of one request of a warp.
+        // For each request of a warp.
         (["sec-", "tors"], all.global_requests > 0),
         (["MB at", "least"], true),
         (["MB", "global"], all.global_requests > 0),
@@ -69,7 +69,7 @@ pub(crate) fn counted(
     for total in totals.sorted_by(key) {
         let counts = of(total);
         let millions = |amount: u64| format!("{:.1}", 1e-6 * amount as f64);
-        // What a library computes on this machine's processor has no instructions.
+        // A library that computes on the host's processor has no instructions.
         let counted = total.kind == ActivityKind::Kernel && counts.warp_instructions > 0;
         let kernel = |text: String| if counted { text } else { String::new() };
         let where_any = |amount: u64, text: String| match amount {
@@ -103,7 +103,7 @@ pub(crate) fn counted(
     [vec![title], aligned(&rows)].concat()
 }
 
-/// A share, or several, in per cent.
+/// An occupancy, or a range, in per cent.
 fn percent(share: &RangeInclusive<f64>) -> String {
     let (least, most) =
         (format!("{:.0}", 100.0 * share.start()), format!("{:.0}", 100.0 * share.end()));
@@ -117,7 +117,7 @@ fn label(total: &Total) -> String {
     }
 }
 
-/// Columns as wide as they need be: the first to the left, numbers to the right.
+/// Pads columns to their widest cell: the first is left-aligned, numbers are right-aligned.
 fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_stand_alone() {
+    fn a_table_of_counts_has_no_times() {
         let counts = Counts {
             warp_instructions: 1_000_000,
             thread_instructions: 30_000_000,
@@ -193,12 +193,12 @@ mod tests {
         assert_eq!(lines[4], "copy to the device         1                          4.0");
         assert!(!lines.concat().contains("GB/s"), "no rates");
         assert_eq!(percent(&(0.25..=0.5)), "25–50 %");
-        // With every column: two more than a line of 100, and a table with fewer fits.
+        // This table has every column and 102 characters; usual tables have fewer columns and fit in 100.
         assert!(lines[1..].iter().all(|line| line.chars().count() <= 102), "{lines:?}");
     }
 
     #[test]
-    fn a_column_with_nothing_in_it_is_left_out() {
+    fn an_empty_column_is_left_out() {
         let counts = Counts {
             warp_instructions: 1_000_000,
             thread_instructions: 32_000_000,

@@ -1,4 +1,4 @@
-//! Sums over all launches of an operation.
+//! Sums over all launches of each operation.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use gpu::{ActivityKind, Work};
 pub(crate) struct Span {
     pub(crate) work: Work,
     pub(crate) kind: ActivityKind,
-    /// Since the first.
+    /// Time since the start of the first activity.
     pub(crate) start: Duration,
     pub(crate) time: Duration,
 }
 
-/// What was done for one operation, or one kind of copy.
+/// The sums over all launches of one operation, or over one kind of copy.
 #[derive(Clone, Debug)]
 pub struct Total {
-    /// The operation, or where a copy goes.
+    /// The operation, or the destination of a copy.
     pub name: &'static str,
-    /// What it is.
+    /// The kind of activity.
     pub kind: ActivityKind,
     /// Launches, or copies.
     pub launches: usize,
@@ -30,7 +30,7 @@ pub struct Total {
     pub time: Duration,
 }
 
-/// All of them, in the order in which they first came.
+/// The totals of all operations, in order of their first launch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals(Vec<Total>);
 
@@ -52,7 +52,7 @@ impl Totals {
         self.0.iter()
     }
 
-    /// The largest first.
+    /// All totals in descending order of `key`.
     pub(crate) fn sorted_by(&self, key: impl Fn(&Total) -> u128) -> Vec<&Total> {
         let mut list: Vec<&Total> = self.0.iter().collect();
         list.sort_by_key(|total| std::cmp::Reverse(key(total)));

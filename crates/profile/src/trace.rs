@@ -1,4 +1,4 @@
-//! The profile as a trace in Chrome's format, which Perfetto reads too.
+//! The trace of a profile in Chrome's format, which Perfetto also reads.
 
 use std::io;
 use std::path::Path;
@@ -16,11 +16,10 @@ const TRACKS: [(ActivityKind, &str); 3] = [
     (ActivityKind::Collective, "collectives"),
 ];
 
-/// Writes the trace: kernels on one track, copies on another, what several GPUs do together on a
-/// third.
+/// Writes the trace: kernels on one track, copies on another, collectives on a third.
 ///
 /// # Errors
-/// What the operating system says.
+/// [`ProfileError::Write`] if the file can't be written.
 pub(crate) fn write(path: &Path, device: &str, emulated: bool, spans: &[Span]) -> Result<()> {
     let used = |kind| spans.iter().any(|span| span.kind == kind);
     let tracks = TRACKS.iter().filter(|(kind, _)| *kind != ActivityKind::Collective || used(*kind));

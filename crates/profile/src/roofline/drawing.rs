@@ -1,4 +1,4 @@
-//! The roofs of a card and the marks under them, as SVG.
+//! The drawing of a roofline as SVG.
 
 use plotters::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::card::Card;
 
 const SIZE: (u32, u32) = (800, 520);
 const FONT: (&str, i32) = ("sans-serif", 13);
-/// The colours of Okabe and Ito for the two roofs and what is under one of them; grey is for both.
+/// Okabe and Ito's colours for the two roofs and the marks that belong to one of them; grey is for both.
 const SINGLE: RGBColor = RGBColor(0, 114, 178);
 const TF32: RGBColor = RGBColor(213, 94, 0);
 const BOTH: RGBColor = RGBColor(90, 90, 90);
@@ -17,11 +17,11 @@ type Axes = Cartesian2d<LogCoord<f64>, LogCoord<f64>>;
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Axes>;
 type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-/// Draws them. A filled mark is where a kernel is if all that it asks of memory is moved; the empty one, whose
-/// name is in parentheses, where it is if caches keep whatever is asked for again.
+/// Draws a card's roofline with two marks for each kernel: a filled one for its position without caches, and
+/// an empty one, whose name is in parentheses, for its position with perfect caches.
 ///
 /// # Errors
-/// What the drawing library says.
+/// The drawing library's error.
 pub fn svg(card: Card, points: &[Point]) -> Result<String, String> {
     let mut svg = String::new();
     draw(&mut svg, card, points).map_err(|error| error.to_string())?;
@@ -53,7 +53,7 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
         .y_label_formatter(&|value| power(1e-12 * value))
         .label_style(FONT)
         .draw()?;
-    // Where both roofs are one, a name stands above it and the other below.
+    // If both roofs have the same height, one name is above and the other below.
     let same = speeds.single >= speeds.tf32;
     let mut taken = vec![memory(&root, &chart, left, speeds.memory)?];
     for (speed, what, colour, below) in [
@@ -97,7 +97,7 @@ fn draw(svg: &mut String, card: Card, points: &[Point]) -> Drawn {
     Ok(())
 }
 
-/// The name of the slope, above its beginning. The area that it takes.
+/// Draws the name of the slope above its beginning, and returns the area of the text.
 fn memory(
     root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
     chart: &Chart<'_>,
@@ -106,7 +106,7 @@ fn memory(
 ) -> Drawn<Area> {
     let words = format!("memory: {} TB/s", figure(1e-12 * speed));
     let width = CHARACTER * words.chars().count() as i32;
-    // The slope is as high as this where the name ends.
+    // The height of the slope at the end of the name.
     let (begin, further) = (
         chart.backend_coord(&(left, left * speed)),
         chart.backend_coord(&(10.0 * left, 10.0 * left * speed)),
@@ -125,7 +125,7 @@ fn text(
     Ok((at.0, at.1, at.0 + CHARACTER * words.chars().count() as i32, at.1 + LINE))
 }
 
-/// The powers of ten around all of these.
+/// The range of powers of ten that contains all values.
 fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (low, high) = values
         .filter(|value| value.is_finite() && *value > 0.0)
@@ -133,13 +133,13 @@ fn decades(values: impl Iterator<Item = f64>) -> (f64, f64) {
     (10_f64.powf(low.log10().floor()), 10_f64.powf(high.log10().ceil()))
 }
 
-/// A power of ten, written out.
+/// The text of a power of ten, without an exponent.
 fn power(value: f64) -> String {
     let digits = (-value.log10()).round().max(0.0) as usize;
     format!("{value:.digits$}")
 }
 
-/// A figure of a data sheet, with the digits that it has there.
+/// The text of a data sheet's figure, with up to three digits after the point.
 fn figure(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -172,13 +172,13 @@ mod tests {
             assert_eq!(svg.matches(words).count(), 1, "{words}: {svg}");
         }
         assert!(svg.contains("(slow)") && svg.contains("(&lt;fast&gt;)"), "{svg}");
-        // Each has a filled mark and an empty one, which is white and has a rim.
+        // Each has a filled mark (one circle) and an empty one (a white circle and its rim).
         assert_eq!(svg.matches("<circle").count(), 2 * 3);
         assert!(!svg.contains("NaN") && !svg.contains(" ms") && !svg.contains("seconds"), "{svg}");
     }
 
     #[test]
-    fn a_mark_lies_where_its_numbers_say() {
+    fn a_mark_is_at_its_coordinates() {
         // 1 FLOP a byte at 3.35 TFLOP/s: the axes go from 1 to 1,000 and from 1 to 1,000.
         let points = [point("a", 500, 0, 1_000, 1_000)];
         let svg = svg(Card::H100, &points).unwrap();
@@ -187,7 +187,7 @@ mod tests {
             let rest = &circle[circle.find(&format!(" {name}=\"")).unwrap() + name.len() + 3..];
             rest[..rest.find('"').unwrap()].parse().unwrap()
         };
-        // What plotters leaves of 800 by 520 for the axes: 12 of margin, 64 and 40 for labels.
+        // plotters uses 12 pixels for margins, 64 and 40 for labels; the rest of 800 by 520 is for the axes.
         assert!((number("cx") - 76.0).abs() <= 1.0, "{circle}");
         let (top, bottom) = (520.0 - 12.0 - 40.0, 3.35_f64.log10() / 3.0);
         let height = top - number("cy");
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_is_a_roof_alone() {
+    fn without_points_only_the_roof_is_drawn() {
         for card in [Card::H100, Card::A100, Card::Rtx4090] {
             let svg = svg(card, &[]).unwrap();
             assert!(svg.contains(card.name()) && !svg.contains("<circle"));

@@ -1,17 +1,17 @@
-//! Where the names of marks go, so that none covers another.
+//! The positions of marks' names, chosen so that none covers another.
 
 /// Height of a line of text, in pixels.
 pub(super) const LINE: i32 = 14;
-/// Width of a character, at most on average.
+/// Upper bound of the average width of a character.
 pub(super) const CHARACTER: i32 = 7;
-/// From a mark to its name.
+/// Distance between a mark and its name.
 const GAP: i32 = 8;
 
 /// A rectangle: left, top, right, bottom.
 pub(super) type Area = (i32, i32, i32, i32);
 
-/// For marks at these places the left upper corner of each name: beside its mark, and where that is taken
-/// further away, all within an area.
+/// The upper left corner of the name of each mark: next to the mark or, if that place is taken, further
+/// away; all within an area.
 pub(super) fn places(
     marks: &[((i32, i32), &str)],
     mut taken: Vec<Area>,
@@ -39,14 +39,15 @@ pub(super) fn places(
     found
 }
 
-/// Where a line from a mark comes to the name that was placed for it.
+/// The end, at the name, of the line from a mark to its name.
 pub(super) fn corner((x, _): (i32, i32), place: (i32, i32), name: &str) -> (i32, i32) {
     let width = CHARACTER * name.chars().count() as i32;
     let side = if place.0 > x { place.0 - 2 } else { place.0 + width };
     (side, place.1 + LINE / 2)
 }
 
-/// Below a mark to its right and above it to its left, as roofs rise to the right; then further away.
+/// Candidate positions: below the mark on its right and above it on its left, because roofs rise to the
+/// right; then further away.
 fn candidates((x, y): (i32, i32), (width, height): (i32, i32)) -> impl Iterator<Item = (i32, i32)> {
     (0..12).flat_map(move |step| {
         let (right, left) = (x + GAP, x - GAP - width);
