@@ -1,4 +1,4 @@
-//! How long the project's kernels take to compile: `cargo bench -p gpu`.
+//! Benchmark of the compilation of the project's kernels: `cargo bench -p gpu`.
 
 use std::path::{Path, PathBuf};
 

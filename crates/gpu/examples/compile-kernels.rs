@@ -1,4 +1,4 @@
-//! Compiles `kernels/*.cu` to the PTX that is kept beside each; `scripts/compile-kernels.sh` runs it.
+//! Compiles `kernels/*.cu` to the committed PTX; `scripts/compile-kernels.sh` runs it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use host::file::write_atomically;
 
 /// Compiles the kernels to PTX.
 ///
-/// Needs NVRTC 12.x (`pip install nvidia-cuda-nvrtc-cu12`) or nvcc of CUDA 12, and no GPU; for what
-/// includes headers also `nvidia-cuda-runtime-cu12` and `nvidia-cuda-nvcc-cu12`, where they come from.
+/// Needs NVRTC 12.x (`pip install nvidia-cuda-nvrtc-cu12`) or nvcc of CUDA 12, and no GPU. Kernels
+/// with headers also need the wheels `nvidia-cuda-runtime-cu12` and `nvidia-cuda-nvcc-cu12`.
 #[derive(Parser)]
 #[command(name = "scripts/compile-kernels.sh")]
 struct Arguments {
-    /// Also those whose PTX is of their source as it is.
+    /// Also compile kernels whose PTX is up to date.
     #[arg(long)]
     all: bool,
-    /// The sources [default: all of the folder kernels and of those below it].
+    /// The sources [default: all in the folder kernels and its subfolders].
     #[arg(value_name = "FILE.cu")]
     files: Vec<PathBuf>,
 }

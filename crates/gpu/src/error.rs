@@ -156,7 +156,7 @@ fn describe(error: &DriverError) -> String {
     }
 }
 
-/// What to do about an error of the driver.
+/// The advice for an error of the driver.
 fn advice(error: &DriverError, emulated: bool) -> &'static str {
     use cudarc::driver::sys::CUresult as Code;
     match error.0 {

@@ -175,19 +175,12 @@ impl<'a> Launch<'a> {
         self
     }
 
-    pub fn launch(self, shape: impl FnOnce() -> LaunchConfig) -> Result<()> {
+    pub fn launch(self, shape: impl FnOnce() -> LaunchConfig, cooperative: bool) -> Result<()> {
         let Self { launcher, arguments, work } = self;
         let work = work?;
         // SAFETY: the caller of `Function::new` promised that the parameters are right and that launches
         // declare all accesses, and every buffer holds the elements that this launch declares.
-        unsafe { launcher.launch(arguments, shape(), work) }
-    }
-
-    pub fn launch_cooperative(self, shape: impl FnOnce() -> LaunchConfig) -> Result<()> {
-        let Self { launcher, arguments, work } = self;
-        let work = work?;
-        // SAFETY: as above.
-        unsafe { launcher.launch_cooperative(arguments, shape(), work) }
+        unsafe { launcher.launch(arguments, shape(), work, cooperative) }
     }
 }
 
@@ -241,12 +234,12 @@ impl<'a> Launch<'a> {
 #[macro_export]
 macro_rules! launch {
     (cooperative $on:ident.$function:ident, $($declared:tt)*) => {
-        $crate::launch!(@launch_cooperative $on.$function, $($declared)*)
+        $crate::launch!(@true $on.$function, $($declared)*)
     };
     ($on:ident.$function:ident, $($declared:tt)*) => {
-        $crate::launch!(@launch $on.$function, $($declared)*)
+        $crate::launch!(@false $on.$function, $($declared)*)
     };
-    (@$launch:ident $on:ident.$function:ident, $shape:expr,
+    (@$cooperative:literal $on:ident.$function:ident, $shape:expr,
      flops[$($flops:tt)+] $(bytes[$($bytes:tt)+])?,
      $($what:ident $($buffer:ident[$($length:tt)+])?),+ $(,)?) => {{
         $on.$function.takes(|| ($($crate::launch!(@type $what $($buffer)?),)+));
@@ -254,7 +247,7 @@ macro_rules! launch {
             $crate::Launch::new(&$on.launcher, &$on.$function, $crate::launch!(@size $($flops)+));
         $(let launch = $crate::launch!(@argument launch $what $($buffer[$($length)+])?);)+
         $(let launch = launch.bytes($crate::launch!(@size $($bytes)+));)?
-        launch.$launch(|| $shape)
+        launch.launch(|| $shape, $cooperative)
     }};
     (@type read $buffer:ident) => { $crate::Read };
     (@type $what:ident $buffer:ident) => { $crate::Write };

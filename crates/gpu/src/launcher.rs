@@ -53,7 +53,8 @@ impl Launcher {
         unsafe { Function::new(kernel, name) }
     }
 
-    /// Launches a kernel. The host does not wait.
+    /// Launches a kernel. The host does not wait. If `cooperative`, all blocks are on the device at once, so
+    /// that they can wait for each other.
     ///
     /// # Errors
     /// [`GpuError::NoBatch`] if the grid is empty; the driver's error.
@@ -65,30 +66,13 @@ impl Launcher {
         launch: LaunchArgs<'_>,
         shape: LaunchConfig,
         work: Work,
+        cooperative: bool,
     ) -> Result<()> {
         if shape.grid_dim.0 == 0 || shape.grid_dim.1 == 0 {
             return Err(GpuError::NoBatch { operation: work.operation });
         }
         // SAFETY: as the caller promises.
-        unsafe { self.profiler.launch(launch, shape, work) }
-    }
-
-    /// Launches a kernel cooperatively: all blocks are on the device at once, so that they can wait for each
-    /// other.
-    ///
-    /// # Errors
-    /// The driver's error.
-    ///
-    /// # Safety
-    /// As of [`launch`](Self::launch).
-    pub unsafe fn launch_cooperative(
-        &self,
-        launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-        work: Work,
-    ) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.profiler.launch_cooperative(launch, shape, work) }
+        unsafe { self.profiler.launch(launch, shape, work, cooperative) }
     }
 
     /// Copies numbers from the host to the beginning of a buffer.

@@ -117,21 +117,8 @@ impl Profiler {
         recorder.record(Work { operation: name, bytes, flops: 0 }, ActivityKind::Copy, stretch)
     }
 
-    /// Prepares a launch for recording. The returned range has to live until the launch is done.
-    fn prepared(
-        &self,
-        launch: &mut LaunchArgs<'_>,
-        shape: LaunchConfig,
-        operation: &'static str,
-    ) -> Result<Option<Range>> {
-        if let Some(recorder) = &self.0 {
-            recorder.shape(operation, shape)?;
-            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
-        }
-        Ok(self.range(operation))
-    }
-
-    /// Launches a kernel, and records it. The host does not wait.
+    /// Launches a kernel, and records it. The host does not wait. If `cooperative`, all blocks are on the
+    /// device at once.
     ///
     /// # Errors
     /// The driver's error.
@@ -143,29 +130,17 @@ impl Profiler {
         mut launch: LaunchArgs<'_>,
         shape: LaunchConfig,
         work: Work,
+        cooperative: bool,
     ) -> Result<()> {
-        let _range = self.prepared(&mut launch, shape, work.operation)?;
+        if let Some(recorder) = &self.0 {
+            recorder.shape(work.operation, shape)?;
+            launch.record_kernel_launch(CUevent_flags::CU_EVENT_DEFAULT);
+        }
+        let _range = self.range(work.operation);
         // SAFETY: as the caller promises.
-        let events = unsafe { launch.launch(shape) }?;
-        self.launched(work, events)
-    }
-
-    /// Launches a kernel cooperatively, and records it: all blocks are on the device at once.
-    ///
-    /// # Errors
-    /// The driver's error.
-    ///
-    /// # Safety
-    /// As of [`launch`](Self::launch).
-    pub unsafe fn launch_cooperative(
-        &self,
-        mut launch: LaunchArgs<'_>,
-        shape: LaunchConfig,
-        work: Work,
-    ) -> Result<()> {
-        let _range = self.prepared(&mut launch, shape, work.operation)?;
-        // SAFETY: as the caller promises.
-        let events = unsafe { launch.launch_cooperative(shape) }?;
+        let events = unsafe {
+            if cooperative { launch.launch_cooperative(shape) } else { launch.launch(shape) }
+        }?;
         self.launched(work, events)
     }
 }

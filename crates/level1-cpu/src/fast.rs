@@ -1,15 +1,14 @@
-//! The training step once more, as fast as the machine allows. Four things make the difference to
-//! the textbook form, and nothing else is different:
+//! The fast version of the training step. It differs from the textbook form in four ways:
 //!
 //! 1. *Fusion.* Bias and ReLU are applied while the block of `z` that a product wrote is still in
-//!    the cache; ReLU's mask likewise on the way back. The hidden `z`, `da`, `dw` and `db` are
-//!    never written to memory: a weight matrix gets `w −= learning_rate · dzᵀ · a_prev` as one
-//!    product that adds to its destination.
-//! 2. *A better product*: the crate `gemm-f32`, which picks AVX-512, AVX2 or NEON code when it runs.
-//! 3. *Threads*: each large product is cut into blocks of its result, one for each thread, that
-//!    share nothing they write. A block sums in the same order whoever computes it, so the result
-//!    depends on the number of threads only in rounding, where a block's width changes.
-//! 4. *No copy of the input*, where the rows of a batch lie one after the other in the dataset.
+//!    the cache, and so is ReLU's mask in the backward pass. The hidden `z`, `da`, `dw` and `db` are
+//!    never written to memory: `w −= learning_rate · dzᵀ · a_prev` is one product that adds to the
+//!    weight matrix.
+//! 2. *A faster product*: the crate `gemm-f32`, which selects AVX-512, AVX2 or NEON code at run time.
+//! 3. *Threads*: the result of each large product is split into blocks, one for each thread, which share no
+//!    memory that they write. The order of a block's sums only depends on its width, so the number of threads
+//!    only changes the rounding.
+//! 4. *No copy of the input*, if the rows of a batch are contiguous in the dataset.
 
 use std::time::Instant;
 
@@ -23,14 +22,14 @@ use tensor::Loss;
 use crate::operations::{matrix, matrix_mut, output_gradient, sigmoid, softmax};
 use crate::state::{Layer, State};
 
-/// Multiplications in a product below which handing it to other threads costs more than it saves.
+/// Products with fewer multiplications run on one thread: using more would cost more than it saves.
 const WORTH_SHARING: usize = 1 << 19;
 
 // ANCHOR: step
 /// One training step: forward, backward and update.
 pub(crate) fn step(state: &mut State, learning_rate: f32) {
-    // Entering the pool of threads once for the whole step, rather than for each product, keeps
-    // them awake in between.
+    // Entering the thread pool once for the whole step, rather than for each product, keeps its
+    // threads awake in between.
     rayon::scope(|_| fused_step(state, learning_rate));
 }
 
@@ -52,7 +51,7 @@ fn fused_step(state: &mut State, learning_rate: f32) {
     output_gradient(&state.p, &state.y, &mut state.layers[last].dz, classes);
     for l in (0..=last).rev() {
         let (before, rest) = state.layers.split_at_mut(l);
-        // The gradient for the layer before needs the weights as they were.
+        // The gradient of the layer before needs the old weights, so it comes before the update.
         if let Some(previous) = before.last_mut() {
             backward(previous, &rest[0], batch);
         }
@@ -62,9 +61,9 @@ fn fused_step(state: &mut State, learning_rate: f32) {
 }
 // ANCHOR_END: step
 
-/// `z = a_prev · wᵀ + b`, and in a hidden layer `relu(z)`, written to `a` alone.
+/// `z = a_prev · wᵀ + b`; a hidden layer only stores `relu(z)`, in `a`.
 ///
-/// The result is cut along its longer side: into blocks of samples that share the weights, or
+/// The result is split along its longer side: into blocks of samples that share the weights, or
 /// into blocks of units that share the samples.
 fn forward(layer: &mut Layer, a_prev: &[f32], batch: usize, hidden: bool) {
     let (m, n) = (layer.inputs, layer.outputs);
@@ -89,7 +88,7 @@ fn forward(layer: &mut Layer, a_prev: &[f32], batch: usize, hidden: bool) {
     }
 }
 
-/// One block of the forward pass, and what follows it while it is still in the cache.
+/// One block of the forward pass: the product, then bias and ReLU while it is still in the cache.
 fn forward_block(
     mut z: ArrayViewMut2<'_, f32>,
     a_prev: ArrayView2<'_, f32>,
@@ -144,8 +143,8 @@ fn update(layer: &mut Layer, a_prev: &[f32], batch: usize, learning_rate: f32) {
             if w.nrows() > 1 && w.ncols() > 1 {
                 return product(&mut w, 1.0, -learning_rate, dz.t(), a_prev);
             }
-            // To a single row or column `gemm` adds one sample after another, each rounded as the
-            // weights are; their sum, which is smaller, loses less.
+            // `gemm` would add one sample after another to a single row or column, each time rounded to
+            // the precision of the weights. Summing the samples first loses less.
             let mut dw = Array2::zeros(w.dim());
             product(&mut dw.view_mut(), 0.0, 1.0, dz.t(), a_prev);
             w.scaled_add(-learning_rate, &dw);
@@ -159,13 +158,13 @@ fn update(layer: &mut Layer, a_prev: &[f32], batch: usize, learning_rate: f32) {
     b.scaled_add(-learning_rate, &db);
 }
 
-/// How many threads a product of this many multiplications is given.
+/// The number of threads for a product with this number of multiplications.
 fn threads_for(multiplications: usize) -> usize {
     if multiplications < WORTH_SHARING { 1 } else { rayon::current_num_threads() }
 }
 
 /// `c = keep · c + scale · a · b`, where `a` is `[m, k]`, `b` is `[k, n]` and `c` is `[m, n]`.
-/// With `keep` 0, what `c` held does not matter.
+/// If `keep` is 0, the old content of `c` is ignored.
 fn product(
     c: &mut ArrayViewMut2<'_, f32>,
     keep: f32,
@@ -176,8 +175,7 @@ fn product(
     multiply(c, keep, scale, a, b, Parallelism::None);
 }
 
-/// The library's speed on all cores in GFLOP/s: measures several products of 1024 × 1024 matrices, and
-/// returns the best.
+/// The library's peak speed on all cores in GFLOP/s: the best of several products of 1024 × 1024 matrices.
 #[must_use]
 pub fn large_product_gflops() -> f64 {
     const N: usize = 1024;
@@ -193,9 +191,9 @@ pub fn large_product_gflops() -> f64 {
     2e-9 * (N * N * N) as f64 / best
 }
 
-/// Whether `gemm-f32` has code for this processor. Version 0.19 takes FMA for AVX2, and AVX-512's
-/// foundation for all of it; where one goes without the other (AMD's Piledriver, Intel's Knights
-/// Landing) it panics, and ndarray's product takes its place.
+/// Whether `gemm-f32` supports this processor. Version 0.19 assumes that FMA implies AVX2, and that AVX-512's
+/// foundation implies its other parts. On processors without them (AMD's Piledriver, Intel's Knights
+/// Landing) it would panic, so ndarray's product is the fallback.
 fn gemm_runs_here() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -217,7 +215,7 @@ fn multiply(
     parallelism: Parallelism,
 ) {
     let ((m, k), (k_of_b, n)) = (a.dim(), b.dim());
-    assert_eq!((m, n, k), (c.nrows(), c.ncols(), k_of_b), "shapes that can be multiplied");
+    assert_eq!((m, n, k), (c.nrows(), c.ncols(), k_of_b), "the shapes of a product");
     if !gemm_runs_here() {
         return general_mat_mul(scale, &a, &b, keep, c);
     }
@@ -229,7 +227,7 @@ fn multiply(
     // SAFETY: pointers and strides are those of live ndarray views whose dimensions were just
     // checked; `c` is borrowed mutably, so it overlaps neither `a` nor `b`.
     unsafe {
-        // Its innermost loops write columns, and ours are rows: cᵀ = bᵀ · aᵀ.
+        // Its innermost loops write columns, but `c` is row-major, so compute cᵀ = bᵀ · aᵀ.
         get_gemm_fn()(
             n,
             m,

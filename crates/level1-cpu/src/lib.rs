@@ -1,9 +1,9 @@
 //! Level 1: the network by hand, on the CPU. It is the blueprint of every later level: the same
 //! files, the same operations in the same order, under the same names.
 //!
-//! [`operations`] is what the lower levels turn into kernels; `forward`, `backward` and `update`
-//! put them in order; `state` holds the buffers. `fast` is the same step once more, as fast as
-//! this machine allows, and a test holds it to the plain one.
+//! [`operations`] has the functions that the lower levels turn into kernels; `forward`, `backward` and
+//! `update` call them in order; `state` has the buffers. `fast` is a second version of the training step, as
+//! fast as the machine allows; a test compares it with the plain one.
 
 mod backward;
 mod fast;
@@ -15,7 +15,7 @@ mod update;
 
 use data::{Batch, Dataset};
 use tensor::{Loss, Network, Tensor, TensorName};
-use training::{Error, Level, Parameters, Result};
+use training::{Level, Parameters, Result};
 
 pub use fast::large_product_gflops;
 pub use program::{Form, Options, Program};
@@ -26,7 +26,7 @@ pub struct Level1 {
     network: Network,
     state: State,
     form: Form,
-    /// Whether the buffers are as a fused step left them, in which some are not written.
+    /// Whether the last step was a fused one, which doesn't write all buffers.
     fused: bool,
 }
 
@@ -36,16 +36,11 @@ impl Level1 {
     pub fn new(network: &Network, form: Form) -> Self {
         Self { network: network.clone(), state: State::new(network), form, fused: false }
     }
-
-    /// Fails where there is nothing to compute on.
-    const fn is_loaded(&self, operation: &'static str) -> Result<()> {
-        if self.state.batch == 0 { Err(Error::NoBatch { operation }) } else { Ok(()) }
-    }
 }
 
 impl Level for Level1 {
     fn dataset(&mut self, _set: &Dataset) -> Result<()> {
-        // The set is in memory already, where this level computes.
+        // The set is in the host's memory already.
         Ok(())
     }
 
@@ -54,14 +49,14 @@ impl Level for Level1 {
     }
 
     fn forward(&mut self) -> Result<()> {
-        self.is_loaded("forward")?;
+        self.state.is_loaded("forward")?;
         self.fused = false;
         forward::forward(&mut self.state);
         Ok(())
     }
 
     fn backward(&mut self) -> Result<()> {
-        self.is_loaded("backward")?;
+        self.state.is_loaded("backward")?;
         backward::backward(&mut self.state);
         Ok(())
     }
@@ -72,23 +67,19 @@ impl Level for Level1 {
     }
 
     fn step(&mut self, learning_rate: f32) -> Result<()> {
-        match self.form {
-            Form::Textbook => {
-                self.forward()?;
-                self.backward()?;
-                self.update(learning_rate)
-            }
-            Form::Fast => {
-                self.is_loaded("step")?;
-                self.fused = true;
-                fast::step(&mut self.state, learning_rate);
-                Ok(())
-            }
+        if self.form == Form::Fast {
+            self.state.is_loaded("step")?;
+            self.fused = true;
+            fast::step(&mut self.state, learning_rate);
+            return Ok(());
         }
+        self.forward()?;
+        self.backward()?;
+        self.update(learning_rate)
     }
 
     fn loss(&mut self) -> Result<f32> {
-        self.is_loaded("loss")?;
+        self.state.is_loaded("loss")?;
         let State { layers, y, loss, .. } = &self.state;
         let last = &layers[layers.len() - 1];
         Ok(match loss {
@@ -111,8 +102,8 @@ impl Level for Level1 {
         let State { layers, input, y, p, batch, .. } = &self.state;
         let last = layers.len();
         let buffer: &[f32] = match name {
-            // A fused step writes relu(z) and the masked gradient at once, and applies the
-            // gradients of the parameters without writing them down.
+            // A fused step stores relu(z) and the masked gradient instead, and applies the
+            // gradients of the parameters without storing them.
             Z(l) if self.fused && l < last => return Ok(None),
             Da(_) | Dw(_) | Db(_) if self.fused => return Ok(None),
             X => input.x(),

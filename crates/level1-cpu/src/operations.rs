@@ -1,19 +1,18 @@
-//! The operations, each on flat row-major buffers, named as the kernels of the lower levels are.
+//! The operations, each on flat row-major buffers. The kernels of the lower levels have the same names.
 //!
-//! A buffer is a plain slice and a shape is a few numbers beside it, as in C and in CUDA: matrix
-//! `a` of shape `[m, k]` has its element `[i, j]` at `a[i * k + j]`. The products look at the
-//! slices through `ndarray`'s views, which copy nothing; a transpose is a view with its strides
-//! exchanged.
+//! A buffer is a plain slice, and its shape is passed as numbers, as in C and in CUDA: matrix
+//! `a` of shape `[m, k]` has its element `[i, j]` at `a[i * k + j]`. The products use `ndarray`'s views of
+//! the slices, which copy nothing; a transpose is a view with its strides exchanged.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-/// A flat buffer seen as a `[rows, cols]` matrix.
+/// A view of a flat buffer as a `[rows, cols]` matrix.
 pub fn matrix(buffer: &[f32], rows: usize, cols: usize) -> ArrayView2<'_, f32> {
     ArrayView2::from_shape((rows, cols), buffer).expect("the buffer holds rows * cols elements")
 }
 
-/// A flat buffer seen as a `[rows, cols]` matrix to be written.
+/// A mutable view of a flat buffer as a `[rows, cols]` matrix.
 pub fn matrix_mut(buffer: &mut [f32], rows: usize, cols: usize) -> ArrayViewMut2<'_, f32> {
     ArrayViewMut2::from_shape((rows, cols), buffer).expect("the buffer holds rows * cols elements")
 }
@@ -67,8 +66,7 @@ pub fn relu_backward(da: &[f32], z: &[f32], dz: &mut [f32]) {
 // ANCHOR: softmax
 /// `p[i, j] = exp(z[i, j]) / Σ_c exp(z[i, c])` for each of the rows of `z`, `[B, C]`.
 ///
-/// The largest `z` of the row is subtracted first. That changes nothing, since it cancels, and
-/// keeps `exp` from overflowing.
+/// The largest `z` of the row is subtracted first. This cancels, and keeps `exp` from overflowing.
 pub fn softmax(z: &[f32], p: &mut [f32], classes: usize) {
     for (z, p) in z.chunks_exact(classes).zip(p.chunks_exact_mut(classes)) {
         let largest = z.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -95,7 +93,7 @@ pub fn sigmoid(z: &[f32], p: &mut [f32]) {
 
 // ANCHOR: losses
 /// `−Σ_c y·ln softmax(z)`, mean over the batch, from the logits `z` `[B, C]`: the logarithm of the
-/// softmax is `z − ln Σ exp z`, so no probability that has underflowed to 0 meets a logarithm.
+/// softmax is `z − ln Σ exp z`, so no logarithm is taken of a probability that has underflowed to 0.
 pub fn cross_entropy(z: &[f32], y: &[f32], classes: usize) -> f32 {
     let mut sum = 0.0;
     for (z, y) in z.chunks_exact(classes).zip(y.chunks_exact(classes)) {
@@ -131,7 +129,7 @@ pub fn squared_error(z: &[f32], y: &[f32], classes: usize) -> f32 {
 // ANCHOR_END: losses
 
 // ANCHOR: output_gradient
-/// `dz = (p − y) / B`, the gradient at the last layer, the same for every loss here.
+/// `dz = (p − y) / B`, the gradient at the last layer, which is the same for all three losses.
 pub fn output_gradient(p: &[f32], y: &[f32], dz: &mut [f32], classes: usize) {
     let batch = batch_of(p, classes);
     for ((dz, p), y) in dz.iter_mut().zip(p).zip(y) {

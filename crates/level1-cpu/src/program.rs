@@ -1,4 +1,4 @@
-//! Level 1 as a program: its name, its one option, its device.
+//! Level 1 as a program: its name, its option, its device.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::{Level1, large_product_gflops};
 /// How a training step is computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// One operation after the other, as the book shows it.
+    /// One operation after the other, as in the book.
     Textbook,
-    /// Fused, on all cores; the same within rounding.
+    /// Fused, on all cores; the results differ only by rounding.
     #[default]
     Fast,
 }

@@ -1,4 +1,4 @@
-//! The buffers: what a training step reads and writes, how it is laid out, and how long it lives.
+//! The buffers that a training step reads and writes: their layout and their lifetimes.
 
 use std::ops::Range;
 
@@ -25,6 +25,7 @@ pub(crate) struct State {
 }
 
 /// One layer, `n` units on `m` inputs.
+#[derive(Default)]
 pub(crate) struct Layer {
     /// `m`.
     pub inputs: usize,
@@ -55,71 +56,63 @@ pub(crate) struct Layer {
 }
 // ANCHOR_END: state
 
-/// Where the rows of `x` lie.
-pub(crate) enum Input {
-    /// In the dataset itself, one after the other: nothing needs to be copied.
-    InPlace(Dataset, Range<usize>),
-    /// Gathered from all over the dataset.
-    Gathered(Vec<f32>),
+/// The loaded `x`.
+#[derive(Default)]
+pub(crate) struct Input {
+    /// The rows of the dataset, if they are contiguous there: then nothing needs to be copied.
+    in_place: Option<(Dataset, Range<usize>)>,
+    /// The rows, copied from all over the dataset otherwise.
+    gathered: Vec<f32>,
 }
 
 impl Input {
     /// `x`, `[B, n0]`.
     pub(crate) fn x(&self) -> &[f32] {
-        match self {
-            Self::InPlace(set, rows) => {
-                &set.x()[rows.start * set.features()..rows.end * set.features()]
-            }
-            Self::Gathered(x) => x,
+        match &self.in_place {
+            Some((set, rows)) => &set.x()[rows.start * set.features()..rows.end * set.features()],
+            None => &self.gathered,
+        }
+    }
+
+    fn load(&mut self, batch: &Batch<'_>) {
+        let set = batch.dataset();
+        self.in_place = batch.contiguous().map(|rows| (set.clone(), rows));
+        if self.in_place.is_none() {
+            self.gathered.resize(batch.len() * set.features(), 0.0);
+            batch.copy_x(&mut self.gathered);
         }
     }
 }
 
 impl State {
-    /// All buffers of a network, empty where their size depends on the batch.
+    /// All buffers of a network, empty if their size depends on the batch.
     pub(crate) fn new(network: &Network) -> Self {
         let layer = |n: &[usize]| Layer {
             inputs: n[0],
             outputs: n[1],
             w: vec![0.0; n[1] * n[0]],
             b: vec![0.0; n[1]],
-            z: Vec::new(),
-            a: Vec::new(),
-            da: Vec::new(),
-            dz: Vec::new(),
             dw: vec![0.0; n[1] * n[0]],
             db: vec![0.0; n[1]],
+            ..Layer::default()
         };
         Self {
             layers: network.sizes.windows(2).map(layer).collect(),
             loss: network.loss,
             batch: 0,
-            input: Input::Gathered(Vec::new()),
+            input: Input::default(),
             y: Vec::new(),
             p: Vec::new(),
         }
     }
 
-    /// Takes in a batch, and fits the buffers to its size.
+    /// Loads a batch, and resizes the buffers.
     ///
     /// # Errors
-    /// When there is no memory for them.
+    /// [`Error::Memory`] if the host is out of memory.
     pub(crate) fn load(&mut self, batch: &Batch<'_>) -> Result<()> {
         self.check_memory(batch)?;
-        let set = batch.dataset();
-        match batch.contiguous() {
-            Some(rows) => self.input = Input::InPlace(set.clone(), rows),
-            None => {
-                // The buffer is taken back, so that only the first batch allocates it.
-                let mut x = match std::mem::replace(&mut self.input, Input::Gathered(Vec::new())) {
-                    Input::Gathered(x) => x,
-                    Input::InPlace(..) => Vec::new(),
-                };
-                x.resize(batch.len() * set.features(), 0.0);
-                batch.copy_x(&mut x);
-                self.input = Input::Gathered(x);
-            }
-        }
+        self.input.load(batch);
         if batch.len() != self.batch {
             self.batch = batch.len();
             let last = self.layers.len() - 1;
@@ -139,14 +132,19 @@ impl State {
         Ok(())
     }
 
-    /// Asks whether a batch that is larger than those before it fits into memory.
+    /// Fails if no batch is loaded.
+    pub(crate) const fn is_loaded(&self, operation: &'static str) -> Result<()> {
+        if self.batch == 0 { Err(Error::NoBatch { operation }) } else { Ok(()) }
+    }
+
+    /// Fails if a batch is larger than any before and doesn't fit into memory.
     fn check_memory(&self, batch: &Batch<'_>) -> Result<()> {
         let outputs: u64 = self.layers.iter().map(|layer| layer.outputs as u64).sum();
         let (samples, features) = (batch.len(), batch.dataset().features() as u64);
         if samples * self.layers[self.layers.len() - 1].outputs <= self.p.capacity() {
             return Ok(());
         }
-        // z, a, da, dz; y and p are no larger than the last a and da, which are not there.
+        // z, a, da and dz of every layer; the last layer has y and p instead of a and da.
         let bytes = size_of::<f32>() as u64 * samples as u64 * (4 * outputs + features);
         host::memory::check(bytes).map_err(|shortage| Error::Memory {
             what: format!("holding a batch of {samples} samples, in every layer,"),

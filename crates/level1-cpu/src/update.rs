@@ -4,8 +4,8 @@ use crate::operations;
 use crate::state::State;
 
 // ANCHOR: update
-/// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer, only now that no
-/// gradient needs the old weights any more.
+/// `w -= learning_rate · dw` and `b -= learning_rate · db` for every layer. This has to come last,
+/// because all gradients need the old weights.
 pub(crate) fn update(state: &mut State, learning_rate: f32) {
     for layer in &mut state.layers {
         operations::update(&mut layer.w, &layer.dw, learning_rate);

@@ -1,5 +1,5 @@
-//! The ladder of products, counted: one product of square matrices, computed in each of the six ways,
-//! on the emulated GPU.
+//! The emulated GPU's counts of the ladder of products: a product of square matrices, computed in each of the
+//! six ways.
 //!
 //!     cargo run -p level2-cuda-naive --example ladder
 
@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     println!("               instructions   global bytes   shared bytes   FLOP per global byte");
     for products in Products::ALL {
         let counts = count(&gpu, products).map_err(Error::level)?;
-        // A sector of global memory has 32 bytes; in a pass, 32 banks of shared memory give 4 each.
+        // A sector of global memory has 32 bytes; in a pass, each of the 32 banks of shared memory transfers 4.
         let counted =
             [counts.thread_instructions, 32 * counts.global_sectors, 128 * counts.shared_passes];
         let [instructions, global, shared] = counted.map(|all| all as f64 / (N * N * N) as f64);

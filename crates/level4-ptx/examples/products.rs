@@ -1,4 +1,4 @@
-//! Generates the PTX of the three rungs on tensor cores: three files from the template `ptx/products.jinja`.
+//! Generates the PTX of the three rungs on tensor cores from the template `ptx/products.jinja`.
 //!
 //!     cargo run -p level4-ptx --example products
 

@@ -1,5 +1,5 @@
-//! The rungs of the ladder, counted: what a training step takes on each, on the emulated GPU, and all of
-//! them under the roofs of a card, as SVG:
+//! A comparison of the rungs by the emulated GPU's counts for a training step, and a drawing of all of them
+//! in a card's roofline, as SVG:
 //!
 //!     EMULATED_GPU_DETERMINISTIC=1 cargo run -p level4-ptx --example rungs -- target/level4-roofline.svg
 
@@ -19,9 +19,9 @@ use training::{Error, Initialisation, Level, MultiStep, Parameters, Result};
 const SIZES: [usize; 3] = [784, 128, 10];
 /// Samples of a batch.
 const BATCH: usize = 64;
-/// Steps, which one of the rungs makes in one launch.
+/// Training steps; `whole-epoch` runs all of them in one launch.
 const STEPS: usize = 8;
-/// The card of the picture.
+/// The card whose roofline is drawn.
 const CARD: Card = Card::H100;
 
 fn main() -> Result<()> {
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     for rung in Rung::ALL {
         let (launches, least, counts) = count(&gpu, rung)?;
         let millions = |amount: u64| 1e-6 * amount as f64 / STEPS as f64;
-        // The roof of tensor cores is that of TF32: bf16 has no place under it.
+        // The roof of tensor cores is that of TF32, so bf16 is left out.
         let point = match Point::new(rung.row().name, &counts, least) {
             Ok(point) => Some(point),
             Err(Outside::OtherTypes) => None,
@@ -75,7 +75,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Launches of all steps, bytes that have to be moved at least, and what was counted.
+/// The launches of all steps, the minimum of bytes that have to be loaded and stored, and the counts.
 fn count(gpu: &Gpu, rung: Rung) -> Result<(usize, u64, Counts)> {
     let network = Network { sizes: SIZES.to_vec(), loss: Loss::CrossEntropy };
     let samples = STEPS * BATCH;

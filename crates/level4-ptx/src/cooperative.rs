@@ -63,8 +63,7 @@ impl<P> Cooperative<P> {
         self.plan.as_ref().map(|(_, plan)| plan)
     }
 
-    /// The plan for which the table was written. Fails if that was for another batch size than the loaded
-    /// batch's.
+    /// The plan for which the table was written. Fails if its batch size isn't that of the loaded batch.
     pub(crate) fn planned(&self, batch: usize, operation: &'static str) -> Result<Plan> {
         let planned = self.plan.as_ref().filter(|(planned, _)| *planned == batch);
         planned.map(|(_, plan)| plan.clone()).ok_or(GpuError::NoBatch { operation })

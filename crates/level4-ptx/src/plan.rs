@@ -1,17 +1,17 @@
-//! How the rungs whose blocks wait for each other cut a training step into blocks.
+//! Plans: how a training step is split into blocks on the rungs whose blocks wait for each other.
 
 use gpu::Layer;
 use tensor::Network;
 
-/// Samples in a chunk, unless the device has no room for this many blocks.
+/// Samples in a chunk, unless the device can't hold that number of blocks.
 const CHUNK: usize = 32;
-/// Units are computed four at a time.
+/// The number of units that are computed together.
 const FOUR: usize = 4;
-/// Elements that the kernel counts, in 32 bits, in a layer's sums over the chunks.
-const COUNTED: usize = 1 << 30;
+/// The most elements of a layer's sums over the chunks, because the kernel counts them in 32 bits.
+const MAX_PARTIAL_SUMS: usize = 1 << 30;
 
-/// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is cut into
-/// `chunks` of samples, the units of every layer into `groups`, and there is one block for each pair.
+/// The grid of `step` in `ptx/one_launch.ptx`, and of `steps` in `ptx/whole_epoch.ptx`: the batch is split into
+/// `chunks` of samples, the units of every layer into `groups`, and each pair has a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Chunks of samples.
@@ -30,11 +30,11 @@ impl Plan {
     /// Threads of a block.
     pub const THREADS: usize = 256;
 
-    /// Plans for a batch on a device on which a block has `shared` bytes of shared memory, and
-    /// `resident(bytes)` blocks of this many bytes can be on the device at once: they wait for each
-    /// other, so none may be left out.
+    /// A plan for `ptx/one_launch.ptx`. `shared` is the shared memory that a block can have, in bytes, and
+    /// `resident` returns how many blocks with a given amount of it can be on the device at once. All blocks have
+    /// to be there at once, because they wait for each other.
     ///
-    /// None where not even the smallest grid fits.
+    /// `None` if not even the smallest grid fits.
     #[must_use]
     pub fn new(
         network: &Network,
@@ -43,11 +43,10 @@ impl Plan {
         resident: &mut dyn FnMut(usize) -> usize,
     ) -> Option<Self> {
         let widest = Self::fours(network);
-        // On chip if at all possible; then as many chunks as there may be; then groups as small as
-        // can be.
+        // Prefer weights on chip; then many chunks; then small groups.
         for on_chip in [true, false] {
             let mut chunks = batch.div_ceil(CHUNK);
-            while chunks > 1 && partial_sums(network, chunks) > COUNTED {
+            while chunks > 1 && partial_sums(network, chunks) > MAX_PARTIAL_SUMS {
                 chunks = chunks.div_ceil(2);
             }
             loop {
@@ -67,10 +66,10 @@ impl Plan {
         None
     }
 
-    /// Plans for launches of many batches: every block keeps the weights of its units on chip, and
-    /// takes all samples of a batch, whose places in the set it keeps there too.
+    /// A plan for `ptx/whole_epoch.ptx`, with parameters as for [`new`](Self::new): every block keeps the weights
+    /// of its units on chip and computes all samples of a batch, whose row numbers it also keeps there.
     ///
-    /// None where the weights of the hidden layers don't fit on the device.
+    /// `None` if the weights of the hidden layers don't fit.
     #[must_use]
     pub fn for_epoch(
         network: &Network,
@@ -87,8 +86,8 @@ impl Plan {
         plans.find(|plan| plan.shared <= shared && plan.blocks() <= resident(plan.shared))
     }
 
-    /// How many groups there may be: as many as the widest layer has units, four to a group. The last
-    /// layer is computed by whole samples, so that its units matter only where it is the only one.
+    /// The largest number of groups: one for every four units of the widest layer. The last layer is computed by
+    /// whole samples, so its units only matter if it is the only layer.
     fn fours(network: &Network) -> usize {
         let units = &network.sizes[1..];
         let hidden = &units[..units.len() - 1];
@@ -107,7 +106,7 @@ impl Plan {
         Self { chunks, groups, per, on_chip, shared }
     }
 
-    /// The elements of a layer's sums over the chunks of a batch.
+    /// The number of elements of a layer's sums over the chunks of a batch.
     pub(crate) const fn partial_sums(&self, layer: &Layer) -> usize {
         self.chunks * layer.outputs * (layer.inputs + 1)
     }
@@ -119,7 +118,7 @@ impl Plan {
     }
 }
 
-/// The elements of `[chunks, n, m]` and `[chunks, n]` in the layer that has most of them.
+/// The number of elements of `[chunks, n, m]` and `[chunks, n]`, of the layer where it is largest.
 fn partial_sums(network: &Network, chunks: usize) -> usize {
     let layers = network.sizes.windows(2);
     let each = layers.map(|size| size[1].saturating_mul(size[0] + 1).saturating_mul(chunks));

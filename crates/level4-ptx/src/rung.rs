@@ -12,7 +12,7 @@ use crate::thread_per_sample::ThreadPerSample;
 use crate::tiled::{Tiled, Tiles};
 use crate::whole_epoch::WholeEpoch;
 
-/// One rung: a file of `ptx/`, whole in itself.
+/// A rung of the ladder, with a file in `ptx`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Rung {
     /// One thread takes one sample through the whole network; gradients are added atomically.

@@ -19,8 +19,8 @@ pub(crate) fn line(spans: &[Span]) -> Option<String> {
     if sent.is_empty() {
         return None;
     }
-    let beside = sent.iter().filter(|one| covered(**one, &kernels) > Duration::ZERO).count();
-    Some(format!("{beside} of {} collectives ran while a kernel did", sent.len()))
+    let overlapping = sent.iter().filter(|one| covered(**one, &kernels) > Duration::ZERO).count();
+    Some(format!("{overlapping} of {} collectives ran while a kernel did", sent.len()))
 }
 
 /// The time of an interval during which at least one of the others runs. These are in order of their starts.

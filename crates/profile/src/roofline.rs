@@ -51,7 +51,7 @@ impl Outside {
     pub const fn why(self) -> &'static str {
         match self {
             Self::Nothing => "has no floating-point operations and bytes to compare",
-            Self::OtherTypes => "multiplies other types than single precision and TF32",
+            Self::OtherTypes => "multiplies types other than single precision and TF32",
         }
     }
 }

@@ -180,7 +180,7 @@ struct GatherRows {
 impl GatherRows {
     fn new(gpu: &Gpu, launcher: &Launcher) -> Result<Self> {
         // SAFETY: these are its parameters, and `launch` declares all its accesses: a batch only lists rows
-        // of its own set, which is the table.
+        // of its set, which is the table.
         let gather_rows = unsafe { launcher.kernel_of(gpu, "gather_rows", "gather_rows") }?;
         Ok(Self { launcher: launcher.clone(), gather_rows })
     }

@@ -90,7 +90,7 @@ impl Shared {
         }
         let (address, _used) = self.memory.device_ptr(stream);
         let (bytes, device) = (elements * size_of::<f32>(), stream.context().cu_device());
-        // SAFETY: managed memory of at least this many bytes, and the stream's own device.
+        // SAFETY: managed memory of at least `bytes` bytes, and the stream's own device.
         let sent = unsafe { sys::cuMemPrefetchAsync(address, bytes, device, stream.cu_stream()) };
         Ok(sent.result()?)
     }

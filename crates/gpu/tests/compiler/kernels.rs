@@ -1,5 +1,5 @@
-//! Every kernel of the levels and of autograd, compiled by cuda-c and by NVRTC, run on the emulator with the same inputs:
-//! the same bits where no transcendental function is in it, two units in the last place elsewhere.
+//! Tests that every kernel of the levels and of autograd gives the same results whether cuda-c or NVRTC compiled
+//! it, on the emulator: equal bits, or two units in the last place if it uses transcendental functions.
 
 use cuda_c::Options;
 use emulated_gpu_test_support::kernel::{
@@ -10,7 +10,7 @@ use crate::text;
 
 type Grid = ([u32; 3], [u32; 3]);
 
-/// Runs both; `loose` is by how much results may differ, relative to what they are.
+/// Runs both versions; `loose` is the allowed relative difference of their results.
 fn compare(file: &str, kernel: &str, grid: Grid, arguments: &[Argument], loose: f32) {
     let source = text(&format!("kernels/{file}.cu"));
     let name = format!("kernels/{file}.cu");
@@ -66,9 +66,9 @@ fn products_and_sums() {
     compare("gather_rows", "gather_rows", TILES, &arguments, 0.0);
 }
 
-/// The ladder of products: rows that begin at multiples of 16 bytes, and rows that don't.
+/// The ladder of products, with rows that begin at multiples of 16 bytes, and with others.
 #[test]
-fn products_in_steps() {
+fn the_ladder_of_products() {
     for (m, n, k) in [(68u64, 72u64, 36u64), (33, 65, 19)] {
         let count = |rows: u64, columns: u64| (rows * columns) as usize;
         let (a, b) = (floats(&drawn(count(m, k), 1)), floats(&drawn(count(k, n), 2)));
@@ -145,8 +145,8 @@ fn losses() {
 }
 
 #[test]
-fn a_step_by_one_thread_for_each_sample() {
-    // 5 → 7 → 3, with two samples too few for the grid.
+fn the_kernels_with_a_thread_for_each_sample() {
+    // Layers of 5, 7 and 3 units; the grid has two threads without a sample.
     let (batch, count) = (30usize, 5 * 7 + 7 + 7 * 3 + 3);
     for loss in 0..3 {
         let arguments = [
@@ -169,7 +169,7 @@ fn a_step_by_one_thread_for_each_sample() {
 }
 
 #[test]
-fn those_of_autograd() {
+fn the_kernels_of_autograd() {
     let (a, b) = (floats(&drawn(96, 12)), floats(&drawn(96, 13)));
     let out = floats(&[0.0; 96]);
     for (kernel, loose) in [

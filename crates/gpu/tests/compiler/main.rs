@@ -1,4 +1,4 @@
-//! Every kernel in CUDA C of this repository, compiled by cuda-c and by NVRTC, and run by the emulator.
+//! Tests of every kernel in CUDA C of this repository, compiled by cuda-c and by NVRTC, on the emulator.
 
 mod kernels;
 
@@ -19,9 +19,9 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The book's kernels, with the arguments that they are launched with.
+/// The book's kernels, with the arguments of their launches.
 #[test]
-fn of_the_book() {
+fn the_kernels_of_the_book() {
     let line: Shape = ([2, 1, 1], [64, 1, 1], 0);
     let one: Shape = ([1, 1, 1], [256, 1, 1], 0);
     let (x, y) = (floats(&drawn(256, 1)), floats(&drawn(256, 2)));
@@ -36,7 +36,7 @@ fn of_the_book() {
     for (file, kernel, shape, arguments) in &list {
         both(&text(&format!("book/kernels/{file}.cu")), kernel, *shape, arguments);
     }
-    // None is left out: the others are wrong in a way that the book speaks of, and compile all the same.
+    // All are covered: the others have a mistake that the book explains, but they compile.
     let mut found = Vec::new();
     files(&root().join("book/kernels"), &mut found);
     for path in found {
@@ -67,9 +67,9 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Level 2's and autograd's: `kernels` runs each beside NVRTC's PTX. Here, that none is left out.
+/// Level 2's and autograd's kernels: `kernels` runs each; this checks that none is left out.
 #[test]
-fn of_the_levels() {
+fn the_kernels_of_the_levels() {
     let mut found = Vec::new();
     files(&root().join("kernels"), &mut found);
     assert!(found.len() >= 21, "{found:?}");
@@ -88,9 +88,9 @@ fn of_the_levels() {
     }
 }
 
-/// The puzzles' solutions and frames compile for all architectures, and the emulator reads them.
+/// The puzzles' solutions and frames compile for all architectures, and the emulator loads them.
 #[test]
-fn of_the_puzzles() {
+fn the_kernels_of_the_puzzles() {
     let mut found = Vec::new();
     files(&root().join("crates/puzzles"), &mut found);
     assert!(found.len() > 100, "{}", found.len());

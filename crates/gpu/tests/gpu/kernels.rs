@@ -1,6 +1,5 @@
-//! The kernels as they are committed: complete, compiled from their sources as these are, and
-//! fit for the oldest driver and card that the project names. NVIDIA's own tools are asked where
-//! they are found, and nothing is missing without them.
+//! Tests of the committed kernels: they are complete, up to date with their sources, and loadable by the
+//! oldest supported driver and card. NVIDIA's tools are used if they are installed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +13,7 @@ fn folder() -> PathBuf {
 }
 
 #[test]
-fn the_list_names_every_kernel_of_the_folder_and_no_other() {
+fn the_list_has_exactly_the_kernels_of_the_folder() {
     for (list, prefix) in [(KERNELS, ""), (PRODUCTS, "products/")] {
         let listed: BTreeSet<String> = list.iter().map(|kernel| kernel.name.to_owned()).collect();
         assert_eq!(listed.len(), list.len(), "a kernel is listed twice");
@@ -43,7 +42,7 @@ fn no_ptx_is_stale() {
     }
 }
 
-/// Every source of the folder and of those below it: its name, and its PTX.
+/// Every source of the folder and its subfolders: its name, its path, and its PTX.
 fn compiled() -> Vec<(String, PathBuf, String)> {
     let sources = source::all(&folder()).unwrap().into_iter();
     let read = |path: PathBuf| {
@@ -53,7 +52,7 @@ fn compiled() -> Vec<(String, PathBuf, String)> {
     sources.map(read).collect()
 }
 
-/// For the oldest cards that can run it: tensor cores came later than all else.
+/// The `.target` for the oldest supported cards. Kernels for tensor cores need newer ones.
 fn target(file: &Path) -> &'static str {
     if file.file_stem().is_some_and(|name| name == "wmma") {
         ".target sm_80"
@@ -88,7 +87,7 @@ fn the_ptx_is_for_the_oldest_driver_and_card() {
     }
 }
 
-/// ptxas knows which version has what, and refuses what is newer than the `.version`.
+/// ptxas rejects features that are newer than the `.version`.
 #[test]
 fn ptxas_accepts_them() {
     let Some(ptxas) = library::tools("ptxas").into_iter().next() else {
@@ -97,7 +96,7 @@ fn ptxas_accepts_them() {
     };
     let output = tempfile::tempdir().unwrap();
     for (name, file, _) in compiled() {
-        // CUDA 13 has given up the oldest cards.
+        // CUDA 13 has dropped the oldest cards.
         let oldest = target(&file).trim_start_matches(".target ");
         let accepted = [oldest, oldest.max("sm_75")].into_iter().any(|card| {
             let mut command = Command::new(&ptxas);
@@ -108,9 +107,9 @@ fn ptxas_accepts_them() {
     }
 }
 
-/// Nobody edited the PTX by hand: the compiler that its header names makes the same again.
+/// The PTX hasn't been edited by hand: the compiler named in its first line generates the same text.
 #[test]
-fn the_compiler_makes_them_again() {
+fn the_compiler_generates_the_committed_ptx() {
     for kernel in KERNELS.iter().chain(PRODUCTS) {
         let file = format!("kernels/{}.cu", kernel.name);
         let ptx = match compile::by(Compiler::Nvrtc, &file, kernel.source) {
@@ -131,7 +130,7 @@ fn the_compiler_makes_them_again() {
 }
 
 #[test]
-fn what_does_not_compile_is_shown_as_the_compiler_shows_it() {
+fn compile_errors_have_the_compiler_s_messages() {
     let broken = "extern \"C\" __global__ void broken() { x = 1; }\n";
     match compile::by(Compiler::BuiltIn, "kernels/broken.cu", broken) {
         Err(GpuError::Compile { log, compiler, .. }) => {
@@ -149,9 +148,9 @@ fn what_does_not_compile_is_shown_as_the_compiler_shows_it() {
     }
 }
 
-/// The built-in compiler takes every kernel without a word, and its PTX is as old as NVRTC's.
+/// The built-in compiler accepts every kernel without warnings, and its PTX has the same version as NVRTC's.
 #[test]
-fn the_built_in_compiler_makes_them_too() {
+fn the_built_in_compiler_accepts_them() {
     for path in source::all(&folder()).unwrap() {
         let (text, name) = (fs::read_to_string(&path).unwrap(), source::shown(&path));
         let ptx = compile::by(Compiler::BuiltIn, &name, &text).unwrap();

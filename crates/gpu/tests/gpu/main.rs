@@ -1,4 +1,4 @@
-//! The host side of a GPU.
+//! The tests of the crate gpu.
 
 mod kernels;
 mod open;

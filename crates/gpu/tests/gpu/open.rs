@@ -1,5 +1,5 @@
-//! The emulated GPU as a process opens it, and what is said when something is not right. One
-//! process has one driver, so all of it is on the emulated one, wherever these tests run.
+//! Tests of opening the emulated GPU, and of its errors. A process has one driver, so all of these tests use
+//! the emulated one, even on a machine with a GPU.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn gpu() -> Gpu {
 }
 
 #[test]
-fn the_first_choice_is_the_process_s() {
+fn the_first_choice_is_final_for_the_process() {
     let first = gpu();
     assert!(first.is_emulated() && first.device().starts_with("emulated ("), "{}", first.device());
     assert!(first.why_not_real().is_none(), "nothing else was asked for");
@@ -29,7 +29,7 @@ fn every_kernel_loads() {
 }
 
 #[test]
-fn ptx_that_the_driver_refuses_is_named() {
+fn the_error_for_invalid_ptx_names_the_kernel() {
     let said = gpu().function("broken", ".version 8.0\n.target sm_50\nnonsense\n").unwrap_err();
     let said = said.to_string();
     assert!(said.starts_with("the kernel broken can't be loaded: "), "{said}");

@@ -1,4 +1,4 @@
-//! The three products as loops: from what the formula says to what the processor likes. Shapes are
+//! The three products as loops, from the definition to versions that suit the processor. Shapes are
 //! those of `level1_cpu::operations`: `matmul_a_bt` takes `a` as `[m, k]` and `b` as `[n, k]`,
 //! `matmul_at_b` `a` as `[k, m]` and `b` as `[k, n]`, `matmul_a_b` `a` as `[m, k]` and `b` as `[k, n]`;
 //! `c` is `[m, n]`.
@@ -6,7 +6,7 @@
 /// `a`, `b`, `c`, `m`, `n`, `k`.
 pub type Product = fn(&[f32], &[f32], &mut [f32], usize, usize, usize);
 
-/// The formula, three times: for each element of the result its sum.
+/// The definition, three times: for each element of the result its sum.
 pub mod definition {
     // ANCHOR: definition
     pub fn matmul_a_bt(a: &[f32], b: &[f32], c: &mut [f32], m: usize, n: usize, k: usize) {
@@ -77,11 +77,11 @@ pub mod order {
         }
     }
 
-    /// Both rows are read from beginning to end already.
+    /// Unchanged: it already reads both rows from beginning to end.
     pub use super::definition::matmul_a_bt;
 }
 
-/// A sum in several parts: additions that don't wait for each other, and fit one instruction.
+/// A sum in several parts: independent additions, which fit into one instruction.
 pub mod parts {
     // ANCHOR: parts
     const PARTS: usize = 32;
@@ -108,21 +108,21 @@ pub mod parts {
     }
     // ANCHOR_END: parts
 
-    /// Each step of their inner loops is for another element of `c`: no sum has to wait.
+    /// Unchanged: each iteration of their inner loops is for another element of `c`, so no sum has to wait.
     pub use super::order::{matmul_a_b, matmul_at_b};
 }
 
-/// A block of the result at a time, from factors that were laid out for it.
+/// A block of the result at a time, from factors that were packed for it.
 pub mod blocks {
     /// Rows and columns of a block: 32 sums, which fit into the vector registers of any processor.
     pub(super) const ROWS: usize = 4;
     const COLUMNS: usize = 8;
 
     // ANCHOR: block
-    /// `ROWS` rows of the left factor by `COLUMNS` columns of the right one, each laid out as they are
-    /// needed: all that belongs to one `p` side by side.
+    /// `ROWS` rows of the left factor by `COLUMNS` columns of the right one, each packed so that all numbers of
+    /// one `p` are neighbours in memory.
     fn block(a: &[[f32; ROWS]], b: &[[f32; COLUMNS]]) -> [[f32; COLUMNS]; ROWS] {
-        // By name and not as an array of arrays, which the compiler would keep in memory.
+        // Separate variables, because the compiler would keep an array of arrays in memory.
         let (mut sums_0, mut sums_1) = ([0.0; COLUMNS], [0.0; COLUMNS]);
         let (mut sums_2, mut sums_3) = ([0.0; COLUMNS], [0.0; COLUMNS]);
         for (a, b) in a.iter().zip(b) {
@@ -138,8 +138,8 @@ pub mod blocks {
     // ANCHOR_END: block
 
     // ANCHOR: pack
-    /// `at(i, p)` for `WIDTH` values of `i` side by side, then for the next `p`; after all `k` of them
-    /// for the next `WIDTH`. What lies beyond `count` is 0, and adds nothing to a sum.
+    /// Packs `at(i, p)`: `WIDTH` neighbouring values of `i`, then the same for the next `p`; after all `k` of
+    /// them, the next `WIDTH`. Positions from `count` on are 0, and add nothing to a sum.
     pub(super) fn packed<const WIDTH: usize>(
         at: impl Fn(usize, usize) -> f32,
         count: usize,
@@ -167,7 +167,7 @@ pub mod blocks {
     // ANCHOR_END: pack
 
     // ANCHOR: multiply
-    /// All blocks of `c`, which has as many rows as it has room for.
+    /// Computes all blocks of `c`, whose length determines its number of rows.
     pub(super) fn multiply(
         a: &[[f32; ROWS]],
         b: &[[f32; COLUMNS]],
@@ -188,14 +188,14 @@ pub mod blocks {
     // ANCHOR_END: multiply
 }
 
-/// The blocks of the result, shared out to all cores.
+/// The blocks of the result, distributed over all cores.
 pub mod threads {
     use rayon::prelude::*;
 
     use super::blocks::{ROWS, multiply, packed};
 
     // ANCHOR: threads
-    /// Each thread gets rows of `c` that no other thread writes, so there is nothing to wait for.
+    /// Each thread gets rows of `c` that no other thread writes, so no thread has to wait.
     fn share_out(
         a: impl Fn(usize, usize) -> f32,
         b: impl Fn(usize, usize) -> f32,
@@ -225,7 +225,7 @@ pub mod threads {
     }
 }
 
-/// Each way to multiply, with its three products.
+/// Each version, with its three products.
 pub const WAYS: [(&str, [Product; 3]); 5] = [
     ("the definition", [definition::matmul_a_bt, definition::matmul_at_b, definition::matmul_a_b]),
     ("loops in order", [order::matmul_a_bt, order::matmul_at_b, order::matmul_a_b]),

@@ -1,5 +1,5 @@
-//! What a product costs, written in one way after the other: the three products of a layer, as
-//! multiples of the speed of the definition, measured side by side in one run.
+//! Benchmark of the versions of a layer's three products, as multiples of the speed of the definition, all
+//! measured in one run.
 //!
 //!     cargo run -p level1-cpu --example products
 
@@ -11,11 +11,11 @@ use std::time::Instant;
 use level1_cpu::{large_product_gflops, operations};
 use loops::{Product, WAYS};
 
-/// Rows and columns of all matrices, unless the command line names another number.
+/// Default of the rows and columns of all matrices; the command line may set another number.
 const N: usize = 600;
-/// Of several rounds the fastest counts: whatever else the machine does can only slow one down.
+/// Rounds, of which the fastest counts, because other work of the machine can only slow one down.
 const ROUNDS: usize = 5;
-/// Larger ones would keep a reader waiting, and ask for much memory.
+/// The largest size: larger ones would take long and need much memory.
 const LARGEST: usize = 4096;
 
 fn main() -> std::process::ExitCode {

@@ -1,5 +1,5 @@
-//! The default preset learns what it should: on the built-in digits always, and on MNIST where
-//! `MNIST_DIR` names it.
+//! Tests that the default preset reaches its accuracy, on the built-in digits and, if `MNIST_DIR` is set, on
+//! MNIST.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ fn loss_at(run: &Outcome, batch: usize) -> f32 {
 }
 
 #[test]
-fn the_built_in_digits_are_learnt_in_one_epoch_by_both_forms_alike() {
+fn both_forms_learn_the_built_in_digits_in_one_epoch() {
     let digits = data::load(Source::Digits, None, Counts::ALL, &mut |_| {}).unwrap();
     let (textbook, fast) =
         (train_default(Form::Textbook, &digits), train_default(Form::Fast, &digits));
@@ -31,20 +31,20 @@ fn the_built_in_digits_are_learnt_in_one_epoch_by_both_forms_alike() {
         assert!((0.68..0.71).contains(&loss_at(run, 0)), "{:?}", run.losses);
         assert!(run.accuracy.fraction() > 0.90, "{:?}", run.accuracy);
     }
-    // Rounding over 234 steps, and a few images that sit on the fence.
+    // They differ by rounding over 234 steps, and in a few undecided images.
     assert!((loss_at(&textbook, 220) - loss_at(&fast, 220)).abs() < 1e-4);
     assert!(textbook.accuracy.correct.abs_diff(fast.accuracy.correct) <= 10);
 }
 
-/// What the tutorial that the preset follows publishes: loss 0.6833 at batch 0 and 0.0566 at batch
-/// 220, accuracy 91.46 %, from parameters of its own.
+/// The tutorial that the preset follows publishes a loss of 0.6833 at batch 0 and 0.0566 at batch 220, and an
+/// accuracy of 91.46 %, from other initial parameters.
 #[test]
-fn mnist_is_learnt_as_published() {
+fn mnist_reaches_the_published_accuracy() {
     let Some(folder) = std::env::var_os("MNIST_DIR").filter(|name| !name.is_empty()) else {
         skipped::skip("MNIST_DIR does not say where MNIST is");
         return;
     };
-    // Tests run in the folder of their crate; the variable is meant from the workspace's.
+    // Tests run in the folder of their crate; the variable is relative to the workspace.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder: PathBuf = root.join(folder);
     let digits = data::load(Source::Mnist, Some(&folder), Counts::ALL, &mut |_| {}).unwrap();

@@ -1,5 +1,5 @@
-//! The command line as a reader meets it: what it prints, what it writes, and what it says to bad
-//! input. Runs the program itself, without network and without MNIST.
+//! Tests of the command line: its output, its files, and its errors. They run the program, without network
+//! and without MNIST.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use test_support::program::{json, path, program, succeeds, text};
 
-/// The program on the built-in digits; `MNIST_DIR` of whoever runs the tests plays no part.
+/// Runs the program on the built-in digits, without the variable `MNIST_DIR`.
 pub(crate) fn level1(args: &[&str]) -> Output {
     program(env!("CARGO_BIN_EXE_level1-cpu"), args).output().expect("the program starts")
 }
 
-/// Runs the program, and expects it to end with that exit code and to complain in these words.
+/// Runs the program, and expects this exit code and these words in its error message.
 #[track_caller]
 fn fails(args: &[&str], code: i32, words: &[&str]) {
     test_support::program::fails(&level1(args), code, words);
@@ -70,7 +70,7 @@ fn a_former_name_means_the_same_preset() {
 }
 
 #[test]
-fn a_run_is_the_same_twice_and_another_with_another_seed() {
+fn runs_with_the_same_seed_are_equal_and_others_differ() {
     let losses = |seed: &str| {
         let args = ["--data", "digits", "--samples", "1024", "--report-every", "1", "--seed", seed];
         let said = text(&level1(&args).stdout);
@@ -81,7 +81,7 @@ fn a_run_is_the_same_twice_and_another_with_another_seed() {
 }
 
 #[test]
-fn a_learning_rate_that_is_too_large_is_found_out() {
+fn divergence_is_reported() {
     let args = ["--data", "digits", "--preset", "medium", "--samples", "4000", "--epochs", "1"];
     for form in ["textbook", "fast"] {
         let args = [&args[..], &["--learning-rate", "1e30", "--form", form]].concat();
@@ -90,7 +90,7 @@ fn a_learning_rate_that_is_too_large_is_found_out() {
 }
 
 #[test]
-fn what_can_not_be_written_is_known_before_training() {
+fn files_that_can_not_be_written_are_detected_before_training() {
     let folder = TempDir::new().unwrap();
     let absent = path(&folder, "absent/r.json");
     fails(&["--json", &absent], 1, &["can't write", "absent/r.json", "does not exist"]);
@@ -110,7 +110,7 @@ fn a_full_disk_is_an_error() {
 }
 
 #[test]
-fn usage_errors_say_what_would_be_right() {
+fn usage_errors_name_the_remedy() {
     fails(&["--preset", "nosuch"], 2, &["nosuch", "small"]);
     fails(&["--preset", "softmax"], 2, &["softmax is a fixture for `dump`", "small"]);
     fails(&["--batch-size", "0"], 2, &["at least 1"]);
@@ -121,7 +121,7 @@ fn usage_errors_say_what_would_be_right() {
     fails(&["dump", "--preset", "softmax"], 2, &["--out"]);
     let long = ["dump", "--preset", "softmax", "--steps", "100000", "--out", "absent.json"];
     fails(&long, 2, &["--steps 100000", "can't be read back", "dump fewer steps"]);
-    // The check comes before the images are read, because there are none.
+    // The folder has no images, so this also tests that the check comes before reading them.
     let long = ["dump", "--data-dir", "absent", "--steps", "100000", "--out", "absent.json"];
     fails(&long, 2, &["--steps 100000", "can't be read back"]);
     let few = ["--data", "digits", "--samples", "100"];
@@ -129,7 +129,7 @@ fn usage_errors_say_what_would_be_right() {
 }
 
 #[test]
-fn a_folder_with_bad_images_is_refused_with_the_reason() {
+fn the_error_for_bad_images_has_the_reason() {
     let folder = TempDir::new().unwrap();
     let name = folder.path().to_str().unwrap();
     fails(&["--data-dir", name], 2, &["train-images", name]);
@@ -167,7 +167,7 @@ fn a_folder_with_bad_images_is_refused_with_the_reason() {
 }
 
 #[test]
-fn an_empty_folder_name_is_none() {
+fn an_empty_mnist_dir_is_ignored() {
     let output = Command::new(env!("CARGO_BIN_EXE_level1-cpu"))
         .args(["--data", "digits", "--samples", "256"])
         .env("MNIST_DIR", "")
@@ -176,20 +176,20 @@ fn an_empty_folder_name_is_none() {
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
-/// What the book and the conformance suite recommend for a later step.
+/// The book and the conformance suite recommend these commands to compare a later step.
 #[test]
-fn later_steps_are_dumped_and_started_from() {
+fn later_steps_can_be_dumped_and_used_as_inputs() {
     let folder = TempDir::new().unwrap();
     let run = |args: &[&str]| {
         let output = level1(args);
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     };
     let read = |name: &str| tensor::Dump::read_run(Path::new(name)).unwrap();
-    // A run of five, of which the last two are dumped alone; and what they start from.
+    // A dump of five steps, one of only the last two, and one of their inputs.
     let [whole, tail, inputs, again, one] =
         ["whole.json.gz", "tail.json", "inputs.json", "again.json", "one.json"]
             .map(|name| path(&folder, name));
-    // Phase by phase or as a step, the textbook form computes the same bits.
+    // The textbook form computes the same bits phase by phase and as a step.
     let textbook = ["dump", "--form", "textbook"];
     let fixture =
         [&textbook[..], &["--preset", "bce", "--batch-size", "5", "--samples", "13"]].concat();
@@ -203,13 +203,13 @@ fn later_steps_are_dumped_and_started_from() {
     }
     assert_eq!((whole[0].header.steps, tail[0].header.steps), (Some(5), Some(2)));
 
-    // The inputs of step 3, and one step from them: the same numbers.
+    // One step from the inputs of step 3 gives the same numbers.
     run(&[&fixture[..], &["--step", "3", "--inputs-only", "--out", &inputs]].concat());
     run(&[&textbook[..], &["--inputs", &inputs, "--out", &one]].concat());
     assert_eq!(read(&inputs)[0].tensors.len(), 6);
     assert_eq!((read(&one)[0].header.step, &read(&one)[0].tensors), (3, &whole[3].tensors));
 
-    // The batches of a run, and its first parameters: the same run.
+    // The batches and initial parameters of a run give the same run.
     let first = path(&folder, "first.json");
     run(&[&fixture[..], &["--steps", "3", "--inputs-only", "--out", &first]].concat());
     run(&[&textbook[..], &["--inputs", &first, "--steps", "3", "--out", &again]].concat());
@@ -220,7 +220,7 @@ fn later_steps_are_dumped_and_started_from() {
 }
 
 #[test]
-fn a_fixture_is_the_noise_that_the_reference_computed_from() {
+fn a_fixture_has_the_inputs_of_the_reference() {
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "d.json");
     for preset in ["softmax", "one-unit", "batch-37"] {
@@ -238,7 +238,7 @@ fn a_fixture_is_the_noise_that_the_reference_computed_from() {
 }
 
 #[test]
-fn inputs_of_a_dump_are_taken_over_and_checked() {
+fn inputs_of_a_dump_are_used_and_checked() {
     let folder = TempDir::new().unwrap();
     let (first, inputs, again) =
         (path(&folder, "a.json"), path(&folder, "i.json.gz"), path(&folder, "b.json"));
@@ -266,7 +266,7 @@ fn inputs_of_a_dump_are_taken_over_and_checked() {
 }
 
 #[test]
-fn pictures_are_recognised_or_refused() {
+fn pictures_are_recognised_or_rejected() {
     let folder = TempDir::new().unwrap();
     let (model, picture) = (path(&folder, "m.safetensors"), path(&folder, "digit.png"));
     let output = level1(&["--data", "digits", "--samples", "10240", "--save", &model]);
@@ -280,7 +280,7 @@ fn pictures_are_recognised_or_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_who_goes_away_is_no_reason_to_panic() {
+fn a_closed_pipe_is_no_reason_to_panic() {
     let program = env!("CARGO_BIN_EXE_level1-cpu");
     let output = Command::new("sh")
         .args(["-c", "\"$0\" --data digits --samples 512 | head -n 1", program])

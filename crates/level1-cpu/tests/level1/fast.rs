@@ -1,5 +1,5 @@
-//! The fast form is the textbook form within rounding: one step of each, from the same inputs,
-//! compared with the derived tolerances, on every network there is and on odd batches.
+//! Tests that the fast form agrees with the textbook form: one step of each, from the same inputs, compared
+//! with the derived tolerances, on every preset's network and on unusual batches.
 
 use level1_cpu::{Form, Level1};
 use tensor::{Dump, Loss, Network};
@@ -52,7 +52,7 @@ fn odd_sizes_and_batches_agree() {
     }
 }
 
-/// On a machine with this many cores that each has one unit, or none.
+/// With many cores, so that each has one unit or none.
 #[test]
 fn many_threads_agree() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(64).build().unwrap();
@@ -61,9 +61,9 @@ fn many_threads_agree() {
     }
 }
 
-/// A step that leaves its phases' buffers to the next one must not be fooled by them.
+/// A step must not depend on the buffers' contents from the step before.
 #[test]
-fn batches_of_changing_size_leave_nothing_behind() {
+fn batches_of_changing_size_are_independent() {
     let preset = Preset::find("softmax").unwrap();
     let inputs = Inputs::fixture(&preset);
     let order = |size| data::Epoch::in_order(inputs.set.len(), size, false);

@@ -1,5 +1,5 @@
-//! Hostile input, and machines that refuse: full disks, closed pipes, no more memory or threads.
-//! What is said here of level 1's program holds for those of all levels, which share it.
+//! Tests with hostile input and failing machines: full disks, closed pipes, too little memory or too few
+//! threads. All levels share this code, so the tests of level 1's program are enough.
 #![cfg(unix)]
 
 use std::fs;
@@ -19,14 +19,14 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_level1-cpu");
 const SHORT: [&str; 8] =
     ["--data", "digits", "--samples", "640", "--batch-size", "64", "--sizes", "784-8-10"];
 
-/// Runs the program behind a piece of shell: `"$0" ARGUMENTS`, with the file's names as `$1`, `$2`.
+/// Runs a shell script that calls the program as `"$0" ARGUMENTS`, with names of files as `$1`, `$2`.
 pub(crate) fn shell(script: &str, files: &[&str]) -> Output {
     let mut command = Command::new("sh");
     command.args(["-c", script, PROGRAM]).args(files).env_remove("MNIST_DIR");
     command.output().unwrap()
 }
 
-/// Expects an exit code and these words on standard error, in one line.
+/// Expects an exit code and a line with these words on standard error.
 #[track_caller]
 pub(crate) fn fails(output: &Output, code: i32, words: &[&str]) {
     let said = test_support::program::fails(output, code, words);
@@ -49,7 +49,7 @@ pub(crate) fn save_model(folder: &TempDir) -> String {
 }
 
 #[test]
-fn output_that_is_lost_is_no_success() {
+fn lost_output_is_a_failure() {
     let folder = TempDir::new().unwrap();
     let model = save_model(&folder);
     let short = SHORT.join(" ");
@@ -76,9 +76,9 @@ fn output_that_is_lost_is_no_success() {
     }
 }
 
-/// Nobody reads the lines, and still what was trained is saved.
+/// The trained parameters are saved even if standard output is closed.
 #[test]
-fn files_are_written_although_standard_output_is_lost() {
+fn files_are_written_even_if_standard_output_is_lost() {
     let folder = TempDir::new().unwrap();
     let (model, report) = (path(&folder, "m.safetensors"), path(&folder, "r.json"));
     let arguments = [&SHORT[..], &["--save", &model, "--json", &report]].concat();
@@ -90,7 +90,7 @@ fn files_are_written_although_standard_output_is_lost() {
     assert_eq!(report["batches"], 10, "{report}");
     assert!(level1(&["predict", "--data", "digits", "--load", &model]).status.success());
 
-    // And the other way round: a report that can't be written doesn't take the model along.
+    // Conversely: if the report can't be written, the model still is.
     if Path::new("/dev/full").exists() {
         fs::remove_file(&model).unwrap();
         let output = level1(&[&SHORT[..], &["--save", &model, "--json", "/dev/full"]].concat());
@@ -100,7 +100,7 @@ fn files_are_written_although_standard_output_is_lost() {
 }
 
 #[test]
-fn standard_error_that_is_lost_changes_nothing() {
+fn lost_standard_error_changes_nothing() {
     for (arguments, code) in [
         ("--preset nosuch", 2),
         ("--load /absent", 2),
@@ -117,7 +117,7 @@ fn standard_error_that_is_lost_changes_nothing() {
 }
 
 #[test]
-fn the_largest_numbers_are_no_reason_to_panic() {
+fn the_largest_numbers_cause_no_panic() {
     const LARGEST: &str = "18446744073709551615";
     let folder = TempDir::new().unwrap();
     let out = path(&folder, "d.json");
@@ -131,20 +131,20 @@ fn the_largest_numbers_are_no_reason_to_panic() {
         let output = level1(&[command, option, LARGEST, "--load", "/absent"]);
         fails(&output, 2, &["/absent"]);
     }
-    // No batch of that size can be filled; without the last rule it is the whole set.
+    // No batch of that size can be filled; with --drop-last false it is the whole set.
     fails(&level1(&["--data", "digits", "--batch-size", LARGEST]), 2, &["--drop-last false"]);
     let all = ["--batch-size", LARGEST, "--drop-last", "false"];
     let output = level1(&[&SHORT[..4], &["--sizes", "784-8-10"], &all].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    // A fixture draws as many samples as are asked for.
+    // A fixture draws any number of samples.
     let output = level1(&["dump", "--preset", "softmax", "--batch-size", LARGEST, "--out", &out]);
     fails(&output, 1, &["of memory", "--batch-size"]);
     assert!(names_in(folder.path()).is_empty());
 }
 
-/// The layer that is as large as the limit allows, on a batch of all images: 290 GB.
+/// The largest allowed layer on a batch of all images would need 290 GB.
 #[test]
-fn memory_that_nobody_has_is_asked_for_before() {
+fn too_large_a_batch_is_an_error_before_allocation() {
     let large = ["--sizes", "784-300000-10", "--batch-size", "60000", "--data", "digits"];
     let output = level1(&[&large[..], &["--epochs", "1"]].concat());
     fails(&output, 1, &["needs", "GB of memory", "--batch-size", "--sizes"]);
@@ -155,19 +155,19 @@ fn memory_that_nobody_has_is_asked_for_before() {
     assert!(names_in(folder.path()).is_empty());
 }
 
-/// With hardly any stack, memory or threads it works, or says in a sentence why it doesn't.
+/// With very little stack, memory or threads the program works, or prints a one-line error.
 #[test]
-fn a_machine_that_gives_little_is_no_reason_to_panic() {
+fn scarce_resources_cause_no_panic() {
     let limited = |limit: &str, user: Option<u32>| {
         let mut command = Command::new("sh");
         let script = format!("{limit}; exec \"$0\" {}", SHORT.join(" "));
         command.args(["-c", &script, PROGRAM]).env_remove("MNIST_DIR");
-        // Nothing limits root's threads.
+        // The limit of threads doesn't apply to root.
         if let Some(user) = user {
             command.uid(user);
         }
         let output = command.output()?;
-        // The shell's answer where the program lies in a folder that the user may not enter.
+        // The shell's message if the user may not enter the program's folder.
         if user.is_some() && output.status.code() == Some(126) {
             return Err(std::io::Error::from(std::io::ErrorKind::PermissionDenied));
         }
@@ -217,7 +217,7 @@ fn two_options_never_write_the_same_file() {
 }
 
 #[test]
-fn a_report_to_standard_output_stands_among_the_lines() {
+fn a_report_can_be_written_to_standard_output() {
     for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         if !Path::new(name).exists() {
             continue;
@@ -233,9 +233,9 @@ fn a_report_to_standard_output_stands_among_the_lines() {
     }
 }
 
-/// A file that may not grow further: the old one stays, and nothing unfinished is left.
+/// If a file can't grow further, the old one stays, and no partial file is left.
 #[test]
-fn a_disk_that_is_full_spoils_no_file() {
+fn a_full_disk_damages_no_file() {
     let folder = TempDir::new().unwrap();
     let (model, dump) = (path(&folder, "m.safetensors"), path(&folder, "d.json"));
     let report = path(&folder, "r.json");
@@ -261,16 +261,16 @@ fn a_disk_that_is_full_spoils_no_file() {
     assert_eq!(fs::metadata(&model).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-/// Asked to end, it ends after the batch, writes what was promised, and tells by which signal.
+/// After a signal, the program ends after the batch, writes its files, and its exit code shows the signal.
 #[test]
-fn each_signal_is_a_clean_end_that_is_seen_from_outside() {
+fn each_signal_ends_the_program_cleanly_with_its_exit_code() {
     for (signal, number, said) in
         [("-INT", 2, "Ctrl-C"), ("-TERM", 15, "SIGTERM"), ("-HUP", 1, "SIGHUP")]
     {
         let folder = TempDir::new().unwrap();
         let (model, report) = (path(&folder, "m.safetensors"), path(&folder, "r.json"));
         let endless = ["--epochs", "18446744073709551615", "--save", &model, "--json", &report];
-        // Who runs the tests under `nohup` has them ignore SIGHUP.
+        // Under `nohup`, the tests ignore SIGHUP.
         let defaults: &[&str] =
             if cfg!(target_os = "linux") { &["--default-signal=HUP,INT,TERM"] } else { &[] };
         let mut child = Command::new("env")
@@ -300,9 +300,9 @@ fn each_signal_is_a_clean_end_that_is_seen_from_outside() {
     }
 }
 
-/// Each option that takes a file is given what isn't one, or isn't there.
+/// Passes missing files, folders and devices to each option that takes a file.
 #[test]
-fn what_is_no_file_is_called_so() {
+fn options_for_files_reject_everything_else() {
     let folder = TempDir::new().unwrap();
     let (file, out) = (path(&folder, "file"), path(&folder, "out"));
     fs::write(&file, "").unwrap();
@@ -331,15 +331,15 @@ fn what_is_no_file_is_called_so() {
         fails(&write(&absent), 1, &["can't write", "absent does not exist"]);
         fails(&write(&path(&folder, "file/within")), 1, &["can't write", "Not a directory"]);
     }
-    // Marked as read-only: not even root replaces it.
+    // Immutable: not even root can replace it.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
     fails(&level1(&["--save", &file]), 1, &["read-only"]);
     assert_eq!(names_in(folder.path()), ["file"]);
 }
 
-/// Names that are no text, or that would command a terminal.
+/// Names that aren't valid text, or that contain control sequences of a terminal.
 #[test]
-fn hostile_names_stay_names() {
+fn hostile_names_are_handled_as_names() {
     use std::os::unix::ffi::OsStrExt;
     let folder = TempDir::new().unwrap();
     for name in [&b"two\nlines"[..], b"esc\x1b[2J", b"caf\xe9", b" blank ", b"-dash", b"'quote\""] {

@@ -1,4 +1,4 @@
-//! Level 1 as its readers use it.
+//! The tests of level 1.
 
 mod accuracy;
 mod command_line;

@@ -1,4 +1,4 @@
-//! Saved models: written alike, read from anywhere, refused where they don't fit.
+//! Tests of saved models: reproducible, readable from pipes, and rejected if they don't fit.
 #![cfg(unix)]
 
 use std::fs;
@@ -16,13 +16,13 @@ fn the_same_run_saves_the_same_bytes() {
     assert!(first == second);
 }
 
-/// A network of other shapes than digits need, or none at all.
+/// A network with unsuitable shapes, or none at all.
 #[test]
-fn a_model_of_another_network_is_refused() {
+fn a_model_of_another_network_is_rejected() {
     let folder = TempDir::new().unwrap();
     let (model, picture) = (path(&folder, "m.safetensors"), path(&folder, "p.png"));
     let predict = ["predict", "--load", &model, &picture];
-    // A safetensors file of zeros: the header's length, the header, the numbers.
+    // A safetensors file with zeros: the header's length, the header, the numbers.
     let write = |sizes: &[usize]| {
         let mut at = 0;
         let mut tensor = |name: String, shape: &[usize]| {
@@ -54,9 +54,9 @@ fn a_model_of_another_network_is_refused() {
     }
 }
 
-/// A model may come through a pipe, as from `<(zcat m.safetensors.gz)`.
+/// A model may be read from a pipe, as with `<(zcat m.safetensors.gz)`.
 #[test]
-fn a_model_is_read_from_a_pipe() {
+fn a_model_can_be_read_from_a_pipe() {
     let folder = TempDir::new().unwrap();
     let model = save_model(&folder);
     let script = "cat \"$1\" | \"$0\" predict --data digits --load /dev/stdin";

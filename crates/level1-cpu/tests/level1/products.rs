@@ -1,4 +1,4 @@
-//! The products as loops compute what their formulas say, whatever the shapes.
+//! Tests that the products written as loops agree with their definitions, for all shapes.
 
 #[path = "../../examples/products/loops.rs"]
 #[expect(unreachable_pub, reason = "the book shows them without `pub(crate)`")]
@@ -6,7 +6,7 @@ mod loops;
 
 use loops::WAYS;
 
-/// Where element `[i, p]` of the left factor and `[p, j]` of the right one lie, for `m`, `n`, `k`.
+/// The indices of element `[i, p]` of the left factor and `[p, j]` of the right one, for `m`, `n`, `k`.
 type Layout = (fn(usize, usize, Shape) -> usize, fn(usize, usize, Shape) -> usize);
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ const LAYOUTS: [Layout; 3] = [
 ];
 
 #[test]
-fn every_way_to_multiply_gives_the_products() {
+fn every_version_computes_the_products() {
     let shapes = [(1, 1, 1), (3, 5, 7), (4, 32, 16), (37, 65, 33), (30, 784, 67), (256, 30, 784)];
     for (m, n, k) in shapes {
         let shape = Shape { m, n, k };
@@ -40,7 +40,7 @@ fn every_way_to_multiply_gives_the_products() {
                         .map(|p| f64::from(a[at_a(i, p, shape)]) * f64::from(b[at_b(p, j, shape)]));
                     let (sum, sizes) =
                         terms.fold((0.0, 0.0), |(sum, sizes), x| (sum + x, sizes + x.abs()));
-                    // Of a sum of k products in single precision, in any order.
+                    // The error bound of a sum of k products in single precision, in any order.
                     let bound = (k + 1) as f64 * f64::from(f32::EPSILON) / 2.0 * sizes * 1.001;
                     assert!(
                         (f64::from(got) - sum).abs() <= bound,

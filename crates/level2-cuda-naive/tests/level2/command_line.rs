@@ -1,5 +1,5 @@
-//! The command line of level 2: its options, edited kernels and their compilers, what the sanitizer
-//! reports. Runs the program itself, without network, MNIST and NVIDIA's GPUs.
+//! Tests of level 2's command line: its options, edited kernels and their compilers, and the sanitizer's
+//! reports. They run the program, without network, MNIST and NVIDIA's GPUs.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_level2-cuda-naive");
 
 test_support::gpu_options!(PROGRAM);
 
-/// The program on the built-in digits and the emulated GPU, whatever the environment says.
+/// The program on the built-in digits and the emulated GPU, independent of environment variables.
 pub(crate) fn level2(args: &[&str]) -> Output {
     program(args).output().expect("the program starts")
 }
@@ -34,7 +34,7 @@ fn the_options_of_the_level_are_checked() {
     }
 }
 
-/// Every kernel at every fixture's shapes, with everything checked that can be: nothing is said.
+/// Every kernel with every fixture's shapes and with every check: the sanitizer reports nothing.
 #[test]
 fn the_sanitizer_finds_nothing() {
     let folder = TempDir::new().unwrap();
@@ -53,7 +53,7 @@ fn the_sanitizer_finds_nothing_in_any_transfer() {
 }
 
 #[test]
-fn an_off_by_one_is_caught_and_named() {
+fn an_off_by_one_is_reported() {
     let kernels = with_a_fault(
         "add_bias",
         ["j >= n", "j > n"],
@@ -69,7 +69,7 @@ fn an_off_by_one_is_caught_and_named() {
 }
 
 #[test]
-fn a_missing_bounds_check_is_caught_and_named() {
+fn a_missing_bounds_check_is_reported() {
     let kernels = with_a_fault(
         "relu",
         ["if (i >= elements)\n        return;", ""],
@@ -78,14 +78,14 @@ fn a_missing_bounds_check_is_caught_and_named() {
     is_caught(PROGRAM, &[], &kernels, "memory", &["relu", "kernels/relu.cu:8", "outside of every"]);
 }
 
-/// The program where NVIDIA's compiler is nowhere.
+/// Runs the program on a machine without NVIDIA's compiler.
 fn without_nvidia(args: &[&str], kernels: &TempDir) -> Output {
-    let mut command = where_nothing_is_named(args, kernels);
+    let mut command = without_named_folders(args, kernels);
     command.env("FOUR_LEVELS_NVRTC", "/nowhere/libnvrtc.so").output().unwrap()
 }
 
-/// The program where nothing names a folder of NVIDIA's.
-fn where_nothing_is_named(args: &[&str], kernels: &TempDir) -> Command {
+/// The program without variables that name a folder of NVIDIA's.
+fn without_named_folders(args: &[&str], kernels: &TempDir) -> Command {
     let mut command = program(&[args, &EMULATED].concat());
     command.env("FOUR_LEVELS_KERNELS", kernels.path()).env("PATH", "");
     for variable in [
@@ -103,7 +103,7 @@ fn where_nothing_is_named(args: &[&str], kernels: &TempDir) -> Command {
 }
 
 #[test]
-fn a_compiler_that_was_asked_for_and_is_missing_is_named() {
+fn a_missing_compiler_is_an_error_if_it_was_requested() {
     let kernels = with_a_fault("relu", ["One thread", "A thread"], ["// source", "// of"]);
     let output = without_nvidia(&[&SHORT[..], &["--compiler", "nvrtc"]].concat(), &kernels);
     if output.status.success() {
@@ -122,17 +122,17 @@ fn a_compiler_that_was_asked_for_and_is_missing_is_named() {
 }
 
 #[test]
-fn a_missing_kernel_is_named() {
+fn the_error_for_a_missing_kernel_names_it() {
     let folder = TempDir::new().unwrap();
     let mut command = program(&[&SHORT[..], &EMULATED].concat());
     let output = command.env("FOUR_LEVELS_KERNELS", folder.path()).output().unwrap();
     fails(&output, 1, &["can't read ", "matmul_a_bt.cu"]);
 }
 
-/// A program that is run with the emulated driver on its library path must not take it for a card.
+/// With the emulated driver on the library path, a program must not mistake it for a real one.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_emulated_driver_in_the_real_one_s_place_is_recognised() {
+fn an_emulated_driver_in_place_of_the_real_one_is_recognised() {
     let folder = TempDir::new().unwrap();
     let program_folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
     let library = program_folder.join("libemulated_cuda.so");
@@ -157,7 +157,7 @@ fn an_emulated_driver_in_the_real_one_s_place_is_recognised() {
     }
 }
 
-/// A dump on a ReLU that is 7 where it should be 0.
+/// A dump with a ReLU that returns 7 instead of 0.
 fn dump_of_an_edited_relu(kernels: &TempDir, compiler: &[&str]) -> (Output, String) {
     let out = path(kernels, "dump.json");
     let args = ["dump", "--preset", "softmax", "--out", &out];
@@ -194,9 +194,9 @@ fn an_edited_kernel_is_compiled_and_run() {
     }
 }
 
-/// Anybody may have put it there: the folder of temporary files is everybody's.
+/// Any user can write to the folder of temporary files, so its files must not be loaded.
 #[test]
-fn a_compiler_in_a_folder_above_is_reported_and_not_loaded() {
+fn a_compiler_in_a_parent_folder_is_reported_and_not_loaded() {
     let folder = TempDir::new().unwrap();
     let lib = folder.path().join(".venv/lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib");
     let below = folder.path().join("project");
@@ -208,7 +208,7 @@ fn a_compiler_in_a_folder_above_is_reported_and_not_loaded() {
     let said = |environment: Option<&Path>| {
         let out = path(&folder, "dump.json");
         let args = ["dump", "--preset", "softmax", "--out", &out, "--compiler", "nvrtc"];
-        let mut command = where_nothing_is_named(&args, &kernels);
+        let mut command = without_named_folders(&args, &kernels);
         command.envs(environment.map(|environment| ("VIRTUAL_ENV", environment)));
         text(&command.current_dir(&below).output().unwrap().stderr)
     };
@@ -220,13 +220,13 @@ fn a_compiler_in_a_folder_above_is_reported_and_not_loaded() {
     let note = format!("{} is not loaded, because nothing names it", library.display());
     assert!(nothing_named.contains(&note), "{nothing_named}");
     assert!(!nothing_named.contains("too short"), "the loader saw it: {nothing_named}");
-    // An active environment is named: there the loader is asked.
+    // The user has named an active environment, so its library is loaded.
     let active = said(Some(&folder.path().join(".venv")));
     assert!(active.contains("too short"), "{active}");
 }
 
 #[test]
-fn an_edited_kernel_that_does_not_compile_is_shown() {
+fn the_error_for_an_invalid_edited_kernel_has_the_messages() {
     let kernels = with_a_fault("relu", ["0.0f : z[i]", "0.0f : z[k]"], ["// source", "// of"]);
     let (output, _) = dump_of_an_edited_relu(&kernels, &["--compiler", "built-in"]);
     let said = fails(&output, 1, &[]);
@@ -235,7 +235,7 @@ fn an_edited_kernel_that_does_not_compile_is_shown() {
     }
 }
 
-/// Needs NVRTC, and is not tested where it is missing.
+/// Needs NVRTC; skipped without it.
 #[test]
 fn an_edited_kernel_is_compiled_by_nvrtc() {
     if matches!(
@@ -254,10 +254,10 @@ fn an_edited_kernel_is_compiled_by_nvrtc() {
     is_of_the_edited_relu(&out);
 }
 
-/// Every thread adds up its own column and writes it to the first place: without an order between
-/// them, whose is it in the end?
+/// Every thread sums one column and writes it to the first element: a race, because the order of the writes
+/// is undefined.
 #[test]
-fn a_missing_synchronisation_is_caught_and_named() {
+fn a_missing_synchronisation_is_reported() {
     let kernels = with_a_fault(
         "sum_batch",
         ["db[j] = sum;", "db[0] = sum;"],

@@ -1,4 +1,4 @@
-//! The ladder of products, as a user asks for it.
+//! Tests of the option `--products`, the ladder.
 
 use tempfile::TempDir;
 use test_support::program::{EMULATED, fails, json, path, text};
@@ -6,7 +6,7 @@ use test_support::sanitizer::is_clean;
 
 use crate::command_line::program;
 
-/// The ladder's kernels, too, where tiles reach beyond all three matrices.
+/// The ladder's kernels, with tiles that exceed all three matrices.
 #[test]
 fn the_sanitizer_finds_nothing_on_the_ladder() {
     let folder = TempDir::new().unwrap();
@@ -20,15 +20,15 @@ fn the_sanitizer_finds_nothing_on_the_ladder() {
 }
 
 #[test]
-fn a_thread_for_each_sample_has_no_products() {
+fn per_sample_kernels_have_no_products() {
     let args = ["--kernels", "per-sample", "--products", "vectorised"];
     let output = program(&[&args[..], &EMULATED].concat()).output().unwrap();
     fails(&output, 2, &["leave out --kernels per-sample"]);
 }
 
-/// Tensor cores multiply TF32 from compute capability 8.0 on.
+/// Tensor cores support TF32 from compute capability 8.0 on.
 #[test]
-fn a_card_that_is_too_old_for_tensor_cores_is_told_so() {
+fn tensor_cores_on_a_card_that_is_too_old_are_an_error() {
     for (products, capability, runs) in
         [("wmma", "7.5", false), ("wmma", "8.0", true), ("vectorised", "7.5", true)]
     {

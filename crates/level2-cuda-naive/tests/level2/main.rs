@@ -1,4 +1,4 @@
-//! Level 2 as its readers use it.
+//! The tests of level 2.
 
 mod command_line;
 mod ladder;

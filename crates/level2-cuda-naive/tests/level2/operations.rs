@@ -1,17 +1,17 @@
-//! Each operation, on shapes that fit no block, against a few lines of plain Rust in double
-//! precision.
+//! Tests of each operation against a few lines of plain Rust in double precision, with sizes that aren't
+//! multiples of a block's.
 
 use gpu::{Buffer, Profiler, Result};
 use level2_cuda_naive::Products;
 use level2_cuda_naive::operations::Operations;
 use tensor::Dtype;
 
-/// Rows, columns and inner lengths: one, around a warp's 32 and a block's 8 rows, and primes.
+/// Rows, columns and inner lengths: 1, sizes near a warp's 32 and a block's 8 rows, and primes.
 const SIZES: [usize; 7] = [1, 2, 8, 9, 31, 33, 67];
 
 struct Bench {
     on: Operations,
-    /// What becomes of the factors of products.
+    /// The type to which the factors of products are rounded.
     dtype: Dtype,
     seed: u32,
 }
@@ -23,19 +23,19 @@ fn tf32(x: f32) -> f32 {
 
 impl Bench {
     fn new() -> Self {
-        Self::with(Products::Naive)
+        Self::with_products(Products::Naive)
     }
 
-    fn with(products: Products) -> Self {
+    fn with_products(products: Products) -> Self {
         let on = Operations::with_products(&test_support::gpu(), &Profiler::off(), products);
         Self { on: on.unwrap(), dtype: products.dtype(), seed: 1 }
     }
 
-    /// Numbers between −2 and 2, as products take them, and the same on the device, which has to round
-    /// them by itself.
+    /// Numbers between −2 and 2: rounded like the factors of products, and unrounded on the device, where the
+    /// kernel rounds them.
     fn random(&mut self, elements: usize) -> (Vec<f64>, Buffer) {
         let next = || {
-            // Numerical Recipes' generator; the high bits are good enough here.
+            // The generator of Numerical Recipes; its high bits are random enough.
             self.seed = self.seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (self.seed >> 8) as f32 / (1 << 22) as f32 - 2.0
         };
@@ -45,7 +45,7 @@ impl Bench {
         (host.into_iter().map(taken).map(f64::from).collect(), device)
     }
 
-    /// A buffer with a wrong number everywhere, and with room for one more that has to stay.
+    /// A buffer filled with a wrong number. It has one more element, which must not be overwritten.
     fn output(&self, elements: usize) -> Buffer {
         self.on.stream().clone_htod(&vec![77.0_f32; elements + 1]).unwrap()
     }
@@ -55,7 +55,7 @@ impl Bench {
         done.unwrap();
         let found = self.on.launcher.read(&found.as_view(), found.len()).unwrap();
         assert_eq!(found.len(), expected.len() + 1);
-        assert_eq!(found[expected.len()], 77.0, "{what} wrote behind its result");
+        assert_eq!(found[expected.len()], 77.0, "{what} wrote past the end of its result");
         for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
             let error = (f64::from(*found) - expected).abs();
             assert!(error <= 2e-5 * (1.0 + expected.abs()), "{what}[{i}]: {found}, not {expected}");
@@ -63,7 +63,7 @@ impl Bench {
     }
 }
 
-/// `[rows, columns]` of what `element` says.
+/// A matrix with the elements that `element` returns.
 fn matrix(rows: usize, columns: usize, element: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     (0..rows * columns).map(|i| element(i / columns, i % columns)).collect()
 }
@@ -76,7 +76,7 @@ fn products() {
 }
 
 fn products_agree(products: Products) {
-    let mut bench = Bench::with(products);
+    let mut bench = Bench::with_products(products);
     for m in SIZES {
         for n in SIZES {
             for k in [1, 4, 7, 33] {
@@ -103,12 +103,12 @@ fn products_agree(products: Products) {
     }
 }
 
-/// Beyond what a tile takes, in each direction; and where a sum has one order, it has the same bits.
+/// Matrices larger than a tile in each direction. Sums in the same order have the same bits.
 #[test]
-fn tiles_make_the_same_bits() {
+fn tiles_give_the_same_bits() {
     let (m, n, k) = (70, 131, 52);
     let product = |products| {
-        let mut bench = Bench::with(products);
+        let mut bench = Bench::with_products(products);
         let ((_, a), (_, b)) = (bench.random(m * k), bench.random(n * k));
         let mut c = bench.output(m * n);
         bench.on.matmul_a_bt(&a.as_view(), &b, &mut c, m, n, k).unwrap();
@@ -124,7 +124,7 @@ fn tiles_make_the_same_bits() {
     assert!(worst > 0.0 && worst < 1e-4, "lanes add up in another order: {worst}");
     let wmma = product(Products::Wmma);
     assert_eq!(product(Products::Wmma), wmma, "from run to run");
-    // 52 products below 4, whose factors are each off by a 2,048th at most.
+    // 52 products below 4, whose factors each have a relative error of at most 1/2048.
     let worst = naive.iter().zip(&wmma).map(apart).fold(0.0, f32::max);
     assert!(worst > 1e-4 && worst < 52.0 * 4.0 / 1000.0, "factors are rounded: {worst}");
 }
@@ -221,9 +221,9 @@ fn element_by_element() {
     }
 }
 
-/// Numbers that overflow or underflow an exponential, and those that are none.
+/// Numbers whose exponential overflows or underflows, infinities and NaN.
 #[test]
-fn what_is_not_finite_stays_visible_and_what_is_stays_finite() {
+fn nan_is_propagated_and_extreme_inputs_have_finite_results() {
     let bench = Bench::new();
     let device = |values: &[f32]| bench.on.stream().clone_htod(values).unwrap();
     let read = |buffer: &Buffer| bench.on.launcher.read(&buffer.as_view(), buffer.len()).unwrap();
@@ -250,7 +250,7 @@ fn what_is_not_finite_stays_visible_and_what_is_stays_finite() {
 }
 
 #[test]
-fn a_buffer_that_is_too_small_is_refused_before_the_launch() {
+fn a_buffer_that_is_too_small_is_an_error_before_the_launch() {
     let bench = Bench::new();
     let small = bench.output(3);
     let mut c = bench.output(6);
@@ -258,9 +258,9 @@ fn a_buffer_that_is_too_small_is_refused_before_the_launch() {
     assert_eq!(said, "matmul_a_b: a holds 4 elements, and its shape needs 8");
 }
 
-/// Multiplied without a check, `1 << 61` rows of 8 are 2^64 elements, which wraps to none.
+/// `1 << 61` rows of 8 are 2^64 elements, which would wrap to 0 without a check.
 #[test]
-fn a_shape_of_more_elements_than_can_be_counted_is_refused() {
+fn a_shape_whose_size_overflows_is_an_error() {
     let bench = Bench::new();
     let on = &bench.on;
     let (a, y) = (bench.output(8), bench.output(8));
@@ -285,7 +285,7 @@ fn a_shape_of_more_elements_than_can_be_counted_is_refused() {
             assert!(said.ends_with("its shape needs more than can be counted"), "{said}");
         }
     }
-    // Lengths are not multiplied, but operations would be.
+    // These buffers have one axis, but the number of operations would overflow.
     for elements in [1 << 61, usize::MAX] {
         let refused = [
             on.relu(&b, &mut c, elements),

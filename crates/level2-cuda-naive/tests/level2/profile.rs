@@ -1,4 +1,4 @@
-//! What `--profile` and `--roofline` show on the emulated GPU: counts, and no times.
+//! Tests of `--profile` and `--roofline` on the emulated GPU, which show counts and no times.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use test_support::program::{BENCH, EMULATED, SHORT, fails, json, path, succeeds}
 use crate::command_line::level2;
 
 #[test]
-fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
+fn a_profile_on_the_emulated_gpu_has_counts_and_no_times() {
     let folder = TempDir::new().unwrap();
     let trace = path(&folder, "trace.json");
     let output = level2(&[&BENCH[..], &SHORT, &EMULATED, &["--profile", &trace]].concat());
@@ -34,9 +34,9 @@ fn a_profile_counts_on_the_emulated_gpu_and_claims_no_times() {
     assert_eq!((named("to the device"), named("to the host")), (2 * 4 + 4, 2));
 }
 
-/// What every one of four batches of 784-12-10 asks for: the multiply-adds are those of the shapes.
+/// The multiply-adds of four batches of 784-12-10 follow from the shapes.
 #[test]
-fn a_profile_counts_multiply_adds_as_the_shapes_say() {
+fn the_counted_multiply_adds_are_those_of_the_shapes() {
     let folder = TempDir::new().unwrap();
     let (trace, svg) = (path(&folder, "trace.json"), path(&folder, "roofline.svg"));
     let files = ["--profile", &trace, "--roofline", &svg, "--card", "a100"];
@@ -64,7 +64,7 @@ fn a_profile_counts_multiply_adds_as_the_shapes_say() {
 }
 
 #[test]
-fn a_roofline_that_can_not_be_drawn_is_refused() {
+fn a_roofline_that_can_not_be_written_is_an_error() {
     let nowhere = ["--roofline", "/nowhere/roofline.svg"];
     let output = level2(&[&SHORT[..], &EMULATED, &nowhere].concat());
     fails(&output, 1, &["can't write /nowhere/roofline.svg"]);

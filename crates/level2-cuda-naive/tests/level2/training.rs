@@ -1,6 +1,6 @@
-//! Training is the same, bit for bit, however the batches get to the device: a copy that came too
-//! late or too early would show in the losses. In order and shuffled, with a last batch that is
-//! smaller, and with tests of another set in between.
+//! Tests that training gives the same bits with every way to copy batches to the device; a copy that is too
+//! early or too late would change the losses. In order and shuffled, with a smaller last batch, and with
+//! test runs on another set in between.
 
 use gpu::transfer::Strategy;
 use level2_cuda_naive::{Level2, PerSample, Products};
@@ -12,7 +12,7 @@ fn every_transfer_trains_to_the_same_bits() {
     let gpu = test_support::gpu();
     for shuffle in [false, true] {
         let preset = preset(shuffle);
-        // The first one is run twice.
+        // The first strategy is run twice.
         same_bits([Strategy::Explicit].into_iter().chain(Strategy::ALL).map(|how| {
             let mut level =
                 Level2::new(&gpu, &preset.network, Products::Naive, how, Profile::default())
@@ -24,7 +24,7 @@ fn every_transfer_trains_to_the_same_bits() {
 }
 
 #[test]
-fn a_thread_for_each_sample_trains_alike() {
+fn per_sample_kernels_agree_with_those_per_operation() {
     let gpu = test_support::gpu();
     let preset = preset(true);
     let profile = Profile::default;

@@ -29,12 +29,16 @@ struct OnCust {
     batch: usize,
     stream: Stream,
     module: Module,
-    /// Last, since everything above lives in it.
+    /// Dropped last, because all of the above belong to it.
     _context: Context,
 }
 
 fn zeros(elements: usize) -> CudaResult<DeviceBuffer<f32>> {
     DeviceBuffer::zeroed(elements)
+}
+
+fn check<T>(result: CudaResult<T>) -> Result<T> {
+    result.map_err(Error::level)
 }
 
 impl OnCust {
@@ -71,53 +75,8 @@ impl OnCust {
         Ok(())
     }
 
-    fn launch_forward(&self) -> CudaResult<()> {
-        let (kernel, stream) = (self.module.get_function("forward")?, &self.stream);
-        let (layers, batch) = (self.layers.len() as u32, self.batch as u32);
-        let loss = self.network.loss as u32;
-        let [x, y, p, losses] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
-        // SAFETY: these are the kernel's parameters, and the table has the addresses of all layers.
-        unsafe {
-            launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(
-                self.table.as_device_ptr(), layers, loss, x, y, p, losses, batch
-            ))
-        }
-    }
-
-    fn launch_backward(&mut self) -> CudaResult<()> {
-        let (kernel, stream) = (self.module.get_function("backward")?, &self.stream);
-        let (layers, batch) = (self.layers.len() as u32, self.batch as u32);
-        let [x, y, p, _] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
-        // The threads add their gradients to the buffers' contents.
-        for gradient in self.layers.iter_mut().flat_map(|layer| &mut layer[6..]) {
-            gradient.set_8(0)?;
-        }
-        // SAFETY: as above.
-        unsafe {
-            launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(
-                self.table.as_device_ptr(), layers, x, y, p, batch
-            ))
-        }
-    }
-
-    fn launch_update(&self, learning_rate: f32) -> CudaResult<()> {
-        let (kernel, stream) = (self.module.get_function("update")?, &self.stream);
-        for [w, b, .., dw, db] in &self.layers {
-            for (w, dw) in [(w, dw), (b, db)] {
-                let count = w.len() as u32;
-                // SAFETY: these are the kernel's parameters, and both buffers have `count` elements.
-                unsafe {
-                    launch!(kernel<<<count.div_ceil(256), 256, 0, stream>>>(
-                        w.as_device_ptr(), dw.as_device_ptr(), count, learning_rate
-                    ))
-                }?;
-            }
-        }
-        Ok(())
-    }
-
     fn read(&self, buffer: &DeviceBuffer<f32>) -> Result<Vec<f32>> {
-        self.stream.synchronize().and_then(|()| buffer.as_host_vec()).map_err(Error::level)
+        check(self.stream.synchronize().and_then(|()| buffer.as_host_vec()))
     }
 }
 
@@ -127,27 +86,55 @@ impl Level for OnCust {
     }
 
     fn load(&mut self, batch: &Batch<'_>, _next: Option<&Batch<'_>>) -> Result<()> {
-        self.stream.synchronize().map_err(Error::level)?;
+        check(self.stream.synchronize())?;
         if std::mem::replace(&mut self.batch, batch.len()) != batch.len() {
-            self.make_room(batch.len()).map_err(Error::level)?;
+            check(self.make_room(batch.len()))?;
         }
         let [x, y, ..] = &mut self.rows;
         let (mut from_x, mut from_y) = (vec![0.0; x.len()], vec![0.0; y.len()]);
         batch.copy_x(&mut from_x);
         batch.copy_y(&mut from_y);
-        x.copy_from(&from_x).and_then(|()| y.copy_from(&from_y)).map_err(Error::level)
+        check(x.copy_from(&from_x).and_then(|()| y.copy_from(&from_y)))
     }
 
     fn forward(&mut self) -> Result<()> {
-        self.launch_forward().map_err(Error::level)
+        let (kernel, stream) = (check(self.module.get_function("forward"))?, &self.stream);
+        let (layers, loss) = (self.layers.len() as u32, self.network.loss as u32);
+        let (batch, table) = (self.batch as u32, self.table.as_device_ptr());
+        let [x, y, p, losses] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
+        // SAFETY: these are the kernel's parameters, and the table has the addresses of all layers.
+        check(unsafe {
+            launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(table, layers, loss, x, y, p, losses, batch))
+        })
     }
 
     fn backward(&mut self) -> Result<()> {
-        self.launch_backward().map_err(Error::level)
+        let (kernel, stream) = (check(self.module.get_function("backward"))?, &self.stream);
+        let (layers, batch, table) =
+            (self.layers.len() as u32, self.batch as u32, self.table.as_device_ptr());
+        let [x, y, p, _] = self.rows.each_ref().map(|rows| rows.as_device_ptr());
+        // The threads add their gradients to the buffers' contents.
+        for gradient in self.layers.iter_mut().flat_map(|layer| &mut layer[6..]) {
+            check(gradient.set_8(0))?;
+        }
+        // SAFETY: as above.
+        check(unsafe {
+            launch!(kernel<<<batch.div_ceil(32), 32, 0, stream>>>(table, layers, x, y, p, batch))
+        })
     }
 
     fn update(&mut self, learning_rate: f32) -> Result<()> {
-        self.launch_update(learning_rate).map_err(Error::level)
+        let (kernel, stream) = (check(self.module.get_function("update"))?, &self.stream);
+        for [w, b, .., dw, db] in &self.layers {
+            for (w, dw) in [(w, dw), (b, db)] {
+                let (count, w, dw) = (w.len() as u32, w.as_device_ptr(), dw.as_device_ptr());
+                // SAFETY: these are the kernel's parameters, and both buffers have `count` elements.
+                check(unsafe {
+                    launch!(kernel<<<count.div_ceil(256), 256, 0, stream>>>(w, dw, count, learning_rate))
+                })?;
+            }
+        }
+        Ok(())
     }
 
     fn loss(&mut self) -> Result<f32> {
@@ -161,41 +148,41 @@ impl Level for OnCust {
             let (w, b) = (DeviceBuffer::from_slice(w)?, DeviceBuffer::from_slice(b)?);
             Ok([w, b, zeros(1)?, zeros(1)?, zeros(1)?, zeros(1)?, dw, db])
         };
-        // `load` writes the table of the new buffers with the next batch.
+        // The next `load` allocates the other buffers and writes the table.
         self.batch = 0;
-        let layers: CudaResult<_> = parameters.layers.iter().map(layer).collect();
-        self.layers = layers.map_err(Error::level)?;
+        self.layers = check(parameters.layers.iter().map(layer).collect())?;
         Ok(())
     }
 
     fn tensor(&mut self, name: TensorName) -> Result<Option<Tensor>> {
-        use TensorName::{A, B, Da, Db, Dw, Dz, P, W, X, Y, Z};
+        use TensorName::{A, B, BNext, Da, Db, Dw, Dz, Loss, P, W, WNext, X, Y, Z};
         if !Rung::ThreadPerSample.materialises(name, self.network.layers()) {
             return Ok(None);
         }
-        let buffer = match name {
-            X => &self.rows[0],
-            Y => &self.rows[1],
-            P => &self.rows[2],
-            W(l) => &self.layers[l - 1][0],
-            B(l) => &self.layers[l - 1][1],
-            Z(l) => &self.layers[l - 1][2],
-            A(l) => &self.layers[l - 1][3],
-            Da(l) => &self.layers[l - 1][4],
-            Dz(l) => &self.layers[l - 1][5],
-            Dw(l) => &self.layers[l - 1][6],
-            Db(l) => &self.layers[l - 1][7],
-            TensorName::Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
-            TensorName::WNext(_) | TensorName::BNext(_) => return Ok(None),
+        let (layer, buffer) = match name {
+            X => (0, 0),
+            Y => (0, 1),
+            P => (0, 2),
+            W(l) => (l, 0),
+            B(l) => (l, 1),
+            Z(l) => (l, 2),
+            A(l) => (l, 3),
+            Da(l) => (l, 4),
+            Dz(l) => (l, 5),
+            Dw(l) => (l, 6),
+            Db(l) => (l, 7),
+            Loss => return Ok(Some(Tensor::scalar(self.loss()?))),
+            WNext(_) | BNext(_) => return Ok(None),
         };
+        let buffers = if layer == 0 { &self.rows[..] } else { &self.layers[layer - 1] };
         let shape = self.network.shape(name, self.batch).unwrap_or_default();
-        Tensor::new(shape, self.read(buffer)?).map(Some).map_err(Error::level)
+        Tensor::new(shape, self.read(&buffers[buffer])?).map(Some).map_err(Error::level)
     }
 }
 
 struct Program;
 
-/// There are none.
+/// This program has no options.
 #[derive(clap::Args)]
 struct Options {}
 
@@ -205,12 +192,12 @@ impl training::Program for Program {
     type Options = Options;
 
     fn device(_: &Options) -> Result<String> {
-        cust::init(cust::CudaFlags::empty()).map_err(Error::level)?;
-        Device::get_device(0).and_then(|device| device.name()).map_err(Error::level)
+        check(cust::init(cust::CudaFlags::empty()))?;
+        check(Device::get_device(0).and_then(|device| device.name()))
     }
 
     fn level(_: &Options, network: &Network) -> Result<Box<dyn Level>> {
-        Ok(Box::new(OnCust::new(network).map_err(Error::level)?))
+        Ok(Box::new(check(OnCust::new(network))?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the assembler refuses.
+//! Tests of faults that the assembler rejects.
 
 use ptx_emulator::parse;
 use ptx_emulator::source::Source;
@@ -7,7 +7,7 @@ use crate::expect;
 use crate::run::read;
 
 #[test]
-fn what_the_assembler_refuses() {
+fn the_assembler_rejects_these_faults() {
     for name in [
         "non_ascii_comment",
         "atom_without_destination",

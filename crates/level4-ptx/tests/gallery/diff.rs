@@ -1,4 +1,4 @@
-//! What the tensor diff says, and what it and the sanitizer say together.
+//! Tests of faults that the tensor diff finds, alone or together with the sanitizer.
 
 use ptx_emulator::{Fault, Options};
 use tensor::TensorName;
@@ -9,7 +9,7 @@ use crate::run::{bench, in_order, launch};
 use crate::support::{Arg, checked};
 use crate::{expect, without_addresses};
 
-/// What the diff says first, or nothing where the two agree.
+/// The first finding of the diff; `None` if the two agree.
 fn diff(step: &Replaced) -> Option<String> {
     let comparison = tensor_diff::compare(&step.reference, &step.dump, 1.0);
     let divergence = comparison.first_divergence?;
@@ -21,7 +21,7 @@ fn diff(step: &Replaced) -> Option<String> {
     Some(divergence.reading + &likely.unwrap_or_default())
 }
 
-/// What the diff says of a kernel's output, and that it says nothing of the twin's.
+/// The diff's finding for a kernel's output. Checks that the corrected twin has no finding.
 fn diffed(name: &str) -> String {
     let fault = COMPARED.iter().find(|fault| fault.name == name).unwrap();
     let said = diff(&(fault.run)(&bench(fault.kernel, in_order(Options::default()))).unwrap());
@@ -41,7 +41,7 @@ fn a_missing_mean_is_named() {
 }
 
 #[test]
-fn a_batch_that_is_not_full_must_not_be_filled_up() {
+fn stale_rows_in_a_partial_batch_are_named() {
     expect("stale_rows", &diffed("stale-rows"));
 }
 
@@ -51,7 +51,7 @@ fn parameters_that_are_not_updated_are_named() {
 }
 
 #[test]
-fn an_update_by_every_thread_is_a_race_and_too_much() {
+fn an_update_by_every_thread_is_a_race_and_too_large() {
     let fault = COMPARED.iter().find(|fault| fault.kernel == "update_without_index").unwrap();
     let race = (fault.run)(&bench(fault.kernel, in_order(checked()))).err().expect("a race");
     let said = diffed(fault.name);
@@ -64,7 +64,7 @@ fn weights_must_not_change_while_others_read_them() {
     let run = |name: &str| {
         let bench = bench(name, in_order(checked()));
         let mut step = Replaced::new("softmax");
-        let da = bench.room(8 * 30);
+        let da = bench.allocate(8 * 30);
         let args = [
             step.on(&bench, Dz(2)),
             step.on(&bench, A(1)),
@@ -76,7 +76,7 @@ fn weights_must_not_change_while_others_read_them() {
         ];
         launch(&bench, "backward", 1, 8, &args)?;
         let da = bench.read(da, 8 * 30);
-        // What is made of it has to be made of this one.
+        // The tensors computed from it have to be computed from this one.
         let z = step.get(Z(1));
         let masked = da.iter().zip(z.data()).map(|(da, z)| if *z > 0.0 { *da } else { 0.0 });
         step.replace(Dz(1), masked.collect());

@@ -1,8 +1,8 @@
-//! The gallery of broken PTX, `ptx/gallery`: each fault is found by the assembler, by the sanitizer
-//! or by the tensor diff, in the words that lie beside it as `<fault>.txt`, and its corrected twin,
-//! `<fault>_fixed.ptx`, passes what its fault did not.
+//! Tests of the gallery of broken PTX, `ptx/gallery`. The assembler, the sanitizer or the tensor diff finds
+//! each fault with the message in `<fault>.txt`; its corrected twin, `<fault>_fixed.ptx`, passes the same
+//! check.
 //!
-//! `REFRESH=1` writes the texts anew; read the difference before it is kept.
+//! `REFRESH=1` rewrites the messages; review the difference before you commit it.
 
 mod assembler;
 mod diff;
@@ -17,7 +17,7 @@ use std::fs;
 use ptx_emulator::Fault;
 use run::root;
 
-/// Compares what was said of a fault with what is written down.
+/// Compares the message for a fault with the committed one.
 pub(crate) fn expect(name: &str, found: &str) {
     let found = format!("{}\n", found.trim_end());
     let path = root().join("ptx/gallery").join(format!("{name}.txt"));
@@ -26,10 +26,10 @@ pub(crate) fn expect(name: &str, found: &str) {
         return;
     }
     let written = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    assert_eq!(found, written, "{name}: other words than those in {}", path.display());
+    assert_eq!(found, written, "{name}: the message differs from {}", path.display());
 }
 
-/// Addresses, which are longer than masks of lanes, differ from run to run.
+/// The message without addresses, which differ from run to run. They are longer than masks of lanes.
 pub(crate) fn without_addresses(fault: &Fault) -> String {
     let text = fault.to_string();
     let mut out = String::new();
@@ -46,7 +46,7 @@ pub(crate) fn without_addresses(fault: &Fault) -> String {
 }
 
 #[test]
-fn every_fault_has_its_words_and_its_twin() {
+fn every_fault_has_its_message_and_its_twin() {
     let folder = root().join("ptx/gallery");
     let mut count = 0;
     for entry in fs::read_dir(&folder).unwrap() {
@@ -56,7 +56,7 @@ fn every_fault_has_its_words_and_its_twin() {
         };
         count += 1;
         assert!(folder.join(format!("{fault}.txt")).exists(), "{fault}.txt");
-        // Here the kernel is right, and the host forgot to run another one before it.
+        // This kernel is right; the host forgot to launch another one before it.
         let lonely = fault == "unwritten_gradients";
         assert_eq!(folder.join(format!("{fault}_fixed.ptx")).exists(), !lonely, "{fault}");
     }

@@ -1,4 +1,4 @@
-//! Steps of PyTorch with what one kernel of the gallery makes in the place of what it should make.
+//! Training steps of PyTorch in which the output of a gallery kernel replaces the right tensor.
 
 use ptx_emulator::Fault;
 use tensor::{Dtype, Dump, Tensor, TensorName};
@@ -6,8 +6,8 @@ use tensor::{Dtype, Dump, Tensor, TensorName};
 use crate::run::{launch, root};
 use crate::support::{Arg, Bench};
 
-/// One step of a fixture as PyTorch made it, in single precision, in which one tensor after the
-/// other is replaced by what a kernel makes of the others.
+/// A step of a fixture that PyTorch computed, in single precision, in which tensors are replaced by those
+/// that a kernel computes from the others.
 pub(crate) struct Replaced {
     pub(crate) reference: Dump,
     pub(crate) dump: Dump,
@@ -53,15 +53,15 @@ impl Replaced {
     }
 }
 
-/// A fault that only the comparison finds: the file of its kernel, the fixture, and the step in which that
-/// kernel has run.
+/// A fault that only the comparison finds: its name, the file of its kernel, and the function that runs the
+/// kernel in a step.
 pub(crate) struct Compared {
     pub(crate) name: &'static str,
     pub(crate) kernel: &'static str,
     pub(crate) run: fn(&Bench) -> Result<Replaced, Fault>,
 }
 
-/// All of them, in the order of the page.
+/// All of them, in the order of the book's page.
 pub(crate) const COMPARED: [Compared; 6] = [
     Compared { name: "row-zero", kernel: "row_zero", run: row_zero },
     Compared { name: "row-zero-mask", kernel: "row_zero", run: mask_of_row_zero },
@@ -75,7 +75,7 @@ pub(crate) fn output_gradient(bench: &Bench) -> Result<Replaced, Fault> {
     let mut step = Replaced::new("softmax");
     let n = step.get(TensorName::P).shape()[1] as u32;
     let count = step.batch() * n;
-    let dz = bench.room(count as usize);
+    let dz = bench.allocate(count as usize);
     let (p, y) = (step.on(bench, TensorName::P), step.on(bench, TensorName::Y));
     let args = [p, y, Arg::U64(dz), Arg::U32(step.batch()), Arg::U32(n)];
     launch(bench, "output_gradient", count.div_ceil(32), 32, &args)?;
@@ -85,7 +85,7 @@ pub(crate) fn output_gradient(bench: &Bench) -> Result<Replaced, Fault> {
 
 pub(crate) fn row_zero(bench: &Bench) -> Result<Replaced, Fault> {
     let mut step = Replaced::new("softmax");
-    let dz = bench.room(8 * 10);
+    let dz = bench.allocate(8 * 10);
     let (p, y) = (step.on(bench, TensorName::P), step.on(bench, TensorName::Y));
     let args = [p, y, Arg::U64(dz), Arg::U32(8), Arg::U32(10)];
     launch(bench, "output_gradient", 1, 32, &args)?;
@@ -95,7 +95,7 @@ pub(crate) fn row_zero(bench: &Bench) -> Result<Replaced, Fault> {
 
 pub(crate) fn mask_of_row_zero(bench: &Bench) -> Result<Replaced, Fault> {
     let mut step = Replaced::new("softmax");
-    let dz = bench.room(8 * 30);
+    let dz = bench.allocate(8 * 30);
     let (da, z) = (step.on(bench, TensorName::Da(1)), step.on(bench, TensorName::Z(1)));
     let args = [da, z, Arg::U64(dz), Arg::U32(8), Arg::U32(30)];
     launch(bench, "relu_backward", 1, 32, &args)?;
@@ -103,7 +103,7 @@ pub(crate) fn mask_of_row_zero(bench: &Bench) -> Result<Replaced, Fault> {
     Ok(step)
 }
 
-/// A full batch of 8 samples leaves its rows behind; then one of 7 arrives.
+/// After a full batch of 8 samples, a batch of 7 is loaded; the buffer still has the old eighth row.
 pub(crate) fn stale_rows(bench: &Bench) -> Result<Replaced, Fault> {
     let before = Replaced::new("softmax").get(TensorName::Dz(2));
     let mut step = Replaced::new("bce");

@@ -1,4 +1,4 @@
-//! Kernels of the gallery on the emulator.
+//! Functions that run kernels of the gallery on the emulator.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) fn bench(name: &str, options: Options) -> Bench {
     Bench::new(&format!("{name}.ptx"), &read(name), options)
 }
 
-/// Blocks in order on one thread, so that a report names the same threads each time.
+/// Options to run blocks in order on one thread, so that a report names the same threads each time.
 pub(crate) fn in_order(options: Options) -> Options {
     Options { deterministic: true, ..options }
 }

@@ -1,4 +1,4 @@
-//! What the sanitizer finds.
+//! Tests of faults that the sanitizer finds.
 
 use ptx_emulator::{Checks, Fault, Options};
 
@@ -6,12 +6,12 @@ use crate::run::{bench, in_order, launch};
 use crate::support::{Arg, Bench, checked};
 use crate::{expect, without_addresses};
 
-/// A fault, found by every check together, and its twin, of which they say nothing.
+/// Checks that the sanitizer with all checks finds a fault, and nothing in its twin.
 fn sanitized(name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
     sanitized_by(checked(), name, launch);
 }
 
-/// The same where the checks would find the fault more than once, and one of them is meant.
+/// The same with some of the checks, if several of them would find the fault.
 fn sanitized_by(options: Options, name: &str, launch: impl Fn(&Bench) -> Result<(), Fault>) {
     let Err(fault) = launch(&bench(name, in_order(options))) else {
         panic!("nothing is said of {name}")
@@ -23,9 +23,9 @@ fn sanitized_by(options: Options, name: &str, launch: impl Fn(&Bench) -> Result<
 }
 
 #[test]
-fn a_generic_address_is_none_of_local_memory() {
+fn a_generic_address_is_not_a_local_address() {
     sanitized("generic_address_as_local", |bench| {
-        let out = bench.room(1);
+        let out = bench.allocate(1);
         launch(bench, "remember", 1, 1, &[Arg::U64(out)])?;
         assert_eq!(bench.read(out, 1), [1.0]);
         Ok(())
@@ -34,8 +34,8 @@ fn a_generic_address_is_none_of_local_memory() {
 
 #[test]
 fn a_missing_barrier_is_a_race() {
-    // The first thread that comes too early reads what nobody has written yet, which is another
-    // finding.
+    // Only racecheck: the first early thread also reads memory that has not been written, which initcheck
+    // would report first.
     let checks = Checks { races: true, ..Checks::default() };
     sanitized_by(Options { checks, ..Options::default() }, "missing_barrier", |bench| {
         let numbers: Vec<f32> = (0..64_u8).map(f32::from).collect();
@@ -47,7 +47,7 @@ fn a_missing_barrier_is_a_race() {
 }
 
 #[test]
-fn a_barrier_where_threads_part_is_found() {
+fn a_barrier_after_divergence_is_found() {
     sanitized("divergent_barrier", |bench| {
         let z = bench.floats(&[-1.0; 32]);
         launch(bench, "relu", 1, 32, &[Arg::U64(z)])?;
@@ -70,7 +70,7 @@ fn an_index_out_of_range_is_found() {
 fn a_wider_layer_overruns_a_local_array() {
     let run = |bench: &Bench, n: usize| {
         let (p, y) = (bench.floats(&vec![0.75; 2 * n]), bench.floats(&vec![0.5; 2 * n]));
-        let dz = bench.room(2 * n);
+        let dz = bench.allocate(2 * n);
         let args = [Arg::U64(p), Arg::U64(y), Arg::U64(dz), Arg::U32(n as u32)];
         launch(bench, "output_gradient", 1, 2, &args)?;
         assert_eq!(bench.read(dz, 2 * n), vec![0.25; 2 * n]);
@@ -81,13 +81,14 @@ fn a_wider_layer_overruns_a_local_array() {
 }
 
 #[test]
-fn gradients_that_nobody_wrote_are_found() {
+fn unwritten_gradients_are_found() {
     let (count, samples) = (30, 4);
     let run = |written: bool| {
         let bench = bench("unwritten_gradients", in_order(checked()));
         let w = bench.floats(&vec![1.0; count]);
         let gradients = vec![0.25; samples * count];
-        let buffer = if written { bench.floats(&gradients) } else { bench.room(samples * count) };
+        let buffer =
+            if written { bench.floats(&gradients) } else { bench.allocate(samples * count) };
         let args = [Arg::U64(w), Arg::U64(buffer), Arg::U32(30), Arg::U32(4), Arg::F32(0.5)];
         launch(&bench, "update", 1, 32, &args)?;
         assert_eq!(bench.read(w, count), vec![0.5; count]);

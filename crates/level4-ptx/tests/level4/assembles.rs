@@ -1,7 +1,6 @@
-//! NVIDIA's own assembler has the last word on PTX, where it is installed (`scripts/assemble-ptx.sh`
-//! says how): every rung assembles without a warning for architectures old and new, the faults of
-//! the gallery are refused in the words that lie beside them as `<fault>.ptxas.txt`, and their
-//! twins are not.
+//! Tests with NVIDIA's assembler, ptxas, if it is installed (see `scripts/assemble-ptx.sh`): it accepts
+//! every rung without a warning, for old and new architectures; it rejects the faults of the gallery
+//! with the messages in `<fault>.ptxas.txt`, and accepts their twins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +9,9 @@ use std::process::{Command, Output};
 use level4_ptx::Rung;
 use tempfile::TempDir;
 
-/// The version whose words are written down.
+/// The version whose messages are committed.
 const WRITTEN_BY: &str = "release 12.9";
-/// Those of them that the installed version knows are assembled for.
+/// Architectures to assemble for, if the installed version supports them.
 const ARCHITECTURES: [&str; 4] = ["sm_52", "sm_75", "sm_80", "sm_90"];
 
 struct Ptxas {
@@ -21,8 +20,8 @@ struct Ptxas {
 }
 
 impl Ptxas {
-    /// `PTXAS`, or one on the `PATH`, in a toolkit or in a Python environment; `None`, and a line
-    /// that says so, where there is none.
+    /// Finds ptxas: the variable `PTXAS`, or on the `PATH`, in a toolkit or in a Python environment. Without it,
+    /// the test is reported as skipped.
     fn find() -> Option<Self> {
         let named = std::env::var_os("PTXAS").filter(|name| !name.is_empty()).map(PathBuf::from);
         let program = named.or_else(|| gpu::library::tools("ptxas").into_iter().next());
@@ -61,7 +60,7 @@ fn files(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_assembler_takes_every_rung() {
+fn ptxas_accepts_every_rung() {
     let Some(ptxas) = Ptxas::find() else { return };
     let known = ptxas.text("--help");
     let folder = ptx();
@@ -83,7 +82,7 @@ fn the_assembler_takes_every_rung() {
 }
 
 #[test]
-fn the_assembler_refuses_what_is_said_to_be_refused() {
+fn ptxas_rejects_the_faults_of_the_gallery() {
     let Some(ptxas) = Ptxas::find() else { return };
     let folder = ptx().join("gallery");
     let same_words = ptxas.text("--version").contains(WRITTEN_BY);

@@ -1,5 +1,5 @@
-//! The rung on bfloat16: each product is that of factors rounded to it, added in single precision, and no
-//! access to shared memory takes more passes than its bytes do.
+//! Tests of the rung `bf16`: its products are those of rounded factors, summed in single precision, and its
+//! accesses to shared memory have no bank conflicts.
 
 use data::{Dataset, Epoch};
 use gpu::{Choice, Gpu};
@@ -9,7 +9,7 @@ use profile::{Profile, Recording};
 use tensor::{Loss, Network, Tensor, TensorName};
 use training::{Initialisation, Level, Parameters};
 
-/// A step of a batch of rows that are no two alike, each pixel with all its digits.
+/// Runs a step on a batch of different rows, whose pixels use all bits of their mantissas.
 fn stepped(network: &Network, batch: usize, profile: Profile, gpu: &Gpu) -> Level4 {
     let mut level = Level4::new(gpu, network, Rung::Bf16, profile).unwrap();
     let elements = batch * network.sizes[0];
@@ -33,7 +33,8 @@ fn product(length: usize, pairs: impl Fn(usize) -> (f32, f32)) -> (f64, f64) {
         .fold((0.0, 0.0), |(sum, size), ab| (sum + ab, size + ab.abs()))
 }
 
-/// How far `n` terms may be off where groups of eight are cut off; see tensor-diff's derivation.
+/// The error bound of a sum of `n` terms that is truncated after each group of eight; see tensor-diff's
+/// derivation.
 fn allowed(n: usize, size: f64) -> f64 {
     (n + 2 * n.div_ceil(8) + 2) as f64 * (-24_f64).exp2() * size
 }
@@ -89,8 +90,8 @@ fn products_are_those_of_rounded_factors() {
     }
 }
 
-/// Half of a warp stores 8 bytes for each lane in a pass, and a pass reads eight rows of 16 bytes for
-/// `ldmatrix`. A tile of 32 numbers a row is stored by one such store of all 8 warps, one of 64 by two.
+/// In a pass, half a warp stores 8 bytes for each lane, or `ldmatrix` reads eight rows of 16 bytes. A tile
+/// with 32 numbers a row takes one such store of all 8 warps, one with 64 takes two.
 #[test]
 fn shared_memory_is_used_without_conflicts() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
@@ -99,9 +100,9 @@ fn shared_memory_is_used_without_conflicts() {
     drop(stepped(&network, 32, recording.profile(), &gpu));
     let (store, load, warps) = (2, 4, 8);
     let tiles = |stores: u64| warps * stores * store;
-    // 25 tiles of 32 inputs, and one: of both factors, and all warps multiply.
+    // 25 tiles of 32 inputs of both factors, and one more; all warps multiply.
     let forward = (25 + 1) * (tiles(2) + warps * 3 * load);
-    // 12 blocks of 64 inputs, and one of 16, of which two warps multiply; and one of 32.
+    // 12 blocks of 64 inputs, and one of 16, in which two warps multiply; and one of 32.
     let sums = |warps: u64| warps * 2 * 2 * load;
     let gradient = 14 * tiles(3) + 12 * sums(8) + sums(2) + sums(4);
     let backward = tiles(3) + sums(4);

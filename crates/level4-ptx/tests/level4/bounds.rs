@@ -1,5 +1,5 @@
-//! What a level is given that doesn't fit: rows that are narrower than the network, and a network that
-//! is too large for a rung.
+//! Tests of unsuitable inputs: rows with fewer features than the network has inputs, and a network that is
+//! too large for a rung.
 
 use data::{Dataset, Epoch};
 use gpu::{Choice, Gpu};
@@ -12,7 +12,7 @@ fn network() -> Network {
     Network { sizes: vec![4, 2048, 10], loss: Loss::CrossEntropy }
 }
 
-/// Rows of features that are no two alike, with the ten classes in turn.
+/// Rows of different features, with the ten classes in turn.
 fn rows(count: usize, features: usize) -> Dataset {
     let x = (0..count * features).map(|i| (i % 17) as f32 / 17.0 - 0.5).collect();
     let labels = (0..count).map(|i| (i % 10) as u8).collect();
@@ -40,7 +40,7 @@ fn losses(level: &mut Level4, set: &Dataset) -> [f32; 2] {
 }
 
 #[test]
-fn rows_of_another_network_are_refused() {
+fn rows_of_another_network_are_rejected() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     for rung in Rung::ALL {
         let mut level = level(&gpu, rung);
@@ -54,9 +54,9 @@ fn rows_of_another_network_are_refused() {
     }
 }
 
-/// Whole-epoch wants all weights of hidden layers on chip.
+/// `whole-epoch` needs all weights of hidden layers on chip.
 #[test]
-fn a_network_that_does_not_fit_on_chip_is_told_which_rung_takes_it() {
+fn the_error_for_a_network_too_large_for_the_chip_recommends_a_rung() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let network = Network { sizes: vec![4096, 8192, 10], loss: Loss::CrossEntropy };
     let mut level = Level4::new(&gpu, &network, Rung::WholeEpoch, Profile::default()).unwrap();

@@ -1,4 +1,4 @@
-//! The level's own options as a reader meets them.
+//! Tests of this level's options on the command line.
 
 use std::process::{Command, Output};
 
@@ -22,9 +22,9 @@ fn a_rung_that_does_not_exist_is_a_usage_error() {
     fails(&output, 2, &["thread-per-sample, tiled, one-launch"]);
 }
 
-/// Tensor cores multiply TF32 and bfloat16 from compute capability 8.0 on.
+/// Tensor cores support TF32 and bfloat16 from compute capability 8.0 on.
 #[test]
-fn a_card_that_is_too_old_for_a_rung_is_told_so() {
+fn a_rung_on_a_card_that_is_too_old_is_an_error() {
     for (rung, capability, runs) in [
         ("tensor-cores", "7.5", false),
         ("bf16", "7.5", false),
@@ -45,7 +45,7 @@ fn a_card_that_is_too_old_for_a_rung_is_told_so() {
     }
 }
 
-/// The report names the device, so that an emulated run never passes for hardware; the profile
+/// The report names the device, so that an emulated run can't be mistaken for hardware; the profile
 /// lists the launches of each rung.
 #[test]
 fn the_profile_shows_what_each_rung_launches() {
@@ -73,14 +73,14 @@ fn the_profile_shows_what_each_rung_launches() {
         assert_eq!(heading.contains("tensor,"), ["tensor-cores", "bf16"].contains(&rung), "{said}");
         let picture = std::fs::read_to_string(svg).expect("a picture is written");
         assert!(picture.contains("NVIDIA H100 SXM5"), "{rung}: {picture}");
-        // Each is there twice: if nothing helps, and if caches do.
+        // Each has two marks: without caches, and with perfect caches.
         let first = kernels[0];
-        // The roof of tensor cores is that of TF32: what multiplies bfloat16 is said to have no place.
+        // The roof of tensor cores is that of TF32, so kernels that multiply bfloat16 are left out.
         if rung == "bf16" {
             assert!(!picture.contains(first), "{picture}");
             let left_out = said
                 .lines()
-                .any(|line| line.contains(first) && line.contains("multiplies other types"));
+                .any(|line| line.contains(first) && line.contains("multiplies types other"));
             assert!(left_out, "{said}");
             continue;
         }
@@ -88,7 +88,7 @@ fn the_profile_shows_what_each_rung_launches() {
     }
 }
 
-/// What a plan says of a rung, and which one `auto` takes.
+/// The lines of a plan, and the rung that `auto` takes.
 fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
     let mut command = program(&[&["plan"], &EMULATED[..], args].concat());
     let output = command.env("EMULATED_GPU_CAPABILITY", capability).output().unwrap();
@@ -99,7 +99,7 @@ fn planned(args: &[&str], capability: &str) -> (Vec<String>, String) {
 }
 
 #[test]
-fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
+fn a_plan_lists_the_rungs_that_run_and_the_reasons_of_the_others() {
     let no = |lines: &[String]| lines.iter().filter(|line| line.contains("  no   ")).count();
     let (lines, auto) = planned(&["--sizes", "784-30-10", "--batch-size", "8"], "9.0");
     assert_eq!((lines.len(), no(&lines), &auto[..]), (8, 0, "whole-epoch"));
@@ -115,16 +115,16 @@ fn a_plan_says_which_rungs_run_and_why_the_others_do_not() {
     assert!(lines[3].contains("needs compute capability 8.0"), "{}", lines[3]);
 }
 
-/// What training refuses with any rung, no plan promises.
+/// If training with any rung would fail, so does the plan.
 #[test]
-fn a_plan_does_not_promise_what_the_kernels_can_not_count() {
+fn a_plan_rejects_sizes_that_the_kernels_can_not_count() {
     let large = ["--sizes", "784-300000-10", "--batch-size", "60000"];
     let output = level4(&[&["plan", "--device", "emulated"][..], &large].concat());
     fails(&output, 2, &["a batch would have 18000000000 elements"]);
 }
 
 #[test]
-fn auto_says_what_it_takes_and_trains_with_it() {
+fn auto_prints_its_rung_and_trains_with_it() {
     let args = ["bench", "--device", "emulated", "--data", "digits", "--samples", "64"];
     let more = ["--runs", "1", "--steps", "3", "--batch-size", "16", "--kernels"];
     let last = |rung| {

@@ -1,6 +1,5 @@
-//! The rungs whose blocks wait for each other on devices that have little room, straight on the
-//! emulator: however the work is cut into blocks, and whether the weights fit on chip or not, the step
-//! is the same.
+//! Tests of the rungs whose blocks wait for each other, on devices with little shared memory, directly on the
+//! emulator: the step is the same for every plan, whether the weights fit on chip or not.
 
 use crate::support::{Arg, Bench, checked};
 use level4_ptx::{Plan, Record, Rung};
@@ -8,7 +7,7 @@ use tensor::{Dtype, Dump, Loss, Network, Tensor, TensorName};
 use test_support::reference;
 use training::Preset;
 
-/// One step of a fixture, cut by a plan; a launch for each number of phases.
+/// Runs a step of a fixture with a plan, with a launch for each of `phases`.
 fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[u32]) -> Dump {
     use Arg::{F32, U32, U64};
     let epoch = rung == Rung::WholeEpoch;
@@ -25,19 +24,19 @@ fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[
                 per: plan.per[l - 1] as u32,
                 w: bench.floats(get(TensorName::W(l)).data()),
                 b: bench.floats(get(TensorName::B(l)).data()),
-                z: bench.room(batch * n),
-                a: if l < last { bench.room(batch * n) } else { 0 },
-                dz: bench.room(batch * n),
-                partial: if epoch { 0 } else { bench.room(plan.chunks * n * (m + 1)) },
+                z: bench.allocate(batch * n),
+                a: if l < last { bench.allocate(batch * n) } else { 0 },
+                dz: bench.allocate(batch * n),
+                partial: if epoch { 0 } else { bench.allocate(plan.chunks * n * (m + 1)) },
                 // Second copies of a, w and b.
-                da: if epoch && l < last { bench.room(batch * n) } else { 0 },
-                dw: if epoch && l > 1 { bench.room(n * m) } else { 0 },
-                db: if epoch && l > 1 { bench.room(n) } else { 0 },
+                da: if epoch && l < last { bench.allocate(batch * n) } else { 0 },
+                dw: if epoch && l > 1 { bench.allocate(n * m) } else { 0 },
+                db: if epoch && l > 1 { bench.allocate(n) } else { 0 },
             }
         })
         .collect();
     let words: Vec<u64> = records.iter().flat_map(Record::words).collect();
-    let (p, losses) = (bench.room(batch * network.outputs()), bench.room(batch));
+    let (p, losses) = (bench.allocate(batch * network.outputs()), bench.allocate(batch));
     let loss = match network.loss {
         Loss::CrossEntropy => 0,
         Loss::Bce => 1,
@@ -107,7 +106,7 @@ fn step(rung: Rung, network: &Network, reference: &Dump, plan: &Plan, phases: &[
 }
 
 #[test]
-fn every_cut_agrees_with_the_references() {
+fn every_plan_agrees_with_the_references() {
     // Plans with the weights in global memory, and on chip.
     let mut met = [0, 0];
     for preset in Preset::fixtures() {
@@ -117,7 +116,7 @@ fn every_cut_agrees_with_the_references() {
         for (shared, room, phases) in
             [(48 << 10, 1000, &[7][..]), (48 << 10, 3, &[3, 4]), (6 << 10, 5, &[1, 2, 4])]
         {
-            // A wide layer fits on no device as small as this.
+            // A wide layer doesn't fit on such a small device.
             let Some(plan) = Plan::new(network, batch, shared, &mut |_| room) else {
                 assert!(network.sizes[1] > 1000, "{}", preset.name);
                 continue;
@@ -127,7 +126,7 @@ fn every_cut_agrees_with_the_references() {
             let comparison = tensor_diff::compare(&reference, &found, 1.0);
             assert!(comparison.agrees(), "{} by {plan:?}: {comparison:?}", preset.name);
         }
-        // More chunks than samples: some blocks have nothing to do but to wait.
+        // More chunks than samples: some blocks only wait.
         let mut plan = Plan::new(network, batch, 48 << 10, &mut |_| 1000).unwrap();
         plan.chunks = batch + 2;
         if plan.blocks() > 1000 {
@@ -141,7 +140,7 @@ fn every_cut_agrees_with_the_references() {
 }
 
 #[test]
-fn an_epoch_agrees_with_the_references_however_it_is_cut() {
+fn every_plan_of_an_epoch_agrees_with_the_references() {
     let mut refused = 0;
     for preset in Preset::fixtures() {
         let reference = reference(&preset.name);
@@ -159,8 +158,8 @@ fn an_epoch_agrees_with_the_references_however_it_is_cut() {
     assert!(refused < 8, "{refused} plans don't fit");
 }
 
-/// What two blocks read of each other exists twice. Where it does not, or a barrier is missing, the
-/// sanitizer says so: that it says nothing of the kernel as it is means something.
+/// Buffers that blocks share are double-buffered. Without the second copy, or without a barrier, the
+/// sanitizer reports a race, so its silence about the real kernel is meaningful.
 #[test]
 fn an_epoch_without_its_copies_or_barriers_is_a_race() {
     use Arg::{F32, U32, U64};
@@ -179,12 +178,12 @@ fn an_epoch_without_its_copies_or_barriers_is_a_race() {
             per: 4,
             w: ones((m * n) as usize),
             b: ones(n as usize),
-            z: bench.room(2 * n as usize),
-            a: if deep { 0 } else { bench.room(2 * n as usize) },
-            da: if deep { 0 } else { bench.room(2 * n as usize) },
-            dz: bench.room(2 * n as usize),
-            dw: if deep { bench.room((m * n) as usize) } else { 0 },
-            db: if deep { bench.room(n as usize) } else { 0 },
+            z: bench.allocate(2 * n as usize),
+            a: if deep { 0 } else { bench.allocate(2 * n as usize) },
+            da: if deep { 0 } else { bench.allocate(2 * n as usize) },
+            dz: bench.allocate(2 * n as usize),
+            dw: if deep { bench.allocate((m * n) as usize) } else { 0 },
+            db: if deep { bench.allocate(n as usize) } else { 0 },
             partial: 0,
         };
         // Three batches of two samples; two blocks.
@@ -196,8 +195,8 @@ fn an_epoch_without_its_copies_or_barriers_is_a_race() {
             U32(0),
             U64(ones(6 * 16)),
             U64(ones(6 * 2)),
-            U64(bench.room(4)),
-            U64(bench.room(6)),
+            U64(bench.allocate(4)),
+            U64(bench.allocate(6)),
             U64(0),
             U32(6),
             U32(2),

@@ -1,4 +1,4 @@
-//! Level 4 as its readers use it.
+//! The tests of level 4.
 
 mod assembles;
 mod bf16;

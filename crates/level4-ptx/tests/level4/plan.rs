@@ -1,4 +1,4 @@
-//! Tests of plans, which cut a training step into blocks, on devices with much room and with little.
+//! Tests of plans for devices that can hold many blocks, and for devices that can hold few.
 
 use level4_ptx::Plan;
 use tensor::{Loss, Network};
@@ -8,7 +8,7 @@ fn network(sizes: &[usize]) -> Network {
 }
 
 #[test]
-fn the_default_network_is_cut_both_ways() {
+fn the_default_network_is_split_in_both_directions() {
     let plan = Plan::new(&network(&[784, 30, 10]), 256, 48 << 10, &mut |_| 1000).unwrap();
     assert_eq!((plan.chunks, plan.groups, plan.blocks()), (8, 8, 64));
     assert_eq!((&plan.per[..], plan.on_chip), (&[4, 4][..], true));
@@ -49,7 +49,7 @@ fn an_epoch_keeps_all_weights_on_chip_or_is_not_planned() {
 }
 
 #[test]
-fn one_layer_alone_is_cut_by_its_outputs() {
+fn a_single_layer_is_split_by_its_outputs() {
     let plan = Plan::new(&network(&[784, 10]), 64, 48 << 10, &mut |_| 1000).unwrap();
     assert_eq!((plan.chunks, plan.groups, plan.per[0]), (2, 3, 4));
     assert_eq!(plan.shared, 4 * 4 * 32);

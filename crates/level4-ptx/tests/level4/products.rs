@@ -3,7 +3,7 @@
 use crate::generated::generated;
 
 #[test]
-fn the_committed_files_are_what_the_template_makes() {
+fn the_committed_files_are_those_of_the_template() {
     for (rung, text) in generated().unwrap() {
         let committed = rung.row().ptx.replace("\r\n", "\n");
         let first = committed.lines().zip(text.lines()).position(|(a, b)| a != b);

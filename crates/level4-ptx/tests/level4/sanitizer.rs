@@ -1,4 +1,4 @@
-//! Every rung under every check of the emulated GPU, as a reader would run it.
+//! Tests of the program on every rung with every check of the emulated GPU.
 
 use level4_ptx::Rung;
 use tempfile::TempDir;

@@ -1,5 +1,5 @@
-//! Training: the same bits each time where nothing is atomic, and close to them where something is;
-//! in order and shuffled, with a last batch that is smaller, and with tests in between.
+//! Tests of training. Rungs without atomic additions give the same bits each time, the others similar
+//! numbers: in order and shuffled, with a smaller last batch, and with test runs in between.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ fn run(rung: Rung, preset: &Preset) -> Outcome {
 }
 
 #[test]
-fn rungs_train_alike_and_alike_each_time() {
+fn rungs_agree_with_each_other_and_from_run_to_run() {
     for shuffle in [false, true] {
         let preset = preset(shuffle);
         let losses = |rung| -> Vec<f32> {
@@ -30,7 +30,7 @@ fn rungs_train_alike_and_alike_each_time() {
         let tiled = losses(Rung::Tiled);
         assert!(tiled[14] < 0.9 * tiled[0], "nothing is learnt: {tiled:?}");
         assert_eq!(tiled, losses(Rung::Tiled));
-        // Other tiles, and every sum in the same order.
+        // Different tiles, but every sum has the same order.
         assert_eq!(tiled, losses(Rung::RegisterTiles));
         let fused = losses(Rung::OneLaunch);
         assert_eq!(fused, losses(Rung::OneLaunch));
@@ -41,7 +41,7 @@ fn rungs_train_alike_and_alike_each_time() {
             once
         });
         let epoch = losses(Rung::WholeEpoch);
-        // Sums in another order, over 15 steps; factors of 11 bits, and of 8.
+        // Sums in a different order over 15 steps; factors of 11 bits or 8 bits.
         let others =
             [(fused, 1e-4), (losses(Rung::ThreadPerSample), 1e-4), (single, 1e-4), (epoch, 1e-4)];
         for (other, apart) in others.into_iter().chain([(tf32, 1e-2), (bf16, 5e-2)]) {
@@ -52,8 +52,8 @@ fn rungs_train_alike_and_alike_each_time() {
     }
 }
 
-/// However many steps a launch takes, odd and even, in order and shuffled, with a smaller batch at the
-/// end and one layer or three, what is learnt is the same to the bit.
+/// Training gives the same bits for any number of steps in a launch (odd or even), in order and shuffled, with
+/// a smaller last batch, and with one layer or three.
 #[test]
 fn many_steps_in_a_launch_are_the_same_steps() {
     for sizes in [vec![784, 17, 10], vec![784, 10], vec![784, 36, 13, 10]] {
@@ -73,7 +73,7 @@ fn many_steps_in_a_launch_are_the_same_steps() {
             for (_, found_loss, found) in &parameters[1..] {
                 assert_eq!((found_loss, found), (loss, expected), "{sizes:?}, {shuffle}");
             }
-            // And they are the steps of another rung, up to rounding.
+            // They also agree with another rung, up to rounding.
             preset.report_every = 100;
             let one_launch = run(Rung::OneLaunch, &preset).parameters;
             for (a, b) in one_launch.layers.iter().zip(&mut parameters[3].2.layers) {
@@ -85,7 +85,7 @@ fn many_steps_in_a_launch_are_the_same_steps() {
 }
 
 #[test]
-fn sizes_that_the_kernels_can_not_count_are_refused() {
+fn sizes_that_the_kernels_can_not_count_are_errors() {
     let gpu = Gpu::open(Choice::Emulated).unwrap();
     let network = Network { sizes: vec![784, 1_500_000, 10], loss: Loss::CrossEntropy };
     let refused = Level4::new(&gpu, &network, Rung::Tiled, Profile::default()).err().unwrap();
@@ -93,7 +93,7 @@ fn sizes_that_the_kernels_can_not_count_are_refused() {
     assert!(refused.to_string().starts_with(said), "{refused}");
 }
 
-/// A mistake that only the second step of a launch makes: it reads the rows of the first batch again. Dumps
+/// A mistake that only affects the second step of a launch: it reads the rows of the first batch again. Dumps
 /// with one launch for each step don't show it; `--fused` dumps do.
 #[test]
 #[allow(unsafe_code, reason = "a mistake is planted in the PTX")]

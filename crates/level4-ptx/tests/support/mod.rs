@@ -1,4 +1,4 @@
-//! The bench: PTX on the emulator itself, without a driver in between, with every check it has.
+//! A test bench that runs PTX directly on the emulator, without a driver, with every check.
 
 #![allow(dead_code, reason = "each file of tests uses a part")]
 
@@ -13,20 +13,20 @@ pub(crate) enum Arg {
     F32(f32),
 }
 
-/// A device with a module in it.
+/// A device with a loaded module.
 pub(crate) struct Bench {
     pub(crate) emulator: Emulator,
     pub(crate) loaded: Loaded,
 }
 
-/// Every check.
+/// Options with every check.
 pub(crate) fn checked() -> Options {
     let checks = Checks { initialisation: true, races: true, synchronisation: true };
     Options { checks, ..Options::default() }
 }
 
 impl Bench {
-    /// Loads a text; panics with what is wrong with it.
+    /// Loads PTX; panics with the messages if it is invalid.
     pub(crate) fn new(name: &str, ptx: &str, options: Options) -> Self {
         let emulator = Emulator::new(Options { instruction_limit: Some(1 << 24), ..options });
         let source = Source { name: name.into(), text: ptx.into() };
@@ -37,40 +37,40 @@ impl Bench {
         Self { emulator, loaded }
     }
 
-    /// Room for this many numbers, which nothing has written.
-    pub(crate) fn room(&self, count: usize) -> u64 {
+    /// Allocates uninitialised memory for `count` numbers.
+    pub(crate) fn allocate(&self, count: usize) -> u64 {
         self.emulator.memory().allocate(4 * count as u64, 256).unwrap()
     }
 
-    /// These numbers, in device memory.
+    /// Copies numbers to device memory.
     pub(crate) fn floats(&self, values: &[f32]) -> u64 {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let address = self.room(values.len());
+        let address = self.allocate(values.len());
         self.emulator.memory().write(address, &bytes).unwrap();
         address
     }
 
-    /// These words of 64 bits, in device memory.
+    /// Copies words of 64 bits to device memory.
     pub(crate) fn words(&self, values: &[u64]) -> u64 {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        let address = self.room(2 * values.len());
+        let address = self.allocate(2 * values.len());
         self.emulator.memory().write(address, &bytes).unwrap();
         address
     }
 
-    /// Zeros, as the host would set them.
+    /// Allocates zeros.
     pub(crate) fn zeros(&self, count: usize) -> u64 {
         self.floats(&vec![0.0; count])
     }
 
-    /// The numbers that are there now.
+    /// Reads numbers from device memory.
     pub(crate) fn read(&self, address: u64, count: usize) -> Vec<f32> {
         let mut bytes = vec![0; 4 * count];
         self.emulator.memory().read(address, &mut bytes).unwrap();
         bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
     }
 
-    /// Launches a kernel; its parameters lie as those of its declaration do.
+    /// Launches a kernel, with its parameters in the layout of its declaration.
     pub(crate) fn try_launch(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl Bench {
         self.emulator.launch(&kernel, &launch)
     }
 
-    /// As [`try_launch`](Self::try_launch), of a kernel that has no fault.
+    /// As [`try_launch`](Self::try_launch), for a kernel without a fault; panics if it has one.
     pub(crate) fn launch(&self, name: &str, grid: [u32; 3], block: u32, args: &[Arg]) {
         if let Err(fault) = self.try_launch(name, grid, block, 0, false, args) {
             panic!("{fault}");

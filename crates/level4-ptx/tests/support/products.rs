@@ -3,7 +3,7 @@
 use level4_ptx::Rung;
 use minijinja::{Environment, Error, context};
 
-/// The rungs, and the text of their files.
+/// The rungs, and the generated texts of their files.
 pub(crate) fn generated() -> Result<[(Rung, String); 3], Error> {
     let mut environment = Environment::new();
     environment.set_trim_blocks(true);
