@@ -59,7 +59,7 @@ impl Device {
     /// The kernel that the source calls so, if it takes the arguments of the case.
     pub(crate) fn kernel(&self, name: &str, case: &Case) -> Result<Kernel, Unfit> {
         let names = self.loaded.kernels();
-        let found = names.iter().find(|kernel| cuda_c::written(kernel) == name);
+        let found = names.iter().find(|kernel| cuda_c::source_name(kernel) == name);
         let Some(kernel) = found.and_then(|name| self.loaded.kernel(name)) else {
             return Err(Unfit::Kernel(format!("There is no kernel called `{name}`.")));
         };

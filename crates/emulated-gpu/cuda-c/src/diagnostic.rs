@@ -1,4 +1,4 @@
-//! What is wrong with a source, or likely to be: message, place, line, underline, help.
+//! Diagnostics: an error or a warning with its position, the underlined line, and help.
 
 use std::fmt;
 
@@ -6,23 +6,24 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
 use crate::source::{Sources, Span};
 
-/// As many are shown of one source; what follows is likely to be a consequence.
-const MOST: usize = 50;
+/// The maximum number of diagnostics of a source. Later ones are likely to be consequences of the
+/// earlier ones.
+const MAX_SHOWN: usize = 50;
 
-/// A longer line isn't shown with what is wrong in it.
+/// A diagnostic doesn't show a source line that is longer than this.
 const MAX_LINE_BYTES: usize = 10_000;
 
-/// Whether a source can be compiled in spite of what was found.
+/// Whether a diagnostic prevents the compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// There is no PTX.
+    /// The source can't be compiled.
     Error,
-    /// There is, and it probably doesn't do what was meant.
+    /// The source was compiled, but probably doesn't do what was meant.
     Warning,
 }
 
-/// An error or a warning. It carries the line it is about, so that it can be shown without the
-/// source.
+/// An error or a warning. It contains the source line that it is about, so that it can be shown
+/// without the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Error or warning.
@@ -35,13 +36,13 @@ pub struct Diagnostic {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// The line itself; empty if it is longer than anybody reads.
+    /// The line itself; empty if it is too long to show.
     pub text: String,
-    /// How many characters are underlined, at least 1.
+    /// The number of underlined characters, at least 1.
     pub width: usize,
-    /// Stands beside the underline; may be empty.
+    /// A short text next to the underline; may be empty.
     pub label: String,
-    /// What to do about it.
+    /// How to fix it.
     pub help: Option<String>,
 }
 
@@ -82,7 +83,7 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// A diagnostic that still refers to its text by a span.
+/// A diagnostic whose position is still a span.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) severity: Severity,
@@ -115,7 +116,7 @@ impl Problem {
     }
 }
 
-/// What has been found so far.
+/// The diagnostics found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Problems(Vec<Problem>);
 
@@ -128,7 +129,7 @@ impl Problems {
         self.0.len()
     }
 
-    /// Forgets what has been found since there were this many.
+    /// Drops all but the first `len` diagnostics.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
@@ -137,16 +138,16 @@ impl Problems {
         self.0.iter().any(|problem| problem.severity == Severity::Error)
     }
 
-    /// Whether there are so many that nobody reads on.
-    pub(crate) fn are_many(&self) -> bool {
-        self.0.len() > 4 * MOST
+    /// Whether there are so many that the compiler gives up.
+    pub(crate) fn too_many(&self) -> bool {
+        self.0.len() > 4 * MAX_SHOWN
     }
 
-    /// Errors first, in the order of the text, each place once.
+    /// Sorts the diagnostics, errors first and then by position, and keeps one for each place.
     pub(crate) fn into_diagnostics(mut self, sources: &Sources) -> Vec<Diagnostic> {
         self.0.sort_by_key(|problem| (problem.severity, problem.span));
         self.0.dedup_by(|b, a| a.span == b.span && a.severity == b.severity);
-        self.0.truncate(MOST);
+        self.0.truncate(MAX_SHOWN);
         self.0.into_iter().map(|problem| locate(problem, sources)).collect()
     }
 }
@@ -166,15 +167,15 @@ fn locate(problem: Problem, sources: &Sources) -> Diagnostic {
     Diagnostic { severity, message, file, line, column, text, width, label, help }
 }
 
-/// Longer words aren't compared: that takes the product of their lengths.
-const MAX_COMPARED: usize = 100;
+/// The longest word that is compared with others: the time grows with the product of the lengths.
+const MAX_COMPARED_BYTES: usize = 100;
 
-/// The one of `candidates` that `word` was probably meant to be.
+/// The candidate that is most similar to a misspelt word, if one is similar enough.
 pub(crate) fn closest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    if word.len() > MAX_COMPARED {
+    if word.len() > MAX_COMPARED_BYTES {
         return None;
     }
     candidates

@@ -44,18 +44,19 @@
 //! - *FP8*: the C++ types of cuda_fp8.h, E4M3 and E5M2, single, in pairs and in fours.
 //! - *Mathematics* of `float`: exponentials, logarithms, powers, trigonometric, hyperbolic and error
 //!   functions and their inverses, gamma and Bessel functions, roots, lengths, remainders, rounding. A
-//!   function that is no instruction is computed in `double` and rounded once. That is exact to half a
-//!   unit in the last place but for rare ties, and slow on a GPU with few units for `double`. Functions
-//!   of `double` are within the errors that the CUDA guide states.
+//!   function without a PTX instruction is computed in `double` and rounded once. The error is half a
+//!   unit in the last place except for rare ties, but this is slow on a GPU with few units for `double`. Functions
+//!   of `double` stay within the error bounds in the CUDA guide.
 //!   `crates/emulated-gpu/scripts/measure-mathematics.sh` measures all of them.
 //! - *Optimisation*: variables in registers, constant folding, common subexpressions, loop invariants,
 //!   unrolling (fully, or four iterations at once), strength reduction of addresses, if-conversion of
 //!   short branches, contraction to `fma` as by nvcc, and vector loads and stores.
 //!
-//! Results differ in bits from NVRTC's if it contracts a product that this compiler sees in another basic
-//! block, and if a kernel calls a function of `math.h`. With `fmad: false`, only the latter remains.
+//! Results differ in some bits from NVRTC's if NVRTC contracts a product and a sum that are in
+//! different basic blocks here, or if a kernel calls a function of `math.h`. With `fmad: false`,
+//! only the latter difference remains.
 //!
-//! # Refused
+//! # Not supported
 //!
 //! Each of these is an error that names the construct and says what to write instead: host code and
 //! launches, classes, destructors, inheritance, virtual functions, alias templates, variadic templates,
@@ -63,7 +64,7 @@
 //! functions, declarations in conditions, range-based `for`, structured bindings, textures and
 //! surfaces, `cuComplex.h`, cuRAND, FP4 and FP6.
 //!
-//! Calls are inlined. A recursive function and a `__noinline__` one stay a call in the PTX.
+//! Calls are inlined, except calls of recursive and of `__noinline__` functions.
 
 mod diagnostic;
 mod ir;
@@ -76,10 +77,10 @@ mod preprocess;
 mod ptx;
 mod returns;
 mod source;
-#[allow(missing_docs, reason = "the names of operators say what they are")]
+#[allow(missing_docs, reason = "operators are named by the source syntax")]
 mod syntax;
 mod teach;
-#[allow(missing_docs, reason = "the names of types say what they are")]
+#[allow(missing_docs, reason = "the types have their usual names")]
 mod types;
 mod unsupported;
 
@@ -89,23 +90,23 @@ pub use preprocess::{Folders, Resolver};
 use diagnostic::Problems;
 use source::Sources;
 
-/// How to compile.
+/// Options of a compilation.
 #[derive(Clone)]
 pub struct Options<'a> {
-    /// What messages and `.file` call the source.
+    /// The name of the source in messages and in `.file`.
     pub name: &'a str,
-    /// The architecture, as 80 for `sm_80`: one of [`ARCHITECTURES`].
+    /// The architecture, one of [`ARCHITECTURES`]: 80 for `sm_80`.
     pub arch: u32,
-    /// Whether a product that is added becomes `fma`, which rounds once.
+    /// Whether a multiplication and an addition are contracted to `fma`, which rounds once.
     pub fmad: bool,
-    /// Whether the PTX says by `.loc` which line each instruction comes of.
+    /// Whether `.loc` directives in the PTX name the source line of each instruction.
     pub lines: bool,
-    /// Macros that are defined before the first line, and their values.
+    /// Predefined macros and their values.
     pub defines: Vec<(String, String)>,
-    /// Where `#include` finds files; nothing if there are none.
+    /// Finds the files for `#include`; without it, there are none.
     pub resolver: Option<&'a dyn Resolver>,
-    /// Names of kernels and of variables as the host knows them, `copy<float, 4>`: templates become
-    /// kernels by that, and [`Ptx::names`] says what each is called in PTX.
+    /// Name expressions, such as `copy<float, 4>`: names of kernels and variables as the host
+    /// writes them. They instantiate templates, and [`Ptx::names`] has the mangled names.
     pub names: Vec<String>,
 }
 
@@ -136,23 +137,23 @@ impl std::fmt::Debug for Options<'_> {
     }
 }
 
-/// What a source became.
+/// The result of a compilation.
 #[derive(Clone, Debug)]
 pub struct Ptx {
     /// The PTX.
     pub text: String,
-    /// What compiles, and is likely to be meant otherwise.
+    /// Warnings: the source was compiled, but probably doesn't do what was meant.
     pub warnings: Vec<Diagnostic>,
-    /// The names of the kernels, as the PTX has them.
+    /// The mangled names of the kernels.
     pub kernels: Vec<String>,
-    /// What [`Options::names`] are called in the PTX.
+    /// The mangled names of [`Options::names`].
     pub names: Vec<String>,
 }
 
-/// The name that a kernel has in its source: of `_Z5saxpyjfPKfPf`, as C++'s rules make it for the
-/// PTX, `saxpy`; any other name is what it was.
+/// The name of a kernel in its source: `saxpy` for the mangled name `_Z5saxpyjfPKfPf`. A name that
+/// isn't mangled is returned unchanged.
 #[must_use]
-pub fn written(kernel: &str) -> &str {
+pub fn source_name(kernel: &str) -> &str {
     let plain = || {
         let rest = kernel.strip_prefix("_Z")?;
         let digits = rest.find(|c: char| !c.is_ascii_digit())?;
@@ -161,15 +162,15 @@ pub fn written(kernel: &str) -> &str {
     plain().filter(|name| !name.is_empty()).unwrap_or(kernel)
 }
 
-/// The architectures that kernels can be compiled for, as NVRTC 12.0 lists them: 80 is `sm_80`.
+/// The architectures that kernels can be compiled for, as NVRTC 12.0 lists them; 80 is `sm_80`.
 pub const ARCHITECTURES: [u32; 14] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90];
 
 /// Compiles CUDA C to PTX.
 ///
 /// # Errors
 ///
-/// What is wrong with the source, in the order of its text, with warnings behind the errors. An architecture that
-/// isn't one of [`ARCHITECTURES`] is an error at the beginning of the text.
+/// The errors in the source in the order of the text, followed by the warnings. An architecture
+/// that isn't one of [`ARCHITECTURES`] is an error at the start of the text.
 pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let mut sources = Sources::default();
@@ -199,7 +200,7 @@ pub fn compile(source: &str, options: &Options<'_>) -> Result<Ptx, Vec<Diagnosti
         &mut sources,
         &mut problems,
     );
-    // What a macro or a file that is missing leaves behind would only be misunderstood.
+    // After a wrong macro or a missing file, further errors would be misleading.
     if problems.has_errors() {
         return Err(problems.into_diagnostics(&sources));
     }

@@ -1,6 +1,6 @@
 //! `cuda-c kernel.cu --out kernel.ptx`: compiles a file of CUDA C to PTX.
 
-mod beside;
+mod interleave;
 
 use std::io;
 use std::path::PathBuf;
@@ -10,41 +10,41 @@ use clap::Parser;
 
 /// Compiles CUDA C to PTX.
 ///
-/// The PTX goes to standard output, or where `--out` says; what is wrong, with the line that it is
-/// about, to standard error.
+/// The PTX is written to standard output, or to the file of `--out`. Errors and warnings, with the
+/// source line, go to standard error.
 #[derive(Debug, Parser)]
 #[command(name = "cuda-c", version)]
 struct Arguments {
     /// The file to compile, with kernels and the functions that they call.
     source: PathBuf,
-    /// Where the PTX goes.
+    /// The file to write the PTX to.
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The architecture to compile for, as 80 for sm_80.
+    /// The architecture to compile for: 80 for sm_80.
     #[arg(long, default_value_t = 80, value_parser = architecture)]
     arch: u32,
-    /// Whether a product that is added becomes fma, which rounds once.
+    /// Contract multiplications and additions to fma, which rounds once.
     #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set)]
     fmad: bool,
-    /// A folder in which #include looks for files; may be given several times.
+    /// A folder in which #include looks for files; can be repeated.
     #[arg(short = 'I', value_name = "FOLDER")]
     include: Vec<PathBuf>,
-    /// A macro that is defined: NAME or NAME=VALUE.
+    /// Predefine a macro: NAME or NAME=VALUE.
     #[arg(short = 'D', value_name = "MACRO")]
     define: Vec<String>,
-    /// A kernel to make of a template, as the host names it: 'copy<float, 4>'; may be given several
-    /// times.
+    /// Instantiate a kernel template, named as the host names it: 'copy<float, 4>'; can be
+    /// repeated.
     #[arg(long, value_name = "NAME")]
     name: Vec<String>,
-    /// Leaves out the .loc lines, which say what line of the source each instruction comes of.
+    /// Omit the .loc directives, which name the source line of each instruction.
     #[arg(long)]
     no_lines: bool,
-    /// Shows each line of the source, and behind it the instructions that come of it.
+    /// Show each line of the source, followed by its instructions.
     #[arg(long, conflicts_with_all = ["no_lines", "out"])]
     beside: bool,
 }
 
-/// One of the architectures.
+/// Parses an architecture.
 fn architecture(text: &str) -> Result<u32, String> {
     let known = cuda_c::ARCHITECTURES;
     known.into_iter().find(|arch| arch.to_string() == text).ok_or_else(|| {
@@ -59,8 +59,8 @@ fn main() -> ExitCode {
     })
 }
 
-/// Compiles; the exit code: 0 when it is done, 1 when the source has errors or the PTX can't be
-/// written, 2 when the source can't be read.
+/// Compiles. The exit code is 0 for success, 1 if the source has errors or the PTX can't be
+/// written, and 2 if the source can't be read.
 fn execute(arguments: &Arguments) -> u8 {
     let name = host::shown(&arguments.source).to_string();
     let source = match host::input::text(&arguments.source) {
@@ -93,7 +93,7 @@ fn execute(arguments: &Arguments) -> u8 {
     }
     let Some(ptx) = ptx else { return 1 };
     let Some(out) = &arguments.out else {
-        let ptx = if arguments.beside { beside::beside(&source, &ptx) } else { ptx };
+        let ptx = if arguments.beside { interleave::interleave(&source, &ptx) } else { ptx };
         return match host::print(&ptx) {
             Ok(()) => 0,
             Err(error) => host::lost_output(&error, 1),

@@ -1,4 +1,4 @@
-//! Functions that return a value, and whose end can be reached without one.
+//! Detection of functions that may end without returning a value.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use crate::syntax::{
     Case, Expr, ExprKind, Function, Item, Loop, Statement, StatementKind, TypeExpr,
 };
 
-/// Warns of the functions of a source; `library` is the file that isn't the reader's.
+/// Warns of such functions in a source; those in the file `library` are skipped.
 pub(crate) fn check(items: &[Item], library: u32, problems: &mut Problems) {
     for item in items {
         match item {
@@ -32,7 +32,7 @@ pub(crate) fn check(items: &[Item], library: u32, problems: &mut Problems) {
 fn check_one(function: &Rc<Function>, library: u32, problems: &mut Problems) {
     let returns = !matches!(function.result, TypeExpr::Void) && !function.attributes.global;
     let Some(body) = &function.body else { return };
-    if !returns || function.span.file == library || !ends(body) {
+    if !returns || function.span.file == library || !falls_through(body) {
         return;
     }
     let message = format!("`{}` may end without returning a value", function.name);
@@ -42,18 +42,18 @@ fn check_one(function: &Rc<Function>, library: u32, problems: &mut Problems) {
     problems.push(problem);
 }
 
-/// Whether what follows the statements may be reached through them.
-fn ends(statements: &[Statement]) -> bool {
+/// Whether control can reach the end of some statements.
+fn falls_through(statements: &[Statement]) -> bool {
     let mut reached = true;
     for statement in statements {
-        // What is jumped to is reached.
+        // The target of a jump is reachable.
         reached |= matches!(statement.kind, StatementKind::Label(_) | StatementKind::Case(_));
         reached = reached && passes(statement);
     }
     reached
 }
 
-/// Whether what follows a statement may be reached through it.
+/// Whether control can pass a statement.
 fn passes(statement: &Statement) -> bool {
     match &statement.kind {
         StatementKind::Return(_)
@@ -61,12 +61,13 @@ fn passes(statement: &Statement) -> bool {
         | StatementKind::Break
         | StatementKind::Continue => false,
         StatementKind::Expression(value) => !traps(value),
-        StatementKind::Block(statements) => ends(statements),
-        // Which side of `if constexpr` there is depends on the template.
+        StatementKind::Block(statements) => falls_through(statements),
+        // The condition of `if constexpr` depends on the template arguments, so both branches
+        // count.
         StatementKind::If { yes, no: None, is_constexpr, .. } => !is_constexpr || passes(yes),
         StatementKind::If { yes, no: Some(no), .. } => passes(yes) || passes(no),
-        StatementKind::Loop(own) => !endless(own) || leaves(&own.body),
-        StatementKind::Switch(_, body) => !all_cases(body) || passes(body) || leaves(body),
+        StatementKind::Loop(own) => !endless(own) || has_break(&own.body),
+        StatementKind::Switch(_, body) => !all_cases(body) || passes(body) || has_break(body),
         _ => true,
     }
 }
@@ -98,12 +99,12 @@ fn all_cases(body: &Statement) -> bool {
     }
 }
 
-/// Whether a `break` leaves the loop or `switch` whose body this is.
-fn leaves(body: &Statement) -> bool {
+/// Whether a `break` leaves the loop or `switch` with this body.
+fn has_break(body: &Statement) -> bool {
     match &body.kind {
         StatementKind::Break => true,
-        StatementKind::Block(statements) => statements.iter().any(leaves),
-        StatementKind::If { yes, no, .. } => leaves(yes) || no.as_deref().is_some_and(leaves),
+        StatementKind::Block(statements) => statements.iter().any(has_break),
+        StatementKind::If { yes, no, .. } => has_break(yes) || no.as_deref().is_some_and(has_break),
         _ => false,
     }
 }

@@ -1,18 +1,18 @@
-//! The texts that a compilation reads, and places in them.
+//! The texts that a compilation reads, and positions in them.
 
 /// A range of bytes in one of the texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Span {
-    /// Which text, by its place in [`Sources`].
+    /// The index of the text in [`Sources`].
     pub(crate) file: u32,
     /// The first byte.
     pub(crate) start: u32,
-    /// The byte behind the last.
+    /// The byte after the last one.
     pub(crate) end: u32,
 }
 
 impl Span {
-    /// From here to the end of another place of the same text.
+    /// The range from here to the end of another range in the same text.
     #[must_use]
     pub(crate) fn to(self, other: Self) -> Self {
         if self.file == other.file && other.end >= self.start {
@@ -26,13 +26,13 @@ impl Span {
 /// A text and its name.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// What diagnostics and `.file` call it, usually a path.
+    /// The name in diagnostics and `.file`, usually a path.
     pub(crate) name: String,
     /// The text.
     pub(crate) text: String,
-    /// Where each line begins.
+    /// The start of each line.
     lines: Vec<u32>,
-    /// The bytes that continue a character, so that a column needs no count of a whole long line.
+    /// The continuation bytes of UTF-8, so that computing a column doesn't scan a long line.
     continued: Vec<u32>,
 }
 
@@ -46,7 +46,7 @@ impl Source {
         Self { name: name.to_owned(), text: text.to_owned(), lines, continued }
     }
 
-    /// Line and column of a byte, both from 1; the column counts characters.
+    /// Line and column of a byte, both counted from 1; the column counts characters.
     #[must_use]
     pub(crate) fn place(&self, at: u32) -> (usize, usize) {
         let line = self.lines.partition_point(|&start| start <= at).max(1);
@@ -56,7 +56,7 @@ impl Source {
         (line, end - start - (before(end) - before(start)) + 1)
     }
 
-    /// A line, from 1, without its end.
+    /// The text of a line, counted from 1, without the line break.
     #[must_use]
     pub(crate) fn line(&self, line: usize) -> &str {
         let start = self.lines[line - 1] as usize;
@@ -70,19 +70,19 @@ impl Source {
 pub(crate) struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text; its number.
+    /// Adds a text, and returns its number.
     pub(crate) fn add(&mut self, name: &str, text: &str) -> u32 {
         self.0.push(Source::new(name, text));
         (self.0.len() - 1) as u32
     }
 
-    /// The text of that number.
+    /// The text with a number.
     #[must_use]
     pub(crate) fn get(&self, file: u32) -> &Source {
         &self.0[file as usize]
     }
 
-    /// Line and column of the beginning of a place.
+    /// Line and column of the start of a range.
     #[must_use]
     pub(crate) fn place(&self, span: Span) -> (usize, usize) {
         self.get(span.file).place(span.start)

@@ -1,8 +1,8 @@
-//! What a kernel's text shows to be likely wrong: indices that nothing guards, barriers in branches,
-//! shared memory that is read before all have written it.
+//! Warnings about likely mistakes in kernels: indices without a bounds check, barriers in branches,
+//! and shared memory that is read without a barrier after it was written.
 //!
-//! These are guesses from the text alone, so they are warnings, and they are silent where a kernel
-//! could be right.
+//! These are heuristics that only look at the syntax, so they are warnings, and they stay silent if
+//! the kernel could be right.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
@@ -11,31 +11,32 @@ use crate::diagnostic::{Problem, Problems};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function, Statement, StatementKind, TypeExpr, Unary};
 
-struct Look<'a> {
+/// The state of the checks while they walk through a kernel.
+struct Checker<'a> {
     problems: &'a mut Problems,
-    /// Variables whose value depends on which thread it is.
-    own: HashSet<Rc<str>>,
+    /// Variables whose value depends on the thread index.
+    thread_dependent: HashSet<Rc<str>>,
     pointers: HashSet<Rc<str>>,
-    /// Whether anything is compared that depends on the thread.
+    /// Whether there is a condition that depends on the thread index.
     guarded: bool,
     unguarded: Option<Span>,
-    /// How many conditions that depend on the thread are around.
+    /// The number of enclosing conditions that depend on the thread index.
     branches: usize,
     shared: HashSet<Rc<str>>,
-    /// Shared arrays that have been written since the last barrier, and where in them.
+    /// Shared arrays that have been written since the last barrier, and the index.
     written: HashMap<Rc<str>, String>,
     warned: bool,
 }
 
-/// Looks at a kernel.
-pub(crate) fn look_at(function: &Function, problems: &mut Problems) {
+/// Checks a kernel.
+pub(crate) fn check_function(function: &Function, problems: &mut Problems) {
     let is_pointer = |ty: &TypeExpr| matches!(ty, TypeExpr::Pointer(_));
     let pointers = function.parameters.iter().filter(|one| is_pointer(&one.ty));
-    // Without a length among the parameters, there is nothing to compare with.
+    // Without a length among the parameters, there is nothing to compare an index with.
     let has_length = function.parameters.iter().any(|one| !is_pointer(&one.ty));
-    let mut look = Look {
+    let mut checker = Checker {
         problems,
-        own: HashSet::default(),
+        thread_dependent: HashSet::default(),
         pointers: pointers.map(|one| one.name.clone()).collect(),
         guarded: false,
         unguarded: None,
@@ -44,20 +45,20 @@ pub(crate) fn look_at(function: &Function, problems: &mut Problems) {
         written: HashMap::default(),
         warned: false,
     };
-    look.statements(function.body.as_deref().unwrap_or_default());
-    if let (Some(span), false, true) = (look.unguarded, look.guarded, has_length) {
-        look.problems.push(
+    checker.statements(function.body.as_deref().unwrap_or_default());
+    if let (Some(span), false, true) = (checker.unguarded, checker.guarded, has_length) {
+        checker.problems.push(
             Problem::warning(
                 span,
-                "this index depends on the thread, and isn't compared with a length",
+                "this index depends on the thread, but isn't compared with a length",
             )
             .label("threads beyond the end write here too")
-            .help("return first where the index is too large: `if (i >= n) return;`"),
+            .help("return first if the index is too large: `if (i >= n) return;`"),
         );
     }
 }
 
-impl Look<'_> {
+impl Checker<'_> {
     fn statements(&mut self, statements: &[Statement]) {
         for statement in statements {
             self.statement(statement);
@@ -75,7 +76,7 @@ impl Look<'_> {
                     if let Some(init) = &variable.init {
                         self.expr(init);
                         if self.depends(init) {
-                            self.own.insert(variable.name.clone());
+                            self.thread_dependent.insert(variable.name.clone());
                         }
                     }
                 }
@@ -116,10 +117,12 @@ impl Look<'_> {
         }
     }
 
-    /// Whether a value depends on which thread it is.
+    /// Whether a value depends on the thread index.
     fn depends(&self, expr: &Expr) -> bool {
         match &expr.kind {
-            ExprKind::Name(name, _) => &**name == "threadIdx" || self.own.contains(name),
+            ExprKind::Name(name, _) => {
+                &**name == "threadIdx" || self.thread_dependent.contains(name)
+            }
             _ => children(expr).into_iter().any(|child| self.depends(child)),
         }
     }
@@ -135,13 +138,13 @@ impl Look<'_> {
                     self.problems.push(
                         Problem::warning(
                             expr.span,
-                            "a thread waits at a barrier that others may not come to",
+                            "a thread waits at a barrier that others may not reach",
                         )
                         .label("in a branch that depends on the thread")
                         .help("move `__syncthreads()` out of the branch"),
                     );
                 }
-                // Whatever is called may wait.
+                // Any function may contain a barrier.
                 self.written.clear();
             }
             ExprKind::Assign(operator, left, right) => {
@@ -155,7 +158,7 @@ impl Look<'_> {
                 if let ExprKind::Name(name, _) = &left.kind
                     && self.depends(right)
                 {
-                    self.own.insert(name.clone());
+                    self.thread_dependent.insert(name.clone());
                 }
                 if let Some(name) = self.shared_of(left) {
                     self.written.insert(name, key(left));
@@ -177,7 +180,7 @@ impl Look<'_> {
         }
     }
 
-    /// Notes an index into a kernel's parameter that depends on the thread.
+    /// Records an index into a pointer parameter that depends on the thread.
     fn index(&mut self, expr: &Expr) {
         let ExprKind::Index(base, index) = &expr.kind else { return };
         let ExprKind::Name(name, _) = &base.kind else { return };
@@ -196,24 +199,24 @@ impl Look<'_> {
         }
     }
 
-    /// A shared element that is read at another place than it was written, with nothing between.
+    /// Warns of a shared element that is read at another index than was written, without a barrier
+    /// in between.
     fn read(&mut self, expr: &Expr) {
         let Some(name) = self.shared_of(expr) else { return };
         let Some(place) = self.written.get(&name) else { return };
         if !self.warned && *place != key(expr) && place.contains("threadIdx") {
             self.warned = true;
-            let message =
-                format!("`{name}` is read here, and there is no barrier since it was written");
+            let message = format!("`{name}` is read here without a barrier after it was written");
             self.problems.push(
                 Problem::warning(expr.span, message)
                     .label("another thread may not have written this yet")
-                    .help("write `__syncthreads();` between"),
+                    .help("write `__syncthreads();` in between"),
             );
         }
     }
 }
 
-/// The expressions directly in one.
+/// The direct subexpressions of an expression.
 fn children(expr: &Expr) -> Vec<&Expr> {
     match &expr.kind {
         ExprKind::Unary(_, a) | ExprKind::Cast(_, _, a) | ExprKind::Member { base: a, .. } => {
@@ -224,13 +227,15 @@ fn children(expr: &Expr) -> Vec<&Expr> {
         | ExprKind::Comma(a, b)
         | ExprKind::Index(a, b) => vec![a, b],
         ExprKind::Conditional(a, b, c) => vec![a, b, c],
-        ExprKind::Call(_, many) | ExprKind::Construct(_, many) => many.iter().collect(),
-        ExprKind::List(many) => many.iter().map(|(_, one)| one).collect(),
+        ExprKind::Call(_, arguments) | ExprKind::Construct(_, arguments) => {
+            arguments.iter().collect()
+        }
+        ExprKind::List(elements) => elements.iter().map(|(_, element)| element).collect(),
         _ => Vec::new(),
     }
 }
 
-/// An expression as a text in which two that are written alike are the same.
+/// A text that is the same for two expressions with the same syntax.
 fn key(expr: &Expr) -> String {
     let inner: Vec<String> = children(expr).into_iter().map(key).collect();
     let own = match &expr.kind {

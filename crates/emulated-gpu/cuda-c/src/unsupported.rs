@@ -1,23 +1,23 @@
-//! Functions, types and headers of CUDA that aren't supported: what to write instead.
+//! Alternatives for functions, types and headers of CUDA that aren't supported.
 
-/// What to write in place of textures and surfaces.
+/// Help for textures and surfaces.
 pub(crate) const TEXTURES: &str = "textures and surfaces aren't supported: index an array";
-/// What to write in place of cuComplex.h.
+/// Help for cuComplex.h.
 pub(crate) const COMPLEX: &str =
-    "complex numbers aren't supported: use `float2` or `double2`, and write their product yourself";
-/// What to write in place of cuRAND.
+    "complex numbers aren't supported: use `float2` or `double2`, and write the products yourself";
+/// Help for cuRAND.
 pub(crate) const RANDOM: &str =
     "random number generators aren't supported: keep a counter in a variable, and hash it";
 
-/// What to write in place of cuda_fp4.h and cuda_fp6.h.
+/// Help for cuda_fp4.h and cuda_fp6.h.
 pub(crate) const NARROW_FLOATS: &str =
-    "FP4 and FP6 aren't supported: the narrowest types of floats are those of cuda_fp8.h";
-/// What to write in place of thrust, CUB, libcu++ and the like.
+    "FP4 and FP6 aren't supported: the narrowest floating-point types are those of cuda_fp8.h";
+/// Help for thrust, CUB, libcu++ and the like.
 pub(crate) const COLLECTIVES: &str =
-    "write what is needed of it with __shfl_*_sync, atomics and shared memory";
+    "write the parts that you need with __shfl_*_sync, atomics and shared memory";
 
-/// A function or a type of CUDA that isn't supported: what to write instead.
-pub(crate) fn refused(name: &str) -> Option<&'static str> {
+/// Help for a function or a type of CUDA that isn't supported; `None` for other names.
+pub(crate) fn alternative(name: &str) -> Option<&'static str> {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     Some(match name {
         "texture" | "surface" => TEXTURES,

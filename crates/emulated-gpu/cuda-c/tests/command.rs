@@ -1,4 +1,4 @@
-//! The program `cuda-c`: what it writes, says and exits with.
+//! The program `cuda-c`: its output, messages and exit codes.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ fn cuda_c(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cuda-c")).current_dir(folder).args(arguments).output().unwrap()
 }
 
-fn said(bytes: &[u8]) -> String {
+fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
-fn ptx_goes_to_standard_output_or_into_a_file() {
+fn ptx_is_written_to_standard_output_or_a_file() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
     let printed = cuda_c(folder.path(), &["twice.cu"]);
@@ -28,7 +28,7 @@ fn ptx_goes_to_standard_output_or_into_a_file() {
 }
 
 #[test]
-fn macros_and_folders_are_given() {
+fn macros_and_include_folders_are_options() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("headers")).unwrap();
     fs::write(folder.path().join("headers/by.h"), "#define BY (FACTOR + 1)\n").unwrap();
@@ -41,7 +41,7 @@ fn macros_and_folders_are_given() {
 }
 
 #[test]
-fn what_is_wrong_decides_the_exit_code() {
+fn exit_codes_of_errors() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("wrong.cu"), TWICE.replace("x[", "y[")).unwrap();
     fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
@@ -64,10 +64,10 @@ fn what_is_wrong_decides_the_exit_code() {
     assert!(!folder.path().join("wrong.ptx").exists());
 }
 
-/// A reader who goes away has seen enough; a disk that is full is a failure.
+/// A closed pipe isn't an error; a full disk is.
 #[cfg(target_os = "linux")]
 #[test]
-fn output_that_is_lost_is_said() {
+fn a_failed_write_to_standard_output_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -81,7 +81,7 @@ fn output_that_is_lost_is_said() {
 }
 
 #[test]
-fn a_source_is_shown_beside_its_instructions() {
+fn source_lines_are_followed_by_their_instructions() {
     let folder = tempfile::tempdir().unwrap();
     let source = "__global__ void k(int *x)\n{\n    x[threadIdx.x] += 3;\n}\n";
     fs::write(folder.path().join("k.cu"), source).unwrap();

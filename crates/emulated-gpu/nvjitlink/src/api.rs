@@ -1,7 +1,7 @@
 //! The exported functions, as `nvJitLink.h` declares them.
 //!
-//! The header has a name for each function and version (`__nvJitLinkCreate_12_4`), which it calls in inline
-//! functions under the plain name; NVIDIA's bindings look up the plain ones.
+//! The header has a versioned name for each function (`__nvJitLinkCreate_12_4`), which its inline
+//! functions with the plain names call. NVIDIA's bindings look up the plain names.
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::{Mutex, PoisonError};
@@ -12,16 +12,16 @@ use crate::link::{Link, Log};
 use crate::nvidia;
 use crate::status::{Header, In, Out, Result, Status, Text, guard};
 
-/// `nvJitLinkHandle`: a number that is no address.
+/// `nvJitLinkHandle`: a number, not an address.
 type Handle = usize;
 
-/// The links that there are; what isn't here is no link, whatever a caller passes.
+/// All links in existence. A handle that isn't in here is refused, whatever its value.
 static LINKS: Registry<Mutex<Link>> = Registry::new(0);
 
-/// The version of nvJitLink that this says it is where NVIDIA's isn't behind it: see `lib.rs`.
+/// The version reported if NVIDIA's library isn't used; `lib.rs` explains the choice.
 const VERSION: (c_uint, c_uint) = (12, 2);
 
-/// Exports a function under the names of versions.
+/// Exports a function under its versioned names.
 macro_rules! versions {
     ($function:ident, $body:ident, $arguments:tt, $header:expr, $($version:literal)*) => {$(
         versions!(@one $body, $arguments, $header, concat!("__", stringify!($function), "_", $version));
@@ -30,15 +30,15 @@ macro_rules! versions {
         const _: () = {
             #[unsafe(export_name = $name)]
             unsafe extern "C" fn exported($($argument: $type),*) -> c_int {
-                // SAFETY: the caller of the C function vouches for its arguments.
+                // SAFETY: the caller of the C function guarantees that its arguments are valid.
                 guard($header, move || unsafe { $body($($argument),*) })
             }
         };
     };
 }
 
-/// Exports functions that return a result: under their names, and under those of the versions that have
-/// them, which are in the first line for each.
+/// Exports functions that return a result, under their plain and their versioned names. `$since`
+/// selects the versions that have the function.
 macro_rules! export {
     ($(
         $(#[$meta:meta])*
@@ -47,8 +47,8 @@ macro_rules! export {
         $(#[$meta])*
         ///
         /// # Safety
-        /// As NVIDIA's documentation of the function has it: pointers lead to what they are said to lead to, or
-        /// are null.
+        /// As NVIDIA documents the function: every pointer is null or points to an object of the
+        /// documented kind.
         unsafe fn $body($($argument: $type),*) -> Result $work
 
         versions!(@one $body, ($($argument: $type,)*), Header::Twelve, stringify!($name));
@@ -70,38 +70,38 @@ fn missing(handle: Handle) -> Status {
     if handle == 0 { Status::NullInput } else { Status::InvalidInput }
 }
 
-/// Something of a link of a handle. Others can be linked at the same time.
-fn of<T>(handle: Handle, work: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
+/// Calls `work` with the link of a handle. Other links can be used at the same time.
+fn with_link<T>(handle: Handle, work: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
     let link = LINKS.get(handle).ok_or_else(|| missing(handle))?;
     let mut link = link.lock().unwrap_or_else(PoisonError::into_inner);
     work(&mut link)
 }
 
 fn log(handle: Handle, which: fn(&Link) -> &Log) -> Result<Vec<u8>> {
-    of(handle, |link| Ok(which(link).bytes()))
+    with_link(handle, |link| Ok(which(link).bytes()))
 }
 
-/// Copies bytes to where the caller has room for them; where there are none, it need not have any.
+/// Copies bytes to the caller's buffer. If there are none, the buffer may be null.
 ///
 /// # Safety
-/// A place that is not null has room for as many bytes as the function for the size says.
+/// `to` is null or has room for all the bytes.
 unsafe fn copy(bytes: &[u8], to: Out<'_, u8>) -> Result {
     // SAFETY: the caller's promise.
     if bytes.is_empty() { Ok(()) } else { unsafe { to.set_list(bytes) } }
 }
 
-/// By this function, which NVIDIA's library doesn't have, it is known for what it is.
+/// Marker symbol that lets callers recognise the emulated library; NVIDIA's doesn't have it.
 ///
 /// # Safety
-/// None is needed.
+/// Always safe to call.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn emulatedNvJitLink() -> *const c_char {
     c"ptx-emulator".as_ptr()
 }
 
-// Of each, NVIDIA's documentation says what its pointers have to lead to.
+// NVIDIA's documentation of each function says what its pointers must point to.
 export! {
-    /// The version.
+    /// The version of nvJitLink.
     fn nvJitLinkVersion = version(major: Out<'_, c_uint>, minor: Out<'_, c_uint>) plain {
         major.required()?;
         minor.required()?;
@@ -111,14 +111,15 @@ export! {
         minor.set(version.1)
     }
 
-    /// Begins a link. Where the options are wrong, there is a handle all the same, for the log.
+    /// Begins a link. If the options are wrong, it still returns a handle, so that the caller can
+    /// read the log.
     fn nvJitLinkCreate = create(
         handle: Out<'_, Handle>,
         count: u32,
         options: In<'_, Text<'_>>,
     ) always {
         handle.required()?;
-        // SAFETY: the caller vouches for as many.
+        // SAFETY: the caller guarantees that there are `count` options.
         let options = unsafe { options.elements(count as usize)? };
         let (link, status) = Link::new(&options.map(Text::get).collect::<Result<Vec<_>>>()?);
         handle.set(LINKS.insert(Mutex::new(link)))?;
@@ -127,13 +128,13 @@ export! {
 
     /// Ends a link.
     fn nvJitLinkDestroy = destroy(handle: Out<'_, Handle>) always {
-        // SAFETY: the caller has a handle there.
+        // SAFETY: the caller guarantees that a handle is stored there.
         let number = unsafe { handle.get()? };
         LINKS.remove(number).ok_or_else(|| missing(number))?;
         handle.set(0)
     }
 
-    /// Adds what is in memory. It may have no name.
+    /// Adds an input from memory. Its name may be null.
     fn nvJitLinkAddData = add_data(
         handle: Handle,
         kind: c_int,
@@ -142,78 +143,78 @@ export! {
         name: Text<'_>,
     ) always {
         let name = name.get().unwrap_or_else(|_| "input".to_owned());
-        of(handle, |link| {
+        with_link(handle, |link| {
             let bytes = if size == 0 || data.is_null() || isize::try_from(size).is_err() {
                 &[]
             } else {
-                // SAFETY: the caller vouches for as many bytes.
+                // SAFETY: the caller guarantees `size` bytes.
                 unsafe { std::slice::from_raw_parts(data, size) }
             };
             link.add(kind, bytes, &name)
         })
     }
 
-    /// Adds what is in a file.
+    /// Adds an input from a file.
     fn nvJitLinkAddFile = add_file(handle: Handle, kind: c_int, path: Text<'_>) always {
-        of(handle, |link| link.add_file(kind, &path.get()?))
+        with_link(handle, |link| link.add_file(kind, &path.get()?))
     }
 
-    /// Links.
+    /// Links all inputs.
     fn nvJitLinkComplete = complete(handle: Handle) always {
-        of(handle, Link::complete)
+        with_link(handle, Link::complete)
     }
 
-    /// Bytes of the linked image.
+    /// The size of the linked image in bytes.
     fn nvJitLinkGetLinkedCubinSize = cubin_size(handle: Handle, size: Out<'_, usize>) always {
-        of(handle, |link| size.set(link.image()?.len()))
+        with_link(handle, |link| size.set(link.image()?.len()))
     }
 
     /// The linked image: a fatbin with PTX.
     fn nvJitLinkGetLinkedCubin = cubin(handle: Handle, image: Out<'_, u8>) always {
-        // SAFETY: the caller has room for as many bytes as the function before says.
-        of(handle, |link| unsafe { copy(link.image()?, image) })
+        // SAFETY: the buffer has the size that `nvJitLinkGetLinkedCubinSize` returns.
+        with_link(handle, |link| unsafe { copy(link.image()?, image) })
     }
 
-    /// Bytes of the linked PTX, its zero among them.
+    /// The size of the linked PTX in bytes, including the final zero.
     fn nvJitLinkGetLinkedPtxSize = ptx_size(handle: Handle, size: Out<'_, usize>) always {
-        of(handle, |link| size.set(link.ptx()?.len()))
+        with_link(handle, |link| size.set(link.ptx()?.len()))
     }
 
     /// The linked PTX.
     fn nvJitLinkGetLinkedPtx = ptx(handle: Handle, text: Out<'_, u8>) always {
-        // SAFETY: the caller has room for as many bytes as the function before says.
-        of(handle, |link| unsafe { copy(link.ptx()?, text) })
+        // SAFETY: the buffer has the size that `nvJitLinkGetLinkedPtxSize` returns.
+        with_link(handle, |link| unsafe { copy(link.ptx()?, text) })
     }
 
-    /// Refused.
+    /// Always refused.
     fn nvJitLinkGetLinkedLTOIRSize = lto_ir_size(handle: Handle, _size: Out<'_, usize>) thirteen {
-        of(handle, |link| Err(link.lto_ir()))
+        with_link(handle, |link| Err(link.lto_ir()))
     }
 
-    /// Refused.
+    /// Always refused.
     fn nvJitLinkGetLinkedLTOIR = lto_ir(handle: Handle, _image: Out<'_, u8>) thirteen {
-        of(handle, |link| Err(link.lto_ir()))
+        with_link(handle, |link| Err(link.lto_ir()))
     }
 
-    /// Bytes of the log of what went wrong, its zero among them; 0 where nothing was said.
+    /// The size of the error log in bytes, including the final zero; 0 if it is empty.
     fn nvJitLinkGetErrorLogSize = error_log_size(handle: Handle, size: Out<'_, usize>) always {
         size.set(log(handle, Link::errors)?.len())
     }
 
-    /// What went wrong.
+    /// The error log.
     fn nvJitLinkGetErrorLog = error_log(handle: Handle, text: Out<'_, u8>) always {
-        // SAFETY: the caller has room for as many bytes as the function before says.
+        // SAFETY: the buffer has the size that `nvJitLinkGetErrorLogSize` returns.
         unsafe { copy(&log(handle, Link::errors)?, text) }
     }
 
-    /// Bytes of the log of what else was said, its zero among them; 0 where nothing was.
+    /// The size of the info log in bytes, including the final zero; 0 if it is empty.
     fn nvJitLinkGetInfoLogSize = info_log_size(handle: Handle, size: Out<'_, usize>) always {
         size.set(log(handle, Link::infos)?.len())
     }
 
-    /// What else was said.
+    /// The info log.
     fn nvJitLinkGetInfoLog = info_log(handle: Handle, text: Out<'_, u8>) always {
-        // SAFETY: the caller has room for as many bytes as the function before says.
+        // SAFETY: the buffer has the size that `nvJitLinkGetInfoLogSize` returns.
         unsafe { copy(&log(handle, Link::infos)?, text) }
     }
 }
@@ -222,14 +223,14 @@ export! {
 mod tests {
     use super::*;
 
-    /// As NVIDIA's library on x86 takes them.
+    /// NVIDIA's library on x86 accepts unaligned pointers, too.
     #[test]
-    fn arrays_and_results_may_be_at_odd_addresses() {
+    fn pointers_to_arrays_and_results_may_be_unaligned() {
         let options = [c"-arch=sm_80".as_ptr(), c"-O3".as_ptr()];
         let (mut list, mut bytes) = ([0u8; 17], [0u8; 9]);
         let (list, odd) = (list.as_mut_ptr().wrapping_add(1), bytes.as_mut_ptr().wrapping_add(1));
-        // SAFETY: two pointers are inside of the list from its second byte on, and a pointer or a number inside
-        // of the other array.
+        // SAFETY: from its second byte on, the first array has room for two pointers, and the
+        // second for a pointer or a number.
         unsafe {
             let (place, size) = (Out::new(odd.cast::<Handle>()), Out::new(odd.cast::<usize>()));
             list.cast::<[*const c_char; 2]>().write_unaligned(options);

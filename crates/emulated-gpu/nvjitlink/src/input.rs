@@ -1,5 +1,5 @@
-//! What is given to a link: what its bytes are, whether that is what they are said to be, and the PTX in
-//! them.
+//! Inputs of a link: detects the kind of the bytes, checks it against the declared kind, and
+//! extracts the PTX.
 
 use std::fmt::Display;
 
@@ -23,7 +23,7 @@ pub(crate) enum InputType {
     Any,
 }
 
-/// Each with its number and its name.
+/// All input types, with their numbers and names.
 const KINDS: [(i32, InputType, &str); 8] = [
     (1, InputType::Cubin, "CUBIN"),
     (2, InputType::Ptx, "PTX"),
@@ -35,7 +35,7 @@ const KINDS: [(i32, InputType, &str); 8] = [
     (10, InputType::Any, "ANY"),
 ];
 
-/// What bytes are, by how they begin.
+/// The kind of some bytes, detected from their beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contents {
     Ptx,
@@ -46,35 +46,35 @@ enum Contents {
     LtoIr,
 }
 
-/// What NVIDIA's LTO-IR begins with, and LLVM's bitcode, which is what is in it.
+/// The first bytes of NVIDIA's LTO-IR, and of the LLVM bitcode in it.
 const LTO_IR: [&[u8]; 2] = [b"\xedCN\x7f", b"BC\xc0\xde"];
 
-/// What is said of LTO-IR where nothing reads it.
+/// Why LTO-IR is refused if NVIDIA's library isn't available.
 pub(crate) const LTO_IR_REFUSED: &str = "it is LTO-IR, which only NVIDIA's \
-     compiler reads: give PTX (nvcc and NVRTC without -dlto and with \
+     compiler reads: pass PTX (nvcc and NVRTC without -dlto and with \
      --relocatable-device-code=true; numba's @cuda.jit with lto=False), or name NVIDIA's libnvJitLink.so in \
      EMULATED_GPU_NVJITLINK";
 
-/// What is to be linked.
+/// An input that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// PTX, and whether it was given as LTO-IR.
+    /// PTX, and whether it was passed as LTO-IR.
     Text(String, bool),
-    /// The bytes are NVIDIA's LTO-IR.
+    /// NVIDIA's LTO-IR.
     LtoIr,
 }
 
-/// Why something can't be linked: the result, and a sentence for the log.
+/// Why an input or an option is refused: the result, and a sentence for the log.
 pub(crate) type Refusal = (Status, String);
 
 fn refuse(status: Status, name: &str, why: impl Display) -> Refusal {
     (status, format!("error   : {name}: {why}"))
 }
 
-/// The PTX of what is given as a kind of input.
+/// Extracts the PTX from an input that is declared to be of the type `kind`.
 ///
 /// # Errors
-/// What can't be linked, with what to ask for instead.
+/// If the input can't be linked: the result, and a sentence that says what to pass instead.
 pub(crate) fn read(
     kind: i32,
     bytes: &[u8],
@@ -83,7 +83,7 @@ pub(crate) fn read(
 ) -> Result<Input, Refusal> {
     let known = KINDS.iter().find(|(number, ..)| *number == kind);
     let Some(&(_, kind, called)) = known else {
-        let why = format!("there is no type of input {kind}");
+        let why = format!("unknown input type {kind}");
         return Err(refuse(Status::IncorrectInputType, name, why));
     };
     let Some(contents) = contents(bytes) else {
@@ -92,18 +92,18 @@ pub(crate) fn read(
         } else {
             Status::IncorrectInputType
         };
-        let why = "it is no PTX, fatbin, cubin, LTO-IR, object or library";
+        let why = "it is not PTX, a fatbin, a cubin, LTO-IR, an object or a library";
         return Err(refuse(status, name, why));
     };
-    let is_so = match contents {
+    let is_match = match contents {
         Contents::Ptx => kind == InputType::Ptx,
-        // It also is what there is in place of machine code and of LTO-IR.
+        // A fatbin also replaces machine code and LTO-IR.
         Contents::Fatbin => matches!(kind, InputType::Fatbin | InputType::Cubin | InputType::LtoIr),
         Contents::Elf => matches!(kind, InputType::Cubin | InputType::Object),
         Contents::Archive => kind == InputType::Library,
         Contents::LtoIr => kind == InputType::LtoIr,
     };
-    if !is_so && kind != InputType::Any {
+    if !is_match && kind != InputType::Any {
         let why = format!("it does not match its type, NVJITLINK_INPUT_{called}");
         return Err(refuse(Status::IncorrectInputType, name, why));
     }
@@ -134,7 +134,7 @@ fn contents(bytes: &[u8]) -> Option<Contents> {
     }
 }
 
-/// As C has it, a text ends before its first zero.
+/// C strings end at the first zero.
 fn c_text(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     &bytes[..end]
@@ -146,12 +146,10 @@ fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, R
         Contents::Ptx => {
             let text = c_text(bytes);
             if text.len() as u64 > MAX_TEXT_BYTES {
-                let why = format!(
-                    "it has more than {MAX_TEXT_BYTES} bytes, which is as much as is linked"
-                );
+                let why = format!("it has more than {MAX_TEXT_BYTES} bytes, the limit for a link");
                 return Err((Status::InvalidInput, why));
             }
-            // The parser points at what is no UTF-8.
+            // The parser reports the replacement characters.
             Ok(String::from_utf8_lossy(text).into_owned())
         }
         Contents::Fatbin => fatbin::ptx_of(bytes, options.architecture).map_err(|wrong| {
@@ -168,8 +166,8 @@ fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, R
         },
         Contents::Elf => wrong(
             Status::UnrecognizedInput,
-            "it is machine code for NVIDIA's hardware, which the emulated GPU does not run: give its PTX \
-             (nvcc --ptx, or -fatbin with -gencode arch=compute_80,code=compute_80; of NVRTC nvrtcGetPTX; each \
+            "it is machine code for NVIDIA's hardware, which the emulated GPU does not run: pass its PTX \
+             (nvcc --ptx, or -fatbin with -gencode arch=compute_80,code=compute_80; with NVRTC nvrtcGetPTX; each \
              with --relocatable-device-code=true)",
         ),
         Contents::LtoIr => wrong(Status::NvvmCompile, LTO_IR_REFUSED),

@@ -1,4 +1,4 @@
-//! A link, from its options to what came of it.
+//! A link, from its options to its result.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,15 +15,15 @@ use crate::nvidia::{self, Part};
 use crate::options::{self, Options};
 use crate::status::Status;
 
-/// What has been given to a link, and what came of it.
+/// The inputs of a link, and its result.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Nothing where they were wrong.
+    /// `None` if they were wrong.
     options: Option<Options>,
     texts: Vec<Source>,
-    /// What NVIDIA's library makes a text of.
+    /// LTO-IR, which NVIDIA's library compiles.
     parts: Vec<Part>,
-    /// How many of them were given as LTO-IR.
+    /// The number of texts that were passed as LTO-IR.
     lto: usize,
     state: State,
     errors: Log,
@@ -36,7 +36,7 @@ enum State {
     Open,
     Failed,
     Image(Vec<u8>),
-    /// With its zero.
+    /// With the final zero.
     Ptx(Vec<u8>),
 }
 
@@ -45,17 +45,17 @@ enum State {
 pub(crate) struct Log(String);
 
 impl Log {
-    /// As long may one be, in bytes: what is wrong is said of the first inputs then.
-    const MOST: usize = 1 << 20;
+    /// The maximum length in bytes. Later lines are dropped, so the log describes the first inputs.
+    const MAX_BYTES: usize = 1 << 20;
 
-    fn say(&mut self, line: &str) {
-        if self.0.len() + line.len() < Self::MOST {
+    fn push_line(&mut self, line: &str) {
+        if self.0.len() + line.len() < Self::MAX_BYTES {
             self.0.push_str(&line.replace('\0', "\u{fffd}"));
             self.0.push('\n');
         }
     }
 
-    /// The text with its zero; nothing where nothing was said.
+    /// The text with its final zero; empty if there is no text.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let end: &[u8] = if self.0.is_empty() { &[] } else { &[0] };
         [self.0.as_bytes(), end].concat()
@@ -63,7 +63,7 @@ impl Log {
 }
 
 impl Link {
-    /// A link with these options. With wrong ones it only is there for its log.
+    /// Makes a link with these options. If they are wrong, the link can only return its log.
     pub(crate) fn new(written: &[String]) -> (Self, Result<(), Status>) {
         let mut link = Self {
             options: None,
@@ -89,30 +89,31 @@ impl Link {
     }
 
     fn refuse(&mut self, (status, log): Refusal) -> Status {
-        self.errors.say(&log);
+        self.errors.push_line(&log);
         status
     }
 
-    /// The options, while there still can be work.
+    /// The options, if the link still accepts calls.
     fn open(&mut self) -> Result<Options, Status> {
         match (&self.options, &self.state) {
             (Some(options), State::Open) => Ok(options.clone()),
             (None, _) => Err(self.refuse((
                 Status::Internal,
-                "error   : the options were wrong: make another link with nvJitLinkCreate"
+                "error   : the options were wrong: create another link with nvJitLinkCreate"
                     .to_owned(),
             ))),
             (Some(_), _) => Err(self.refuse((
                 Status::Internal,
-                "error   : the link is complete: make another one with nvJitLinkCreate".to_owned(),
+                "error   : the link is complete: create another one with nvJitLinkCreate"
+                    .to_owned(),
             ))),
         }
     }
 
-    /// Adds what is in a file.
+    /// Adds an input from a file.
     ///
     /// # Errors
-    /// As of [`add`](Self::add), and where it can't be read.
+    /// If the file can't be read, and those of [`add`](Self::add).
     pub(crate) fn add_file(&mut self, kind: i32, path: &str) -> Result<(), Status> {
         let bytes = open(Path::new(path)).and_then(|file| read(file, MOST_BYTES));
         let bytes = bytes.map_err(|error| {
@@ -121,10 +122,10 @@ impl Link {
         self.add(kind, &bytes, path)
     }
 
-    /// Adds something to what is linked.
+    /// Adds an input from memory.
     ///
     /// # Errors
-    /// Where it can't be linked, or is wrong by itself.
+    /// If it has a type or contents that can't be linked, or its PTX has errors.
     pub(crate) fn add(&mut self, kind: i32, bytes: &[u8], name: &str) -> Result<(), Status> {
         let options = self.open()?;
         if bytes.is_empty() {
@@ -142,7 +143,7 @@ impl Link {
         Ok(())
     }
 
-    /// Keeps LTO-IR for NVIDIA's library.
+    /// Stores LTO-IR for NVIDIA's library.
     fn add_lto_ir(&mut self, bytes: &[u8], name: &str) -> Result<(), Status> {
         let library = nvidia::library()
             .map_err(|why| self.refuse((Status::Internal, format!("error   : {why}"))))?;
@@ -154,7 +155,7 @@ impl Link {
             let why = format!("more than {MOST_BYTES} bytes of LTO-IR are not linked together");
             Some((Status::InvalidInput, why))
         } else if kept.try_reserve_exact(bytes.len()).is_err() {
-            Some((Status::Internal, format!("there is no memory for {} bytes", bytes.len())))
+            Some((Status::Internal, format!("out of memory: {} bytes are needed", bytes.len())))
         } else {
             None
         };
@@ -181,7 +182,7 @@ impl Link {
         if module.target > options.architecture {
             let log = format!(
                 "fatal   : {name}: SM version specified by .target is higher than default SM version assumed: \
-                 the file says sm_{}, -arch says {}; compile it for that or for an older one",
+                 the file is for sm_{}, but -arch is {}; compile it for that architecture or an older one",
                 module.target, options.target
             );
             return Err(self.refuse((Status::PtxCompile, log)));
@@ -189,7 +190,7 @@ impl Link {
         if options.verbose {
             let entries = module.functions.iter().filter(|function| function.entry).count();
             let (major, minor) = module.version;
-            self.infos.say(&format!(
+            self.infos.push_line(&format!(
                 "info    : {name}: PTX {major}.{minor} for sm_{}, {} bytes, {entries} kernels",
                 module.target,
                 source.text.len()
@@ -199,28 +200,25 @@ impl Link {
         Ok(())
     }
 
-    /// What is wrong with PTX.
+    /// Logs the errors in some PTX.
     fn wrong(&mut self, diagnostics: &[Diagnostic]) -> Status {
         for one in diagnostics {
-            self.errors.say(&one.to_string());
+            self.errors.push_line(&one.to_string());
         }
         Status::PtxCompile
     }
 
-    /// Links what was added, once.
+    /// Links all inputs. Can be called once.
     ///
     /// # Errors
-    /// What is wrong with them together.
+    /// If the inputs don't match the options, or can't be linked together.
     pub(crate) fn complete(&mut self) -> Result<(), Status> {
         let options = self.open()?;
         self.state = State::Failed;
         let refused = if options.ptx && self.lto < self.texts.len() {
             Some((Status::IncorrectInputType, "error   : with -ptx, all inputs have to be LTO-IR"))
         } else if options.lto && self.lto == 0 && self.parts.is_empty() {
-            Some((
-                Status::NvvmCompile,
-                "error   : there is no LTO-IR: leave out -lto, or give some",
-            ))
+            Some((Status::NvvmCompile, "error   : there is no LTO-IR: leave out -lto, or add some"))
         } else {
             None
         };
@@ -230,7 +228,7 @@ impl Link {
         let begun = Instant::now();
         self.compile(&options)?;
         let text = self.linked(&options).map_err(|lines| {
-            lines.iter().for_each(|line| self.errors.say(line));
+            lines.iter().for_each(|line| self.errors.push_line(line));
             Status::Internal
         })?;
         self.state = if options.ptx {
@@ -245,13 +243,13 @@ impl Link {
         if options.time {
             let milliseconds = |begun: Instant| begun.elapsed().as_secs_f64() * 1e3;
             let (all, own) = (milliseconds(self.begun), milliseconds(begun));
-            self.infos.say(&format!("nvJitLink time until Complete: {:.6}", all - own));
-            self.infos.say(&format!("nvJitLinkComplete time to finish: {own:.6}"));
+            self.infos.push_line(&format!("nvJitLink time until Complete: {:.6}", all - own));
+            self.infos.push_line(&format!("nvJitLinkComplete time to finish: {own:.6}"));
         }
         Ok(())
     }
 
-    /// Has NVIDIA's library make a text of what is LTO-IR.
+    /// Has NVIDIA's library compile the LTO-IR to PTX.
     fn compile(&mut self, options: &Options) -> Result<(), Status> {
         let parts = std::mem::take(&mut self.parts);
         let library = if parts.is_empty() { None } else { nvidia::library().ok().flatten() };
@@ -261,13 +259,13 @@ impl Link {
         self.add_text(options, Source { name: "LTO-IR".to_owned(), text })
     }
 
-    /// One text of all, or what is wrong with them together.
+    /// Links all texts to one. The error is a list of lines for the log.
     fn linked(&self, options: &Options) -> Result<String, Vec<String>> {
         let lines = |all: Vec<Diagnostic>| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let is_part = options.relocatable || options.ptx;
         let text = match self.texts.as_slice() {
-            [] => options::nothing(&options.target),
-            // It is to be linked with others, and was checked by itself.
+            [] => options::empty_module(&options.target),
+            // It will be linked with others, and was checked when it was added.
             [one] if is_part => return Ok(one.text.clone()),
             texts => ptx_emulator::link(texts).map_err(lines)?,
         };
@@ -277,7 +275,8 @@ impl Link {
             return Ok(source.text);
         }
         let module = ptx_emulator::parse(&source).map_err(lines)?;
-        // Functions that nobody has are missed where they are called; variables are when they are loaded.
+        // The parser reports undefined functions at their calls; undefined variables only show when
+        // a module is loaded.
         let is_missing = |variable: &&Variable| {
             variable.linkage == Linkage::Extern
                 && matches!(variable.space, Space::Global | Space::Const)
@@ -285,7 +284,7 @@ impl Link {
         let missing = module.variables.iter().filter(is_missing);
         let missing: Vec<String> = missing
             .map(|variable| {
-                format!("error   : Undefined reference to '{}': no input has it", variable.name)
+                format!("error   : Undefined reference to '{}': no input defines it", variable.name)
             })
             .collect();
         if missing.is_empty() { Ok(source.text) } else { Err(missing) }
@@ -294,7 +293,7 @@ impl Link {
     /// The linked image.
     ///
     /// # Errors
-    /// Where there is none, or was to be none.
+    /// If the link isn't complete, or `-ptx` was given.
     pub(crate) fn image(&self) -> Result<&[u8], Status> {
         match &self.state {
             State::Image(image) => Ok(image),
@@ -302,10 +301,10 @@ impl Link {
         }
     }
 
-    /// The linked PTX, with its zero.
+    /// The linked PTX, with its final zero.
     ///
     /// # Errors
-    /// Where there is none, or nobody asked for it.
+    /// If the link isn't complete, or `-ptx` wasn't given.
     pub(crate) fn ptx(&self) -> Result<&[u8], Status> {
         let is_wanted = self.options.as_ref().is_some_and(|options| options.ptx);
         match &self.state {
@@ -315,17 +314,17 @@ impl Link {
         }
     }
 
-    /// What went wrong.
+    /// The error log.
     pub(crate) fn errors(&self) -> &Log {
         &self.errors
     }
 
-    /// What else is to be said.
+    /// The info log.
     pub(crate) fn infos(&self) -> &Log {
         &self.infos
     }
 
-    /// LTO-IR is not made.
+    /// Refuses a request for linked LTO-IR.
     pub(crate) fn lto_ir(&mut self) -> Status {
         let log = "error   : there is no linked LTO-IR, which only NVIDIA's compiler makes: take the linked \
                    cubin, or with -ptx the linked PTX";

@@ -1,23 +1,23 @@
-//! NVIDIA's own nvJitLink, where the environment names its file: it makes PTX of LTO-IR then, for which it
-//! needs no card.
+//! NVIDIA's nvJitLink, if the environment names its file. It compiles LTO-IR to PTX, and needs no
+//! GPU for that.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
 use c_abi::{NvidiaObject, SizeAndCopy, nvidia_functions};
 
-/// Names the file of NVIDIA's library.
+/// The environment variable that names the file of NVIDIA's library.
 const VARIABLE: &str = "EMULATED_GPU_NVJITLINK";
 /// `NVJITLINK_INPUT_LTOIR`
 const LTO_IR: c_int = 3;
-/// Options that are about what is made of the PTX.
-const LATER: [&str; 6] = ["-lto", "-dlto", "-ptx", "-r", "-time", "-verbose"];
+/// Options that only matter after LTO-IR has been compiled, so NVIDIA's library doesn't get them.
+const NOT_FORWARDED: [&str; 6] = ["-lto", "-dlto", "-ptx", "-r", "-time", "-verbose"];
 
 /// `nvJitLinkHandle`
 type Handle = *mut c_void;
 
 nvidia_functions! {
-    /// NVIDIA's library, by the functions that are used, which it has since version 12.3.
+    /// The functions of NVIDIA's library that are used. Versions 12.3 and later have them.
     struct Nvidia;
     required {
         version = nvJitLinkVersion(*mut c_uint, *mut c_uint);
@@ -33,23 +33,23 @@ nvidia_functions! {
     optional {}
 }
 
-/// LTO-IR that is to be linked, with its name.
+/// Some LTO-IR to be linked, and its name.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// NVIDIA's library; nothing where none is named.
+/// NVIDIA's library; `None` if the variable doesn't name one.
 ///
 /// # Errors
-/// Why the file that is named can't serve.
+/// Why the file can't be used.
 pub(crate) fn library() -> Result<Option<&'static Nvidia>, String> {
     static LIBRARY: OnceLock<Result<Option<Nvidia>, String>> = OnceLock::new();
     let library = LIBRARY.get_or_init(|| {
         c_abi::load_named(VARIABLE, "emulatedNvJitLink", Nvidia::find).map_err(|why| {
             format!(
-                "{why}; name NVIDIA's libnvJitLink.so of version 12.3 or later, or unset it, to link PTX alone"
+                "{why}; name NVIDIA's libnvJitLink.so of version 12.3 or later, or unset it, to link only PTX"
             )
         })
     });
@@ -57,32 +57,32 @@ pub(crate) fn library() -> Result<Option<&'static Nvidia>, String> {
 }
 
 impl Nvidia {
-    /// Its version.
+    /// The library's version.
     pub(crate) fn version(&self) -> Option<(c_uint, c_uint)> {
         let (mut major, mut minor) = (0, 0);
-        // SAFETY: places for the numbers.
+        // SAFETY: both pointers are valid for writes.
         let status = unsafe { (self.version)(&raw mut major, &raw mut minor) };
         (status == 0).then_some((major, minor))
     }
 
-    /// The PTX of LTO-IR, linked and optimised by the options of a link.
+    /// Links LTO-IR with the options of a link, and returns optimised PTX.
     ///
     /// # Errors
-    /// Its log.
+    /// The library's error log.
     pub(crate) fn link(&self, written: &[String], parts: &[Part]) -> Result<String, String> {
-        let kept = written.iter().filter(|option| !LATER.contains(&option.as_str()));
+        let kept = written.iter().filter(|option| !NOT_FORWARDED.contains(&option.as_str()));
         let options = kept.cloned().chain(["-lto".to_owned(), "-ptx".to_owned()]);
         let options: Vec<CString> = options.map(c_string).collect();
         let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
-        // SAFETY: a link of this library is put there.
+        // SAFETY: only a link of this library is stored in it.
         let mut link = unsafe { NvidiaObject::new(self.destroy) };
-        // SAFETY: a place for the link, and as many C strings as are told.
+        // SAFETY: the place for the link is valid, and `options` has as many C strings as its length says.
         let mut status =
             unsafe { (self.create)(&raw mut link.handle, options.len() as u32, options.as_ptr()) };
         for part in parts {
             if status == 0 {
                 let name = c_string(part.name.clone());
-                // SAFETY: a link that lives, as many bytes as are told, and a C string.
+                // SAFETY: the link exists, `part.bytes` has the given length, and the name is a C string.
                 status = unsafe {
                     (self.add)(
                         link.handle,
@@ -95,7 +95,7 @@ impl Nvidia {
             }
         }
         if status == 0 {
-            // SAFETY: a link that lives.
+            // SAFETY: the link exists.
             status = unsafe { (self.complete)(link.handle) };
         }
         let linked = if status == 0 { text(&link, (self.ptx_size, self.ptx)) } else { None };
@@ -106,15 +106,15 @@ impl Nvidia {
     }
 }
 
-/// A text of a link, before its zero; nothing where there is none.
+/// A text of a link, without the final zero; `None` if there is none.
 fn text(link: &NvidiaObject, functions: SizeAndCopy) -> Option<String> {
-    // SAFETY: the functions are of the link's library.
+    // SAFETY: the functions belong to the library that made the link.
     let bytes = unsafe { link.bytes(functions) }?;
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
-/// A text of C's; it was one before, or a sentence of this library's.
+/// Makes a C string. A zero in the middle, which options and names shouldn't have, is replaced.
 fn c_string(text: String) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }

@@ -2,31 +2,32 @@
 
 use ptx_emulator::source::Source;
 
+use crate::input::Refusal;
 use crate::status::Status;
 
-/// What was asked for.
+/// The options of a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// All of it, as it was written.
+    /// All of them, as written.
     pub(crate) written: Vec<String>,
-    /// Of `-arch`, `sm_80`.
+    /// `sm_80`, from `-arch`.
     pub(crate) target: String,
-    /// The same as a number, 80.
+    /// The architecture as a number, 80.
     pub(crate) architecture: u32,
     pub(crate) max_registers: Option<u32>,
-    /// Whether what is to be linked is LTO-IR.
+    /// Whether the inputs are LTO-IR.
     pub(crate) lto: bool,
-    /// Whether PTX comes out, and no image.
+    /// Whether the result is PTX instead of an image.
     pub(crate) ptx: bool,
-    /// Whether what comes out may be linked again.
+    /// Whether the result may be linked again.
     pub(crate) relocatable: bool,
     pub(crate) time: bool,
     pub(crate) verbose: bool,
 }
 
-/// Options that change nothing here: they are about machine code, about how it is optimised, or about what
-/// may be left out of it.
-const IDLE: &[&str] = &[
+/// Options that are ignored: they are about machine code, its optimisation, or the removal of
+/// unused symbols.
+const IGNORED: &[&str] = &[
     "-O0",
     "-O3",
     "-Ofc=min",
@@ -40,8 +41,9 @@ const IDLE: &[&str] = &[
     "-device-stack-protector",
 ];
 
-/// The same, with a value: of arithmetic, which PTX has settled, of what may be left out, and of threads.
-const IDLE_VALUES: &[&str] = &[
+/// Options with a value that are ignored: they are about arithmetic (which is fixed in PTX
+/// already), unused symbols, or threads.
+const IGNORED_WITH_VALUE: &[&str] = &[
     "-ftz",
     "-prec-div",
     "-prec-sqrt",
@@ -55,18 +57,15 @@ const IDLE_VALUES: &[&str] = &[
     "-jump-table-density",
 ];
 
-/// As many registers as a thread of hardware has at most: `ptxas` takes no notice of more.
-const MOST_REGISTERS: u32 = 255;
-
-/// What is wrong with an option, for the log.
-pub(crate) type Wrong = (Status, String);
+/// The maximum number of registers of a thread. `ptxas` ignores larger limits.
+const MAX_REGISTERS: u32 = 255;
 
 impl Options {
     /// Reads the options.
     ///
     /// # Errors
     /// The result, and a sentence for the log.
-    pub(crate) fn read(written: &[String]) -> Result<Self, Wrong> {
+    pub(crate) fn read(written: &[String]) -> Result<Self, Refusal> {
         let mut options = Self { written: written.to_vec(), ..Self::default() };
         let mut is_virtual = false;
         for option in written {
@@ -82,8 +81,8 @@ impl Options {
                 "-r" if option == name => options.relocatable = true,
                 "-time" if option == name => options.time = true,
                 "-verbose" if option == name => options.verbose = true,
-                _ if IDLE.contains(&option.as_str()) => {}
-                _ if IDLE_VALUES.contains(&name) && !value.is_empty() => {}
+                _ if IGNORED.contains(&option.as_str()) => {}
+                _ if IGNORED_WITH_VALUE.contains(&name) && !value.is_empty() => {}
                 _ => return Err(unrecognized(option)),
             }
         }
@@ -91,85 +90,85 @@ impl Options {
         if options.target.is_empty() {
             return wrong(
                 Status::MissingArch,
-                "there is no -arch: give it the architecture of the device, as -arch=sm_80",
+                "-arch is missing: set the architecture of the device, as in -arch=sm_80",
             );
         }
         if options.ptx && !options.lto {
-            return wrong(Status::IncompatibleOptions, "-ptx is only there together with -lto");
+            return wrong(Status::IncompatibleOptions, "-ptx needs -lto");
         }
         if is_virtual && !options.ptx {
             return wrong(
                 Status::IncompatibleOptions,
-                "-arch=compute_… is only there together with -lto and -ptx: write -arch=sm_…",
+                "-arch=compute_… needs -lto and -ptx: write -arch=sm_…",
             );
         }
         Ok(options)
     }
 }
 
-fn unrecognized(option: &str) -> Wrong {
+fn unrecognized(option: &str) -> Refusal {
     (Status::UnrecognizedOption, format!("unrecognized option: {option}"))
 }
 
-/// `sm_80` or `compute_80`, or with a letter behind it: what PTX calls it, and the number.
-fn architecture(option: &str, value: &str) -> Result<(String, u32), Wrong> {
+/// Parses `sm_80` or `compute_80`, with an optional letter at the end, to PTX's name and the
+/// number.
+fn architecture(option: &str, value: &str) -> Result<(String, u32), Refusal> {
     let number = value.strip_prefix("sm_").or_else(|| value.strip_prefix("compute_"));
-    // It becomes a part of a text in PTX, where anything else could follow it.
+    // The name is pasted into PTX, so nothing but a name is accepted.
     let is_name = |name: &&str| {
         name.starts_with(|first| matches!(first, '1'..='9'))
             && name.chars().all(|each| each.is_ascii_alphanumeric())
     };
     let number = number.filter(is_name);
     let Some(number) = number else {
-        let log = format!("{option}: write an architecture, as -arch=sm_80");
+        let log = format!("{option}: write an architecture, as in -arch=sm_80");
         return Err((Status::UnrecognizedOption, log));
     };
     let target = format!("sm_{number}");
-    // The one list of architectures is that of the emulator.
-    let source = Source { name: option.to_owned(), text: nothing(&target) };
+    // Only the emulator has the list of architectures, so we ask its parser.
+    let source = Source { name: option.to_owned(), text: empty_module(&target) };
     match ptx_emulator::parse_part(&source) {
         Ok(module) => Ok((target, module.target)),
         Err(_) => {
-            let log = format!(
-                "{option}: there is no such architecture; the emulated GPU has sm_10 to sm_121"
-            );
+            let log =
+                format!("{option}: no such architecture; the emulated GPU has sm_10 to sm_121");
             Err((Status::UnrecognizedArch, log))
         }
     }
 }
 
-/// A text without kernels, in a version of PTX that has all architectures.
-pub(crate) fn nothing(target: &str) -> String {
+/// PTX without kernels, in a version that has all architectures.
+pub(crate) fn empty_module(target: &str) -> String {
     format!(".version 9.0\n.target {target}\n.address_size 64\n")
 }
 
-/// The registers that a thread may have, where that is a limit.
-fn registers(option: &str, value: &str) -> Result<Option<u32>, Wrong> {
+/// Parses the maximum number of registers of a thread; `None` if that is not a limit.
+fn registers(option: &str, value: &str) -> Result<Option<u32>, Refusal> {
     let most: i64 = value.parse().map_err(|_| {
-        (Status::UnrecognizedOption, format!("{option}: write a number, as -maxrregcount=32"))
+        (Status::UnrecognizedOption, format!("{option}: write a number, as in -maxrregcount=32"))
     })?;
-    Ok(u32::try_from(most).ok().filter(|most| (1..=MOST_REGISTERS).contains(most)))
+    Ok(u32::try_from(most).ok().filter(|most| (1..=MAX_REGISTERS).contains(most)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(options: &[&str]) -> Result<Options, Wrong> {
+    fn read(options: &[&str]) -> Result<Options, Refusal> {
         Options::read(&options.iter().map(|&option| option.to_owned()).collect::<Vec<_>>())
     }
 
-    /// What they mean.
-    fn asked(options: &[&str]) -> Options {
+    /// The options without their text.
+    fn parsed(options: &[&str]) -> Options {
         Options { written: Vec::new(), ..read(options).unwrap() }
     }
 
     #[test]
-    fn every_option_of_the_header_is_taken() {
-        for option in IDLE {
+    fn every_option_of_the_header_is_accepted() {
+        for option in IGNORED {
             assert_eq!(asked(&["-arch=sm_80", option]), asked(&["-arch=sm_80"]), "{option}");
         }
-        for option in IDLE_VALUES {
+        for option in IGNORED_WITH_VALUE {
             let option = format!("{option}=1");
             assert_eq!(asked(&["-arch=sm_80", &option]), asked(&["-arch=sm_80"]), "{option}");
         }
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_beyond_what_a_thread_has_are_no_limit() {
+    fn register_counts_out_of_range_are_no_limit() {
         for (value, most) in
             [("1", Some(1)), ("255", Some(255)), ("256", None), ("0", None), ("-3", None)]
         {
@@ -201,9 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn wrong_options_are_reported() {
         for (options, status, words) in [
-            (&[][..], Status::MissingArch, "there is no -arch"),
+            (&[][..], Status::MissingArch, "-arch is missing"),
             (&["-arch=sm_XX"], Status::UnrecognizedOption, "-arch=sm_XX: write"),
             (&["-arch"], Status::UnrecognizedOption, "-arch: write"),
             (&["-arch=80"], Status::UnrecognizedOption, "-arch=80: write"),
@@ -213,7 +212,7 @@ mod tests {
             (&["-arch=sm_80, debug"], Status::UnrecognizedOption, "write an architecture"),
             (&["-arch=sm_080"], Status::UnrecognizedOption, "write an architecture"),
             (&["-arch=compute_80"], Status::IncompatibleOptions, "write -arch=sm_"),
-            (&["-arch=sm_80", "-ptx"], Status::IncompatibleOptions, "with -lto"),
+            (&["-arch=sm_80", "-ptx"], Status::IncompatibleOptions, "needs -lto"),
             (&["-arch=sm_80", "-O2"], Status::UnrecognizedOption, "unrecognized option: -O2"),
             (&["-arch=sm_80", "-lto=1"], Status::UnrecognizedOption, "unrecognized option: -lto=1"),
             (&["-arch=sm_80", "-ftz"], Status::UnrecognizedOption, "unrecognized option: -ftz"),

@@ -1,16 +1,16 @@
-//! What the functions return, and the pointers that they take.
+//! Results of the functions, and types of the pointers that they take.
 
 use std::ffi::c_int;
 
 use c_abi::Fault;
 
-/// What a call comes to.
+/// The result of a call.
 pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
 
-/// `nvJitLinkResult` of version 13; what never happens here isn't listed.
+/// `nvJitLinkResult` of version 13, without the results that are never returned here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Success = 0,
@@ -32,14 +32,14 @@ pub(crate) enum Status {
 /// Which header the caller was compiled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
-    /// Of version 12, or none: its list of results ends with 9.
+    /// Version 12, or a caller without a header: the last result is 9.
     Twelve,
     Thirteen,
 }
 
 impl Status {
-    /// The result by the caller's header. In that of version 12, the newer ones are other names of older
-    /// ones; unrecognized architectures, which it has no name for, are internal errors of its library.
+    /// The number of a result in the caller's header. Results that version 12 lacks become the
+    /// older ones that it uses for the same errors.
     pub(crate) fn code(self, header: Header) -> c_int {
         let known = match (header, self) {
             (Header::Thirteen, status) => status,
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_stays_inside() {
+    fn a_panic_becomes_an_internal_error() {
         assert_eq!(guard(Header::Twelve, || panic!("on purpose")), Status::Internal as c_int);
         assert_eq!(guard(Header::Thirteen, || Err(Status::LtoNotEnabled)), 18);
     }

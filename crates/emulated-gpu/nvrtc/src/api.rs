@@ -5,69 +5,70 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use c_abi::export;
 use cuda_c::ARCHITECTURES;
 
-use crate::ffi::{In, Out, Result, Status, Text, name, say};
+use crate::ffi::{In, Out, Result, Status, Text, name, report};
 use crate::nvidia;
 use crate::program::{self, Flow, Outcome, Program};
 
-/// `nvrtcProgram`: a number that is no address.
+/// `nvrtcProgram`: a number, not an address.
 type Handle = usize;
 
-/// The version of NVRTC whose functions, options and architectures these are.
+/// The version of NVRTC whose functions, options and architectures are emulated.
 const VERSION: (c_int, c_int) = (12, 0);
 
-/// As many C strings of the caller.
+/// Copies `count` C strings from the caller.
 ///
 /// # Safety
-/// An array that is not null has as many.
+/// `from` is null or an array of `count` strings.
 unsafe fn strings(from: In<'_, Text<'_>>, count: c_int) -> Result<Vec<CString>> {
     let count = usize::try_from(count).map_err(|_| Status::InvalidInput)?;
     // SAFETY: the caller's promise.
     unsafe { from.elements(count)? }.map(|text| text.c_str().map(CStr::to_owned)).collect()
 }
 
-/// Copies bytes to where the caller has room for them.
+/// Copies one part of the outcome to the caller's buffer.
 ///
 /// # Safety
-/// A place that is not null has room for as many bytes as the function for the size says.
+/// `to` is null or has room for all bytes of the part.
 unsafe fn copy_bytes(handle: Handle, to: Out<'_, u8>, part: fn(&Outcome) -> &Vec<u8>) -> Result {
-    program::with(handle, |program| match program.part(part)? {
+    program::with_program(handle, |program| match program.part(part)? {
         [] => Err(Status::InvalidProgram),
         // SAFETY: the caller's promise.
         bytes => unsafe { to.set_list(bytes) },
     })
 }
 
-/// The bytes of a part that only NVIDIA's compiler makes. Without it says so on standard error, and refuses.
-fn theirs(handle: Handle, what: &str, work: impl FnOnce(&Program) -> Result) -> Result {
-    let is_theirs = nvidia::library()?.is_some();
-    program::with(handle, |program| if is_theirs { work(program) } else { Ok(()) })?;
-    if is_theirs {
+/// Calls `work` if NVIDIA's compiler is used, which alone makes `output`. Otherwise this refuses,
+/// with a message on standard error.
+fn nvidia_only(handle: Handle, output: &str, work: impl FnOnce(&Program) -> Result) -> Result {
+    let uses_nvidias = nvidia::library()?.is_some();
+    program::with_program(handle, |program| if uses_nvidias { work(program) } else { Ok(()) })?;
+    if uses_nvidias {
         return Ok(());
     }
-    say(&format!("there is no {what}, only PTX: use nvrtcGetPTX"));
+    report(&format!("there is no {output}, only PTX: use nvrtcGetPTX"));
     Err(Status::InvalidProgram)
 }
 
 /// The name of a result.
 ///
 /// # Safety
-/// None is needed.
+/// Always safe to call.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn nvrtcGetErrorString(result: c_int) -> *const c_char {
     name(result).as_ptr()
 }
 
-/// By this function, which NVIDIA's library doesn't have, it is known for what it is.
+/// Marker symbol that lets callers recognise the emulated library; NVIDIA's doesn't have it.
 ///
 /// # Safety
-/// None is needed.
+/// Always safe to call.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn emulatedNvrtc() -> *const c_char {
     c"cuda-c".as_ptr()
 }
 
 export! {
-    /// The version.
+    /// The version of NVRTC.
     fn nvrtcVersion(major: Out<'_, c_int>, minor: Out<'_, c_int>) {
         major.required()?;
         minor.required()?;
@@ -80,7 +81,7 @@ export! {
         minor.set(version.1)
     }
 
-    /// How many architectures there are.
+    /// The number of supported architectures.
     fn nvrtcGetNumSupportedArchs(count: Out<'_, c_int>) {
         let mut number = ARCHITECTURES.len() as c_int;
         if let Some(nvidia) = nvidia::library()? {
@@ -90,11 +91,11 @@ export! {
         count.set(number)
     }
 
-    /// The architectures, ascending.
+    /// The supported architectures, in ascending order.
     fn nvrtcGetSupportedArchs(list: Out<'_, c_int>) {
         list.required()?;
         if let Some(nvidia) = nvidia::library()? {
-            // SAFETY: the caller has room for as many as the function before said.
+            // SAFETY: the list has room for the number that `nvrtcGetNumSupportedArchs` returns.
             return Status::check(unsafe { (nvidia.architectures)(list.address() as *mut c_int) });
         }
         // SAFETY: as above.
@@ -102,7 +103,7 @@ export! {
         Ok(())
     }
 
-    /// Makes a program of a source, with headers by their names.
+    /// Creates a program from a source and headers with their names.
     fn nvrtcCreateProgram(
         handle: Out<'_, Handle>,
         source: Text<'_>,
@@ -115,24 +116,24 @@ export! {
         let source = source.c_str()?.to_owned();
         let name = name.c_str().ok().filter(|name| !name.is_empty());
         let name = name.unwrap_or(c"default_program").to_owned();
-        // SAFETY: the caller vouches for as many.
+        // SAFETY: the caller guarantees `header_count` strings in each array.
         let (headers, names) =
             unsafe { (strings(headers, header_count)?, strings(include_names, header_count)?) };
         let headers = names.into_iter().zip(headers).collect();
         let program = Program { source, name, headers, ..Program::default() };
-        handle.set(program::keep(program))
+        handle.set(program::insert(program))
     }
 
-    /// Ends a program.
+    /// Destroys a program.
     fn nvrtcDestroyProgram(handle: Out<'_, Handle>) {
-        // SAFETY: the caller has a handle there.
-        program::forget(unsafe { handle.get() }.map_err(|_| Status::InvalidProgram)?)?;
+        // SAFETY: the caller guarantees that a handle is stored there.
+        program::remove(unsafe { handle.get() }.map_err(|_| Status::InvalidProgram)?)?;
         handle.set(0)
     }
 
-    /// Asks for a kernel or a variable by its name in C++.
+    /// Requests a kernel or a variable by its C++ name.
     fn nvrtcAddNameExpression(handle: Handle, expression: Text<'_>) {
-        program::with(handle, |program| {
+        program::with_program(handle, |program| {
             let expression = expression.c_str()?.to_owned();
             if program.outcome.is_some() {
                 return Err(Status::NoNameExpressionsAfterCompilation);
@@ -144,114 +145,114 @@ export! {
         })
     }
 
-    /// Compiles.
+    /// Compiles a program.
     fn nvrtcCompileProgram(handle: Handle, count: c_int, options: In<'_, Text<'_>>) {
-        // SAFETY: the caller vouches for as many.
-        program::with(handle, |program| program.compile(&unsafe { strings(options, count)? }))
+        // SAFETY: the caller guarantees `count` options.
+        program::with_program(handle, |program| program.compile(&unsafe { strings(options, count)? }))
     }
 
-    /// Bytes of the PTX, its zero among them.
+    /// The size of the PTX in bytes, including the final zero.
     fn nvrtcGetPTXSize(handle: Handle, size: Out<'_, usize>) {
-        program::with(handle, |program| size.set(program.ptx()?.count_bytes() + 1))
+        program::with_program(handle, |program| size.set(program.ptx()?.count_bytes() + 1))
     }
 
     /// The PTX.
     fn nvrtcGetPTX(handle: Handle, ptx: Out<'_, u8>) {
-        // SAFETY: the caller has room for as many bytes as the function before says.
-        program::with(handle, |program| unsafe { ptx.set_list(program.ptx()?.to_bytes_with_nul()) })
+        // SAFETY: the buffer has the size that `nvrtcGetPTXSize` returns.
+        program::with_program(handle, |program| unsafe { ptx.set_list(program.ptx()?.to_bytes_with_nul()) })
     }
 
-    /// Bytes of the log, its zero among them.
+    /// The size of the log in bytes, including the final zero.
     fn nvrtcGetProgramLogSize(handle: Handle, size: Out<'_, usize>) {
-        program::with(handle, |program| {
+        program::with_program(handle, |program| {
             size.set(program.outcome.as_ref().map_or(0, |one| one.log.count_bytes()) + 1)
         })
     }
 
     /// The log.
     fn nvrtcGetProgramLog(handle: Handle, log: Out<'_, u8>) {
-        program::with(handle, |program| {
+        program::with_program(handle, |program| {
             let text = program.outcome.as_ref().map_or(c"", |one| &one.log);
-            // SAFETY: the caller has room for as many bytes as the function before says.
+            // SAFETY: the buffer has the size that `nvrtcGetProgramLogSize` returns.
             unsafe { log.set_list(text.to_bytes_with_nul()) }
         })
     }
 
-    /// What a name expression is called in the PTX. The name lives as long as the program.
+    /// The mangled name of a name expression. The string lives as long as the program.
     fn nvrtcGetLoweredName(
         handle: Handle,
         expression: Text<'_>,
         lowered: Out<'_, *const c_char>,
     ) {
-        program::with(handle, |program| lowered.set(program.lowered(expression.c_str()?)?.as_ptr()))
+        program::with_program(handle, |program| lowered.set(program.lowered(expression.c_str()?)?.as_ptr()))
     }
 
-    /// Bytes of the image; 0 where it was compiled for no card.
+    /// The size of the image in bytes; 0 if the program was compiled for a virtual architecture.
     fn nvrtcGetCUBINSize(handle: Handle, size: Out<'_, usize>) {
-        program::with(handle, |program| size.set(program.part(|made| &made.image)?.len()))
+        program::with_program(handle, |program| size.set(program.part(|made| &made.image)?.len()))
     }
 
     /// The image: a fatbin with the PTX.
     fn nvrtcGetCUBIN(handle: Handle, image: Out<'_, u8>) {
-        // SAFETY: the caller has room for as many bytes as the function before says.
+        // SAFETY: the buffer has the size that `nvrtcGetCUBINSize` returns.
         unsafe { copy_bytes(handle, image, |made| &made.image) }
     }
 
-    /// Bytes of what is linked later, of NVIDIA's compiler alone.
+    /// The size of the LTO-IR in bytes. Only NVIDIA's compiler makes it.
     fn nvrtcGetLTOIRSize(handle: Handle, size: Out<'_, usize>) {
-        theirs(handle, "LTO IR", |program| size.set(program.part(|made| &made.lto)?.len()))
+        nvidia_only(handle, "LTO IR", |program| size.set(program.part(|made| &made.lto)?.len()))
     }
 
-    /// What is linked later.
+    /// The LTO-IR.
     fn nvrtcGetLTOIR(handle: Handle, ir: Out<'_, u8>) {
-        theirs(handle, "LTO IR", |_| Ok(()))?;
-        // SAFETY: the caller has room for as many bytes as the function before says.
+        nvidia_only(handle, "LTO IR", |_| Ok(()))?;
+        // SAFETY: the buffer has the size that `nvrtcGetLTOIRSize` returns.
         unsafe { copy_bytes(handle, ir, |made| &made.lto) }
     }
 
-    /// Bytes of what OptiX takes, of NVIDIA's compiler alone.
+    /// The size of the OptiX IR in bytes. Only NVIDIA's compiler makes it.
     fn nvrtcGetOptiXIRSize(handle: Handle, size: Out<'_, usize>) {
-        theirs(handle, "OptiX IR", |program| size.set(program.part(|made| &made.optix)?.len()))
+        nvidia_only(handle, "OptiX IR", |program| size.set(program.part(|made| &made.optix)?.len()))
     }
 
-    /// What OptiX takes.
+    /// The OptiX IR.
     fn nvrtcGetOptiXIR(handle: Handle, ir: Out<'_, u8>) {
-        theirs(handle, "OptiX IR", |_| Ok(()))?;
-        // SAFETY: the caller has room for as many bytes as the function before says.
+        nvidia_only(handle, "OptiX IR", |_| Ok(()))?;
+        // SAFETY: the buffer has the size that `nvrtcGetOptiXIRSize` returns.
         unsafe { copy_bytes(handle, ir, |made| &made.optix) }
     }
 
-    /// A function that is asked now and then whether the compilation is to end.
+    /// Sets a function that is called from time to time, and can cancel the compilation.
     fn nvrtcSetFlowCallback(
         handle: Handle,
         function: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int>,
         data: *mut c_void,
     ) {
         let function = function.ok_or(Status::InvalidInput)?;
-        program::with(handle, |program| {
+        program::with_program(handle, |program| {
             program.flow = Some(Flow { function, data: data as usize });
             Ok(())
         })
     }
 
-    /// How making a precompiled header went.
+    /// The result of creating a precompiled header.
     fn nvrtcGetPCHCreateStatus(handle: Handle) {
-        program::with(handle, |program| {
+        program::with_program(handle, |program| {
             let outcome = program.outcome.as_ref().ok_or(Status::NoPchCreateAttempted)?;
             Status::check(outcome.pch_status)
         })
     }
 
-    /// Bytes of heap that the precompiled header wants.
+    /// The size in bytes of the heap that the precompiled header needs.
     fn nvrtcGetPCHHeapSizeRequired(handle: Handle, size: Out<'_, usize>) {
-        program::with(handle, |program| {
+        program::with_program(handle, |program| {
             let outcome = program.outcome.as_ref().ok_or(Status::InvalidProgram)?;
             Status::check(outcome.pch_status)?;
             size.set(outcome.pch_heap)
         })
     }
 
-    /// Bytes of the heap for precompiled headers, of which only NVIDIA's compiler has one.
+    /// The size in bytes of the heap for precompiled headers; 0 unless NVIDIA's compiler is used.
     fn nvrtcGetPCHHeapSize(size: Out<'_, usize>) {
         let mut bytes = 0;
         if let Some(get) = nvidia::library()?.and_then(|nvidia| nvidia.pch_heap_size) {
@@ -261,10 +262,10 @@ export! {
         size.set(bytes)
     }
 
-    /// Has another heap for precompiled headers.
+    /// Sets the size of the heap for precompiled headers.
     fn nvrtcSetPCHHeapSize(size: usize) {
         match nvidia::library()?.and_then(|nvidia| nvidia.set_pch_heap_size) {
-            // SAFETY: a number.
+            // SAFETY: the argument is a number.
             Some(set) => Status::check(unsafe { set(size) }),
             None if size == 0 => Ok(()),
             None => Err(Status::OutOfMemory),
@@ -276,14 +277,14 @@ export! {
 mod tests {
     use super::*;
 
-    /// As NVIDIA's library on x86 takes them.
+    /// NVIDIA's library on x86 accepts unaligned pointers, too.
     #[test]
-    fn arrays_and_results_may_be_at_odd_addresses() {
+    fn pointers_to_arrays_and_results_may_be_unaligned() {
         let option = c"--gpu-architecture=compute_80";
         let mut bytes = [0u8; 9];
         let odd = bytes.as_mut_ptr().wrapping_add(1);
         let (source, name) = (c"__global__ void nothing() {}", c"nothing.cu");
-        // SAFETY: a pointer, or a number, is inside of the array from its second byte on.
+        // SAFETY: from its second byte on, the array has room for a pointer or a number.
         unsafe {
             let place = Out::new(odd.cast::<Handle>());
             let (source, name) = (Text::new(source.as_ptr()), Text::new(name.as_ptr()));

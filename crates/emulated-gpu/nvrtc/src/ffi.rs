@@ -1,19 +1,19 @@
-//! What the functions return, and the pointers that they take.
+//! Results of the functions, and types of the pointers that they take.
 
 use std::ffi::{CStr, c_int};
 
 use c_abi::{Fault, statuses};
 
-/// What C gets.
+/// The type that C receives.
 pub(crate) type ReturnCode = c_int;
-/// What a call comes to.
+/// The result of a call.
 pub(crate) type Result<T = ()> = std::result::Result<T, Status>;
 pub(crate) type In<'a, T> = c_abi::In<'a, T, Status>;
 pub(crate) type Out<'a, T> = c_abi::Out<'a, T, Status>;
 pub(crate) type Text<'a> = c_abi::Text<'a, Status>;
 
 statuses! {
-    /// `nvrtcResult`; some of it never happens here.
+    /// `nvrtcResult`; some of these are never returned here.
     pub(crate) enum Status {
         Success 0 c"NVRTC_SUCCESS";
         OutOfMemory 1 c"NVRTC_ERROR_OUT_OF_MEMORY";
@@ -37,10 +37,10 @@ statuses! {
 }
 
 impl Status {
-    /// The result of a function of NVIDIA's.
+    /// Converts the result of one of NVIDIA's functions.
     ///
     /// # Errors
-    /// Every code but success; one that is not in the list as an internal error.
+    /// Every code but success; an unknown code becomes an internal error.
     pub(crate) fn check(code: c_int) -> Result {
         match Self::from_code(code).unwrap_or(Self::InternalError) {
             Self::Success => Ok(()),
@@ -58,7 +58,7 @@ impl From<Fault> for Status {
     }
 }
 
-/// The name of a result, as `nvrtcGetErrorString` has it.
+/// The name of a result, as `nvrtcGetErrorString` returns it.
 pub(crate) fn name(code: c_int) -> &'static CStr {
     Status::from_code(code).map_or(c"NVRTC_ERROR unknown", |status| status.texts()[0])
 }
@@ -69,7 +69,7 @@ pub(crate) fn guard(_function: &str, body: impl FnOnce() -> Result) -> ReturnCod
 }
 
 /// Reports something on standard error.
-pub(crate) fn say(line: &str) {
+pub(crate) fn report(line: &str) {
     c_abi::report("emulated NVRTC", line);
 }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_stays_inside() {
+    fn a_panic_becomes_an_internal_error() {
         assert_eq!(guard("", || panic!("on purpose")), Status::InternalError as c_int);
         assert_eq!(guard("", || Err(Status::InvalidInput)), 3);
     }

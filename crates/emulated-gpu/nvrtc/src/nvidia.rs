@@ -1,5 +1,5 @@
-//! NVIDIA's own NVRTC, where the environment names its file: it compiles then, and what it would make machine
-//! code of is given as PTX.
+//! NVIDIA's NVRTC, if the environment names its file. It then compiles all programs, with PTX in
+//! place of machine code.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -7,17 +7,18 @@ use std::sync::OnceLock;
 use c_abi::{NvidiaObject, SizeAndCopy, nvidia_functions};
 use device_image::fatbin;
 
-use crate::ffi::{Result, Status, say};
+use crate::ffi::{Result, Status, report};
 use crate::program::{Outcome, Program};
 
-/// Names the file of NVIDIA's library.
+/// The environment variable that names the file of NVIDIA's library.
 const VARIABLE: &str = "EMULATED_GPU_NVRTC";
 
 /// `nvrtcProgram`
 type Handle = *mut c_void;
 
 nvidia_functions! {
-    /// NVIDIA's library, by the functions that are used; those that older ones lack may be missing.
+    /// The functions of NVIDIA's library that are used; the optional ones are missing in older
+    /// versions.
     struct Nvidia;
     required {
         version = nvrtcVersion(*mut c_int, *mut c_int);
@@ -48,16 +49,16 @@ nvidia_functions! {
     }
 }
 
-/// NVIDIA's library; nothing where none is named.
+/// NVIDIA's library; `None` if the variable doesn't name one.
 ///
 /// # Errors
-/// `InternalError` where the file that is named can't serve; standard error has the reason, once.
+/// `InternalError` if the file can't be used; the reason is reported once on standard error.
 pub(crate) fn library() -> Result<Option<&'static Nvidia>> {
     static LIBRARY: OnceLock<std::result::Result<Option<Nvidia>, ()>> = OnceLock::new();
     let library = LIBRARY.get_or_init(|| {
         c_abi::load_named(VARIABLE, "emulatedNvrtc", Nvidia::find).map_err(|why| {
-            say(&format!(
-                "{why}; name NVIDIA's libnvrtc.so, or unset it, for the compiler of this library"
+            report(&format!(
+                "{why}; name NVIDIA's libnvrtc.so, or unset it to compile with cuda-c"
             ));
         })
     });
@@ -65,29 +66,29 @@ pub(crate) fn library() -> Result<Option<&'static Nvidia>> {
 }
 
 impl Nvidia {
-    /// Compiles a program, with PTX in place of machine code.
+    /// Compiles a program to PTX, also if machine code is requested.
     ///
     /// # Errors
-    /// NVIDIA's; what came of it is said all the same, its log above all.
+    /// NVIDIA's error. The outcome is returned in any case, because it has the log.
     pub(crate) fn compile(&self, program: &Program, options: &[CString]) -> (Outcome, Result) {
-        let theirs = match Theirs::new(self, program) {
+        let theirs = match NvidiaProgram::new(self, program) {
             Ok(theirs) => theirs,
             Err(status) => return (Outcome::default(), Err(status)),
         };
-        let (options, card) = without_card(options);
+        let (options, card) = without_real_architecture(options);
         let options: Vec<*const c_char> = options.iter().map(|one| one.as_ptr()).collect();
-        // SAFETY: a program that lives, and as many C strings as are told.
+        // SAFETY: the program exists, and `options` has as many C strings as its length says.
         let status = Status::check(unsafe {
             (self.compile)(theirs.program.handle, options.len() as c_int, options.as_ptr())
         });
         let mut outcome =
             Outcome { log: theirs.text((self.log_size, self.log)), ..Outcome::default() };
         if let Some(pch_status) = self.pch_status {
-            // SAFETY: a program that lives.
+            // SAFETY: the program exists.
             outcome.pch_status = unsafe { pch_status(theirs.program.handle) };
         }
         if let Some(required) = self.pch_heap_required {
-            // SAFETY: a program that lives, and a place for the result.
+            // SAFETY: the program exists, and the place for the result is valid.
             let status = unsafe { required(theirs.program.handle, &raw mut outcome.pch_heap) };
             outcome.pch_heap = if status == 0 { outcome.pch_heap } else { 0 };
         }
@@ -106,21 +107,21 @@ impl Nvidia {
 }
 
 /// A program of NVIDIA's library.
-struct Theirs<'a> {
+struct NvidiaProgram<'a> {
     library: &'a Nvidia,
     program: NvidiaObject,
 }
 
-impl<'a> Theirs<'a> {
+impl<'a> NvidiaProgram<'a> {
     fn new(library: &'a Nvidia, program: &Program) -> Result<Self> {
-        // SAFETY: programs of this library are put there, below.
+        // SAFETY: only a program of this library is stored in it, below.
         let mut theirs = Self { library, program: unsafe { NvidiaObject::new(library.destroy) } };
         let pointers = |texts: Vec<&CString>| -> Vec<*const c_char> {
             texts.into_iter().map(|text| text.as_ptr()).collect()
         };
         let names = pointers(program.headers.iter().map(|(name, _)| name).collect());
         let headers = pointers(program.headers.iter().map(|(_, text)| text).collect());
-        // SAFETY: C strings that live, and as many as are told; a place for the program.
+        // SAFETY: all strings are C strings that outlive the call, both arrays have `names.len()` elements, and the place for the program is valid.
         Status::check(unsafe {
             (library.create)(
                 &raw mut theirs.program.handle,
@@ -133,32 +134,32 @@ impl<'a> Theirs<'a> {
         })?;
         let handle = theirs.program.handle;
         for name in &program.expressions {
-            // SAFETY: a program that lives, and a C string.
+            // SAFETY: the program exists, and the name is a C string.
             Status::check(unsafe { (library.add_name)(handle, name.as_ptr()) })?;
         }
         if let (Some(set), Some(flow)) = (library.set_flow, program.flow) {
             let (function, data) = (flow.function as *const c_void, flow.data as *mut c_void);
-            // SAFETY: a program that lives, and what the caller gave for this.
+            // SAFETY: the program exists, and the caller passed the function and its data for this.
             Status::check(unsafe { set(handle, function, data) })?;
         }
         Ok(theirs)
     }
 
-    /// One part of what was made; nothing where there is none.
+    /// One part of the output; empty if there is none.
     fn bytes(&self, part: SizeAndCopy) -> Vec<u8> {
-        // SAFETY: the functions are of the program's library.
+        // SAFETY: the functions belong to the library that made the program.
         unsafe { self.program.bytes(part) }.unwrap_or_default()
     }
 
-    /// The same, of a text that ends in a zero.
+    /// A part of the output that is text and ends in a zero.
     fn text(&self, part: SizeAndCopy) -> CString {
         CStr::from_bytes_until_nul(&self.bytes(part)).map(CStr::to_owned).unwrap_or_default()
     }
 
     fn lowered(&self, name: &CStr) -> CString {
         let (handle, mut found) = (self.program.handle, std::ptr::null());
-        // SAFETY: a program that lives, a C string, and a place for the result, which is a C string that
-        // lives as long as the program.
+        // SAFETY: the program exists, the name is a C string, and the place for the result is
+        // valid. The result is a C string that lives as long as the program.
         unsafe {
             let status = (self.library.lowered)(handle, name.as_ptr(), &raw mut found);
             if status == 0 && !found.is_null() {
@@ -170,9 +171,10 @@ impl<'a> Theirs<'a> {
     }
 }
 
-/// The options with the architecture in place of a card of it, `compute_90` for `sm_90`, and its number; as
-/// they are where no machine code is asked for.
-fn without_card(options: &[CString]) -> (Vec<CString>, Option<u32>) {
+/// Replaces a real architecture by its virtual one, `compute_90` for `sm_90`, and returns the
+/// options and the architecture's number. Without a request for machine code, the options stay as
+/// they are.
+fn without_real_architecture(options: &[CString]) -> (Vec<CString>, Option<u32>) {
     let texts: Vec<&str> = options.iter().map(|one| one.to_str().unwrap_or("").trim()).collect();
     let other_code = ["-dlto", "--dlink-time-opt", "-optix-ir", "--optix-ir"];
     if texts.iter().any(|one| other_code.contains(&one.split('=').next().unwrap_or(""))) {
@@ -206,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn machine_code_becomes_ptx() {
+    fn real_architectures_become_virtual_ones() {
         for (given, expected, card) in [
             (&["-DA=sm_80", "-arch=sm_90a"][..], &["-DA=sm_80", "-arch=compute_90a"][..], Some(90)),
             (&["--gpu-architecture", "sm_75"], &["--gpu-architecture", "compute_75"], Some(75)),
@@ -220,7 +222,11 @@ mod tests {
             let texts = |list: &[&str]| -> Vec<CString> {
                 list.iter().map(|&one| CString::new(one).unwrap()).collect()
             };
-            assert_eq!(without_card(&texts(given)), (texts(expected), card), "{given:?}");
+            assert_eq!(
+                without_real_architecture(&texts(given)),
+                (texts(expected), card),
+                "{given:?}"
+            );
         }
     }
 }

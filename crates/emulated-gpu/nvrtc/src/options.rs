@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use cuda_c::ARCHITECTURES;
 
-/// What a program is compiled for where nothing is said.
-const DEFAULT: u32 = 52;
+/// The default architecture.
+const DEFAULT_ARCH: u32 = 52;
 
-/// What was asked for.
+/// The options of a compilation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// 80 for `compute_80`.
+    /// The architecture, 80 for `compute_80`.
     pub(crate) arch: u32,
-    /// Whether it is a card's, `sm_80`, for which there is to be an image.
+    /// Whether it is a real architecture (`sm_80`), for which an image is requested.
     pub(crate) for_card: bool,
-    /// Whether a product that is added becomes `fma`.
+    /// Whether multiplications and additions are contracted to `fma`.
     pub(crate) fmad: bool,
     /// Whether warnings go into the log.
     pub(crate) warnings: bool,
@@ -24,9 +24,9 @@ pub(crate) struct Options {
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// Options that have a value, with their short forms, and that change nothing here: they are about
-/// registers, about arithmetic that may be less exact, or about messages.
-const IDLE_VALUES: &[&str] = &[
+/// Options with a value, and their short forms, that are ignored: they are about registers, less
+/// exact arithmetic, or messages.
+const IGNORED_WITH_VALUE: &[&str] = &[
     "--ftz",
     "-ftz",
     "--prec-div",
@@ -57,8 +57,8 @@ const IDLE_VALUES: &[&str] = &[
     "-split-compile",
 ];
 
-/// The same without a value. Lines are always known.
-const IDLE: &[&str] = &[
+/// Options without a value that are ignored. Line numbers are always emitted.
+const IGNORED: &[&str] = &[
     "--use_fast_math",
     "-use_fast_math",
     "--extra-device-vectorization",
@@ -82,13 +82,13 @@ const IDLE: &[&str] = &[
 ];
 
 impl Options {
-    /// Reads the options, in any of NVRTC's ways to write them.
+    /// Reads the options in any of the forms that NVRTC accepts.
     ///
     /// # Errors
     /// A sentence for the log.
     pub(crate) fn read(written: &[impl AsRef<str>]) -> Result<Self, String> {
         let mut options = Self {
-            arch: DEFAULT,
+            arch: DEFAULT_ARCH,
             for_card: false,
             fmad: true,
             warnings: true,
@@ -124,7 +124,7 @@ impl Options {
                 "--relocatable-device-code" | "-rdc" => {
                     if boolean(name, &value()?)? {
                         return Err(format!(
-                            "{name}=true isn't built: one program is all there is"
+                            "{name}=true isn't supported: a program can't be linked with others"
                         ));
                     }
                 }
@@ -137,9 +137,9 @@ impl Options {
                 | "--device-as-default-execution-space"
                 | "-default-device"
                 | "--pre-include"
-                | "-include" => return Err(format!("{name} isn't built")),
-                _ if IDLE_VALUES.contains(&name) => drop(value()?),
-                _ if IDLE.contains(&name) && given.is_none() => {}
+                | "-include" => return Err(format!("{name} isn't supported")),
+                _ if IGNORED_WITH_VALUE.contains(&name) => drop(value()?),
+                _ if IGNORED.contains(&name) && given.is_none() => {}
                 _ => return Err(format!("unrecognized option {option} found")),
             }
         }
@@ -163,7 +163,8 @@ fn boolean(name: &str, value: &str) -> Result<bool, String> {
         .map_err(|_| format!("invalid value for {name}: {value} is neither true nor false"))
 }
 
-/// `compute_80`, `sm_80`, or `compute_90a`, whose features no other architecture has.
+/// Parses `compute_80`, `sm_80`, or `compute_90a`, which adds features that only that architecture
+/// has.
 fn architecture(value: &str) -> Result<u32, String> {
     let name = value.strip_prefix("compute_").or_else(|| value.strip_prefix("sm_"));
     let name = name.map(|name| if name == "90a" { "90" } else { name });
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn wrong_options_are_reported() {
         for (option, words) in [
             ("--nonsense", "unrecognized option --nonsense found"),
             ("-G=3", "unrecognized option -G=3 found"),
@@ -233,11 +234,11 @@ mod tests {
             ("-arch=sm_42949672960", "invalid value for --gpu-architecture"),
             ("--fmad=perhaps", "perhaps is neither true nor false"),
             ("-I", "-I has no value"),
-            ("-rdc=true", "-rdc=true isn't built"),
-            ("-dlto", "-dlto isn't built"),
+            ("-rdc=true", "-rdc=true isn't supported"),
+            ("-dlto", "-dlto isn't supported"),
         ] {
-            let said = read(&[option]).unwrap_err();
-            assert!(said.contains(words), "{option}: {said}");
+            let reason = read(&[option]).unwrap_err();
+            assert!(reason.contains(words), "{option}: {reason}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Programs, from their creation to their end.
+//! Programs, from their creation to their destruction.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::ffi::{Result, Status};
 use crate::nvidia;
 use crate::options::Options;
 
-/// A program: its source, what was asked of it, and what came of it.
+/// A program: its source, the requested names, and the outcome of its compilation.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
     pub(crate) source: CString,
@@ -21,39 +21,41 @@ pub(crate) struct Program {
     pub(crate) headers: Vec<(CString, CString)>,
     /// Name expressions, in the order in which they were added.
     pub(crate) expressions: Vec<CString>,
-    /// Asked now and then whether to go on.
+    /// A callback that can cancel the compilation.
     pub(crate) flow: Option<Flow>,
-    /// What the compilation came to; nothing before it.
+    /// The outcome of the compilation; `None` before it.
     pub(crate) outcome: Option<Outcome>,
 }
 
-/// A function of the caller's that says whether a compilation is to end, by 1, and what it is told: the
-/// caller's own number, and nothing (`nvrtcSetFlowCallback`).
+/// A callback of the caller that cancels a compilation by returning 1 (`nvrtcSetFlowCallback`). Its
+/// arguments are `data`, which the caller chose, and null.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flow {
     pub(crate) function: unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int,
     pub(crate) data: usize,
 }
 
-/// What a compilation came to.
+/// The outcome of a compilation.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Messages.
+    /// The messages.
     pub(crate) log: CString,
-    /// The PTX and the names in it, in the order of the expressions; nothing where it failed.
+    /// The PTX and the mangled names, in the order of the name expressions; `None` if the
+    /// compilation failed.
     pub(crate) made: Option<(CString, Vec<CString>)>,
-    /// What is given in place of machine code, where it was compiled for a card.
+    /// A fatbin in place of machine code, for a real architecture.
     pub(crate) image: Vec<u8>,
-    /// What NVIDIA's linker and OptiX take, where that was asked for; only NVIDIA's compiler makes it.
+    /// LTO-IR and OptiX IR, if requested. Only NVIDIA's compiler makes them.
     pub(crate) lto: Vec<u8>,
     pub(crate) optix: Vec<u8>,
-    /// How making a precompiled header went, and the bytes of heap that it wants.
+    /// The result of creating a precompiled header, and the size in bytes of the heap that it
+    /// needs.
     pub(crate) pch_status: c_int,
     pub(crate) pch_heap: usize,
 }
 
 impl Default for Outcome {
-    /// Nothing was made, and no precompiled header was asked for.
+    /// Nothing was compiled, and no precompiled header was requested.
     fn default() -> Self {
         Self {
             log: CString::default(),
@@ -67,7 +69,7 @@ impl Default for Outcome {
     }
 }
 
-/// Finds the headers that came with a program, and files.
+/// Finds the headers that were passed with a program, and then files.
 struct Headers<'a> {
     headers: HashMap<Cow<'a, str>, Cow<'a, str>>,
     folders: cuda_c::Folders,
@@ -82,26 +84,26 @@ impl cuda_c::Resolver for Headers<'_> {
 }
 
 impl Program {
-    /// Compiles. The log says what is wrong.
+    /// Compiles the program. Errors in the source are in the log.
     pub(crate) fn compile(&mut self, options: &[CString]) -> Result {
         let (outcome, status) = match nvidia::library()? {
             Some(nvidia) => nvidia.compile(self, options),
-            None if self.is_to_end() => (Outcome::default(), Err(Status::Cancelled)),
+            None if self.is_cancelled() => (Outcome::default(), Err(Status::Cancelled)),
             None => self.compile_here(options),
         };
         self.outcome = Some(outcome);
         status
     }
 
-    /// Whether the caller's function says so.
-    fn is_to_end(&self) -> bool {
+    /// Whether the caller's callback cancels the compilation.
+    fn is_cancelled(&self) -> bool {
         self.flow.is_some_and(|flow| {
-            // SAFETY: the caller gave both for this.
+            // SAFETY: the caller passed the function and its data for this.
             unsafe { (flow.function)(flow.data as *mut c_void, std::ptr::null_mut()) == 1 }
         })
     }
 
-    /// Compiles without NVIDIA.
+    /// Compiles with `cuda-c`.
     fn compile_here(&self, options: &[CString]) -> (Outcome, Result) {
         let options: Vec<Cow<'_, str>> = options.iter().map(|one| one.to_string_lossy()).collect();
         match Options::read(&options) {
@@ -164,13 +166,13 @@ impl Program {
         Ok(&outcome.made.as_ref().ok_or(Status::InvalidProgram)?.0)
     }
 
-    /// What was made beside the PTX; empty where it was not asked for.
+    /// A part of the output other than the PTX; empty if it was not requested.
     pub(crate) fn part(&self, part: impl FnOnce(&Outcome) -> &Vec<u8>) -> Result<&[u8]> {
         self.ptx()?;
         Ok(self.outcome.as_ref().map_or(&[], |outcome| part(outcome)))
     }
 
-    /// What a name expression that was added is called in the PTX.
+    /// The mangled name of a name expression.
     pub(crate) fn lowered(&self, expression: &CStr) -> Result<&CString> {
         let outcome = self.outcome.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
         let made = outcome.made.as_ref().ok_or(Status::NoLoweredNamesBeforeCompilation)?;
@@ -179,27 +181,30 @@ impl Program {
     }
 }
 
-/// A C string; PTX and messages have no zeros in them, but what they quote may.
+/// Makes a C string. PTX and messages have no zeros, but the source that they quote may.
 fn text(text: String) -> CString {
     CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default()
 }
 
-/// The programs that there are; what isn't here is no program, whatever a caller passes.
+/// All programs in existence. A handle that isn't in here is refused, whatever its value.
 static PROGRAMS: Registry<Mutex<Program>> = Registry::new(0);
 
-/// Keeps a program; its handle.
-pub(crate) fn keep(program: Program) -> usize {
+/// Stores a program, and returns its handle.
+pub(crate) fn insert(program: Program) -> usize {
     PROGRAMS.insert(Mutex::new(program))
 }
 
-/// Does something with the program of a handle. Other programs can be compiled at the same time.
-pub(crate) fn with<T>(handle: usize, work: impl FnOnce(&mut Program) -> Result<T>) -> Result<T> {
+/// Calls `work` with the program of a handle. Other programs can be compiled at the same time.
+pub(crate) fn with_program<T>(
+    handle: usize,
+    work: impl FnOnce(&mut Program) -> Result<T>,
+) -> Result<T> {
     let program = PROGRAMS.get(handle).ok_or(Status::InvalidProgram)?;
     let mut program = program.lock().unwrap_or_else(PoisonError::into_inner);
     work(&mut program)
 }
 
-/// Ends a program.
-pub(crate) fn forget(handle: usize) -> Result {
+/// Destroys a program.
+pub(crate) fn remove(handle: usize) -> Result {
     PROGRAMS.remove(handle).map(drop).ok_or(Status::InvalidProgram)
 }

@@ -78,7 +78,7 @@ fn the_kernels_of_the_levels() {
         let source = std::fs::read_to_string(&path).unwrap();
         let made = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap();
         for kernel in made.kernels {
-            let name = cuda_c::written(&kernel);
+            let name = cuda_c::source_name(&kernel);
             assert!(tests.contains(&format!("\"{name}\"")), "{name} isn't run");
         }
         if let Ok(one) = path.strip_prefix(root().join("kernels/products")) {

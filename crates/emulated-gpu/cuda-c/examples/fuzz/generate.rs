@@ -1,14 +1,14 @@
-//! What a place in a program may name, and calls.
+//! The names in scope, and generation of calls.
 
 use crate::random::Random;
 use crate::tree::{NodeKind, Tree, joined, tree};
 
-/// What is in scope.
+/// The names in scope.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
-    /// Variables, and whether they may be written to.
+    /// Variables: the kind, the name, and whether they may be written to.
     pub(crate) variables: Vec<(NodeKind, String, bool)>,
-    /// Variables of types smaller than int, which hold any of their values.
+    /// Variables of types narrower than `int`.
     pub(crate) narrow: Vec<String>,
     /// Arrays of eight unsigned numbers.
     pub(crate) arrays: Vec<String>,
@@ -19,7 +19,7 @@ impl Scope {
         self.variables.iter().filter(move |one| one.0 == kind).map(|one| one.1.as_str())
     }
 
-    /// A variable to write to.
+    /// A random variable to write to.
     pub(crate) fn writable(&self, kind: NodeKind, random: &mut Random) -> Option<String> {
         let all: Vec<&str> = self
             .variables
@@ -27,12 +27,12 @@ impl Scope {
             .filter(|one| one.0 == kind && one.2)
             .map(|one| one.1.as_str())
             .collect();
-        (!all.is_empty()).then(|| random.of(&all).to_owned())
+        (!all.is_empty()).then(|| random.choice(&all).to_owned())
     }
 
     pub(crate) fn array(&self, random: &mut Random) -> String {
         let all: Vec<&str> = self.arrays.iter().map(String::as_str).collect();
-        if all.is_empty() { String::new() } else { random.of(&all).to_owned() }
+        if all.is_empty() { String::new() } else { random.choice(&all).to_owned() }
     }
 
     pub(crate) fn add(&mut self, kind: NodeKind, names: &[&str]) {
@@ -40,13 +40,13 @@ impl Scope {
     }
 }
 
-/// A function of the program.
+/// A function of the generated program.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) name: String,
     pub(crate) result: NodeKind,
     pub(crate) parameters: Vec<NodeKind>,
-    /// What is given behind the parameters, such as how deep a recursion may go.
+    /// A further argument, such as the limit of a recursion.
     pub(crate) last: &'static str,
 }
 
@@ -55,15 +55,15 @@ pub(crate) struct Generator {
     pub(crate) random: Random,
     pub(crate) scope: Scope,
     pub(crate) functions: Vec<Signature>,
-    /// Loops and labels have numbers.
+    /// The number of loops and labels so far, from which their names are made.
     pub(crate) count: u32,
-    /// How deep loops are in each other.
+    /// The current nesting of loops.
     pub(crate) loops: u32,
-    /// Without floats in conditions and without contraction there is one right result.
+    /// The number of calls in the current function.
     pub(crate) calls: u32,
 }
 
-/// The type of a kind.
+/// The C type of a kind.
 pub(crate) fn type_of(kind: NodeKind) -> &'static str {
     match kind {
         NodeKind::Signed => "int",
@@ -107,9 +107,9 @@ impl Generator {
         KINDS[self.random.below(7) as usize]
     }
 
-    /// A call of a function of the program that gives this kind.
-    pub(crate) fn called(&mut self, kind: NodeKind, depth: u32) -> Option<Tree> {
-        // Each call may be written out: a program is not to become too large.
+    /// A call of a function of the program that returns this kind.
+    pub(crate) fn call(&mut self, kind: NodeKind, depth: u32) -> Option<Tree> {
+        // Each call may be inlined, so their number is limited.
         if self.calls > 40 || self.loops > 1 {
             return None;
         }

@@ -1,7 +1,8 @@
-//! Random kernels, compiled by cuda-c and by NVRTC, run on the emulator: the results have to be the same.
+//! A differential fuzzer: random kernels are compiled by cuda-c and by NVRTC and run on the
+//! emulator; the results must be equal.
 //!
-//! `crates/emulated-gpu/scripts/fuzz-cuda-c.sh --help` says how it is started. Files that differ are kept, with the kernel made
-//! as small as the difference allows.
+//! `crates/emulated-gpu/scripts/fuzz-cuda-c.sh --help` describes how to run it. A kernel whose
+//! results differ is written to a file, after it has been reduced.
 
 mod expressions;
 mod generate;
@@ -26,50 +27,50 @@ use crate::generate::Generator;
 use crate::program::Program;
 use crate::random::Random;
 
-/// Random kernels, compiled by cuda-c and by NVRTC, run on the emulator: the results have to be the
-/// same. Needs no GPU. Exits with 1 if any differed.
+/// Compile random kernels with cuda-c and with NVRTC, run them on the emulator, and compare the
+/// results. Needs no GPU. The exit code is 1 if any differed.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The number of the first file; each file is made of its number alone.
+    /// The seed of the first file. Each file only depends on its seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many files, each with several kernels.
+    /// The number of files, each with several kernels.
     #[arg(long, default_value_t = u64::MAX)]
     files: u64,
-    /// For how long.
+    /// The time limit in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
     /// Kernels in a file.
     #[arg(long, default_value_t = 40)]
     kernels: usize,
-    /// A `site-packages` with NVIDIA's wheels, nvidia-cuda-nvrtc-cu12 among them.
+    /// A `site-packages` folder with NVIDIA's wheels, including nvidia-cuda-nvrtc-cu12.
     #[arg(long, env = "CUDA_WHEELS", default_value = "wheels")]
     wheels: PathBuf,
-    /// Where what differs goes.
+    /// The folder for kernels that differ.
     #[arg(long, default_value = "target/fuzz-cuda-c")]
     keep: PathBuf,
-    /// Prints the file of this seed, and nothing else.
+    /// Only print the file of this seed.
     #[arg(long)]
     print: bool,
-    /// Texts that are nearly programs instead, of two kernels: none may panic, or take for ever.
+    /// Compile mutated programs with two kernels instead; none may panic or hang.
     #[arg(long)]
     texts: bool,
 }
 
-/// Threads of the one block.
+/// The number of threads; there is one block.
 const THREADS: usize = 64;
 
-/// What a kernel left in memory, or why it could not.
+/// The memory after a launch, or why it failed.
 type Outcome = Result<Vec<u8>, String>;
 
-/// How a file is compiled, by both.
+/// Options of both compilers, and the seed of the inputs.
 #[derive(Clone, Copy, Debug)]
 struct RunOptions {
     fmad: bool,
     seed: u64,
 }
 
-fn by_cuda_c(source: &str, options: RunOptions) -> Result<String, String> {
+fn compile_with_cuda_c(source: &str, options: RunOptions) -> Result<String, String> {
     let compiled = std::panic::catch_unwind(|| {
         cuda_c::compile(source, &cuda_c::Options { fmad: options.fmad, ..Default::default() })
     });
@@ -80,10 +81,11 @@ fn by_cuda_c(source: &str, options: RunOptions) -> Result<String, String> {
     }
 }
 
-fn by_nvrtc(nvrtc: &Nvrtc, source: &str, options: RunOptions) -> Result<String, String> {
+fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str, options: RunOptions) -> Result<String, String> {
     let fmad = format!("--fmad={}", options.fmad);
     let mut flags = vec!["--gpu-architecture=compute_80", "--std=c++17", "-w", &fmad];
-    // Without its optimiser NVRTC takes a fifth of the time; what it contracts, only that one knows.
+    // Without its optimiser, NVRTC takes a fifth of the time. But the optimiser decides on
+    // contraction.
     if !options.fmad {
         flags.push("--device-debug");
     }
@@ -128,22 +130,22 @@ fn run(emulator: &Emulator, loaded: &Loaded, kernel: &str, options: RunOptions) 
     done.map(|_| left)
 }
 
-/// The kernels of a file whose results differ, and what is said of them.
+/// The kernels of a file whose results differ, with a description.
 fn differing(nvrtc: &Nvrtc, program: &Program, options: RunOptions) -> Vec<(usize, String)> {
     let source = program.source();
-    let theirs = match by_nvrtc(nvrtc, &source, options) {
+    let theirs = match compile_with_nvrtc(nvrtc, &source, options) {
         Ok(text) => text,
-        // Then the generator is to be mended.
+        // In this case, the generator needs a fix.
         Err(log) => return vec![(0, format!("NVRTC refuses it: {log}"))],
     };
-    let own = match by_cuda_c(&source, options) {
+    let own = match compile_with_cuda_c(&source, options) {
         Ok(text) => text,
-        Err(said) => return vec![(0, said)],
+        Err(message) => return vec![(0, message)],
     };
     let (own, theirs) = match (load(&own), load(&theirs)) {
         (Ok(own), Ok(theirs)) => (own, theirs),
-        (Err(said), _) => return vec![(0, format!("the emulator refuses cuda-c's PTX: {said}"))],
-        (_, Err(said)) => return vec![(0, format!("the emulator refuses NVRTC's PTX: {said}"))],
+        (Err(error), _) => return vec![(0, format!("the emulator refuses cuda-c's PTX: {error}"))],
+        (_, Err(error)) => return vec![(0, format!("the emulator refuses NVRTC's PTX: {error}"))],
     };
     let mut found = Vec::new();
     for number in 0..program.kernels.len() {
@@ -151,35 +153,35 @@ fn differing(nvrtc: &Nvrtc, program: &Program, options: RunOptions) -> Vec<(usiz
         let (a, b) =
             (run(&own.0, &own.1, &kernel, options), run(&theirs.0, &theirs.1, &kernel, options));
         if a != b {
-            let said = |outcome: Outcome| outcome.err().unwrap_or_else(|| "it ran".into());
-            found.push((number, format!("cuda-c: {}; NVRTC: {}", said(a), said(b))));
+            let describe = |outcome: Outcome| outcome.err().unwrap_or_else(|| "it ran".into());
+            found.push((number, format!("cuda-c: {}; NVRTC: {}", describe(a), describe(b))));
         }
     }
     found
 }
 
-/// Whether a program of one kernel still differs.
+/// Whether the results of a program with one kernel still differ.
 fn differs(nvrtc: &Nvrtc, source: &str, kernel: &str, options: RunOptions) -> bool {
-    let Ok(theirs) = by_nvrtc(nvrtc, source, options) else { return false };
+    let Ok(theirs) = compile_with_nvrtc(nvrtc, source, options) else { return false };
     let Ok(theirs) = load(&theirs) else { return false };
     let expected = run(&theirs.0, &theirs.1, kernel, options);
-    let own = by_cuda_c(source, options).and_then(|text| load(&text));
+    let own = compile_with_cuda_c(source, options).and_then(|text| load(&text));
     expected.is_ok()
         && own.and_then(|(emulator, loaded)| run(&emulator, &loaded, kernel, options)) != expected
 }
 
-fn texts(arguments: &Arguments) -> ExitCode {
+fn fuzz_texts(arguments: &Arguments) -> ExitCode {
     let start = Instant::now();
     let (mut count, mut wrong) = (0, 0);
     while count < arguments.files && start.elapsed() < Duration::from_secs(arguments.seconds) {
         let number = arguments.seed + count;
-        if let Some((text, said)) = texts::check(number, 2) {
+        if let Some((text, problem)) = texts::check(number, 2) {
             let path = arguments.keep.join(format!("text_{number}.cu"));
             let kept = fs::create_dir_all(&arguments.keep).and_then(|()| fs::write(&path, text));
             if let Err(error) = kept {
                 host::complain(format_args!("fuzz: {}: {error}", path.display()));
             }
-            println!("{}: {said}", path.display());
+            println!("{}: {problem}", path.display());
             wrong += 1;
         }
         count += 1;
@@ -196,7 +198,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if arguments.texts {
-        return texts(&arguments);
+        return fuzz_texts(&arguments);
     }
     let Some(nvrtc) = Nvrtc::of_wheels(&arguments.wheels) else {
         host::complain(format_args!("fuzz: there is no NVRTC in {}", arguments.wheels.display()));
@@ -206,34 +208,34 @@ fn main() -> ExitCode {
         host::complain(format_args!("fuzz: {}: {error}", arguments.keep.display()));
         return ExitCode::from(2);
     }
-    let (start, mut said) = (Instant::now(), Instant::now());
+    let (start, mut reported) = (Instant::now(), Instant::now());
     let (mut files, mut wrong) = (0, 0);
     while files < arguments.files && start.elapsed() < Duration::from_secs(arguments.seconds) {
         let number = arguments.seed + files;
         let options = RunOptions { fmad: number % 4 == 0, seed: number };
         let program = program_of(number);
-        for (index, said) in differing(&nvrtc, &program, options) {
+        for (index, difference) in differing(&nvrtc, &program, options) {
             let kernel = format!("k{index}");
-            // Of what isn't compiled, the message says where.
-            let most = if said.starts_with("cuda-c: ") { 250 } else { 0 };
+            // A compilation error names the place, so there is nothing to reduce.
+            let most = if difference.starts_with("cuda-c: ") { 250 } else { 0 };
             let small = program
-                .with(index)
-                .shrunk(most, |tree| differs(&nvrtc, &tree.to_string(), &kernel, options));
+                .only_kernel(index)
+                .reduced(most, |tree| differs(&nvrtc, &tree.to_string(), &kernel, options));
             let path = arguments.keep.join(format!("{number}_{index}.cu"));
             let text = format!(
                 "// seed {number}, --fmad {}: {}\n{small}\n",
                 options.fmad,
-                said.replace('\n', "\n// ")
+                difference.replace('\n', "\n// ")
             );
             if let Err(error) = fs::write(&path, text) {
                 host::complain(format_args!("fuzz: {}: {error}", path.display()));
             }
-            println!("{}: {}", path.display(), said.lines().next().unwrap_or_default());
+            println!("{}: {}", path.display(), difference.lines().next().unwrap_or_default());
             wrong += 1;
         }
         files += 1;
-        if said.elapsed() > Duration::from_secs(60) {
-            said = Instant::now();
+        if reported.elapsed() > Duration::from_secs(60) {
+            reported = Instant::now();
             let kernels = files * arguments.kernels as u64;
             println!(
                 "{files} files, {kernels} kernels, {wrong} differ, {} s",

@@ -1,13 +1,13 @@
-//! Whole programs: functions, structs and templates, and the kernels that use them.
+//! Generation of whole programs: functions, structs and templates, and kernels that use them.
 
 use crate::generate::{Generator, Scope, Signature, type_of};
 use crate::tree::NodeKind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
 use crate::tree::{NodeKind, Tree, joined, leaf, sequence, tree};
 
-/// What every program begins with.
-const BEGIN: &str = "
+/// The start of every program.
+const PRELUDE: &str = "
 __constant__ unsigned table[8] = {1u, 2u, 0x80000001u, 4u, 50u, 600u, 7000u, 80000u};
-// Which NaN a machine makes, and which zero is the smaller, is not of interest.
+// Normalises results: the bits of a NaN and the sign of a zero may differ between machines.
 __device__ unsigned plain(unsigned x) { return (x & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : x == 0x80000000u ? 0u : x; }
 __device__ unsigned plain_wide(double x) {
     unsigned long long b = (unsigned long long)__double_as_longlong(x);
@@ -48,12 +48,12 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn source(&self) -> String {
-        format!("{BEGIN}{}{}", self.functions, joined(&self.kernels, "\n"))
+        format!("{PRELUDE}{}{}", self.functions, joined(&self.kernels, "\n"))
     }
 
-    /// The same with one of its kernels, as a tree that can be made smaller.
-    pub(crate) fn with(&self, kernel: usize) -> Tree {
-        tree(Frame, &format!("{BEGIN}@@"), [self.functions.clone(), self.kernels[kernel].clone()])
+    /// The program with one of its kernels, as a tree that can be reduced.
+    pub(crate) fn only_kernel(&self, kernel: usize) -> Tree {
+        tree(Frame, &format!("{PRELUDE}@@"), [self.functions.clone(), self.kernels[kernel].clone()])
     }
 }
 
@@ -78,7 +78,7 @@ impl Generator {
         Program { functions, kernels }
     }
 
-    /// A function; a third of them call themselves.
+    /// Generates a function. One in three is recursive.
     fn function(&mut self, number: u64) -> Tree {
         let (result, name) = (self.kind(), format!("f{number}"));
         let parameters: Vec<NodeKind> =
@@ -111,7 +111,7 @@ impl Generator {
             inner.push(self.expression(Truth, 1));
             inner.push(self.expression(result, 1));
             let kept = std::mem::replace(&mut self.functions, own.clone());
-            let place = self.called(result, 2);
+            let place = self.call(result, 2);
             let again = place.unwrap_or_else(|| leaf(result, "1"));
             self.functions = kept;
             let id = self.number();
@@ -120,7 +120,7 @@ impl Generator {
             self.scope.variables.push((kind, format!("z{id}"), true));
             inner.push(tree(Frame, "@", [then]));
             parts.extend(inner);
-            // The variable has to stay where it is used.
+            // The declaration must stay, because the variable is used later.
             if let Some(last) = parts.last_mut() {
                 last.kind = Frame;
                 for part in &mut last.parts {
@@ -145,12 +145,13 @@ impl Generator {
         tree(Frame, &body, parts)
     }
 
-    /// A kernel: one in five with everything, the others with a few variables and less to do.
+    /// Generates a kernel: one in five with all features, the others with some of them and fewer
+    /// statements.
     fn kernel(&mut self, number: usize) -> Tree {
         self.scope = Scope::default();
         (self.calls, self.loops) = (0, 0);
-        let whole = self.random.one_in(5);
-        let mut has = |many| whole || self.random.one_in(many);
+        let all_features = self.random.one_in(5);
+        let mut has = |many| all_features || self.random.one_in(many);
         let (wide, float, double, narrow) = (has(3), has(2), has(4), has(4));
         let (arrays, structs) = (has(5), has(6));
         self.scope.add(Unsigned, &["a", "b", "c"]);
@@ -216,15 +217,15 @@ impl Generator {
             );
         }
         let mut body = Vec::new();
-        for _ in 0..if whole { 3 + self.random.below(6) } else { 1 + self.random.below(4) } {
+        for _ in 0..if all_features { 3 + self.random.below(6) } else { 1 + self.random.below(4) } {
             body.push(match self.random.below(8) {
-                0 | 1 => self.together(),
-                2 => self.together_in_a_loop(),
+                0 | 1 => self.collective(),
+                2 => self.collective_in_a_loop(),
                 _ => self.statement(2),
             });
         }
         let body = sequence(Frame, body);
-        let bounds = self.random.of(&["", "", "__launch_bounds__(64) "]);
+        let bounds = self.random.choice(&["", "", "__launch_bounds__(64) "]);
         let pattern = format!(
             "
 extern \"C\" __global__ void {bounds}k{number}(unsigned *out, const unsigned *__restrict__ in, unsigned *sums)

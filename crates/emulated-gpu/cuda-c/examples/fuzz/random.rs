@@ -1,4 +1,4 @@
-//! Numbers that are the same for the same seed (Steele, Lea and Flood's SplitMix64).
+//! A deterministic random number generator (Steele, Lea and Flood's SplitMix64).
 
 #[derive(Clone, Debug)]
 pub(crate) struct Random(pub(crate) u64);
@@ -11,7 +11,7 @@ impl Random {
         b ^ (b >> 31)
     }
 
-    /// Below a number.
+    /// A number from 0 to below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
     }
@@ -20,12 +20,12 @@ impl Random {
         from + self.below((end - from) as u64) as i64
     }
 
-    /// One time in this many.
-    pub(crate) fn one_in(&mut self, many: u64) -> bool {
-        self.below(many) == 0
+    /// True once in `count` times on average.
+    pub(crate) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
     }
 
-    pub(crate) fn of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
+    pub(crate) fn choice<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len() as u64) as usize]
     }
 }

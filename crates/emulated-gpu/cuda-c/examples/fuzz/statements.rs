@@ -1,11 +1,11 @@
-//! Statements, and what a whole block of threads does together.
+//! Generation of statements, and of collective operations of a block.
 
 use crate::generate::{Generator, type_of};
 use crate::tree::NodeKind::{Double, Float, Frame, Long, Signed, Statement, Truth, Unsigned, Wide};
 use crate::tree::{NodeKind, Tree, leaf, sequence, tree};
 
 impl Generator {
-    /// One to `most` statements.
+    /// One to `most` statements in a scope.
     pub(crate) fn statements(&mut self, depth: u32, most: u64) -> Tree {
         let count = 1 + self.random.below(most);
         let scope = self.scope.clone();
@@ -23,7 +23,7 @@ impl Generator {
         let Some(name) = self.scope.writable(kind, &mut self.random) else {
             return leaf(Statement, ";");
         };
-        let operator = self.random.of(operators);
+        let operator = self.random.choice(operators);
         let value = self.expression(kind, 3);
         tree(Statement, &format!("{name} {operator} @;"), [value])
     }
@@ -31,7 +31,7 @@ impl Generator {
     fn plain(&mut self) -> Tree {
         let array = self.scope.array(&mut self.random);
         let narrow: Vec<&str> = self.scope.narrow.iter().map(String::as_str).collect();
-        let narrow = if narrow.is_empty() { "" } else { self.random.of(&narrow) }.to_owned();
+        let narrow = if narrow.is_empty() { "" } else { self.random.choice(&narrow) }.to_owned();
         match self.random.below(18) {
             0..=3 => self.assignment(Unsigned, &["=", "+=", "-=", "*=", "^=", "|=", "&="]),
             4 | 5 => self.assignment(Signed, &["="]),
@@ -41,26 +41,26 @@ impl Generator {
             10 => self.assignment(Double, &["=", "+=", "*=", "-="]),
             11 => self.assignment(Truth, &["="]),
             12 | 13 if !array.is_empty() => {
-                let operator = self.random.of(&["=", "+=", "^=", "*="]);
+                let operator = self.random.choice(&["=", "+=", "^=", "*="]);
                 let (at, value) = (self.expression(Unsigned, 1), self.expression(Unsigned, 2));
                 tree(Statement, &format!("{array}[@ & 7u] {operator} @;"), [at, value])
             }
             14 if !narrow.is_empty() => {
-                let operator = self.random.of(&["=", "+=", "^=", "-=", "*=", "|=", "&="]);
+                let operator = self.random.choice(&["=", "+=", "^=", "-=", "*=", "|=", "&="]);
                 let value = self.expression(Unsigned, 2);
                 tree(Statement, &format!("{narrow} {operator} (@);"), [value])
             }
             15 if !narrow.is_empty() => {
                 let pattern = self
                     .random
-                    .of(&["++N;", "N--;", "N >>= 1;", "V = N++;", "V = --N;", "V ^= N;"]);
+                    .choice(&["++N;", "N--;", "N >>= 1;", "V = N++;", "V = --N;", "V ^= N;"]);
                 let to = self.scope.writable(Unsigned, &mut self.random).unwrap_or_default();
                 leaf(Statement, pattern.replace('V', &to).replace('N', &narrow))
             }
             16 => {
                 let name = self.scope.writable(Unsigned, &mut self.random).unwrap_or_default();
                 let by = self.expression(Unsigned, 1);
-                let pattern = self.random.of(&[
+                let pattern = self.random.choice(&[
                     "N <<= (@ & 31u);",
                     "N >>= (@ & 31u);",
                     "N %= (@ | 1u);",
@@ -121,14 +121,14 @@ impl Generator {
         }
     }
 
-    /// A variable of its own, and what is done with it.
+    /// A local variable, and statements that use it.
     fn local(&mut self, depth: u32) -> Tree {
         let (kind, number) = (self.kind(), self.number());
         let value = self.expression(kind, 2);
         let before = self.scope.clone();
         let name = format!("z{number}");
-        let word = self.random.of(&["", "", "", "volatile "]);
-        // No reference without `volatile` can be to what is volatile: only read it.
+        let word = self.random.choice(&["", "", "", "volatile "]);
+        // A reference without `volatile` can't refer to a volatile variable, so it is only read.
         self.scope.variables.push((kind, name.clone(), word.is_empty()));
         let inner = self.statements(depth, 3);
         self.scope = before;
@@ -164,7 +164,7 @@ impl Generator {
             }
             _ => leaf(Frame, "(t & 7u)"),
         };
-        let pragma = self.random.of(&[
+        let pragma = self.random.choice(&[
             "",
             "",
             "",
@@ -173,7 +173,7 @@ impl Generator {
             "#pragma unroll 1\n",
         ]);
         let start = self.random.below(2);
-        let step = self.random.of(&["++N", "N++", "N += 2u", "N += 3u"]).replace('N', &name);
+        let step = self.random.choice(&["++N", "N++", "N += 2u", "N += 3u"]).replace('N', &name);
         let before = self.scope.clone();
         self.scope.variables.push((Unsigned, name.clone(), false));
         self.loops += 1;
@@ -190,7 +190,7 @@ impl Generator {
         )
     }
 
-    /// `while` and `do`, which a counter ends at the latest.
+    /// `while` and `do`, with a counter that limits the iterations.
     fn conditional_loop(&mut self, depth: u32) -> Tree {
         if self.loops >= 3 {
             return self.plain();
@@ -225,7 +225,8 @@ impl Generator {
         };
         let asked = self.expression(kind, 2);
         let inner: Vec<Tree> = (0..4).map(|_| self.statements(0, 2)).collect();
-        let stops: Vec<&str> = (0..3).map(|_| self.random.of(&["break;", "break;", ""])).collect();
+        let stops: Vec<&str> =
+            (0..3).map(|_| self.random.choice(&["break;", "break;", ""])).collect();
         let pattern = format!(
             "switch (@ {mask}) {{ case 2: @ {} case 0: @ {} default: @ {} case 1: @ }}",
             stops[0], stops[1], stops[2]
@@ -233,8 +234,8 @@ impl Generator {
         tree(Statement, &pattern, std::iter::once(asked).chain(inner))
     }
 
-    /// What all threads of the block do, at the same place.
-    pub(crate) fn together(&mut self) -> Tree {
+    /// An operation that all threads of the block execute together.
+    pub(crate) fn collective(&mut self) -> Tree {
         let k = self.random.below(32);
         let name = self.scope.writable(Unsigned, &mut self.random).unwrap_or_default();
         let value = self.expression(Unsigned, 2);
@@ -285,13 +286,13 @@ impl Generator {
         }
     }
 
-    /// Together in a loop, and in a branch that all threads take alike.
-    pub(crate) fn together_in_a_loop(&mut self) -> Tree {
+    /// Collective operations in a loop, and in a branch that all threads take.
+    pub(crate) fn collective_in_a_loop(&mut self) -> Tree {
         let name = format!("n{}", self.number());
         let count = 2 + self.random.below(4);
         let before = self.scope.clone();
         self.scope.variables.push((Unsigned, name.clone(), false));
-        let (first, second, third) = (self.together(), self.plain(), self.together());
+        let (first, second, third) = (self.collective(), self.plain(), self.collective());
         self.scope = before;
         let head = format!("for (unsigned {name} = 0u; {name} < {count}u; ++{name})");
         let pattern = format!("{head} {{ @ @ if (blockDim.x > {name} + 1u) {{ @ }} }}");

@@ -1,37 +1,38 @@
-//! Programs with pieces taken out, put in twice or exchanged: whatever the text, compiling it neither panics
-//! nor goes on for ever.
+//! Fuzzing of the compiler with mutated programs: pieces are removed, duplicated or exchanged.
+//! Compiling any text must neither panic nor hang.
 
 use std::time::{Duration, Instant};
 
 use crate::generate::Generator;
 use crate::random::Random;
 
-/// Longer than that is a hang.
-const LONGEST: Duration = Duration::from_secs(30);
-/// Longer PTX is a text that eats memory.
-const LARGEST: usize = 64 << 20;
+/// A compilation that takes longer counts as a hang.
+const MAX_TIME: Duration = Duration::from_secs(30);
+/// More bytes of PTX count as excessive use of memory.
+const MAX_PTX_BYTES: usize = 64 << 20;
 
-/// What the program of a number becomes, and what is wrong with compiling it.
+/// Mutates the program with a seed and compiles it. Returns the text and what is wrong, if
+/// anything.
 pub(crate) fn check(number: u64, kernels: usize) -> Option<(String, String)> {
     let mut random = Random(number);
     let mut text = Generator::new(number).program(kernels).source();
     for _ in 0..=random.below(6) {
-        change(&mut text, &mut random);
+        mutate(&mut text, &mut random);
     }
     let start = Instant::now();
     let compiled = std::panic::catch_unwind(|| {
         cuda_c::compile(&text, &cuda_c::Options::default()).map_or(0, |ptx| ptx.text.len())
     });
-    let said = match compiled {
+    let problem = match compiled {
         Err(_) => "it panics",
-        Ok(_) if start.elapsed() > LONGEST => "it takes longer than 30 seconds",
-        Ok(length) if length > LARGEST => "it becomes more than 64 MiB of PTX",
+        Ok(_) if start.elapsed() > MAX_TIME => "it takes longer than 30 seconds",
+        Ok(length) if length > MAX_PTX_BYTES => "it becomes more than 64 MiB of PTX",
         Ok(_) => return None,
     };
-    Some((text, said.to_owned()))
+    Some((text, problem.to_owned()))
 }
 
-/// The bounds of a piece of up to some sixty characters.
+/// The bounds of a random piece of up to 60 characters.
 fn piece(text: &str, random: &mut Random) -> std::ops::Range<usize> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     if starts.is_empty() {
@@ -43,7 +44,7 @@ fn piece(text: &str, random: &mut Random) -> std::ops::Range<usize> {
     starts[start]..starts.get(start + length).copied().unwrap_or(text.len())
 }
 
-fn change(text: &mut String, random: &mut Random) {
+fn mutate(text: &mut String, random: &mut Random) {
     let (from, to) = (piece(text, random), piece(text, random));
     let kept = text[from.clone()].to_owned();
     match random.below(4) {
@@ -51,7 +52,7 @@ fn change(text: &mut String, random: &mut Random) {
         1 => text.insert_str(to.start, &kept),
         2 => text.replace_range(to, &kept),
         _ => {
-            let word = random.of(&[
+            let word = random.choice(&[
                 "(",
                 ")",
                 "{",

@@ -1,13 +1,13 @@
-//! A program as a tree of texts, so that one that differs can be made smaller.
+//! A program as a tree of texts, so that a failing one can be reduced.
 
 use std::fmt::{self, Display, Write as _};
 
-/// What a part of a program is.
+/// The kind of a part of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeKind {
-    /// Anything that has to stay: what is around statements.
+    /// Anything that must stay, such as the text around statements.
     Frame,
-    /// Statements and definitions, which may be left out.
+    /// Statements and definitions, which can be removed.
     Statement,
     Unsigned,
     Signed,
@@ -21,7 +21,7 @@ pub(crate) enum NodeKind {
 }
 
 impl NodeKind {
-    /// The simplest that it can be.
+    /// The simplest replacement.
     fn simplest(self) -> Option<&'static str> {
         Some(match self {
             Self::Frame => return None,
@@ -61,12 +61,12 @@ impl Display for Tree {
     }
 }
 
-/// A text that stays as it is.
+/// A text without replaceable parts.
 pub(crate) fn leaf(kind: NodeKind, text: impl Into<String>) -> Tree {
     Tree { kind, parts: vec![Part::Text(text.into())] }
 }
 
-/// A text in which each `@` is the next of `children`.
+/// A text in which each `@` is replaced by the next of `children`.
 pub(crate) fn tree(
     kind: NodeKind,
     pattern: &str,
@@ -83,7 +83,7 @@ pub(crate) fn tree(
     Tree { kind, parts }
 }
 
-/// Statements one after the other.
+/// Statements, one after the other.
 pub(crate) fn sequence(kind: NodeKind, children: impl IntoIterator<Item = Tree>) -> Tree {
     let mut parts = Vec::new();
     for child in children {
@@ -102,11 +102,11 @@ impl Tree {
         }
     }
 
-    fn with(&self, path: &[usize], other: Self) -> Self {
+    fn replaced(&self, path: &[usize], other: Self) -> Self {
         let Some((first, rest)) = path.split_first() else { return other };
         let mut copy = self.clone();
         if let Some(Part::Tree(tree)) = copy.parts.get_mut(*first) {
-            *tree = tree.with(rest, other);
+            *tree = tree.replaced(rest, other);
         }
         copy
     }
@@ -122,7 +122,7 @@ impl Tree {
         }
     }
 
-    /// What could stand in its place and is smaller.
+    /// Smaller trees that could replace this one.
     fn smaller(&self) -> Vec<Self> {
         let Some(simplest) = self.kind.simplest() else { return Vec::new() };
         let mut all = Vec::new();
@@ -136,8 +136,8 @@ impl Tree {
         all
     }
 
-    /// Makes it smaller for as long as it stays `wrong`, asking at most so often.
-    pub(crate) fn shrunk(self, mut most: u32, mut wrong: impl FnMut(&Self) -> bool) -> Self {
+    /// Reduces the tree as long as it stays `wrong`, with at most `most` attempts.
+    pub(crate) fn reduced(self, mut most: u32, mut wrong: impl FnMut(&Self) -> bool) -> Self {
         let mut best = self;
         loop {
             let mut paths = Vec::new();
@@ -149,7 +149,7 @@ impl Tree {
                         return best;
                     }
                     most -= 1;
-                    let tried = best.with(path, other);
+                    let tried = best.replaced(path, other);
                     if wrong(&tried) {
                         found = Some(tried);
                         break 'search;
@@ -164,7 +164,7 @@ impl Tree {
     }
 }
 
-/// All of a list, with something between each two.
+/// All items of a list, with a separator in between.
 pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, between: &str) -> String {
     let mut text = String::new();
     for (index, item) in items.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Making values and blocks.
+//! Builders for values and blocks.
 
 use super::{
     Access, BinaryOp, Block, BlockId, Compare, CompareKind, Convert, Function, Inst, Memory, Op,
@@ -8,7 +8,7 @@ use crate::optimise::simplify::{Simplified, simplify};
 use crate::source::Span;
 
 impl Function {
-    /// A constant of that type; the same one each time.
+    /// A constant. Equal constants of a type are the same value.
     pub(crate) fn constant(&mut self, ty: Ty, bits: u64) -> Value {
         let bits = match ty.bits() {
             64 => bits,
@@ -28,7 +28,7 @@ impl Function {
         self.constant(ty, number as u64)
     }
 
-    /// A value that isn't in any block yet.
+    /// Creates a value that isn't in any block yet.
     pub(crate) fn value(&mut self, inst: Inst) -> Value {
         self.values.push(inst);
         Value((self.values.len() - 1) as u32)
@@ -52,8 +52,8 @@ impl Function {
         value
     }
 
-    /// What an operation computes: a value that there is already, where it is known to be the same,
-    /// or else a new instruction, which is given to `place`.
+    /// The result of an operation: an existing value if it is known to be the same, or a new
+    /// instruction, which is appended to `place`.
     pub(crate) fn operation(
         &mut self,
         mut op: Op,
@@ -74,7 +74,7 @@ impl Function {
         value
     }
 
-    /// The same at the end of a block.
+    /// Appends an operation to a block; see `operation`.
     pub(crate) fn push(
         &mut self,
         block: BlockId,
@@ -90,7 +90,7 @@ impl Function {
     }
 }
 
-/// Adds instructions behind each other, to the block that it is at.
+/// Appends instructions to the current block, `at`.
 #[derive(Debug)]
 pub(crate) struct Builder {
     pub(crate) function: Function,
@@ -157,7 +157,7 @@ impl Builder {
         self.function.new_block(self.span)
     }
 
-    /// Ends the block; what follows goes to another one.
+    /// Ends the current block. Further instructions must go to another one.
     pub(crate) fn end(&mut self, end: Terminator) {
         let span = self.span;
         let block = self.function.block_mut(self.at);

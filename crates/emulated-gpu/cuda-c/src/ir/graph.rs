@@ -1,38 +1,41 @@
-//! The graph of blocks: who precedes whom, who dominates whom, which are loops.
+//! The graph of blocks: predecessors, dominators, and loops.
 
 use rustc_hash::FxHashSet as HashSet;
 
 use super::{BlockId, Function};
 
-/// Predecessors and an order in which a block comes behind those that dominate it.
+/// Predecessors of each block, and an order in which every block comes after its dominators.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    /// Those of the first block, of the second and so on; a predecessor comes twice where both ways of a
-    /// branch go there.
+    /// The predecessors of all blocks, concatenated. If both targets of a branch are the same
+    /// block, it has that predecessor twice.
     preds: Vec<BlockId>,
-    /// Where in `preds` those of each block begin, and the end.
+    /// The index in `preds` at which the predecessors of each block start, and the length of
+    /// `preds`.
     starts: Vec<u32>,
-    /// Those that can be reached, in reverse postorder.
+    /// The reachable blocks, in reverse postorder.
     pub(crate) order: Vec<BlockId>,
-    /// The same in the order in which a depth-first search finds them, each with the place in it of the one
-    /// that it is found from.
-    found: Vec<(BlockId, u32)>,
+    /// The reachable blocks in the order of a depth-first search, each with the index in this list
+    /// of the block from which it was found.
+    dfs: Vec<(BlockId, u32)>,
 }
 
 impl Graph {
-    pub(crate) fn of(function: &Function) -> Self {
+    pub(crate) fn new(function: &Function) -> Self {
         let count = function.blocks.len();
-        // From which block to which.
+        // Edges from one block to another.
         let mut edges: Vec<(BlockId, BlockId)> = Vec::with_capacity(2 * count);
         let mut order = Vec::with_capacity(count);
         let mut seen = vec![false; count];
         let mut found = vec![(Function::ENTRY, 0)];
-        // A stack of blocks, their places in `found`, and how many of their successors have been visited.
+        // A stack of blocks, their indices in `found`, and the number of their successors that have
+        // been visited.
         let mut stack = vec![(Function::ENTRY, 0, 0)];
         seen[0] = true;
         while let Some((block, place, next)) = stack.pop() {
             let end = &function.block(block).end;
-            // The last successor first, so that the first comes next in the order.
+            // The last successor is visited first, so that the first one follows its block in the
+            // order.
             let index = end.targets().count().checked_sub(next + 1);
             match index.and_then(|index| end.targets().nth(index)).map(|target| target.block) {
                 Some(successor) => {
@@ -61,10 +64,10 @@ impl Graph {
             preds[*place as usize] = from;
             *place += 1;
         }
-        Self { preds, starts, order, found }
+        Self { preds, starts, order, dfs: found }
     }
 
-    /// How many blocks the function has.
+    /// The number of blocks in the function.
     pub(crate) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -75,35 +78,38 @@ impl Graph {
     }
 }
 
-/// Which block every way to a block leads through.
+/// The dominator tree. Block `a` dominates `b` if every path from the entry to `b` goes through
+/// `a`.
 #[derive(Debug)]
 pub(crate) struct Dominators {
-    /// The closest one; itself for the entry, and for what can't be reached.
+    /// The immediate dominator; the block itself for the entry and for unreachable blocks.
     pub(crate) idom: Vec<BlockId>,
-    /// Places in the reverse postorder; `usize::MAX` for what can't be reached.
+    /// The position in the reverse postorder; `usize::MAX` for unreachable blocks.
     pub(crate) number: Vec<usize>,
-    /// The blocks that can be reached, each after the one that dominates it and followed by all that it
-    /// dominates itself.
+    /// The reachable blocks in preorder: each after its immediate dominator, and followed by all
+    /// blocks that it dominates.
     pub(crate) preorder: Vec<BlockId>,
-    /// For each block its place in `preorder`, and the place after the last that it dominates.
+    /// For each block, its position in `preorder` and the position after the last block that it
+    /// dominates.
     within: Vec<(u32, u32)>,
 }
 
 impl Dominators {
-    pub(crate) fn of(graph: &Graph) -> Self {
+    pub(crate) fn new(graph: &Graph) -> Self {
         let count = graph.len();
         let mut number = vec![usize::MAX; count];
         for (index, block) in graph.order.iter().enumerate() {
             number[block.0 as usize] = index;
         }
-        let idom = immediate(graph);
+        let idom = immediate_dominators(graph);
         let mut children = Lists::new(count);
         for &block in graph.order.iter().skip(1) {
             children.push(idom[block.0 as usize].0, block.0);
         }
         let mut within = vec![(0, 0); count];
         let mut preorder = Vec::with_capacity(graph.order.len());
-        // A block twice: before those that it dominates, and after them.
+        // Each block is on the stack twice: to enter it, and to leave it after the blocks that it
+        // dominates.
         let mut stack = vec![(Function::ENTRY, false)];
         while let Some((block, left)) = stack.pop() {
             let place = preorder.len() as u32;
@@ -123,24 +129,24 @@ impl Dominators {
         self.idom[block.0 as usize]
     }
 
-    /// The place of a block in `preorder`.
+    /// The position of a block in `preorder`.
     pub(crate) fn place(&self, block: BlockId) -> u32 {
         self.within[block.0 as usize].0
     }
 
-    /// Whether every way to `b` leads through `a`; both can be reached.
+    /// Whether `a` dominates `b`. Both must be reachable.
     pub(crate) fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         let (start, end) = self.within[a.0 as usize];
         a == b || (start..end).contains(&self.place(b))
     }
 }
 
-/// The closest dominator of each block, by Lengauer and Tarjan's algorithm with path compression ("A fast
-/// algorithm for finding dominators in a flowgraph", 1979): it is near linear, however long the chain of
-/// conditions that leads to a block.
-fn immediate(graph: &Graph) -> Vec<BlockId> {
+/// The immediate dominator of each block, by Lengauer and Tarjan's algorithm with path compression
+/// ("A fast algorithm for finding dominators in a flowgraph", 1979). It takes almost linear time,
+/// also for a long chain of conditions.
+fn immediate_dominators(graph: &Graph) -> Vec<BlockId> {
     const NONE: u32 = u32::MAX;
-    let vertices = &graph.found;
+    let vertices = &graph.dfs;
     let mut numbers = vec![NONE; graph.len()];
     for (number, (block, _)) in vertices.iter().enumerate() {
         numbers[block.0 as usize] = number as u32;
@@ -196,7 +202,8 @@ fn immediate(graph: &Graph) -> Vec<BlockId> {
     found
 }
 
-/// Lists of numbers, each of which is in one of them: the last of each list, and the one before each.
+/// Linked lists of numbers, each of which is in at most one list. `last` has the last number of
+/// each list, and `before` the number before each.
 struct Lists {
     last: Vec<u32>,
     before: Vec<u32>,
@@ -212,7 +219,7 @@ impl Lists {
         self.before[number as usize] = last;
     }
 
-    /// Empties a list, from its last number on.
+    /// Empties a list and returns its numbers, the last one first.
     fn take(&mut self, list: u32) -> impl Iterator<Item = u32> {
         let mut next = std::mem::replace(&mut self.last[list as usize], u32::MAX);
         std::iter::from_fn(move || {
@@ -223,53 +230,48 @@ impl Lists {
     }
 }
 
-/// A loop: all blocks from which its header is reached again.
+/// A natural loop: all blocks from which its header can be reached without leaving the loop.
 #[derive(Clone, Debug)]
 pub(crate) struct NaturalLoop {
     pub(crate) header: BlockId,
-    /// Those that jump back to the header.
+    /// The blocks that jump back to the header.
     pub(crate) latches: Vec<BlockId>,
     pub(crate) blocks: HashSet<BlockId>,
 }
 
-/// All loops have at most as many blocks together, those of inner ones counted again: gotos can nest
-/// thousands of loops in each other. Loops beyond that are left as they are.
+/// The maximum number of blocks of all loops together, where a block in nested loops counts for each: gotos
+/// can nest thousands of loops. Loops beyond the limit aren't optimised.
 const MAX_LOOP_BLOCKS: usize = 200_000;
 
-#[derive(Debug)]
-pub(crate) struct Loops;
-
-impl Loops {
-    /// All loops, inner ones before those around them.
-    pub(crate) fn of(graph: &Graph, dominators: &Dominators) -> Vec<NaturalLoop> {
-        let mut loops: Vec<NaturalLoop> = Vec::new();
-        let mut room = MAX_LOOP_BLOCKS;
-        for &header in &graph.order {
-            let mut latches: Vec<BlockId> = graph
-                .preds(header)
-                .iter()
-                .copied()
-                .filter(|pred| dominators.dominates(header, *pred))
-                .collect();
-            latches.sort();
-            latches.dedup();
-            if latches.is_empty() {
-                continue;
-            }
-            let mut blocks = HashSet::from_iter([header]);
-            let mut stack = latches.clone();
-            while let Some(block) = stack.pop() {
-                if blocks.insert(block) {
-                    stack.extend(graph.preds(block));
-                }
-            }
-            room = room.saturating_sub(blocks.len());
-            if room == 0 {
-                break;
-            }
-            loops.push(NaturalLoop { header, latches, blocks });
+/// The loops of a function, inner ones before those around them.
+pub(crate) fn natural_loops(graph: &Graph, dominators: &Dominators) -> Vec<NaturalLoop> {
+    let mut loops: Vec<NaturalLoop> = Vec::new();
+    let mut budget = MAX_LOOP_BLOCKS;
+    for &header in &graph.order {
+        let mut latches: Vec<BlockId> = graph
+            .preds(header)
+            .iter()
+            .copied()
+            .filter(|pred| dominators.dominates(header, *pred))
+            .collect();
+        latches.sort();
+        latches.dedup();
+        if latches.is_empty() {
+            continue;
         }
-        loops.sort_by_key(|own| (own.blocks.len(), dominators.number[own.header.0 as usize]));
-        loops
+        let mut blocks = HashSet::from_iter([header]);
+        let mut stack = latches.clone();
+        while let Some(block) = stack.pop() {
+            if blocks.insert(block) {
+                stack.extend(graph.preds(block));
+            }
+        }
+        budget = budget.saturating_sub(blocks.len());
+        if budget == 0 {
+            break;
+        }
+        loops.push(NaturalLoop { header, latches, blocks });
     }
+    loops.sort_by_key(|own| (own.blocks.len(), dominators.number[own.header.0 as usize]));
+    loops
 }

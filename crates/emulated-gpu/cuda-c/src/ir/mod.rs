@@ -1,9 +1,10 @@
-//! The typed intermediate form: functions of basic blocks in static single assignment.
+//! The intermediate representation: typed functions of basic blocks in static single assignment
+//! form.
 //!
-//! A block has parameters instead of φ: who jumps to it says what they are. Most `__device__`
-//! functions have been written into their callers: a function here is a kernel, or one that may come
-//! to call itself. Pointers are 64-bit
-//! integers that only [`Op::PtrAdd`] moves, so that each can be followed back to what it points into.
+//! Blocks have parameters instead of φ functions: a jump to a block passes their values. Most
+//! `__device__` functions are inlined, so a function here is a kernel or a function that stays a
+//! call (recursive or `__noinline__`). Pointers are 64-bit integers that only [`Op::PtrAdd`]
+//! changes, so that each can be traced back to the variable it points into.
 
 mod build;
 mod graph;
@@ -11,7 +12,7 @@ mod module;
 mod op;
 
 pub(crate) use build::Builder;
-pub(crate) use graph::{Dominators, Graph, Loops, NaturalLoop};
+pub(crate) use graph::{Dominators, Graph, NaturalLoop, natural_loops};
 pub(crate) use module::{Global, Module, Parameter, Space};
 pub(crate) use op::{
     Access, BinaryOp, Callee, Compare, CompareKind, Convert, Effect, Memory, Op, Passed, Template,
@@ -22,7 +23,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 use crate::source::Span;
 
-/// A value: what an instruction computes, or a parameter of a block.
+/// A value: the result of an instruction, or a parameter of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Value(pub(crate) u32);
 
@@ -39,7 +40,7 @@ pub(crate) struct Inst {
     pub(crate) span: Span,
 }
 
-/// Where a jump goes, and what the parameters there are.
+/// The target of a jump, and the values of its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) block: BlockId,
@@ -56,7 +57,7 @@ pub(crate) enum Terminator {
         no: Target,
     },
     Return,
-    /// Nothing gets here: behind a trap.
+    /// Control never gets here, for example after a trap.
     Unreachable,
 }
 
@@ -79,7 +80,7 @@ impl Terminator {
         both.into_iter().flatten()
     }
 
-    /// Every value that it reads.
+    /// Every value that the terminator reads.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         let (condition, first, second) = match self {
             Self::Jump(target) => (None, Some(target), None),
@@ -90,7 +91,7 @@ impl Terminator {
         condition.into_iter().chain(args)
     }
 
-    /// Every value that it reads.
+    /// Every value that the terminator reads.
     pub(crate) fn values(&self) -> impl Iterator<Item = Value> {
         let condition = match self {
             Self::Branch { condition, .. } => Some(*condition),
@@ -100,49 +101,50 @@ impl Terminator {
     }
 }
 
-/// Instructions that run one after the other.
+/// A basic block: instructions that run one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) params: Vec<Value>,
     pub(crate) insts: Vec<Value>,
     pub(crate) end: Terminator,
-    /// Of the terminator.
+    /// The place of the terminator.
     pub(crate) span: Span,
 }
 
-/// What `#pragma unroll` asked of a loop.
+/// What `#pragma unroll` requests for a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unrolling {
     Full,
     By(u32),
 }
 
-/// Memory of a thread: a variable, as long as it isn't held in registers.
+/// Local memory of a thread: a variable that isn't held in registers (yet).
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) size: u64,
     pub(crate) align: u64,
-    /// What a `constexpr` variable holds, for constant expressions.
+    /// The value of a `constexpr` variable, for constant expressions.
     pub(crate) constant: Option<Vec<u8>>,
 }
 
-/// A kernel, or a function that is called.
+/// A kernel, or a function that stays a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) is_kernel: bool,
-    /// What is given to the caller; of kernels nothing.
+    /// How the result is passed to the caller; `None` for kernels and `void`.
     pub(crate) result: Option<Passed>,
     pub(crate) params: Vec<Parameter>,
     pub(crate) values: Vec<Inst>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) slots: Vec<Slot>,
     constants: HashMap<(Ty, u64), Value>,
-    /// By the block that a loop's iterations begin with.
+    /// The `#pragma unroll` of each loop, by the first block of its iterations.
     pub(crate) unrolling: HashMap<BlockId, Unrolling>,
-    /// The space of each value that is an address, as soon as it is known.
+    /// The memory space of each value that is an address, once it is known.
     pub(crate) spaces: Vec<Space>,
-    /// Threads of a block at most, and blocks of a multiprocessor at least.
+    /// `__launch_bounds__`: the maximum number of threads in a block, and the minimum number of
+    /// blocks on a multiprocessor.
     pub(crate) bounds: Vec<u32>,
     pub(crate) span: Span,
 }
@@ -189,7 +191,7 @@ impl Function {
         (0..self.blocks.len() as u32).map(BlockId)
     }
 
-    /// The bits of a value that is constant.
+    /// The bits of a value, if it is a constant.
     pub(crate) fn constant_of(&self, value: Value) -> Option<u64> {
         match self.inst(value).op {
             Op::Const(bits) => Some(bits),
@@ -197,7 +199,7 @@ impl Function {
         }
     }
 
-    /// How many instructions all blocks have.
+    /// The number of instructions in all blocks, terminators included.
     pub(crate) fn len(&self) -> usize {
         self.blocks.iter().map(|block| block.insts.len() + 1).sum()
     }

@@ -1,8 +1,8 @@
-//! What a compilation makes.
+//! The result of lowering: functions and variables of a module.
 
 use super::Function;
 
-/// Where memory lies.
+/// A memory space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     Generic,
@@ -26,17 +26,17 @@ impl Space {
     }
 }
 
-/// A parameter of a kernel, or of a function that is called.
+/// A parameter of a kernel or of a function that stays a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) size: u64,
     pub(crate) align: u64,
-    /// What it is in a register; nothing for a struct.
+    /// How it is held in memory; `None` for a struct.
     pub(crate) memory: Option<super::Memory>,
     pub(crate) is_pointer: bool,
     /// `__restrict__`
     pub(crate) restrict: bool,
-    /// Only read from: a pointer to `const` that is `__restrict__`.
+    /// A pointer to `const` with `__restrict__`, which is only read from.
     pub(crate) read_only: bool,
 }
 
@@ -47,11 +47,11 @@ pub(crate) struct Global {
     pub(crate) space: Space,
     pub(crate) size: u64,
     pub(crate) align: u64,
-    /// What it begins with; nothing for zeros.
+    /// The initial value; `None` for zeros.
     pub(crate) init: Option<Vec<u8>>,
-    /// `extern __shared__`: as large as the launch says.
+    /// `extern __shared__`: the launch sets the size.
     pub(crate) dynamic: bool,
-    /// Whether the host finds it by its name.
+    /// Whether the host can find it by name.
     pub(crate) visible: bool,
 }
 

@@ -1,13 +1,13 @@
-//! What instructions there are.
+//! The operations of the intermediate representation, and their types.
 
 use std::rc::Rc;
 
 use super::Space;
 
-/// What a value is held in.
+/// The type of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Ty {
-    /// Of instructions that compute nothing.
+    /// The type of instructions without a result.
     None,
     Pred,
     B16,
@@ -33,7 +33,7 @@ impl Ty {
     }
 }
 
-/// What a load or store has in memory.
+/// The type of a value in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Memory {
     U8,
@@ -57,7 +57,7 @@ impl Memory {
         }
     }
 
-    /// What it is in a register.
+    /// The type of the register that holds it.
     pub(crate) fn ty(self) -> Ty {
         match self {
             Self::U8 | Self::S8 | Self::U16 | Self::S16 | Self::B32 => Ty::I32,
@@ -88,7 +88,8 @@ impl Memory {
 pub(crate) struct Access {
     pub(crate) memory: Memory,
     pub(crate) volatile: bool,
-    /// Lane and lanes of a vector that is read or written at once, where its alignment allows it.
+    /// Lane and number of lanes of a vector that is loaded or stored at once, if its alignment
+    /// allows that.
     pub(crate) lane: u8,
     pub(crate) lanes: u8,
 }
@@ -179,52 +180,52 @@ impl Compare {
     }
 }
 
-/// What is compared.
+/// How the operands are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum CompareKind {
     Signed,
     Unsigned,
-    /// False where one is NaN.
+    /// Of floats; false if one is NaN.
     Ordered,
-    /// True where one is NaN.
+    /// Of floats; true if one is NaN.
     Unordered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Convert {
-    /// The low bits, with the sign that they have there.
+    /// Keeps the low bits, and extends them with their sign.
     SignExtend(u8),
-    /// The low bits, with zeros above.
+    /// Keeps the low bits, and extends them with zeros.
     ZeroExtend(u8),
     Truncate,
-    /// An integer to a float.
+    /// Integer to float.
     ToFloat {
         signed: bool,
     },
-    /// A float to an integer, towards zero.
+    /// Float to integer, rounding towards zero.
     ToInteger {
         signed: bool,
     },
-    /// Between floats.
+    /// Float to float.
     Float,
-    /// The same bits.
+    /// Reinterprets the bits.
     Bits,
-    /// A predicate as 0 or 1.
+    /// Predicate to 0 or 1.
     FromBool,
 }
 
-/// A PTX instruction, or several, written as text: `{0}`, `{1}`, … are its operands, results first.
+/// One or several PTX instructions as text: `{0}`, `{1}`, … are the operands, results first.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Template {
     pub(crate) text: String,
-    /// The types of its results; there may be none.
+    /// The types of the results; may be empty.
     pub(crate) results: Vec<Ty>,
     pub(crate) effect: Effect,
 }
 
 impl Template {
-    /// Whether the first argument is the address of an atomic operation and nothing else, so that a variable's name
-    /// and an offset can stand for it.
+    /// Whether the first argument is only used as the address of an atomic operation, so that a
+    /// variable's name and an offset can replace it.
     pub(crate) fn begins_with_address(&self) -> bool {
         let operand = format!("{{{}}}", self.results.len());
         self.text.starts_with("atom")
@@ -232,32 +233,33 @@ impl Template {
             && self.text.matches(&operand).count() == 1
     }
 
-    /// Results that are written before all arguments have been read, each with the operand that is moved
-    /// to it before the text, if there is one; and the text. `asm` writes them as `@move {result}, {operand};`.
+    /// Splits off the results that are written before all arguments have been read. `asm` marks
+    /// them by `@move {result}, {operand};` at the start of the text. Returns each with the
+    /// operand, if any, that must be copied to it before the text runs; and the rest of the text.
     pub(crate) fn moves(&self) -> (Vec<(usize, Option<usize>)>, &str) {
         let (mut moves, mut rest) = (Vec::new(), self.text.as_str());
         while let Some(after) = rest.strip_prefix("@move {") {
-            let Some((pair, behind)) = after.split_once("};") else { break };
+            let Some((pair, tail)) = after.split_once("};") else { break };
             let Some((result, operand)) = pair.split_once("}, {") else { break };
             if let Ok(result) = result.parse() {
                 moves.push((result, operand.parse().ok()));
             }
-            rest = behind;
+            rest = tail;
         }
         (moves, rest)
     }
 }
 
-/// What is taken or given by a function that is called.
+/// How an argument or a result is passed in a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Passed {
     /// In a register.
     Value(Ty),
-    /// As its pieces: where each is, and what.
+    /// A struct in pieces, each with its offset and type.
     Struct { size: u64, align: u64, pieces: Vec<(u64, Memory)> },
 }
 
-/// A function that is called.
+/// The signature of a function that is called.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Callee {
     pub(crate) name: Rc<str>,
@@ -265,13 +267,14 @@ pub(crate) struct Callee {
     pub(crate) gives: Option<Passed>,
 }
 
-/// What else an instruction does than computing its result.
+/// The side effects of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Effect {
-    /// Nothing; the same operands give the same result.
+    /// None; the same operands always give the same result.
     None,
-    /// Nothing that others see, but the result depends on when it runs, or on which lanes run it, or it
-    /// may fault, as inline PTX may: it may be dropped, but not moved out of its branch or merged.
+    /// No visible effect, but the result depends on when the instruction runs or on which lanes run
+    /// it, or it may fault, as inline PTX may. It may be dropped, but not moved out of its branch
+    /// or merged with another.
     Varies,
     /// It reads memory.
     Reads,
@@ -281,18 +284,18 @@ pub(crate) enum Effect {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
-    /// Its bits.
+    /// The bits of a constant.
     Const(u64),
-    /// A parameter of the kernel that fits into a register.
+    /// A parameter of the function that fits into a register.
     Param(u32),
-    /// The address of a parameter of the kernel that is a struct.
+    /// The address of a struct parameter.
     ParamAddress(u32),
     BlockParam,
     /// The address of a slot.
     Slot(u32),
     /// The address of a variable of the module.
     Global(u32),
-    /// With whether overflow can be ruled out, as C does for signed integers.
+    /// The flag is set if overflow is undefined, as for C's signed integers.
     Binary(BinaryOp, bool),
     Unary(UnaryOp),
     Compare(Compare, CompareKind),
@@ -309,16 +312,16 @@ pub(crate) enum Op {
     /// A special register, such as `tid.x`.
     Special(&'static str),
     Template(Rc<Template>),
-    /// Another result of a template.
+    /// A further result of a template.
     Output(u32),
-    /// A call of a function, of the module or of the driver, such as `vprintf`. Where it gives a struct,
-    /// its last argument is the address that this goes to.
+    /// A call of a function of the module or of the driver (such as `vprintf`). If it returns a
+    /// struct, the last argument is the address for the result.
     Call(Rc<Callee>),
-    /// What the function gives to its caller: a value, or the address of a struct.
+    /// The result of the function: a value, or the address of a struct.
     Result(Rc<Passed>),
-    /// An address of this space as a generic one.
+    /// Converts an address in this space to a generic one.
     ToGeneric(Space),
-    /// A generic address as one of this space.
+    /// Converts a generic address to one in this space.
     ToSpace(Space),
 }
 

@@ -1,16 +1,16 @@
-//! Text to tokens, of which the preprocessor still sees where lines begin.
+//! The lexer: splits a text into tokens, and marks those that start a line for the preprocessor.
 
 use std::rc::Rc;
 
 use crate::diagnostic::{Problem, Problems};
 use crate::source::Span;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name or keyword.
     Word,
-    /// A number as it is written; the parser reads it.
+    /// A number as written; the parser evaluates it.
     Number,
     /// A string literal with its quotes.
     String,
@@ -18,48 +18,48 @@ pub(crate) enum TokenKind {
     Character,
     /// An operator or a bracket.
     Punctuation,
-    /// `#pragma …`, whose text is what follows.
+    /// `#pragma …`; the text is everything after the word.
     Pragma,
-    /// A character that C has no use for.
+    /// A character that C doesn't use.
     Other,
-    /// Behind the last token.
+    /// The end of the text.
     End,
 }
 
 /// A token.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
-    /// What it is.
     pub(crate) kind: TokenKind,
-    /// As it is written, without line continuations.
+    /// The text without line continuations.
     pub(crate) text: Rc<str>,
-    /// Where it stands; for what a macro expands to, where the macro is used.
+    /// The place in the source; for a macro's expansion, the place where the macro is used.
     pub(crate) span: Span,
     /// Whether it is the first of its line.
     pub(crate) first: bool,
     /// Whether there is space before it.
     pub(crate) spaced: bool,
-    /// The macros that it comes from, which it doesn't expand again.
+    /// The macros that the token came from, which must not be expanded in it again.
     pub(crate) hidden: Option<Rc<crate::preprocess::Hidden>>,
 }
 
 impl Token {
-    /// Whether it is this operator or word.
+    /// Whether this is the given operator or word.
     #[must_use]
     pub(crate) fn is(&self, text: &str) -> bool {
         matches!(self.kind, TokenKind::Word | TokenKind::Punctuation) && &*self.text == text
     }
 }
 
-/// Longest first, so that the first that fits is the right one.
+/// Longest first, so that the first match is the right one.
 const PUNCTUATION: [&str; 50] = [
     "<<<", ">>>", "<<=", ">>=", "...", "->*", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=",
     "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::", "##", "+", "-", "*", "/",
     "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ";", ",", ".", "(", ")", "[", "]", "{",
 ];
 
-/// A text has at most as many tokens, and so have all texts of a compilation together: about 8 MB of
-/// source. A token takes some 80 bytes, and what is made of it several times as many.
+/// The maximum number of tokens of a text, and of all texts of a compilation together: about 8 MB
+/// of source. A token takes about 80 bytes, and the syntax tree and the code that come from it
+/// several times more.
 pub(crate) const MAX_TOKENS: usize = 2_000_000;
 
 struct Lexer<'a> {
@@ -129,7 +129,7 @@ impl Lexer<'_> {
         Span { file: self.file, start: start as u32, end: end as u32 }
     }
 
-    /// Skips line continuations.
+    /// Skips line continuations (backslash and newline).
     fn splice(&mut self) {
         loop {
             if self.rest().starts_with("\\\n") {
@@ -169,7 +169,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Characters as long as they belong to the token.
+    /// Appends characters to `own` while `belongs` accepts them; its arguments are the last
+    /// character and the next one.
     fn take(&mut self, own: &mut String, mut belongs: impl FnMut(char, char) -> bool) {
         loop {
             self.splice();

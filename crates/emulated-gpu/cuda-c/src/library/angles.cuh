@@ -1,11 +1,13 @@
-// Angles, their inverses, and the error function, of float: in double, rounded once, as in float.cuh.
+// Trigonometric functions of float, their inverses, and the error function: computed in double and
+// rounded once, as in float.cuh.
 
-// A part of 2/π / 4, in words of 32 bits.
+// Word `i` (32 bits) of the binary fraction 2/π / 4.
 __device__ unsigned __word_of_two_over_pi(unsigned i) {
     unsigned low = i == 0u ? 0x28be60dbu : i == 1u ? 0x9391054au : 0x7f09d5f4u;
     return i < 3u ? low : i == 3u ? 0x7d4d3770u : i == 4u ? 0x36d8a566u : 0x4f10e410u;
 }
-// x less the nearest multiple of π/2, and the number of that multiple, of which two bits count.
+// Subtracts the nearest multiple of π/2 from x. `quarters` is the number of that multiple; its two
+// low bits matter.
 __device__ double __less_quarters(float x, int &quarters) {
     double d = (double)x;
     if (fabsf(x) < 1073741824.0f) {
@@ -14,7 +16,8 @@ __device__ double __less_quarters(float x, int &quarters) {
         quarters = __double2loint(t);
         return __fma_rn(-k, 6.123233995736766e-17, __fma_rn(-k, 1.5707963267948966, d));
     }
-    // After Payne and Hanek: of the product with 2/π, only the bits around the point matter.
+    // The algorithm of Payne and Hanek: of the product with 2/π, only the bits around the binary
+    // point matter.
     unsigned bits = __float_as_uint(x);
     unsigned e = ((bits >> 23) & 255u) - 126u, i = e >> 5, shift = e & 31u, m = (bits << 8) | 0x80000000u;
     unsigned a = __word_of_two_over_pi(i - 1u), b = __word_of_two_over_pi(i);
@@ -27,14 +30,14 @@ __device__ double __less_quarters(float x, int &quarters) {
     p = (unsigned long long)m * b + (p >> 32);
     p = ((unsigned long long)(m * a) << 32) + p;
     int q = (int)((p + 0x2000000000000000ull) >> 62);
-    // Signed, with 62 bits behind the point.
+    // A signed number with 62 fractional bits.
     long long rest = (long long)(p << 2) >> 2;
     double r = __dmul_rn((double)rest, 3.4061215800865545e-19);
     bool negative = x < 0.0f;
     quarters = negative ? -q : q;
     return negative ? -r : r;
 }
-// Series, for |r| up to π/4.
+// Taylor series for |r| up to π/4.
 __device__ double __sin64(double r) {
     double z = __dmul_rn(r, r);
     double p = __fma_rn(z, -7.647163731819816e-13, 1.6059043836821613e-10);
@@ -56,7 +59,7 @@ __device__ double __cos64(double r) {
     p = __fma_rn(p, z, -0.5);
     return __fma_rn(p, z, 1.0);
 }
-// The sine of a rest and as many quarters of a turn.
+// The sine of r plus `quarters` quarter turns.
 __device__ float __turned(double r, int quarters) {
     double s = (quarters & 1) != 0 ? __cos64(r) : __sin64(r);
     return (float)((quarters & 2) != 0 ? -s : s);
@@ -89,7 +92,8 @@ __device__ float tanf(float x) {
     float t = (float)__ddiv_rn(odd ? -c : s, odd ? s : c);
     return x == 0.0f ? x : fabsf(x) < INFINITY ? t : NAN;
 }
-// The same for multiples of π: x less the nearest even number, and then less the nearest half.
+// The reduction for multiples of π: subtracts the nearest even number from x, and then the nearest
+// half.
 __device__ double __less_halves(float x, int &quarters) {
     float y = __fadd_rn(x, -2.0f * rintf(__fmul_rn(x, 0.5f)));
     float n = rintf(__fadd_rn(y, y));
@@ -110,7 +114,8 @@ __device__ float cospif(float x) {
 }
 __device__ void sincospif(float x, float *s, float *c) { *s = sinpif(x); *c = cospif(x); }
 
-// The arc tangent's series from v³¹ / 31 down to v³ / 3, over v³, in z = v²; p is what comes above.
+// The arc tangent's series from v³¹ / 31 down to v³ / 3, divided by v³, in z = v². p is the sum of
+// the higher terms.
 __device__ double __arc_series(double z, double p) {
     p = __fma_rn(p, z, -0.03225806451612903);
     p = __fma_rn(p, z, 0.034482758620689655);
@@ -129,7 +134,8 @@ __device__ double __arc_series(double z, double p) {
     p = __fma_rn(p, z, -0.3333333333333333);
     return p;
 }
-// The arc tangent of a number that isn't negative: of 1/t above 1, of (t − 1)/(t + 1) around 1, then its series.
+// The arc tangent of a number that isn't negative: uses 1/t above 1 and (t − 1)/(t + 1) around 1,
+// and then the series.
 __device__ double __atan64(double t) {
     bool steep = t > 1.0;
     double u = steep ? __ddiv_rn(1.0, t) : t;
@@ -184,8 +190,8 @@ __device__ float cbrtf(float x) {
     return x == 0.0f || !(fabsf(x) < INFINITY) ? x : r;
 }
 
-// 1 − erf(a) for a up to 10.5: t · e^(p(t) − a²) with t = 1 / (1 + a/2); p interpolates at the zeros of a
-// polynomial of Chebyshev's, to 10^−13.
+// 1 − erf(a) for a up to 10.5: t · e^(p(t) − a²) with t = 1 / (1 + a/2). p interpolates at
+// Chebyshev nodes, with an error of 10^−13.
 __device__ double __erfc64(double a) {
     double t = __ddiv_rn(1.0, __fma_rn(a, 0.5, 1.0));
     double u = __fma_rn(t, 2.380952380952381, -1.380952380952381);
@@ -236,7 +242,7 @@ __device__ float normcdff(float x) {
     return x != x ? x : x < -14.5f ? 0.0f : r;
 }
 
-// A float in parts, and lengths.
+// Splitting a float into parts, and lengths of vectors.
 __device__ float ldexpf(float x, int n) {
     int within = max(min(n, 300), -300);
     return (float)__dmul_rn((double)x, __hiloint2double((within + 1023) << 20, 0));

@@ -1,13 +1,15 @@
-// Angles of double, and what leads back to them, in two parts as in parts.cuh.
+// Trigonometric and hyperbolic functions of double and their inverses, in double-double arithmetic
+// as in parts.cuh.
 
-// The bits of 2/π behind 64 zeros.
+// The bits of 2/π after 64 zeros.
 __constant__ unsigned long long __two_over_pi[20] = {
     0x0000000000000000ull, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull,
     0xfe5163abdebbc561ull, 0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull, 0xfe1deb1cb129a73eull,
     0xe88235f52ebb4484ull, 0xe99c7026b45f7e41ull, 0x3991d639835339f4ull, 0x9c845f8bbdf9283bull,
     0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull, 0x4f463f669e5fea2dull,
     0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull};
-// x less the nearest multiple of π/2, and the number of that multiple, of which two bits count.
+// Subtracts the nearest multiple of π/2 from x. `quarters` is the number of that multiple; its two
+// low bits matter.
 __device__ double __less_quarters_of(double x, double &low, int &quarters) {
     double a = fabs(x);
     if (a < 1048576.0) {
@@ -18,7 +20,8 @@ __device__ double __less_quarters_of(double x, double &low, int &quarters) {
         r = __sum_of_two(r, -p, rest);
         return __sum_of_larger(r, __dadd_rn(rest, __fma_rn(-k, -1.4973849048591698e-33, -pl)), low);
     }
-    // After Payne and Hanek: bits of the product with 2/π that stand for multiples of 4 aren't computed.
+    // The algorithm of Payne and Hanek: bits of the product with 2/π that are multiples of 4 aren't
+    // computed.
     unsigned long long bits = (unsigned long long)__double_as_longlong(a), m = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
     unsigned from = (unsigned)(bits >> 52) - 1013u, i = from >> 6, s = from & 63u;
     unsigned long long w0 = __two_over_pi[i], w1 = __two_over_pi[i + 1u], w2 = __two_over_pi[i + 2u], w3 = __two_over_pi[i + 3u];
@@ -55,7 +58,7 @@ __device__ double __less_quarters_of(double x, double &low, int &quarters) {
     low = __dmul_rn(rl, scale);
     return __dmul_rn(r, scale);
 }
-// Series, for |r| up to π/4.
+// Taylor series for |r| up to π/4.
 __device__ double __sine_parts(double r, double rl, double &low) {
     double z = __dmul_rn(r, r);
     double p = __fma_rn(z, -8.22063524662433e-18, 2.8114572543455206e-15);
@@ -108,7 +111,7 @@ __device__ double tan(double x) {
     double rest = __fma_rn(-q, dl, __dadd_rn(__fma_rn(-q, d, n), nl));
     return x == 0.0 ? x : __dadd_rn(q, __ddiv_rn(rest, d));
 }
-// The same for multiples of π.
+// The reduction for multiples of π.
 __device__ double __less_halves_of(double x, double &low, int &quarters) {
     double y = __fma_rn(rint(__dmul_rn(x, 0.5)), -2.0, x), n = rint(__dadd_rn(y, y));
     quarters = (int)n;
@@ -125,8 +128,9 @@ __device__ double cospi(double x) {
     return !(fabs(x) < (double)INFINITY) ? (double)NAN : c == 0.0 ? 0.0 : c;
 }
 __device__ void sincospi(double x, double *s, double *c) { *s = sinpi(x); *c = cospi(x); }
-// The arc tangent of (y + yl) / (x + xl), none of them negative: π/2 less that of the inverse where it is
-// above 1, π/4 and the rest around 1, then its series.
+// The arc tangent of (y + yl) / (x + xl), both not negative: π/2 less the arc tangent of the
+// inverse if the quotient is above 1, π/4 plus that of the difference quotient around 1, and then
+// the series.
 __device__ double __atan_parts(double y, double yl, double x, double xl, double &low) {
     bool steep = y > x;
     double n = steep ? x : y, nl = steep ? xl : yl, d = steep ? y : x, dl = steep ? yl : xl;
@@ -243,7 +247,7 @@ __device__ double fmod(double x, double y) {
     if (fabs(y) == endless) return x;
     unsigned long long a = (unsigned long long)__double_as_longlong(fabs(x)), b = (unsigned long long)__double_as_longlong(fabs(y));
     if (a < b) return x;
-    // Whole numbers of the same unit; the lowest exponents share one.
+    // Integers in the same unit; subnormal numbers share the exponent of the smallest normal ones.
     int ea = (int)(a >> 52), eb = (int)(b >> 52);
     unsigned long long m = a & 0xfffffffffffffull, d = b & 0xfffffffffffffull;
     m = ea == 0 ? m : m | 0x10000000000000ull;

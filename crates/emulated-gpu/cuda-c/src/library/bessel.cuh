@@ -1,6 +1,6 @@
-// Bessel functions, of double; of float by those. Below 8, polynomials that interpolate at the zeros of
-// Chebyshev's, multiplied by the distance from a zero of the function where one is near; from there on,
-// Hankel's form: a slowly changing amplitude of a wave.
+// Bessel functions of double; those of float call them. Below 8, they are polynomials that
+// interpolate at Chebyshev nodes, multiplied by the distance from the function's zero if there is
+// one nearby. From 8 on, Hankel's asymptotic form: a wave with a slowly changing amplitude.
 
 __device__ double __polynomial(const double *c, int degree, double t) {
     double r = c[degree];
@@ -75,7 +75,7 @@ __constant__ double __i1_far[28] = {
     4267312247.4467893, 137266587539.52661, -543986602177.01324, -25679718853314.082,
     70041995185059.63, 3875165261959576.0, -7545328687682523.0, -4.2814243780546643e+17,
     5.4207695930764646e+17, 2.998338216389427e+19, -1.845984740518727e+19, -9.833282178730779e+20};
-// Intervals: the middle, a zero in two parts, and the coefficients.
+// For each interval: its midpoint, a zero as a double-double, and the coefficients.
 __constant__ double __j0_parts[6][20] = {
     {2.5, 2.404825557695773, -1.176691651530894e-16, -0.5083694245723887,
      0.11847006228912532, 0.05401288742408701, -0.009468307746617891, -0.002062582994844218,
@@ -226,12 +226,12 @@ __device__ double __in_part(const double *part, int degree, double x) {
     double r = __polynomial(part + 3, degree, __dadd_rn(x, -part[0]));
     return part[1] == 0.0 ? r : __dmul_rn(r, __dadd_rn(__dadd_rn(x, -part[1]), -part[2]));
 }
-// For x of at least 8: J and Y of order 0 or 1.
+// J and Y of order 0 or 1, for x of at least 8.
 __device__ double __wave(double x, int order, bool second) {
     double u = __ddiv_rn(1.0, x), z = __dmul_rn(u, u), s = 0.0, c = 0.0;
     double p = __polynomial(order == 0 ? __p0_far : __p1_far, 13, z), q = __dmul_rn(u, __polynomial(order == 0 ? __q0_far : __q1_far, 13, z));
     sincos(x, &s, &c);
-    // The sine and the cosine of x − π/4, times √2; an order more is a quarter of a turn more.
+    // The sine and the cosine of x − π/4, times √2. Each order adds a quarter turn.
     double a = __dadd_rn(c, s), b = __dadd_rn(s, -c);
     double cosine = order == 0 ? a : b, sine = order == 0 ? b : -a;
     double r = second ? __fma_rn(p, sine, __dmul_rn(q, cosine)) : __fma_rn(p, cosine, -__dmul_rn(q, sine));
@@ -273,8 +273,8 @@ __device__ double y1(double x) {
     if (x < 8.0) return __in_part(__y1_parts[(int)x - 2], 16, x);
     return x == (double)INFINITY ? 0.0 : __wave(x, 1, true);
 }
-// Upwards as long as that loses nothing, else downwards from far above, and scaled by what all orders
-// sum to (Miller's way).
+// Recurs upwards while that is stable; otherwise downwards from a high order, scaled by the sum of
+// all orders (Miller's algorithm).
 __device__ double jn(int n, double x) {
     double a = fabs(x), sign = 1.0, r = 0.0;
     if (x != x) return x;
@@ -329,7 +329,7 @@ __device__ double yn(int n, double x) {
     }
     return __dmul_rn(sign, r);
 }
-// e^a / √a · a polynomial in 1/a, for a of at least 8.
+// e^a / √a times a polynomial in 1/a, for a of at least 8.
 __device__ double __growing(double a, const double *far) {
     int k = 0;
     double low = 0.0, h = __exp_parts(fmin(a, 1000.0), 0.0, k, low), q = __polynomial(far + 1, 26, __dadd_rn(__ddiv_rn(1.0, a), -far[0]));

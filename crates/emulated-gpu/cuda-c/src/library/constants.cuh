@@ -1,5 +1,5 @@
-// The constants of math.h and of math_constants.h. They are no macros, so that a source may have a variable of
-// such a name.
+// The constants of math.h and math_constants.h. They aren't macros, so that a source may declare a
+// variable with the same name.
 constexpr double M_E = 2.7182818284590452354;
 constexpr double M_LOG2E = 1.4426950408889634074;
 constexpr double M_LOG10E = 0.43429448190325182765;

@@ -1,5 +1,6 @@
-// The names that C++ has for float and double alike: of a float, they are the functions of float. Those
-// of double err by less than a unit in the last place. Angles of double are in angles_of_double.cuh.
+// The names that C++ overloads for float and double: for a float, they call the functions of float.
+// Those of double have an error below one unit in the last place. Trigonometric functions of double
+// are in angles_of_double.cuh.
 __device__ double exp(double x) { return __exp_of(__limited(x, 1000.0), 0.0); }
 __device__ double exp2(double x) {
     double y = __limited(x, 1200.0), low = 0.0, p = __product(y, 0.0, 0.6931471805599453, 2.3190468138462996e-17, low);
@@ -132,7 +133,7 @@ __device__ float fmod(float x, float y) { return fmodf(x, y); }
 __device__ float rsqrt(float x) { return rsqrtf(x); }
 __device__ double rsqrt(double x) {
     double y = __ddiv_rn(1.0, __dsqrt_rn(x)), t = __dmul_rn(x, y);
-    // 1 − x·y², by which the roundings are corrected.
+    // 1 − x·y², which corrects the rounding errors.
     double rest = __fma_rn(-__fma_rn(x, y, -t), y, __fma_rn(-t, y, 1.0));
     return x > 0.0 && x < (double)INFINITY ? __fma_rn(__dmul_rn(y, 0.5), rest, y) : y;
 }

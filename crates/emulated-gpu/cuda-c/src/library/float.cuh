@@ -1,6 +1,6 @@
-// The mathematics of float. What isn't an instruction is computed in double and rounded once, so that
-// each result is the float next to the true value, but for about one in a million, where it is the one
-// beside it. In double, no float is too small or too large for the steps between.
+// Mathematical functions of float. Those that aren't an instruction are computed in double and
+// rounded once. So each result is the float nearest to the true value, except for about one in a
+// million, which is its neighbour. In double, no intermediate result overflows or underflows.
 
 // e^x for |x| up to 700: 2^k · e^r with |r| up to ln(2)/2, and the series of e^r.
 __device__ double __exp64(double x) {
@@ -18,7 +18,7 @@ __device__ double __exp64(double x) {
     p = __fma_rn(p, r, 1.0);
     return __longlong_as_double(__double_as_longlong(p) + ((long long)k << 52));
 }
-// ln(x) for a positive x that is no float of infinity: e · ln(2) + 2 · artanh((m − 1) / (m + 1)).
+// ln(x) for a positive finite float x: e · ln(2) + 2 · artanh((m − 1) / (m + 1)).
 __device__ double __log64(double x) {
     int high = __double2hiint(x);
     int e = (high - 0x3fe6a09e) >> 20;
@@ -34,7 +34,7 @@ __device__ double __log64(double x) {
     p = __fma_rn(__dmul_rn(s, z), p, __dadd_rn(s, s));
     return __fma_rn((double)e, 0.69314718055994531, p);
 }
-// Between -200 and 200, where floats have long ended; NaN stays.
+// Clamps to ±200, beyond which the results overflow or underflow in float. NaN stays NaN.
 __device__ float __within(float x) {
     x = x > 200.0f ? 200.0f : x;
     return x < -200.0f ? -200.0f : x;
@@ -92,7 +92,7 @@ __device__ float powf(float x, float y) {
     float half = truncf(__fmul_rn(y, 0.5f));
     bool odd = fabsf(__fadd_rn(y, __fmul_rn(half, -2.0f))) == 1.0f;
     float a = fabsf(x);
-    // Bases and exponents whose logarithm is none.
+    // Bases and exponents for which the logarithm isn't finite.
     float edge = (a > 1.0f) == (y > 0.0f) ? INFINITY : 0.0f;
     if (a == 0.0f || a == INFINITY) p = edge;
     if (fabsf(y) == INFINITY) p = a == 1.0f ? 1.0f : edge;
@@ -127,7 +127,7 @@ __device__ float fmodf(float x, float y) {
     if (!(fabsf(x) < INFINITY) || !(fabsf(y) > 0.0f)) return NAN;
     if (fabsf(y) == INFINITY) return x;
     while (r >= d) {
-        // A multiple of the divisor that goes into what is left fewer than 2^26 times, which is exact.
+        // A multiple of the divisor whose quotient is below 2^26, so that the subtraction is exact.
         int apart = (__double2hiint(r) >> 20) - (__double2hiint(d) >> 20) - 24;
         double s = __hiloint2double(__double2hiint(d) + (max(apart, 0) << 20), __double2loint(d));
         r = __fma_rn(-trunc(__ddiv_rn(r, s)), s, r);

@@ -1,12 +1,12 @@
-// What cuda_fp8.h has: bytes that are floats, E4M3 and E5M2, two and four of them, and what makes them of
-// other numbers and back. Each is rounded once, to the nearest and of two to the even one.
+// The contents of cuda_fp8.h: the 8-bit floats E4M3 and E5M2, in ones, twos and fours, and their
+// conversions. Each conversion rounds once, to nearest even.
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short __nv_fp8x2_storage_t;
 typedef unsigned __nv_fp8x4_storage_t;
 enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
 enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
-// Below the smallest normal number a sum with a large one rounds to multiples of the smallest of all; above
-// it the bits round, of which a carry goes into the exponent.
+// Below the smallest normal number, adding a large number rounds to multiples of the smallest
+// subnormal one. Above it, the bits are rounded, and a carry increments the exponent.
 __device__ __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturate, __nv_fp8_interpretation_t kind) {
     bool wide = kind == __NV_E5M2;
     unsigned all = __float_as_uint(x), bits = all & 0x7fffffffu, sign = all >> 24 & 0x80u;
@@ -20,8 +20,8 @@ __device__ __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t s
     unsigned near = bits < smallest ? small : normal;
     return (__nv_fp8_storage_t)(sign | (near > most ? beyond : near));
 }
-// Cut to a float whose last bit says whether there was more. What isn't a number keeps its sign here, and what
-// there is room for of its fraction.
+// Truncated to a float whose last bit is set if the truncation was inexact. A NaN keeps its sign
+// here, and the upper bits of its fraction.
 __device__ __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturate, __nv_fp8_interpretation_t kind) {
     if (x != x) {
         unsigned high = (unsigned)__double2hiint(x);
@@ -33,7 +33,7 @@ __device__ __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t
 __device__ __half __fp8_as_half(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) {
     unsigned sign = (x & 0x80u) << 8, bits = x & 0x7fu;
     if (kind == __NV_E5M2) return __word_as_half(bits > 0x7cu ? 0x7fffu : sign | bits << 8);
-    // The exponent of a half has one bit more, so that these are 256 times too small.
+    // The exponent of a half has one bit more, so the numbers come out 256 times too small.
     __half scaled = __float2half_rn(__half2float(__word_as_half(sign | bits << 7)) * 256.0f);
     return bits == 0x7fu ? __word_as_half(0x7fffu) : scaled;
 }
@@ -69,7 +69,7 @@ __device__ float2 __fp8x2_as_float2(unsigned x, __nv_fp8_interpretation_t kind) 
         __FP8_LIMITED(short, -32768.0f, 32767.0f) __FP8_LIMITED(unsigned short, 0.0f, 65535.0f) __FP8_TO(int) __FP8_TO(unsigned) \
         __FP8_TO(long) __FP8_TO(unsigned long) __FP8_TO(long long) __FP8_TO(unsigned long long) \
     };
-// Two, and four, of which the first is in the lowest byte.
+// Types of two and of four numbers. The first number is in the lowest byte.
 #define __FP8S(two, four, kind) \
     struct __align__(2) two { \
         __nv_fp8x2_storage_t __x; \

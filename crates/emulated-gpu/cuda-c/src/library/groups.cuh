@@ -1,10 +1,10 @@
-// The groups of `cooperative_groups`: blocks, tiles of a warp, the lanes that are active, grids.
+// The groups of `cooperative_groups`: blocks, tiles of a warp, the active lanes, grids.
 namespace cooperative_groups {
 __device__ unsigned __block_rank() {
     return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
 }
 __device__ unsigned __block_size() { return blockDim.x * blockDim.y * blockDim.z; }
-// The lane of the `rank`-th one of a mask.
+// The lane of the `rank`-th set bit of a mask, counting from 0.
 __device__ int __lane_of(unsigned mask, unsigned rank) {
     for (unsigned i = 0; i < rank; ++i) mask &= mask - 1u;
     return 31 - __clz((int)(mask & (0u - mask)));
@@ -20,7 +20,7 @@ struct thread_block {
     __device__ static dim3 dim_threads() { return dim3{blockDim.x, blockDim.y, blockDim.z}; }
 };
 __device__ thread_block this_thread_block() { return thread_block{}; }
-// Neighbouring lanes of a warp. The parent is in the type alone.
+// Neighbouring lanes of a warp. The parent is only part of the type.
 template <unsigned Size, typename Parent = void> struct thread_block_tile {
     unsigned __group, __groups;
     thread_block_tile() = default;
@@ -65,7 +65,7 @@ __device__ thread_block_tile<Size> tiled_partition(const thread_block_tile<Whole
     tile.__groups = Whole / Size;
     return tile;
 }
-// The lanes that run this.
+// The active lanes.
 struct coalesced_group {
     unsigned __lanes;
     __device__ void sync() const { __syncwarp(__lanes); }
@@ -89,7 +89,7 @@ struct coalesced_group {
     __device__ int all(int value) const { return __all_sync(__lanes, value) != 0; }
 };
 __device__ coalesced_group coalesced_threads() { return coalesced_group{__activemask()}; }
-// Any of the groups above, known only when it runs.
+// Any of the groups above, chosen at run time.
 struct thread_group {
     unsigned __lanes, __rank, __count;
     thread_group() = default;
@@ -114,12 +114,12 @@ __device__ thread_group tiled_partition(const thread_group &whole, unsigned size
     return part;
 }
 struct grid_group {
-    // What the driver gives a cooperative launch in two registers, and no other one: the size of this, and how
-    // many blocks have come.
+    // Memory of a cooperative launch, whose address the driver passes in two registers (null for
+    // other launches): its size, and the number of blocks that have arrived.
     unsigned *__workspace;
     __device__ bool is_valid() const { return __workspace != nullptr; }
-    // The last bit of the count changes its meaning each time that all blocks have come: the first block
-    // adds what is missing to 2^31, every other one adds 1.
+    // The top bit of the count flips each time that all blocks have arrived: the first block adds
+    // 2^31 less the number of the others, and each of those adds 1.
     __device__ unsigned barrier_arrive() const {
         if (!is_valid()) __trap();
         __syncthreads();

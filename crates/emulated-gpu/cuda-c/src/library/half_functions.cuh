@@ -1,9 +1,11 @@
-// What cuda_fp16.h and cuda_bf16.h do with halves and bfloat16s beside their sums and products. Each is
-// computed in float, which has more than twice their digits, and rounded once.
+// The functions of cuda_fp16.h and cuda_bf16.h for halves and bfloat16s, other than sums and
+// products. Each is computed in float, which has more than twice their significant bits, and
+// rounded once.
 //
-// What is said of both kinds, N, of the type T: of __half and half, and of __nv_bfloat16 and bfloat16. A
-// pair is T2.
-// The name for one, the name for a pair, and what is done with the floats x, y.
+// The macros below define a function for both types. N is the type in the names of conversion
+// functions, and T is the type itself: half and __half, or bfloat16 and __nv_bfloat16. T2 is a
+// pair.
+// The function for one number, the function for a pair, and the expression in the floats x, y.
 #define __H1_OF(T, N, one, two, e) \
     __device__ T one(T a) { float x = __##N##2float(a); return __float2##N(e); } \
     __device__ T##2 two(T##2 a) { return __halves2##N##2(one(a.x), one(a.y)); }
@@ -13,13 +15,14 @@
 #define __H3_OF(T, N, one, two, e) \
     __device__ T one(T a, T b, T c) { float x = __##N##2float(__hfma(a, b, c)); return __float2##N(e); } \
     __device__ T##2 two(T##2 a, T##2 b, T##2 c) { return __halves2##N##2(one(a.x, b.x, c.x), one(a.y, b.y, c.y)); }
-// A comparison: of one, of both of a pair, of each as 1 or 0, of each as a mask.
+// A comparison: of single numbers, of both numbers of a pair, of each as 1 or 0, and of each as a
+// mask.
 #define __HC_OF(T, N, one, both, each, mask, e) \
     __device__ bool one(T a, T b) { float x = __##N##2float(a), y = __##N##2float(b); return e; } \
     __device__ bool both(T##2 a, T##2 b) { return one(a.x, b.x) && one(a.y, b.y); } \
     __device__ T##2 each(T##2 a, T##2 b) { return __floats2##N##2_rn(one(a.x, b.x) ? 1.0f : 0.0f, one(a.y, b.y) ? 1.0f : 0.0f); } \
     __device__ unsigned mask(T##2 a, T##2 b) { return (one(a.x, b.x) ? 0xffffu : 0u) | (one(a.y, b.y) ? 0xffff0000u : 0u); }
-// What is done with the bits.
+// An operation on the bits.
 #define __HB_OF(T, N, one, two, change) \
     __device__ T one(T a) { return __word_as_##N(__##N##_as_word(a) change); } \
     __device__ T##2 two(T##2 a) { return __halves2##N##2(one(a.x), one(a.y)); }
@@ -28,14 +31,15 @@
 #define __H3(one, two, e) __H3_OF(__half, half, one, two, e) __H3_OF(__nv_bfloat16, bfloat16, one, two, e)
 #define __HC(one, both, each, mask, e) __HC_OF(__half, half, one, both, each, mask, e) __HC_OF(__nv_bfloat16, bfloat16, one, both, each, mask, e)
 #define __HB(one, two, change) __HB_OF(__half, half, one, two, change) __HB_OF(__nv_bfloat16, bfloat16, one, two, change)
-// From one type to another, in each way of rounding, which `by` knows; before and after it, what else it takes.
+// A conversion in every rounding mode: `before` is applied to the argument, then `by` with the
+// mode's suffix, then `after`.
 #define __WAY(name, from, to, before, by, after, way) __device__ to name##way(from a) { return after(by##way(before(a))); }
 #define __WAYS(name, from, to, before, by, after) \
     __WAY(name, from, to, before, by, after, _rn) __WAY(name, from, to, before, by, after, _rz) \
     __WAY(name, from, to, before, by, after, _ru) __WAY(name, from, to, before, by, after, _rd)
 #define __TO(of_half, of_bfloat16, to, by, after) \
     __WAYS(of_half, __half, to, __half2float, by, after) __WAYS(of_bfloat16, __nv_bfloat16, to, __bfloat162float, by, after)
-// From an integer by way of a float, which is cut in the same direction.
+// A conversion from an integer through a float, which is rounded in the same direction.
 #define __CUT_BY(name, from, by, way) __device__ __nv_bfloat16 name##way(from a) { return __float2bfloat16##way(by##way(a)); }
 #define __CUT(name, from, by) __CUT_BY(name, from, by, _rz) __CUT_BY(name, from, by, _ru) __CUT_BY(name, from, by, _rd)
 
@@ -115,8 +119,8 @@ __device__ signed char __bfloat162char_rz(__nv_bfloat16 a) { return __to_char(__
 __device__ unsigned char __bfloat162uchar_rz(__nv_bfloat16 a) { return __to_uchar(__bfloat162uint_rz(a)); }
 __WAYS(__short2half, short, __half, , __int2half, )
 __WAYS(__ushort2half, unsigned short, __half, , __uint2half, )
-// A double as a bfloat16: cut to a float whose last bit says whether there was more. In the other
-// directions it is moved by one where rounding went the wrong way.
+// Double to bfloat16: truncated to a float whose last bit is set if the truncation was inexact. For
+// the other rounding modes, the truncated result is moved by one where it is on the wrong side.
 __device__ __nv_bfloat16 __double2bfloat16(double a) {
     float cut = __double2float_rz(a);
     return __float2bfloat16((double)cut == a || a != a ? cut : __uint_as_float(__float_as_uint(cut) | 1u));

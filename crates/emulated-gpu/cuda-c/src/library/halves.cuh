@@ -1,4 +1,5 @@
-// bfloat16, and pairs of halves and of bfloat16s: structs, and what cuda_fp16.h and cuda_bf16.h do with them.
+// bfloat16, and pairs of halves and of bfloat16s: the types, and functions of cuda_fp16.h and
+// cuda_bf16.h for them.
 struct __align__(2) __nv_bfloat16 {
     unsigned short __x;
     __nv_bfloat16() = default;
@@ -8,17 +9,18 @@ struct __align__(2) __nv_bfloat16 {
 __device__ unsigned short __bfloat16_as_ushort(__nv_bfloat16 a) { return a.__x; }
 __device__ __nv_bfloat16 __ushort_as_bfloat16(unsigned short a) { __nv_bfloat16 r; r.__x = a; return r; }
 __device__ float __bfloat162float(__nv_bfloat16 a) { return __uint_as_float((unsigned)a.__x << 16); }
-// To the nearest, and of two to the even one; what isn't a number becomes the one that NVIDIA makes.
+// Rounds to nearest even. NaN becomes the NaN that NVIDIA's hardware returns.
 __device__ __nv_bfloat16 __float2bfloat16(float a) {
     unsigned bits = __float_as_uint(a), rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
     return __ushort_as_bfloat16(a != a ? (unsigned short)0x7fff : (unsigned short)(rounded >> 16));
 }
 __device__ __nv_bfloat16 __float2bfloat16_rn(float a) { return __float2bfloat16(a); }
-// A float has more than twice the digits, so that rounding twice is as good as once.
+// A float has more than twice the significant bits, so that rounding twice is as good as once.
 __device__ __nv_bfloat16 __hadd(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fadd_rn(__bfloat162float(a), __bfloat162float(b))); }
 __device__ __nv_bfloat16 __hsub(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fsub_rn(__bfloat162float(a), __bfloat162float(b))); }
 __device__ __nv_bfloat16 __hmul(__nv_bfloat16 a, __nv_bfloat16 b) { return __float2bfloat16(__fmul_rn(__bfloat162float(a), __bfloat162float(b))); }
-// In double and then in float, each time with a last bit that says whether there was more; rounded once.
+// Computed in double, then truncated to float, each time setting the last bit if the result was
+// inexact; so only the final conversion rounds.
 __device__ __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c) {
     double x = (double)__bfloat162float(a), y = (double)__bfloat162float(b), z = (double)__bfloat162float(c);
     double down = __fma_rd(x, y, z), up = __fma_ru(x, y, z);
@@ -34,8 +36,8 @@ __device__ __nv_bfloat16 operator/(__nv_bfloat16 a, __nv_bfloat16 b) { return __
 __device__ __nv_bfloat16 operator-(__nv_bfloat16 a) { return __ushort_as_bfloat16(a.__x ^ 0x8000); }
 __device__ bool operator<(__nv_bfloat16 a, __nv_bfloat16 b) { return __bfloat162float(a) < __bfloat162float(b); }
 __device__ bool operator>(__nv_bfloat16 a, __nv_bfloat16 b) { return __bfloat162float(a) > __bfloat162float(b); }
-// What there is for pairs, T2, of the type T, which names call N. As in the headers, pairs are unequal only
-// where both of their parts are.
+// The functions for pairs T2 of the type T, which is called N in names. As in NVIDIA's headers,
+// pairs only compare unequal if both numbers differ.
 #define __PAIRS(T, N) \
     struct __align__(4) T##2 { T x, y; }; \
     __device__ T##2 __halves2##N##2(T a, T b) { T##2 r; r.x = a; r.y = b; return r; } \
@@ -70,7 +72,7 @@ __PAIRS(__nv_bfloat16, bfloat16)
 typedef __half2 half2;
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
-// The bits of a pair as one word, which lanes and atomic operations move as a whole.
+// The bits of a pair as one word, which shuffles and atomic operations move as a whole.
 __device__ unsigned __bfloat16_bits(__nv_bfloat16 a) { return a.__x; }
 __device__ unsigned __half_bits(__half a) { return __half_as_word(a); }
 __device__ __nv_bfloat16 __bfloat16_of_bits(unsigned a) { return __ushort_as_bfloat16((unsigned short)a); }
@@ -87,7 +89,7 @@ __device__ __half __half_of_bits(unsigned a) { return __word_as_half(a); }
 __WORDS(__half, half)
 __WORDS(__nv_bfloat16, bfloat16)
 __SHUFFLES(__nv_bfloat16, __bfloat16_bits, __bfloat16_of_bits)
-// Without an instruction for it, a compare-and-swap loop adds them.
+// Addition in a compare-and-swap loop, for architectures without an instruction.
 #define __ADDED(U, add, to, from) \
     U old = *(U *)address, seen; \
     do { \

@@ -1,6 +1,8 @@
-// Integers: halves and bytes of a word side by side, averages, products of bytes that are summed.
+// Integer functions: SIMD operations on the 16-bit halves and the bytes of a word, averages, dot
+// products of bytes.
 
-// The instruction repeats a sign where the highest bit of a selector is set.
+// The instruction replicates the sign if the highest bit of a selector is set; the function
+// doesn't.
 __device__ unsigned __byte_perm(unsigned a, unsigned b, unsigned selectors) { return __prmt(a, b, selectors & 0x7777u); }
 __device__ int __hadd(int a, int b) { return (a & b) + ((a ^ b) >> 1); }
 __device__ int __rhadd(int a, int b) { return (a | b) - ((a ^ b) >> 1); }
@@ -25,7 +27,8 @@ __device__ long long llmax(long long a, long long b) { return max(a, b); }
 __device__ unsigned long long ullmin(unsigned long long a, unsigned long long b) { return min(a, b); }
 __device__ unsigned long long ullmax(unsigned long long a, unsigned long long b) { return max(a, b); }
 
-// Name, the type of a part, and what is done with the parts x and y.
+// The function's name, the type of a lane, its width in bits, and the expression in the lanes x and
+// y.
 #define __PARTS(name, T, bits, e) __device__ unsigned name(unsigned a, unsigned b) { unsigned r = 0u; for (int i = 0; i < 32; i += bits) { int x = (T)(a >> i), y = (T)(b >> i); r |= ((unsigned)(e) & ((1u << bits) - 1u)) << i; } return r; }
 #define __PART(name, T, bits, e) __device__ unsigned name(unsigned a) { unsigned r = 0u; for (int i = 0; i < 32; i += bits) { int x = (T)(a >> i); r |= ((unsigned)(e) & ((1u << bits) - 1u)) << i; } return r; }
 #define __SUMMED(name, T, bits, e) __device__ unsigned name(unsigned a, unsigned b) { unsigned r = 0u; for (int i = 0; i < 32; i += bits) { int x = (T)(a >> i), y = (T)(b >> i); r += (unsigned)(e); } return r; }

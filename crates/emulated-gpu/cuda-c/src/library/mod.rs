@@ -1,5 +1,5 @@
-//! What is there before the first line of a source: names of types, macros, and the mathematics that
-//! is written in CUDA C itself.
+//! The library: type names, macros, and mathematical functions written in CUDA C that every source
+//! can use.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::lex::{Token, TokenKind};
 use crate::preprocess::{Macros, preprocess};
 use crate::source::Sources;
 
-/// Names of types, of which the parser has to know.
+/// Names of built-in types, which the parser needs to know.
 pub(crate) const TYPES: &[&str] = &[
     "size_t",
     "ptrdiff_t",
@@ -99,18 +99,19 @@ const WMMA: &str = include_str!("wmma.cuh");
 const CONSTANTS: &str = include_str!("constants.cuh");
 const GROUPS: &str = include_str!("groups.cuh");
 
-/// The parts of the mathematics; each stands on those before it.
+/// The parts of the mathematical library. Each uses functions of the ones before it.
 const MATHEMATICS: [&str; 8] =
     [FLOAT, ANGLES, PARTS, DOUBLE, ANGLES_OF_DOUBLE, NUMBERS, SPECIAL, BESSEL];
 
-/// The macros that are there before the first line of a source.
+/// The macros that are predefined in every source.
 pub(crate) fn macros(sources: &mut Sources, problems: &mut Problems) -> Macros {
     let file = sources.add("the library's macros", MACROS);
     preprocess(file, Macros::default(), &[], None, sources, problems).1
 }
 
-/// What a source needs of the library, as tokens of the file that is given first: parts of it only where
-/// one of their names is in the source, whose macros are expanded.
+/// Preprocesses the parts of the library that a source uses, as a file whose number is returned
+/// with its tokens. A part is included only if one of its names occurs in the source. `macros` are
+/// the source's.
 pub(crate) fn tokens(
     source: &[Token],
     macros: Macros,
@@ -131,7 +132,7 @@ pub(crate) fn tokens(
     let mut text = String::new();
     let halves = wanted(&HALF_FUNCTIONS);
     let count = MATHEMATICS.iter().rposition(wanted).map_or(0, |last| last + 1);
-    // Those of halves are computed by those of float.
+    // The functions of halves call functions of float.
     let count = if halves { count.max(2) } else { count };
     for part in &MATHEMATICS[..count] {
         text.push_str(part);
@@ -168,9 +169,9 @@ pub(crate) fn tokens(
     (file, tokens)
 }
 
-/// What makes functions of its first arguments, by how many, and what their names end in: in `integers.cuh`
-/// and `half_functions.cuh`.
-const MACROS_OF_FUNCTIONS: [(&str, usize, &[&str]); 11] = [
+/// The macros in `integers.cuh` and `half_functions.cuh` that define functions: how many of their
+/// first arguments are names of functions, and the suffixes of those names.
+const FUNCTION_MACROS: [(&str, usize, &[&str]); 11] = [
     ("__PARTS(", 1, &[""]),
     ("__PART(", 1, &[""]),
     ("__SUMMED(", 1, &[""]),
@@ -187,7 +188,7 @@ const MACROS_OF_FUNCTIONS: [(&str, usize, &[&str]); 11] = [
 /// The names of the functions that a part of the library defines.
 fn names(part: &str) -> impl Iterator<Item = Cow<'_, str>> {
     part.lines().flat_map(|line| {
-        let made = MACROS_OF_FUNCTIONS.iter().find_map(|(own, count, ends)| {
+        let made = FUNCTION_MACROS.iter().find_map(|(own, count, ends)| {
             line.strip_prefix(own).map(|rest| (rest, *count, *ends))
         });
         if let Some((rest, count, ends)) = made {

@@ -1,7 +1,8 @@
-// Doubles in parts, remainders, neighbours, lengths; and what C++ has of these for float by the same name.
+// Splitting doubles into parts, remainders, neighbours, lengths of vectors; and C++'s overloads of
+// these functions for float.
 
 __device__ double ldexp(double x, int n) {
-    // Steps that are exact, and a last one that may round.
+    // All steps but the last are exact.
     const double up = 8.98846567431158e+307, down = 2.004168360008973e-292;
     for (int i = 0; i < 2; ++i) {
         if (n > 1023) {
@@ -54,7 +55,8 @@ __device__ float nextafterf(float x, float y) {
     if (x == 0.0f) return copysignf(1.40129846e-45f, y);
     return __int_as_float(__float_as_int(x) + ((x < y) == (x > 0.0f) ? 1 : -1));
 }
-// What is left of x / y rounded to a whole number, ties to even, and the low bits of that number.
+// The remainder of x / y when the quotient is rounded to an integer, ties to even; `count` gets the
+// low bits of the quotient.
 __device__ double __rest(double x, double y, int &count) {
     double a = fabs(x), b = fabs(y), endless = (double)INFINITY;
     count = 0;
@@ -101,7 +103,7 @@ __device__ double rcbrt(double x) {
     return x != x ? x : copysign(r, x);
 }
 __device__ float rcbrtf(float x) { return (float)rcbrt((double)x); }
-// The sum of squares of numbers that are scaled to at most 2, in two parts.
+// Adds the square of a number, which is scaled to at most 2, to a double-double sum.
 __device__ void __add_square(double x, double &sum, double &low) {
     double p = __dmul_rn(x, x), rest = 0.0;
     sum = __sum_of_two(sum, p, rest);

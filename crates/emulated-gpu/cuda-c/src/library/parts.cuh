@@ -1,13 +1,13 @@
-// The mathematics of double, in two parts: a sum of a double and of what it lacks, so that what is
-// rounded last is known to about 60 bits.
+// Double-double arithmetic: a number is the sum of a double and its rounding error, so that a
+// result is known to about 60 bits before it is rounded.
 
-// a + b, and what the sum lacks; where a isn't the smaller one.
+// a + b and its rounding error, for |a| of at least |b|.
 __device__ double __sum_of_larger(double a, double b, double &low) {
     double s = __dadd_rn(a, b);
     low = __dadd_rn(b, -__dadd_rn(s, -a));
     return s;
 }
-// The same, whichever is larger.
+// a + b and its rounding error, for any a and b.
 __device__ double __sum_of_two(double a, double b, double &low) {
     double s = __dadd_rn(a, b);
     double t = __dadd_rn(s, -a);
@@ -56,7 +56,7 @@ __device__ double __log_parts(double x, double &low) {
     rl = __dadd_rn(rl, __fma_rn(k, 1.9082149292705877e-10, hl));
     return __sum_of_larger(r, rl, low);
 }
-// e^(x + xl) / 2^k for |x| up to 2000: the series of e^r.
+// e^(x + xl) / 2^k for |x| up to 2000, by the Taylor series of e^r.
 __device__ double __exp_parts(double x, double xl, int &k, double &low) {
     double t = __fma_rn(x, 1.4426950408889634, 6755399441055744.0);
     double n = __dadd_rn(t, -6755399441055744.0);

@@ -1,7 +1,7 @@
-// Error functions of double and their inverses, and gamma.
+// The error functions of double and their inverses, and the gamma function.
 
-// erfc(x)·e^(x²) for x from 0 to 28: a polynomial in (x − 4) / (x + 4), which interpolates
-// (1 + 2x) times that at the zeros of one of Chebyshev's, to 10^−17; above, the series in 1/x².
+// erfc(x)·e^(x²) for x from 0 to 28: a polynomial in (x − 4) / (x + 4) that interpolates (1 + 2x)
+// times this function at Chebyshev nodes, with an error of 10^−17. Above 28, the series in 1/x².
 __device__ double __scaled_erfc(double x) {
     if (x > 28.0) {
         double i = __ddiv_rn(1.0, x), z = __dmul_rn(__dmul_rn(i, i), 0.5);
@@ -43,7 +43,7 @@ __device__ double __erfc_of(double x, double xl) {
     double h = __exp_parts(-p, -pl, k, low), q = __scaled_erfc(x);
     return __times_power(__fma_rn(h, q, __dmul_rn(low, q)), k);
 }
-// erf(x) for |x| up to 1: its series.
+// erf(x) for |x| up to 1, by its Taylor series.
 __device__ double __erf_near(double x) {
     double z = __dmul_rn(x, x);
     double p = __fma_rn(z, -5.136209054585811e-22, 1.131218725924631e-20);
@@ -95,8 +95,8 @@ __device__ double normcdf(double x) {
     double c = __erfc_of(t, tl);
     return y < 0.0 ? __dmul_rn(c, 0.5) : __fma_rn(c, -0.5, 1.0);
 }
-// Halley's steps from Hastings' approximation of the normal distribution's quantiles (Abramowitz and
-// Stegun, 26.2.22), for y up to 1.
+// Halley's iteration, started from Hastings' approximation of the quantiles of the normal
+// distribution (Abramowitz and Stegun, 26.2.22), for y up to 1.
 __device__ double __erfc_inverse(double y) {
     double t = __dsqrt_rn(__dmul_rn(log(__dmul_rn(y, 0.5)), -2.0));
     if (y < 1e-300) t = __dsqrt_rn(__dmul_rn(__dadd_rn(log(y), -0.6931471805599453), -2.0));
@@ -127,7 +127,7 @@ __device__ double erfinv(double y) {
     return y == 0.0 ? y : a < 0.75 ? __erf_inverse(y) : copysign(__erfc_inverse(__dadd_rn(1.0, -a)), y);
 }
 __device__ double normcdfinv(double p) { return __dmul_rn(erfcinv(__dadd_rn(p, p)), -1.4142135623730951); }
-// ln Γ(2 + t) for t from −0.7 to 1/2: its series, whose coefficients are (ζ(k) − 1) / k.
+// ln Γ(2 + t) for t from −0.7 to 1/2, by its Taylor series, whose coefficients are (ζ(k) − 1) / k.
 __device__ double __log_gamma_near(double t) {
     double p = __fma_rn(t, 2.2737369600659724e-14, -4.6640760264283744e-14);
     p = __fma_rn(p, t, 9.573630387838556e-14);
@@ -170,7 +170,7 @@ __device__ double __log_gamma_near(double t) {
     p = __fma_rn(p, t, 0.42278433509846713);
     return __dmul_rn(p, t);
 }
-// What Stirling's formula adds: 1 / 12x − 1 / 360x³ + …
+// The correction to Stirling's formula: 1 / 12x − 1 / 360x³ + …
 __device__ double __stirling(double x) {
     double i = __ddiv_rn(1.0, x), z = __dmul_rn(i, i);
     double p = __fma_rn(z, 0.17964437236883057, -0.029550653594771242);
@@ -207,7 +207,8 @@ __device__ double lgamma(double x) {
     if (a < 1e-300) return -log(a);
     return __dadd_rn(log(__ddiv_rn(3.141592653589793, __dmul_rn(a, fabs(sinpi(a))))), -__log_gamma(a));
 }
-// Γ(x) / 2^k for x up to 200: Stirling's formula of at least 12, divided by the factors up to there.
+// Γ(x) / 2^k for x up to 200: Stirling's formula for an argument of at least 12, divided by the
+// factors in between.
 __device__ double __gamma_parts(double x, int &k) {
     double factor = 1.0, fl = 0.0, yl = 0.0, y = x;
     for (int n = 0; y < 12.0; ++n) {

@@ -1,5 +1,5 @@
-// The fragments of `nvcuda::wmma`. What each lane holds of a matrix is the hardware's own affair; `x` are
-// its elements, each the same number of times in all fragments of a kind.
+// The fragments of `nvcuda::wmma`. The hardware defines which elements of a matrix a lane holds.
+// `x` has these elements, and all fragments of one kind hold them in the same order.
 #define __WMMA_SHAPE(M) if constexpr (m == 16) { M("m16n16k16") } else if constexpr (m == 8) { M("m8n32k16") } else { M("m32n8k16") }
 #define __WMMA_8(w) "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]), "=r"(w[4]), "=r"(w[5]), "=r"(w[6]), "=r"(w[7])
 #define __WMMA_4(w) "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
@@ -19,7 +19,7 @@ enum layout_t { mem_row_major, mem_col_major };
 namespace precision { struct tf32 {}; }
 template <typename A, typename B> struct __same { static constexpr bool value = false; };
 template <typename A> struct __same<A, A> { static constexpr bool value = true; };
-// How many elements a lane holds, by the matrix and its type.
+// The number of elements that a lane holds, by matrix and element type.
 template <typename Use, int m, int n, int k, typename T> struct __count;
 template <int m, int n, int k> struct __count<matrix_a, m, n, k, half> { static constexpr int value = 16; };
 template <int m, int n, int k> struct __count<matrix_b, m, n, k, half> { static constexpr int value = 16; };
@@ -70,7 +70,7 @@ __device__ void load_matrix_sync(fragment<matrix_b, m, n, k, half, Layout> &f, c
     unsigned *w = (unsigned *)f.x;
     __WMMA_SHAPE(__WMMA_B16)
 }
-// As many registers as the shape has, which differ for a and b where it is no square.
+// The number of registers depends on the shape, and differs for a and b if the shape isn't square.
 #define __WMMA_W2(w) "=r"(w[0]), "=r"(w[1])
 #define __WMMA_W1(w) "=r"(w[0])
 #define __WMMA_BYTES(use, thin, wide, T, type) \
@@ -105,7 +105,7 @@ __device__ void load_matrix_sync(fragment<matrix_b, 16, 16, 8, precision::tf32, 
     unsigned *w = (unsigned *)f.x;
     __WMMA_LOADS("b", "m16n16k8", "tf32", __WMMA_4, __WMMA_L4)
 }
-// Accumulators lie in memory by rows or by columns, which is said when it runs.
+// Accumulators can be stored by rows or by columns, which is chosen at run time.
 #define __WMMA_C(T, letters, type, out, list, in, store_list) \
     template <int m, int n, int k> \
     __device__ void load_matrix_sync(fragment<accumulator, m, n, k, T> &f, const T *p, unsigned ldm, layout_t layout) { \

@@ -1,4 +1,4 @@
-//! Structs and arrays as a whole.
+//! Structs and arrays as a whole: copying, clearing, constructing.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::source::Span;
 use crate::syntax::{Expr, StructDeclaration, TypeExpr};
 use crate::types::{QualifiedType, Type};
 
-/// A struct or an array is read and written at once if it has at most as many elements: each is an
+/// The maximum number of elements of a struct or an array that is copied as a whole. Each takes an
 /// instruction.
 const MAX_PIECES: usize = 100_000;
 
@@ -22,7 +22,7 @@ pub(super) const MAX_LOCAL_BYTES: u64 = 512 * 1024;
 type Piece = (u64, Type);
 
 impl Lowerer<'_> {
-    /// All numbers and pointers that lie in a type, in order; [`MAX_PIECES`] and one if they are more.
+    /// Appends all numbers and pointers in a type, in order. Stops after [`MAX_PIECES`] and one.
     fn pieces(&self, ty: &Type, offset: u64, pieces: &mut Vec<Piece>) {
         if pieces.len() > MAX_PIECES {
             return;
@@ -32,7 +32,7 @@ impl Lowerer<'_> {
                 let own = self.complete(own);
                 let bytes = |own: &Rc<StructDeclaration>| own.is_union || own.layout.packed;
                 if own.declaration.as_ref().is_some_and(bytes) {
-                    // The bytes of a union or of what is packed, whatever they are.
+                    // Unions and packed structs are copied as words, whatever the members are.
                     let step = own.align.min(8);
                     for at in (0..own.size).step_by(step as usize).take(MAX_PIECES + 1) {
                         let scalar = match step {
@@ -63,9 +63,9 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The pieces of what is read or written as a whole, each by an instruction of its own; none, and an
-    /// error, if they are too many.
-    pub(super) fn whole(&mut self, ty: &QualifiedType) -> Vec<Piece> {
+    /// The pieces of a value that is loaded or stored as a whole, one instruction for each. If
+    /// there are too many, it reports an error and returns none.
+    pub(super) fn checked_pieces(&mut self, ty: &QualifiedType) -> Vec<Piece> {
         let mut pieces = Vec::new();
         self.pieces(&ty.ty, 0, &mut pieces);
         if pieces.len() > MAX_PIECES {
@@ -83,8 +83,8 @@ impl Lowerer<'_> {
 
     /// Copies a struct from one address to another.
     pub(super) fn copy(&mut self, ty: &QualifiedType, to: Value, from: Value) {
-        let pieces = self.whole(ty);
-        // A vector is read and written at once.
+        let pieces = self.checked_pieces(ty);
+        // A vector is loaded or stored by one instruction.
         let lanes = match &ty.ty {
             Type::Struct(own)
                 if own.declaration.is_none()
@@ -110,9 +110,9 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Zeros in all of a type.
+    /// Fills a value with zeros.
     pub(super) fn clear(&mut self, ty: &QualifiedType, to: Value) {
-        for (offset, piece) in self.whole(ty) {
+        for (offset, piece) in self.checked_pieces(ty) {
             let address = self.builder.offset(to, offset);
             let memory = memory_of(&piece);
             let zero = self.builder.function.constant(memory.ty(), 0);
@@ -120,7 +120,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Memory of its own for a value.
+    /// Allocates local memory for a value.
     pub(super) fn temporary(&mut self, ty: &Type) -> Value {
         let ty = match ty {
             Type::Struct(own) => Type::Struct(self.complete(own)),
@@ -155,16 +155,16 @@ impl Lowerer<'_> {
             let place = Lvalue { ty: QualifiedType::from(ty.ty.clone()), address };
             match (list, arguments) {
                 (Some(list), _) => self.initialise(&place, list)?,
-                (None, many) if Self::has_constructors(&ty.ty) => {
-                    self.construct_by(&place, many, span)?;
+                (None, arguments) if Self::has_constructors(&ty.ty) => {
+                    self.construct_by(&place, arguments, span)?;
                 }
                 (None, []) => self.clear(&place.ty, address),
                 (None, [one]) => {
                     let typed = self.rvalue(one)?;
                     self.put(&place, typed, one.span)?;
                 }
-                (None, many) => {
-                    let elements = many.iter().map(|one| (None, one.clone())).collect();
+                (None, arguments) => {
+                    let elements = arguments.iter().map(|one| (None, one.clone())).collect();
                     let kind = crate::syntax::ExprKind::List(elements);
                     self.initialise(&place, &Expr { kind, span, height: 1 })?;
                 }

@@ -1,4 +1,4 @@
-//! Inline PTX.
+//! Inline PTX (`asm`).
 
 use std::rc::Rc;
 
@@ -46,8 +46,8 @@ impl Lowerer<'_> {
         }
         for index in both.iter().copied() {
             let (place, scalar, _) = places[index].clone();
-            let typed = self.read(super::expression::Any::Lvalue(place));
-            args.push(self.operand(typed, scalar, span)?);
+            let typed = self.read(super::expression::Operand::Lvalue(place));
+            args.push(self.asm_operand(typed, scalar, span)?);
         }
         let mut operands: Vec<String> =
             (0..results.len()).map(|result| format!("{{{result}}}")).collect();
@@ -66,7 +66,7 @@ impl Lowerer<'_> {
                 return self.constraint(&constraint, expr, false);
             };
             self.register(scalar, &typed.ty, expr)?;
-            args.push(self.operand(typed, scalar, expr.span)?);
+            args.push(self.asm_operand(typed, scalar, expr.span)?);
         }
         let moved = both.iter().enumerate();
         let mut moves: String = moved
@@ -79,10 +79,11 @@ impl Lowerer<'_> {
         let effect = if asm.volatile || asm.memory || results.is_empty() {
             Effect::Acts
         } else if span.file == self.library {
-            // The library's own instructions compute, and nothing else.
+            // The library's own instructions have no side effects.
             Effect::None
         } else {
-            // It may load, count or shuffle: it may be dropped, but it stays in its branch.
+            // The instruction may load, count or shuffle: it may be dropped, but it stays in its
+            // branch.
             Effect::Varies
         };
         let ty = results.first().copied().unwrap_or(Ty::None);
@@ -124,7 +125,7 @@ impl Lowerer<'_> {
         self.error(expr.span, message, help)
     }
 
-    /// The register that a constraint says; the value has to have its size.
+    /// The type of the register for a constraint. The value must have the same size.
     fn register(&mut self, scalar: Scalar, ty: &Type, expr: &Expr) -> Lowered<Ty> {
         let pointer = matches!(ty, Type::Pointer(_));
         let fits = match ty.scalar() {
@@ -146,7 +147,7 @@ impl Lowerer<'_> {
         })
     }
 
-    fn operand(&mut self, typed: super::Typed, scalar: Scalar, span: Span) -> Lowered<Value> {
+    fn asm_operand(&mut self, typed: super::Typed, scalar: Scalar, span: Span) -> Lowered<Value> {
         let value = self.cast(typed, &Type::Scalar(scalar), span)?;
         if scalar == Scalar::UnsignedShort {
             return Ok(self.instruction(
@@ -159,7 +160,7 @@ impl Lowerer<'_> {
         Ok(value)
     }
 
-    /// `%0` to what it stands for, and `%%` to `%`.
+    /// Replaces `%0` by the operand, and `%%` by `%`.
     fn template(&mut self, text: &str, operands: &[String], span: Span) -> Lowered<String> {
         let mut template = String::new();
         let mut characters = text.chars().peekable();

@@ -1,6 +1,6 @@
-//! Assignments and steps.
+//! Assignments, increments and decrements.
 
-use super::expression::Any;
+use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::source::Span;
 use crate::syntax::{Binary, Expr, ExprKind, Unary};
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
             return self.error(left.span, message, "declare it without `const`");
         }
         let Some(operator) = operator else {
-            // The right side first: what it computes may be what the place depends on.
+            // The right side comes first, because the place may depend on what it computes.
             if let ExprKind::List(_) = right.kind {
                 let place = self.place(left, "`=`")?;
                 self.writable(&place, left.span)?;
@@ -80,7 +80,7 @@ impl Lowerer<'_> {
             return self.error(span, message, "write it out member by member");
         }
         let typed = self.rvalue(right)?;
-        let current = self.read(Any::Lvalue(place.clone()));
+        let current = self.read(Operand::Lvalue(place.clone()));
         let result = self.operate(operator, current, typed, span)?;
         let value = if place.ty.ty.scalar().is_some() && result.ty.scalar().is_some() {
             self.cast(result, &place.ty.ty, span)?
@@ -91,7 +91,7 @@ impl Lowerer<'_> {
         Ok(place)
     }
 
-    /// Writes a value to a place.
+    /// Converts a value to the type of a place, and stores it there.
     pub(super) fn put(&mut self, place: &Lvalue, typed: Typed, span: Span) -> Lowered<()> {
         if typed.ty == Type::Void {
             return self.error(span, "nothing is returned here that could be assigned", "");
@@ -99,11 +99,11 @@ impl Lowerer<'_> {
         if let Type::Struct(_) = &place.ty.ty {
             if self.converts(&typed.ty, &place.ty.ty) {
                 let given = match &typed.ty {
-                    Type::Struct(_) => Any::Lvalue(Lvalue {
+                    Type::Struct(_) => Operand::Lvalue(Lvalue {
                         ty: crate::types::QualifiedType::from(typed.ty.clone()).constant(),
                         address: typed.value,
                     }),
-                    _ => Any::Value(typed),
+                    _ => Operand::Value(typed),
                 };
                 return self.construct_with(place, vec![given], &[], span);
             }
@@ -126,11 +126,11 @@ impl Lowerer<'_> {
     }
 
     /// `++`, `--`
-    pub(super) fn step(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Any> {
+    pub(super) fn step(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Operand> {
         let place = self.place(operand, "a step")?;
         self.writable(&place, operand.span)?;
         let up = matches!(operator, Unary::Increment | Unary::PostIncrement);
-        let before = self.read(Any::Lvalue(place.clone()));
+        let before = self.read(Operand::Lvalue(place.clone()));
         if !matches!(place.ty.ty, Type::Scalar(_) | Type::Pointer(_))
             || place.ty.ty == Type::Scalar(Scalar::Bool)
         {
@@ -145,8 +145,8 @@ impl Lowerer<'_> {
         let value = self.cast(after, &place.ty.ty, span)?;
         self.store(&place.ty, place.address, value);
         Ok(match operator {
-            Unary::Increment | Unary::Decrement => Any::Lvalue(place),
-            _ => Any::Value(before),
+            Unary::Increment | Unary::Decrement => Operand::Lvalue(place),
+            _ => Operand::Value(before),
         })
     }
 }

@@ -45,7 +45,7 @@ impl Lowerer<'_> {
             }
         };
         if to.is_const {
-            return self.error(arguments[0].span, "what is `const` can't be changed", "");
+            return self.error(arguments[0].span, "this is `const`, which can't be changed", "");
         }
         let Some(scalar) = to.ty.scalar() else {
             return self.error(
@@ -55,7 +55,7 @@ impl Lowerer<'_> {
             );
         };
         let scoped = |least: u32| if scope.is_empty() { Some(least) } else { None };
-        // Of 16 bits there is little, and not for a part of the device.
+        // 16-bit types only have two operations, and no scopes.
         let of_short = match (rest, scalar) {
             ("Add", Scalar::Half) => scoped(70).map(|least| ("noftz.f16", least)),
             ("CAS", Scalar::UnsignedShort) => scoped(70).map(|least| ("b16", least)),
@@ -100,7 +100,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The type in the name of the instruction; nothing where there is none.
+/// The type suffix of the instruction; `None` if there is no instruction for the type.
 fn suffix(operation: &str, scalar: Scalar) -> Option<&'static str> {
     let (wide, signed) = (scalar.size() == 8, scalar.is_signed());
     if scalar.size() < 4 {

@@ -1,9 +1,9 @@
-//! What is there without having been written.
+//! Built-in variables and functions.
 
 use std::rc::Rc;
 
-use super::expression::Any;
-use super::mathematics::plain_mathematics;
+use super::expression::Operand;
+use super::mathematics::simple_function;
 use super::overload::decayed;
 use super::table::rows;
 use super::{Lowered, Lowerer, Typed};
@@ -12,7 +12,7 @@ use crate::source::Span;
 use crate::syntax::{Binary, Expr};
 use crate::types::{QualifiedType, Scalar, Type};
 
-/// The special register that is a coordinate.
+/// The special register for a member of `threadIdx` and its like.
 pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
     Some(match (base, member) {
         ("threadIdx", "x") => "%tid.x",
@@ -31,7 +31,7 @@ pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
     })
 }
 
-const OTHERS: [&str; 46] = [
+const OTHER_NAMES: [&str; 46] = [
     "min",
     "max",
     "abs",
@@ -80,9 +80,9 @@ const OTHERS: [&str; 46] = [
     "__reduce_max_sync",
 ];
 
-/// All names of functions that are built in, for "did you mean".
+/// The names of all built-in functions, for suggestions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    rows().map(|row| row.0).chain(OTHERS)
+    rows().map(|row| row.0).chain(OTHER_NAMES)
 }
 
 pub(super) fn is_known(name: &str) -> bool {
@@ -95,8 +95,9 @@ fn is_make(name: &str) -> bool {
     name.strip_prefix("make_").is_some_and(|rest| crate::library::TYPES.contains(&rest))
 }
 
-/// The operator of a function of halves; it is never contracted into a fused multiply-add.
-fn of_halves(name: &str) -> Option<Option<Binary>> {
+/// The operator of an arithmetic function of halves, `None` for `__hfma`. They are never contracted
+/// to a fused multiply-add.
+fn half_operator(name: &str) -> Option<Option<Binary>> {
     Some(match name {
         "__hadd" => Some(Binary::Add),
         "__hsub" => Some(Binary::Subtract),
@@ -106,7 +107,7 @@ fn of_halves(name: &str) -> Option<Option<Binary>> {
     })
 }
 
-fn letter(code: u8) -> Type {
+fn type_of_letter(code: u8) -> Type {
     Type::Scalar(match code {
         b'i' => Scalar::Int,
         b'u' => Scalar::UnsignedInt,
@@ -130,7 +131,7 @@ impl Lowerer<'_> {
         self.instruction("cvt.rn.f16.f32 {0}, {1};", Ty::B16, vec![float], Effect::None)
     }
 
-    /// A float operation that is never contracted.
+    /// An operation on floats that is never contracted.
     pub(super) fn exact_float(&mut self, operator: Binary, a: Value, b: Value) -> Value {
         let text = match operator {
             Binary::Add => "add.rn.f32 {0}, {1}, {2};",
@@ -171,14 +172,14 @@ impl Lowerer<'_> {
         Some(Typed { ty, value: address })
     }
 
-    /// A call of a function that is built in; nothing if there is none of that name.
+    /// Lowers a call of a built-in function; `None` if there is none with this name.
     pub(super) fn built_in(
         &mut self,
         name: &str,
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Option<Typed>> {
-        // Of a float, these are the functions of float.
+        // For a float, these names call the functions of float.
         let single;
         let name = match name {
             "floor" | "ceil" | "trunc" | "rint" | "nearbyint" if arguments.len() == 1 => {
@@ -200,7 +201,7 @@ impl Lowerer<'_> {
         if let Some(found) = self.memory_call(name, arguments, span)? {
             return Ok(Some(found));
         }
-        if let Some(found) = self.plain_mathematics(name, arguments, span)? {
+        if let Some(found) = self.simple_function(name, arguments, span)? {
             return Ok(Some(found));
         }
         if let Some(found) = self.shuffle(name, arguments, span)? {
@@ -216,9 +217,9 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What a built-in function has to convert to take these, as in `fitting`: the best of those of its name;
-    /// nothing if none of them takes these.
-    pub(super) fn cost_of_built_in(&self, name: &str, given: &[Any]) -> Option<u32> {
+    /// The conversion cost of calling a built-in function with these arguments, measured as in
+    /// `fitting`: the lowest cost of its overloads, or `None` if none accepts the arguments.
+    pub(super) fn cost_of_built_in(&self, name: &str, given: &[Operand]) -> Option<u32> {
         let types: Vec<Type> = given.iter().map(decayed).collect();
         let sum = |wanted: &[Type]| {
             let pairs = types.iter().zip(wanted);
@@ -230,7 +231,7 @@ impl Lowerer<'_> {
             return alike(Scalar::Double).min(alike(Scalar::Float)).or(alike(Scalar::Double));
         }
         if let Some(row) = rows().find(|row| row.0 == name) {
-            let wanted: Vec<Type> = row.1.bytes().skip(1).map(letter).collect();
+            let wanted: Vec<Type> = row.1.bytes().skip(1).map(type_of_letter).collect();
             return sum(&wanted);
         }
         if is_make(name) {
@@ -238,7 +239,7 @@ impl Lowerer<'_> {
             let wanted: Vec<Type> = own.fields.iter().map(|field| field.ty.ty.clone()).collect();
             return sum(&wanted);
         }
-        if let Some((count, wanted)) = plain_mathematics(name) {
+        if let Some((count, wanted)) = simple_function(name) {
             let common = types.iter().try_fold(None, |common: Option<Scalar>, ty| {
                 let scalar = ty.scalar()?.promoted();
                 Some(Some(common.map_or(scalar, |common| common.common(scalar))))
@@ -247,7 +248,7 @@ impl Lowerer<'_> {
         }
         if let Some(pointee) = types.first().and_then(Type::pointee) {
             if name.starts_with("atomic") {
-                // The operands become what the address is of.
+                // The operands are converted to the type that the address points to.
                 let operands = types[1..].iter().map(|ty| self.cost(ty, &pointee.ty));
                 return operands.sum::<Option<u32>>().filter(|_| pointee.ty.scalar().is_some());
             }
@@ -256,7 +257,7 @@ impl Lowerer<'_> {
             let vector = matches!(&pointee.ty, Type::Struct(own) if own.declaration.is_none());
             return (reads && (plain || vector)).then_some(0);
         }
-        // Shuffles, votes, and what compares lanes, of numbers.
+        // Shuffles, votes, and matches of numbers.
         let lanes = name.ends_with("_sync");
         (lanes && types.get(1).is_some_and(|ty| ty.scalar().is_some())).then_some(0)
     }
@@ -279,13 +280,13 @@ impl Lowerer<'_> {
 
     fn row(&mut self, row: &super::table::Row, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         let &(name, types, effect, least, text) = row;
-        if let (true, Some(operator)) = (self.options.arch < least, of_halves(name)) {
+        if let (true, Some(operator)) = (self.options.arch < least, half_operator(name)) {
             return self.halves(name, operator, arguments, span);
         }
-        if self.standing.is_none() {
+        if self.library_call.is_none() {
             self.require_arch(format_args!("`{name}`"), least, span)?;
         }
-        // `__syncwarp()` is about all lanes.
+        // Without an argument, `__syncwarp()` is for all lanes.
         let all = name == "__syncwarp" && arguments.is_empty();
         let mut values = Vec::new();
         if all {
@@ -295,12 +296,9 @@ impl Lowerer<'_> {
         }
         for (argument, code) in arguments.iter().zip(&types.as_bytes()[1..]) {
             let typed = self.rvalue(argument)?;
-            values.push(self.convert(typed, &letter(*code), argument.span)?);
+            values.push(self.convert(typed, &type_of_letter(*code), argument.span)?);
         }
-        if name == "__syncthreads" {
-            self.check_barrier(span);
-        }
-        let result = letter(types.as_bytes()[0]);
+        let result = type_of_letter(types.as_bytes()[0]);
         let ty = super::convert::ty_of(&result);
         let value = self.instruction(text, ty, values, effect);
         if name == "__trap" {
@@ -312,8 +310,8 @@ impl Lowerer<'_> {
         Ok(Typed { ty: result, value })
     }
 
-    /// An operation of halves where there is no instruction for it: in float, which holds its result, or twice
-    /// its digits, rounded once more.
+    /// An operation on halves without an instruction for it: computed in float and rounded to half.
+    /// A float holds the exact result, or more than twice its digits.
     fn halves(
         &mut self,
         name: &str,

@@ -1,9 +1,9 @@
-//! Calls: of what is built in, of functions that are written out.
+//! Calls: of built-in functions, and of functions that are inlined.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
-use super::expression::Any;
+use super::expression::Operand;
 use super::overload::Chosen;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
@@ -12,7 +12,12 @@ use crate::syntax::{Expr, ExprKind, Function};
 use crate::types::{QualifiedType, Type};
 
 impl Lowerer<'_> {
-    pub(super) fn call(&mut self, callee: &Expr, arguments: &[Expr], span: Span) -> Lowered<Any> {
+    pub(super) fn call(
+        &mut self,
+        callee: &Expr,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Operand> {
         if let ExprKind::Member { base, name, arrow, template } = &callee.kind {
             return self.method(base, name, *arrow, (template, arguments), span);
         }
@@ -20,7 +25,7 @@ impl Lowerer<'_> {
             return self.static_method(ty, name, arguments, span);
         }
         let ExprKind::Name(name, template) = &callee.kind else {
-            return self.called_value(callee, arguments, span);
+            return self.call_value(callee, arguments, span);
         };
         let global: Option<Rc<str>> = name.strip_prefix("::").map(Rc::from);
         let name = global.as_ref().unwrap_or(name);
@@ -29,46 +34,46 @@ impl Lowerer<'_> {
                 return self.error(callee.span, format!("`{name}` is a type, not a function"), "");
             }
             if self.lookup(name).is_some() {
-                return self.called_value(callee, arguments, span);
+                return self.call_value(callee, arguments, span);
             }
             if let Some(found) = self.sibling(name, template.as_deref(), arguments, span)? {
                 return Ok(found);
             }
         }
         let mut own = self.functions.get(name).cloned().unwrap_or_default();
-        // The library means its own functions, whatever a source adds to their names.
+        // The library only calls its own functions, even if a source overloads their names.
         if callee.span.file == self.library {
             own.retain(|one| one.span.file == self.library);
         }
         let built_in = template.is_none() && super::builtin::is_known(name);
         if own.is_empty() {
             return match self.built_in(name, arguments, span)? {
-                Some(found) => Ok(Any::Value(found)),
+                Some(found) => Ok(Operand::Value(found)),
                 None => self.unknown_function(name, callee.span),
             };
         }
-        let given = self.all(arguments)?;
+        let given = self.operands(arguments)?;
         if built_in {
             let fitting = self.fitting(&own, &[], &given, None, span)?;
             let best = fitting.first().filter(|(_, chosen)| chosen.function.body.is_some());
             let best = best.map_or(u32::MAX, |(cost, _)| *cost);
             if self.cost_of_built_in(name, &given).is_some_and(|cost| 4 * cost < best) {
-                return self.built_in_of(name, given, arguments, span);
+                return self.built_in_with_lowered(name, given, arguments, span);
             }
         }
         let template = template.as_deref().unwrap_or_default();
         let chosen = self.choose_function(name, &own, template, &given, None, span)?;
-        self.write_out(&chosen, given, arguments, None, span)
+        self.inline_call(&chosen, given, arguments, None, span)
     }
 
-    /// A call of a function that is built in, with what has been computed already.
-    fn built_in_of(
+    /// Calls a built-in function with arguments that have been lowered already.
+    fn built_in_with_lowered(
         &mut self,
         name: &str,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         arguments: &[Expr],
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let known = self.computed.len();
         self.computed.extend(given);
         let computed = arguments.iter().enumerate().map(|(index, one)| {
@@ -79,14 +84,14 @@ impl Lowerer<'_> {
         let found = self.built_in(name, &computed, span);
         self.computed.truncate(known);
         match found? {
-            Some(found) => Ok(Any::Value(found)),
+            Some(found) => Ok(Operand::Value(found)),
             None => self.unknown_function(name, span),
         }
     }
 
-    fn unknown_function(&mut self, name: &str, span: Span) -> Lowered<Any> {
-        if let Some(help) = crate::unsupported::refused(name) {
-            return self.error(span, format!("`{name}` isn't built"), help);
+    fn unknown_function(&mut self, name: &str, span: Span) -> Lowered<Operand> {
+        if let Some(help) = crate::unsupported::alternative(name) {
+            return self.error(span, format!("`{name}` isn't supported"), help);
         }
         let own: Vec<Rc<str>> = self.functions.keys().cloned().collect();
         let mut known: Vec<&str> = own.iter().map(|name| &**name).collect();
@@ -99,7 +104,7 @@ impl Lowerer<'_> {
         self.fail(problem.maybe_help(help))
     }
 
-    /// An operator on structs that is defined as a function.
+    /// Calls an overloaded operator on structs, if there is one.
     pub(super) fn overloaded(
         &mut self,
         name: &str,
@@ -108,14 +113,15 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Option<Typed>> {
         let Some(candidates) = self.functions.get(name).cloned() else { return Ok(None) };
-        let given = bound(arguments);
+        let given = as_operands(arguments);
         let chosen = self.choose_function(name, &candidates, &[], &given, None, span)?;
         let written: Vec<Expr> = written.iter().map(|one| (*one).clone()).collect();
-        let result = self.write_out(&chosen, given, &written, None, span)?;
+        let result = self.inline_call(&chosen, given, &written, None, span)?;
         Ok(Some(self.read(result)))
     }
 
-    /// What the best of the operators of this name has to convert: 0 if nothing, nothing if none fits.
+    /// The conversion cost of the best overload of an operator: 0 if nothing is converted, `None`
+    /// if none fits.
     pub(super) fn cost_of_operator(
         &mut self,
         name: &str,
@@ -123,26 +129,27 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Option<u32>> {
         let Some(candidates) = self.functions.get(name).cloned() else { return Ok(None) };
-        let fitting = self.fitting(&candidates, &[], &bound(arguments), None, span)?;
+        let fitting = self.fitting(&candidates, &[], &as_operands(arguments), None, span)?;
         Ok(fitting.first().map(|(cost, _)| cost / 4))
     }
 
-    /// Writes a function's body out, with its parameters bound to what is given.
-    pub(super) fn write_out(
+    /// Inlines a call: binds the parameters to the arguments, and lowers the function's body.
+    pub(super) fn inline_call(
         &mut self,
         chosen: &Chosen,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         written: &[Expr],
         this: Option<(crate::ir::Value, QualifiedType)>,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let function = &chosen.function;
         if function.attributes.global {
-            let message = format!("`{}` is a kernel, which only the host launches", function.name);
-            return self.error(span, message, "make what both need a `__device__` function");
+            let message =
+                format!("`{}` is a kernel, which only the host can launch", function.name);
+            return self.error(span, message, "move the shared code into a `__device__` function");
         }
         if function.body.is_none() {
-            let message = format!("`{}` is declared, and its body isn't there", function.name);
+            let message = format!("`{}` is declared, but not defined", function.name);
             return self.error(
                 span,
                 message,
@@ -150,20 +157,20 @@ impl Lowerer<'_> {
             );
         }
         let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
-        if self.is_apart(chosen, own) {
-            return self.call_apart(chosen, given, written, this, span);
+        if self.is_out_of_line(chosen, own) {
+            return self.call_out_of_line(chosen, given, written, this, span);
         }
-        self.deeper(span, |lowerer| lowerer.write_out_inner(chosen, given, written, this, span))
+        self.deeper(span, |lowerer| lowerer.inline_call_inner(chosen, given, written, this, span))
     }
 
-    fn write_out_inner(
+    fn inline_call_inner(
         &mut self,
         chosen: &Chosen,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         written: &[Expr],
         this: Option<(crate::ir::Value, QualifiedType)>,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let function = chosen.function.clone();
         let mut bound = HashMap::default();
         for (name, symbol) in &chosen.template {
@@ -176,31 +183,31 @@ impl Lowerer<'_> {
             let place = Lvalue { ty: Type::pointer(ty).into(), address: slot };
             bound.insert(Rc::from("this"), Symbol::Variable(place));
         }
-        // The names of the caller mean nothing in there.
+        // The caller's local names aren't visible in the function.
         let caller = self.scopes.split_off(1);
         self.scopes.push(bound);
-        let library = function.span.file == self.library && self.standing.is_none();
+        let library = function.span.file == self.library && self.library_call.is_none();
         if library {
-            self.standing = Some(span);
+            self.library_call = Some(span);
         }
-        let result = self.bind_and_write(chosen, given, written, own, span);
+        let result = self.bind_and_lower(chosen, given, written, own, span);
         if library {
-            self.standing = None;
+            self.library_call = None;
         }
         self.scopes.truncate(1);
         self.scopes.extend(caller);
-        self.stand(span);
+        self.set_place(span);
         result
     }
 
-    fn bind_and_write(
+    fn bind_and_lower(
         &mut self,
         chosen: &Chosen,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         written: &[Expr],
         own: u32,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let function = &chosen.function;
         for (name, place, _) in self.places(function, given, written, span)? {
             self.bind(&name, Symbol::Variable(place));
@@ -208,25 +215,24 @@ impl Lowerer<'_> {
         let (result, reference) = self.resolve(&function.result, function.span)?;
         let slot = self.body(function, result.clone(), reference, own, &chosen.template)?;
         match slot {
-            None => Ok(Any::Value(self.void())),
+            None => Ok(Operand::Value(self.void())),
             Some(slot) if reference => {
                 let address = self.load_reference(slot);
-                Ok(Any::Lvalue(Lvalue { ty: result, address }))
+                Ok(Operand::Lvalue(Lvalue { ty: result, address }))
             }
             Some(slot) => {
                 let place =
                     Lvalue { ty: QualifiedType { is_const: false, ..result }, address: slot };
-                Ok(Any::Value(self.read(Any::Lvalue(place))))
+                Ok(Operand::Value(self.read(Operand::Lvalue(place))))
             }
         }
     }
 
-    /// Where the parameters of a function are that is called with these, and whether each is a
-    /// reference.
+    /// The places of a function's parameters for these arguments, and whether each is a reference.
     pub(super) fn places(
         &mut self,
         function: &Rc<Function>,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         written: &[Expr],
         span: Span,
     ) -> Lowered<Vec<(Rc<str>, Lvalue, bool)>> {
@@ -235,15 +241,15 @@ impl Lowerer<'_> {
         for (index, parameter) in function.parameters.iter().enumerate() {
             let (ty, reference) = self.resolve(&parameter.ty, parameter.span)?;
             let place_of = written.get(index).map_or(span, |one| one.span);
-            let any = match given.next() {
-                Some(any) => any,
+            let operand = match given.next() {
+                Some(operand) => operand,
                 None => match &parameter.default {
-                    Some(default) => self.any(&default.clone())?,
+                    Some(default) => self.operand(&default.clone())?,
                     None => return self.error(span, "an argument is missing", ""),
                 },
             };
-            let place = match any {
-                Any::Lvalue(place) if reference && Self::binds(&place.ty.ty, &ty.ty) => {
+            let place = match operand {
+                Operand::Lvalue(place) if reference && Self::binds(&place.ty.ty, &ty.ty) => {
                     if place.ty.is_const && !ty.is_const {
                         let help = "make the parameter a `const` reference";
                         return self.error(
@@ -262,8 +268,8 @@ impl Lowerer<'_> {
                         "the function changes it: pass a variable",
                     );
                 }
-                any => {
-                    let typed = self.read(any);
+                operand => {
+                    let typed = self.read(operand);
                     let address = self.temporary(&ty.ty);
                     let place =
                         Lvalue { ty: QualifiedType { is_const: false, ..ty.clone() }, address };
@@ -277,7 +283,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The number of a struct; 0 of what is none.
+/// The number that identifies a struct type; 0 for other types.
 pub(super) fn number_of(ty: &QualifiedType) -> u32 {
     match &ty.ty {
         Type::Struct(own) => own.id,
@@ -285,13 +291,13 @@ pub(super) fn number_of(ty: &QualifiedType) -> u32 {
     }
 }
 
-/// Arguments as operators take them: what is a place may be bound to a reference.
-fn bound(arguments: Vec<Typed>) -> Vec<Any> {
+/// The arguments of an operator. Structs become places, so that they can be bound to references.
+fn as_operands(arguments: Vec<Typed>) -> Vec<Operand> {
     let bound = arguments.into_iter().map(|typed| match &typed.ty {
         Type::Struct(_) => {
-            Any::Lvalue(Lvalue { ty: typed.ty.clone().into(), address: typed.value })
+            Operand::Lvalue(Lvalue { ty: typed.ty.clone().into(), address: typed.value })
         }
-        _ => Any::Value(typed),
+        _ => Operand::Value(typed),
     });
     bound.collect()
 }

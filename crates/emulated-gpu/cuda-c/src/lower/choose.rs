@@ -1,4 +1,4 @@
-//! `condition ? yes : no`
+//! The conditional operator, `condition ? yes : no`.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::ir::{Target, Terminator};
@@ -7,7 +7,7 @@ use crate::syntax::Expr;
 use crate::types::Type;
 
 impl Lowerer<'_> {
-    /// The value of the side that the condition chooses.
+    /// The value of the operand that the condition selects.
     pub(super) fn choose(
         &mut self,
         condition: &Expr,
@@ -42,7 +42,7 @@ impl Lowerer<'_> {
         let register = self.builder.ty(a);
         let result = self.builder.function.block_param(join, register);
         let constant = |value| self.builder.function.constant_of(value).is_some();
-        // A constant expression may choose.
+        // In a constant expression, the condition is known.
         let value = match known {
             Some(1) if constant(a) => a,
             Some(0) if constant(b) => b,

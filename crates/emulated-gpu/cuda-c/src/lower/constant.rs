@@ -1,15 +1,15 @@
-//! Expressions whose value has to be known now: lengths, cases, arguments of templates.
+//! Constant expressions: array lengths, case labels, template arguments.
 
-use super::evaluate::MAX_CARRIED_OUT;
-use super::expression::Any;
+use super::evaluate::MAX_STEPS;
+use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue};
 use crate::ir::{BlockId, Op, Value};
 use crate::syntax::Expr;
 use crate::types::Type;
 
 impl Lowerer<'_> {
-    /// The value of an integer that has to be constant. What is computed from constants is one as
-    /// soon as it is lowered, so it is lowered where nothing runs.
+    /// The value of an integer constant expression. Operations on constants are folded when they
+    /// are lowered, so the expression is lowered into an unreachable block.
     pub(super) fn constant(&mut self, expr: &Expr, what: &str) -> Lowered<(Type, u64)> {
         let (found, bits) = self.evaluated(|lowerer| lowerer.rvalue(expr), |found| found.value)?;
         match (bits, found.ty.is_integer()) {
@@ -33,14 +33,15 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Lowers where nothing runs; the bits of the value that it gives, if they are known now.
+    /// Lowers into an unreachable block, and returns the bits of the resulting value if it is
+    /// constant.
     pub(super) fn evaluated<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Lowered<T>,
         value: impl FnOnce(&T) -> Value,
     ) -> Lowered<(T, Option<u64>)> {
         let mut places = None;
-        let found = self.aside(|lowerer| {
+        let found = self.in_unreachable_block(|lowerer| {
             let start = lowerer.builder.at;
             let found = inner(lowerer)?;
             places = Some((start, lowerer.builder.at));
@@ -49,55 +50,58 @@ impl Lowerer<'_> {
         let value = value(&found);
         let bits = self.builder.function.constant_of(value);
         let bits = match (bits, places) {
-            (None, Some((start, end))) => self.carried_out(start, end, value),
+            (None, Some((start, end))) => self.interpret_value(start, end, value),
             _ => bits,
         };
-        if bits.is_none() && self.carried_out > MAX_CARRIED_OUT {
+        if bits.is_none() && self.interpreted_steps > MAX_STEPS {
             return self.error(
                 self.builder.span,
-                format!("constant expressions take more than {MAX_CARRIED_OUT} steps"),
+                format!("constant expressions take more than {MAX_STEPS} steps"),
                 "let the host compute it, and pass or copy it",
             );
         }
         Ok((found, bits))
     }
 
-    /// The bytes of a struct, an array or a number that begins so; nothing where they aren't known now.
+    /// The bytes of a variable with a constant initialiser; `None` if they aren't constant.
     pub(super) fn constant_bytes(
         &mut self,
         place: &Lvalue,
         init: &Expr,
     ) -> Lowered<Option<Vec<u8>>> {
-        // Its place has to be known while it is computed.
+        // The evaluation needs to know that the slot is constant.
         if let Op::Slot(slot) = self.builder.function.inst(place.address).op {
             self.builder.function.slots[slot as usize].constant = Some(Vec::new());
         }
         let problems = self.problems.len();
         let mut places = None;
-        self.aside(|lowerer| {
+        self.in_unreachable_block(|lowerer| {
             let start = lowerer.builder.at;
             lowerer.initialise(place, init)?;
             places = Some((start, lowerer.builder.at));
             Ok(())
         })?;
-        // Its warnings come again when it is lowered where it stands.
+        // The warnings will come again when the variable is lowered in its place.
         self.problems.truncate(problems);
         let Some((start, end)) = places else { return Ok(None) };
-        Ok(self.carried_out_bytes(start, end, (place.address, place.ty.ty.size())))
+        Ok(self.interpret_bytes(start, end, (place.address, place.ty.ty.size())))
     }
 
-    /// The type of an expression that isn't computed.
+    /// The type of an expression that isn't evaluated.
     pub(super) fn type_of(&mut self, expr: &Expr) -> Lowered<Type> {
-        self.aside(|lowerer| {
-            Ok(match lowerer.any(expr)? {
-                Any::Lvalue(place) => place.ty.ty,
-                Any::Value(typed) => typed.ty,
+        self.in_unreachable_block(|lowerer| {
+            Ok(match lowerer.operand(expr)? {
+                Operand::Lvalue(place) => place.ty.ty,
+                Operand::Value(typed) => typed.ty,
             })
         })
     }
 
-    /// Lowers into a block that nothing gets to.
-    pub(super) fn aside<T>(&mut self, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
+    /// Lowers into an unreachable block.
+    pub(super) fn in_unreachable_block<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Lowered<T>,
+    ) -> Lowered<T> {
         let at: BlockId = self.builder.at;
         self.builder.at = self.builder.new_block();
         let result = inner(self);

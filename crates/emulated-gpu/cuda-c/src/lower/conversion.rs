@@ -1,4 +1,4 @@
-//! What structs become by themselves: `operator float()`, `operator T *()`.
+//! Conversions of structs: `operator float()`, `operator T *()`.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::syntax::{Function, StructDeclaration};
 use crate::types::{QualifiedType, Type};
 
 impl Lowerer<'_> {
-    /// Notes what a struct becomes by itself, while the names in it are known.
+    /// Records the conversion operators of a struct, while the names in its scope can be resolved.
     pub(super) fn conversions_of(&mut self, own: &StructDeclaration, id: u32) -> Lowered<()> {
         let mut found = Vec::new();
         for function in &own.conversions {
@@ -27,7 +27,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The function by which a struct becomes a type: just that, or the one that is nearest to it.
+    /// The conversion operator from a struct to a type: the one to exactly that type, or the one
+    /// with the lowest cost.
     pub(super) fn conversion(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
         let nearest = || {
             let plain = |ty: &Type| !matches!(ty, Type::Struct(_));
@@ -38,7 +39,7 @@ impl Lowerer<'_> {
         self.conversion_to(from, to).or_else(nearest)
     }
 
-    /// The function by which a struct becomes just that type.
+    /// The conversion operator from a struct to exactly that type.
     pub(super) fn conversion_to(&self, from: &Type, to: &Type) -> Option<Rc<Function>> {
         self.conversions(from).iter().find(|(ty, _)| ty == to).map(|(_, own)| own.clone())
     }
@@ -49,17 +50,17 @@ impl Lowerer<'_> {
         let template = self.names_of(&typed.ty);
         let chosen = super::overload::Chosen { function, template };
         let this = Some((typed.value, self.completed(&ty)));
-        let any = self.write_out(&chosen, Vec::new(), &[], this, span)?;
-        let result = self.read(any);
+        let operand = self.inline_call(&chosen, Vec::new(), &[], this, span)?;
+        let result = self.read(operand);
         self.cast(result, to, span)
     }
 
-    pub(super) fn becomes_number(&self, ty: &Type) -> bool {
+    pub(super) fn has_conversions(&self, ty: &Type) -> bool {
         !self.conversions(ty).is_empty()
     }
 
-    /// Of a struct that becomes a number or a pointer by itself, that. Of two pointers that differ in what may
-    /// be changed, the one to what may.
+    /// Converts a struct with an implicit conversion to a number or a pointer by it. If there are
+    /// two conversions to pointers that only differ in `const`, it takes the one to non-`const`.
     pub(super) fn as_number(&mut self, typed: Typed, span: Span) -> Lowered<Typed> {
         let all = self.conversions(&typed.ty).iter();
         let implicit = all.filter(|(_, own)| !own.attributes.is_explicit).map(|(ty, _)| ty.clone());

@@ -1,4 +1,4 @@
-//! Conversions.
+//! Type conversions: of arithmetic types, of conditions, implicit ones and casts.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::diagnostic::Problem;
@@ -6,7 +6,7 @@ use crate::ir::{Compare, CompareKind, Convert, Memory, Ty, Value};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
-/// What a type is held in.
+/// The register type of a C type.
 pub(super) fn ty_of(ty: &Type) -> Ty {
     match ty {
         Type::Scalar(scalar) | Type::Enum(_, scalar) => scalar_ty(*scalar),
@@ -26,7 +26,7 @@ pub(super) fn scalar_ty(scalar: Scalar) -> Ty {
     }
 }
 
-/// What a type is in memory.
+/// The memory type of a C type.
 pub(super) fn memory_of(ty: &Type) -> Memory {
     match ty.scalar() {
         Some(Scalar::Bool | Scalar::UnsignedChar) => Memory::U8,
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
         }
         let ty = scalar_ty(to);
         let builder = &mut self.builder;
-        // Halves are converted by way of floats, which hold them exactly.
+        // Halves are converted through floats, which represent them exactly.
         if from == Scalar::Half {
             let float = self.half_to_float(value);
             return self.scalar_to_scalar(float, Scalar::Float, to);
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Makes 32 bits what an integer of 8 or 16 bits is in them.
+    /// Truncates a 32-bit register to an integer of 8 or 16 bits, and extends it again.
     fn narrow(&mut self, value: Value, to: Scalar) -> Value {
         let bits = (to.size() * 8) as u8;
         if bits >= 32 {
@@ -118,7 +118,7 @@ impl Lowerer<'_> {
         self.builder.compare(Compare::Ne, kind, value, zero)
     }
 
-    /// What a condition asks.
+    /// Converts a value to a condition (a predicate).
     pub(super) fn truth(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
         match &typed.ty {
             Type::Enum(name, _) if self.scoped_enums.contains(name) => {
@@ -144,8 +144,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether a value of one type becomes the other without a cast: 0 where nothing is to do, more
-    /// the more has to be done; nothing where it doesn't.
+    /// The cost of an implicit conversion between two types: 0 if they are the same, higher the
+    /// more it changes, and `None` if there isn't any.
     pub(super) fn cost(&self, from: &Type, to: &Type) -> Option<u32> {
         if from == to {
             return Some(0);
@@ -189,7 +189,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Converts as an assignment does.
+    /// Converts implicitly, as an assignment does.
     pub(super) fn convert(&mut self, typed: Typed, to: &Type, span: Span) -> Lowered<Value> {
         // 0 is the null pointer.
         if matches!(to, Type::Pointer(_))
@@ -203,7 +203,7 @@ impl Lowerer<'_> {
             let label = format!("this is `{}`", typed.ty.name());
             let help = match (&typed.ty, to) {
                 (Type::Pointer(a), Type::Pointer(b)) if a.ty == b.ty => {
-                    "what is `const` stays so: make the target a pointer to `const`".to_owned()
+                    "`const` can't be removed: make the target a pointer to `const`".to_owned()
                 }
                 (Type::Pointer(_), Type::Pointer(_)) => format!("cast it: `({})…`", to.name()),
                 (Type::Pointer(a), _) if *to == a.ty => {
@@ -221,7 +221,7 @@ impl Lowerer<'_> {
         self.cast(typed, to, span)
     }
 
-    /// Converts as a cast does.
+    /// Converts explicitly, as a cast does.
     pub(super) fn cast(&mut self, typed: Typed, to: &Type, span: Span) -> Lowered<Value> {
         if typed.ty == *to {
             return Ok(typed.value);

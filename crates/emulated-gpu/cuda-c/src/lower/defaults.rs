@@ -1,11 +1,11 @@
-//! What variables and members begin with where nothing is said.
+//! Default initialisation of variables and members.
 
 use super::{Lowered, Lowerer, Lvalue};
 use crate::types::{QualifiedType, Type};
 
 impl Lowerer<'_> {
-    /// What the members of a struct begin with where nothing else is said: as `struct { int x = 3; }` says, or
-    /// as their own structs do.
+    /// Stores the default values of a struct's members: those declared as in `struct { int x = 3;
+    /// }`, and those of members that are structs themselves.
     pub(super) fn default_members(&mut self, place: &Lvalue) -> Lowered<()> {
         let place = Lvalue { ty: self.completed(&place.ty), address: place.address };
         let open = |ty: &QualifiedType| QualifiedType { is_const: false, ..ty.clone() };
@@ -34,22 +34,24 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// What a variable or a member begins with where nothing is said.
+    /// Default-initialises a variable or a member.
     fn default_value(&mut self, place: &Lvalue) -> Lowered<()> {
-        if Self::has_plain_constructor(&place.ty.ty) {
+        if Self::has_default_constructor(&place.ty.ty) {
             return self.construct_by(place, &[], self.builder.span);
         }
         self.default_members(place)
     }
 
-    /// Whether a type begins with anything where nothing is said.
+    /// Whether default initialisation of a type stores anything.
     fn has_defaults(&self, ty: &Type) -> bool {
         match ty {
             Type::Array(element, _) => self.has_defaults(&element.ty),
             Type::Struct(own) => {
                 let own = self.complete(own);
-                let says = own.declaration.as_ref().is_some_and(|own| !own.defaults.is_empty());
-                says || Self::has_plain_constructor(ty)
+                let has_initialisers =
+                    own.declaration.as_ref().is_some_and(|own| !own.defaults.is_empty());
+                has_initialisers
+                    || Self::has_default_constructor(ty)
                     || own.fields.iter().any(|field| self.has_defaults(&field.ty.ty))
             }
             _ => false,

@@ -1,5 +1,5 @@
-//! Constant expressions that call functions: lowered as any other, and carried out here, instruction by
-//! instruction, with memory of their own.
+//! The interpreter for constant expressions that call functions: they are lowered like any other
+//! code, and then executed here instruction by instruction.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -7,16 +7,17 @@ use super::Lowerer;
 use crate::ir::{Access, BlockId, Function, Memory, Op, Passed, Target, Terminator, Ty, Value};
 use crate::optimise::fold;
 
-/// More instructions than that aren't carried out, of all of a source.
-pub(super) const MAX_CARRIED_OUT: u32 = 2_000_000;
-/// A constant expression has at most as many bytes of memory.
-const MOST_BYTES: usize = 1 << 20;
-/// Calls in each other.
-const DEEPEST: usize = 200;
-/// Set in the addresses of variables of the module; their number is in the bits from 32 on.
-const GLOBALS: u64 = 1 << 63;
+/// The maximum number of instructions that are interpreted for one source.
+pub(super) const MAX_STEPS: u32 = 2_000_000;
+/// The maximum number of bytes of memory that a constant expression uses.
+const MAX_BYTES: usize = 1 << 20;
+/// The maximum depth of nested calls.
+const MAX_CALL_DEPTH: usize = 200;
+/// Set in addresses of module variables, whose number is in the bits from 32 on.
+const GLOBAL_FLAG: u64 = 1 << 63;
 
-/// Bytes by their addresses: a variable begins where its call and its number say.
+/// The memory of the interpreter: bytes by address. The address of a variable is made of the
+/// numbers of its call and of its slot.
 #[derive(Default)]
 struct Machine {
     memory: HashMap<u64, u8>,
@@ -42,40 +43,40 @@ impl Machine {
         for byte in 0..memory.bytes() {
             self.memory.insert(address.wrapping_add(byte), (bits >> (8 * byte)) as u8);
         }
-        (self.memory.len() <= MOST_BYTES).then_some(())
+        (self.memory.len() <= MAX_BYTES).then_some(())
     }
 }
 
 impl Lowerer<'_> {
-    /// The bits of a value that was lowered from block `start` to block `end`, both of which nothing gets
-    /// to; nothing where it depends on what isn't known.
-    pub(super) fn carried_out(
+    /// The bits of a value that was lowered from block `start` to block `end`, both unreachable;
+    /// `None` if it depends on something that isn't constant.
+    pub(super) fn interpret_value(
         &mut self,
         start: BlockId,
         end: BlockId,
         value: Value,
     ) -> Option<u64> {
         let mut machine = Machine::default();
-        self.carry_out(&mut machine, None, start, Some((end, value)), &[])
+        self.interpret(&mut machine, None, start, Some((end, value)), &[])
     }
 
-    /// The bytes that are at a place when block `end` is done, with zeros where nothing was written.
-    pub(super) fn carried_out_bytes(
+    /// The bytes at a place after block `end`, with zeros where nothing was stored.
+    pub(super) fn interpret_bytes(
         &mut self,
         start: BlockId,
         end: BlockId,
         (address, size): (Value, u64),
     ) -> Option<Vec<u8>> {
         let mut machine = Machine::default();
-        let address = self.carry_out(&mut machine, None, start, Some((end, address)), &[])?;
+        let address = self.interpret(&mut machine, None, start, Some((end, address)), &[])?;
         let byte = |place| machine.memory.get(&(address + place)).copied().unwrap_or(0);
         Some((0..size).map(byte).collect())
     }
 
-    /// What a `constexpr` variable holds at an address.
+    /// The value of a `constexpr` variable at an address.
     fn constant_at(&self, address: u64, memory: Memory) -> Option<u64> {
-        let (bytes, place) = if address & GLOBALS != 0 {
-            let number = (address & !GLOBALS) >> 32;
+        let (bytes, place) = if address & GLOBAL_FLAG != 0 {
+            let number = (address & !GLOBAL_FLAG) >> 32;
             let global = self.module.globals.get(number as usize)?;
             (global.init.as_deref().unwrap_or_default(), address & u64::from(u32::MAX))
         } else {
@@ -94,15 +95,16 @@ impl Lowerer<'_> {
         machine.load(0, memory)
     }
 
-    fn code(&self, number: Option<usize>) -> &Function {
+    fn function_of(&self, number: Option<usize>) -> &Function {
         match number {
             Some(number) => &self.module.functions[number],
             None => &self.builder.function,
         }
     }
 
-    /// Runs until the end of a block, whose value is wanted, or until a function returns.
-    fn carry_out(
+    /// Interprets a function until it returns, or until the end of a given block, whose value is
+    /// then the result.
+    fn interpret(
         &mut self,
         machine: &mut Machine,
         number: Option<usize>,
@@ -110,28 +112,28 @@ impl Lowerer<'_> {
         until: Option<(BlockId, Value)>,
         given: &[u64],
     ) -> Option<u64> {
-        if machine.depth >= DEEPEST {
+        if machine.depth >= MAX_CALL_DEPTH {
             return None;
         }
         machine.depth += 1;
         machine.calls += 1;
-        // Variables lie 2^20 bytes apart, and calls 2^40: more of either than there can be.
+        // Variables are 2^20 bytes apart, and calls 2^40, so their addresses can't overlap.
         let frame = machine.calls << 40;
         let mut known: HashMap<Value, u64> = HashMap::default();
         let mut result = None;
         let mut at = start;
         let found = loop {
-            let block = self.code(number).block(at).clone();
+            let block = self.function_of(number).block(at).clone();
             for own in block.insts {
-                let inst = self.code(number).inst(own).clone();
-                self.one_more()?;
+                let inst = self.function_of(number).inst(own).clone();
+                self.count_step()?;
                 let args: Option<Vec<u64>> =
                     inst.args.iter().map(|arg| self.known(number, &known, *arg)).collect();
                 let types: Vec<Ty> =
-                    inst.args.iter().map(|arg| self.code(number).inst(*arg).ty).collect();
+                    inst.args.iter().map(|arg| self.function_of(number).inst(*arg).ty).collect();
                 let bits = match (&inst.op, args) {
                     (Op::Slot(slot), _) => {
-                        let size = self.code(number).slots[*slot as usize].size;
+                        let size = self.function_of(number).slots[*slot as usize].size;
                         let place = u64::from(*slot) + 1;
                         if size > 1 << 19 || place >= 1 << 20 {
                             return None;
@@ -147,7 +149,7 @@ impl Lowerer<'_> {
                         machine.store(args[0], access.memory, args[1])?;
                         None
                     }
-                    // What isn't known is written: then it isn't known who still knows what he has.
+                    // Storing an unknown value may invalidate any known value.
                     (Op::Store(_), None) => return None,
                     (Op::Result(passed), Some(args)) if matches!(**passed, Passed::Value(_)) => {
                         result = Some(args[0]);
@@ -163,11 +165,11 @@ impl Lowerer<'_> {
                             lowerer.module.functions.iter().position(|one| *one.name == *name)
                         };
                         if own(self).is_none() {
-                            self.make_apart();
+                            self.lower_out_of_line();
                         }
                         let called = own(self)?;
                         let start = Function::ENTRY;
-                        Some(self.carry_out(machine, Some(called), start, None, &args)?)
+                        Some(self.interpret(machine, Some(called), start, None, &args)?)
                     }
                     (Op::Call(_) | Op::Result(_), _) => return None,
                     (op, Some(args)) => {
@@ -195,7 +197,7 @@ impl Lowerer<'_> {
                 Terminator::Return => break result,
                 Terminator::Unreachable => break None,
             };
-            let params = self.code(number).block(target.block).params.clone();
+            let params = self.function_of(number).block(target.block).params.clone();
             let values: Vec<Option<u64>> =
                 target.args.iter().map(|arg| self.known(number, &known, *arg)).collect();
             for (param, value) in params.into_iter().zip(values) {
@@ -204,20 +206,20 @@ impl Lowerer<'_> {
                     None => known.remove(&param),
                 };
             }
-            self.one_more()?;
+            self.count_step()?;
             at = target.block;
         };
         machine.depth -= 1;
         found
     }
 
-    fn one_more(&mut self) -> Option<()> {
-        self.carried_out += 1;
-        (self.carried_out <= MAX_CARRIED_OUT).then_some(())
+    fn count_step(&mut self) -> Option<()> {
+        self.interpreted_steps += 1;
+        (self.interpreted_steps <= MAX_STEPS).then_some(())
     }
 
     fn address_of(&self, global: u32) -> Option<u64> {
-        self.constexpr_globals.contains(&global).then_some(GLOBALS | u64::from(global) << 32)
+        self.constexpr_globals.contains(&global).then_some(GLOBAL_FLAG | u64::from(global) << 32)
     }
 
     fn known(
@@ -226,10 +228,10 @@ impl Lowerer<'_> {
         known: &HashMap<Value, u64>,
         value: Value,
     ) -> Option<u64> {
-        let code = self.code(number);
+        let code = self.function_of(number);
         let found = code.constant_of(value).or_else(|| known.get(&value).copied());
         found.or_else(|| match code.inst(value).op {
-            // A variable of the function around, which is none of the instructions that are carried out.
+            // A variable of the enclosing function, whose instructions aren't interpreted.
             Op::Slot(slot) if number.is_none() => {
                 code.slots[slot as usize].constant.as_ref()?;
                 Some(1 << 40 | (u64::from(slot) + 1) << 20)

@@ -1,4 +1,4 @@
-//! Expressions to values.
+//! Lowering of expressions to values and places.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -11,9 +11,9 @@ use crate::source::Span;
 use crate::syntax::{CastStyle, Expr, ExprKind, Unary};
 use crate::types::{QualifiedType, Scalar, Type};
 
-/// What an expression is: a place, or a value that lies nowhere.
+/// The result of an expression: a place, or a value that isn't in memory.
 #[derive(Clone, Debug)]
-pub(super) enum Any {
+pub(super) enum Operand {
     Lvalue(Lvalue),
     Value(Typed),
 }
@@ -21,15 +21,15 @@ pub(super) enum Any {
 impl Lowerer<'_> {
     /// The value of an expression. An array becomes the address of its first element.
     pub(super) fn rvalue(&mut self, expr: &Expr) -> Lowered<Typed> {
-        let any = self.any(expr)?;
-        Ok(self.read(any))
+        let operand = self.operand(expr)?;
+        Ok(self.read(operand))
     }
 
-    /// What is at a place.
-    pub(super) fn read(&mut self, any: Any) -> Typed {
-        let place = match any {
-            Any::Lvalue(place) => place,
-            Any::Value(typed) => return typed,
+    /// The value at a place.
+    pub(super) fn read(&mut self, operand: Operand) -> Typed {
+        let place = match operand {
+            Operand::Lvalue(place) => place,
+            Operand::Value(typed) => return typed,
         };
         match &place.ty.ty {
             Type::Array(element, _) => {
@@ -71,24 +71,24 @@ impl Lowerer<'_> {
         self.builder.store(memory_of(&ty.ty), ty.is_volatile, address, value);
     }
 
-    /// The place that an expression is; an error where it is none.
+    /// The place that an expression denotes; an error if it only has a value.
     pub(super) fn place(&mut self, expr: &Expr, what: &str) -> Lowered<Lvalue> {
-        match self.any(expr)? {
-            Any::Lvalue(place) => Ok(place),
-            Any::Value(_) => self.error(
+        match self.operand(expr)? {
+            Operand::Lvalue(place) => Ok(place),
+            Operand::Value(_) => self.error(
                 expr.span,
                 format!("{what} needs a variable, an element or a member"),
-                "what is computed has no place: assign it to a variable first",
+                "a computed value has no address: assign it to a variable first",
             ),
         }
     }
 
-    pub(super) fn any(&mut self, expr: &Expr) -> Lowered<Any> {
-        self.deeper(expr.span, |lowerer| lowerer.any_inner(expr))
+    pub(super) fn operand(&mut self, expr: &Expr) -> Lowered<Operand> {
+        self.deeper(expr.span, |lowerer| lowerer.operand_inner(expr))
     }
 
-    fn any_inner(&mut self, expr: &Expr) -> Lowered<Any> {
-        let value = |ty: Type, value| Ok(Any::Value(Typed { ty, value }));
+    fn operand_inner(&mut self, expr: &Expr) -> Lowered<Operand> {
+        let value = |ty: Type, value| Ok(Operand::Value(Typed { ty, value }));
         match &expr.kind {
             ExprKind::Integer(number, scalar) => {
                 let constant =
@@ -105,27 +105,27 @@ impl Lowerer<'_> {
             }
             ExprKind::Bool(is) => value(Type::Scalar(Scalar::Bool), self.builder.truth(*is)),
             ExprKind::Null => value(Type::Null, self.builder.integer(Ty::I64, 0)),
-            ExprKind::String(bytes) => Ok(Any::Lvalue(self.string(bytes))),
+            ExprKind::String(bytes) => Ok(Operand::Lvalue(self.string(bytes))),
             ExprKind::Name(name, None) => self.variable(name, expr.span),
             ExprKind::Name(name, Some(_)) => self.error(
                 expr.span,
                 format!("the function `{name}` is not called here"),
-                "write its arguments in brackets behind it",
+                "write its arguments in brackets after it",
             ),
             ExprKind::Scoped(ty, name) => self.scoped_value(ty, name, expr.span),
             ExprKind::Unary(operator, operand) => self.unary(*operator, operand, expr.span),
             ExprKind::Binary(operator, left, right) => {
-                self.binary(*operator, left, right, expr.span).map(Any::Value)
+                self.binary(*operator, left, right, expr.span).map(Operand::Value)
             }
             ExprKind::Assign(operator, left, right) => {
-                self.assign(*operator, left, right, expr.span).map(Any::Lvalue)
+                self.assign(*operator, left, right, expr.span).map(Operand::Lvalue)
             }
             ExprKind::Conditional(condition, yes, no) => {
-                self.choose(condition, yes, no, expr.span).map(Any::Value)
+                self.choose(condition, yes, no, expr.span).map(Operand::Value)
             }
             ExprKind::Comma(first, second) => {
-                self.any(first)?;
-                self.any(second)
+                self.operand(first)?;
+                self.operand(second)
             }
             ExprKind::Index(base, index) => self.index(base, index, expr.span),
             ExprKind::Member { base, name, arrow, .. } => {
@@ -134,7 +134,7 @@ impl Lowerer<'_> {
             ExprKind::Call(callee, arguments) => self.call(callee, arguments, expr.span),
             ExprKind::Cast(style, ty, operand) => self.written_cast(*style, ty, operand, expr.span),
             ExprKind::Construct(ty, arguments) => {
-                self.construct(ty, arguments, expr.span).map(Any::Value)
+                self.construct(ty, arguments, expr.span).map(Operand::Value)
             }
             ExprKind::SizeofType(ty) | ExprKind::AlignofType(ty) => {
                 let own = self.resolve(ty, expr.span)?.0.ty;
@@ -144,7 +144,7 @@ impl Lowerer<'_> {
                 };
                 if own.size() == 0 {
                     let message = format!("`{}` has no size", own.name());
-                    let help = "take the size of the type that is there";
+                    let help = "take the size of a complete type";
                     return self.error(expr.span, message, help);
                 }
                 let sizeof = matches!(expr.kind, ExprKind::SizeofType(_));
@@ -167,26 +167,26 @@ impl Lowerer<'_> {
         }
     }
 
-    fn size(&mut self, bytes: u64) -> Lowered<Any> {
+    fn size(&mut self, bytes: u64) -> Lowered<Operand> {
         let value = self.builder.function.constant(Ty::I64, bytes);
-        Ok(Any::Value(Typed { ty: Type::Scalar(Scalar::UnsignedLong), value }))
+        Ok(Operand::Value(Typed { ty: Type::Scalar(Scalar::UnsignedLong), value }))
     }
 
-    fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Any> {
+    fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Operand> {
         if let Some(name) = name.strip_prefix("::") {
-            // Of a variable that is outside of all functions, whatever has its name inside.
+            // `::name` is a variable outside of all functions, even if a local one hides it.
             return self
                 .outside(HashMap::default(), |lowerer| lowerer.variable(&name.into(), span));
         }
         match self.lookup(name).cloned() {
-            Some(Symbol::Variable(place)) => return Ok(Any::Lvalue(place)),
+            Some(Symbol::Variable(place)) => return Ok(Operand::Lvalue(place)),
             Some(Symbol::Global(global, ty)) => {
                 let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
-                return Ok(Any::Lvalue(Lvalue { ty, address }));
+                return Ok(Operand::Lvalue(Lvalue { ty, address }));
             }
             Some(Symbol::Constant(ty, bits)) => {
                 let value = self.builder.function.constant(ty_of(&ty), bits);
-                return Ok(Any::Value(Typed { ty, value }));
+                return Ok(Operand::Value(Typed { ty, value }));
             }
             Some(Symbol::Alias(_)) => {
                 return self.error(span, format!("`{name}` is a type; a value is expected"), "");
@@ -194,7 +194,7 @@ impl Lowerer<'_> {
             None => {}
         }
         if let Some(found) = self.built_in_variable(name) {
-            return Ok(Any::Value(found));
+            return Ok(Operand::Value(found));
         }
         if let Some(found) = self.member_of_this(name, span)? {
             return Ok(found);
@@ -203,7 +203,7 @@ impl Lowerer<'_> {
             return self.error(
                 span,
                 format!("the function `{name}` is not called here"),
-                "pointers to functions aren't built; call it, or choose with `switch`",
+                "pointers to functions aren't supported; call it, or choose with `switch`",
             );
         }
         let names: Vec<Rc<str>> = self
@@ -219,7 +219,7 @@ impl Lowerer<'_> {
         self.fail(problem.maybe_help(help.map(|name| format!("did you mean `{name}`?"))))
     }
 
-    /// The text of a string, in memory.
+    /// The variable that holds a string literal.
     pub(super) fn string(&mut self, bytes: &Rc<[u8]>) -> Lvalue {
         let number = match self.strings.get(bytes) {
             Some(&number) => number,
@@ -252,18 +252,18 @@ impl Lowerer<'_> {
         ty: &crate::syntax::TypeExpr,
         operand: &Expr,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let (target, reference) = self.resolve(ty, span)?;
         if reference {
-            // The same place, looked at as another type.
+            // The same place with another type.
             let place = self.place(operand, "a cast to a reference")?;
-            return Ok(Any::Lvalue(Lvalue { ty: target, address: place.address }));
+            return Ok(Operand::Lvalue(Lvalue { ty: target, address: place.address }));
         }
         if style == CastStyle::Value && Self::has_constructors(&target.ty) {
             let address = self.temporary(&target.ty);
             let place = Lvalue { ty: target.ty.clone().into(), address };
             self.construct_by(&place, std::slice::from_ref(operand), span)?;
-            return Ok(Any::Value(Typed { ty: target.ty, value: address }));
+            return Ok(Operand::Value(Typed { ty: target.ty, value: address }));
         }
         let typed = self.rvalue(operand)?;
         if typed.ty == Type::Void && target.ty != Type::Void {
@@ -281,10 +281,10 @@ impl Lowerer<'_> {
         }
         self.check_widened(&target.ty, operand, &typed);
         let value = self.cast(typed, &target.ty, span)?;
-        Ok(Any::Value(Typed { ty: target.ty, value }))
+        Ok(Operand::Value(Typed { ty: target.ty, value }))
     }
 
-    fn unary(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Any> {
+    fn unary(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Operand> {
         match operator {
             Unary::Dereference => {
                 let pointer = self.rvalue(operand)?;
@@ -292,7 +292,7 @@ impl Lowerer<'_> {
                 match &pointer.ty {
                     Type::Pointer(to) if to.ty != Type::Void => {
                         let ty = self.completed(to);
-                        Ok(Any::Lvalue(Lvalue { ty, address: pointer.value }))
+                        Ok(Operand::Lvalue(Lvalue { ty, address: pointer.value }))
                     }
                     other => {
                         let message = format!(
@@ -306,13 +306,13 @@ impl Lowerer<'_> {
             Unary::AddressOf => {
                 let place = self.place(operand, "`&`")?;
                 let ty = Type::pointer(place.ty);
-                Ok(Any::Value(Typed { ty, value: place.address }))
+                Ok(Operand::Value(Typed { ty, value: place.address }))
             }
             Unary::Increment | Unary::Decrement | Unary::PostIncrement | Unary::PostDecrement => {
                 self.step(operator, operand, span)
             }
             Unary::Minus | Unary::Plus | Unary::Not | Unary::Complement => {
-                self.arithmetic_unary(operator, operand, span).map(Any::Value)
+                self.arithmetic_unary(operator, operand, span).map(Operand::Value)
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Kernels, and the bodies of functions that are called.
+//! Kernels, and the bodies of inlined and called functions.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
@@ -10,12 +10,12 @@ use crate::ir::{BlockId, Builder, Function as Kernel, Memory, Op, Parameter, Ter
 use crate::syntax::{Expr, Function};
 use crate::types::{QualifiedType, Type};
 
-/// Bytes of parameters of a kernel at most, from sm_70 on and before it.
+/// The maximum size of a kernel's parameters in bytes, from sm_70 on and before.
 const PARAMETER_BYTES: (u64, u64) = (32_764, 4096);
 
 impl Lowerer<'_> {
-    /// Whether there is a definition of a function that is the same, and this one adds nothing.
-    pub(super) fn function_is_known(&mut self, function: &Rc<Function>) -> bool {
+    /// Whether a function needs no lowering: it is only a declaration, or an error was reported.
+    pub(super) fn function_is_skipped(&mut self, function: &Rc<Function>) -> bool {
         let attributes = function.attributes;
         if attributes.global && (attributes.device || attributes.host) {
             let other = if attributes.device { "__device__" } else { "__host__" };
@@ -42,7 +42,8 @@ impl Lowerer<'_> {
         false
     }
 
-    /// Makes a kernel; of a template, with these parameters of it. Its name, unless it is wrong.
+    /// Lowers a kernel, or an instance of a kernel template, and returns its name; `None` after an
+    /// error.
     pub(super) fn kernel(
         &mut self,
         function: &Rc<Function>,
@@ -50,19 +51,19 @@ impl Lowerer<'_> {
     ) -> Option<String> {
         let scopes = self.scopes.split_off(1);
         self.scopes.push(template);
-        let name = self.make_kernel(function);
+        let name = self.lower_kernel(function);
         self.scopes.truncate(1);
         self.scopes.extend(scopes);
         name
     }
 
-    fn make_kernel(&mut self, function: &Rc<Function>) -> Option<String> {
+    fn lower_kernel(&mut self, function: &Rc<Function>) -> Option<String> {
         let own = self.scopes.last().cloned().unwrap_or_default();
         let name = match function.attributes.extern_c {
             true => function.name.to_string(),
             false => self.mangled(function, &own).ok()?,
         };
-        self.spelled_in_ptx(&name, function.span).ok()?;
+        self.check_ptx_name(&name, function.span).ok()?;
         if self.kernels.contains(&name) {
             if !own.is_empty() {
                 return Some(name);
@@ -73,7 +74,7 @@ impl Lowerer<'_> {
         }
         let span = function.span;
         loop {
-            let (globals, known) = (self.module.globals.len(), self.apart.len());
+            let (globals, known) = (self.module.globals.len(), self.out_of_line.len());
             let problems = self.problems.len();
             let kernel = Kernel::new(name.clone(), span);
             self.builder = Builder { function: kernel, at: BlockId(0), span };
@@ -84,13 +85,14 @@ impl Lowerer<'_> {
                 Builder { function: Kernel::new(String::new(), span), at: BlockId(0), span };
             let built = std::mem::replace(&mut self.builder, empty);
             result.ok()?;
-            if self.apart.len() == known {
-                self.made += built.function.values.len();
+            if self.out_of_line.len() == known {
+                self.lowered_values += built.function.values.len();
                 self.kernels.insert(name.clone());
                 self.module.functions.push(built.function);
                 return Some(name);
             }
-            // A function turned out to call itself, and had been written out once by then.
+            // A function turned out to be recursive after a call of it had been inlined. The kernel
+            // is lowered again.
             for global in self.module.globals.drain(globals..) {
                 self.used_names.remove(&global.name);
             }
@@ -148,7 +150,7 @@ impl Lowerer<'_> {
             result
         });
         self.check_labels();
-        self.stand(function.end);
+        self.set_place(function.end);
         self.builder.jump(exit);
         self.builder.at = exit;
         self.builder.end(Terminator::Return);
@@ -185,14 +187,14 @@ impl Lowerer<'_> {
         self.bind(&written.name, Symbol::Variable(Lvalue { ty, address }));
     }
 
-    /// Writes a function's body out where it is called; its parameters are bound already.
+    /// Lowers a function's body at the call. Its parameters are already bound.
     pub(super) fn body(
         &mut self,
         function: &Rc<Function>,
         result: QualifiedType,
         returns_reference: bool,
         own: u32,
-        template: &super::template::Bound,
+        template: &super::template::Bindings,
     ) -> Lowered<Option<crate::ir::Value>> {
         let exit = self.builder.new_block();
         let slot = match () {
@@ -228,8 +230,11 @@ impl Lowerer<'_> {
         self.builder.load(Memory::B64, false, slot)
     }
 
-    /// An expression that is wrong doesn't keep the rest from being looked at.
-    pub(super) fn all(&mut self, arguments: &[Expr]) -> Lowered<Vec<super::expression::Any>> {
-        arguments.iter().map(|argument| self.any(argument)).collect()
+    /// Lowers all arguments, up to the first one with an error.
+    pub(super) fn operands(
+        &mut self,
+        arguments: &[Expr],
+    ) -> Lowered<Vec<super::expression::Operand>> {
+        arguments.iter().map(|argument| self.operand(argument)).collect()
     }
 }

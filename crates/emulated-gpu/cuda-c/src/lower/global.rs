@@ -10,12 +10,12 @@ use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Variable};
 use crate::types::{QualifiedType, Type};
 
-/// Limit of values that are kept of constant expressions outside of functions.
+/// The maximum number of values of constant expressions outside of functions that are kept.
 const MAX_SCRATCH: usize = 10_000;
-/// Limit of bytes of a variable with initial values: PTX spells out each of them.
+/// The maximum size in bytes of a variable with initial values: PTX spells out each byte.
 const MAX_INITIAL_BYTES: u64 = 1 << 24;
 
-/// `int a[] = {1, 2}` has as many elements as the list.
+/// Sets the length of an array such as `int a[] = {1, 2}` to that of its initial value.
 pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
     if let Type::Array(element, 0) = &ty.ty {
         let length = match &init.kind {
@@ -28,7 +28,7 @@ pub(super) fn deduce_length(ty: &mut QualifiedType, init: &Expr) {
 }
 
 impl Lowerer<'_> {
-    /// Adds a variable under a name that no other has.
+    /// Adds a variable to the module, under a name that is made unique.
     pub(super) fn add_global(&mut self, mut global: Global) -> u32 {
         global.name = super::mangle::ascii(&global.name);
         let base = global.name.clone();
@@ -78,7 +78,7 @@ impl Lowerer<'_> {
             );
         }
         if space != Space::Shared {
-            self.spelled_in_ptx(&variable.name, variable.span)?;
+            self.check_ptx_name(&variable.name, variable.span)?;
         }
         let init = match &variable.init {
             Some(init) if !attributes.shared => Some(self.initial_bytes(&ty.ty, init)?),
@@ -105,7 +105,7 @@ impl Lowerer<'_> {
             align,
             init,
             dynamic,
-            // What the library needs is there where a kernel uses it.
+            // Variables of the library are emitted only if a kernel uses them.
             visible: space != Space::Shared && variable.span.file != self.library,
         });
         if attributes.is_constexpr {
@@ -116,20 +116,21 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The host finds kernels and variables by their names, which are also their names in PTX.
-    pub(super) fn spelled_in_ptx(&mut self, name: &str, span: Span) -> Lowered<()> {
+    /// Checks a name by which the host finds a kernel or a variable: it is the same in PTX, which
+    /// only has ASCII names.
+    pub(super) fn check_ptx_name(&mut self, name: &str, span: Span) -> Lowered<()> {
         if name.is_ascii() {
             return Ok(());
         }
-        let message = format!("`{name}` has a letter that names in PTX don't have");
+        let message = format!("`{name}` has a letter that PTX doesn't allow in names");
         self.error(span, message, "write the name in ASCII letters, digits and `_`")
     }
 
-    /// A constant is one on the device too; any other variable of the host isn't there.
+    /// A host constant can be used on the device; any other host variable is an error.
     fn host_variable(&mut self, variable: &Variable, ty: QualifiedType) -> Lowered<()> {
         let Some(init) = variable.init.as_ref().filter(|_| ty.is_const) else {
             let message = format!("`{}` is a variable of the host", variable.name);
-            let help = "write `__device__` before it, or `__constant__` where kernels only read it";
+            let help = "write `__device__` before it, or `__constant__` if kernels only read it";
             return self.error(variable.span, message, help);
         };
         if ty.ty.is_aggregate() {
@@ -144,17 +145,18 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// A `constexpr` array or struct: memory under the name `whole`, which `name` is bound to; its number.
+    /// Adds a `constexpr` array or struct to the module under the name `whole`, binds `name` to it,
+    /// and returns its number.
     pub(super) fn constant_array(
         &mut self,
-        whole: &str,
+        full_name: &str,
         name: &Rc<str>,
         ty: QualifiedType,
         init: &Expr,
     ) -> Lowered<u32> {
         let bytes = self.initial_bytes(&ty.ty, init)?;
         let number = self.add_global(Global {
-            name: super::mangle::variable(whole),
+            name: super::mangle::variable(full_name),
             space: Space::Global,
             size: ty.ty.size(),
             align: ty.ty.align(),
@@ -167,22 +169,23 @@ impl Lowerer<'_> {
         Ok(number)
     }
 
-    /// Checks that dynamic shared memory has one type under each name, as C++ wants it of what is `extern`.
+    /// Checks that a name of dynamic shared memory always has the same type, as C++ requires of
+    /// `extern` variables.
     pub(super) fn dynamic_type(
         &mut self,
         name: &Rc<str>,
         ty: &QualifiedType,
         span: Span,
     ) -> Lowered<()> {
-        // In a function, it is declared in the namespace around.
-        let around = self.frames.last().map(|frame| match self.whole.get(&frame.own) {
+        // In a function, the variable belongs to the enclosing namespace.
+        let around = self.frames.last().map(|frame| match self.complete_structs.get(&frame.own) {
             Some(own) => own.name.split('<').next().unwrap_or_default().to_owned(),
             None => frame.name.to_string(),
         });
         let around = around.and_then(|own| own.rfind("::").map(|end| own[..end + 2].to_owned()));
-        let whole: Rc<str> = format!("{}{name}", around.unwrap_or_default()).into();
-        let Some((known, place)) = self.dynamic_types.get(&whole).cloned() else {
-            self.dynamic_types.insert(whole, (ty.ty.clone(), span));
+        let full_name: Rc<str> = format!("{}{name}", around.unwrap_or_default()).into();
+        let Some((known, place)) = self.dynamic_types.get(&full_name).cloned() else {
+            self.dynamic_types.insert(full_name, (ty.ty.clone(), span));
             return Ok(());
         };
         let (Type::Array(before, _), Type::Array(now, _)) = (&known, &ty.ty) else { return Ok(()) };
@@ -195,10 +198,10 @@ impl Lowerer<'_> {
             before.name()
         );
         let help = "`extern __shared__` has one type under each name: declare it as `unsigned char`, and cast \
-                    its address, or give each type a name of its own";
+                    its address, or use a different name for each type";
         let problem = Problem::new(self.place_of(span), message).help(help);
         self.fail(if place == span {
-            problem.label("a template that is made for both types".to_owned())
+            problem.label("this template is instantiated for both types".to_owned())
         } else {
             problem
         })
@@ -218,13 +221,13 @@ impl Lowerer<'_> {
             Some(bits) => Ok(bits),
             None => self.error(
                 init.span,
-                "what a variable outside of functions begins with has to be known when it is compiled",
+                "the initial value of a variable outside of functions has to be a constant",
                 "use numbers, or copy it from the host",
             ),
         }
     }
 
-    /// What a variable of this type begins with.
+    /// The bytes of a variable's initial value.
     fn initial_bytes(&mut self, ty: &Type, init: &Expr) -> Lowered<Vec<u8>> {
         if ty.size() > MAX_INITIAL_BYTES {
             let message = format!(
@@ -243,7 +246,7 @@ impl Lowerer<'_> {
             (ExprKind::List(elements), Type::Array(element, count)) => {
                 if elements.len() as u64 > *count {
                     let message = format!("{} values for an array of {count}", elements.len());
-                    return self.error(init.span, message, "delete what is too much");
+                    return self.error(init.span, message, "delete the extra values");
                 }
                 let size = element.ty.size() as usize;
                 for ((_, value), place) in elements.iter().zip(bytes.chunks_mut(size.max(1))) {
@@ -276,19 +279,19 @@ impl Lowerer<'_> {
                 let address = self.temporary(ty);
                 let place = super::Lvalue { ty: ty.clone().into(), address };
                 let Some(found) = self.constant_bytes(&place, init)? else {
-                    let message = "what a variable outside of functions begins with has to be known when it is \
-                                   compiled";
+                    let message =
+                        "the initial value of a variable outside of functions has to be a constant";
                     return self.error(init.span, message, "use numbers, or copy it from the host");
                 };
                 bytes.copy_from_slice(&found);
                 Ok(())
             }
             (_, Type::Array(..) | Type::Struct(_)) => {
-                self.error(init.span, "this begins with a list of values", "write `= {a, b, …}`")
+                self.error(init.span, "this needs a list of values", "write `= {a, b, …}`")
             }
             _ => {
                 let value = self.constant_bits(ty, init)?;
-                // Nothing refers to what was computed for the elements before.
+                // Values computed for earlier elements aren't needed any more.
                 if self.frames.is_empty() && self.builder.function.values.len() > MAX_SCRATCH {
                     self.builder.function = Function::new(String::new(), init.span);
                     self.builder.at = Function::ENTRY;

@@ -1,4 +1,4 @@
-//! Variables of functions, and what they begin with.
+//! Local variables, and their initialisation.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::types::{QualifiedType, Type};
 impl Lowerer<'_> {
     pub(super) fn local_variables(&mut self, variables: &[Variable]) -> Lowered<()> {
         for variable in variables {
-            self.stand(variable.span);
+            self.set_place(variable.span);
             self.local_variable(variable)?;
         }
         Ok(())
@@ -26,13 +26,17 @@ impl Lowerer<'_> {
             let help = "move it out of the function";
             return self.error(
                 variable.span,
-                "variables of the device stand outside of functions",
+                "device variables must be declared outside of functions",
                 help,
             );
         }
         if attributes.is_static {
             let help = "use a `__device__` variable outside of the function";
-            return self.error(variable.span, "static variables in a function aren't built", help);
+            return self.error(
+                variable.span,
+                "static variables in a function aren't supported",
+                help,
+            );
         }
         if attributes.is_extern {
             let help = "dynamic shared memory is `extern __shared__ float name[];`";
@@ -43,7 +47,7 @@ impl Lowerer<'_> {
         };
         if !variable.name.is_empty() && self.scopes.last().is_some_and(twice) {
             let message = format!("there are two variables `{}` here", variable.name);
-            let help = "rename one, or leave the type away to change the first";
+            let help = "rename one, or omit the type to assign to the first";
             return self.error(variable.span, message, help);
         }
         if let Some((ty, reference)) = auto_of(&variable.ty) {
@@ -52,7 +56,7 @@ impl Lowerer<'_> {
         let (mut ty, reference) = self.resolve(&variable.ty, variable.span)?;
         if reference {
             let Some(init) = &variable.init else {
-                let help = "write `= variable` behind it";
+                let help = "write `= variable` after it";
                 return self.error(variable.span, "a reference has to refer to something", help);
             };
             return self.bind_reference(&variable.name, ty, init);
@@ -76,7 +80,7 @@ impl Lowerer<'_> {
                 "allocate global memory on the host, and pass a pointer",
             );
         }
-        // A constant whose value is known stands for its value.
+        // A constant with a known value is replaced by that value.
         if ty.is_const && ty.ty.is_integer() && !ty.is_volatile {
             if let Some(init) = &variable.init {
                 if !matches!(init.kind, ExprKind::List(_) | ExprKind::Construct(..)) {
@@ -99,7 +103,7 @@ impl Lowerer<'_> {
                 }
             } else {
                 let message = format!("the constant `{}` has no value", variable.name);
-                return self.error(variable.span, message, "write `= value` behind it");
+                return self.error(variable.span, message, "write `= value` after it");
             }
         }
         let mut align = ty.ty.align();
@@ -109,7 +113,7 @@ impl Lowerer<'_> {
         let address = self.builder.slot(ty.ty.size(), align);
         let place = Lvalue { ty, address };
         if let (true, Some(init)) = (attributes.is_constexpr, &variable.init) {
-            self.keep_constant(&place, init)?;
+            self.record_constant(&place, init)?;
         }
         match &variable.init {
             Some(init) => self.initialise(&place, init)?,
@@ -122,8 +126,8 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Keeps what a `constexpr` variable holds for constant expressions.
-    fn keep_constant(&mut self, place: &Lvalue, init: &Expr) -> Lowered<()> {
+    /// Records the value of a `constexpr` variable for constant expressions.
+    fn record_constant(&mut self, place: &Lvalue, init: &Expr) -> Lowered<()> {
         let Op::Slot(slot) = self.builder.function.inst(place.address).op else { return Ok(()) };
         let bytes = self.constant_bytes(place, init)?;
         self.builder.function.slots[slot as usize].constant = bytes;
@@ -140,7 +144,7 @@ impl Lowerer<'_> {
             return self.error(
                 variable.span,
                 "`auto` needs an initial value",
-                "write `= value` behind it",
+                "write `= value` after it",
             );
         };
         if reference {
@@ -161,15 +165,15 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Binds a name to a place; to memory of its own where a constant reference is to a value.
+    /// Binds a reference to a place. A `const` reference to a value is bound to a temporary.
     pub(super) fn bind_reference(
         &mut self,
         name: &Rc<str>,
         ty: QualifiedType,
         init: &Expr,
     ) -> Lowered<()> {
-        match self.any(init)? {
-            super::expression::Any::Lvalue(place) if Self::binds(&place.ty.ty, &ty.ty) => {
+        match self.operand(init)? {
+            super::expression::Operand::Lvalue(place) if Self::binds(&place.ty.ty, &ty.ty) => {
                 if place.ty.is_const && !ty.is_const {
                     let help = "make the reference `const` too";
                     return self.error(init.span, "this is `const`, and the reference isn't", help);
@@ -196,7 +200,8 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `int a[] = {1, 2}` has as many elements as the list.
+    /// Sets the length of an array such as `int a[] = {1, 2}`; an error if there is no initial
+    /// value.
     fn deduce_length(&mut self, ty: &mut QualifiedType, variable: &Variable) -> Lowered<()> {
         if let Some(init) = &variable.init {
             super::global::deduce_length(ty, init);
@@ -208,7 +213,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Writes an initial value to a place.
+    /// Stores an initial value to a place.
     pub(super) fn initialise(&mut self, place: &Lvalue, init: &Expr) -> Lowered<()> {
         let open = QualifiedType { is_const: false, ..place.ty.clone() };
         let place = Lvalue { ty: open, address: place.address };
@@ -219,7 +224,7 @@ impl Lowerer<'_> {
                     return self.error(
                         init.span,
                         message,
-                        "delete what is too much, or make it longer",
+                        "delete the extra values, or make it longer",
                     );
                 }
                 if (elements.len() as u64) < *count {
@@ -242,7 +247,7 @@ impl Lowerer<'_> {
                 if elements.len() > own.fields.len() {
                     let message =
                         format!("{} values for a struct of {}", elements.len(), own.fields.len());
-                    return self.error(init.span, message, "delete what is too much");
+                    return self.error(init.span, message, "delete the extra values");
                 }
                 if elements.len() < own.fields.len() {
                     self.clear(&place.ty, place.address);
@@ -262,8 +267,8 @@ impl Lowerer<'_> {
                 }
                 [(None, one)] => self.initialise(&place, one),
                 _ => {
-                    let message = format!("a `{}` begins with one value", place.ty.ty.name());
-                    self.error(init.span, message, "delete what is too much")
+                    let message = format!("a `{}` has one initial value", place.ty.ty.name());
+                    self.error(init.span, message, "delete the extra values")
                 }
             },
             (ExprKind::String(bytes), Type::Array(element, count)) if element.ty.size() == 1 => {
@@ -287,11 +292,9 @@ impl Lowerer<'_> {
                 let typed = self.construct(ty, arguments, init.span)?;
                 self.put(&place, typed, init.span)
             }
-            (_, Type::Array(..)) => self.error(
-                init.span,
-                "an array begins with a list of values",
-                "write `= {a, b, …}`",
-            ),
+            (_, Type::Array(..)) => {
+                self.error(init.span, "an array needs a list of values", "write `= {a, b, …}`")
+            }
             _ => {
                 let typed = self.rvalue(init)?;
                 self.check_widened(&place.ty.ty, init, &typed);
@@ -358,7 +361,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// Whether a type is `auto`: whether it is constant, and a reference.
+/// If a type is `auto`: whether it is constant, and whether it is a reference.
 fn auto_of(ty: &TypeExpr) -> Option<(bool, bool)> {
     match ty {
         TypeExpr::Auto => Some((false, false)),

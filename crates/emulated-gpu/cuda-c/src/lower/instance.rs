@@ -1,9 +1,9 @@
-//! Kernels that are made of templates, and the names that the host asks for.
+//! Instances of kernel templates, and the names that the host asks for.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
-use super::expression::Any;
+use super::expression::Operand;
 use super::overload::Chosen;
 use super::{Lowered, Lowerer, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
@@ -11,17 +11,17 @@ use crate::syntax::{Function, Instance, Parameter};
 use crate::types::Type;
 
 impl Lowerer<'_> {
-    /// Makes the kernel that is asked for; what it is called in PTX.
+    /// Lowers an instance of a kernel template, and returns its name in PTX.
     pub(super) fn instance(&mut self, instance: &Instance) -> Lowered<Option<String>> {
         let Instance { name, arguments, parameters, span, by_host } = instance;
         let span = *span;
-        self.stand(span);
+        self.set_place(span);
         if let (true, Some(Symbol::Global(number, _))) = (*by_host, self.lookup(name)) {
             return Ok(Some(self.module.globals[*number as usize].name.clone()));
         }
         let all = self.functions.get(name).cloned().unwrap_or_default();
         if !by_host && !all.is_empty() && all.iter().all(|one| !one.attributes.global) {
-            // A function is written out where it is called.
+            // A function is inlined where it is called.
             return Ok(None);
         }
         let given = parameters.as_deref().map(|own| self.types_of(own)).transpose()?;
@@ -35,8 +35,9 @@ impl Lowerer<'_> {
                 continue;
             }
             let void = self.void().value;
-            let values = types.iter().map(|ty| Any::Value(Typed { ty: ty.clone(), value: void }));
-            let values: Vec<Any> = values.collect();
+            let values =
+                types.iter().map(|ty| Operand::Value(Typed { ty: ty.clone(), value: void }));
+            let values: Vec<Operand> = values.collect();
             let base = HashMap::default();
             let Some(template) = self.deduce(function, arguments, &values, base, span)? else {
                 continue;
@@ -50,7 +51,7 @@ impl Lowerer<'_> {
             1 => {
                 let Chosen { function, template } = fitting.remove(0);
                 if function.template.is_empty() && *by_host {
-                    // It is made anyway.
+                    // It will be lowered with the other kernels.
                     return Ok(Some(match function.attributes.extern_c {
                         true => function.name.to_string(),
                         false => self.mangled(&function, &template)?,
@@ -60,7 +61,7 @@ impl Lowerer<'_> {
             }
             0 if all.iter().any(|one| one.attributes.global) => self.error(
                 span,
-                format!("no kernel `{name}` has these parameters of a template"),
+                format!("no kernel `{name}` has these template parameters"),
                 "write a type or a number for each: `name<float, 16>`",
             ),
             0 => {
@@ -78,7 +79,7 @@ impl Lowerer<'_> {
             _ => self.error(
                 span,
                 format!("several kernels `{name}` fit"),
-                "rename one: a name without parameters can't tell them apart",
+                "rename one: a name without parameters doesn't distinguish them",
             ),
         }
     }
@@ -89,9 +90,9 @@ impl Lowerer<'_> {
         parameters.iter().map(resolve).collect()
     }
 
-    /// Says which templates of kernels nothing was made of.
+    /// Warns of kernel templates without instances.
     pub(super) fn check_instances(&mut self, made: &[Instance]) {
-        let mut idle: Vec<Rc<Function>> = self
+        let mut unused: Vec<Rc<Function>> = self
             .functions
             .values()
             .flatten()
@@ -99,14 +100,13 @@ impl Lowerer<'_> {
             .filter(|one| made.iter().all(|instance| instance.name != one.name))
             .cloned()
             .collect();
-        idle.sort_by_key(|one| one.span);
-        for function in idle {
+        unused.sort_by_key(|one| one.span);
+        for function in unused {
             let name = &function.name;
             let message =
-                format!("nothing says of which types `{name}` is wanted: it isn't compiled");
-            let help = format!(
-                "write behind it, with its types, `template __global__ void {name}<…>(…);`"
-            );
+                format!("the template `{name}` isn't compiled, because it is never instantiated");
+            let help =
+                format!("write after it, with its types, `template __global__ void {name}<…>(…);`");
             self.warn(Problem::warning(function.span, message).help(help));
         }
     }

@@ -1,5 +1,5 @@
-//! Loops. The condition is asked once before the loop and again at the end of each iteration, so
-//! that an iteration has one branch.
+//! Loops. The condition is tested once before the loop, and then at the end of each iteration, so
+//! that an iteration has only one branch.
 
 use super::{Lowered, Lowerer};
 use crate::ir::{BlockId, Unrolling};
@@ -7,13 +7,13 @@ use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Loop, Unroll};
 
 impl Lowerer<'_> {
-    pub(super) fn repeat(&mut self, own: &Loop, span: Span) -> Lowered<()> {
+    pub(super) fn lower_loop(&mut self, own: &Loop, span: Span) -> Lowered<()> {
         if let Some(init) = &own.init {
             self.statement(init)?;
         }
-        self.stand(span);
+        self.set_place(span);
         let unrolling = match &own.unroll {
-            Unroll::Unsaid => None,
+            Unroll::Unspecified => None,
             Unroll::Full => Some(Unrolling::Full),
             Unroll::By(count) => {
                 let (_, bits) = self.constant(count, "the count of `#pragma unroll`")?;
@@ -25,41 +25,47 @@ impl Lowerer<'_> {
         if let Some(unrolling) = unrolling {
             self.builder.function.unrolling.insert(body, unrolling);
         }
-        // A condition that calls something stands once, before the body.
+        // If the condition calls a function, it is emitted only once, before the body.
         let once = own.condition.as_ref().filter(|condition| calls(condition) && !own.body_first);
         if let Some(condition) = once {
-            let ask = self.builder.new_block();
-            self.builder.jump(ask);
-            self.builder.at = ask;
-            self.ask(condition, body, exit)?;
-            self.run(own, body, next, exit)?;
-            self.builder.jump(ask);
+            let test = self.builder.new_block();
+            self.builder.jump(test);
+            self.builder.at = test;
+            self.loop_condition(condition, body, exit)?;
+            self.loop_body(own, body, next, exit)?;
+            self.builder.jump(test);
             self.builder.at = exit;
             return Ok(());
         }
         match &own.condition {
-            Some(condition) if !own.body_first => self.ask(condition, body, exit)?,
+            Some(condition) if !own.body_first => self.loop_condition(condition, body, exit)?,
             _ => self.builder.jump(body),
         }
-        self.run(own, body, next, exit)?;
+        self.loop_body(own, body, next, exit)?;
         match &own.condition {
-            Some(condition) => self.ask(condition, body, exit)?,
+            Some(condition) => self.loop_condition(condition, body, exit)?,
             None => self.builder.jump(body),
         }
         self.builder.at = exit;
         Ok(())
     }
 
-    fn ask(&mut self, condition: &Expr, body: BlockId, exit: BlockId) -> Lowered<()> {
-        self.stand(condition.span);
+    fn loop_condition(&mut self, condition: &Expr, body: BlockId, exit: BlockId) -> Lowered<()> {
+        self.set_place(condition.span);
         let asked = self.rvalue(condition)?;
         let asked = self.truth(&asked, condition.span)?;
         self.builder.branch(asked, body, exit);
         Ok(())
     }
 
-    /// The body and the step.
-    fn run(&mut self, own: &Loop, body: BlockId, next: BlockId, exit: BlockId) -> Lowered<()> {
+    /// Lowers the body and the step.
+    fn loop_body(
+        &mut self,
+        own: &Loop,
+        body: BlockId,
+        next: BlockId,
+        exit: BlockId,
+    ) -> Lowered<()> {
         self.builder.at = body;
         if let Some(frame) = self.frames.last_mut() {
             frame.breaks.push(exit);
@@ -73,14 +79,14 @@ impl Lowerer<'_> {
         self.builder.jump(next);
         self.builder.at = next;
         if let Some(step) = &own.step {
-            self.stand(step.span);
-            self.any(step)?;
+            self.set_place(step.span);
+            self.operand(step)?;
         }
         result
     }
 }
 
-/// Whether a call is somewhere in an expression.
+/// Whether an expression contains a call.
 fn calls(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Call(..) => true,
@@ -91,7 +97,7 @@ fn calls(expr: &Expr) -> bool {
         | ExprKind::Comma(a, b)
         | ExprKind::Index(a, b) => calls(a) || calls(b),
         ExprKind::Conditional(a, b, c) => calls(a) || calls(b) || calls(c),
-        ExprKind::Construct(_, many) => many.iter().any(calls),
+        ExprKind::Construct(_, arguments) => arguments.iter().any(calls),
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! Kernels' names in PTX, by the rules of the Itanium C++ ABI ("Mangling").
+//! Mangling: the names of kernels in PTX, by the rules of the Itanium C++ ABI ("Mangling").
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -8,31 +8,31 @@ use crate::source::Span;
 use crate::syntax::{Function, TemplateArgument, TypeExpr};
 use crate::types::{QualifiedType, TemplateValue, Type};
 
-/// A type as far as names have to know it.
+/// The parts of a type that its mangled name depends on.
 #[derive(Debug)]
-enum Shape {
-    /// Letters, of which no abbreviation is made.
+enum MangledType {
+    /// Letters that are never abbreviated.
     Letters(String),
-    /// The name of a struct or an enum, in its namespaces.
+    /// The name of a struct or an enum, with its namespaces.
     Named(String),
-    /// One that has none, by its number in the source.
+    /// A struct or an enum without a name, by its number in the source.
     Unnamed(u32),
-    /// A struct of a template: its name, and the arguments.
-    Applied(String, Vec<Shape>),
-    /// A number as an argument of a template: its type and its digits.
-    Number(Box<Shape>, String),
-    /// A parameter of the template, by its place.
+    /// An instance of a struct template: its name and arguments.
+    Applied(String, Vec<MangledType>),
+    /// A number as a template argument: its type and its digits.
+    Number(Box<MangledType>, String),
+    /// A parameter of the template, by index.
     Parameter(usize),
-    /// Qualifiers of another type.
-    Qualified(&'static str, Box<Shape>),
+    /// A type with qualifiers.
+    Qualified(&'static str, Box<MangledType>),
     /// A pointer.
-    Pointer(Box<Shape>),
-    /// An array of as many elements.
-    Array(u64, Box<Shape>),
+    Pointer(Box<MangledType>),
+    /// An array, with its length.
+    Array(u64, Box<MangledType>),
 }
 
-impl Shape {
-    fn of(ty: &Type) -> Self {
+impl MangledType {
+    fn new(ty: &Type) -> Self {
         match ty {
             Type::Pointer(to) => Self::Pointer(Box::new(Self::of_qualified(to))),
             Type::Array(element, count) => {
@@ -52,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// `(unnamed struct 1)` is what the parser calls a struct without a name.
+    /// The parser names a struct without a name `(unnamed struct 1)`.
     fn named(name: &str) -> Self {
         let number = name.strip_suffix(')').and_then(|rest| rest.rsplit(' ').next());
         match number.and_then(|number| number.parse().ok()) {
@@ -69,11 +69,11 @@ impl Shape {
     }
 
     fn number(ty: &Type, bits: u64) -> Self {
-        Self::Number(Box::new(Self::of(ty)), digits(ty, bits))
+        Self::Number(Box::new(Self::new(ty)), digits(ty, bits))
     }
 
     fn of_qualified(ty: &QualifiedType) -> Self {
-        Self::of(&ty.ty).qualified(ty.is_const, ty.is_volatile)
+        Self::new(&ty.ty).qualified(ty.is_const, ty.is_volatile)
     }
 
     fn qualified(self, is_const: bool, is_volatile: bool) -> Self {
@@ -86,26 +86,27 @@ impl Shape {
         Self::Qualified(letters, Box::new(self))
     }
 
-    /// The whole, without abbreviations.
-    fn whole(&self) -> String {
+    /// The mangled type without abbreviations.
+    fn unabbreviated(&self) -> String {
         match self {
             Self::Letters(text) => text.clone(),
-            Self::Number(ty, digits) => format!("L{}{digits}E", ty.whole()),
-            Self::Named(name) => whole_name(name, ""),
+            Self::Number(ty, digits) => format!("L{}{digits}E", ty.unabbreviated()),
+            Self::Named(name) => full_name(name, ""),
             Self::Unnamed(number) => format!("Ut{number}_"),
             Self::Applied(name, arguments) => {
-                let arguments: String = arguments.iter().map(Self::whole).collect();
-                whole_name(name, &format!("I{arguments}E"))
+                let arguments: String = arguments.iter().map(Self::unabbreviated).collect();
+                full_name(name, &format!("I{arguments}E"))
             }
             Self::Parameter(0) => "T_".into(),
             Self::Parameter(place) => format!("T{}_", base36(place - 1)),
-            Self::Qualified(letters, inner) => format!("{letters}{}", inner.whole()),
-            Self::Pointer(inner) => format!("P{}", inner.whole()),
-            Self::Array(count, inner) => format!("A{count}_{}", inner.whole()),
+            Self::Qualified(letters, inner) => format!("{letters}{}", inner.unabbreviated()),
+            Self::Pointer(inner) => format!("P{}", inner.unabbreviated()),
+            Self::Array(count, inner) => format!("A{count}_{}", inner.unabbreviated()),
         }
     }
 
-    /// Writes it; a compound that has come before is written by its number.
+    /// Appends the mangled type to `name`. A compound type that has occurred before, and so is in
+    /// `known`, is replaced by its number.
     fn write(&self, known: &mut Vec<String>, name: &mut String) {
         match self {
             Self::Letters(text) => return name.push_str(text),
@@ -116,7 +117,7 @@ impl Shape {
             }
             _ => {}
         }
-        let whole = self.whole();
+        let whole = self.unabbreviated();
         if abbreviate(&whole, known, name) {
             return;
         }
@@ -143,7 +144,7 @@ impl Shape {
     }
 }
 
-/// Writes the number of what has come before; whether it has.
+/// Appends the number of a component that has occurred before; returns false if it hasn't.
 fn abbreviate(whole: &str, known: &[String], name: &mut String) -> bool {
     let Some(place) = known.iter().position(|other| *other == whole) else { return false };
     match place {
@@ -153,26 +154,32 @@ fn abbreviate(whole: &str, known: &[String], name: &mut String) -> bool {
     true
 }
 
-/// A name without abbreviations, and what stands behind it.
-fn whole_name(name: &str, behind: &str) -> String {
+/// A name without abbreviations, followed by `suffix`.
+fn full_name(name: &str, suffix: &str) -> String {
     let parts: String = name.split("::").map(|part| format!("{}{part}", part.len())).collect();
-    if name.contains("::") { format!("N{parts}{behind}E") } else { format!("{parts}{behind}") }
+    if name.contains("::") { format!("N{parts}{suffix}E") } else { format!("{parts}{suffix}") }
 }
 
-/// A name in its namespaces, each of which may have come before, and the arguments of a template.
-fn write_name(own: &str, arguments: Option<&[Shape]>, known: &mut Vec<String>, name: &mut String) {
+/// Appends a name with its namespaces, each of which may be abbreviated, and the template
+/// arguments.
+fn write_name(
+    own: &str,
+    arguments: Option<&[MangledType]>,
+    known: &mut Vec<String>,
+    name: &mut String,
+) {
     let parts: Vec<&str> = own.split("::").collect();
     let nested = parts.len() > 1;
     if nested {
         name.push('N');
     }
     let mut from = 0;
-    // The longest beginning that has come before.
+    // Find the longest prefix that has occurred before.
     for until in (1..=parts.len()).rev() {
         if until == parts.len() && arguments.is_none() {
             continue;
         }
-        if abbreviate(&whole_name(&parts[..until].join("::"), ""), known, name) {
+        if abbreviate(&full_name(&parts[..until].join("::"), ""), known, name) {
             from = until;
             break;
         }
@@ -180,7 +187,7 @@ fn write_name(own: &str, arguments: Option<&[Shape]>, known: &mut Vec<String>, n
     for until in from + 1..=parts.len() {
         let part = parts[until - 1];
         name.push_str(&format!("{}{part}", part.len()));
-        known.push(whole_name(&parts[..until].join("::"), ""));
+        known.push(full_name(&parts[..until].join("::"), ""));
     }
     if let Some(arguments) = arguments {
         name.push('I');
@@ -188,15 +195,15 @@ fn write_name(own: &str, arguments: Option<&[Shape]>, known: &mut Vec<String>, n
             argument.write(known, name);
         }
         name.push('E');
-        let whole: String = arguments.iter().map(Shape::whole).collect();
-        known.push(whole_name(own, &format!("I{whole}E")));
+        let whole: String = arguments.iter().map(MangledType::unabbreviated).collect();
+        known.push(full_name(own, &format!("I{whole}E")));
     }
     if nested {
         name.push('E');
     }
 }
 
-/// A name that only this compiler gives, in the letters that PTX has ("Identifiers").
+/// A name that is only used in PTX, written in the letters that PTX allows ("Identifiers").
 pub(super) fn ascii(name: &str) -> String {
     let one = |c: char| match c {
         c if c.is_ascii() => c.to_string(),
@@ -205,9 +212,9 @@ pub(super) fn ascii(name: &str) -> String {
     name.chars().map(one).collect()
 }
 
-/// A variable's name in PTX.
+/// The name of a variable in PTX.
 pub(super) fn variable(name: &str) -> String {
-    if name.contains("::") { format!("_Z{}", whole_name(name, "")) } else { name.to_owned() }
+    if name.contains("::") { format!("_Z{}", full_name(name, "")) } else { name.to_owned() }
 }
 
 fn base36(number: usize) -> String {
@@ -221,7 +228,7 @@ fn base36(number: usize) -> String {
 }
 
 impl Lowerer<'_> {
-    /// The name of a kernel; of a template's, with what its parameters are.
+    /// The mangled name of a kernel or a function, with its template arguments.
     pub(super) fn mangled(
         &mut self,
         function: &Function,
@@ -236,7 +243,7 @@ impl Lowerer<'_> {
         for (index, part) in parts.iter().enumerate() {
             name.push_str(&format!("{}{part}", part.len()));
             if index + 1 < parts.len() || !function.template.is_empty() {
-                known.push(whole_name(&parts[..=index].join("::"), ""));
+                known.push(full_name(&parts[..=index].join("::"), ""));
             }
         }
         if !function.template.is_empty() {
@@ -244,10 +251,10 @@ impl Lowerer<'_> {
             for parameter in &function.template {
                 match template.get(&parameter.name) {
                     Some(Symbol::Alias(ty)) => {
-                        Shape::of_qualified(ty).write(&mut known, &mut name);
+                        MangledType::of_qualified(ty).write(&mut known, &mut name);
                     }
                     Some(Symbol::Constant(ty, bits)) => {
-                        Shape::number(ty, *bits).write(&mut known, &mut name);
+                        MangledType::number(ty, *bits).write(&mut known, &mut name);
                     }
                     _ => {}
                 }
@@ -258,70 +265,76 @@ impl Lowerer<'_> {
             name.push('E');
         }
         if !function.template.is_empty() {
-            // The result, which is void, is only in the names of templates.
+            // Only the names of templates contain the result type, which is void.
             name.push('v');
         }
         if function.parameters.is_empty() {
             name.push('v');
         }
         for parameter in &function.parameters {
-            // Qualifiers of the parameter itself don't count.
+            // Qualifiers of the parameter itself are ignored.
             let mut written = &parameter.ty;
             while let TypeExpr::Qualified { inner, .. } = written {
                 written = inner;
             }
-            let shape = match written {
-                TypeExpr::Array(element, _) => {
-                    Shape::Pointer(Box::new(self.shape(element, function, parameter.span)?))
-                }
-                _ => self.shape(written, function, parameter.span)?,
-            };
+            let shape =
+                match written {
+                    TypeExpr::Array(element, _) => MangledType::Pointer(Box::new(
+                        self.mangled_type(element, function, parameter.span)?,
+                    )),
+                    _ => self.mangled_type(written, function, parameter.span)?,
+                };
             shape.write(&mut known, &mut name);
         }
         Ok(name)
     }
 
-    /// A type as it is written, in which a parameter of the template stays one.
-    fn shape(&mut self, ty: &TypeExpr, function: &Function, span: Span) -> Lowered<Shape> {
+    /// A type as written in the source. Parameters of the template stay parameters.
+    fn mangled_type(
+        &mut self,
+        ty: &TypeExpr,
+        function: &Function,
+        span: Span,
+    ) -> Lowered<MangledType> {
         Ok(match ty {
             TypeExpr::Named(name, _) => {
                 match function.template.iter().position(|one| one.name == *name) {
-                    Some(place) => Shape::Parameter(place),
-                    None => Shape::of_qualified(&self.resolve(ty, span)?.0),
+                    Some(place) => MangledType::Parameter(place),
+                    None => MangledType::of_qualified(&self.resolve(ty, span)?.0),
                 }
             }
             TypeExpr::Applied(name, arguments, _) => {
                 let mut shapes = Vec::new();
                 for argument in arguments.iter() {
                     shapes.push(match argument {
-                        TemplateArgument::Type(ty) => self.shape(ty, function, span)?,
+                        TemplateArgument::Type(ty) => self.mangled_type(ty, function, span)?,
                         TemplateArgument::Value(value) => {
                             let (ty, bits) = self.constant(value, "an argument of a template")?;
-                            Shape::number(&ty, bits)
+                            MangledType::number(&ty, bits)
                         }
                     });
                 }
-                Shape::Applied(name.to_string(), shapes)
+                MangledType::Applied(name.to_string(), shapes)
             }
             TypeExpr::Pointer(inner) => {
-                Shape::Pointer(Box::new(self.shape(inner, function, span)?))
+                MangledType::Pointer(Box::new(self.mangled_type(inner, function, span)?))
             }
             TypeExpr::Qualified { inner, is_const, is_volatile } => {
-                self.shape(inner, function, span)?.qualified(*is_const, *is_volatile)
+                self.mangled_type(inner, function, span)?.qualified(*is_const, *is_volatile)
             }
             TypeExpr::Array(inner, _) => {
                 let count = match self.resolve(ty, span)?.0.ty {
                     Type::Array(_, count) => count,
                     _ => 0,
                 };
-                Shape::Array(count, Box::new(self.shape(inner, function, span)?))
+                MangledType::Array(count, Box::new(self.mangled_type(inner, function, span)?))
             }
-            other => Shape::of_qualified(&self.resolve(other, span)?.0),
+            other => MangledType::of_qualified(&self.resolve(other, span)?.0),
         })
     }
 }
 
-/// A number as an argument of a template: in `Li4E` the 4.
+/// The digits of a number as a template argument: 4 in `Li4E`.
 fn digits(ty: &Type, bits: u64) -> String {
     let signed = ty.scalar().is_some_and(crate::types::Scalar::is_signed);
     let bytes = ty.size().clamp(1, 8);

@@ -1,4 +1,4 @@
-//! Functions of numbers that the optimiser knows: minima, absolute values, roots, `fma`.
+//! Mathematical functions that the optimiser understands: minima, absolute values, roots, `fma`.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::ir::{BinaryOp, Effect, Op, Ty, UnaryOp};
@@ -6,9 +6,8 @@ use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
 
-/// How many operands a function of numbers has that the optimiser knows, and of which type, if it isn't
-/// that of the operands.
-pub(super) fn plain_mathematics(name: &str) -> Option<(usize, Option<Scalar>)> {
+/// The number of operands of such a function, and their type if it doesn't depend on the arguments.
+pub(super) fn simple_function(name: &str) -> Option<(usize, Option<Scalar>)> {
     Some(match name {
         "min" | "max" | "fmin" | "fmax" => (2, None),
         "abs" | "labs" | "llabs" | "fabs" | "sqrt" => (1, None),
@@ -21,15 +20,15 @@ pub(super) fn plain_mathematics(name: &str) -> Option<(usize, Option<Scalar>)> {
 }
 
 impl Lowerer<'_> {
-    /// Functions of numbers that the optimiser knows.
-    pub(super) fn plain_mathematics(
+    /// Lowers a call of such a function.
+    pub(super) fn simple_function(
         &mut self,
         name: &str,
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Option<Typed>> {
         use BinaryOp::{FMax, FMin, MaxS, MaxU, MinS, MinU};
-        let Some((count, wanted)) = plain_mathematics(name) else { return Ok(None) };
+        let Some((count, wanted)) = simple_function(name) else { return Ok(None) };
         self.count(name, arguments, count, span)?;
         let typed = arguments.iter().map(|one| self.rvalue(one)).collect::<Lowered<Vec<_>>>()?;
         let mut common = wanted;
@@ -44,7 +43,7 @@ impl Lowerer<'_> {
             }
         }
         let mut common = common.unwrap_or(Scalar::Int);
-        // `sqrt(2)` and `fmax(1, 2)` are of doubles; of floats where they are given floats.
+        // For integers, `sqrt(2)` and `fmax(1, 2)` are the functions of double.
         if common.is_integer() && !matches!(name, "min" | "max" | "abs" | "labs" | "llabs") {
             common = Scalar::Double;
         }

@@ -1,14 +1,14 @@
-//! Reads and writes of memory that are written as calls: with a hint for the caches, or of many bytes.
+//! Memory accesses that are written as calls: with a cache hint, or of many bytes.
 
-use super::expression::Any;
+use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::ir::{Memory, Value};
 use crate::source::Span;
 use crate::syntax::Expr;
 use crate::types::{QualifiedType, Type};
 
-/// As many accesses does a call of `memcpy` become at most.
-const MOST: u64 = 1024;
+/// The maximum number of accesses that a call of `memcpy` is expanded to.
+const MAX_ACCESSES: u64 = 1024;
 
 impl Lowerer<'_> {
     pub(super) fn memory_call(
@@ -26,19 +26,23 @@ impl Lowerer<'_> {
                     self.copy(&place.ty, address, place.address);
                     return Ok(Some(Typed { ty: place.ty.ty, value: address }));
                 }
-                Ok(Some(self.read(Any::Lvalue(place))))
+                Ok(Some(self.read(Operand::Lvalue(place))))
             }
             "__stwb" | "__stcg" | "__stcs" | "__stwt" => {
                 self.count(name, arguments, 2, span)?;
                 let place = self.pointed_to(name, &arguments[0])?;
                 if place.ty.is_const {
-                    return self.error(arguments[0].span, "what is `const` can't be changed", "");
+                    return self.error(
+                        arguments[0].span,
+                        "this is `const`, which can't be changed",
+                        "",
+                    );
                 }
                 let typed = self.rvalue(&arguments[1])?;
                 self.put(&place, typed, arguments[1].span)?;
                 Ok(Some(self.void()))
             }
-            "memcpy" | "memmove" | "memset" => self.bytes(name, arguments, span).map(Some),
+            "memcpy" | "memmove" | "memset" => self.copy_bytes(name, arguments, span).map(Some),
             _ => Ok(None),
         }
     }
@@ -47,26 +51,26 @@ impl Lowerer<'_> {
         let typed = self.rvalue(pointer)?;
         let Type::Pointer(to) = &typed.ty else {
             let does = if name.starts_with("__ld") { "reads" } else { "writes" };
-            let message = format!("`{name}` {does} what a pointer points to");
+            let message = format!("`{name}` {does} the target of a pointer");
             return self.error(pointer.span, message, "pass an address");
         };
         Ok(Lvalue { ty: self.completed(to), address: typed.value })
     }
 
     /// `memcpy(to, from, 16)`, `memset(to, 0, 16)`
-    fn bytes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+    fn copy_bytes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.count(name, arguments, 3, span)?;
         let sets = name == "memset";
         let to = self.pointed_to(name, &arguments[0])?;
         if to.ty.is_const {
-            return self.error(arguments[0].span, "what is `const` can't be changed", "");
+            return self.error(arguments[0].span, "this is `const`, which can't be changed", "");
         }
         let mut unit = unit_of(&to.ty);
         let from: Value = if sets {
             let value = self.number(&arguments[1], crate::types::Scalar::Int)?;
             if self.builder.function.constant_of(value) != Some(0) {
                 let help = "write a loop over the elements";
-                return self.error(arguments[1].span, "`memset` is built for zeros alone", help);
+                return self.error(arguments[1].span, "`memset` only supports zeros", help);
             }
             value
         } else {
@@ -74,11 +78,11 @@ impl Lowerer<'_> {
             unit = unit.min(unit_of(&from.ty));
             from.address
         };
-        let (_, count) = self.constant(&arguments[2], "how many bytes")?;
+        let (_, count) = self.constant(&arguments[2], "the number of bytes")?;
         while !count.is_multiple_of(unit) {
             unit /= 2;
         }
-        if count / unit > MOST {
+        if count / unit > MAX_ACCESSES {
             let message = format!("`{name}` of {count} bytes would be {} accesses", count / unit);
             return self.error(span, message, "write a loop over the elements");
         }
@@ -88,7 +92,7 @@ impl Lowerer<'_> {
             2 => Memory::U16,
             _ => Memory::U8,
         };
-        // All are read before the first is written: they may overlap.
+        // All values are loaded before the first is stored, because the ranges may overlap.
         let mut values = Vec::new();
         for at in (0..count).step_by(unit as usize) {
             values.push(if sets {
@@ -107,7 +111,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// As many bytes may be moved at once, by what is pointed to.
+/// The number of bytes that can be moved by one access, from the alignment of the type.
 fn unit_of(ty: &QualifiedType) -> u64 {
     ty.ty.align().clamp(1, 8)
 }

@@ -1,15 +1,15 @@
-//! Functions of structs: called by name, by an operator, or to make one.
+//! Member functions of structs: named functions, operators, constructors.
 
 use std::rc::Rc;
 
-use super::expression::Any;
+use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::ir::{Op, Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function, StructDeclaration, TemplateArgument, TypeExpr};
 use crate::types::{QualifiedType, Type};
 
-/// The declaration of a struct, if it is one that was written.
+/// The declaration of a struct; `None` for other types and for built-in structs.
 fn declaration(ty: &Type) -> Option<&Rc<StructDeclaration>> {
     match ty {
         Type::Struct(own) => own.declaration.as_ref(),
@@ -17,8 +17,8 @@ fn declaration(ty: &Type) -> Option<&Rc<StructDeclaration>> {
     }
 }
 
-/// Its functions of that name.
-fn named(ty: &Type, name: &str) -> Vec<Rc<Function>> {
+/// The member functions with a name.
+fn methods_named(ty: &Type, name: &str) -> Vec<Rc<Function>> {
     let all = declaration(ty).map(|own| own.methods.iter());
     all.into_iter().flatten().filter(|method| &*method.name == name).cloned().collect()
 }
@@ -31,7 +31,7 @@ impl Lowerer<'_> {
         arrow: bool,
         (explicit, arguments): (&[TemplateArgument], &[Expr]),
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let (address, ty) = if arrow {
             let pointer = self.rvalue(base)?;
             match &pointer.ty {
@@ -42,24 +42,24 @@ impl Lowerer<'_> {
                 }
             }
         } else {
-            match self.any(base)? {
-                Any::Lvalue(place) => (place.address, self.completed(&place.ty)),
-                Any::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
+            match self.operand(base)? {
+                Operand::Lvalue(place) => (place.address, self.completed(&place.ty)),
+                Operand::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
             }
         };
-        if named(&ty.ty, name).is_empty()
+        if methods_named(&ty.ty, name).is_empty()
             && let Type::Struct(own) = &ty.ty
             && own.member(name).is_some()
         {
-            // A member that can be called itself.
+            // A data member with `operator()`.
             let own = own.clone();
             let place = self.field(&own, name, &ty, address, span)?;
-            return self.called(Any::Lvalue(place), arguments, span);
+            return self.call_operator(Operand::Lvalue(place), arguments, span);
         }
         self.call_method((address, ty), name, explicit, arguments, span)
     }
 
-    /// Calls a function of the struct at an address.
+    /// Calls a member function of the struct at an address.
     pub(super) fn call_method(
         &mut self,
         (address, ty): (Value, QualifiedType),
@@ -67,21 +67,21 @@ impl Lowerer<'_> {
         explicit: &[TemplateArgument],
         arguments: &[Expr],
         span: Span,
-    ) -> Lowered<Any> {
-        let candidates = named(&ty.ty, name);
+    ) -> Lowered<Operand> {
+        let candidates = methods_named(&ty.ty, name);
         if candidates.is_empty() {
             let message = format!("`{}` has no function `{name}`", ty.ty.name());
             return self.error(span, message, "");
         }
-        let given = self.all(arguments)?;
+        let given = self.operands(arguments)?;
         let chosen = self.choose_function(name, &candidates, explicit, &given, Some(&ty), span)?;
         let function = &chosen.function;
         if ty.is_const && !function.is_const && !function.attributes.is_static {
             let message = format!("this is `const`, and `{name}` may change it");
-            let help = "write `const` behind the parameters of the function";
+            let help = "write `const` after the parameters of the function";
             return self.error(span, message, help);
         }
-        self.write_out(&chosen, given, arguments, Some((address, ty)), span)
+        self.inline_call(&chosen, given, arguments, Some((address, ty)), span)
     }
 
     /// `T::name(a, b)`
@@ -91,36 +91,36 @@ impl Lowerer<'_> {
         name: &Rc<str>,
         arguments: &[Expr],
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         if let TypeExpr::Named(outer, _) = ty
             && self.lookup(outer).is_none()
         {
-            let help = "the C++ library isn't there; write the function itself";
+            let help = "the C++ library isn't supported; write the function yourself";
             return self.error(span, format!("there is no `{outer}::{name}`"), help);
         }
         let ty = self.plain_type(ty, span)?;
         let ty = self.completed(&ty);
-        let candidates = named(&ty.ty, name);
+        let candidates = methods_named(&ty.ty, name);
         if candidates.iter().any(|one| !one.attributes.is_static) {
-            let message = format!("`{name}` is a function of a `{}`", ty.ty.name());
+            let message = format!("`{name}` is a member function of `{}`", ty.ty.name());
             return self.error(span, message, "call it with `.`, or make it `static`");
         }
         let address = self.builder.integer(Ty::I64, 0);
         self.call_method((address, ty), name, &[], arguments, span)
     }
 
-    /// A function of the same struct, called without `this->`.
+    /// Calls a member function of the same struct without `this->`.
     pub(super) fn sibling(
         &mut self,
         name: &Rc<str>,
         explicit: Option<&[TemplateArgument]>,
         arguments: &[Expr],
         span: Span,
-    ) -> Lowered<Option<Any>> {
+    ) -> Lowered<Option<Operand>> {
         let Some(Symbol::Variable(this)) = self.lookup("this").cloned() else { return Ok(None) };
         let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
         let to = self.completed(to);
-        if named(&to.ty, name).is_empty() {
+        if methods_named(&to.ty, name).is_empty() {
             let is_field = match &to.ty {
                 Type::Struct(own) => own.member(name).is_some(),
                 _ => false,
@@ -129,24 +129,24 @@ impl Lowerer<'_> {
                 return Ok(None);
             }
             let Some(member) = self.member_of_this(name, span)? else { return Ok(None) };
-            return self.called(member, arguments, span).map(Some);
+            return self.call_operator(member, arguments, span).map(Some);
         }
         let address = self.load(&this.ty, this.address);
         let explicit = explicit.unwrap_or_default();
         self.call_method((address, to), name, explicit, arguments, span).map(Some)
     }
 
-    /// Calls what an expression is: a struct with `operator()`.
-    pub(super) fn called_value(
+    /// Calls a value: a struct with `operator()`.
+    pub(super) fn call_value(
         &mut self,
         callee: &Expr,
         arguments: &[Expr],
         span: Span,
-    ) -> Lowered<Any> {
-        let any = self.any(callee)?;
-        let is_struct = match &any {
-            Any::Lvalue(place) => matches!(place.ty.ty, Type::Struct(_)),
-            Any::Value(typed) => matches!(typed.ty, Type::Struct(_)),
+    ) -> Lowered<Operand> {
+        let operand = self.operand(callee)?;
+        let is_struct = match &operand {
+            Operand::Lvalue(place) => matches!(place.ty.ty, Type::Struct(_)),
+            Operand::Value(typed) => matches!(typed.ty, Type::Struct(_)),
         };
         if !is_struct {
             return match &callee.kind {
@@ -157,30 +157,35 @@ impl Lowerer<'_> {
                 _ => self.error(callee.span, "only functions can be called", ""),
             };
         }
-        self.called(any, arguments, span)
+        self.call_operator(operand, arguments, span)
     }
 
-    fn called(&mut self, any: Any, arguments: &[Expr], span: Span) -> Lowered<Any> {
-        let (address, ty) = match any {
-            Any::Lvalue(place) => (place.address, self.completed(&place.ty)),
-            Any::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
+    fn call_operator(
+        &mut self,
+        operand: Operand,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Operand> {
+        let (address, ty) = match operand {
+            Operand::Lvalue(place) => (place.address, self.completed(&place.ty)),
+            Operand::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
         };
         self.call_method((address, ty), "operator()", &[], arguments, span)
     }
 
-    /// An operator that is a function of the struct on its left.
+    /// Calls an operator that is a member function of its left operand.
     pub(super) fn operator_method(
         &mut self,
         left: &Typed,
         operator: &str,
         right: &[&Expr],
         span: Span,
-    ) -> Lowered<Option<Any>> {
+    ) -> Lowered<Option<Operand>> {
         let ty: QualifiedType = left.ty.clone().into();
         let ty = self.completed(&ty);
         let name = format!("operator{operator}");
         let fits = |one: &Rc<Function>| one.parameters.len() == right.len();
-        if !named(&ty.ty, &name).iter().any(fits) {
+        if !methods_named(&ty.ty, &name).iter().any(fits) {
             return Ok(None);
         }
         let arguments: Vec<Expr> = right.iter().map(|one| (*one).clone()).collect();
@@ -188,20 +193,20 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn has_method(ty: &Type, name: &str) -> bool {
-        !named(ty, name).is_empty()
+        !methods_named(ty, name).is_empty()
     }
 
     pub(super) fn has_constructors(ty: &Type) -> bool {
         declaration(ty).is_some_and(|own| !own.constructors.is_empty())
     }
 
-    /// Whether one of its constructors needs no arguments.
-    pub(super) fn has_plain_constructor(ty: &Type) -> bool {
+    /// Whether a constructor can be called without arguments.
+    pub(super) fn has_default_constructor(ty: &Type) -> bool {
         let plain = |one: &Rc<Function>| one.parameters.iter().all(|one| one.default.is_some());
         declaration(ty).is_some_and(|own| own.constructors.iter().any(plain))
     }
 
-    /// Makes a struct at a place by one of its constructors.
+    /// Constructs a struct at a place by one of its constructors.
     pub(super) fn construct_by(
         &mut self,
         place: &Lvalue,
@@ -217,28 +222,29 @@ impl Lowerer<'_> {
         {
             return Ok(());
         }
-        let given = self.all(arguments)?;
+        let given = self.operands(arguments)?;
         self.construct_with(place, given, arguments, span)
     }
 
-    /// Whether a constructor makes one type of the other by itself.
+    /// Whether a constructor converts one type to the other implicitly.
     pub(super) fn converts(&self, from: &Type, to: &Type) -> bool {
         let Some(own) = declaration(to) else { return false };
         from != to
             && own.constructors.iter().any(|one| {
                 !one.attributes.is_explicit
                     && one.parameters.len() == 1
-                    && self.may_be(one, from, to)
+                    && self.accepts(one, from, to)
             })
     }
 
-    /// Whether the only parameter of a constructor takes a type: as its struct is written there.
-    fn may_be(&self, constructor: &Function, from: &Type, to: &Type) -> bool {
+    /// Whether the single parameter of a constructor accepts a type. The parameter is resolved in
+    /// the scope of its struct.
+    fn accepts(&self, constructor: &Function, from: &Type, to: &Type) -> bool {
         let mut written = &constructor.parameters[0].ty;
         while let TypeExpr::Reference(inner) | TypeExpr::Qualified { inner, .. } = written {
             written = inner;
         }
-        // What a struct becomes by itself doesn't become another by itself.
+        // There can be only one implicit conversion by a struct in a row.
         let is_struct = matches!(from, Type::Struct(_));
         match (written, from) {
             (TypeExpr::Named(name, _), _) => {
@@ -264,23 +270,23 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The same of values that are there already.
+    /// Like `construct_by`, for arguments that have been lowered already.
     pub(super) fn construct_with(
         &mut self,
         place: &Lvalue,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<()> {
         let ty = self.completed(&QualifiedType { is_const: false, ..place.ty.clone() });
         let Some(own) = declaration(&ty.ty).cloned() else { return Ok(()) };
-        // A struct of the same kind is copied.
+        // A struct of the same type is copied.
         if let [only] = given.as_slice() {
             let typed = self.read(only.clone());
             if typed.ty == ty.ty {
                 return self.put(&Lvalue { ty, address: place.address }, typed, span);
             }
-            // One that becomes it needs no constructor.
+            // A conversion operator is used before a constructor.
             if self.conversion_to(&typed.ty, &ty.ty).is_some() {
                 let value = self.converted(typed, &ty.ty, span)?;
                 let typed = Typed { ty: ty.ty.clone(), value };
@@ -290,15 +296,15 @@ impl Lowerer<'_> {
         let name = own.name.clone();
         let chosen =
             self.choose_function(&name, &own.constructors, &[], &given, Some(&ty), span)?;
-        self.write_out(&chosen, given, arguments, Some((place.address, ty)), span)?;
+        self.inline_call(&chosen, given, arguments, Some((place.address, ty)), span)?;
         Ok(())
     }
 
-    /// `: member(value)` of a constructor.
+    /// Lowers the initialisers of a constructor, `: member(value)`.
     pub(super) fn initialise_members(&mut self, function: &Function) -> Lowered<()> {
         for (name, value, span) in &function.initialisers {
             let found = self.member_of_this(name, *span)?;
-            let Some(Any::Lvalue(place)) = found else {
+            let Some(Operand::Lvalue(place)) = found else {
                 return self.error(*span, format!("there is no member `{name}`"), "");
             };
             match &value.kind {
@@ -317,7 +323,7 @@ impl Lowerer<'_> {
         ty: &TypeExpr,
         name: &Rc<str>,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let mut full = name.to_string();
         let mut found = None;
         if let TypeExpr::Named(outer, _) = ty {
@@ -327,7 +333,7 @@ impl Lowerer<'_> {
                 return self.error(
                     span,
                     format!("there is no `{full}`"),
-                    "the C++ library isn't there; values of an `enum class` are written `Enum::value`",
+                    "the C++ library isn't supported; values of an `enum class` are written `Enum::value`",
                 );
             }
         }
@@ -346,13 +352,17 @@ impl Lowerer<'_> {
             Some(Symbol::Constant(ty, bits)) => {
                 let register = super::convert::ty_of(&ty);
                 let value = self.builder.function.constant(register, bits);
-                Ok(Any::Value(Typed { ty, value }))
+                Ok(Operand::Value(Typed { ty, value }))
             }
             Some(Symbol::Global(global, ty)) => {
                 let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
-                Ok(Any::Lvalue(Lvalue { ty, address }))
+                Ok(Operand::Lvalue(Lvalue { ty, address }))
             }
-            _ => self.error(span, format!("there is no `{full}`"), "look at what the type names"),
+            _ => self.error(
+                span,
+                format!("there is no `{full}`"),
+                "check the names that the type declares",
+            ),
         }
     }
 }

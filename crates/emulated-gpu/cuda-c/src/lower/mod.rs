@@ -1,11 +1,11 @@
-//! The syntax tree to the intermediate form: names are looked up, types checked, conversions made.
+//! Lowering of the syntax tree to the intermediate representation: resolves names, checks types,
+//! and makes conversions explicit.
 //!
-//! Every variable is first a slot of memory; `optimise` holds in registers what can be. Calls of
-//! `__device__` functions are written out where they stand, so that a reference is the place itself; but
-//! for those that come to call themselves (`apart`).
+//! Every variable is first a slot of local memory, which `optimise` promotes to registers if
+//! possible. Calls of `__device__` functions are inlined, so that a reference is the place itself;
+//! except for recursive and `__noinline__` functions (`out_of_line`).
 
 mod aggregate;
-mod apart;
 mod asm;
 mod assign;
 mod atomic;
@@ -28,6 +28,7 @@ mod mathematics;
 mod memory;
 mod method;
 mod operators;
+mod out_of_line;
 mod overload;
 mod place;
 mod print;
@@ -47,36 +48,36 @@ use crate::source::Span;
 use crate::syntax::{Function, Item, StatementKind, StructTemplate};
 use crate::types::{QualifiedType, Struct, Type};
 
-/// It has been reported.
+/// An error that has been reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop;
 
 pub(crate) type Lowered<T> = Result<T, Stop>;
 
-/// Expressions, statements and calls nest at most as deep.
-const DEEPEST: usize = 320;
-/// A kernel has at most as many instructions before it is optimised.
-const LARGEST: usize = 400_000;
+/// The maximum nesting of expressions, statements and calls.
+const MAX_NESTING: usize = 320;
+/// The maximum number of instructions of a kernel before it is optimised.
+const MAX_KERNEL: usize = 400_000;
 
-/// All kernels and functions of a source have at most as many together: their memory and the time of the
-/// optimiser grow with it.
+/// The maximum number of instructions of all kernels and functions of a source: the compiler's
+/// memory and run time grow with it.
 const MAX_MODULE: usize = 1_500_000;
 
-/// A value and its type. For a struct or an array, the value is the address at which it lies.
+/// A value and its type. For a struct or an array, the value is its address.
 #[derive(Clone, Debug)]
 pub(crate) struct Typed {
     pub(crate) ty: Type,
     pub(crate) value: Value,
 }
 
-/// Something that can be written to.
+/// A place: an object in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Lvalue {
     pub(crate) ty: QualifiedType,
     pub(crate) address: Value,
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(crate) enum Symbol {
     Variable(Lvalue),
@@ -86,31 +87,31 @@ pub(crate) enum Symbol {
     Alias(QualifiedType),
 }
 
-/// A call that is being written out.
+/// A call that is being inlined.
 #[derive(Debug)]
 struct Frame {
     name: Rc<str>,
     result: QualifiedType,
-    /// Where the result is put: its address.
+    /// The address at which the result is stored.
     slot: Option<Value>,
     returns_reference: bool,
     exit: BlockId,
-    /// Where `break` and `continue` go.
+    /// The targets of `break` and `continue`.
     breaks: Vec<BlockId>,
     continues: Vec<BlockId>,
     labels: HashMap<Rc<str>, (BlockId, bool, Span)>,
-    /// Cases of the innermost `switch`: values, and where they go.
+    /// The cases of each `switch` around: values, and their blocks.
     cases: Vec<Vec<(Option<u64>, BlockId)>>,
     switch_types: Vec<Type>,
     function: *const Function,
-    /// The struct whose function it is; 0 for none.
+    /// The number of the struct whose member function this is; 0 for none.
     own: u32,
-    /// What the parameters of its template are.
-    template: template::Bound,
+    /// The arguments of the function's template.
+    template: template::Bindings,
 }
 
 impl Frame {
-    /// Of a function that gives nothing back, and goes to `exit` at its end.
+    /// A frame of a function without a result, which jumps to `exit` at its end.
     fn new(function: &Rc<Function>, exit: BlockId) -> Self {
         Self {
             name: function.name.clone(),
@@ -137,19 +138,19 @@ pub(crate) struct Lowerer<'a> {
     library: u32,
     functions: HashMap<Rc<str>, Vec<Rc<Function>>>,
     templates: HashMap<Rc<str>, Vec<Rc<StructTemplate>>>,
-    /// All structs that were made of templates.
+    /// All instances of struct templates.
     applied: Vec<Rc<Struct>>,
-    /// What structs name besides their members, by their numbers.
-    struct_names: HashMap<u32, template::Bound>,
-    /// What structs become by themselves, by their numbers: the type, and the function.
+    /// The names that structs declare in addition to their members, by the structs' numbers.
+    struct_names: HashMap<u32, template::Bindings>,
+    /// The conversion operators of structs, by the structs' numbers: the type, and the function.
     conversions: HashMap<u32, Vec<(Type, Rc<Function>)>>,
     /// `constexpr` variables of the module, which constant expressions may read.
     constexpr_globals: HashSet<u32>,
-    /// Arrays of dynamic shared memory by their names: the type, and where it was declared.
+    /// Arrays of dynamic shared memory by name: the type, and the declaration.
     dynamic_types: HashMap<Rc<str>, (Type, Span)>,
-    /// Structs by their numbers, as soon as their members are known.
-    whole: HashMap<u32, Rc<Struct>>,
-    /// Names of `enum class`es, which are no integers without a cast.
+    /// Complete structs (with known members) by their numbers.
+    complete_structs: HashMap<u32, Rc<Struct>>,
+    /// Names of `enum class`es, which aren't integers without a cast.
     scoped_enums: HashSet<Rc<str>>,
     scopes: Vec<HashMap<Rc<str>, Symbol>>,
     structs: HashMap<Rc<str>, Rc<Struct>>,
@@ -158,23 +159,24 @@ pub(crate) struct Lowerer<'a> {
     frames: Vec<Frame>,
     depth: usize,
     strings: HashMap<Rc<[u8]>, u32>,
-    /// Where code of the library counts as standing: the place of the call.
-    standing: Option<Span>,
+    /// While a function of the library is lowered: the call of it in the source, to which messages
+    /// and instructions refer.
+    library_call: Option<Span>,
     used_names: HashSet<String>,
-    /// Functions that are called instead of written out.
-    apart: Vec<apart::Apart>,
+    /// Functions that are called instead of inlined.
+    out_of_line: Vec<out_of_line::OutOfLine>,
     /// The values of `ExprKind::Computed`.
-    computed: Vec<expression::Any>,
-    /// How many instructions of constant expressions were carried out.
-    carried_out: u32,
-    /// The names of the kernels that have been made.
+    computed: Vec<expression::Operand>,
+    /// The number of instructions of constant expressions that were interpreted.
+    interpreted_steps: u32,
+    /// The names of the kernels that have been lowered.
     kernels: HashSet<String>,
-    /// Values of all functions that have been made.
-    made: usize,
+    /// The number of values in all functions that have been lowered.
+    lowered_values: usize,
 }
 
-/// Lowers all kernels of a source; what the names that the host asks for are in PTX. `library` is the
-/// number of the text that was read before it.
+/// Lowers all kernels of a source, and returns them with the mangled names of the name expressions.
+/// `library` is the file number of the library.
 pub(crate) fn lower(
     items: Vec<Item>,
     library: u32,
@@ -195,7 +197,7 @@ pub(crate) fn lower(
         conversions: HashMap::default(),
         constexpr_globals: HashSet::default(),
         dynamic_types: HashMap::default(),
-        whole: HashMap::default(),
+        complete_structs: HashMap::default(),
         scoped_enums: HashSet::default(),
         scopes: vec![HashMap::default()],
         structs: HashMap::default(),
@@ -204,13 +206,13 @@ pub(crate) fn lower(
         frames: Vec::new(),
         depth: 0,
         strings: HashMap::default(),
-        standing: None,
+        library_call: None,
         used_names: HashSet::default(),
-        apart: Vec::new(),
+        out_of_line: Vec::new(),
         computed: Vec::new(),
-        carried_out: 0,
+        interpreted_steps: 0,
         kernels: HashSet::default(),
-        made: 0,
+        lowered_values: 0,
     };
     lowerer.built_in_types();
     let mut kernels = Vec::new();
@@ -218,11 +220,11 @@ pub(crate) fn lower(
     for item in &items {
         match item {
             Item::Function(function) => {
-                if lowerer.function_is_known(function) {
+                if lowerer.function_is_skipped(function) {
                     continue;
                 }
-                let whole = function.template.is_empty() && function.body.is_some();
-                if function.attributes.global && whole {
+                let is_defined = function.template.is_empty() && function.body.is_some();
+                if function.attributes.global && is_defined {
                     kernels.push(function.clone());
                 }
                 lowerer.functions.entry(function.name.clone()).or_default().push(function.clone());
@@ -242,7 +244,7 @@ pub(crate) fn lower(
         }
     }
     for kernel in kernels {
-        if lowerer.problems.are_many() {
+        if lowerer.problems.too_many() {
             break;
         }
         lowerer.kernel(&kernel, HashMap::default());
@@ -254,7 +256,7 @@ pub(crate) fn lower(
             names.push(name);
         }
     }
-    lowerer.make_apart();
+    lowerer.lower_out_of_line();
     lowerer.check_instances(&instances);
     (lowerer.module, names)
 }
@@ -285,44 +287,44 @@ impl Lowerer<'_> {
         self.error(span, message, "compile for a newer architecture (`--arch`)")
     }
 
-    /// What is wrong inside of the library is wrong with the call of it.
+    /// The place for an error: an error inside of the library is reported at the call of it.
     fn place_of(&self, span: Span) -> Span {
-        self.standing.unwrap_or(span)
+        self.library_call.unwrap_or(span)
     }
 
     fn warn(&mut self, problem: Problem) {
-        if self.standing.is_none() && problem.span.file != self.library {
+        if self.library_call.is_none() && problem.span.file != self.library {
             self.problems.push(problem);
         }
     }
 
-    fn stand(&mut self, span: Span) {
-        self.builder.span = self.standing.unwrap_or(span);
+    fn set_place(&mut self, span: Span) {
+        self.builder.span = self.library_call.unwrap_or(span);
     }
 
     fn deeper<T>(&mut self, span: Span, inner: impl FnOnce(&mut Self) -> Lowered<T>) -> Lowered<T> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_NESTING {
             return self.error(
                 span,
-                "this nests too deep",
+                "this is nested too deeply",
                 "split it, or call fewer functions in each other",
             );
         }
         let function = &self.builder.function;
         let values = function.values.len() + function.blocks.len();
-        if self.made + values > MAX_MODULE {
+        if self.lowered_values + values > MAX_MODULE {
             return self.error(
                 span,
                 format!("the source becomes larger than {MAX_MODULE} instructions here"),
-                "calls of __device__ functions are written out in each kernel: make them `__noinline__`, or \
+                "calls of __device__ functions are inlined in each kernel: make them `__noinline__`, or \
                  compile the kernels separately",
             );
         }
-        if values > LARGEST {
+        if values > MAX_KERNEL {
             return self.error(
                 span,
-                format!("the kernel becomes larger than {LARGEST} instructions here"),
-                "calls of __device__ functions are written out: call it in a loop, or make it `__noinline__`",
+                format!("the kernel becomes larger than {MAX_KERNEL} instructions here"),
+                "calls of __device__ functions are inlined: call it in a loop, or make it `__noinline__`",
             );
         }
         self.depth += 1;

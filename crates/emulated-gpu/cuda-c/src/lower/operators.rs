@@ -1,4 +1,4 @@
-//! Operators that compute.
+//! Arithmetic, comparison and logical operators.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::diagnostic::Problem;
@@ -98,7 +98,7 @@ impl Lowerer<'_> {
                         return Ok(result);
                     }
                 }
-                // What becomes a number by itself is computed as one, where no operator fits.
+                // A struct that converts to a number is computed as one if no operator fits.
                 None if numbers => return self.operate(operator, x, y, span),
                 None => {}
             }
@@ -110,7 +110,7 @@ impl Lowerer<'_> {
         self.operate(operator, a, b, span)
     }
 
-    /// An operator of two values.
+    /// Applies a binary operator to two values.
     pub(super) fn operate(
         &mut self,
         operator: Binary,
@@ -199,7 +199,8 @@ impl Lowerer<'_> {
     fn arithmetic(&mut self, operator: Binary, common: Scalar, a: Value, b: Value) -> Value {
         if common == Scalar::Half {
             let (x, y) = (self.half_to_float(a), self.half_to_float(b));
-            // One operation of halves in float, rounded again, is the operation rounded once.
+            // An operation on halves that is computed in float and rounded again gives the same
+            // result as one rounding.
             let result = self.exact_float(operator, x, y);
             return self.float_to_half(result);
         }
@@ -219,7 +220,7 @@ impl Lowerer<'_> {
             (Binary::Or, ..) => BinaryOp::Or,
             _ => BinaryOp::Xor,
         };
-        // A signed sum that overflows isn't defined, which the optimiser makes use of.
+        // Signed overflow is undefined, which the optimiser uses.
         let exact =
             common.is_signed() && matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul);
         let ty = self.builder.ty(a);
@@ -325,7 +326,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// `&&`, `||`: the right side runs only where it decides.
+    /// `&&`, `||`: the right operand is only evaluated if it matters.
     fn logical(&mut self, operator: Binary, left: &Expr, right: &Expr) -> Lowered<Typed> {
         let a = self.rvalue(left)?;
         let a = self.truth(&a, left.span)?;
@@ -348,7 +349,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// Where both sides are known, so is the whole: a constant expression may use these operators.
+    /// If both operands are constant, so is the result, for constant expressions.
     fn foldable(&self, a: Value, b: Value, _: bool) -> bool {
         let known = |value| self.builder.function.constant_of(value).is_some();
         known(a) && known(b)

@@ -1,75 +1,72 @@
-//! Which of several functions of a name is meant, and what the parameters of a template are.
+//! Overload resolution and the deduction of template arguments.
 
 use std::rc::Rc;
 
-use super::expression::Any;
-use super::template::Bound;
+use super::expression::Operand;
+use super::template::Bindings;
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::Problem;
 use crate::source::Span;
 use crate::syntax::{ExprKind, Function, TemplateArgument, TemplateParameter, TypeExpr};
 use crate::types::{QualifiedType, Scalar, TemplateValue, Type};
 
-/// A function, and what the parameters of its template are.
+/// A function that was chosen for a call, and the arguments of its template.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
     pub(super) function: Rc<Function>,
-    pub(super) template: Bound,
+    pub(super) template: Bindings,
 }
 
-pub(super) fn type_of(any: &Any) -> Type {
-    match any {
-        Any::Lvalue(place) => place.ty.ty.clone(),
-        Any::Value(typed) => typed.ty.clone(),
+pub(super) fn type_of(operand: &Operand) -> Type {
+    match operand {
+        Operand::Lvalue(place) => place.ty.ty.clone(),
+        Operand::Value(typed) => typed.ty.clone(),
     }
 }
 
-/// What a value parameter gets: an array becomes a pointer.
-pub(super) fn decayed(any: &Any) -> Type {
-    match any {
-        Any::Lvalue(place) => match &place.ty.ty {
+/// The type that a parameter passed by value gets: an array becomes a pointer.
+pub(super) fn decayed(operand: &Operand) -> Type {
+    match operand {
+        Operand::Lvalue(place) => match &place.ty.ty {
             Type::Array(element, _) => Type::Pointer(element.clone()),
             other => other.clone(),
         },
-        Any::Value(typed) => typed.ty.clone(),
+        Operand::Value(typed) => typed.ty.clone(),
     }
 }
 
 impl Lowerer<'_> {
-    /// Chooses among functions; `own` is the struct whose functions they are.
+    /// Chooses an overload. `own` is the struct whose member functions the candidates are.
     pub(super) fn choose_function(
         &mut self,
         name: &str,
         candidates: &[Rc<Function>],
         explicit: &[TemplateArgument],
-        given: &[Any],
+        given: &[Operand],
         own: Option<&QualifiedType>,
         span: Span,
     ) -> Lowered<Chosen> {
         let best = self.fitting(candidates, explicit, given, own, span)?;
-        let twice = best.len() > 1 && best[0].0 == best[1].0;
+        let ambiguous = best.len() > 1 && best[0].0 == best[1].0;
         match best.into_iter().next() {
-            Some(_) if twice => {
-                let types: Vec<String> = given.iter().map(|any| type_of(any).name()).collect();
+            Some(_) if ambiguous => {
+                let types: Vec<String> =
+                    given.iter().map(|operand| type_of(operand).name()).collect();
                 let message = format!("several functions `{name}` fit ({})", types.join(", "));
-                self.error(
-                    span,
-                    message,
-                    "cast the arguments to the types of the one that is meant",
-                )
+                self.error(span, message, "cast the arguments to the types of one of them")
             }
-            Some((_, chosen)) => self.specialised(chosen, candidates, span),
+            Some((_, chosen)) => self.specialisation(chosen, candidates, span),
             None => self.none_fits(name, candidates, given, span),
         }
     }
 
-    /// The functions that take what is given, with what that costs, the best first. Below 4 nothing has
-    /// to be converted.
+    /// The candidates that accept the arguments, with their conversion costs, the cheapest first. A
+    /// cost below 4 means that nothing is converted.
     pub(super) fn fitting(
         &mut self,
         candidates: &[Rc<Function>],
         explicit: &[TemplateArgument],
-        given: &[Any],
+        given: &[Operand],
         own: Option<&QualifiedType>,
         span: Span,
     ) -> Lowered<Vec<(u32, Chosen)>> {
@@ -87,9 +84,10 @@ impl Lowerer<'_> {
             let Some(template) = found else { continue };
             let chosen = Chosen { function: function.clone(), template };
             if let Some(cost) = self.total_cost(&chosen, given)? {
-                // Of two that fit alike, the plain one, and the one for a struct that may be changed.
+                // Of two functions with the same conversions, one that isn't a template is
+                // preferred, and a member function whose `const` matches the struct's.
                 let constant = own.is_some_and(|own| own.is_const);
-                // A function of the source hides one of the library for the same types.
+                // A function of the source hides one of the library with the same parameters.
                 let library = own.is_none() && function.span.file == self.library;
                 let cost = 4 * cost
                     + 2 * u32::from(!function.template.is_empty())
@@ -101,8 +99,8 @@ impl Lowerer<'_> {
         Ok(best)
     }
 
-    /// The special definition of a template's function for these arguments, where there is one.
-    fn specialised(
+    /// The specialisation of a function template for these arguments, or the function itself.
+    fn specialisation(
         &mut self,
         chosen: Chosen,
         candidates: &[Rc<Function>],
@@ -113,18 +111,18 @@ impl Lowerer<'_> {
             if chosen.function.template.is_empty() {
                 break;
             }
-            let mut same = arguments.len() == chosen.function.template.len();
+            let mut matches = arguments.len() == chosen.function.template.len();
             for (parameter, argument) in chosen.function.template.iter().zip(arguments) {
                 let wanted = self.template_argument(parameter, argument, span)?;
                 let given = chosen.template.get(&parameter.name);
-                same &= match (&wanted, given) {
+                matches &= match (&wanted, given) {
                     (Symbol::Alias(a), Some(Symbol::Alias(b))) => a == b,
                     (Symbol::Constant(_, a), Some(Symbol::Constant(_, b))) => a == b,
                     _ => false,
                 };
             }
-            if same {
-                return Ok(Chosen { function: other.clone(), template: Bound::default() });
+            if matches {
+                return Ok(Chosen { function: other.clone(), template: Bindings::default() });
             }
         }
         Ok(chosen)
@@ -134,10 +132,10 @@ impl Lowerer<'_> {
         &mut self,
         name: &str,
         candidates: &[Rc<Function>],
-        given: &[Any],
+        given: &[Operand],
         span: Span,
     ) -> Lowered<T> {
-        let types: Vec<String> = given.iter().map(|any| type_of(any).name()).collect();
+        let types: Vec<String> = given.iter().map(|operand| type_of(operand).name()).collect();
         let [one] = candidates else {
             let message = format!("no function `{name}` takes ({})", types.join(", "));
             return self.error(span, message, "cast the arguments, or write such a function");
@@ -156,13 +154,13 @@ impl Lowerer<'_> {
         self.fail(problem.help("cast the arguments to the types of its parameters"))
     }
 
-    /// How much has to be converted; nothing where it can't be.
-    fn total_cost(&mut self, chosen: &Chosen, given: &[Any]) -> Lowered<Option<u32>> {
+    /// The total cost of converting the arguments; `None` if one can't be converted.
+    fn total_cost(&mut self, chosen: &Chosen, given: &[Operand]) -> Lowered<Option<u32>> {
         let caller = self.scopes.split_off(1);
         self.scopes.push(chosen.template.clone());
         let mut total = 0;
         let mut result = Ok(Some(()));
-        for (parameter, any) in chosen.function.parameters.iter().zip(given) {
+        for (parameter, operand) in chosen.function.parameters.iter().zip(given) {
             let (ty, reference) = match self.resolve(&parameter.ty, parameter.span) {
                 Ok(found) => found,
                 Err(stop) => {
@@ -170,25 +168,26 @@ impl Lowerer<'_> {
                     break;
                 }
             };
-            let is_place = matches!(any, Any::Lvalue(_));
-            let cost = if reference
-                && Self::binds(&type_of(any), &ty.ty)
-                && (is_place || ty.is_const)
-            {
-                Some(0)
-            } else if reference && !ty.is_const {
-                None
-            } else {
-                let zero = |any: &Any| match any {
-                    Any::Value(typed) => self.builder.function.constant_of(typed.value) == Some(0),
-                    Any::Lvalue(_) => false,
+            let is_place = matches!(operand, Operand::Lvalue(_));
+            let cost =
+                if reference && Self::binds(&type_of(operand), &ty.ty) && (is_place || ty.is_const)
+                {
+                    Some(0)
+                } else if reference && !ty.is_const {
+                    None
+                } else {
+                    let zero = |operand: &Operand| match operand {
+                        Operand::Value(typed) => {
+                            self.builder.function.constant_of(typed.value) == Some(0)
+                        }
+                        Operand::Lvalue(_) => false,
+                    };
+                    let from = decayed(operand);
+                    match &ty.ty {
+                        Type::Pointer(_) if from.is_integer() && zero(operand) => Some(3),
+                        _ => self.cost(&from, &ty.ty),
+                    }
                 };
-                let from = decayed(any);
-                match &ty.ty {
-                    Type::Pointer(_) if from.is_integer() && zero(any) => Some(3),
-                    _ => self.cost(&from, &ty.ty),
-                }
-            };
             match cost {
                 Some(cost) => total += cost,
                 None => {
@@ -202,20 +201,21 @@ impl Lowerer<'_> {
         Ok(result?.map(|()| total))
     }
 
-    /// What the parameters of a function's template are; nothing where they don't fit.
+    /// Deduces the template arguments of a function from explicit ones and the types of the
+    /// arguments; `None` if the function isn't viable.
     pub(super) fn deduce(
         &mut self,
         function: &Rc<Function>,
         explicit: &[TemplateArgument],
-        given: &[Any],
-        base: Bound,
+        given: &[Operand],
+        base: Bindings,
         span: Span,
-    ) -> Lowered<Option<Bound>> {
+    ) -> Lowered<Option<Bindings>> {
         let mut found = base;
         if explicit.len() > function.template.len() {
             return Ok(None);
         }
-        // A name of the struct around means nothing where the template has a parameter of that name.
+        // A parameter of the template hides a name of the struct around it.
         for parameter in &function.template {
             found.remove(&parameter.name);
         }
@@ -223,9 +223,9 @@ impl Lowerer<'_> {
             let symbol = self.template_argument(parameter, argument, span)?;
             found.insert(parameter.name.clone(), symbol);
         }
-        for (parameter, any) in function.parameters.iter().zip(given) {
+        for (parameter, operand) in function.parameters.iter().zip(given) {
             let reference = matches!(parameter.ty, TypeExpr::Reference(_));
-            let ty = if reference { type_of(any) } else { decayed(any) };
+            let ty = if reference { type_of(operand) } else { decayed(operand) };
             self.match_type(&parameter.ty, &ty.into(), &function.template, &mut found);
         }
         for parameter in &function.template {
@@ -233,7 +233,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let Some(default) = &parameter.default else { return Ok(None) };
-            // It may name the parameters before it.
+            // A default may refer to earlier parameters.
             let symbol = self.outside(found.clone(), |lowerer| {
                 lowerer.template_argument(parameter, default, span)
             })?;
@@ -242,7 +242,7 @@ impl Lowerer<'_> {
         Ok(Some(found))
     }
 
-    /// What an argument of a template stands for.
+    /// Evaluates a template argument.
     pub(super) fn template_argument(
         &mut self,
         parameter: &TemplateParameter,
@@ -278,7 +278,7 @@ impl Lowerer<'_> {
             None => from.clone(),
         };
         let (Some(a), Some(b)) = (from.scalar(), to.scalar()) else {
-            return self.error(span, "parameters of templates are types and integers", "");
+            return self.error(span, "template parameters are types and integers", "");
         };
         let value = self.builder.function.constant(super::convert::scalar_ty(a), bits);
         let value = self.scalar_to_scalar(value, a, b);
@@ -286,13 +286,13 @@ impl Lowerer<'_> {
         Ok(Symbol::Constant(to, bits))
     }
 
-    /// What parameters of a template have to be for a type to be what is written.
+    /// Deduces template arguments from a type: finds those for which `pattern` would be `ty`.
     fn match_type(
         &mut self,
         pattern: &TypeExpr,
         ty: &QualifiedType,
         parameters: &[TemplateParameter],
-        found: &mut Bound,
+        found: &mut Bindings,
     ) {
         match (pattern, &ty.ty) {
             (TypeExpr::Named(name, _), _) => {
@@ -340,7 +340,7 @@ impl Lowerer<'_> {
         ty: &Type,
         bits: u64,
         parameters: &[TemplateParameter],
-        found: &mut Bound,
+        found: &mut Bindings,
     ) {
         let ExprKind::Name(name, None) = &pattern.kind else { return };
         let is_value = |one: &TemplateParameter| one.name == *name && one.value.is_some();
@@ -349,13 +349,13 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The same of an argument of a template.
+    /// Like `match_type`, for an argument of a template.
     pub(super) fn match_argument(
         &mut self,
         pattern: &TemplateArgument,
         value: &TemplateValue,
         parameters: &[TemplateParameter],
-        found: &mut Bound,
+        found: &mut Bindings,
     ) {
         match (pattern, value) {
             (TemplateArgument::Type(pattern), TemplateValue::Type(ty)) => {

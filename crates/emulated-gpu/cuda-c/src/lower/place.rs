@@ -1,8 +1,8 @@
-//! Elements and members.
+//! Elements of arrays and members of structs.
 
 use std::rc::Rc;
 
-use super::expression::Any;
+use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::{Problem, closest};
 use crate::ir::{BinaryOp, Op, Ty, Value};
@@ -11,20 +11,20 @@ use crate::syntax::Expr;
 use crate::types::{QualifiedType, Scalar, Struct, Type};
 
 impl Lowerer<'_> {
-    pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Any> {
-        let any = self.any(base)?;
-        let own = match &any {
-            Any::Lvalue(place) => Some((place.address, self.completed(&place.ty))),
-            Any::Value(typed) => Some((typed.value, typed.ty.clone().into())),
+    pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Operand> {
+        let operand = self.operand(base)?;
+        let own = match &operand {
+            Operand::Lvalue(place) => Some((place.address, self.completed(&place.ty))),
+            Operand::Value(typed) => Some((typed.value, typed.ty.clone().into())),
         };
-        // A struct is indexed by a function of its own, or as the pointer that it becomes.
-        let indexed = |ty: &Type| Self::has_method(ty, "operator[]") || !self.becomes_number(ty);
+        // A struct is indexed by its `operator[]`, or as the pointer that it converts to.
+        let indexed = |ty: &Type| Self::has_method(ty, "operator[]") || !self.has_conversions(ty);
         let own = own.filter(|(_, ty)| matches!(ty.ty, Type::Struct(_)) && indexed(&ty.ty));
         if let Some((address, ty)) = own {
             let arguments = std::slice::from_ref(index);
             return self.call_method((address, ty), "operator[]", &[], arguments, span);
         }
-        let pointer = self.read(any);
+        let pointer = self.read(operand);
         let mut pointer = self.as_number(pointer, span)?;
         let mut number = self.rvalue(index)?;
         let mut length = None;
@@ -51,7 +51,7 @@ impl Lowerer<'_> {
         let to = self.completed(to);
         if to.ty == Type::Void || to.ty.size() == 0 {
             let message = format!("a `{}` has no elements of a known size", pointer.ty.name());
-            return self.error(span, message, "cast the pointer to the type that is there");
+            return self.error(span, message, "cast the pointer to the type of the elements");
         }
         if let (Some((name, count)), Some(bits)) =
             (length, self.builder.function.constant_of(number.value))
@@ -69,10 +69,10 @@ impl Lowerer<'_> {
             }
         }
         let address = self.advance(pointer.value, &number, to.ty.size());
-        Ok(Any::Lvalue(Lvalue { ty: to, address }))
+        Ok(Operand::Lvalue(Lvalue { ty: to, address }))
     }
 
-    /// A pointer `number` elements further.
+    /// Moves a pointer by `number` elements of `size` bytes.
     pub(super) fn advance(&mut self, pointer: Value, number: &Typed, size: u64) -> Value {
         let scalar = number.ty.scalar().unwrap_or(Scalar::Long);
         let wide = self.scalar_to_scalar(number.value, scalar, Scalar::Long);
@@ -87,7 +87,7 @@ impl Lowerer<'_> {
         name: &Rc<str>,
         arrow: bool,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         if let crate::syntax::ExprKind::Name(own, None) = &base.kind
             && !arrow
             && self.lookup(own).is_none()
@@ -95,7 +95,7 @@ impl Lowerer<'_> {
         {
             let value = self.builder.op(Op::Special(special), Ty::I32, Vec::new());
             let ty = Type::Scalar(Scalar::UnsignedInt);
-            return Ok(Any::Value(Typed { ty, value }));
+            return Ok(Operand::Value(Typed { ty, value }));
         }
         let (address, ty, is_place) = if arrow {
             let pointer = self.rvalue(base)?;
@@ -114,9 +114,9 @@ impl Lowerer<'_> {
                 }
             }
         } else {
-            match self.any(base)? {
-                Any::Lvalue(place) => (place.address, self.completed(&place.ty), true),
-                Any::Value(typed) => (typed.value, typed.ty.into(), false),
+            match self.operand(base)? {
+                Operand::Lvalue(place) => (place.address, self.completed(&place.ty), true),
+                Operand::Value(typed) => (typed.value, typed.ty.into(), false),
             }
         };
         let Type::Struct(own) = &ty.ty else {
@@ -125,16 +125,20 @@ impl Lowerer<'_> {
             return self.error(
                 base.span,
                 message,
-                if pointer { "write `->` behind a pointer" } else { "" },
+                if pointer { "write `->` after a pointer" } else { "" },
             );
         };
         if let Some(Symbol::Constant(ty, bits)) = self.inner_name(own, name) {
             let register = super::convert::ty_of(&ty);
             let value = self.builder.function.constant(register, bits);
-            return Ok(Any::Value(Typed { ty, value }));
+            return Ok(Operand::Value(Typed { ty, value }));
         }
         let place = self.field(own, name, &ty, address, span)?;
-        Ok(if is_place { Any::Lvalue(place) } else { Any::Value(self.read(Any::Lvalue(place))) })
+        Ok(if is_place {
+            Operand::Lvalue(place)
+        } else {
+            Operand::Value(self.read(Operand::Lvalue(place)))
+        })
     }
 
     pub(super) fn field(
@@ -155,7 +159,7 @@ impl Lowerer<'_> {
         let natural = field.ty.ty.align();
         if packed && (natural > own.align || !field.offset.is_multiple_of(natural)) {
             let message = format!("`{name}` isn't aligned in `{}`, which is packed", own.name);
-            let help = "such members aren't built: read it byte by byte, or take `packed` away";
+            let help = "such members aren't supported: read it byte by byte, or remove `packed`";
             return self.error(span, message, help);
         }
         let mut ty = field.ty;
@@ -165,8 +169,13 @@ impl Lowerer<'_> {
         Ok(Lvalue { ty, address })
     }
 
-    /// A member of the struct whose member function this is.
-    pub(super) fn member_of_this(&mut self, name: &Rc<str>, span: Span) -> Lowered<Option<Any>> {
+    /// A member of the object whose member function is being lowered; `None` if there is no such
+    /// member.
+    pub(super) fn member_of_this(
+        &mut self,
+        name: &Rc<str>,
+        span: Span,
+    ) -> Lowered<Option<Operand>> {
         let Some(Symbol::Variable(this)) = self.lookup("this").cloned() else { return Ok(None) };
         let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
         let to = self.completed(to);
@@ -175,6 +184,6 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let address = self.load(&this.ty, this.address);
-        self.field(own, name, &to, address, span).map(|place| Some(Any::Lvalue(place)))
+        self.field(own, name, &to, address, span).map(|place| Some(Operand::Lvalue(place)))
     }
 }

@@ -1,4 +1,4 @@
-//! `printf` and `assert`, which the driver carries out.
+//! `printf` and `assert`, which call the driver.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::diagnostic::Problem;
@@ -23,7 +23,7 @@ impl Lowerer<'_> {
         let wanted = conversions(text);
         if wanted.len() != rest.len() {
             let message = format!(
-                "the text has {} places, and {} values are given",
+                "the text has {} placeholders, and {} values are given",
                 wanted.len(),
                 rest.len()
             );
@@ -82,7 +82,7 @@ impl Lowerer<'_> {
             'f' | 'e' | 'g' | 'a' | 'F' | 'E' | 'G' if !scalar.is_some_and(Scalar::is_floating) => {
                 (
                     format!(
-                        "`%{conversion}` shows a number with a point, and this is `{}`",
+                        "`%{conversion}` shows a floating-point number, and this is `{}`",
                         typed.ty.name()
                     ),
                     "use %d, %u or %lld, or cast it to float".to_owned(),
@@ -114,7 +114,7 @@ impl Lowerer<'_> {
             },
             's' | 'p' if !matches!(typed.ty, Type::Pointer(_) | Type::Null) => (
                 format!(
-                    "`%{conversion}` shows what a pointer points to, and this is `{}`",
+                    "`%{conversion}` shows the target of a pointer, and this is `{}`",
                     typed.ty.name()
                 ),
                 "use %d or %f".to_owned(),
@@ -124,7 +124,7 @@ impl Lowerer<'_> {
         self.warn(Problem::warning(span, message).help(help));
     }
 
-    /// What `assert` does where its condition doesn't hold.
+    /// Lowers the call that `assert` makes if its condition is false.
     pub(super) fn assert_fail(&mut self, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.count("__assert_fail", arguments, 3, span)?;
         let mut values = Vec::new();
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The letters of the `%` in a text, and whether `l` stands before each.
+/// The conversions in a format string: the letter of each, and whether it has an `l`.
 fn conversions(text: &[u8]) -> Vec<(char, bool)> {
     let mut found = Vec::new();
     let mut bytes = text.iter().copied().peekable();

@@ -1,4 +1,4 @@
-//! Values from other lanes.
+//! Exchanges between lanes: shuffles, matches and reductions.
 
 use super::{Lowered, Lowerer, Typed};
 use crate::ir::{BinaryOp, Convert, Effect, Op, Template, Ty, Value};
@@ -19,10 +19,10 @@ impl Lowerer<'_> {
             "__shfl_down_sync" => "down",
             "__shfl_xor_sync" => "bfly",
             "__match_any_sync" | "__match_all_sync" => {
-                return self.matched(name, arguments, span).map(Some);
+                return self.match_lanes(name, arguments, span).map(Some);
             }
             "__reduce_add_sync" | "__reduce_min_sync" | "__reduce_max_sync" => {
-                return self.reduced(name, arguments, span).map(Some);
+                return self.reduce_lanes(name, arguments, span).map(Some);
             }
             _ => return Ok(None),
         };
@@ -33,7 +33,7 @@ impl Lowerer<'_> {
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;
         let value = self.rvalue(&arguments[1])?;
         let lane = self.number(&arguments[2], Scalar::UnsignedInt)?;
-        // The width of the groups, as the instruction wants it: (32 − width) << 8, and the last lane.
+        // The instruction's control operand combines (32 − width) << 8 and the last lane.
         let clamp = if mode == "up" { 0 } else { 31 };
         let control = match arguments.get(3) {
             None => self.builder.integer(Ty::I32, clamp),
@@ -48,7 +48,7 @@ impl Lowerer<'_> {
             }
         };
         let Some(scalar) = value.ty.scalar() else {
-            let message = format!("a lane gives a number, and this is `{}`", value.ty.name());
+            let message = format!("lanes exchange numbers, and this is `{}`", value.ty.name());
             return self.error(arguments[1].span, message, "shuffle its members one by one");
         };
         let scalar = scalar.promoted();
@@ -66,7 +66,7 @@ impl Lowerer<'_> {
         self.convert(typed, &Type::Scalar(scalar), expr.span)
     }
 
-    /// Does something with the 32-bit words of a value.
+    /// Applies a function to each 32-bit word of a value.
     fn in_words(&mut self, value: Value, mut each: impl FnMut(&mut Self, Value) -> Value) -> Value {
         let ty = self.builder.ty(value);
         match ty {
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn matched(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+    fn match_lanes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.require_arch(format_args!("`{name}`"), 70, span)?;
         let all = name == "__match_all_sync";
         self.count(name, arguments, if all { 3 } else { 2 }, span)?;
@@ -141,7 +141,7 @@ impl Lowerer<'_> {
         Ok(Typed { ty: Type::Scalar(Scalar::UnsignedInt), value })
     }
 
-    fn reduced(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+    fn reduce_lanes(&mut self, name: &str, arguments: &[Expr], span: Span) -> Lowered<Typed> {
         self.require_arch(format_args!("`{name}`"), 80, span)?;
         self.count(name, arguments, 2, span)?;
         let mask = self.number(&arguments[0], Scalar::UnsignedInt)?;

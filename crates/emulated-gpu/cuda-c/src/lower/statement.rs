@@ -1,4 +1,4 @@
-//! Statements.
+//! Lowering of statements.
 
 use std::rc::Rc;
 
@@ -10,13 +10,13 @@ use crate::syntax::{Case, Expr, Statement, StatementKind};
 use crate::types::{Scalar, Type};
 
 impl Lowerer<'_> {
-    /// Lowers all of them, going on behind one that is wrong.
+    /// Lowers all statements. An error in one doesn't prevent the next from being checked.
     pub(super) fn statements(&mut self, statements: &[Statement]) -> Lowered<()> {
         let mut result = Ok(());
         for statement in statements {
             if self.statement(statement).is_err() {
                 result = Err(Stop);
-                if self.problems.are_many() {
+                if self.problems.too_many() {
                     break;
                 }
             }
@@ -29,10 +29,10 @@ impl Lowerer<'_> {
     }
 
     fn statement_inner(&mut self, statement: &Statement) -> Lowered<()> {
-        self.stand(statement.span);
+        self.set_place(statement.span);
         match &statement.kind {
             StatementKind::Expression(value) => {
-                self.any(value)?;
+                self.operand(value)?;
                 Ok(())
             }
             StatementKind::Variables(variables) => self.local_variables(variables),
@@ -45,13 +45,13 @@ impl Lowerer<'_> {
             }
             StatementKind::Type(ty) => {
                 if let crate::syntax::TypeExpr::Named(name, _) = ty {
-                    // `struct name;` says that there will be one.
+                    // `struct name;` is only a declaration.
                     if self.lookup(name).is_none() {
                         return Ok(());
                     }
                 }
                 let (ty, _) = self.resolve(ty, statement.span)?;
-                self.unnamed_union(&ty.ty);
+                self.bind_unnamed_union(&ty.ty);
                 Ok(())
             }
             StatementKind::Block(statements) => {
@@ -68,7 +68,9 @@ impl Lowerer<'_> {
                 }
                 self.conditional(condition, yes, no.as_deref())
             }
-            StatementKind::Loop(own) => self.scoped(|lowerer| lowerer.repeat(own, statement.span)),
+            StatementKind::Loop(own) => {
+                self.scoped(|lowerer| lowerer.lower_loop(own, statement.span))
+            }
             StatementKind::Switch(value, body) => self.switch(value, body),
             StatementKind::Case(case) => self.case(case, statement.span),
             StatementKind::Break => {
@@ -79,7 +81,7 @@ impl Lowerer<'_> {
                 let to = self.frames.last().and_then(|frame| frame.continues.last().copied());
                 self.leave(to, statement.span, "continue")
             }
-            StatementKind::Return(value) => self.returned(value.as_ref(), statement.span),
+            StatementKind::Return(value) => self.lower_return(value.as_ref(), statement.span),
             StatementKind::Goto(label) => {
                 let (block, _) = self.label(label, statement.span);
                 self.builder.jump(block);
@@ -113,8 +115,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The members of a union without a name and a variable are variables of the function.
-    fn unnamed_union(&mut self, ty: &Type) {
+    /// The members of an anonymous union in a function are bound like local variables.
+    fn bind_unnamed_union(&mut self, ty: &Type) {
         let Type::Struct(own) = ty else { return };
         let is_union = own.declaration.as_ref().is_some_and(|own| own.is_union);
         if !is_union || !crate::syntax::is_unnamed(&own.name) || self.frames.is_empty() {
@@ -176,7 +178,7 @@ impl Lowerer<'_> {
         result
     }
 
-    fn returned(&mut self, value: Option<&Expr>, span: Span) -> Lowered<()> {
+    fn lower_return(&mut self, value: Option<&Expr>, span: Span) -> Lowered<()> {
         let Some(frame) = self.frames.last() else { return Err(Stop) };
         let (result, slot, exit) = (frame.result.clone(), frame.slot, frame.exit);
         let (name, reference) = (frame.name.clone(), frame.returns_reference);
@@ -212,7 +214,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// `switch`: the comparisons come first, one after the other, then the body.
+    /// `switch`: first the comparisons, one after the other, and then the body.
     fn switch(&mut self, value: &Expr, body: &Statement) -> Lowered<()> {
         let typed = self.rvalue(value)?;
         let typed = self.as_number(typed, value.span)?;
@@ -223,7 +225,7 @@ impl Lowerer<'_> {
         let promoted = scalar.promoted();
         let asked = self.scalar_to_scalar(typed.value, scalar, promoted);
         let (start, exit) = (self.builder.at, self.builder.new_block());
-        // What stands before the first case never runs.
+        // Statements before the first case are unreachable.
         self.builder.at = self.builder.new_block();
         if let Some(frame) = self.frames.last_mut() {
             frame.breaks.push(exit);
@@ -287,7 +289,7 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Labels that something jumps to and that don't stand anywhere.
+    /// Reports labels that are the target of a `goto`, but not defined.
     pub(super) fn check_labels(&mut self) {
         let Some(frame) = self.frames.last() else { return };
         let missing: Vec<(Rc<str>, Span)> = frame
@@ -302,7 +304,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Nothing runs behind this.
+    /// Ends the block: the code after it is unreachable.
     pub(super) fn unreachable(&mut self) {
         self.builder.end(Terminator::Unreachable);
         self.builder.at = self.builder.new_block();

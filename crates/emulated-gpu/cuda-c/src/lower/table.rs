@@ -1,15 +1,16 @@
-//! The functions that are an instruction, or a few.
+//! The table of built-in functions that are one or a few instructions.
 
 use crate::ir::Effect;
 
-/// Name, types (the result first: i int, u unsigned, l and m 64 bits, f float, d double, h half, p and q
-/// pointers, to `const void` and to `void`, v nothing), effect, the least `sm_` that has it, and its PTX.
+/// A row: the name, the types, the side effect, the lowest `sm_` that has the function, and its
+/// PTX. The types are letters, the result first: i `int`, u `unsigned`, l and m 64 bits, f float, d
+/// double, h half, p and q pointers to `const void` and to `void`, v none.
 pub(super) type Row = (&'static str, &'static str, Effect, u32, &'static str);
 
 use Effect::{Acts, None as Pure, Varies};
 
-/// The PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With `if`, `%q` is set before
-/// the instruction if that argument is not 0.
+/// PTX whose result is 1 if an instruction sets the predicate `%q`, and 0 otherwise. With `if`,
+/// `%q` is initialised to whether an argument isn't 0.
 macro_rules! predicate {
     ($text:literal) => {
         concat!("{{ .reg .pred %q; ", $text, " selp.u32 {0}, 1, 0, %q; }}")
@@ -25,8 +26,8 @@ macro_rules! predicate {
     };
 }
 
-/// Functions whose suffix names the rounding: the name without it, the types, and the PTX before and after the
-/// rounding.
+/// Four functions whose suffix names the rounding mode: the name without the suffix, the types, and
+/// the PTX before and after the mode.
 macro_rules! rounded {
     ($name:literal, $types:literal, $before:literal, $after:literal) => {
         &[
@@ -38,7 +39,7 @@ macro_rules! rounded {
     };
 }
 
-/// All rows.
+/// All rows of the table.
 pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().copied().flatten()
 }
@@ -77,7 +78,7 @@ const TABLE: &[&[Row]] = &[
         ("__reduce_and_sync", "uuu", Acts, 80, "redux.sync.and.b32 {0}, {2}, {1};"),
         ("__reduce_or_sync", "uuu", Acts, 80, "redux.sync.or.b32 {0}, {2}, {1};"),
         ("__reduce_xor_sync", "uuu", Acts, 80, "redux.sync.xor.b32 {0}, {2}, {1};"),
-        // Bits.
+        // Bit operations.
         ("__popc", "iu", Pure, 0, "popc.b32 {0}, {1};"),
         ("__popcll", "im", Pure, 0, "popc.b64 {0}, {1};"),
         (
@@ -112,7 +113,7 @@ const TABLE: &[&[Row]] = &[
         ("__umul24", "uuu", Pure, 0, "mul24.lo.u32 {0}, {1}, {2};"),
         ("__sad", "uiiu", Pure, 0, "sad.s32 {0}, {1}, {2}, {3};"),
         ("__usad", "uuuu", Pure, 0, "sad.u32 {0}, {1}, {2}, {3};"),
-        // The same bits as another type.
+        // Reinterpretation of bits.
         ("__float_as_int", "if", Pure, 0, "mov.b32 {0}, {1};"),
         ("__float_as_uint", "uf", Pure, 0, "mov.b32 {0}, {1};"),
         ("__int_as_float", "fi", Pure, 0, "mov.b32 {0}, {1};"),
@@ -122,7 +123,8 @@ const TABLE: &[&[Row]] = &[
         ("__double2hiint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{%q, {0}}}, {1}; }}"),
         ("__double2loint", "id", Pure, 0, "{{ .reg .b32 %q; mov.b64 {{{0}, %q}}, {1}; }}"),
         ("__hiloint2double", "dii", Pure, 0, "mov.b64 {0}, {{{2}, {1}}};"),
-        // Addresses: of any memory as those of one kind, and back, and which kind it is.
+        // Conversions between generic addresses and those of a memory space, and queries of the
+        // space.
         ("__cvta_generic_to_shared", "mp", Pure, 0, "cvta.to.shared.u64 {0}, {1};"),
         ("__cvta_generic_to_global", "mp", Pure, 0, "cvta.to.global.u64 {0}, {1};"),
         ("__cvta_generic_to_local", "mp", Pure, 0, "cvta.to.local.u64 {0}, {1};"),
@@ -137,7 +139,7 @@ const TABLE: &[&[Row]] = &[
         ("__isConstant", "up", Pure, 0, predicate!("isspacep.const %q, {1};")),
         ("__isGridConstant", "up", Pure, 70, predicate!("isspacep.param %q, {1};")),
     ],
-    // Arithmetic that says how it rounds, and that isn't contracted.
+    // Arithmetic with an explicit rounding mode, which is never contracted.
     rounded!("__fadd", "fff", "add.", ".f32 {0}, {1}, {2};"),
     rounded!("__fsub", "fff", "sub.", ".f32 {0}, {1}, {2};"),
     rounded!("__fmul", "fff", "mul.", ".f32 {0}, {1}, {2};"),
@@ -148,7 +150,7 @@ const TABLE: &[&[Row]] = &[
         ("__fsqrt_rn", "ff", Pure, 0, "sqrt.rn.f32 {0}, {1};"),
         ("__fdividef", "fff", Pure, 0, "div.approx.f32 {0}, {1}, {2};"),
         ("__saturatef", "ff", Pure, 0, "cvt.sat.f32.f32 {0}, {1};"),
-        // Approximations of the hardware.
+        // Approximations by the hardware.
         ("__ex2", "ff", Pure, 0, "ex2.approx.ftz.f32 {0}, {1};"),
         ("__lg2", "ff", Pure, 0, "lg2.approx.f32 {0}, {1};"),
         ("__rcp", "ff", Pure, 0, "rcp.approx.ftz.f32 {0}, {1};"),
@@ -156,7 +158,7 @@ const TABLE: &[&[Row]] = &[
         ("__cosf", "ff", Pure, 0, "cos.approx.f32 {0}, {1};"),
         ("__log2f", "ff", Pure, 0, "lg2.approx.f32 {0}, {1};"),
         ("rsqrtf", "ff", Pure, 0, "rsqrt.approx.f32 {0}, {1};"),
-        // Numbers that are whole.
+        // Rounding to integers.
         ("floorf", "ff", Pure, 0, "cvt.rmi.f32.f32 {0}, {1};"),
         ("ceilf", "ff", Pure, 0, "cvt.rpi.f32.f32 {0}, {1};"),
         ("truncf", "ff", Pure, 0, "cvt.rzi.f32.f32 {0}, {1};"),
@@ -169,7 +171,7 @@ const TABLE: &[&[Row]] = &[
         ("nearbyint", "dd", Pure, 0, "cvt.rni.f64.f64 {0}, {1};"),
         ("lrintf", "lf", Pure, 0, "cvt.rni.s64.f32 {0}, {1};"),
         ("llrintf", "lf", Pure, 0, "cvt.rni.s64.f32 {0}, {1};"),
-        // Halves.
+        // Conversions and arithmetic of halves.
         ("__half2float", "fh", Pure, 0, "cvt.f32.f16 {0}, {1};"),
         ("__float2half", "hf", Pure, 0, "cvt.rn.f16.f32 {0}, {1};"),
         ("__float2half_rn", "hf", Pure, 0, "cvt.rn.f16.f32 {0}, {1};"),
@@ -179,7 +181,7 @@ const TABLE: &[&[Row]] = &[
         ("__hmul", "hhh", Pure, 53, "mul.f16 {0}, {1}, {2};"),
         ("__hfma", "hhhh", Pure, 53, "fma.rn.f16 {0}, {1}, {2}, {3};"),
     ],
-    // Of double.
+    // Arithmetic of double with an explicit rounding mode.
     rounded!("__dadd", "ddd", "add.", ".f64 {0}, {1}, {2};"),
     rounded!("__dsub", "ddd", "sub.", ".f64 {0}, {1}, {2};"),
     rounded!("__dmul", "ddd", "mul.", ".f64 {0}, {1}, {2};"),
@@ -187,7 +189,7 @@ const TABLE: &[&[Row]] = &[
     rounded!("__fma", "dddd", "fma.", ".f64 {0}, {1}, {2}, {3};"),
     rounded!("__drcp", "dd", "rcp.", ".f64 {0}, {1};"),
     rounded!("__dsqrt", "dd", "sqrt.", ".f64 {0}, {1};"),
-    // Of float.
+    // Reciprocals and roots of float with an explicit rounding mode.
     &[
         ("__frcp_rz", "ff", Pure, 0, "rcp.rz.f32 {0}, {1};"),
         ("__frcp_ru", "ff", Pure, 0, "rcp.rp.f32 {0}, {1};"),
@@ -217,7 +219,7 @@ const TABLE: &[&[Row]] = &[
     rounded!("__ull2float", "fm", "cvt.", ".f32.u64 {0}, {1};"),
     rounded!("__ull2double", "dm", "cvt.", ".f64.u64 {0}, {1};"),
     rounded!("__double2float", "fd", "cvt.", ".f32.f64 {0}, {1};"),
-    // Halves.
+    // Integers to halves.
     rounded!("__int2half", "hi", "cvt.", ".f16.s32 {0}, {1};"),
     rounded!("__uint2half", "hu", "cvt.", ".f16.u32 {0}, {1};"),
     rounded!("__ll2half", "hl", "cvt.", ".f16.s64 {0}, {1};"),

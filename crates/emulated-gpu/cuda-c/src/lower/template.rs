@@ -1,4 +1,4 @@
-//! Structs of templates: which definition stands for the arguments, and what it is with them.
+//! Struct templates: selects the definition for the arguments, and instantiates it.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -8,11 +8,11 @@ use crate::source::Span;
 use crate::syntax::{ExprKind, StructTemplate, TemplateArgument, TemplateParameter, TypeExpr};
 use crate::types::{QualifiedType, Struct, TemplateValue, Type};
 
-/// What names stand for.
-pub(super) type Bound = HashMap<Rc<str>, Symbol>;
+/// Names and their meanings, such as the parameters of a template and their arguments.
+pub(super) type Bindings = HashMap<Rc<str>, Symbol>;
 
 impl Symbol {
-    pub(super) fn of(value: &TemplateValue) -> Self {
+    pub(super) fn from_argument(value: &TemplateValue) -> Self {
         match value {
             TemplateValue::Type(ty) => Self::Alias(ty.clone()),
             TemplateValue::Number(ty, bits) => Self::Constant(ty.clone(), *bits),
@@ -48,10 +48,10 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Does something where only what is outside of functions is known, and some names more.
+    /// Runs `inner` with only the names outside of functions visible, plus `bound`.
     pub(super) fn outside<T>(
         &mut self,
-        bound: Bound,
+        bound: Bindings,
         inner: impl FnOnce(&mut Self) -> Lowered<T>,
     ) -> Lowered<T> {
         let caller = self.scopes.split_off(1);
@@ -62,8 +62,8 @@ impl Lowerer<'_> {
         result
     }
 
-    /// `name<float, 4>`
-    pub(super) fn applied(
+    /// The instance `name<float, 4>` of a struct template.
+    pub(super) fn instantiate(
         &mut self,
         name: &Rc<str>,
         arguments: &[TemplateArgument],
@@ -71,18 +71,19 @@ impl Lowerer<'_> {
     ) -> Lowered<Type> {
         let all = self.templates.get(name).cloned().unwrap_or_default();
         let Some(general) = all.iter().find(|one| one.arguments.is_none()) else {
-            let message = format!("the template `{name}` is declared, and not defined");
+            let message = format!("the template `{name}` is declared, but not defined");
             return self.error(span, message, "define it before it is used");
         };
-        let given = self.given(&general.parameters, arguments, name, span)?;
+        let given = self.complete_arguments(&general.parameters, arguments, name, span)?;
         let known =
             self.applied.iter().find(|own| own.template_arguments() == Some((name, &given)));
         if let Some(known) = known.cloned() {
             return Ok(Type::Struct(self.complete(&known)));
         }
-        let (template, bound) = self.special(&all, general, &given, span)?;
+        let (template, bound) = self.select_definition(&all, general, &given, span)?;
         let Some(declaration) = template.declaration.clone() else {
-            let message = format!("the template `{name}` is declared, and not defined for this");
+            let message =
+                format!("the template `{name}` is declared, but not defined for these arguments");
             return self.error(span, message, "define it before it is used");
         };
         let own = self.deeper(span, |lowerer| {
@@ -93,8 +94,8 @@ impl Lowerer<'_> {
         Ok(Type::Struct(own))
     }
 
-    /// The arguments of a template, with those that aren't written.
-    fn given(
+    /// The arguments of a template, with the defaults filled in.
+    fn complete_arguments(
         &mut self,
         parameters: &[TemplateParameter],
         arguments: &[TemplateArgument],
@@ -107,9 +108,9 @@ impl Lowerer<'_> {
                 parameters.len(),
                 arguments.len()
             );
-            return self.error(span, message, "delete what is too much");
+            return self.error(span, message, "delete the extra arguments");
         }
-        let mut bound = Bound::default();
+        let mut bound = Bindings::default();
         let mut given = Vec::new();
         for (index, parameter) in parameters.iter().enumerate() {
             let symbol = match (arguments.get(index), &parameter.default) {
@@ -118,7 +119,10 @@ impl Lowerer<'_> {
                     lowerer.template_argument(parameter, default, span)
                 })?,
                 (None, None) => {
-                    let message = format!("what `{}` is of `{name}` isn't said", parameter.name);
+                    let message = format!(
+                        "the template argument `{}` of `{name}` is missing",
+                        parameter.name
+                    );
                     return self.error(span, message, "write it between `<` and `>`");
                 }
             };
@@ -128,15 +132,16 @@ impl Lowerer<'_> {
         Ok(given)
     }
 
-    /// The definition that stands for these arguments: a special one before the general one.
-    fn special(
+    /// Selects the definition for these arguments: a specialisation if one matches, or the general
+    /// one.
+    fn select_definition(
         &mut self,
         all: &[Rc<StructTemplate>],
         general: &Rc<StructTemplate>,
         given: &[TemplateValue],
         span: Span,
-    ) -> Lowered<(Rc<StructTemplate>, Bound)> {
-        let mut fitting: Vec<(Rc<StructTemplate>, Bound)> = Vec::new();
+    ) -> Lowered<(Rc<StructTemplate>, Bindings)> {
+        let mut fitting: Vec<(Rc<StructTemplate>, Bindings)> = Vec::new();
         for template in all {
             let Some(patterns) = &template.arguments else { continue };
             if let Some(bound) = self.fits(template, patterns, given, span)? {
@@ -147,32 +152,32 @@ impl Lowerer<'_> {
         match fitting.as_slice() {
             [] => {
                 let names = general.parameters.iter().map(|one| one.name.clone());
-                Ok((general.clone(), names.zip(given.iter().map(Symbol::of)).collect()))
+                Ok((general.clone(), names.zip(given.iter().map(Symbol::from_argument)).collect()))
             }
             [(a, _), (b, _), ..] if a.parameters.len() == b.parameters.len() => {
-                let message = format!("several special templates `{}` fit", general.name);
+                let message = format!("several specialisations of `{}` fit", general.name);
                 self.error(span, message, "write one for exactly these arguments")
             }
             [first, ..] => Ok(first.clone()),
         }
     }
 
-    /// What the parameters of a special template are; nothing where it is for other arguments.
+    /// Deduces the parameters of a partial specialisation; `None` if it is for other arguments.
     fn fits(
         &mut self,
         template: &Rc<StructTemplate>,
         patterns: &[TemplateArgument],
         given: &[TemplateValue],
         span: Span,
-    ) -> Lowered<Option<Bound>> {
-        let mut found = Bound::default();
+    ) -> Lowered<Option<Bindings>> {
+        let mut found = Bindings::default();
         for (pattern, value) in patterns.iter().zip(given) {
             self.match_argument(pattern, value, &template.parameters, &mut found);
         }
         if template.parameters.iter().any(|one| !found.contains_key(&one.name)) {
             return Ok(None);
         }
-        // With these, the patterns have to be what is given.
+        // With the deduced parameters, the patterns must equal the arguments.
         let same = self.outside(found.clone(), |lowerer| {
             for (pattern, value) in patterns.iter().zip(given) {
                 let same = match (pattern, value) {
@@ -181,7 +186,8 @@ impl Lowerer<'_> {
                     }
                     (TemplateArgument::Value(number), TemplateValue::Number(_, bits)) => {
                         match number.kind {
-                            // Without a block for each of thousands of special templates.
+                            // Literals are compared directly, so that thousands of specialisations
+                            // don't need a block each.
                             ExprKind::Integer(number, _) => number == *bits,
                             _ => lowerer.constant(number, "an argument of a template")?.1 == *bits,
                         }
@@ -197,7 +203,7 @@ impl Lowerer<'_> {
         Ok(same.then_some(found))
     }
 
-    /// `T::name`, where it is a type.
+    /// The type `T::name`.
     pub(super) fn inner_type(
         &mut self,
         outer: &TypeExpr,
@@ -213,16 +219,16 @@ impl Lowerer<'_> {
         self.error(span, format!("`{}` names no type `{name}`", outer.ty.name()), "")
     }
 
-    /// What a struct names besides its members.
+    /// The meaning of a name that a struct declares, other than a member.
     pub(super) fn inner_name(&self, own: &Rc<Struct>, name: &str) -> Option<Symbol> {
         self.struct_names.get(&own.id).and_then(|names| names.get(name)).cloned()
     }
 
-    /// What the names in a struct's functions stand for.
-    pub(super) fn names_of(&self, ty: &Type) -> Bound {
+    /// The names that are visible in the member functions of a struct.
+    pub(super) fn names_of(&self, ty: &Type) -> Bindings {
         match ty {
             Type::Struct(own) => self.struct_names.get(&own.id).cloned().unwrap_or_default(),
-            _ => Bound::default(),
+            _ => Bindings::default(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Types as they are written to types.
+//! Resolution of type expressions to types.
 
 use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
@@ -9,14 +9,16 @@ use crate::source::Span;
 use crate::syntax::{EnumDeclaration, Expr, InnerName, StructDeclaration, TypeExpr};
 use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
 
-/// No type is larger: more than any memory has, and little enough that sums of two sizes don't overflow.
+/// The maximum size of a type in bytes: more than any memory, but small enough that the sum of two
+/// sizes doesn't overflow.
 const MAX_TYPE_BYTES: u64 = 1 << 40;
 
-/// Limit of bytes of the name of a template's instance: with two arguments that are instances, it doubles.
+/// The maximum length in bytes of the name of a template instance: it doubles with each nested
+/// instance that has two equal arguments.
 const MAX_NAME_BYTES: usize = 1 << 16;
 
-/// A type, and whether it is a reference to it.
-pub(super) type Referred = (QualifiedType, bool);
+/// A type, and whether a reference to it was written.
+pub(super) type TypeAndReference = (QualifiedType, bool);
 
 impl Lowerer<'_> {
     pub(super) fn built_in_types(&mut self) {
@@ -87,20 +89,20 @@ impl Lowerer<'_> {
         self.bind(&name, Symbol::Alias(Type::Struct(own).into()));
     }
 
-    /// The type that is written, without a reference.
+    /// Resolves a type that must not be a reference.
     pub(super) fn plain_type(&mut self, ty: &TypeExpr, span: Span) -> Lowered<QualifiedType> {
         let (ty, reference) = self.resolve(ty, span)?;
         if reference {
             return self.error(
                 span,
-                "a reference can't stand here",
+                "a reference isn't allowed here",
                 "write a pointer, or the type itself",
             );
         }
         Ok(ty)
     }
 
-    pub(super) fn resolve(&mut self, ty: &TypeExpr, span: Span) -> Lowered<Referred> {
+    pub(super) fn resolve(&mut self, ty: &TypeExpr, span: Span) -> Lowered<TypeAndReference> {
         Ok(match ty {
             TypeExpr::Scalar(scalar) => (Type::Scalar(*scalar).into(), false),
             TypeExpr::Void => (Type::Void.into(), false),
@@ -109,7 +111,7 @@ impl Lowerer<'_> {
             }
             TypeExpr::Named(name, place) => (self.named(name, *place)?, false),
             TypeExpr::Applied(name, arguments, place) => {
-                (self.applied(name, arguments, *place)?.into(), false)
+                (self.instantiate(name, arguments, *place)?.into(), false)
             }
             TypeExpr::Inner(outer, name, place) => (self.inner_type(outer, name, *place)?, false),
             TypeExpr::Struct(own) => (Type::Struct(self.define_struct(own, None)?).into(), false),
@@ -184,11 +186,12 @@ impl Lowerer<'_> {
             }
         };
         if name.len() > MAX_NAME_BYTES {
-            let help = "give a part of it a name of its own: `struct name { … };`";
+            let help = "give a name to a part of it: `struct name { … };`";
             let message = format!("this type's name has more than {MAX_NAME_BYTES} bytes");
             return self.error(own.span, message, help);
         }
-        // A struct that refers to itself by a pointer has no members yet while it is read.
+        // While its members are resolved, a struct is incomplete: it may contain pointers to
+        // itself.
         let declaration = Some(own.clone());
         let empty = Rc::new(Struct {
             name,
@@ -202,7 +205,7 @@ impl Lowerer<'_> {
         if empty.applied.is_some() {
             self.applied.push(empty.clone());
         }
-        // Of a template, this is the scope of its parameters, which the functions see, too.
+        // For a template, this scope contains its parameters, which the member functions see, too.
         self.bind(&own.name, Symbol::Alias(Type::Struct(empty.clone()).into()));
         let of_template = empty.applied.is_some();
         let mut names = match self.scopes.last() {
@@ -222,13 +225,13 @@ impl Lowerer<'_> {
         let alias = Symbol::Alias(Type::Struct(result.clone()).into());
         names.insert(own.name.clone(), alias.clone());
         self.struct_names.insert(id, names);
-        self.whole.insert(id, result.clone());
+        self.complete_structs.insert(id, result.clone());
         self.structs.insert(result.name.clone(), result.clone());
         self.bind(&own.name, alias);
         Ok(result)
     }
 
-    /// An alignment that is written.
+    /// Evaluates an alignment in the source.
     pub(super) fn alignment(&mut self, wanted: &Expr) -> Lowered<u64> {
         let (_, bits) = self.constant(wanted, "an alignment")?;
         if !bits.is_power_of_two() || bits > 128 {
@@ -249,7 +252,7 @@ impl Lowerer<'_> {
                     if !ty.is_const {
                         let help =
                             "write `static constexpr` before a constant, and a variable outside";
-                        return self.error(*span, "static members aren't built", help);
+                        return self.error(*span, "static members aren't supported", help);
                     }
                     if ty.ty.is_aggregate() {
                         super::global::deduce_length(&mut ty, value);
@@ -279,7 +282,7 @@ impl Lowerer<'_> {
                 return self.error(
                     *span,
                     format!("the member `{name}` has no size"),
-                    "a struct holds another one of its own kind by a pointer",
+                    "a struct can only contain a pointer to itself",
                 );
             }
             if fields.iter().any(|field| field.name == *name) {
@@ -293,7 +296,7 @@ impl Lowerer<'_> {
             size = size.max(offset + ty.ty.size());
             if size > MAX_TYPE_BYTES {
                 let message = format!("`{}` is larger than any memory with this member", own.name);
-                return self.error(*span, message, "use a pointer to what is that large");
+                return self.error(*span, message, "use a pointer to it");
             }
             align = align.max(wanted);
             fields.push(Field { name: name.clone(), ty, offset });
@@ -307,9 +310,9 @@ impl Lowerer<'_> {
         Ok(Struct { name, fields, size, align, declaration, id, applied })
     }
 
-    /// The definition of a struct that a pointer in itself may have been made before.
+    /// The complete definition of a struct, which may have been incomplete when `own` was made.
     pub(super) fn complete(&self, own: &Rc<Struct>) -> Rc<Struct> {
-        self.whole.get(&own.id).unwrap_or(own).clone()
+        self.complete_structs.get(&own.id).unwrap_or(own).clone()
     }
 
     fn define_enum(&mut self, own: &Rc<EnumDeclaration>) -> Lowered<Type> {
@@ -322,7 +325,7 @@ impl Lowerer<'_> {
                 next = self.constant(number, "a value of an enum")?.1;
             }
             values.push((name.clone(), next));
-            // The values before are known to those behind.
+            // Later values can refer to earlier ones.
             self.bind(name, Symbol::Constant(Type::Scalar(Scalar::Int), next));
             next = next.wrapping_add(1);
         }

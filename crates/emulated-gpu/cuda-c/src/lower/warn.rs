@@ -1,4 +1,4 @@
-//! Warnings that teach: what compiles, and is likely to be meant otherwise.
+//! Warnings about code that compiles, but probably doesn't do what was meant.
 
 use super::{Lowerer, Typed};
 use crate::diagnostic::Problem;
@@ -7,7 +7,7 @@ use crate::syntax::{Binary, Expr, ExprKind, Function};
 use crate::types::{Scalar, Type};
 
 impl Lowerer<'_> {
-    /// A product of `int` that becomes 64 bits wide only after it has overflowed.
+    /// Warns of a product of `int` that is widened to 64 bits only after it may have overflowed.
     pub(super) fn check_widened(&mut self, to: &Type, expr: &Expr, typed: &Typed) {
         let wide = to.scalar().is_some_and(|scalar| scalar.is_integer() && scalar.size() == 8);
         if !wide || typed.ty != Type::Scalar(Scalar::Int) || !multiplies(expr) {
@@ -24,7 +24,7 @@ impl Lowerer<'_> {
         );
     }
 
-    /// A comparison in which a negative number becomes a large one.
+    /// Warns of a comparison that converts a negative number to a large unsigned one.
     pub(super) fn check_sign(
         &mut self,
         operator: Binary,
@@ -33,35 +33,29 @@ impl Lowerer<'_> {
         span: Span,
     ) {
         let signed = if a.1.is_signed() { a.0 } else { b.0 };
-        // A constant that isn't negative stays what it is.
+        // A constant that isn't negative keeps its value.
         let Some(bits) = self.builder.function.constant_of(signed.value) else { return };
         let narrow = self.builder.ty(signed.value).bits() == 32;
         let negative = if narrow { (bits as u32 as i32) < 0 } else { (bits as i64) < 0 };
         if negative {
-            let message = format!(
-                "`{}` compares a negative number with one that has no sign",
-                operator.text()
-            );
+            let message =
+                format!("`{}` compares a negative number with an unsigned one", operator.text());
             let help =
                 "the negative number becomes a large one; cast the other side to a signed type";
             self.warn(Problem::warning(span, message).help(help));
         }
     }
 
-    /// `if (a = b)`
+    /// Warns of `if (a = b)`.
     pub(super) fn check_condition(&mut self, condition: &Expr) {
         if let ExprKind::Assign(None, ..) = condition.kind {
-            let message = "this assigns, and the condition is what was assigned";
+            let message = "this assigns, and the condition is the assigned value";
             self.warn(Problem::warning(condition.span, message).help("write `==` to compare"));
         }
     }
 
-    pub(super) fn check_barrier(&mut self, span: Span) {
-        let _: Span = span;
-    }
-
     pub(super) fn check_body(&mut self, function: &Function) {
-        crate::teach::look_at(function, self.problems);
+        crate::teach::check_function(function, self.problems);
     }
 }
 

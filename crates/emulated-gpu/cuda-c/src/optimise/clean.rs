@@ -1,23 +1,24 @@
-//! Fewer blocks: branches that are decided, blocks that follow each other, blocks without anything.
+//! Simplification of the control flow graph: decides branches, merges blocks, and removes empty
+//! ones.
 
-use super::rewrite::Replaced;
+use super::rewrite::Replacements;
 use crate::ir::{BlockId, Function, Graph, Target, Terminator, UnaryOp};
 
-/// Whether anything changed.
+/// Returns whether anything changed.
 pub(super) fn run(function: &mut Function) -> bool {
     let mut any = false;
     for _ in 0..20 {
-        any |= decide(function) | forget(function);
+        any |= decide(function) | clear_unreachable(function);
         let changed = forward(function) | merge(function);
         if !changed {
             return any;
         }
         any = true;
     }
-    any | forget(function)
+    any | clear_unreachable(function)
 }
 
-/// Branches whose condition is known, or that go the same way twice.
+/// Replaces branches whose condition is known, or whose targets are the same, by jumps.
 fn decide(function: &mut Function) -> bool {
     let mut changed = false;
     for id in function.ids() {
@@ -42,9 +43,9 @@ fn decide(function: &mut Function) -> bool {
     changed
 }
 
-/// What can't be reached has nothing in it.
-fn forget(function: &mut Function) -> bool {
-    let graph = Graph::of(function);
+/// Empties unreachable blocks.
+fn clear_unreachable(function: &mut Function) -> bool {
+    let graph = Graph::new(function);
     let mut reached = vec![false; function.blocks.len()];
     for block in &graph.order {
         reached[block.0 as usize] = true;
@@ -60,7 +61,7 @@ fn forget(function: &mut Function) -> bool {
     changed
 }
 
-/// Jumps to a block that only jumps on go where that goes.
+/// Redirects jumps to an empty block to the block that it jumps to.
 fn forward(function: &mut Function) -> bool {
     let next: Vec<Option<Target>> = function
         .ids()
@@ -98,10 +99,10 @@ fn forward(function: &mut Function) -> bool {
     changed
 }
 
-/// A block that is the only way to another one takes it in.
+/// Merges a block with its successor if each has no other successor or predecessor.
 fn merge(function: &mut Function) -> bool {
-    let graph = Graph::of(function);
-    let mut replaced = Replaced::new(function);
+    let graph = Graph::new(function);
+    let mut replaced = Replacements::new(function);
     let mut gone = vec![false; function.blocks.len()];
     let mut changed = false;
     for &id in &graph.order {

@@ -1,18 +1,20 @@
-//! Products that are added become `fma`, which rounds once: what nvcc does unless it is told
-//! `--fmad=false`. As there, it happens within a block, where a product is only added and no more than
-//! four times. A product that is subtracted is added where its sign can be changed in a constant, and
-//! stays what it is otherwise, as nvcc leaves it to the assembler. Of two products that are added, the
-//! one on the left becomes part of the `fma`: the one of the lower rank, or the one without a negative
-//! constant.
+//! Contraction of products and sums to `fma`, which rounds once, as nvcc does without
+//! `--fmad=false`.
+//!
+//! It follows nvcc's rules, so that results agree. A product is contracted only within its block,
+//! if all its uses are sums, and if there are at most four. A product that is subtracted is first
+//! turned into a sum if a constant factor can be negated; otherwise it isn't contracted, because
+//! nvcc leaves it to the assembler. If both operands of a sum are products, the left one becomes
+//! part of the `fma`: the one with the lower rank, or the one without a negative constant.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{BinaryOp, Effect, Function, Graph, Op, Ty, UnaryOp, Value};
 
-/// As often is a product added at most.
-const MOST: usize = 4;
-/// As deep is a constant looked for in a product of products.
-const DEEPEST: u32 = 6;
+/// The maximum number of sums that a contracted product may be used in.
+const MAX_USES: usize = 4;
+/// The maximum depth at which a constant factor is searched in a product of products.
+const MAX_DEPTH: u32 = 6;
 
 pub(super) fn run(function: &mut Function) {
     add_negatives(function);
@@ -40,7 +42,7 @@ pub(super) fn run(function: &mut Function) {
     }
 }
 
-/// The operands of a sum as they are looked at.
+/// The operands of a sum in the order in which nvcc has them.
 fn in_order(function: &Function, ranks: &[u64], a: Value, b: Value) -> (Value, Value) {
     let negative = |value: Value| {
         let inst = function.inst(value);
@@ -60,7 +62,7 @@ fn sign(ty: Ty) -> u64 {
     if ty == Ty::F32 { 1 << 31 } else { 1 << 63 }
 }
 
-/// How often each value is read.
+/// The number of uses of each value.
 fn uses(function: &Function) -> HashMap<Value, usize> {
     let mut uses: HashMap<Value, usize> = HashMap::default();
     for id in function.ids() {
@@ -73,7 +75,8 @@ fn uses(function: &Function) -> HashMap<Value, usize> {
     uses
 }
 
-/// Less a product with a constant is plus one with its negative.
+/// Turns the subtraction of a product with a constant factor into the addition of the negated
+/// product.
 fn add_negatives(function: &mut Function) {
     let uses = uses(function);
     for id in function.ids() {
@@ -95,7 +98,7 @@ fn add_negatives(function: &mut Function) {
     }
 }
 
-/// The product in a product that has a constant: of those that nothing else reads.
+/// A product with a constant factor inside of a product. None of them may have other uses.
 fn with_constant(
     function: &Function,
     uses: &HashMap<Value, usize>,
@@ -105,7 +108,7 @@ fn with_constant(
 ) -> Option<(Value, u64)> {
     let inst = function.inst(value);
     let single = uses.get(&value) == Some(&1) && here.contains(&value);
-    if depth >= DEEPEST || !single || !matches!(inst.op, Op::Binary(BinaryOp::FMul, _)) {
+    if depth >= MAX_DEPTH || !single || !matches!(inst.op, Op::Binary(BinaryOp::FMul, _)) {
         return None;
     }
     let inner = |arg| with_constant(function, uses, here, arg, depth + 1);
@@ -114,7 +117,7 @@ fn with_constant(
         .or_else(|| inner(inst.args[1]))
 }
 
-/// Products of which every use is a sum in their own block.
+/// Products whose uses are all sums in their own block.
 fn only_added(function: &Function) -> HashSet<Value> {
     let mut uses = uses(function);
     let mut otherwise: HashSet<Value> = HashSet::default();
@@ -128,17 +131,17 @@ fn only_added(function: &Function) -> HashSet<Value> {
         }
         otherwise.extend(block.end.values());
     }
-    uses.retain(|value, count| *count <= MOST && !otherwise.contains(value));
+    uses.retain(|value, count| *count <= MAX_USES && !otherwise.contains(value));
     uses.into_keys().collect()
 }
 
-/// In which order the operands of a sum are put, as LLVM's pass Reassociate does it, by which nvcc is
-/// built: parameters of the kernel come first, then what is read or decided, in the order of the
-/// program, and what is computed one behind the highest of its operands.
+/// The ranks by which the operands of a sum are ordered, as in LLVM's Reassociate pass, which nvcc
+/// runs: parameters of the kernel come first, then loads and block parameters in program order. An
+/// expression ranks one above its highest operand.
 fn ranks(function: &Function) -> Vec<u64> {
     let mut ranks = vec![0; function.values.len()];
     let first = 3 + function.params.len() as u64;
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     for (number, id) in graph.order.iter().enumerate() {
         let mut next = (first + number as u64) << 16;
         let block = function.block(*id);
@@ -167,7 +170,7 @@ fn ranks(function: &Function) -> Vec<u64> {
     ranks
 }
 
-/// Whether an instruction can't be computed anywhere else.
+/// Whether an instruction can't be moved.
 fn stays(op: &Op) -> bool {
     use BinaryOp::{DivS, DivU, RemS, RemU};
     op.effect() != Effect::None

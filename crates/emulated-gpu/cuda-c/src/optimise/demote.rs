@@ -1,18 +1,18 @@
-//! Values that are read behind a loop go through memory, so that its copies need no thought; `promote`
-//! makes values of it again.
+//! Demotion to memory of values that are used after a loop, so that the loop can be copied without
+//! regard to them. `promote` makes them values again.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::rewrite::homes;
 use crate::ir::{Access, BlockId, Function, Inst, Memory, NaturalLoop, Op, Terminator, Ty, Value};
 
-/// A value that goes through memory.
+/// A value that is stored in memory.
 struct Demoted {
     memory: Memory,
     address: Value,
 }
 
-/// Lets what is read behind the loop go through memory.
+/// Demotes the values that are computed in a loop and used after it.
 pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
     let homes = homes(function);
     let inside = |value: Value| own.blocks.contains(&homes[value.0 as usize]);
@@ -65,19 +65,19 @@ pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
         let mut kept = Vec::with_capacity(insts.len());
         for inst in insts {
             let mut args = std::mem::take(&mut function.inst_mut(inst).args);
-            read_again(function, args.iter_mut(), &order, &demoted, &mut kept);
+            replace_by_loads(function, args.iter_mut(), &order, &demoted, &mut kept);
             function.inst_mut(inst).args = args;
             kept.push(inst);
         }
         let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
-        read_again(function, end.values_mut(), &order, &demoted, &mut kept);
+        replace_by_loads(function, end.values_mut(), &order, &demoted, &mut kept);
         let block = function.block_mut(id);
         (block.insts, block.end) = (kept, end);
     }
 }
 
-/// Reads from memory what was written there, each value once, and puts what was read in its place.
-fn read_again<'a>(
+/// Replaces uses of demoted values by loads. Several uses in one instruction share a load.
+fn replace_by_loads<'a>(
     function: &mut Function,
     places: impl Iterator<Item = &'a mut Value>,
     order: &HashMap<Value, usize>,
@@ -101,7 +101,7 @@ fn read_again<'a>(
     }
 }
 
-/// Memory for a value, and what writes it there.
+/// Allocates memory for a value, and appends the store.
 fn store(function: &mut Function, value: Value, added: &mut Vec<Value>) -> Demoted {
     let (ty, span) = (function.inst(value).ty, function.inst(value).span);
     let memory = match ty {

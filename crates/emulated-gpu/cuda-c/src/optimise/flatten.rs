@@ -1,9 +1,9 @@
-//! Short branches become selections: both sides are computed, and the condition chooses.
+//! If-conversion: short branches become selections, for which both sides are computed.
 
 use crate::ir::{BinaryOp, BlockId, Effect, Function, Graph, Op, Target, Terminator, Ty, Value};
 
-/// As many instructions are computed in vain at most.
-const MOST: usize = 6;
+/// The maximum number of instructions that are executed speculatively.
+const MAX_SPECULATED: usize = 6;
 
 pub(super) fn run(function: &mut Function) {
     for _ in 0..200 {
@@ -15,7 +15,7 @@ pub(super) fn run(function: &mut Function) {
 }
 
 fn once(function: &mut Function) -> bool {
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     let mut changed = false;
     let mut touched = vec![false; function.blocks.len()];
     for &id in graph.order.iter().rev() {
@@ -43,7 +43,7 @@ fn once(function: &mut Function) -> bool {
         if a.block == id {
             continue;
         }
-        join(function, id, condition, &a, &b, &sides, (&yes, &no));
+        join(function, id, condition, &a, &b, &sides);
         touched[id.0 as usize] = true;
         for side in sides {
             touched[side.0 as usize] = true;
@@ -54,24 +54,24 @@ fn once(function: &mut Function) -> bool {
     changed
 }
 
-/// Whether all of a block may be computed though nobody wants it.
+/// Whether a block is cheap enough to be executed speculatively, and has no side effects.
 fn short(function: &Function, block: BlockId) -> bool {
     let block = function.block(block);
     let cheap = |value: &Value| {
         let inst = function.inst(*value);
-        inst.op.effect() == Effect::None && !dear(&inst.op, inst.ty)
+        inst.op.effect() == Effect::None && !expensive(&inst.op, inst.ty)
     };
-    block.insts.len() <= MOST && block.insts.iter().all(cheap)
+    block.insts.len() <= MAX_SPECULATED && block.insts.iter().all(cheap)
 }
 
-/// What takes much longer than a branch.
-fn dear(op: &Op, ty: Ty) -> bool {
+/// Whether an instruction takes much longer than a branch.
+fn expensive(op: &Op, ty: Ty) -> bool {
     use BinaryOp::{DivS, DivU, FDiv, RemS, RemU};
     match op {
         Op::Binary(DivS | DivU | RemS | RemU | FDiv, _) => true,
         Op::Unary(crate::ir::UnaryOp::FSqrt) => true,
         Op::Binary(BinaryOp::FAdd | BinaryOp::FMul | BinaryOp::FSub, _) | Op::Fma => ty == Ty::F64,
-        // A guess: a template may be anything.
+        // A heuristic, because the text of a template can be any instruction.
         Op::Template(template) => {
             template.text.starts_with("div")
                 || template.text.starts_with("sqrt")
@@ -88,11 +88,9 @@ fn join(
     a: &Target,
     b: &Target,
     sides: &[BlockId],
-    through: (&Target, &Target),
 ) {
-    let _ = through;
     for side in sides {
-        // The side's own parameters were given by this block: a block with one way in has none left.
+        // The sides have no parameters: `clean` removes those of a block with one predecessor.
         let insts = std::mem::take(&mut function.block_mut(*side).insts);
         function.block_mut(id).insts.extend(insts);
     }

@@ -1,11 +1,10 @@
-//! Operations on constants, computed as the GPU would.
+//! Constant folding: evaluates operations as the GPU would.
 
-use std::cmp::Ordering;
 use std::ops::{Add, Div, Mul, Sub};
 
 use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Op, Ty, UnaryOp};
 
-/// The bits of the result; nothing where it is left to the GPU, as division by 0 is.
+/// The bits of the result; `None` if it isn't folded, such as a division by 0.
 pub(crate) fn fold(op: &Op, ty: Ty, args: &[(Ty, u64)]) -> Option<u64> {
     match op {
         Op::Binary(op, _) => match ty {
@@ -32,7 +31,7 @@ pub(crate) fn fold(op: &Op, ty: Ty, args: &[(Ty, u64)]) -> Option<u64> {
     }
 }
 
-/// The bits of a number; NaN's bits are left to the GPU.
+/// The bits of a number; `None` for NaN, whose bits depend on the GPU.
 fn number_f32(value: f32) -> Option<u64> {
     (!value.is_nan()).then(|| u64::from(value.to_bits()))
 }
@@ -80,7 +79,7 @@ fn fold_f64(op: BinaryOp, a: u64, b: u64) -> Option<u64> {
     number_f64(fold_number(op, a, b, [f64::min, f64::max])?)
 }
 
-/// Of numbers with a point; with the smaller and the larger of two.
+/// Folds a floating-point operation. The last argument has the minimum and the maximum function.
 fn fold_number<T>(op: BinaryOp, a: T, b: T, [min, max]: [fn(T, T) -> T; 2]) -> Option<T>
 where
     T: PartialEq + Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T>,
@@ -121,7 +120,6 @@ fn fold_compare(compare: Compare, kind: CompareKind, ty: Ty, a: u64, b: u64) -> 
         Some(ordering) => compare.holds(ordering),
         None => kind == CompareKind::Unordered,
     };
-    let _: Option<Ordering> = ordering;
     Some(u64::from(holds))
 }
 

@@ -1,44 +1,46 @@
-//! What is the same in every iteration is computed before the loop.
+//! Loop-invariant code motion: moves computations that don't change out of a loop.
 
 use rustc_hash::FxHashSet as HashSet;
 
-use super::Room;
+use super::Budget;
 use super::rewrite::homes;
 use crate::ir::{
-    BlockId, Dominators, Effect, Function, Graph, Loops, NaturalLoop, Op, Target, Terminator, Value,
+    BlockId, Dominators, Effect, Function, Graph, NaturalLoop, Op, Target, Terminator, Value,
+    natural_loops,
 };
 
-pub(super) fn run(function: &mut Function, room: &mut Room) {
-    each_loop(function, room, |function, graph, dominators, own| {
+pub(super) fn run(function: &mut Function, budget: &mut Budget) {
+    each_loop(function, budget, |function, graph, dominators, own| {
         let before = preheader(function, graph, own);
         hoist(function, graph, dominators, own, before);
     });
 }
 
-/// Does something with each loop of a function, which may change it: what is known of it is found again for
-/// the next.
+/// Calls `act` for each loop of a function. Because it may change the function, the loops are
+/// analysed again each time.
 pub(super) fn each_loop(
     function: &mut Function,
-    room: &mut Room,
-    mut act: impl FnMut(&mut Function, &Graph, &Dominators, &NaturalLoop),
+    budget: &mut Budget,
+    mut visit: impl FnMut(&mut Function, &Graph, &Dominators, &NaturalLoop),
 ) {
     let count = {
-        let graph = Graph::of(function);
-        Loops::of(&graph, &Dominators::of(&graph)).len()
+        let graph = Graph::new(function);
+        natural_loops(&graph, &Dominators::new(&graph)).len()
     };
     for index in 0..count {
-        let graph = Graph::of(function);
-        let dominators = Dominators::of(&graph);
-        let loops = Loops::of(&graph, &dominators);
-        if !room.look(function, &loops) {
+        let graph = Graph::new(function);
+        let dominators = Dominators::new(&graph);
+        let loops = natural_loops(&graph, &dominators);
+        if !budget.visit(function, &loops) {
             return;
         }
         let Some(own) = loops.get(index) else { return };
-        act(function, &graph, &dominators, own);
+        visit(function, &graph, &dominators, own);
     }
 }
 
-/// The block that jumps to a loop's header, and nowhere else; made where there is none.
+/// The block through which a loop is entered, and which goes nowhere else. It is created if there
+/// is none.
 pub(super) fn preheader(function: &mut Function, graph: &Graph, own: &NaturalLoop) -> BlockId {
     let mut outside: Vec<BlockId> =
         graph.preds(own.header).iter().copied().filter(|pred| !own.blocks.contains(pred)).collect();
@@ -83,7 +85,7 @@ fn hoist(
             .iter()
             .any(|value| function.inst(*value).op.effect() == Effect::Acts)
     });
-    // Where a loop may be left: what stands behind such a place may never run.
+    // The blocks in which the loop may be left: code after them may never run.
     let leaves = |id: &&BlockId| {
         let end = &function.block(**id).end;
         let mut targets = end.targets().peekable();
@@ -99,7 +101,8 @@ fn hoist(
             let inst = function.inst(value);
             let stays = match inst.op.effect() {
                 Effect::None => false,
-                // What nobody writes to in the loop can be read before, where it is read at all.
+                // If nothing in the loop writes memory, a load that always runs can be moved before
+                // the loop.
                 Effect::Reads => acts || !always || !matches!(inst.op, Op::Load(_)),
                 _ => true,
             };

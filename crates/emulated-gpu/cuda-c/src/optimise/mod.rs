@@ -1,5 +1,5 @@
-//! Passes over the intermediate form. None changes a bit of a result, but for `contract`, which makes
-//! `fma` of products that are added, as nvcc does unless it is told not to.
+//! Optimisation passes over the intermediate representation. None of them changes the bits of a
+//! result, except `contract`, which contracts products and sums to `fma`, as nvcc does by default.
 
 mod clean;
 mod contract;
@@ -15,72 +15,72 @@ pub(crate) use rewrite::drop_dead;
 pub(crate) mod simplify;
 mod strength;
 mod unroll;
-mod unroll_running;
+mod unroll_partial;
 
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::ir::{Function, Module, NaturalLoop};
 
-/// A kernel isn't unrolled beyond as many instructions.
-const LARGEST: usize = 60_000;
-/// How many loops are written out at most, copies of inner ones not among them.
-const MOST_LOOPS: usize = 40;
+/// The maximum number of instructions to which unrolling may expand a kernel.
+const MAX_UNROLLED: usize = 60_000;
+/// The maximum number of loops that are fully unrolled, not counting copies of inner ones.
+const MAX_LOOPS: usize = 40;
 
-/// How much the passes over loops may still do for a module. They look at all of a function for each of its
-/// loops, and leave the loops as they are for which there is no room left.
-pub(crate) struct Room {
-    /// Values and blocks that are looked at.
-    looks: usize,
-    /// Instructions that are copied.
+/// The remaining budget of the loop passes for a module. They analyse the whole function for each
+/// of its loops, and leave loops as they are when the budget is used up.
+pub(crate) struct Budget {
+    /// Values and blocks that may be visited.
+    visits: usize,
+    /// Instructions that may be copied.
     copies: usize,
 }
 
-impl Room {
-    /// Of all functions together, a few seconds' work.
-    const MAX_LOOKS: usize = 200_000_000;
-    /// Of one function.
-    const MAX_LOOKS_OF_ONE: usize = 50_000_000;
-    /// As much as a module may have before it is optimised.
+impl Budget {
+    /// For all functions together: a few seconds.
+    const MAX_VISITS: usize = 200_000_000;
+    /// For one function.
+    const MAX_VISITS_OF_ONE: usize = 50_000_000;
+    /// About the size that a module may have before it is optimised.
     const MAX_COPIES: usize = 1_000_000;
 
-    /// Whether there is room to look at a function with these loops once more.
-    fn look(&mut self, function: &Function, loops: &[NaturalLoop]) -> bool {
-        // The graph, its dominators and the sets of blocks take longer for a block than for a value.
+    /// Takes the cost of analysing a function with these loops; false if the budget is used up.
+    fn visit(&mut self, function: &Function, loops: &[NaturalLoop]) -> bool {
+        // The graph, the dominators and the loops take more time per block than per value.
         let blocks: usize = loops.iter().map(|own| 4 * own.blocks.len()).sum();
-        spend(&mut self.looks, function.values.len() + 16 * function.blocks.len() + blocks)
+        spend(&mut self.visits, function.values.len() + 16 * function.blocks.len() + blocks)
     }
 
-    /// Whether there is room to write a loop out, which looks at all of the function several times.
-    fn write_out(&mut self, function: &Function) -> bool {
-        spend(&mut self.looks, 8 * (function.values.len() + 16 * function.blocks.len()))
+    /// Takes the cost of unrolling a loop, for which the function is analysed several times.
+    fn unroll(&mut self, function: &Function) -> bool {
+        spend(&mut self.visits, 8 * (function.values.len() + 16 * function.blocks.len()))
     }
 
-    /// Whether there is room for as many copies of instructions.
+    /// Takes the cost of copying `count` instructions.
     fn copy(&mut self, count: usize) -> bool {
         spend(&mut self.copies, count)
     }
 }
 
-fn spend(room: &mut usize, count: usize) -> bool {
-    let left = room.checked_sub(count);
-    *room = left.unwrap_or(0);
+fn spend(budget: &mut usize, count: usize) -> bool {
+    let left = budget.checked_sub(count);
+    *budget = left.unwrap_or(0);
     left.is_some()
 }
 
-/// Runs all passes over all kernels.
+/// Runs all passes over all functions.
 pub(crate) fn optimise(module: &mut Module, options: &crate::Options<'_>) {
-    let mut room = Room { looks: 0, copies: Room::MAX_COPIES };
-    let mut looks = Room::MAX_LOOKS;
+    let mut budget = Budget { visits: 0, copies: Budget::MAX_COPIES };
+    let mut visits = Budget::MAX_VISITS;
     for function in &mut module.functions {
-        room.looks = looks.min(Room::MAX_LOOKS_OF_ONE);
-        looks -= room.looks;
-        kernel(function, &mut room, options);
-        looks += room.looks;
+        budget.visits = visits.min(Budget::MAX_VISITS_OF_ONE);
+        visits -= budget.visits;
+        optimise_function(function, &mut budget, options);
+        visits += budget.visits;
     }
     drop_uncalled(module);
 }
 
-/// Functions that only constant expressions called are gone.
+/// Removes functions that are only called by constant expressions.
 fn drop_uncalled(module: &mut Module) {
     let names: HashMap<&str, usize> =
         module.functions.iter().enumerate().map(|(at, one)| (&*one.name, at)).collect();
@@ -101,28 +101,29 @@ fn drop_uncalled(module: &mut Module) {
     module.functions.retain(|_| kept.next().unwrap_or(true));
 }
 
-fn kernel(function: &mut Function, room: &mut Room, options: &crate::Options<'_>) {
+fn optimise_function(function: &mut Function, budget: &mut Budget, options: &crate::Options<'_>) {
     clean::run(function);
     promote::run(function);
     tidy(function);
-    // An unrolled loop may make the count of the one around it known, and arrays into registers.
-    for _ in 0..MOST_LOOPS {
-        if function.len() > LARGEST || !unroll::run(function, room) {
+    // Unrolling a loop may make the trip count of the loop around it known, and let arrays become
+    // registers.
+    for _ in 0..MAX_LOOPS {
+        if function.len() > MAX_UNROLLED || !unroll::run(function, budget) {
             break;
         }
-        // The offsets of the copies have to be known before their memory can become values.
-        let settled = tidy(function);
-        if promote::run(function) || !settled {
+        // The offsets in the copies must be constant before their memory can be promoted.
+        let finished = tidy(function);
+        if promote::run(function) || !finished {
             tidy(function);
         }
     }
     flatten::run(function);
     tidy(function);
-    invariant::run(function, room);
+    invariant::run(function, budget);
     tidy(function);
-    strength::run(function, room);
+    strength::run(function, budget);
     tidy(function);
-    if function.len() < LARGEST && unroll_running::run(function, room) {
+    if function.len() < MAX_UNROLLED && unroll_partial::run(function, budget) {
         promote::run(function);
         tidy(function);
     }
@@ -132,7 +133,8 @@ fn kernel(function: &mut Function, room: &mut Room, options: &crate::Options<'_>
     tidy(function);
 }
 
-/// Whether there is nothing left to do.
+/// Runs the cheap passes until nothing changes, up to three times. Returns whether nothing is left
+/// to do.
 fn tidy(function: &mut Function) -> bool {
     for _ in 0..3 {
         let numbered = number::run(function);

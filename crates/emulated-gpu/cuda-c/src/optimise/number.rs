@@ -1,5 +1,5 @@
-//! Values that are the same are computed once: simplification, global value numbering, loads of what
-//! is known, and what a branch has decided.
+//! Value numbering: computes equal values once, simplifies, forwards loads, and uses the outcome of
+//! branches.
 
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -7,51 +7,53 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap as HashMap, FxHasher};
 
-use super::rewrite::Replaced;
+use super::rewrite::Replacements;
 use super::simplify::{Simplified, commutes, simplify};
 use crate::ir::{
     Access, BlockId, Dominators, Effect, Function, Graph, Inst, Op, Terminator, Ty, Value,
 };
 use crate::source::Span;
 
-/// What is known to lie in memory: by address and access, where that is and what it is.
-type Known = HashMap<(Value, Access), (Place, Value)>;
+/// The known contents of memory: by address and access, the place and the value.
+type KnownMemory = HashMap<(Value, Access), (Place, Value)>;
 
-/// As many values in memory are remembered at most: each store is compared with all of them.
+/// The maximum number of known values in memory: each store is compared with all of them.
 const MAX_KNOWN: usize = 1000;
-/// As many are handed on from block to block, each of which may have its own.
-const MAX_HANDED_ON: usize = 250;
-/// As many sums of an address are followed at most to where it begins.
+/// The maximum number of known values that are passed on to a block's successors, each of which may
+/// copy them.
+const MAX_PASSED_ON: usize = 250;
+/// The maximum number of additions to an address that are followed back to its object.
 const MAX_STEPS: usize = 64;
 
-/// What holds in a block and in those that it dominates, by a key and the block's place in the dominators'
-/// preorder. Of the blocks of one key none dominates another: there, nothing new is found.
-struct Below<T>(BTreeMap<(u64, u32), (BlockId, T)>);
+/// Facts that hold in a block and in all blocks that it dominates, by a key and the block's
+/// position in the preorder of the dominator tree. No two blocks of a key dominate each other,
+/// because a block in which the fact is known doesn't add it again.
+struct DominatedFacts<T>(BTreeMap<(u64, u32), (BlockId, T)>);
 
-impl<T> Below<T> {
-    fn insert(&mut self, key: u64, (dominators, block): (&Dominators, BlockId), what: T) {
-        self.0.insert((key, dominators.place(block)), (block, what));
+impl<T> DominatedFacts<T> {
+    fn insert(&mut self, key: u64, (dominators, block): (&Dominators, BlockId), fact: T) {
+        self.0.insert((key, dominators.place(block)), (block, fact));
     }
 
     fn get(&self, key: u64, (dominators, block): (&Dominators, BlockId)) -> Option<&T> {
-        let (_, (root, what)) =
+        let (_, (root, fact)) =
             self.0.range((key, 0)..=(key, dominators.place(block))).next_back()?;
-        dominators.dominates(*root, block).then_some(what)
+        dominators.dominates(*root, block).then_some(fact)
     }
 }
 
-/// Whether anything changed.
+/// Returns whether anything changed.
 pub(super) fn run(function: &mut Function) -> bool {
-    let graph = Graph::of(function);
-    let dominators = Dominators::of(&graph);
-    let mut replaced = Replaced::new(function);
-    let mut changed = needless_params(function, &graph, &mut replaced);
-    // By the hash of what is computed.
-    let mut table: Below<Value> = Below(BTreeMap::new());
-    let mut facts: Facts = Below(BTreeMap::new());
-    let mut memory: Vec<Rc<Known>> = vec![Rc::default(); function.blocks.len()];
+    let graph = Graph::new(function);
+    let dominators = Dominators::new(&graph);
+    let mut replaced = Replacements::new(function);
+    let mut changed = remove_redundant_params(function, &graph, &mut replaced);
+    // Computed values, by the hash of their operation.
+    let mut table: DominatedFacts<Value> = DominatedFacts(BTreeMap::new());
+    let mut facts: BranchFacts = DominatedFacts(BTreeMap::new());
+    let mut memory: Vec<Rc<KnownMemory>> = vec![Rc::default(); function.blocks.len()];
     for &id in &graph.order {
-        let mut known = Rc::new(Known::default());
+        let mut known = Rc::new(KnownMemory::default());
         if let [pred] = graph.preds(id) {
             known = memory[pred.0 as usize].clone();
             if let Terminator::Branch { condition, yes, no } = &function.block(*pred).end
@@ -64,7 +66,7 @@ pub(super) fn run(function: &mut Function) -> bool {
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
         for value in insts {
-            // It is put back below; nothing is known of it meanwhile.
+            // A placeholder that no rule matches, until the instruction is put back below.
             let ty = function.inst(value).ty;
             let nothing = Inst { op: Op::BlockParam, ty, args: Vec::new(), span: Span::default() };
             let mut inst = std::mem::replace(function.inst_mut(value), nothing);
@@ -72,7 +74,7 @@ pub(super) fn run(function: &mut Function) -> bool {
                 let new = replaced.find(*arg);
                 changed |= new != std::mem::replace(arg, new);
             }
-            changed |= decided(function, &mut inst, &facts, &dominators, id);
+            changed |= apply_facts(function, &mut inst, &facts, &dominators, id);
             let (same, reduced) = reduce(function, &mut inst);
             changed |= reduced;
             if let Some(same) = same {
@@ -91,7 +93,7 @@ pub(super) fn run(function: &mut Function) -> bool {
                 }
                 table.insert(hash, (&dominators, id), value);
             }
-            let same = remember(function, &inst, value, &mut known);
+            let same = forward_memory(function, &inst, value, &mut known);
             *function.inst_mut(value) = inst;
             if let Some(same) = same {
                 replaced.set(value, same);
@@ -101,7 +103,7 @@ pub(super) fn run(function: &mut Function) -> bool {
             kept.push(value);
         }
         function.block_mut(id).insts = kept;
-        if known.len() <= MAX_HANDED_ON {
+        if known.len() <= MAX_PASSED_ON {
             memory[id.0 as usize] = known;
         }
         let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
@@ -122,7 +124,7 @@ pub(super) fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// The operands in an order of their own, where the order doesn't matter.
+/// The operands of a commutative operation in a canonical order; `None` for others.
 fn ordered(inst: &Inst) -> Option<(Value, Value)> {
     match (&inst.op, inst.args.as_slice()) {
         (Op::Binary(op, _), &[a, b]) if commutes(*op) => Some((a.min(b), a.max(b))),
@@ -148,18 +150,23 @@ fn same_result(a: &Inst, b: &Inst) -> bool {
     a.ty == b.ty && a.op == b.op && alike(a, b)
 }
 
-/// What branches have decided, by their conditions.
-type Facts = Below<bool>;
+/// The conditions that branches have decided.
+type BranchFacts = DominatedFacts<bool>;
 
-/// What a branch that leads here has decided about a condition.
-fn fact(facts: &Facts, dominators: &Dominators, condition: Value, block: BlockId) -> Option<bool> {
+/// The value of a condition in a block, if a branch on the way to it has decided it.
+fn fact(
+    facts: &BranchFacts,
+    dominators: &Dominators,
+    condition: Value,
+    block: BlockId,
+) -> Option<bool> {
     facts.get(u64::from(condition.0), (dominators, block)).copied()
 }
 
-fn decided(
+fn apply_facts(
     function: &mut Function,
     inst: &mut Inst,
-    facts: &Facts,
+    facts: &BranchFacts,
     dominators: &Dominators,
     block: BlockId,
 ) -> bool {
@@ -178,7 +185,8 @@ fn decided(
     changed
 }
 
-/// Simplifies in place; the value that it is where there is one already, and whether it is another now.
+/// Simplifies an instruction in place. Returns an existing value that it equals, if any, and
+/// whether anything changed.
 fn reduce(function: &mut Function, inst: &mut Inst) -> (Option<Value>, bool) {
     let mut changed = false;
     for _ in 0..8 {
@@ -194,18 +202,19 @@ fn reduce(function: &mut Function, inst: &mut Inst) -> (Option<Value>, bool) {
     (None, changed)
 }
 
-/// Where an address points.
+/// The target of an address.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// What a constant is added to, and the constant.
+    /// The address without constant offsets, and their sum.
     root: Value,
     offset: i64,
-    /// What anything is added to: a variable or a parameter, if it can be followed that far.
+    /// The address without any offsets: a variable or a parameter if it can be traced back that
+    /// far.
     object: Value,
 }
 
 impl Place {
-    fn of(function: &Function, address: Value) -> Self {
+    fn new(function: &Function, address: Value) -> Self {
         let mut place = Self { root: address, offset: 0, object: address };
         let mut constant = true;
         for _ in 0..MAX_STEPS {
@@ -226,8 +235,8 @@ impl Place {
     }
 }
 
-/// Whether two accesses can't touch the same byte.
-fn apart(function: &Function, (a, of_a): (Place, Access), (b, of_b): (Place, Access)) -> bool {
+/// Whether two accesses can't overlap.
+fn disjoint(function: &Function, (a, of_a): (Place, Access), (b, of_b): (Place, Access)) -> bool {
     if a.root == b.root {
         let (size_a, size_b) = (of_a.memory.bytes() as i64, of_b.memory.bytes() as i64);
         return a.offset.saturating_add(size_a) <= b.offset
@@ -252,14 +261,15 @@ fn apart(function: &Function, (a, of_a): (Place, Access), (b, of_b): (Place, Acc
     }
 }
 
-/// What is read is remembered, and what is written; the value of a load that is known.
-fn remember(
+/// Updates the known contents of memory for a load or a store. Returns the value of a load if it is
+/// known.
+fn forward_memory(
     function: &Function,
     inst: &Inst,
     value: Value,
-    known: &mut Rc<Known>,
+    known: &mut Rc<KnownMemory>,
 ) -> Option<Value> {
-    let add = |known: &mut Known, key, what| {
+    let add = |known: &mut KnownMemory, key, what| {
         if known.len() >= MAX_KNOWN {
             known.clear();
         }
@@ -271,16 +281,16 @@ fn remember(
             if let Some((_, same)) = known.get(&own) {
                 return Some(*same);
             }
-            add(Rc::make_mut(known), own, (Place::of(function, inst.args[0]), value));
+            add(Rc::make_mut(known), own, (Place::new(function, inst.args[0]), value));
         }
         Op::Store(access) if !access.volatile => {
             let own = (inst.args[0], Access::plain(access.memory));
-            let place = Place::of(function, inst.args[0]);
+            let place = Place::new(function, inst.args[0]);
             let known = Rc::make_mut(known);
             known.retain(|(_, access), (other, _)| {
-                apart(function, (*other, *access), (place, own.1))
+                disjoint(function, (*other, *access), (place, own.1))
             });
-            // A narrow store keeps the low bits only.
+            // A narrow store only keeps the low bits.
             if access.memory.bytes() >= 4 && function.inst(inst.args[1]).ty == access.memory.ty() {
                 add(known, own, (place, inst.args[1]));
             }
@@ -291,8 +301,12 @@ fn remember(
     None
 }
 
-/// Parameters of blocks that every jump gives the same value.
-fn needless_params(function: &mut Function, graph: &Graph, replaced: &mut Replaced) -> bool {
+/// Removes block parameters for which all jumps pass the same value.
+fn remove_redundant_params(
+    function: &mut Function,
+    graph: &Graph,
+    replaced: &mut Replacements,
+) -> bool {
     let mut changed = true;
     let mut any = false;
     let mut rounds = 0;

@@ -1,7 +1,7 @@
-//! Slots of memory to values: every piece of a variable whose address nothing else gets to know.
+//! Promotion of memory to values: every piece of a variable whose address doesn't escape.
 //!
-//! Parameters are put where the definitions of a piece meet (Cytron and others' dominance
-//! frontiers); those that turn out to be needless, `number` and `drop_dead` take away.
+//! Block parameters are added where the definitions of a piece meet (on the dominance frontiers of
+//! Cytron and others). `number` and `drop_dead` remove those that turn out to be redundant.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,28 @@ use crate::source::Span;
 /// A piece of a slot: its number and the offset in it.
 type Piece = (u32, u64);
 
-/// The jumps of a function give at most as many values to parameters that are added at once: a `switch` of
-/// thousands of cases around thousands of variables would need millions.
+/// The maximum number of arguments that all jumps get for the added parameters. A `switch` with
+/// thousands of cases between thousands of variables would need millions.
 const MAX_ARGUMENTS: usize = 2_000_000;
 
-/// Whether there was anything.
+/// Returns whether anything was promoted.
 pub(super) fn run(function: &mut Function) -> bool {
     let places = places(function);
     let mut pieces = promotable(function, &places);
     if pieces.is_empty() {
         return false;
     }
-    let graph = Graph::of(function);
-    let dominators = Dominators::of(&graph);
-    let params = insert(function, &graph, &dominators, &places, &mut pieces);
+    let graph = Graph::new(function);
+    let dominators = Dominators::new(&graph);
+    let params = insert_params(function, &graph, &dominators, &places, &mut pieces);
     rename(function, &dominators, &places, &pieces, &params);
     !pieces.is_empty()
 }
 
-/// The addresses that are known to be in a slot.
+/// The addresses that are known to be in a slot, and the pieces that they point to.
 fn places(function: &Function) -> HashMap<Value, Piece> {
     let mut places: HashMap<Value, Piece> = HashMap::default();
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     for &id in &graph.order {
         for &value in &function.block(id).insts {
             let inst = function.inst(value);
@@ -59,7 +59,7 @@ fn places(function: &Function) -> HashMap<Value, Piece> {
     places
 }
 
-/// The pieces of slots that can be values, and what they hold.
+/// The pieces of slots that can be promoted, and their types.
 fn promotable(function: &Function, places: &HashMap<Value, Piece>) -> BTreeMap<Piece, Memory> {
     let mut escaped: HashSet<u32> = HashSet::default();
     let mut pieces: BTreeMap<Piece, Memory> = BTreeMap::new();
@@ -94,7 +94,7 @@ fn promotable(function: &Function, places: &HashMap<Value, Piece>) -> BTreeMap<P
             escape(value, &mut escaped);
         }
     }
-    // Pieces that overlap are read as something else than they were written.
+    // A slot with overlapping pieces isn't promoted.
     let mut last: Option<(Piece, u64)> = None;
     for (&(slot, at), memory) in &pieces {
         if let Some(((other, _), end)) = last
@@ -114,7 +114,7 @@ fn compatible(a: Memory, b: Memory) -> bool {
     a == b || a.bytes() == b.bytes() && words(a) && words(b)
 }
 
-/// The blocks where the definitions of two ways meet.
+/// The dominance frontier of each block: the blocks where its definitions meet others.
 fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
     let mut frontiers = vec![Vec::new(); graph.len()];
     for &block in &graph.order {
@@ -123,7 +123,8 @@ fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
         }
         for &pred in graph.preds(block) {
             let mut at = pred;
-            // From a block that has been passed on the way from another one, the rest has been, too.
+            // If a block has been visited on the path from another predecessor, so has the rest of
+            // the path.
             while at != dominators.idom(block) && frontiers[at.0 as usize].last() != Some(&block) {
                 frontiers[at.0 as usize].push(block);
                 at = dominators.idom(at);
@@ -133,9 +134,9 @@ fn frontiers(graph: &Graph, dominators: &Dominators) -> Vec<Vec<BlockId>> {
     frontiers
 }
 
-/// Gives each block in which definitions meet a parameter. Pieces for which there would be too many are
-/// taken out of `pieces`, and stay in memory.
-fn insert(
+/// Adds a parameter to each block in which definitions of a piece meet. Pieces that would need too
+/// many arguments are removed from `pieces`, and stay in memory.
+fn insert_params(
     function: &mut Function,
     graph: &Graph,
     dominators: &Dominators,
@@ -144,7 +145,7 @@ fn insert(
 ) -> HashMap<(BlockId, Piece), Value> {
     let frontiers = frontiers(graph, dominators);
     let mut stored: BTreeMap<Piece, Vec<BlockId>> = BTreeMap::new();
-    // A piece that isn't read before it is written in any block needs none.
+    // A piece that every block stores before it loads it needs no parameters.
     let mut read_first: HashSet<Piece> = HashSet::default();
     for &id in &graph.order {
         let mut written: HashSet<Piece> = HashSet::default();
@@ -168,7 +169,7 @@ fn insert(
         }
     }
     let mut params = HashMap::default();
-    let mut room = MAX_ARGUMENTS;
+    let mut budget = MAX_ARGUMENTS;
     for (piece, blocks) in stored {
         if !read_first.contains(&piece) {
             continue;
@@ -186,11 +187,11 @@ fn insert(
                 }
             }
         }
-        if arguments > room {
+        if arguments > budget {
             pieces.remove(&piece);
             continue;
         }
-        room -= arguments;
+        budget -= arguments;
         for join in joins {
             params.insert((join, piece), function.block_param(join, pieces[&piece].ty()));
         }
@@ -198,7 +199,7 @@ fn insert(
     params
 }
 
-/// Replaces loads by what was stored, on a walk down the dominator tree.
+/// Replaces loads by the stored values, in a walk down the dominator tree.
 fn rename(
     function: &mut Function,
     dominators: &Dominators,
@@ -206,18 +207,18 @@ fn rename(
     pieces: &BTreeMap<Piece, Memory>,
     params: &HashMap<(BlockId, Piece), Value>,
 ) {
-    let mut replaced = super::rewrite::Replaced::new(function);
+    let mut replaced = super::rewrite::Replacements::new(function);
     let mut by_block: HashMap<BlockId, Vec<(Piece, Value)>> = HashMap::default();
     for (&(block, piece), &param) in params {
         by_block.entry(block).or_default().push((piece, param));
     }
-    // In the order in which they were added to the block.
+    // Sorted in the order in which the parameters were added to the block.
     by_block.values_mut().for_each(|added| added.sort_by_key(|(_, param)| *param));
-    let mut held = Held::default();
+    let mut current = PieceValues::default();
     for &id in &dominators.preorder {
-        held.enter(dominators, id);
+        current.enter(dominators, id);
         for (piece, param) in by_block.get(&id).into_iter().flatten() {
-            held.set(*piece, *param);
+            current.set(*piece, *param);
         }
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
@@ -237,23 +238,23 @@ fn rename(
             let ty = pieces[&piece].ty();
             match inst.op {
                 Op::Load(access) => {
-                    let known = held.get(function, piece, ty);
+                    let known = current.get(function, piece, ty);
                     let known = as_type(function, known, access.memory.ty(), inst.span, &mut kept);
                     replaced.set(value, known);
                 }
                 _ => {
                     let stored = replaced.find(inst.args[1]);
-                    held.set(piece, as_type(function, stored, ty, inst.span, &mut kept));
+                    current.set(piece, as_type(function, stored, ty, inst.span, &mut kept));
                 }
             }
         }
         function.block_mut(id).insts = kept;
-        // What the jumps give to the new parameters.
+        // Pass the values to the new parameters of the successors.
         let mut end = std::mem::replace(&mut function.block_mut(id).end, Terminator::Unreachable);
         for target in end.targets_mut() {
             for (piece, param) in by_block.get(&target.block).into_iter().flatten() {
                 let ty = function.inst(*param).ty;
-                target.args.push(held.get(function, *piece, ty));
+                target.args.push(current.get(function, *piece, ty));
             }
         }
         function.block_mut(id).end = end;
@@ -261,17 +262,18 @@ fn rename(
     replaced.apply(function);
 }
 
-/// What the pieces hold where the walk is.
+/// The current values of the pieces during the walk.
 #[derive(Default)]
-struct Held {
+struct PieceValues {
     now: HashMap<Piece, Value>,
-    /// What they held before, to be restored when the walk leaves what a block dominates.
+    /// Earlier values, which are restored when the walk leaves the subtree of a block.
     before: Vec<(Piece, Option<Value>)>,
-    /// The blocks that the walk is in, and how much of `before` is from outside of each.
+    /// The blocks on the path to the current one, and the length of `before` when the walk entered
+    /// each.
     open: Vec<(BlockId, usize)>,
 }
 
-impl Held {
+impl PieceValues {
     fn enter(&mut self, dominators: &Dominators, id: BlockId) {
         while let Some(&(block, outside)) = self.open.last()
             && !dominators.dominates(block, id)
@@ -292,7 +294,7 @@ impl Held {
         self.before.push((piece, before));
     }
 
-    /// Zero where nothing has been written.
+    /// The value of a piece; zero if nothing has been stored.
     fn get(&self, function: &mut Function, piece: Piece, ty: Ty) -> Value {
         self.now.get(&piece).copied().unwrap_or_else(|| function.constant(ty, 0))
     }

@@ -1,12 +1,12 @@
-//! What several passes need: replacing values, and dropping what nothing reads.
+//! Helpers for several passes: replacing values, and removing dead code.
 
 use crate::ir::{BlockId, Effect, Function, Value};
 
-/// Which values stand for others.
+/// Values to be replaced, and their replacements (a union-find structure).
 #[derive(Debug)]
-pub(super) struct Replaced(Vec<Value>);
+pub(super) struct Replacements(Vec<Value>);
 
-impl Replaced {
+impl Replacements {
     pub(super) fn new(function: &Function) -> Self {
         Self((0..function.values.len() as u32).map(Value).collect())
     }
@@ -38,7 +38,7 @@ impl Replaced {
         }
     }
 
-    /// Replaces everywhere.
+    /// Replaces all uses in the function.
     pub(super) fn apply(&mut self, function: &mut Function) {
         for id in function.ids() {
             let insts = std::mem::take(&mut function.block_mut(id).insts);
@@ -56,7 +56,7 @@ impl Replaced {
     }
 }
 
-/// The block in which each value is made; the entry for constants.
+/// The block in which each value is defined; the entry for constants.
 pub(super) fn homes(function: &Function) -> Vec<BlockId> {
     let mut homes = vec![Function::ENTRY; function.values.len()];
     for id in function.ids() {
@@ -68,11 +68,12 @@ pub(super) fn homes(function: &Function) -> Vec<BlockId> {
     homes
 }
 
-/// Drops instructions and parameters of blocks that nothing which acts depends on; whether there were any.
+/// Removes instructions and block parameters that nothing with a side effect depends on. Returns
+/// whether there were any.
 pub(crate) fn drop_dead(function: &mut Function) -> bool {
     let mut live = vec![false; function.values.len()];
     let mut work: Vec<Value> = Vec::new();
-    // For each parameter of a block, what the jumps there give.
+    // The arguments that jumps pass for each block parameter.
     let mut incoming: Vec<Vec<Value>> = vec![Vec::new(); function.values.len()];
     for id in function.ids() {
         let block = function.block(id);
@@ -114,7 +115,7 @@ pub(crate) fn drop_dead(function: &mut Function) -> bool {
         block.insts.retain(is_live);
         changed |= block.insts.len() < before;
     }
-    // The parameters themselves go when all jumps have been looked at.
+    // The parameters themselves are removed after all jumps have been updated.
     for id in function.ids() {
         let params = &mut function.block_mut(id).params;
         let before = params.len();

@@ -1,20 +1,20 @@
-//! What an operation can be replaced by when only it and its operands are looked at.
+//! Peephole simplifications, which only look at an operation and its operands.
 
 use super::fold::fold;
 use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Function, Op, Ty, UnaryOp, Value};
 
-/// What became of an operation.
+/// The result of a simplification.
 #[derive(Debug)]
 pub(crate) enum Simplified {
-    /// It is a value that there is already.
+    /// The operation equals an existing value.
     Value(Value),
-    /// It is this operation.
+    /// The operation equals this one.
     Op(Op, Vec<Value>),
-    /// Nothing.
+    /// The operation can't be simplified.
     Same,
 }
 
-/// Looks at one operation. Nothing here changes a bit of any result.
+/// Simplifies one operation. The bits of the result never change.
 pub(crate) fn simplify(function: &mut Function, op: &Op, ty: Ty, args: &[Value]) -> Simplified {
     if args.iter().all(|arg| function.constant_of(*arg).is_some()) {
         let constants: Vec<(Ty, u64)> = args
@@ -73,7 +73,7 @@ fn simplify_binary(
     };
     let (a, b) = (args[0], args[1]);
     let (left, right) = (function.constant_of(a), function.constant_of(b));
-    // Constants stand on the right; otherwise what was made first stands on the left.
+    // Constants go to the right. (For others, the order stays.)
     if commutes(op) && !matches!(op, FAdd | FMul) && (left.is_some() && right.is_none()) {
         return Simplified::Op(Op::Binary(op, exact), vec![b, a]);
     }
@@ -113,7 +113,7 @@ fn simplify_binary(
             let negative = function.constant(ty, c.wrapping_neg());
             return Simplified::Op(Op::Binary(Add, exact), vec![a, negative]);
         }
-        // x · 1 is x, and x − 0 too; x + 0 isn't where x is −0.
+        // x · 1 = x and x − 0 = x, but x + 0 isn't x for −0.
         (FMul, bits) if one(ty) == Some(bits) => return Simplified::Value(a),
         (FSub, 0) => return Simplified::Value(a),
         (FSub, bits) => {
@@ -123,7 +123,7 @@ fn simplify_binary(
         }
         _ => {}
     }
-    // (x + c) + d is x + (c + d).
+    // (x + c) + d = x + (c + d), and the same for other operators.
     let inner = function.inst(a).clone();
     if let Op::Binary(inner_op, inner_exact) = inner.op {
         if inner_op == op
@@ -224,7 +224,7 @@ fn comparison(
     }
     let left = function.inst(a).clone();
     let Some(c) = function.constant_of(b) else { return Simplified::Same };
-    // A truth value that was made an integer, compared with 0.
+    // A predicate that was converted to an integer and is compared with 0.
     if integer && c == 0 && matches!(compare, Compare::Eq | Compare::Ne) {
         if left.op == Op::Convert(Convert::FromBool) {
             return if compare == Compare::Ne {
@@ -255,7 +255,7 @@ fn comparison(
             _ => {}
         }
     }
-    // Whether a number is equal doesn't depend on its sign.
+    // Equality doesn't depend on signedness.
     if kind == CompareKind::Unsigned && matches!(compare, Compare::Eq | Compare::Ne) {
         return Simplified::Op(Op::Compare(compare, CompareKind::Signed), vec![a, b]);
     }
@@ -291,7 +291,7 @@ fn conversion(function: &mut Function, convert: Convert, ty: Ty, value: Value) -
             if ty != inner.ty {
                 return Simplified::Same;
             }
-            // What was loaded, or extended, as narrow already is so.
+            // A value that was loaded or extended from a narrow type needs no extension.
             let known = match inner.op {
                 Op::Load(access) => match access.memory {
                     crate::ir::Memory::U8 => Some((8, false)),

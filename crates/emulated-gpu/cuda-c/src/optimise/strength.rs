@@ -1,8 +1,9 @@
-//! Addresses that move by the same distance in every iteration are moved by an addition.
+//! Strength reduction: an address that moves by a constant distance in each iteration is computed
+//! by an addition.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-use super::Room;
+use super::Budget;
 use super::invariant::{each_loop, preheader};
 use super::rewrite::homes;
 use crate::ir::{
@@ -11,21 +12,23 @@ use crate::ir::{
 };
 use crate::source::Span;
 
-pub(super) fn run(function: &mut Function, room: &mut Room) {
-    each_loop(function, room, |function, graph, dominators, own| {
+pub(super) fn run(function: &mut Function, budget: &mut Budget) {
+    each_loop(function, budget, |function, graph, dominators, own| {
         if own.latches.len() == 1 {
             reduce(function, graph, dominators, own);
         }
     });
 }
 
-struct Look<'a> {
+/// The analysis of one loop.
+struct LoopReduction<'a> {
     function: &'a mut Function,
     homes: Vec<BlockId>,
     own: &'a NaturalLoop,
-    /// Counters: what each begins with, and what is added to it in an iteration.
+    /// The loop's counters: the initial value of each, and the step that is added in each
+    /// iteration.
     counters: HashMap<Value, (Value, Value)>,
-    /// Those of 32 bits without a sign that are known not to wrap around.
+    /// Unsigned 32-bit counters that can't wrap around.
     bounded: Vec<Value>,
     before: BlockId,
     strides: HashMap<Value, Option<Value>>,
@@ -38,7 +41,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
     let before = preheader(function, graph, own);
     let homes = homes(function);
     let span = function.block(own.header).span;
-    let mut look = Look {
+    let mut reduction = LoopReduction {
         function,
         homes,
         own,
@@ -49,42 +52,44 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
         exact: HashMap::default(),
         span,
     };
-    look.find_counters(latch);
-    if look.counters.is_empty() {
+    reduction.find_counters(latch);
+    if reduction.counters.is_empty() {
         return;
     }
-    // The addresses of accesses that happen in every iteration, without what is constant in them.
+    // The addresses of accesses that happen in every iteration, without constant offsets.
     let mut found: Vec<Value> = Vec::new();
     let mut seen: HashSet<Value> = HashSet::default();
     for &id in graph.order.iter().filter(|id| own.blocks.contains(id)) {
         if !dominators.dominates(id, latch) {
             continue;
         }
-        for value in look.function.block(id).insts.clone() {
-            let inst = look.function.inst(value);
+        for value in reduction.function.block(id).insts.clone() {
+            let inst = reduction.function.inst(value);
             let address = match inst.op {
                 Op::Load(_) | Op::Store(_) => inst.args[0],
                 _ => continue,
             };
-            let base = look.without_constant(address);
-            let is_counter = look.counters.contains_key(&base);
-            if !is_counter && look.inside(base) && seen.insert(base) {
+            let base = reduction.without_constant(address);
+            let is_counter = reduction.counters.contains_key(&base);
+            if !is_counter && reduction.inside(base) && seen.insert(base) {
                 found.push(base);
             }
         }
     }
-    let mut replaced = super::rewrite::Replaced::new(look.function);
+    let mut replaced = super::rewrite::Replacements::new(reduction.function);
     let mut any = false;
     for base in found {
-        let Some(stride) = look.stride(base, 0) else { continue };
-        if look.function.constant_of(stride) == Some(0) {
+        let Some(stride) = reduction.stride(base, 0) else { continue };
+        if reduction.function.constant_of(stride) == Some(0) {
             continue;
         }
-        let Some(start) = look.at_start(base, &mut HashMap::default(), 0) else { continue };
-        let param = look.function.block_param(own.header, Ty::I64);
-        look.add_argument(before, own.header, start);
-        let next = look.function.push(latch, Op::PtrAdd, Ty::I64, vec![param, stride], span);
-        look.add_argument(latch, own.header, next);
+        let Some(start) = reduction.initial_value(base, &mut HashMap::default(), 0) else {
+            continue;
+        };
+        let param = reduction.function.block_param(own.header, Ty::I64);
+        reduction.add_argument(before, own.header, start);
+        let next = reduction.function.push(latch, Op::PtrAdd, Ty::I64, vec![param, stride], span);
+        reduction.add_argument(latch, own.header, next);
         replaced.set(base, param);
         any = true;
     }
@@ -93,7 +98,7 @@ fn reduce(function: &mut Function, graph: &Graph, dominators: &Dominators, own: 
     }
 }
 
-impl Look<'_> {
+impl LoopReduction<'_> {
     fn inside(&self, value: Value) -> bool {
         !matches!(self.function.inst(value).op, Op::Const(_))
             && self.homes.get(value.0 as usize).is_some_and(|home| self.own.blocks.contains(home))
@@ -107,7 +112,7 @@ impl Look<'_> {
         }
     }
 
-    /// Parameters of the header to which every iteration adds the same.
+    /// Finds the counters: parameters of the header to which every iteration adds the same value.
     fn find_counters(&mut self, latch: BlockId) {
         let header = self.own.header;
         let params = self.function.block(header).params.clone();
@@ -129,7 +134,8 @@ impl Look<'_> {
             if adds && inst.args[0] == param && !self.inside(inst.args[1]) {
                 self.counters.insert(param, (first[index], inst.args[1]));
                 if let Terminator::Branch { condition, yes, .. } = &self.function.block(latch).end {
-                    // `next < limit` without a sign, counting up: it never gets past the largest number.
+                    // `next < limit` is an unsigned comparison, and the step is 1: the counter
+                    // never wraps around.
                     let asked = self.function.inst(*condition);
                     let below = asked.op == Op::Compare(Compare::Lt, CompareKind::Unsigned);
                     let one = self.function.constant_of(inst.args[1]) == Some(1);
@@ -152,8 +158,8 @@ impl Look<'_> {
         self.function.push(before, op, ty, args, span)
     }
 
-    /// By how much a value grows in each iteration, where that is always the same. The value is made
-    /// before the loop.
+    /// The distance by which a value grows in each iteration, computed before the loop; `None` if
+    /// it isn't always the same.
     fn stride(&mut self, value: Value, depth: u32) -> Option<Value> {
         if !self.inside(value) {
             let ty = self.function.inst(value).ty;
@@ -200,7 +206,7 @@ impl Look<'_> {
                 Some(self.make(Op::binary(BinaryOp::Shl), inst.ty, vec![stride, inst.args[1]]))
             }
             Op::Convert(Convert::SignExtend(32)) if inst.ty == Ty::I64 => {
-                // Only what doesn't overflow grows by the same in 64 bits.
+                // Only a sum that doesn't overflow grows by the same distance in 64 bits.
                 if !self.exact(inst.args[0], depth) {
                     return None;
                 }
@@ -215,7 +221,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether overflow can be ruled out in all of a sum that depends on the counter.
+    /// Whether no operation that leads from the counter to this value can overflow.
     fn exact(&mut self, value: Value, depth: u32) -> bool {
         if !self.inside(value) {
             return true;
@@ -224,7 +230,7 @@ impl Look<'_> {
             return false;
         }
         if self.counters.contains_key(&value) {
-            // Its own step was a signed sum, or it wouldn't be compared with a sign.
+            // The counter's step must be a signed addition, for which overflow is undefined.
             return self.signed_counter(value);
         }
         if let Some(known) = self.exact.get(&value) {
@@ -254,8 +260,8 @@ impl Look<'_> {
         })
     }
 
-    /// What a value is in the first iteration, made before the loop.
-    fn at_start(
+    /// The value in the first iteration, computed before the loop.
+    fn initial_value(
         &mut self,
         value: Value,
         made: &mut HashMap<Value, Value>,
@@ -276,7 +282,7 @@ impl Look<'_> {
         let inst = self.function.inst(value).clone();
         let mut args = Vec::new();
         for arg in &inst.args {
-            args.push(self.at_start(*arg, made, depth + 1)?);
+            args.push(self.initial_value(*arg, made, depth + 1)?);
         }
         let result = self.make(inst.op, inst.ty, args);
         made.insert(value, result);

@@ -1,53 +1,56 @@
-//! Loops whose count is known are written out.
+//! Full unrolling of loops with a known trip count.
 //!
-//! What a loop computes and is read behind it goes through a slot of memory meanwhile, so that copies
-//! need no thought; `promote` makes values of it again.
+//! Values that are used after the loop are demoted to memory first, so that copying the loop needs
+//! no regard to them; `promote` makes them values again.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use super::demote::demote;
 use super::fold::fold;
 use super::invariant::preheader;
-use super::{Room, clean};
+use super::{Budget, clean};
 use crate::ir::{
-    BlockId, Dominators, Function, Graph, Loops, NaturalLoop, Target, Terminator, Unrolling, Value,
+    BlockId, Dominators, Function, Graph, NaturalLoop, Target, Terminator, Unrolling, Value,
+    natural_loops,
 };
 
-/// This many instructions a loop becomes without being asked to.
-const UNASKED: usize = 700;
-/// And where it is asked for.
-const ASKED: usize = 20_000;
-const MOST_ITERATIONS: usize = 1024;
-/// The condition of a loop whose count is looked for depends on at most as many values.
+/// The maximum size in instructions of an unrolled loop without a pragma.
+const MAX_SIZE: usize = 700;
+/// The maximum size with `#pragma unroll`.
+const MAX_SIZE_WITH_PRAGMA: usize = 20_000;
+const MAX_ITERATIONS: usize = 1024;
+/// The maximum number of values that a loop's condition may depend on, when the trip count is
+/// searched.
 const MAX_NEEDED: usize = 1000;
 
-/// Writes out the innermost loops that can be; whether there was one.
-pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
+/// Unrolls innermost loops fully where possible. Returns whether there was one.
+pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
     let mut open: HashSet<BlockId> =
-        innermost(&Graph::of(function)).iter().map(|own| own.header).collect();
+        innermost(&Graph::new(function)).iter().map(|own| own.header).collect();
     let mut changed = false;
-    // The graph is another one after each of them. A loop that now is an innermost one waits until what
-    // is in it has been tidied.
+    // The graph changes with each loop. A loop that has become an innermost one is left for the
+    // next call, after its body has been simplified.
     while !open.is_empty() {
-        let graph = Graph::of(function);
+        let graph = Graph::new(function);
         let loops = innermost(&graph);
-        if !room.look(function, &loops) {
+        if !budget.visit(function, &loops) {
             break;
         }
         let mut loops = loops.into_iter();
         let found = loops.find_map(|own| {
-            // One that can't be written out now can't be after the others, either.
+            // If a loop can't be unrolled now, unrolling others doesn't change that.
             if !open.remove(&own.header) {
                 return None;
             }
-            copies(function, &graph, &own, room).map(|count| (own, count))
+            copies(function, &graph, &own, budget).map(|count| (own, count))
         });
-        let Some((own, count)) = found.filter(|_| room.write_out(function)) else { break };
-        write_out(function, &own, count);
-        // What was the loop leads nowhere now, and would count as a way into the next one.
+        let Some((own, count)) = found.filter(|_| budget.unroll(function)) else { break };
+        unroll_fully(function, &own, count);
+        // Remove the blocks of the original loop, which are now unreachable, but would count as
+        // predecessors.
         clean::run(function);
         changed = true;
-        if function.len() > super::LARGEST {
+        if function.len() > super::MAX_UNROLLED {
             break;
         }
     }
@@ -55,7 +58,7 @@ pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
 }
 
 fn innermost(graph: &Graph) -> Vec<NaturalLoop> {
-    let mut loops = Loops::of(graph, &Dominators::of(graph));
+    let mut loops = natural_loops(graph, &Dominators::new(graph));
     let headers: HashSet<BlockId> = loops.iter().map(|own| own.header).collect();
     loops.retain(|own| {
         let mut inner = own.blocks.iter().filter(|id| headers.contains(id));
@@ -64,8 +67,13 @@ fn innermost(graph: &Graph) -> Vec<NaturalLoop> {
     loops
 }
 
-/// How many copies a loop becomes, where it is to be written out.
-fn copies(function: &Function, graph: &Graph, own: &NaturalLoop, room: &mut Room) -> Option<usize> {
+/// The number of copies that a loop is unrolled to; `None` if it shouldn't be.
+fn copies(
+    function: &Function,
+    graph: &Graph,
+    own: &NaturalLoop,
+    budget: &mut Budget,
+) -> Option<usize> {
     let hint = function.unrolling.get(&own.header).copied();
     if matches!(hint, Some(Unrolling::By(1))) {
         return None;
@@ -74,12 +82,12 @@ fn copies(function: &Function, graph: &Graph, own: &NaturalLoop, room: &mut Room
     let size: usize = own.blocks.iter().map(|id| function.block(*id).insts.len() + 1).sum();
     let asked = matches!(hint, Some(Unrolling::Full))
         || matches!(hint, Some(Unrolling::By(n)) if n as usize >= count);
-    let limit = if asked { ASKED } else { UNASKED };
+    let limit = if asked { MAX_SIZE_WITH_PRAGMA } else { MAX_SIZE };
     let fits = size * count <= limit && (hint.is_none() || asked);
-    (fits && room.copy(size * count)).then_some(count)
+    (fits && budget.copy(size * count)).then_some(count)
 }
 
-/// How often a loop runs, where its counter begins with a constant and its last branch asks about it.
+/// The trip count of a loop whose counter starts with a constant and is tested at its end.
 fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<usize> {
     let latch = own.latches[0];
     let Terminator::Branch { condition, yes, no } = function.block(latch).end.clone() else {
@@ -97,7 +105,7 @@ fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<u
         return None;
     }
     let params = function.block(own.header).params.clone();
-    // What every way into the loop begins with, where that is the same constant.
+    // The initial values of the parameters, where all entries to the loop pass the same constant.
     let mut first: Option<Vec<Option<u64>>> = None;
     for &pred in graph.preds(own.header).iter().filter(|pred| !own.blocks.contains(pred)) {
         for target in function.block(pred).end.targets() {
@@ -121,7 +129,7 @@ fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<u
         .filter(|(param, _)| needed.contains(param))
         .filter_map(|(param, bits)| Some((*param, bits?)))
         .collect();
-    for count in 1..=MOST_ITERATIONS {
+    for count in 1..=MAX_ITERATIONS {
         let mut known = now.clone();
         let holds = evaluate(function, condition, &mut known, 0)? != 0;
         if holds != stays {
@@ -134,7 +142,8 @@ fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<u
     None
 }
 
-/// What a condition depends on, of this iteration or an earlier one; nothing if that is too much.
+/// The values that a condition depends on, in this iteration or an earlier one; `None` if there are
+/// too many.
 fn needed(
     function: &Function,
     condition: Value,
@@ -158,7 +167,7 @@ fn needed(
     Some(seen)
 }
 
-/// The value of what depends on constants and on parameters that are known.
+/// Evaluates a value from constants and known parameters.
 fn evaluate(
     function: &Function,
     value: Value,
@@ -186,8 +195,8 @@ fn evaluate(
     Some(bits)
 }
 
-/// Copies the blocks of a loop; `values` says what the header's parameters are, and gets to say what
-/// everything in the copy is.
+/// Copies the blocks of a loop. `values` maps the header's parameters to their values in the copy,
+/// and is extended to everything in the copy.
 pub(super) fn copy(
     function: &mut Function,
     graph: &Graph,
@@ -241,11 +250,11 @@ pub(super) fn copy(
     blocks
 }
 
-fn write_out(function: &mut Function, own: &NaturalLoop, count: usize) {
+fn unroll_fully(function: &mut Function, own: &NaturalLoop, count: usize) {
     demote(function, own);
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     let before = preheader(function, &graph, own);
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     let latch = own.latches[0];
     let params = function.block(own.header).params.clone();
     let mut args = match &function.block(before).end {
@@ -258,7 +267,7 @@ fn write_out(function: &mut Function, own: &NaturalLoop, count: usize) {
             params.iter().copied().zip(args.iter().copied()).collect();
         let blocks = copy(function, &graph, own, &mut values);
         let header = blocks[&own.header];
-        // The block that came before goes to this copy.
+        // The previous block jumps to this copy.
         function.block_mut(from).end = Terminator::Jump(Target { block: header, args: Vec::new() });
         let end = function.block(blocks[&latch]).end.clone();
         let Terminator::Branch { yes, no, .. } = end else { return };

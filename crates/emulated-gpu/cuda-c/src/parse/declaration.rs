@@ -1,4 +1,4 @@
-//! Variables, functions, enums, aliases.
+//! Declarations: variables, functions, enums, aliases.
 
 use std::rc::Rc;
 
@@ -12,12 +12,12 @@ use crate::syntax::{
     TemplateArgument, TypeExpr, Variable,
 };
 
-/// Whether a struct or an enum has only the name that [`Parser::unnamed`] made up.
+/// Whether a struct or an enum only has a name that [`Parser::unnamed`] made up.
 fn is_unnamed(name: &str) -> bool {
     name.rsplit("::").next().is_some_and(|last| last.starts_with('('))
 }
 
-/// `typedef struct { … } name` names the struct, or the enum, as the linkage of functions sees it
+/// Gives a name to an unnamed struct or enum in `typedef struct { … } name`, for linkage purposes
 /// (C++, "The typedef specifier").
 pub(super) fn named_by_alias(ty: TypeExpr, name: &Rc<str>) -> TypeExpr {
     match ty {
@@ -68,16 +68,16 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect("}", "behind the values")?;
+        self.expect("}", "after the values")?;
         Ok(TypeExpr::Enum(Rc::new(EnumDeclaration { name, scoped, values })))
     }
 
-    /// What stands behind `=`.
+    /// The initial value after `=`.
     pub(super) fn initialiser(&mut self) -> Parsed<Expr> {
         if self.is("{") { self.list() } else { self.assignment() }
     }
 
-    /// `{a, b}`, `{.x = a}`
+    /// A list in braces: `{a, b}`, `{.x = a}`.
     pub(super) fn list(&mut self) -> Parsed<Expr> {
         self.deeper(|parser| {
             let start = parser.span();
@@ -88,19 +88,19 @@ impl Parser<'_> {
                 if parser.is(".") {
                     parser.bump();
                     name = Some(parser.word("a member's name")?.0);
-                    parser.expect("=", "behind the member's name")?;
+                    parser.expect("=", "after the member's name")?;
                 }
                 elements.push((name, parser.initialiser()?));
                 if !parser.accept(",") {
                     break;
                 }
             }
-            parser.expect("}", "behind the list")?;
+            parser.expect("}", "after the list")?;
             parser.expr(ExprKind::List(elements), start.to(parser.last()))
         })
     }
 
-    /// Variables, an alias or a type, up to the `;`.
+    /// Variables, aliases or a type, up to the `;`.
     pub(super) fn declaration(
         &mut self,
         specifiers: Specifiers,
@@ -111,13 +111,13 @@ impl Parser<'_> {
                 && let TypeExpr::Struct(_) | TypeExpr::Enum(_) = &specifiers.ty
             {
                 let problem =
-                    Problem::warning(align.span, "an alignment behind a struct says nothing");
+                    Problem::warning(align.span, "an alignment after a struct has no effect");
                 self.problems.push(problem.help("write it before the struct's name"));
             }
             if let TypeExpr::Struct(own) = &specifiers.ty
                 && crate::syntax::is_unnamed(&own.name)
             {
-                // The members of an unnamed union are variables here.
+                // The members of an unnamed union become variables.
                 for (_, name, _) in &own.fields {
                     self.declare(name, Name::Value);
                 }
@@ -132,7 +132,7 @@ impl Parser<'_> {
                 Some(declarator) => declarator,
                 None => self.declarator(&ty)?,
             };
-            // A struct that is defined here is so once, however many variables follow.
+            // Only the first variable defines a struct; the others refer to it by name.
             let mut defined = &mut ty;
             while let TypeExpr::Qualified { inner, .. } = defined {
                 defined = inner;
@@ -152,7 +152,7 @@ impl Parser<'_> {
             if specifiers.attributes.is_typedef {
                 if let Some(align) = align {
                     let problem =
-                        Problem::new(align.span, "a `typedef` with an alignment isn't built");
+                        Problem::new(align.span, "a `typedef` with an alignment isn't supported");
                     let help = "write the alignment before the struct's name, or on each variable";
                     return self.fail(problem.help(help));
                 }
@@ -167,7 +167,7 @@ impl Parser<'_> {
                 if self.accept(",") {
                     continue;
                 }
-                self.expect(";", "behind the name")?;
+                self.expect(";", "after the name")?;
                 return Ok(StatementKind::Aliases(aliases));
             }
             let name = self.declare_here(&declarator.name, Name::Value);
@@ -195,11 +195,11 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(";", "behind the variable")?;
+        self.expect(";", "after the variable")?;
         Ok(StatementKind::Variables(variables))
     }
 
-    /// A function from its parameters on.
+    /// A function, from its parameters on.
     pub(super) fn function(
         &mut self,
         specifiers: Specifiers,
@@ -235,14 +235,14 @@ impl Parser<'_> {
             if parser.is("->") {
                 let problem = Problem::new(
                     parser.span(),
-                    "a result's type behind the parameters isn't built",
+                    "a result type after the parameters isn't supported",
                 );
                 return parser.fail(problem.help("write it before the name"));
             }
             let body = if parser.is("{") {
                 Some(parser.block()?)
             } else {
-                parser.expect(";", "behind the function's parameters, or a body")?;
+                parser.expect(";", "after the function's parameters, or a body")?;
                 None
             };
             Ok(Rc::new(Function {
@@ -269,15 +269,14 @@ impl Parser<'_> {
         }
         while !self.is(")") && !self.ended() {
             if self.is("...") {
-                let problem =
-                    Problem::new(self.span(), "functions of any number of arguments aren't built");
+                let problem = Problem::new(self.span(), "variadic functions aren't supported");
                 return self.fail(problem.help("write one function for each number of arguments"));
             }
             let start = self.span();
             let specifiers = self.specifiers()?;
             let declarator = self.declarator(&specifiers.ty)?;
             let default = if self.accept("=") { Some(Rc::new(self.assignment()?)) } else { None };
-            // An array as a parameter is a pointer to its elements.
+            // A parameter that is an array is a pointer to its elements.
             let ty = match declarator.ty {
                 TypeExpr::Array(element, _) => TypeExpr::Pointer(element),
                 other => other,
@@ -290,7 +289,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(")", "behind the parameters")?;
+        self.expect(")", "after the parameters")?;
         Ok(parameters)
     }
 }

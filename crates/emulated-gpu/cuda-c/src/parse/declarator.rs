@@ -1,4 +1,4 @@
-//! What stands around a declared name: pointers, references, lengths of arrays.
+//! Declarators: a declared name with pointers, references and array lengths.
 
 use std::rc::Rc;
 
@@ -7,11 +7,11 @@ use crate::diagnostic::Problem;
 use crate::source::Span;
 use crate::syntax::{Layout, TypeExpr};
 
-/// A name with its whole type.
+/// A name with its complete type.
 #[derive(Debug)]
 pub(super) struct Declarator {
     pub(super) ty: TypeExpr,
-    /// Empty where there is none.
+    /// Empty if there is none.
     pub(super) name: Rc<str>,
     pub(super) span: Span,
     pub(super) restrict: bool,
@@ -38,7 +38,7 @@ impl Parser<'_> {
                 ty = TypeExpr::Reference(Box::new(ty));
             } else if self.is("&&") {
                 let problem =
-                    Problem::new(self.span(), "references to temporaries (`&&`) aren't built");
+                    Problem::new(self.span(), "references to temporaries (`&&`) aren't supported");
                 return self.fail(problem.help("write `&` for a reference, or pass the value"));
             } else if self.accept("const") {
                 ty =
@@ -55,24 +55,25 @@ impl Parser<'_> {
                 break;
             }
         }
-        // `(*name)[4]`: what is in the brackets is about what is built from what follows them.
+        // In `(*name)[4]`, the brackets apply to the type that the text after them completes. So
+        // that text is read first.
         if self.is("(") && (self.ahead(1).is("*") || self.ahead(1).is("&")) {
             let inner = self.at + 1;
             self.skip_brackets()?;
             if self.is("(") {
-                let problem = Problem::new(self.span(), "pointers to functions aren't built");
+                let problem = Problem::new(self.span(), "pointers to functions aren't supported");
                 return self
                     .fail(problem.help("write a template over the function, or a `switch`"));
             }
             let around = self.lengths(ty)?;
-            let behind = std::mem::replace(&mut self.at, inner);
+            let after = std::mem::replace(&mut self.at, inner);
             let found = self.declarator(&around)?;
-            self.expect(")", "behind the name")?;
-            self.at = behind;
+            self.expect(")", "after the name")?;
+            self.at = after;
             return Ok(found);
         }
         if self.is("[") && matches!(base, TypeExpr::Auto) {
-            let problem = Problem::new(self.span(), "structured bindings aren't built");
+            let problem = Problem::new(self.span(), "structured bindings aren't supported");
             return self.fail(problem.help("name the struct, and read its members"));
         }
         let (mut name, mut span) = (Rc::from(""), self.span());
@@ -84,7 +85,7 @@ impl Parser<'_> {
             (name, span) = self.word("a name")?;
         }
         if self.is("::") {
-            let problem = Problem::new(self.span(), "members are defined in their struct only");
+            let problem = Problem::new(self.span(), "members can only be defined in their struct");
             return self.fail(problem.help("move the body into the `struct`"));
         }
         let ty = self.lengths(ty)?;
@@ -105,7 +106,7 @@ impl Parser<'_> {
         Ok((text.into(), start.to(self.last())))
     }
 
-    /// `[2][3]` behind a name; the last one is the innermost.
+    /// The lengths `[2][3]` after a name. The last one is the innermost.
     fn lengths(&mut self, element: TypeExpr) -> Parsed<TypeExpr> {
         if !self.is("[") {
             return Ok(element);
@@ -113,7 +114,7 @@ impl Parser<'_> {
         let mut lengths = Vec::new();
         while self.accept("[") {
             let length = if self.is("]") { None } else { Some(Rc::new(self.expression()?)) };
-            self.expect("]", "behind the length")?;
+            self.expect("]", "after the length")?;
             lengths.push(length);
             if lengths.len() > 16 {
                 return self.fail(Problem::new(self.last(), "an array of more than 16 dimensions"));
@@ -125,7 +126,7 @@ impl Parser<'_> {
             .fold(element, |element, length| TypeExpr::Array(Box::new(element), length)))
     }
 
-    /// A type without a name, as casts and `sizeof` have it.
+    /// A type without a name, as in casts and `sizeof`.
     pub(super) fn type_name(&mut self) -> Parsed<TypeExpr> {
         let specifiers = self.specifiers()?;
         let declarator = self.declarator(&specifiers.ty)?;

@@ -1,4 +1,4 @@
-//! Expressions, by precedence.
+//! Expressions, by operator precedence.
 
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
@@ -6,7 +6,7 @@ use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{Binary, CastStyle, Expr, ExprKind, TypeExpr, Unary};
 
-/// The operators of each precedence, from the loosest.
+/// The operators of each precedence, the loosest first.
 const LEVELS: [&[Binary]; 10] = [
     &[Binary::LogicalOr],
     &[Binary::LogicalAnd],
@@ -35,7 +35,7 @@ const ASSIGNMENTS: [(&str, Option<Binary>); 11] = [
 ];
 
 impl Parser<'_> {
-    /// With commas.
+    /// An expression with comma operators.
     pub(super) fn expression(&mut self) -> Parsed<Expr> {
         let mut left = self.assignment()?;
         while self.accept(",") {
@@ -65,7 +65,7 @@ impl Parser<'_> {
                 return Ok(condition);
             }
             let yes = parser.expression()?;
-            parser.expect(":", "behind the first of the two values")?;
+            parser.expect(":", "after the first of the two values")?;
             let no = parser.assignment()?;
             let span = condition.span.to(no.span);
             let kind = ExprKind::Conditional(Box::new(condition), Box::new(yes), Box::new(no));
@@ -73,7 +73,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Without comparisons, so that `>` closes a template's arguments.
+    /// An expression without comparisons, so that `>` closes template arguments.
     pub(super) fn additive(&mut self) -> Parsed<Expr> {
         self.binary(8)
     }
@@ -120,7 +120,7 @@ impl Parser<'_> {
                 self.bump();
                 if self.begins_type() {
                     let ty = self.type_name()?;
-                    self.expect(")", "behind the type")?;
+                    self.expect(")", "after the type")?;
                     let span = token.span.to(self.last());
                     let sizeof = token.is("sizeof");
                     let kind =
@@ -128,7 +128,7 @@ impl Parser<'_> {
                     return self.expr(kind, span);
                 }
                 let inner = self.expression()?;
-                self.expect(")", "behind the expression")?;
+                self.expect(")", "after the expression")?;
                 let inner = self.postfix(inner)?;
                 let span = token.span.to(self.last());
                 return self.expr(ExprKind::SizeofValue(Box::new(inner)), span);
@@ -140,13 +140,12 @@ impl Parser<'_> {
         if self.is("(") {
             let at = self.at;
             self.bump();
-            let behind = self.behind_type();
-            if self.begins_type() && !behind.is("(") && !behind.is("{") {
+            let after = self.after_type();
+            if self.begins_type() && !after.is("(") && !after.is("{") {
                 let ty = self.type_name()?;
-                self.expect(")", "behind the type of the cast")?;
+                self.expect(")", "after the type of the cast")?;
                 if self.is("{") {
-                    let problem =
-                        Problem::new(self.span(), "literals of a struct with a cast aren't built");
+                    let problem = Problem::new(self.span(), "compound literals aren't supported");
                     return self.fail(problem.help("write `T{…}` without the brackets"));
                 }
                 let operand = self.unary()?;
@@ -156,7 +155,7 @@ impl Parser<'_> {
             self.at = at;
         }
         if self.is("new") {
-            let problem = Problem::new(token.span, "`new` and `delete` aren't built");
+            let problem = Problem::new(token.span, "`new` and `delete` aren't supported");
             return self.fail(problem.help("allocate before the launch, and pass a pointer"));
         }
         let primary = self.primary()?;
@@ -168,16 +167,16 @@ impl Parser<'_> {
             let start = left.span;
             let kind = if self.accept("[") {
                 let index = self.expression()?;
-                self.expect("]", "behind the index")?;
+                self.expect("]", "after the index")?;
                 ExprKind::Index(Box::new(left), Box::new(index))
             } else if self.accept("(") {
                 let arguments = self.arguments(")")?;
                 ExprKind::Call(Box::new(left), arguments)
             } else if self.is(".") || self.is("->") {
                 let arrow = self.bump().is("->");
-                let said = self.accept("template");
+                let explicit = self.accept("template");
                 let (name, _) = self.word("a member's name")?;
-                let applied = self.is("<") && (said || self.template_methods.contains(&name));
+                let applied = self.is("<") && (explicit || self.template_methods.contains(&name));
                 let template = if applied { self.template_arguments()? } else { Vec::new() };
                 ExprKind::Member { base: Box::new(left), name, arrow, template }
             } else if self.accept("++") {
@@ -187,7 +186,7 @@ impl Parser<'_> {
             } else if self.is("<<<") {
                 let problem = Problem::new(self.span(), "a launch is host code");
                 return self.fail(problem.help(
-                    "launch from the host; here are only `__global__` and `__device__` functions",
+                    "launch from the host: only `__global__` and `__device__` functions are compiled",
                 ));
             } else {
                 return Ok(left);
@@ -197,7 +196,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Arguments up to the bracket that closes them.
+    /// Arguments, up to the closing bracket.
     pub(super) fn arguments(&mut self, end: &str) -> Parsed<Vec<Expr>> {
         let mut arguments = Vec::new();
         while !self.is(end) && !self.ended() {
@@ -206,7 +205,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(end, "behind the arguments")?;
+        self.expect(end, "after the arguments")?;
         Ok(arguments)
     }
 
@@ -232,12 +231,12 @@ impl Parser<'_> {
             TokenKind::Punctuation if token.is("(") => {
                 self.bump();
                 let inner = self.expression()?;
-                self.expect(")", "behind the expression")?;
+                self.expect(")", "after the expression")?;
                 let span = token.span.to(self.last());
                 return Ok(Expr { span, ..inner });
             }
             TokenKind::Punctuation if token.is("[") => {
-                let problem = Problem::new(token.span, "lambdas aren't built");
+                let problem = Problem::new(token.span, "lambdas aren't supported");
                 return self.fail(problem.help("write a `__device__` function"));
             }
             TokenKind::Word => return self.word_expression(),
@@ -265,12 +264,12 @@ impl Parser<'_> {
             }
             "static_cast" | "reinterpret_cast" | "const_cast" => {
                 self.bump();
-                self.expect("<", "behind the cast")?;
+                self.expect("<", "after the cast")?;
                 let ty = self.type_name()?;
                 self.expect_greater()?;
-                self.expect("(", "behind the type of the cast")?;
+                self.expect("(", "after the type of the cast")?;
                 let inner = self.expression()?;
-                self.expect(")", "behind the value")?;
+                self.expect(")", "after the value")?;
                 let value = &*token.text == "static_cast";
                 let style = if value { CastStyle::Value } else { CastStyle::Reinterpret };
                 let span = token.span.to(self.last());
@@ -298,17 +297,17 @@ impl Parser<'_> {
             let message = format!("expected an expression, found `{}`", token.text);
             return self.fail(Problem::new(token.span, message));
         }
-        let is = self.written().and_then(|written| written.is);
+        let is = self.qualified_name().and_then(|name| name.is);
         if let Some(Name::Type | Name::TypeTemplate) = is {
             return self.scoped_value();
         }
         let (mut name, span) = self.path("a name")?;
         if token.is("::") && !name.contains("::") {
-            // Whatever has that name here isn't meant.
+            // A leading `::` skips local names.
             name = format!("::{name}").into();
         }
         if self.is("::") {
-            return self.behind_scope(TypeExpr::Named(name, span), span);
+            return self.scope_member(TypeExpr::Named(name, span), span);
         }
         let template = is == Some(Name::Template) && self.is("<");
         let arguments = if template { Some(self.template_arguments()?) } else { None };
@@ -322,12 +321,12 @@ impl Parser<'_> {
         if !self.is("::") {
             return self.fail(Problem::new(span, "this is a type; a value is expected"));
         }
-        self.behind_scope(ty, span)
+        self.scope_member(ty, span)
     }
 
-    fn behind_scope(&mut self, mut ty: TypeExpr, span: Span) -> Parsed<Expr> {
+    fn scope_member(&mut self, mut ty: TypeExpr, span: Span) -> Parsed<Expr> {
         loop {
-            self.expect("::", "behind the type")?;
+            self.expect("::", "after the type")?;
             let (name, _) = self.word("a name")?;
             if !self.is("::") {
                 let span = span.to(self.last());

@@ -1,28 +1,28 @@
-//! The outermost level.
+//! The top level of a source: items.
 
 use super::{Name, Parsed, Parser, Stop};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
 use crate::syntax::{Item, Statement, StatementKind, TemplateParameter};
 
-/// What stands around a declaration.
+/// The construct around a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Around {
     Nothing,
     /// `extern "C" { … }`
     Linkage,
     /// `template <>`
-    Special,
+    Specialisation,
 }
 
 impl Parser<'_> {
-    /// What a name of this namespace is.
-    fn written_as(&self, name: &str) -> Option<Name> {
+    /// The kind of a name in this namespace.
+    fn kind_of(&self, name: &str) -> Option<Name> {
         self.scopes[0].get(&*format!("{}{name}", self.namespace)).copied()
     }
 
-    pub(super) fn all(&mut self) {
-        while !self.ended() && !self.problems.are_many() {
+    pub(super) fn items(&mut self) {
+        while !self.ended() && !self.problems.too_many() {
             self.items_until("}");
             if self.accept("}") {
                 let last = self.last();
@@ -31,10 +31,10 @@ impl Parser<'_> {
         }
     }
 
-    /// Reads items up to before `end`, going on behind one that is wrong.
+    /// Reads items up to, but not including, `end`. It continues after an item with an error.
     pub(super) fn items_until(&mut self, end: &str) {
         let (depth, namespace) = (self.depth, self.namespace.clone());
-        while !self.ended() && !self.is(end) && !self.problems.are_many() {
+        while !self.ended() && !self.is(end) && !self.problems.too_many() {
             let before = self.at;
             if self.accept(";") {
                 continue;
@@ -73,12 +73,12 @@ impl Parser<'_> {
             return self.instance();
         }
         if self.is("extern") && self.ahead(1).is("template") {
-            // What is instantiated elsewhere; here nothing is made of it.
-            self.behind_item();
-            return self.expect(";", "behind the declaration");
+            // An explicit instantiation in another file. Nothing is instantiated here.
+            self.skip_item();
+            return self.expect(";", "after the declaration");
         }
         if self.is("asm") {
-            let problem = Problem::new(span, "`asm` outside of functions isn't built");
+            let problem = Problem::new(span, "`asm` outside of functions isn't supported");
             return self.fail(problem.help("write it into the function that needs it"));
         }
         if self.is("template") {
@@ -87,8 +87,8 @@ impl Parser<'_> {
         self.declared(Vec::new(), Around::Nothing)
     }
 
-    /// Passes over everything up to the `;` that ends this.
-    pub(super) fn behind_item(&mut self) {
+    /// Skips to the `;` that ends the item.
+    pub(super) fn skip_item(&mut self) {
         let mut depth = 0;
         while !self.ended() && (depth > 0 || !self.is(";")) {
             depth += i32::from(self.is("(")) - i32::from(self.is(")"));
@@ -107,7 +107,7 @@ impl Parser<'_> {
             }
             self.declared(Vec::new(), Around::Linkage)?;
         }
-        self.expect("}", "behind the functions")
+        self.expect("}", "after the functions")
     }
 
     pub(super) fn declared(
@@ -125,15 +125,18 @@ impl Parser<'_> {
         }
         let mut declarator = self.declarator(&specifiers.ty)?;
         let attributes = specifiers.attributes;
-        let special = around == Around::Special;
+        let special = around == Around::Specialisation;
         if special && !self.is("<") {
-            let problem = Problem::new(declarator.span, "for which types this stands isn't said");
-            let help = format!("write them behind the name: `{}<float>(…)`", declarator.name);
+            let problem = Problem::new(
+                declarator.span,
+                "the template arguments of this specialisation are missing",
+            );
+            let help = format!("write them after the name: `{}<float>(…)`", declarator.name);
             return self.fail(problem.help(help));
         }
         let variable = self.is("(") && self.begins_value();
         if (self.is("(") || special) && !variable && !attributes.shared && !attributes.constant {
-            let known = self.written_as(&declarator.name);
+            let known = self.kind_of(&declarator.name);
             let is = match (template.is_empty() && !special, known) {
                 (true, Some(Name::Template)) => Name::Template,
                 (true, _) => Name::Value,
@@ -146,14 +149,14 @@ impl Parser<'_> {
         }
         if !template.is_empty() {
             let problem = Problem::new(span, "only functions and structs may be templates");
-            return self.fail(problem.help("write the type out"));
+            return self.fail(problem.help("use a type without template parameters"));
         }
         let kind = self.declaration(specifiers, Some(declarator))?;
         self.items.push(Item::Statement(Statement { kind, span }));
         Ok(())
     }
 
-    /// Whether what stands in these brackets is the first value of a variable, and no parameter.
+    /// Whether the brackets here contain the initial value of a variable, rather than parameters.
     fn begins_value(&mut self) -> bool {
         self.at += 1;
         let parameter = self.begins_type()
@@ -165,15 +168,15 @@ impl Parser<'_> {
 
     pub(super) fn static_assert(&mut self) -> Parsed<StatementKind> {
         self.bump();
-        self.expect("(", "behind static_assert")?;
+        self.expect("(", "after static_assert")?;
         let condition = self.assignment()?;
         let mut text = None;
         if self.accept(",") {
             let token = self.bump();
             text = Some(self.bytes(&token)?);
         }
-        self.expect(")", "behind the condition")?;
-        self.expect(";", "behind static_assert")?;
+        self.expect(")", "after the condition")?;
+        self.expect(";", "after static_assert")?;
         Ok(StatementKind::StaticAssert(condition, text))
     }
 }

@@ -1,4 +1,4 @@
-//! Numbers, characters and strings.
+//! Literals: numbers, characters and strings.
 
 use std::rc::Rc;
 
@@ -8,7 +8,8 @@ use crate::lex::Token;
 use crate::syntax::{Expr, ExprKind};
 use crate::types::Scalar;
 
-/// An integer: its value, whether it is written without a sign, as `long`, and as decimal.
+/// Parses an integer: its value, whether it has a suffix for unsigned and for `long`, and whether
+/// it is decimal.
 pub(crate) fn integer(text: &str) -> Option<(u64, bool, bool, bool)> {
     let text = text.replace('\'', "").to_ascii_lowercase();
     let (radix, digits) = if let Some(digits) = text.strip_prefix("0x") {
@@ -46,7 +47,7 @@ fn scalar_of((value, unsigned, long, decimal): (u64, bool, bool, bool)) -> Scala
     }
 }
 
-/// A number with a point or an exponent.
+/// Parses a number with a point or an exponent, and whether it is a `float`.
 fn floating(text: &str) -> Option<(f64, bool)> {
     let text = text.replace('\'', "").to_ascii_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {
@@ -73,13 +74,13 @@ fn floating(text: &str) -> Option<(f64, bool)> {
     if !digits.chars().all(plain) || !digits.contains(['.', 'e']) {
         return None;
     }
-    // A float is rounded once, from what is written.
+    // A float is rounded once, from the decimal digits.
     let value =
         if single { f64::from(digits.parse::<f32>().ok()?) } else { digits.parse().ok()? };
     Some((value, single))
 }
 
-/// The bytes between the quotes; nothing where an escape isn't known.
+/// The bytes between the quotes; `None` if there is an unknown escape.
 fn unescape(text: &str) -> Option<Vec<u8>> {
     let inner = text.get(1..text.len() - 1)?;
     let mut bytes = Vec::new();
@@ -120,7 +121,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// The value of a character, or of up to four that are written as one number.
+/// The value of a character, or of a multi-character literal of up to four.
 pub(crate) fn character(text: &str) -> Option<i64> {
     match unescape(text)?.as_slice() {
         [byte] => Some(i64::from(byte.cast_signed())),
@@ -140,7 +141,7 @@ impl Parser<'_> {
         if let Some((value, single)) = floating(&token.text) {
             return self.expr(ExprKind::Float(value, single), token.span);
         }
-        let problem = Problem::new(token.span, format!("`{}` is no number", token.text));
+        let problem = Problem::new(token.span, format!("`{}` isn't a number", token.text));
         let digits = token.text.trim_end_matches(['f', 'F']);
         let plain = digits.len() < token.text.len() && digits.bytes().all(|b| b.is_ascii_digit());
         let help = plain.then(|| format!("a float has a point: `{digits}.0f`"));

@@ -1,5 +1,5 @@
-//! Tokens to the syntax tree, by recursive descent. Only names of types and of templates have to be
-//! known here, since without them `(a)(b)` and `a < b > (c)` can't be read.
+//! The parser: tokens to the syntax tree, by recursive descent. It only has to know which names are
+//! types or templates, because it couldn't read `(a)(b)` and `a < b > (c)` otherwise.
 
 mod declaration;
 mod declarator;
@@ -22,23 +22,23 @@ use crate::lex::{Token, TokenKind};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Item};
 
-/// Statements and expressions nest at most as deep.
-const DEEPEST: usize = 100;
-/// As many operators follow each other without brackets at most.
-const HIGHEST: u16 = 250;
+/// The maximum nesting of statements and expressions.
+const MAX_NESTING: usize = 100;
+/// The maximum number of operators in a row without brackets.
+const MAX_HEIGHT: u16 = 250;
 
-/// What a name is, as far as the parser has to know.
+/// The kind of a name, as far as the parser has to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Name {
     Type,
-    /// A template of functions.
+    /// A function template.
     Template,
-    /// A template of structs.
+    /// A struct template.
     TypeTemplate,
     Value,
 }
 
-/// The statement or item can't be read further; the problem has been reported.
+/// A statement or an item can't be parsed any further; the error has been reported.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop;
 
@@ -53,21 +53,21 @@ pub(crate) struct Parser<'a> {
     /// Structs and enums without a name get one from this.
     unnamed: u32,
     items: Vec<Item>,
-    /// How many functions and structs are around.
+    /// The number of enclosing functions and structs.
     inside: u32,
-    /// The namespaces around, as `a::b::`.
+    /// The enclosing namespaces, as `a::b::`.
     namespace: String,
-    /// All namespaces, written so.
+    /// All namespaces, in the same form.
     namespaces: HashSet<Rc<str>>,
-    /// Other names of namespaces, and names that `using` took out of theirs.
+    /// Aliases of namespaces, and names declared by `using a::name`.
     aliases: HashMap<Rc<str>, Rc<str>>,
-    /// Namespaces whose names need none before them.
+    /// Namespaces named by `using namespace`.
     using: Vec<Rc<str>>,
-    /// Names of functions of structs that are templates: `<` behind them begins arguments.
+    /// Names of member function templates: `<` after them begins arguments.
     template_methods: HashSet<Rc<str>>,
 }
 
-/// Operators that may be written as words.
+/// Operators that can be spelt as words.
 const WORDS: [(&str, &str); 11] = [
     ("and", "&&"),
     ("or", "||"),
@@ -82,7 +82,7 @@ const WORDS: [(&str, &str); 11] = [
     ("xor_eq", "^="),
 ];
 
-/// Reads all tokens, and then those of each name that the host asks for.
+/// Parses all tokens, and then those of each name expression.
 pub(crate) fn parse(
     tokens: Vec<Token>,
     names: Vec<Vec<Token>>,
@@ -108,7 +108,7 @@ pub(crate) fn parse(
         template_methods: HashSet::default(),
     };
     parser.spell_operators();
-    parser.all();
+    parser.items();
     for tokens in names {
         (parser.tokens, parser.at) = (tokens, 0);
         let _: Parsed<()> = parser.name_expression();
@@ -137,7 +137,7 @@ impl Parser<'_> {
         self.peek().span
     }
 
-    /// The place of the token before this one.
+    /// The place of the previous token.
     fn last(&self) -> Span {
         self.tokens[self.at.saturating_sub(1).min(self.tokens.len() - 1)].span
     }
@@ -175,16 +175,16 @@ impl Parser<'_> {
         if self.accept(text) {
             return Ok(());
         }
-        // What is missing is missing behind the last token, not before this one.
+        // Point to the end of the previous token, after which it is missing.
         let last = self.last();
         let place = Span { start: last.end.saturating_sub(1), ..last };
         let found =
             if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) };
         let problem = Problem::new(place, format!("expected `{text}` {after}, found {found}"));
-        self.fail(problem.label(format!("`{text}` is missing behind this")))
+        self.fail(problem.label(format!("`{text}` is missing after this")))
     }
 
-    /// A `>` that closes the arguments of a template, also where two are written as one.
+    /// A `>` that closes template arguments, also as a part of `>>`.
     fn expect_greater(&mut self) -> Parsed<()> {
         if self.is(">>") || self.is(">>>") {
             let token = &mut self.tokens[self.at];
@@ -193,7 +193,7 @@ impl Parser<'_> {
             token.span.start += 1;
             return Ok(());
         }
-        self.expect(">", "behind the arguments of the template")
+        self.expect(">", "after the arguments of the template")
     }
 
     fn word(&mut self, what: &str) -> Parsed<(Rc<str>, Span)> {
@@ -204,7 +204,7 @@ impl Parser<'_> {
         }
         let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
         let help = specifiers::is_keyword(&token.text)
-            .then(|| format!("`{}` is a word of the language; take another name", token.text));
+            .then(|| format!("`{}` is a keyword; use another name", token.text));
         let problem = Problem::new(token.span, format!("expected {what}, found {found}"));
         self.fail(problem.maybe_help(help))
     }
@@ -223,9 +223,10 @@ impl Parser<'_> {
     }
 
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= DEEPEST {
-            let problem = Problem::new(self.span(), format!("this nests more than {DEEPEST} deep"));
-            return self.fail(problem.help("move a part of it into a function of its own"));
+        if self.depth >= MAX_NESTING {
+            let problem =
+                Problem::new(self.span(), format!("this nests more than {MAX_NESTING} deep"));
+            return self.fail(problem.help("move a part of it into another function"));
         }
         self.depth += 1;
         let result = inner(self);
@@ -242,14 +243,14 @@ impl Parser<'_> {
             Call(a, _) => a.height,
             _ => 0,
         };
-        if below >= HIGHEST {
-            let problem = Problem::new(span, format!("more than {HIGHEST} operators in a row"));
+        if below >= MAX_HEIGHT {
+            let problem = Problem::new(span, format!("more than {MAX_HEIGHT} operators in a row"));
             return self.fail(problem.help("give a part of it a name, as a variable"));
         }
         Ok(Expr { kind, span, height: below + 1 })
     }
 
-    /// Skips to behind the next `;` of this level, or to before the `}` that closes it.
+    /// Skips to the position after the next `;` of this level, or before the `}` that closes it.
     fn recover(&mut self) {
         let mut depth = 0;
         while !self.ended() {

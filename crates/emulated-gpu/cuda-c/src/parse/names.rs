@@ -1,7 +1,7 @@
-//! Names, perhaps with namespaces before them.
+//! Names, with optional namespaces.
 //!
-//! A name of a namespace is written whole everywhere behind the parser, as `a::b::name`, so that
-//! nothing else has to know of namespaces.
+//! The parser replaces a name in a namespace by its full path, such as `a::b::name`, so that the
+//! later stages need no knowledge of namespaces.
 
 use std::rc::Rc;
 
@@ -10,22 +10,22 @@ use crate::diagnostic::Problem;
 use crate::lex::{Token, TokenKind};
 use crate::syntax::{StatementKind, TypeExpr};
 
-/// As many namespaces can be named by `using namespace`: each name is looked for in all of them.
+/// The maximum number of namespaces in `using namespace`: each name is searched in all of them.
 const MAX_USING: usize = 64;
 
-/// A name as it is written.
+/// A name with its full path.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct QualifiedName {
     /// With all namespaces.
     pub(super) name: Rc<str>,
     pub(super) is: Option<Name>,
-    /// How many tokens it takes.
+    /// The number of tokens of the name.
     pub(super) tokens: usize,
 }
 
 impl Parser<'_> {
-    /// The name that the next tokens are; nothing where they are none.
-    pub(super) fn written(&self) -> Option<Written> {
+    /// The qualified name that starts at the next token; `None` if there isn't any.
+    pub(super) fn qualified_name(&self) -> Option<QualifiedName> {
         let (mut at, mut path): (usize, Option<Rc<str>>) = (0, None);
         if self.is("::") {
             (at, path) = (1, Some(Rc::from("")));
@@ -51,30 +51,30 @@ impl Parser<'_> {
                 (name, is)
             }
         };
-        Some(Written { name, is, tokens: at + 1 })
+        Some(QualifiedName { name, is, tokens: at + 1 })
     }
 
-    /// The whole path of a namespace, with `::` behind it.
+    /// The full path of a namespace, ending in `::`.
     fn namespace_of(&self, path: Option<&str>, word: &str) -> Option<Rc<str>> {
         if path.is_none() && word == "std" {
-            // What there is of the C++ library is in no namespace here.
+            // The names of the C++ library that are supported are global here.
             return Some(Rc::from(""));
         }
         if let Some(known) = self.aliases.get(&*format!("{}{word}", path.unwrap_or_default())) {
             return known.ends_with("::").then(|| known.clone());
         }
         let known = |before: &str| {
-            let whole: Rc<str> = format!("{before}{word}::").into();
-            self.namespaces.contains(&whole).then_some(whole)
+            let full: Rc<str> = format!("{before}{word}::").into();
+            self.namespaces.contains(&full).then_some(full)
         };
         match path {
             Some(path) => known(path),
-            None => self.around().find_map(|before| known(&before)),
+            None => self.search_paths().find_map(|before| known(&before)),
         }
     }
 
-    /// Where an unqualified name is looked for, from the innermost namespace outwards.
-    fn around(&self) -> impl Iterator<Item = Rc<str>> {
+    /// The namespaces in which an unqualified name is searched, the innermost first.
+    fn search_paths(&self) -> impl Iterator<Item = Rc<str>> {
         let mut paths: Vec<Rc<str>> = Vec::new();
         let mut rest = self.namespace.as_str();
         loop {
@@ -86,7 +86,7 @@ impl Parser<'_> {
         paths.into_iter()
     }
 
-    /// What a name without namespaces stands for.
+    /// The full path and the kind of an unqualified name.
     fn find(&self, word: &Rc<str>) -> (Rc<str>, Option<Name>) {
         if let Some(is) = self.scopes[1..].iter().rev().find_map(|scope| scope.get(word)) {
             return (word.clone(), Some(*is));
@@ -97,7 +97,7 @@ impl Parser<'_> {
         if self.namespace.is_empty() && self.using.is_empty() {
             return (word.clone(), self.scopes[0].get(word).copied());
         }
-        for path in self.around() {
+        for path in self.search_paths() {
             let name: Rc<str> = format!("{path}{word}").into();
             if let Some(is) = self.scopes[0].get(&name) {
                 return (name, Some(*is));
@@ -106,10 +106,12 @@ impl Parser<'_> {
         (word.clone(), None)
     }
 
-    /// Takes the name that is written here.
+    /// Consumes a name, and returns its full path.
     pub(super) fn path(&mut self, what: &str) -> Parsed<(Rc<str>, crate::source::Span)> {
         let start = self.span();
-        let Some(Written { name, tokens, .. }) = self.written() else { return self.word(what) };
+        let Some(QualifiedName { name, tokens, .. }) = self.qualified_name() else {
+            return self.word(what);
+        };
         for _ in 1..tokens {
             self.bump();
         }
@@ -117,8 +119,8 @@ impl Parser<'_> {
         Ok((name, start.to(self.last())))
     }
 
-    /// Declares a name where it stands: in the namespace, or in the function or struct. What it is
-    /// called everywhere.
+    /// Declares a name in the current scope (a namespace, a function or a struct), and returns its
+    /// full path.
     pub(super) fn declare_here(&mut self, name: &Rc<str>, is: Name) -> Rc<str> {
         if self.inside > 0 {
             self.declare(name, is);
@@ -132,8 +134,8 @@ impl Parser<'_> {
         whole
     }
 
-    /// Behind the arguments of a template that begin this many tokens ahead.
-    fn behind_arguments(&self, start: usize) -> Option<usize> {
+    /// The position after the template arguments that begin `start` tokens ahead.
+    fn after_arguments(&self, start: usize) -> Option<usize> {
         let (mut at, mut depth, mut brackets) = (start, 0i32, 0i32);
         loop {
             let token = self.ahead(at);
@@ -155,18 +157,18 @@ impl Parser<'_> {
         }
     }
 
-    /// How many tokens the name of a type takes that begins here; nothing where none does.
+    /// The number of tokens of the type name that begins here; `None` if there isn't any.
     fn type_tokens(&self) -> Option<usize> {
-        let written = self.written()?;
-        let mut at = match written.is? {
-            Name::Type => written.tokens,
-            Name::TypeTemplate if self.ahead(written.tokens).is("<") => {
-                self.behind_arguments(written.tokens)?
+        let name = self.qualified_name()?;
+        let mut at = match name.is? {
+            Name::Type => name.tokens,
+            Name::TypeTemplate if self.ahead(name.tokens).is("<") => {
+                self.after_arguments(name.tokens)?
             }
-            Name::TypeTemplate => written.tokens,
+            Name::TypeTemplate => name.tokens,
             Name::Template | Name::Value => return None,
         };
-        // `T::name x` is a type, any other `T::name` is a value.
+        // In `T::name x`, `T::name` is a type; otherwise it is a value.
         while self.ahead(at).is("::") {
             if self.ahead(at + 1).kind != TokenKind::Word
                 || self.ahead(at + 2).kind != TokenKind::Word
@@ -182,12 +184,12 @@ impl Parser<'_> {
         self.type_tokens().is_some()
     }
 
-    /// What stands behind the type that begins here, as far as it is one name or word.
-    pub(super) fn behind_type(&self) -> &Token {
+    /// The token after the type name that begins here.
+    pub(super) fn after_type(&self) -> &Token {
         self.ahead(self.type_tokens().unwrap_or(1))
     }
 
-    /// Whether a type is followed by `(*name)[`, which declares.
+    /// Whether a type is followed by `(*name)[`, which is a declaration.
     pub(super) fn declares_in_brackets(&self) -> bool {
         let at = self.type_tokens().unwrap_or(1);
         self.ahead(at).is("(")
@@ -197,10 +199,10 @@ impl Parser<'_> {
             && self.ahead(at + 4).is("[")
     }
 
-    /// The name of a type, with the arguments of its template. Behind `typename`, what it names is a
-    /// type in any case.
+    /// A type name with its template arguments. If `is_type` (after `typename`), `T::name` is
+    /// always a type.
     pub(super) fn named_type(&mut self, is_type: bool) -> Parsed<TypeExpr> {
-        let is = self.written().and_then(|written| written.is);
+        let is = self.qualified_name().and_then(|name| name.is);
         let (name, span) = self.path("the name of a type")?;
         let mut ty = if is == Some(Name::TypeTemplate) && self.is("<") {
             let arguments = self.template_arguments()?;
@@ -232,7 +234,7 @@ impl Parser<'_> {
             }
         }
         let result = self.deeper(|parser| {
-            parser.expect("{", "behind the name of the namespace")?;
+            parser.expect("{", "after the name of the namespace")?;
             parser.items_until("}");
             parser.expect("}", "at the end of the namespace")
         });
@@ -243,9 +245,9 @@ impl Parser<'_> {
     pub(super) fn namespace_alias(&mut self) -> Parsed<()> {
         self.bump();
         let (name, _) = self.word("the name of a namespace")?;
-        self.expect("=", "behind the name")?;
+        self.expect("=", "after the name")?;
         let path = self.namespace_path()?;
-        self.expect(";", "behind the namespace")?;
+        self.expect(";", "after the namespace")?;
         self.aliases.insert(name, path);
         Ok(())
     }
@@ -270,7 +272,7 @@ impl Parser<'_> {
         self.bump();
         if self.accept("namespace") {
             let path = self.namespace_path()?;
-            self.expect(";", "behind the namespace")?;
+            self.expect(";", "after the namespace")?;
             if !path.is_empty() && !self.using.contains(&path) {
                 self.using.push(path);
             }
@@ -285,16 +287,16 @@ impl Parser<'_> {
         }
         if self.ahead(1).is("::") || self.is("::") {
             let (whole, _) = self.path("a name")?;
-            self.expect(";", "behind the name")?;
+            self.expect(";", "after the name")?;
             if let Some(at) = whole.rfind("::") {
                 self.aliases.insert(Rc::from(&whole[at + 2..]), whole);
             }
             return Ok(StatementKind::Empty);
         }
         let (name, _) = self.word("a name")?;
-        self.expect("=", "behind the name")?;
+        self.expect("=", "after the name")?;
         let ty = self.type_name()?;
-        self.expect(";", "behind the type")?;
+        self.expect(";", "after the type")?;
         let name = self.declare_here(&name, Name::Type);
         let ty = super::declaration::named_by_alias(ty, &name);
         Ok(StatementKind::Aliases(vec![(name, ty)]))

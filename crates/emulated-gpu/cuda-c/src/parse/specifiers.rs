@@ -1,4 +1,4 @@
-//! What stands before a declared name: attributes and the type.
+//! Declaration specifiers: attributes and the type before a declared name.
 
 use std::rc::Rc;
 
@@ -8,9 +8,9 @@ use crate::lex::TokenKind;
 use crate::source::Span;
 use crate::syntax::{Attributes, Expr, ExprKind, Layout, TypeExpr};
 use crate::types::Scalar;
-use crate::unsupported::refused;
+use crate::unsupported::alternative;
 
-/// What the specifiers of a declaration say.
+/// The specifiers of a declaration.
 #[derive(Debug)]
 pub(super) struct Specifiers {
     pub(super) attributes: Attributes,
@@ -55,7 +55,7 @@ const SPECIFIERS: [&str; 28] = [
     "mutable",
 ];
 
-const OTHER: [&str; 36] = [
+const OTHER_KEYWORDS: [&str; 36] = [
     "if",
     "else",
     "for",
@@ -94,11 +94,11 @@ const OTHER: [&str; 36] = [
     "static_assert",
 ];
 
-/// Whether a word is one of the language, which can't be a name.
+/// Whether a word is a keyword, which can't be a name.
 pub(super) fn is_keyword(word: &str) -> bool {
     TYPE_WORDS.contains(&word)
         || SPECIFIERS.contains(&word)
-        || OTHER.contains(&word)
+        || OTHER_KEYWORDS.contains(&word)
         || matches!(word, "true" | "false" | "nullptr" | "__asm__" | "typeid" | "explicit")
 }
 
@@ -162,21 +162,21 @@ impl Parser<'_> {
                 "__noinline__" => attributes.is_noinline = true,
                 "__launch_bounds__" => {
                     self.bump();
-                    self.expect("(", "behind __launch_bounds__")?;
+                    self.expect("(", "after __launch_bounds__")?;
                     loop {
                         bounds.push(self.assignment()?);
                         if !self.accept(",") {
                             break;
                         }
                     }
-                    self.expect(")", "behind the bounds")?;
+                    self.expect(")", "after the bounds")?;
                     continue;
                 }
                 "decltype" if ty.is_none() && words.is_empty() => {
                     self.bump();
-                    self.expect("(", "behind decltype")?;
+                    self.expect("(", "after decltype")?;
                     let inner = self.expression()?;
-                    self.expect(")", "behind the expression")?;
+                    self.expect(")", "after the expression")?;
                     ty = Some(TypeExpr::Decltype(Rc::new(inner)));
                     continue;
                 }
@@ -189,7 +189,7 @@ impl Parser<'_> {
                     continue;
                 }
                 "class" => {
-                    let problem = Problem::new(token.span, "classes aren't built");
+                    let problem = Problem::new(token.span, "classes aren't supported");
                     return self.fail(problem.help("write a `struct` with plain members"));
                 }
                 "auto" if ty.is_none() && words.is_empty() => ty = Some(TypeExpr::Auto),
@@ -216,8 +216,9 @@ impl Parser<'_> {
         Ok(Specifiers { attributes, ty, bounds, layout })
     }
 
-    /// Attributes, as many as there are here: `__align__(n)`, `alignas(T)`, `__attribute__((aligned(n)))`.
-    /// Those that say nothing of where something lies, such as `[[nodiscard]]`, are passed over.
+    /// All attributes at this position: `__align__(n)`, `alignas(T)`,
+    /// `__attribute__((aligned(n)))`. Those that don't affect the layout, such as `[[nodiscard]]`,
+    /// are ignored.
     pub(super) fn layout(&mut self, layout: &mut Layout) -> Parsed<()> {
         loop {
             if self.is("__align__") || self.is("alignas") {
@@ -225,18 +226,18 @@ impl Parser<'_> {
                 layout.align = Some(self.alignment()?);
             } else if self.is("__attribute__") || self.is("__attribute") {
                 self.bump();
-                self.expect("(", "behind __attribute__")?;
-                self.expect("(", "behind __attribute__")?;
+                self.expect("(", "after __attribute__")?;
+                self.expect("(", "after __attribute__")?;
                 while !self.is(")") && !self.ended() {
                     let word = self.bump();
                     match &*word.text {
                         "aligned" | "__aligned__" if self.is("(") => {
                             layout.align = Some(self.alignment()?);
                         }
-                        // Without a number, it is the largest alignment that any type has.
+                        // Without a number, it is the largest alignment of any type.
                         "aligned" | "__aligned__" => {
-                            let most = ExprKind::Integer(16, Scalar::Int);
-                            layout.align = Some(Rc::new(self.expr(most, word.span)?));
+                            let largest = ExprKind::Integer(16, Scalar::Int);
+                            layout.align = Some(Rc::new(self.expr(largest, word.span)?));
                         }
                         "packed" | "__packed__" => layout.packed = true,
                         _ if self.is("(") => self.skip_brackets()?,
@@ -244,39 +245,39 @@ impl Parser<'_> {
                     }
                     self.accept(",");
                 }
-                self.expect(")", "behind the attributes")?;
-                self.expect(")", "behind the attributes")?;
+                self.expect(")", "after the attributes")?;
+                self.expect(")", "after the attributes")?;
             } else if self.is("[") && self.ahead(1).is("[") {
                 while !(self.ended() || self.is("]") && self.ahead(1).is("]")) {
                     self.bump();
                 }
                 self.bump();
-                self.expect("]", "behind the attributes")?;
+                self.expect("]", "after the attributes")?;
             } else {
                 return Ok(());
             }
         }
     }
 
-    /// `(n)`, or `(T)`: as that type is aligned.
+    /// `(n)`, or `(T)` for the alignment of a type.
     fn alignment(&mut self) -> Parsed<Rc<Expr>> {
         self.expect("(", "before the alignment")?;
-        let (start, behind) = (self.span(), self.behind_type());
-        let align = if self.begins_type() && !behind.is("(") && !behind.is("{") {
+        let (start, after) = (self.span(), self.after_type());
+        let align = if self.begins_type() && !after.is("(") && !after.is("{") {
             let ty = self.type_name()?;
             self.expr(ExprKind::AlignofType(ty), start.to(self.last()))?
         } else {
             self.assignment()?
         };
-        self.expect(")", "behind the alignment")?;
+        self.expect(")", "after the alignment")?;
         Ok(Rc::new(align))
     }
 
     fn no_type<T>(&mut self, start: Span) -> Parsed<T> {
         let token = self.peek().clone();
         if token.kind == TokenKind::Word && !is_keyword(&token.text) {
-            if let Some(help) = refused(&token.text) {
-                let problem = Problem::new(token.span, format!("`{}` isn't built", token.text));
+            if let Some(help) = alternative(&token.text) {
+                let problem = Problem::new(token.span, format!("`{}` isn't supported", token.text));
                 return self.fail(problem.help(help));
             }
             let types: Vec<Rc<str>> = self
@@ -298,7 +299,7 @@ impl Parser<'_> {
         self.fail(Problem::new(place, format!("expected a type, found {found}")))
     }
 
-    /// The words of an arithmetic type, in any order.
+    /// The arithmetic type of some words in any order.
     fn scalar(&mut self, words: &[Rc<str>], span: Span) -> Parsed<Scalar> {
         let count = |word: &str| words.iter().filter(|other| &***other == word).count();
         let (signed, unsigned, long) = (count("signed"), count("unsigned"), count("long"));
@@ -327,7 +328,7 @@ impl Parser<'_> {
             Some(scalar) => Ok(scalar),
             None => {
                 let all = words.join(" ");
-                let problem = Problem::new(span, format!("`{all}` is no type"));
+                let problem = Problem::new(span, format!("`{all}` isn't a type"));
                 let long_double = rest == ["double"] && long > 0;
                 let help = if long_double {
                     "the GPU's widest float has 64 bits: `double`"

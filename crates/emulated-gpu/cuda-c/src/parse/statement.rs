@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::{Asm, Case, Expr, Layout, Loop, Statement, StatementKind, Unroll};
 
 impl Parser<'_> {
-    /// `{ … }`, reading on behind a statement that is wrong.
+    /// A block, `{ … }`. It continues after a statement with an error.
     pub(super) fn block(&mut self) -> Parsed<Vec<Statement>> {
         let open = self.span();
         self.expect("{", "before the statements")?;
@@ -24,7 +24,7 @@ impl Parser<'_> {
                 match parser.statement() {
                     Ok(statement) => statements.push(statement),
                     Err(stop) => {
-                        if parser.problems.are_many() {
+                        if parser.problems.too_many() {
                             return Err(stop);
                         }
                         parser.depth = depth;
@@ -48,11 +48,11 @@ impl Parser<'_> {
     }
 
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
-        self.layout_passed()?;
+        self.skip_attributes()?;
         self.pragma_operator()?;
         let token = self.peek().clone();
         if token.kind == TokenKind::Pragma {
-            return self.unrolled();
+            return self.unrolled_loop();
         }
         match &*token.text {
             _ if token.kind != TokenKind::Word && token.kind != TokenKind::Punctuation => {}
@@ -62,29 +62,29 @@ impl Parser<'_> {
                 return Ok(StatementKind::Empty);
             }
             "if" => return self.conditional_statement(),
-            "for" | "while" | "do" => return self.repeated(Unroll::Unsaid),
+            "for" | "while" | "do" => return self.loop_statement(Unroll::Unspecified),
             "switch" => {
                 self.bump();
-                self.expect("(", "behind switch")?;
+                self.expect("(", "after switch")?;
                 let value = self.expression()?;
-                self.expect(")", "behind the value")?;
+                self.expect(")", "after the value")?;
                 let body = self.scoped(Self::statement)?;
                 return Ok(StatementKind::Switch(value, Box::new(body)));
             }
             "case" => {
                 self.bump();
                 let value = self.conditional()?;
-                self.expect(":", "behind the case")?;
+                self.expect(":", "after the case")?;
                 return Ok(StatementKind::Case(Case::Value(value)));
             }
             "default" => {
                 self.bump();
-                self.expect(":", "behind default")?;
+                self.expect(":", "after default")?;
                 return Ok(StatementKind::Case(Case::Default));
             }
             "break" | "continue" => {
                 self.bump();
-                self.expect(";", &format!("behind {}", token.text))?;
+                self.expect(";", &format!("after {}", token.text))?;
                 let is_break = &*token.text == "break";
                 return Ok(if is_break { StatementKind::Break } else { StatementKind::Continue });
             }
@@ -95,13 +95,13 @@ impl Parser<'_> {
                     () if self.is("{") => Some(self.list()?),
                     () => Some(self.expression()?),
                 };
-                self.expect(";", "behind return")?;
+                self.expect(";", "after return")?;
                 return Ok(StatementKind::Return(value));
             }
             "goto" => {
                 self.bump();
                 let (label, _) = self.word("a label")?;
-                self.expect(";", "behind the label")?;
+                self.expect(";", "after the label")?;
                 return Ok(StatementKind::Goto(label));
             }
             "using" => return self.using(),
@@ -112,12 +112,12 @@ impl Parser<'_> {
             "static_assert" => return self.static_assert(),
             "asm" | "__asm__" => return self.asm(),
             "try" | "catch" | "throw" => {
-                let problem = Problem::new(token.span, "exceptions aren't built");
+                let problem = Problem::new(token.span, "exceptions aren't supported");
                 return self
                     .fail(problem.help("return a code, or stop the kernel with `__trap()`"));
             }
             "delete" => {
-                let problem = Problem::new(token.span, "`new` and `delete` aren't built");
+                let problem = Problem::new(token.span, "`new` and `delete` aren't supported");
                 return self.fail(problem.help("allocate before the launch, and pass a pointer"));
             }
             _ => {}
@@ -130,40 +130,42 @@ impl Parser<'_> {
         }
         let attribute =
             ["alignas", "__align__", "decltype", "__attribute__", "struct", "union", "enum"];
-        let behind = self.behind_type();
-        let to_array = behind.is("(") && self.declares_in_brackets();
+        let after_type = self.after_type();
+        let to_array = after_type.is("(") && self.declares_in_brackets();
         if self.begins_type()
-            && (!behind.is("(") && !behind.is("{") || attribute.contains(&&*token.text) || to_array)
+            && (!after_type.is("(") && !after_type.is("{")
+                || attribute.contains(&&*token.text)
+                || to_array)
         {
             let specifiers = self.specifiers()?;
             return self.declaration(specifiers, None);
         }
-        // `unknown x;`: two names in a row are a declaration whose type isn't known.
+        // Two names in a row (`unknown x;`) are a declaration with an unknown type.
         if token.kind == TokenKind::Word
             && after.kind == TokenKind::Word
             && !super::specifiers::is_keyword(&token.text)
-            && self.written().is_none_or(|written| written.is.is_none())
+            && self.qualified_name().is_none_or(|name| name.is.is_none())
         {
             self.specifiers()?;
         }
         let value = self.expression()?;
-        self.expect(";", "behind the statement")?;
+        self.expect(";", "after the statement")?;
         Ok(StatementKind::Expression(value))
     }
 
-    /// `[[fallthrough]]` and such before a statement.
-    fn layout_passed(&mut self) -> Parsed<()> {
+    /// Skips attributes before a statement, such as `[[fallthrough]]`.
+    fn skip_attributes(&mut self) -> Parsed<()> {
         let attribute = self.is("[") && self.ahead(1).is("[");
         if attribute { self.layout(&mut Layout::default()) } else { Ok(()) }
     }
 
-    /// `_Pragma("unroll 4")`, which is `#pragma unroll 4`.
+    /// `_Pragma("unroll 4")` is the same as `#pragma unroll 4`.
     fn pragma_operator(&mut self) -> Parsed<()> {
         while self.is("_Pragma") {
             let start = self.bump().span;
-            self.expect("(", "behind _Pragma")?;
+            self.expect("(", "after _Pragma")?;
             let text = self.bump().text;
-            self.expect(")", "behind the text of _Pragma")?;
+            self.expect(")", "after the text of _Pragma")?;
             let text = text.trim_matches('"').replacen('(', " (", 1);
             if text.starts_with("unroll") || text.starts_with("nounroll") {
                 self.at -= 1;
@@ -175,7 +177,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn unrolled(&mut self) -> Parsed<StatementKind> {
+    fn unrolled_loop(&mut self) -> Parsed<StatementKind> {
         let token = self.bump();
         let (word, count) = token.text.split_once(' ').unwrap_or((&token.text, ""));
         let unroll = if word == "nounroll" {
@@ -183,10 +185,10 @@ impl Parser<'_> {
         } else if count.trim().is_empty() {
             Unroll::Full
         } else {
-            // The count is an expression of constants: it is read as any other.
+            // The count is a constant expression.
             let lexed = crate::lex::lex(count, token.span.file, self.problems);
             let rest = self.tokens.split_off(self.at);
-            let behind = rest.len();
+            let after = rest.len();
             let only = lexed.len() - 1;
             self.tokens.extend(
                 lexed
@@ -196,14 +198,14 @@ impl Parser<'_> {
             );
             self.tokens.extend(rest);
             let count = self.expression()?;
-            self.at = self.tokens.len() - behind;
+            self.at = self.tokens.len() - after;
             Unroll::By(Rc::new(count))
         };
         if !self.is("for") && !self.is("while") && !self.is("do") {
             let problem = Problem::new(token.span, "`#pragma unroll` isn't followed by a loop");
             return self.fail(problem.help("write it on the line before the `for`"));
         }
-        self.repeated(unroll)
+        self.loop_statement(unroll)
     }
 
     fn number_at(&mut self, value: u64, span: Span) -> Parsed<Expr> {
@@ -213,29 +215,29 @@ impl Parser<'_> {
     fn conditional_statement(&mut self) -> Parsed<StatementKind> {
         self.bump();
         let is_constexpr = self.accept("constexpr");
-        self.expect("(", "behind if")?;
-        if self.begins_type() && !self.behind_type().is("(") && !self.behind_type().is("{") {
-            let problem = Problem::new(self.span(), "a variable in a condition isn't built");
+        self.expect("(", "after if")?;
+        if self.begins_type() && !self.after_type().is("(") && !self.after_type().is("{") {
+            let problem = Problem::new(self.span(), "a variable in a condition isn't supported");
             return self.fail(problem.help("declare it on the line before"));
         }
         let condition = self.expression()?;
-        self.expect(")", "behind the condition")?;
+        self.expect(")", "after the condition")?;
         let yes = Box::new(self.scoped(Self::statement)?);
         let no =
             if self.accept("else") { Some(Box::new(self.scoped(Self::statement)?)) } else { None };
         Ok(StatementKind::If { condition, yes, no, is_constexpr })
     }
 
-    fn repeated(&mut self, unroll: Unroll) -> Parsed<StatementKind> {
+    fn loop_statement(&mut self, unroll: Unroll) -> Parsed<StatementKind> {
         let word = self.bump();
         self.scoped(|parser| {
             if word.is("do") {
                 let body = Box::new(parser.statement()?);
-                parser.expect("while", "behind the body of do")?;
-                parser.expect("(", "behind while")?;
+                parser.expect("while", "after the body of do")?;
+                parser.expect("(", "after while")?;
                 let condition = Some(parser.expression()?);
-                parser.expect(")", "behind the condition")?;
-                parser.expect(";", "behind do … while (…)")?;
+                parser.expect(")", "after the condition")?;
+                parser.expect(";", "after do … while (…)")?;
                 let (init, step) = (None, None);
                 return Ok(StatementKind::Loop(Loop {
                     init,
@@ -246,13 +248,13 @@ impl Parser<'_> {
                     unroll,
                 }));
             }
-            parser.expect("(", &format!("behind {}", word.text))?;
+            parser.expect("(", &format!("after {}", word.text))?;
             let (mut init, mut condition, mut step) = (None, None, None);
             if word.is("while") {
                 condition = Some(parser.expression()?);
             } else {
                 if let Some(colon) = parser.range_colon() {
-                    let problem = Problem::new(colon, "range-based `for` isn't built");
+                    let problem = Problem::new(colon, "range-based `for` isn't supported");
                     let help = "count with an index: `for (int i = 0; i < n; ++i)`";
                     return parser.fail(problem.help(help));
                 }
@@ -260,18 +262,18 @@ impl Parser<'_> {
                 if !parser.is(";") {
                     condition = Some(parser.expression()?);
                 }
-                parser.expect(";", "behind the condition")?;
+                parser.expect(";", "after the condition")?;
                 if !parser.is(")") {
                     step = Some(parser.expression()?);
                 }
             }
-            parser.expect(")", "behind the parts of the loop")?;
+            parser.expect(")", "after the parts of the loop")?;
             let body = Box::new(parser.statement()?);
             Ok(StatementKind::Loop(Loop { init, condition, step, body, body_first: false, unroll }))
         })
     }
 
-    /// The `:` of `for (T name : range)`, if the parts of the loop that begin here have one.
+    /// The `:` of `for (T name : range)`, if the loop header that begins here has one.
     fn range_colon(&self) -> Option<Span> {
         let (mut depth, mut choices) = (0, 0);
         for token in &self.tokens[self.at..] {
@@ -297,14 +299,14 @@ impl Parser<'_> {
                 () if self.accept("volatile") || self.accept("__volatile__") => volatile = true,
                 () if self.accept("inline") => {}
                 () if self.is("goto") => {
-                    let problem = Problem::new(self.span(), "`asm goto` isn't built");
+                    let problem = Problem::new(self.span(), "`asm goto` isn't supported");
                     let help = "write the jump in C, and let `asm` compute its condition";
                     return self.fail(problem.help(help));
                 }
                 () => break,
             }
         }
-        self.expect("(", "behind asm")?;
+        self.expect("(", "after asm")?;
         let mut text = Vec::new();
         while self.peek().kind == TokenKind::String {
             let token = self.bump();
@@ -319,7 +321,7 @@ impl Parser<'_> {
             if self.accept(":") {
                 inputs = self.operands()?;
             } else if self.is("::") {
-                // No inputs; its second colon is the one before what is clobbered.
+                // There are no inputs: `::` includes the colon before the clobbers.
                 self.bump();
                 self.clobbers(&mut memory);
             }
@@ -327,12 +329,12 @@ impl Parser<'_> {
         if self.accept(":") {
             self.clobbers(&mut memory);
         }
-        self.expect(")", "behind the operands of asm")?;
-        self.expect(";", "behind asm")?;
+        self.expect(")", "after the operands of asm")?;
+        self.expect(";", "after asm")?;
         Ok(StatementKind::Asm(Asm { text: text.into(), outputs, inputs, volatile, memory }))
     }
 
-    /// `"memory"` behind the operands.
+    /// The clobbers after the operands; only `"memory"` matters.
     fn clobbers(&mut self, memory: &mut bool) {
         while self.peek().kind == TokenKind::String {
             *memory |= &*self.bump().text == "\"memory\"";
@@ -343,16 +345,16 @@ impl Parser<'_> {
     fn operands(&mut self) -> Parsed<Vec<(Rc<[u8]>, Expr)>> {
         let mut operands = Vec::new();
         if self.is("[") {
-            let problem = Problem::new(self.span(), "names of operands of `asm` aren't built");
+            let problem = Problem::new(self.span(), "named operands of `asm` aren't supported");
             let help = "write `%0`, `%1`, …, counted from the first output";
             return self.fail(problem.help(help));
         }
         while self.peek().kind == TokenKind::String {
             let token = self.bump();
             let constraint = self.bytes(&token)?;
-            self.expect("(", "behind the constraint")?;
+            self.expect("(", "after the constraint")?;
             let value = self.expression()?;
-            self.expect(")", "behind the operand")?;
+            self.expect(")", "after the operand")?;
             operands.push((constraint, value));
             if !self.accept(",") {
                 break;

@@ -11,7 +11,7 @@ use crate::syntax::{
     StructDeclaration, StructTemplate, TemplateParameter, TypeExpr,
 };
 
-/// What stands before a struct's name.
+/// The start of a struct, before its name.
 struct Head {
     is_union: bool,
     layout: Layout,
@@ -35,8 +35,8 @@ impl Parser<'_> {
         let head = self.head()?;
         let (name, span) = if self.peek().kind == TokenKind::Word {
             if !self.ahead(1).is("{") && !self.ahead(1).is(":") {
-                // It may have been declared somewhere else.
-                let known = self.written().is_some_and(|written| written.is == Some(Name::Type));
+                // It may have been declared elsewhere.
+                let known = self.qualified_name().is_some_and(|name| name.is == Some(Name::Type));
                 if known {
                     let (name, span) = self.path("the struct's name")?;
                     return Ok(TypeExpr::Named(name, span));
@@ -46,45 +46,45 @@ impl Parser<'_> {
         } else {
             (self.unnamed("struct"), self.span())
         };
-        self.inherits()?;
-        let whole = self.declare_here(&name, Name::Type);
+        self.reject_bases()?;
+        let full = self.declare_here(&name, Name::Type);
         if !self.is("{") {
-            return Ok(TypeExpr::Named(whole, span));
+            return Ok(TypeExpr::Named(full, span));
         }
-        Ok(TypeExpr::Struct(Rc::new(self.body(head, &name, whole, span)?)))
+        Ok(TypeExpr::Struct(Rc::new(self.body(head, &name, full, span)?)))
     }
 
-    fn inherits(&mut self) -> Parsed<()> {
+    fn reject_bases(&mut self) -> Parsed<()> {
         if self.is(":") {
-            let problem = Problem::new(self.span(), "structs that inherit aren't built");
+            let problem = Problem::new(self.span(), "inheritance isn't supported");
             return self.fail(problem.help("make the other struct a member of this one"));
         }
         Ok(())
     }
 
-    /// `struct name { … };` behind the parameters of a template.
+    /// `struct name { … };` after template parameters.
     pub(super) fn struct_template(&mut self, parameters: Vec<TemplateParameter>) -> Parsed<()> {
         let head = self.head()?;
-        let known = self.written().is_some_and(|written| written.is == Some(Name::TypeTemplate));
+        let known = self.qualified_name().is_some_and(|name| name.is == Some(Name::TypeTemplate));
         let (plain, span) = self.word("the struct's name")?;
-        let whole = self.declare_here(&plain, Name::TypeTemplate);
+        let full = self.declare_here(&plain, Name::TypeTemplate);
         let arguments = if self.is("<") { Some(self.template_arguments()?) } else { None };
         if arguments.is_some() && !known {
             let problem = Problem::new(span, format!("there is no template `{plain}`"));
-            return self.fail(problem.help("write the general template before the special one"));
+            return self.fail(problem.help("write the primary template before its specialisation"));
         }
         let mut declaration = None;
         if !self.is(";") {
-            self.inherits()?;
-            declaration = Some(Rc::new(self.body(head, &plain, whole.clone(), span)?));
+            self.reject_bases()?;
+            declaration = Some(Rc::new(self.body(head, &plain, full.clone(), span)?));
         }
-        self.expect(";", "behind the struct")?;
-        let template = StructTemplate { name: whole, parameters, arguments, declaration, span };
+        self.expect(";", "after the struct")?;
+        let template = StructTemplate { name: full, parameters, arguments, declaration, span };
         self.items.push(Item::StructTemplate(Rc::new(template)));
         Ok(())
     }
 
-    /// The members, in their brackets.
+    /// The members, in braces.
     fn body(
         &mut self,
         head: Head,
@@ -123,7 +123,7 @@ impl Parser<'_> {
                 }
                 parser.member(plain, &mut own)?;
             }
-            parser.expect("}", "behind the members")
+            parser.expect("}", "after the members")
         });
         self.inside -= 1;
         result.map(|()| own)
@@ -131,11 +131,11 @@ impl Parser<'_> {
 
     fn member(&mut self, plain: &Rc<str>, own: &mut StructDeclaration) -> Parsed<()> {
         if self.is("virtual") {
-            let problem = Problem::new(self.span(), "virtual functions aren't built");
-            return self.fail(problem.help("switch over an enum that says which kind it is"));
+            let problem = Problem::new(self.span(), "virtual functions aren't supported");
+            return self.fail(problem.help("switch over an enum that names the kind"));
         }
         if self.is("friend") {
-            let problem = Problem::new(self.span(), "`friend` in a struct isn't built");
+            let problem = Problem::new(self.span(), "`friend` in a struct isn't supported");
             return self.fail(problem.help("write it outside of the struct"));
         }
         if self.is("using") {
@@ -177,18 +177,18 @@ impl Parser<'_> {
         if self.is("~") {
             self.bump();
             let span = self.word("the struct's name")?.1;
-            if self.defaulted().is_some() {
-                return self.behind_default();
+            if self.default_or_delete().is_some() {
+                return self.skip_default();
             }
-            let problem = Problem::new(span, "destructors aren't built");
-            return self.fail(problem.help("nothing has to be given back in a kernel: delete it"));
+            let problem = Problem::new(span, "destructors aren't supported");
+            return self.fail(problem.help("a kernel has nothing to free: delete it"));
         }
         if self.peek().text == *plain && self.ahead(1).is("(") {
             return self.constructor(own, template, is_explicit);
         }
         if self.is("operator") && !self.ahead(1).is("(") && self.ahead(1).kind == TokenKind::Word {
             if !template.is_empty() {
-                let problem = Problem::new(self.span(), "templates of conversions aren't built");
+                let problem = Problem::new(self.span(), "conversion templates aren't supported");
                 let help = "write one `operator T()` for each type";
                 return self.fail(problem.help(help));
             }
@@ -203,22 +203,22 @@ impl Parser<'_> {
             && crate::syntax::is_unnamed(&inner.name)
         {
             own.fields.push((base.clone(), inner.name.clone(), inner.span));
-            return self.expect(";", "behind the members");
+            return self.expect(";", "after the members");
         }
         if self.is(";") && matches!(base, TypeExpr::Enum(_) | TypeExpr::Struct(_)) {
             own.names.push(InnerName::Type(base, span));
-            return self.expect(";", "behind the type");
+            return self.expect(";", "after the type");
         }
         let mut declarator = self.declarator(&base)?;
         if attributes.is_typedef {
             self.declare(&declarator.name, Name::Type);
             let ty = super::declaration::named_by_alias(declarator.ty, &declarator.name);
             own.names.push(InnerName::Alias(declarator.name, ty, span));
-            return self.expect(";", "behind the name");
+            return self.expect(";", "after the name");
         }
         if self.is("(") {
-            if self.defaulted().is_some() {
-                return self.behind_default();
+            if self.default_or_delete().is_some() {
+                return self.skip_default();
             }
             if !template.is_empty() {
                 self.template_methods.insert(declarator.name.clone());
@@ -229,7 +229,7 @@ impl Parser<'_> {
         }
         loop {
             if self.is(":") {
-                let problem = Problem::new(self.span(), "bit fields aren't built");
+                let problem = Problem::new(self.span(), "bit fields aren't supported");
                 return self.fail(problem.help("use shifts and masks on an unsigned integer"));
             }
             if declarator.name.is_empty() {
@@ -247,9 +247,9 @@ impl Parser<'_> {
                     own.names.push(InnerName::Constant(name, ty, value, place));
                 }
                 None if attributes.is_static => {
-                    let problem = Problem::new(place, "static members aren't built");
+                    let problem = Problem::new(place, "static members aren't supported");
                     return self.fail(problem.help(
-                        "a constant is `static constexpr int name = 4;`, a variable stands outside",
+                        "write a constant as `static constexpr int name = 4;`, and a variable outside of the struct",
                     ));
                 }
                 value => {
@@ -266,10 +266,10 @@ impl Parser<'_> {
             }
             declarator = self.declarator(&base)?;
         }
-        self.expect(";", "behind the member")
+        self.expect(";", "after the member")
     }
 
-    /// `operator float() const { … }`
+    /// A conversion operator, `operator float() const { … }`.
     fn conversion(&mut self, own: &mut StructDeclaration, is_explicit: bool) -> Parsed<()> {
         let span = self.bump().span;
         let mut specifiers = self.specifiers()?;
@@ -283,9 +283,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Whether the function whose parameters begin here is `= default` (true) or `= delete`; nothing where it
-    /// is neither.
-    fn defaulted(&self) -> Option<bool> {
+    /// Whether the function whose parameters begin here is `= default` (true) or `= delete`
+    /// (false); `None` if it is neither.
+    fn default_or_delete(&self) -> Option<bool> {
         let (mut at, mut depth) = (0, 0);
         loop {
             let token = self.ahead(at);
@@ -306,15 +306,16 @@ impl Parser<'_> {
             .then(|| word.is("default"))
     }
 
-    /// Passes over a function that is `= default` or `= delete`: copies are made member by member anyway.
-    fn behind_default(&mut self) -> Parsed<()> {
+    /// Skips a function that is `= default` or `= delete`: structs are always copied member by
+    /// member.
+    fn skip_default(&mut self) -> Parsed<()> {
         while !self.is(";") && !self.ended() {
             self.bump();
         }
-        self.expect(";", "behind it")
+        self.expect(";", "after it")
     }
 
-    /// `T(int a) : member(a) { … }`, `T() = default;`
+    /// A constructor, `T(int a) : member(a) { … }` or `T() = default;`.
     fn constructor(
         &mut self,
         own: &mut StructDeclaration,
@@ -322,9 +323,9 @@ impl Parser<'_> {
         is_explicit: bool,
     ) -> Parsed<()> {
         let (_, span) = self.word("the struct's name")?;
-        if let Some(default) = self.defaulted() {
+        if let Some(default) = self.default_or_delete() {
             own.has_default |= default && self.ahead(1).is(")");
-            return self.behind_default();
+            return self.skip_default();
         }
         self.inside += 1;
         let result = self.scoped(|parser| {
@@ -332,7 +333,7 @@ impl Parser<'_> {
             let parameters = parser.parameters()?;
             parser.accept("noexcept");
             if parser.is(";") {
-                let problem = Problem::new(span, "members are defined in their struct only");
+                let problem = Problem::new(span, "members can only be defined in their struct");
                 return parser.fail(problem.help("move the body into the `struct`"));
             }
             let mut initialisers = Vec::new();
@@ -343,7 +344,7 @@ impl Parser<'_> {
                     let value = if parser.is("{") {
                         parser.list()?
                     } else {
-                        parser.expect("(", "behind the member's name")?;
+                        parser.expect("(", "after the member's name")?;
                         let values = parser.arguments(")")?;
                         let span = start.to(parser.last());
                         let list = values.into_iter().map(|value| (None, value)).collect();

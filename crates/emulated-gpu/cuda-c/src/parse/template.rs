@@ -1,4 +1,4 @@
-//! Templates: their parameters, what they are of, and the kernels that are asked for.
+//! Templates: parameters, arguments, explicit instantiations, and name expressions.
 
 use std::rc::Rc;
 
@@ -11,12 +11,12 @@ impl Parser<'_> {
     /// `template <typename T, int N = 4>`
     pub(super) fn template_parameters(&mut self) -> Parsed<Vec<TemplateParameter>> {
         self.bump();
-        self.expect("<", "behind `template`")?;
+        self.expect("<", "after `template`")?;
         let mut parameters = Vec::new();
         while !self.is(">") && !self.ended() {
             if self.is("template") || self.ahead(1).is("...") {
-                let problem = Problem::new(self.span(), "this kind of template isn't built");
-                return self.fail(problem.help("parameters of templates are types and integers"));
+                let problem = Problem::new(self.span(), "this kind of template isn't supported");
+                return self.fail(problem.help("template parameters are types and integers"));
             }
             let is_type = (self.is("typename") || self.is("class"))
                 && !(self.ahead(1).kind == TokenKind::Word && self.ahead(2).is("::"));
@@ -65,25 +65,25 @@ impl Parser<'_> {
                 return parser.struct_template(parameters);
             }
             if parser.is("using") {
-                let problem = Problem::new(parser.span(), "templates of aliases aren't built");
-                return parser.fail(problem.help("write the type out"));
+                let problem = Problem::new(parser.span(), "alias templates aren't supported");
+                return parser.fail(problem.help("use the type itself"));
             }
             if parameters.is_empty() {
-                return parser.declared(parameters, super::item::Around::Special);
+                return parser.declared(parameters, super::item::Around::Specialisation);
             }
             parser.declared(parameters, super::item::Around::Nothing)
         })
     }
 
-    /// `template __global__ void name<float>(float *);`
+    /// An explicit instantiation, `template __global__ void name<float>(float *);`.
     pub(super) fn instance(&mut self) -> Parsed<()> {
         self.bump();
         if self.is("struct") || self.is("class") {
-            // A struct is made where it is used.
+            // A struct is instantiated where it is used.
             while !self.is(";") && !self.ended() {
                 self.bump();
             }
-            return self.expect(";", "behind the struct");
+            return self.expect(";", "after the struct");
         }
         let specifiers = self.specifiers()?;
         while self.is("*") || self.is("&") {
@@ -96,21 +96,22 @@ impl Parser<'_> {
             self.expect("(", "before the parameters of the kernel")?;
             parameters = Some(self.scoped(Self::parameters)?);
         }
-        self.behind_item();
-        self.expect(";", "behind the parameters")?;
+        self.skip_item();
+        self.expect(";", "after the parameters")?;
         let by_host = false;
         self.items.push(Item::Instance(Instance { name, arguments, parameters, span, by_host }));
         Ok(())
     }
 
-    /// `name`, `&name`, `name<float, 4>`: what the host calls a kernel or a variable.
+    /// A name expression, by which the host asks for a kernel or a variable: `name`, `&name`,
+    /// `name<float, 4>`.
     pub(super) fn name_expression(&mut self) -> Parsed<()> {
         self.accept("&");
         let (name, span) = self.path("the name of a kernel")?;
         let arguments = if self.is("<") { self.template_arguments()? } else { Vec::new() };
         if !self.ended() {
             let problem = Problem::new(self.span(), "this isn't the name of a kernel");
-            return self.fail(problem.help("write `name`, or `name<float, 16>` of a template"));
+            return self.fail(problem.help("write `name`, or `name<float, 16>` for a template"));
         }
         let (parameters, by_host) = (None, true);
         self.items.push(Item::Instance(Instance { name, arguments, parameters, span, by_host }));
@@ -121,7 +122,7 @@ impl Parser<'_> {
         self.expect("<", "before the template's arguments")?;
         let mut arguments = Vec::new();
         while !self.is(">") && !self.ended() {
-            if self.begins_type() && !self.behind_type().is("(") && !self.behind_type().is("{") {
+            if self.begins_type() && !self.after_type().is("(") && !self.after_type().is("{") {
                 arguments.push(TemplateArgument::Type(self.type_name()?));
             } else {
                 arguments.push(TemplateArgument::Value(Rc::new(self.additive()?)));

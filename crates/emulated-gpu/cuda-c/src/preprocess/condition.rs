@@ -1,4 +1,4 @@
-//! `#if`: an expression of integers.
+//! Conditions of `#if`: constant expressions of integers.
 
 use super::Preprocessor;
 use crate::diagnostic::Problem;
@@ -6,7 +6,7 @@ use crate::lex::{Token, TokenKind};
 use crate::source::Span;
 
 impl Preprocessor<'_> {
-    /// Whether the condition of an `#if` holds. What can't be read is an error, and doesn't.
+    /// Whether the condition of an `#if` is true. A condition with an error is false.
     pub(super) fn holds(&mut self, line: &[Token], span: Span) -> bool {
         let mut tokens = Vec::new();
         let mut at = 0;
@@ -55,7 +55,7 @@ impl Preprocessor<'_> {
                 let place = tokens.get(reader.at).map_or(span, |token| token.span);
                 self.error(
                     Problem::new(place, message)
-                        .help("a condition of the preprocessor is made of integers and names"),
+                        .help("a preprocessor condition consists of integers and names"),
                 );
                 false
             }
@@ -64,7 +64,7 @@ impl Preprocessor<'_> {
 }
 
 impl Preprocessor<'_> {
-    /// Whether there is the file of `("name"` or `(<name>`.
+    /// Whether the file in `("name"` or `(<name>` exists.
     fn has_include(&self, written: &[Token]) -> bool {
         let Some(first) = written.get(1) else { return false };
         let name: String = if first.kind == TokenKind::String {
@@ -79,7 +79,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// A number of 64 bits; with one that is unsigned, operators are those of unsigned numbers.
+/// A 64-bit number. If an operand is unsigned, so is the operation.
 #[derive(Clone, Copy)]
 struct Number {
     bits: i64,
@@ -92,13 +92,14 @@ impl From<bool> for Number {
     }
 }
 
+/// A recursive-descent parser that evaluates a condition.
 struct Reader<'a> {
     tokens: &'a [Token],
     at: usize,
     depth: usize,
 }
 
-/// The operators of each precedence, from the loosest.
+/// The operators of each precedence, the loosest first.
 const LEVELS: [&[&str]; 10] = [
     &["||"],
     &["&&"],
@@ -122,7 +123,7 @@ impl Reader<'_> {
     fn ternary(&mut self) -> Result<Number, String> {
         self.depth += 1;
         if self.depth > 200 {
-            return Err("this condition nests too deep".into());
+            return Err("this condition is nested too deeply".into());
         }
         let condition = self.binary(0)?;
         let result = if self.accept("?") {
@@ -157,7 +158,7 @@ impl Reader<'_> {
     fn unary(&mut self) -> Result<Number, String> {
         self.depth += 1;
         if self.depth > 200 {
-            return Err("this condition nests too deep".into());
+            return Err("this condition is nested too deeply".into());
         }
         let result = self.unary_inner();
         self.depth -= 1;
@@ -198,12 +199,12 @@ impl Reader<'_> {
                     bits: value as i64,
                     unsigned: unsigned || value > i64::MAX as u64,
                 })
-                .ok_or_else(|| format!("`{}` is no integer", token.text)),
+                .ok_or_else(|| format!("`{}` isn't an integer", token.text)),
             TokenKind::Character => crate::parse::character(&token.text)
                 .map(signed)
-                .ok_or_else(|| format!("{} is no character", token.text)),
+                .ok_or_else(|| format!("{} isn't a character", token.text)),
             TokenKind::Word if &*token.text == "true" => Ok(signed(1)),
-            // `L'a'` and its kind.
+            // A character with a prefix, such as `L'a'`.
             TokenKind::Word
                 if matches!(&*token.text, "L" | "u" | "U" | "u8")
                     && self.tokens.get(self.at).is_some_and(is_character) =>
@@ -221,7 +222,7 @@ fn is_character(token: &Token) -> bool {
     token.kind == TokenKind::Character && !token.spaced
 }
 
-/// An operator of two numbers; what is divided by zero is zero.
+/// Applies an operator. The result of a division by zero is zero.
 fn operate(operator: &str, left: Number, right: Number) -> Number {
     let (a, b) = (left.bits, right.bits);
     let (x, y) = (a as u64, b as u64);

@@ -1,5 +1,5 @@
-//! Macros: Prosser's algorithm, by which the C standard's words were made. Each token carries the
-//! macros that it comes from, and those it doesn't expand again.
+//! Macro expansion by Prosser's algorithm, on which the wording of the C standard is based. Each
+//! token carries the macros that it came from, which must not be expanded in it again.
 
 use std::rc::Rc;
 
@@ -10,12 +10,13 @@ use crate::diagnostic::Problem;
 use crate::lex::{MAX_TOKENS, Token, TokenKind, lex};
 use crate::source::Span;
 
-/// As many bytes do all tokens that `#` and `##` make have at most: each of either may double them.
-const MAX_MADE_BYTES: usize = 1 << 24;
-/// As many names of macros are compared at most, to find out which tokens aren't expanded again: a
-/// second's work. The pairs to compare grow with the square of how deep macros use each other.
+/// The maximum size in bytes of all tokens that `#` and `##` make: each use can double them.
+const MAX_PASTED_BYTES: usize = 1 << 24;
+/// The maximum number of macro names that are compared to find out which tokens must not be
+/// expanded again: about a second of work. The number of pairs grows with the square of the nesting
+/// depth of macros.
 const MAX_COMPARED: u64 = 1 << 28;
-/// Uses of macros in arguments of macros nest at most as deep.
+/// The maximum nesting of macros in arguments of macros.
 const MAX_NESTING: usize = 200;
 
 fn count(hidden: Option<&Rc<Hidden>>) -> u64 {
@@ -69,29 +70,29 @@ impl Preprocessor<'_> {
                 Vec::new()
             };
             self.spent.expanded += arguments.iter().map(Vec::len).sum::<usize>();
-            self.bound(token.span);
+            self.check_limits(token.span);
             let body = self.substitute(&own, &arguments, &token);
             self.spent.expanded += body.len() + 1;
-            self.bound(token.span);
+            self.check_limits(token.span);
             input.extend(body.into_iter().rev());
         }
         output
     }
 
-    /// Stops when macros become too large, or take too long.
-    fn bound(&mut self, span: Span) {
+    /// Stops if macros become too large, or take too long.
+    fn check_limits(&mut self, span: Span) {
         let message = match () {
             () if self.spent.expanded > MAX_TOKENS => {
                 format!("macros expand to more than {MAX_TOKENS} tokens")
             }
-            () if self.spent.made > MAX_MADE_BYTES => {
-                format!("`#` and `##` make tokens of more than {MAX_MADE_BYTES} bytes")
+            () if self.spent.pasted > MAX_PASTED_BYTES => {
+                format!("`#` and `##` make tokens of more than {MAX_PASTED_BYTES} bytes")
             }
             () if self.spent.compared > MAX_COMPARED => {
-                "macros use each other too deep and too often".to_owned()
+                "macros use each other too deeply and too often".to_owned()
             }
             () if self.spent.depth > MAX_NESTING => {
-                format!("macros in arguments of macros nest more than {MAX_NESTING} deep")
+                format!("macros in arguments of macros are nested more than {MAX_NESTING} deep")
             }
             () => return,
         };
@@ -110,7 +111,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// Takes the arguments of a use of `own` off the input, whose next token is the bracket.
+    /// Removes the arguments of a macro from the input, whose next token is the opening bracket.
     fn arguments(
         &mut self,
         input: &mut Vec<Token>,
@@ -213,14 +214,14 @@ impl Preprocessor<'_> {
                         true => argument,
                         false => {
                             self.spent.depth += 1;
-                            self.bound(name.span);
+                            self.check_limits(name.span);
                             let expanded = self.expand(argument);
                             self.spent.depth -= 1;
                             expanded
                         }
                     };
                     if pasted && argument.is_empty() {
-                        // Nothing, pasted to what follows, is what follows.
+                        // If an empty argument is pasted to a token, the result is that token.
                         at += 2;
                         continue;
                     }
@@ -236,7 +237,7 @@ impl Preprocessor<'_> {
         }
         for token in &mut output {
             self.spent.compared += count(token.hidden.as_ref()) * count(hidden.as_ref());
-            self.bound(name.span);
+            self.check_limits(name.span);
             if self.stopped {
                 break;
             }
@@ -246,8 +247,8 @@ impl Preprocessor<'_> {
     }
 
     fn paste(&mut self, left: &Token, right: &Token, span: Span) -> Vec<Token> {
-        self.spent.made += left.text.len() + right.text.len();
-        self.bound(span);
+        self.spent.pasted += left.text.len() + right.text.len();
+        self.check_limits(span);
         if self.stopped {
             return Vec::new();
         }
@@ -265,8 +266,8 @@ impl Preprocessor<'_> {
     }
 
     fn stringify(&mut self, tokens: &[Token], span: Span, spaced: bool) -> Token {
-        self.spent.made += tokens.iter().map(|token| token.text.len() + 1).sum::<usize>();
-        self.bound(span);
+        self.spent.pasted += tokens.iter().map(|token| token.text.len() + 1).sum::<usize>();
+        self.check_limits(span);
         let tokens = if self.stopped { &[] } else { tokens };
         let mut text = String::from("\"");
         for (index, token) in tokens.iter().enumerate() {
@@ -285,7 +286,7 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Those of both, where `second` is that of the macro that is being expanded.
+/// The union of two sets; `second` belongs to the macro that is being expanded.
 fn merge(first: Option<&Rc<Hidden>>, second: Option<&Rc<Hidden>>) -> Option<Rc<Hidden>> {
     let mut result = second.cloned();
     let mut node = first;

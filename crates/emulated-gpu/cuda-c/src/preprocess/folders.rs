@@ -1,4 +1,4 @@
-//! `#include` from folders.
+//! `#include` of files in folders.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,26 +6,26 @@ use std::path::{Path, PathBuf};
 
 use super::Resolver;
 
-/// The longest text that is included.
-const MOST_BYTES: u64 = 1 << 26;
+/// The maximum size in bytes of an included file.
+const MAX_BYTES: u64 = 1 << 26;
 
-/// Finds files beside the one that includes them, then in the folders that are listed.
+/// Finds files next to the file that includes them, and then in a list of folders.
 #[derive(Clone, Debug, Default)]
 pub struct Folders(
-    /// The folders, the first looked into first.
+    /// The folders, in the order in which they are searched.
     pub Vec<PathBuf>,
 );
 
 impl Resolver for Folders {
     fn resolve(&self, include: &str, from: &str) -> Option<(String, String)> {
-        let beside = Path::new(from).parent().map(Path::to_path_buf);
-        beside.iter().chain(&self.0).find_map(|folder| {
+        let same_folder = Path::new(from).parent().map(Path::to_path_buf);
+        same_folder.iter().chain(&self.0).find_map(|folder| {
             let path = folder.join(include);
             let mut text = String::new();
-            // Past this end no text goes on; what has none, such as a device, would be read for ever.
+            // The limit also ends reading from a device, which would never end.
             let file = File::open(&path).ok()?;
-            file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
-            (text.len() as u64 <= MOST_BYTES).then_some(())?;
+            file.take(MAX_BYTES + 1).read_to_string(&mut text).ok()?;
+            (text.len() as u64 <= MAX_BYTES).then_some(())?;
             Some((path.display().to_string(), text))
         })
     }

@@ -6,11 +6,11 @@ use crate::lex::{Token, TokenKind};
 use crate::source::Span;
 use crate::unsupported::{COLLECTIVES, COMPLEX, NARROW_FLOATS, RANDOM, TEXTURES};
 
-/// Includes nest at most as deep.
-const DEEPEST: usize = 32;
-/// As many files are included at most: two includes in a file of itself would be 2^32.
+/// The maximum nesting of includes.
+const MAX_NESTING: usize = 32;
+/// The maximum number of included files: a file that includes itself twice would mean 2^32.
 const MAX_INCLUDES: usize = 65_536;
-/// As many bytes do all files have together at most: as much as is read of one.
+/// The maximum size in bytes of all included files together, which is also that of one file.
 const MAX_BYTES: usize = 1 << 26;
 
 /// Headers whose contents are built in.
@@ -64,8 +64,9 @@ impl Preprocessor<'_> {
             }
         };
         let place = rest[0].span.to(rest[rest.len() - 1].span);
-        if self.depth >= DEEPEST {
-            let problem = Problem::new(place, format!("files include each other {DEEPEST} deep"));
+        if self.depth >= MAX_NESTING {
+            let problem =
+                Problem::new(place, format!("includes are nested more than {MAX_NESTING} deep"));
             return self.stop(problem.help("write `#pragma once` at the top of each"));
         }
         let from = self.sources.get(span.file).name.clone();
@@ -97,32 +98,33 @@ impl Preprocessor<'_> {
         if BUILT_IN.contains(&name.as_str()) {
             return;
         }
-        let problem = Problem::new(place, format!("`{name}` isn't found"));
-        let not_built = |help| Problem::new(place, format!("`{name}` isn't built in")).help(help);
+        let problem = Problem::new(place, format!("`{name}` wasn't found"));
+        let unsupported =
+            |help| Problem::new(place, format!("`{name}` isn't supported")).help(help);
         self.error(match name.split('/').next().unwrap_or_default() {
             "thrust" | "cub" | "cuda" | "cute" | "cutlass" | "cooperative_groups" => {
-                not_built(COLLECTIVES)
+                unsupported(COLLECTIVES)
             }
             header
                 if header.starts_with("cuda_pipeline") || header.starts_with("cuda_awbarrier") =>
             {
-                not_built(COLLECTIVES)
+                unsupported(COLLECTIVES)
             }
-            "cuComplex.h" => not_built(COMPLEX),
-            "cuda_fp4.h" | "cuda_fp6.h" => not_built(NARROW_FLOATS),
-            header if header.starts_with("curand") => not_built(RANDOM),
+            "cuComplex.h" => unsupported(COMPLEX),
+            "cuda_fp4.h" | "cuda_fp6.h" => unsupported(NARROW_FLOATS),
+            header if header.starts_with("curand") => unsupported(RANDOM),
             header if header.starts_with("texture_") || header.starts_with("surface_") => {
-                not_built(TEXTURES)
+                unsupported(TEXTURES)
             }
             "iostream" | "vector" | "string" | "algorithm" | "memory" | "map" | "array"
             | "tuple" | "type_traits" | "utility" | "functional" | "stdlib.h" | "cstdlib"
             | "chrono" | "limits" | "numeric" | "random" | "complex" | "atomic"
             | "initializer_list" => {
-                Problem::new(place, format!("the C++ library isn't there: `{name}`")).help(
+                Problem::new(place, format!("the C++ library isn't supported: `{name}`")).help(
                     "kernels use arrays, pointers and printf; host code goes into another file",
                 )
             }
-            _ => problem.help("give the folder that it is in as an include folder"),
+            _ => problem.help("add its folder to the include folders"),
         });
     }
 }

@@ -1,7 +1,7 @@
-//! Tokens to tokens: directives are obeyed and macros expanded.
+//! The preprocessor: executes directives and expands macros.
 //!
-//! What a macro expands to has the place at which the macro is used, so that messages and `.loc`
-//! speak of the line that a reader wrote; a macro's arguments keep their own places.
+//! The tokens of a macro's expansion have the position at which the macro is used, so that messages
+//! and `.loc` refer to that line; the arguments keep their own positions.
 
 mod condition;
 mod expand;
@@ -17,38 +17,38 @@ use crate::diagnostic::{Problem, Problems};
 use crate::lex::{MAX_TOKENS, Token, TokenKind, lex, too_many_tokens};
 use crate::source::{Sources, Span};
 
-/// The macros that a token comes from.
+/// The macros that a token came from, as a linked list.
 #[derive(Debug)]
 pub(crate) struct Hidden {
     name: Rc<str>,
     more: Option<Rc<Hidden>>,
-    /// How many they are.
+    /// The length of the list.
     count: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Macro {
-    /// The parameters' names of a macro that is written as a function.
+    /// The parameter names of a function-like macro.
     parameters: Option<Vec<Rc<str>>>,
     variadic: bool,
     body: Vec<Token>,
 }
 
-/// Finds the text of an `#include`.
+/// Finds files for `#include`.
 pub trait Resolver {
-    /// The name to call the file by, and its text; nothing if there is none. `from` is the name of the
-    /// file that includes it.
+    /// The name of the file for messages, and its text; `None` if it doesn't exist. `from` is the
+    /// name of the file that includes it.
     fn resolve(&self, include: &str, from: &str) -> Option<(String, String)>;
 }
 
 struct Condition {
-    /// Whether the lines here are read.
+    /// Whether the current branch is active.
     on: bool,
-    /// Whether any branch was.
+    /// Whether a branch has been active.
     taken: bool,
-    /// Whether the lines around are.
+    /// Whether the enclosing branch is active.
     outer: bool,
-    /// Whether its `#else` has come.
+    /// Whether `#else` has been read.
     last: bool,
     span: Span,
 }
@@ -61,36 +61,37 @@ pub(crate) struct Preprocessor<'a> {
     once: HashSet<String>,
     output: Vec<Token>,
     depth: usize,
-    /// What has been read and made so far.
+    /// The resources used so far.
     spent: Spent,
-    /// Whether a limit was hit: nothing is read or expanded any more.
+    /// Whether a limit was exceeded: nothing more is read or expanded.
     stopped: bool,
 }
 
-/// What preprocessing is bounded by.
+/// The resources of preprocessing that are limited.
 #[derive(Debug, Default)]
 struct Spent {
-    /// Files that were included.
+    /// Included files.
     includes: usize,
     /// Bytes of all files.
     bytes: usize,
     /// Tokens of all files.
     tokens: usize,
-    /// Tokens that macros were given and became.
+    /// Tokens of macros' arguments and expansions.
     expanded: usize,
     /// Bytes of tokens that `#` and `##` made.
-    made: usize,
-    /// Names that were compared with those of the macros that a token comes from.
+    pasted: usize,
+    /// Names that were compared with those of the macros that a token came from.
     compared: u64,
-    /// Arguments that are being expanded inside of each other.
+    /// Nested arguments that are being expanded.
     depth: usize,
 }
 
-/// What is defined.
+/// The macros that are defined.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Macros(HashMap<Rc<str>, Macro>);
 
-/// The tokens of a text and of all its includes, with macros expanded, and the macros that are defined at its end.
+/// Preprocesses a text: returns the tokens of the text and all its includes, with macros expanded,
+/// and the macros that are defined at the end.
 pub(crate) fn preprocess(
     file: u32,
     macros: Macros,
@@ -131,7 +132,7 @@ impl Preprocessor<'_> {
         self.problems.push(problem);
     }
 
-    /// Reports a limit that was hit, and stops.
+    /// Reports that a limit was exceeded, and stops.
     fn stop(&mut self, problem: Problem) {
         if !std::mem::replace(&mut self.stopped, true) {
             self.error(problem);
@@ -214,7 +215,7 @@ impl Preprocessor<'_> {
                     );
                 };
                 if condition.last {
-                    let message = format!("`#{}` behind `#else`", name.text);
+                    let message = format!("`#{}` after `#else`", name.text);
                     let problem = Problem::new(name.span, message);
                     self.error(problem.help("`#else` is the last branch: delete one of them"));
                 }
@@ -279,7 +280,7 @@ impl Preprocessor<'_> {
                 } else if token.kind == TokenKind::Word {
                     parameters.push(token.text.clone());
                 } else {
-                    let message = format!("`{}` is no name for a parameter", token.text);
+                    let message = format!("`{}` isn't a parameter name", token.text);
                     return self.error(Problem::new(token.span, message));
                 }
             }

@@ -1,4 +1,4 @@
-//! The text of instructions that compute.
+//! The PTX of arithmetic instructions.
 
 use super::instruction::{Line, Names, float, integer};
 use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Ty, UnaryOp};
@@ -36,7 +36,7 @@ pub(super) fn binary(line: &mut Line<'_, impl Names>, op: BinaryOp) -> String {
         BinaryOp::FMin => format!("min.{}", float(ty)),
         BinaryOp::FMax => format!("max.{}", float(ty)),
     };
-    line.of_two(&name)
+    line.two_operands(&name)
 }
 
 pub(super) fn unary(line: &mut Line<'_, impl Names>, op: UnaryOp) -> String {
@@ -73,7 +73,7 @@ pub(super) fn comparison(
         CompareKind::Ordered => format!("{name}.{}", float(ty)),
         CompareKind::Unordered => format!("{name}u.{}", float(ty)),
     };
-    line.of_two(&format!("setp.{suffix}"))
+    line.two_operands(&format!("setp.{suffix}"))
 }
 
 pub(super) fn conversion(line: &mut Line<'_, impl Names>, convert: Convert) -> String {

@@ -1,25 +1,25 @@
-//! The text of calls, of what a function gives back, and of how functions are declared.
+//! The PTX of calls, of results, and of function declarations.
 
 use std::fmt::Write as _;
 
 use super::instruction::{Line, Names};
 use crate::ir::{Callee, Function, Memory, Passed};
 
-/// A parameter or a result as it is declared.
-pub(super) fn declared(passed: &Passed, name: &str) -> String {
+/// The declaration of a parameter or a result.
+pub(super) fn declaration(passed: &Passed, name: &str) -> String {
     match passed {
         Passed::Value(ty) => format!(".param .b{} {name}", ty.bits()),
         Passed::Struct { size, align, .. } => format!(".param .align {align} .b8 {name}[{size}]"),
     }
 }
 
-/// A function as it is declared: what it gives, its name, and what it takes.
+/// The declaration of a function: its result, its name and its parameters.
 pub(super) fn signature(function: &Function) -> String {
     let mut text = match (function.is_kernel, &function.result) {
         (true, _) => format!(".visible .entry {}(", function.name),
         (false, None) => format!(".func {}(", function.name),
         (false, Some(passed)) => {
-            format!(".func ({}) {}(", declared(passed, "func_retval0"), function.name)
+            format!(".func ({}) {}(", declaration(passed, "func_retval0"), function.name)
         }
     };
     for (index, param) in function.params.iter().enumerate() {
@@ -41,12 +41,12 @@ pub(super) fn signature(function: &Function) -> String {
     text
 }
 
-/// Copies the pieces of a struct, by instructions such as `ld` and `st.param`.
+/// Copies the pieces of a struct with instructions such as `ld` and `st.param`.
 fn copy(names: &mut impl Names, pieces: &[(u64, Memory)], from: (&str, &str), to: (&str, &str)) {
     for (offset, memory) in pieces {
-        let (moment, suffix) = (names.moment(memory.ty()), memory.suffix());
-        names.line(&format!("{}.{suffix} \t{moment}, [{}+{offset}];", from.0, from.1));
-        names.line(&format!("{}.{suffix} \t[{}+{offset}], {moment};", to.0, to.1));
+        let (temporary, suffix) = (names.temporary(memory.ty()), memory.suffix());
+        names.line(&format!("{}.{suffix} \t{temporary}, [{}+{offset}];", from.0, from.1));
+        names.line(&format!("{}.{suffix} \t[{}+{offset}], {temporary};", to.0, to.1));
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn call(line: &mut Line<'_, impl Names>, callee: &Callee) {
     let mut list = Vec::new();
     for (index, (passed, register)) in callee.takes.iter().zip(&registers).enumerate() {
         let name = format!("param{index}");
-        names.line(&format!("{};", declared(passed, &name)));
+        names.line(&format!("{};", declaration(passed, &name)));
         match passed {
             Passed::Value(ty) => {
                 names.line(&format!("st.param.b{} \t[{name}], {register};", ty.bits()));
@@ -72,7 +72,7 @@ pub(super) fn call(line: &mut Line<'_, impl Names>, callee: &Callee) {
     match &callee.gives {
         None => names.line(&format!("call {name}, ({list});")),
         Some(passed) => {
-            names.line(&format!("{};", declared(passed, "retval0")));
+            names.line(&format!("{};", declaration(passed, "retval0")));
             names.line(&format!("call (retval0), {name}, ({list});"));
             match passed {
                 Passed::Value(ty) => {
@@ -89,7 +89,7 @@ pub(super) fn call(line: &mut Line<'_, impl Names>, callee: &Callee) {
     names.line("}");
 }
 
-/// What a function gives to its caller.
+/// Stores the result of a function.
 pub(super) fn result(line: &mut Line<'_, impl Names>, passed: &Passed) {
     let from = line.in_register(0);
     let names = &mut *line.names;

@@ -1,23 +1,23 @@
-//! The text of one instruction.
+//! The PTX of a single instruction.
 
 use super::arithmetic::{binary, comparison, conversion, unary};
 use crate::ir::{Access, Effect, Function, Inst, Op, Space, Template, Ty, Value};
 
-/// What the text of an instruction needs of the kernel around it.
+/// The interface between the text of an instruction and the function around it.
 pub(super) trait Names {
-    /// A register.
+    /// The register of a value.
     fn register(&mut self, value: Value) -> String;
-    /// The name of what an address is the address of, if it is one of a variable.
+    /// The name of the variable that an address is the address of, if it is one.
     fn symbol(&self, value: Value) -> Option<String>;
-    /// A line of text.
+    /// Appends a line of text.
     fn line(&mut self, text: &str);
-    /// A register of its own, for a moment.
-    fn moment(&mut self, ty: Ty) -> String;
-    /// Another result of a template, if something reads it.
+    /// A new register for a temporary value.
+    fn temporary(&mut self, ty: Ty) -> String;
+    /// A further result of a template, if it is used.
     fn output(&self, template: Value, index: u32) -> Option<Value>;
-    /// What is added to the address of an access.
+    /// The offset that is added to the address of an access.
     fn offset(&self, value: Value) -> i64;
-    /// Whether sums and products may still be contracted.
+    /// Whether the assembler may contract products and sums.
     fn may_contract(&self) -> bool;
 }
 
@@ -33,7 +33,7 @@ pub(super) fn float(ty: Ty) -> &'static str {
     if ty == Ty::F64 { "f64" } else { "f32" }
 }
 
-/// A constant as it is written.
+/// A constant in PTX's syntax.
 pub(super) fn literal(ty: Ty, bits: u64) -> String {
     match ty {
         Ty::F32 => format!("0f{bits:08X}"),
@@ -45,7 +45,7 @@ pub(super) fn literal(ty: Ty, bits: u64) -> String {
     }
 }
 
-/// The copy of a register or constant.
+/// The instruction that copies a register or a constant.
 pub(super) fn copy(ty: Ty, to: &str, from: &str) -> String {
     let suffix = match ty {
         Ty::Pred => "pred",
@@ -58,7 +58,7 @@ pub(super) fn copy(ty: Ty, to: &str, from: &str) -> String {
     format!("mov.{suffix} \t{to}, {from};")
 }
 
-/// A register or a constant.
+/// The operand for a value: its register, or a constant.
 pub(super) fn operand(function: &Function, names: &mut impl Names, value: Value) -> String {
     let inst = function.inst(value);
     match inst.op {
@@ -68,17 +68,17 @@ pub(super) fn operand(function: &Function, names: &mut impl Names, value: Value)
     }
 }
 
-/// A register, also for a constant.
+/// The register of a value. A constant is first copied to one.
 pub(super) fn in_register(function: &Function, names: &mut impl Names, value: Value) -> String {
     let inst = function.inst(value);
     let Op::Const(bits) = inst.op else { return names.register(value) };
-    let register = names.moment(inst.ty);
+    let register = names.temporary(inst.ty);
     let text = copy(inst.ty, &register, &literal(inst.ty, bits));
     names.line(&text);
     register
 }
 
-/// An instruction that is being written, with the names of its registers.
+/// An instruction that is being written.
 pub(super) struct Line<'write, N> {
     pub(super) function: &'write Function,
     pub(super) names: &'write mut N,
@@ -87,7 +87,7 @@ pub(super) struct Line<'write, N> {
 }
 
 impl<N: Names> Line<'_, N> {
-    /// The register that it writes.
+    /// The register of the result.
     pub(super) fn to(&mut self) -> String {
         self.names.register(self.value)
     }
@@ -107,8 +107,8 @@ impl<N: Names> Line<'_, N> {
         (0..self.inst.args.len()).map(|index| self.in_register(index)).collect()
     }
 
-    /// An instruction of two operands.
-    pub(super) fn of_two(&mut self, name: &str) -> String {
+    /// An instruction with two operands.
+    pub(super) fn two_operands(&mut self, name: &str) -> String {
         let (a, b) = (self.operand(0), self.operand(1));
         format!("{name} \t{}, {a}, {b};", self.to())
     }
@@ -151,7 +151,7 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
             format!("fma.rn.{} \t{}, {};", float(inst.ty), line.to(), args.join(", "))
         }
         Op::Convert(convert) => conversion(line, *convert),
-        Op::PtrAdd => line.of_two("add.s64"),
+        Op::PtrAdd => line.two_operands("add.s64"),
         Op::Load(access) => {
             let (space, address) = line.place();
             let volatile = volatile(access, space);
@@ -183,7 +183,7 @@ pub(super) fn write(function: &Function, names: &mut impl Names, value: Value) {
     line.names.line(&text);
 }
 
-/// Whether an address is in what a parameter that is only read from points to.
+/// Whether an address is derived from a parameter that points to read-only memory.
 pub(super) fn is_read_only(function: &Function, address: Value) -> bool {
     let mut at = address;
     for _ in 0..64 {
@@ -197,7 +197,7 @@ pub(super) fn is_read_only(function: &Function, address: Value) -> bool {
     false
 }
 
-/// `.volatile`, for memory that others see, too.
+/// `.volatile`, for memory that is visible to other threads.
 pub(super) fn volatile(access: &Access, space: &str) -> &'static str {
     let shared = !matches!(space, ".local" | ".const" | ".param");
     if access.volatile && shared { ".volatile" } else { "" }
@@ -224,8 +224,9 @@ pub(super) fn place(
     (space.name(), address)
 }
 
-/// Whether the operands of a template may be constants: those of one instruction that isn't of half
-/// precision, for which PTX has no constants ("Operand Type Checking": `.f16`, `.bf16` and their pairs).
+/// Whether the operands of a template may be constants. They may in a single instruction, unless it
+/// works on halves, for which PTX has no constants ("Operand Type Checking": `.f16`, `.bf16` and
+/// their pairs).
 fn takes_constants(own: &Template) -> bool {
     let plain =
         ["add", "sub", "mul", "fma", "mad", "shfl", "bar", "atom", "prmt", "shf", "sad", "vote"];
@@ -239,10 +240,10 @@ fn template(line: &mut Line<'_, impl Names>, own: &Template) {
         operands.push(line.to());
     }
     for index in 1..own.results.len() {
-        // The other results are values of their own.
+        // The further results are separate values.
         let register = match line.names.output(line.value, index as u32) {
             Some(output) => line.names.register(output),
-            None => line.names.moment(own.results[index]),
+            None => line.names.temporary(own.results[index]),
         };
         operands.push(register);
     }
@@ -259,7 +260,7 @@ fn template(line: &mut Line<'_, impl Names>, own: &Template) {
     }
     let mut text = String::new();
     let (moves, rest) = own.moves();
-    // What is read and written is copied to where it is written first.
+    // An operand that is read and written (`+`) is first copied to the register of the result.
     for (to, from) in moves {
         if let Some(from) = from {
             let text = copy(own.results[to], &operands[to], &operands[from]);

@@ -1,5 +1,5 @@
-//! The intermediate form to PTX: which memory each address is in, which instructions there are, which
-//! values share a register, and the text.
+//! PTX generation from the intermediate representation: infers memory spaces, selects instructions,
+//! allocates registers, and writes the text.
 
 mod arithmetic;
 mod call;
@@ -28,9 +28,9 @@ pub(crate) fn write(
         let sizes = function.params.iter().map(|own| (own.size, own.align));
         sizes.fold(0, |end: u64, (size, align)| end.next_multiple_of(align) + size)
     };
-    // More than 4096 bytes of parameters came with 8.1 ("Kernel Function Parameters").
+    // PTX 8.1 introduced more than 4096 bytes of parameters ("Kernel Function Parameters").
     let many = module.functions.iter().any(|own| own.is_kernel && bytes(own) > 4096);
-    // The first that has all that `asm` may ask of the architecture.
+    // The first version with all instructions that `asm` may use for the architecture.
     let version = match options.arch {
         ..89 if many => "8.1",
         ..89 => "8.0",
@@ -89,7 +89,7 @@ pub(crate) fn write(
     text
 }
 
-/// Which functions use each variable.
+/// The functions that use each variable.
 fn users(module: &Module, count: usize) -> Vec<Vec<usize>> {
     let mut users = vec![Vec::new(); count];
     for (index, function) in module.functions.iter().enumerate() {
@@ -118,7 +118,7 @@ fn calls(module: &Module, name: &str) -> bool {
     module.functions.iter().any(has)
 }
 
-/// A variable's declaration.
+/// The declaration of a variable.
 fn declaration(global: &Global) -> String {
     let mut text = String::new();
     let linkage = match () {
@@ -146,5 +146,5 @@ fn declaration(global: &Global) -> String {
     text
 }
 
-/// Offsets that have been folded into the addresses of accesses, by the access.
+/// Offsets that have been folded into the addresses of accesses, by access.
 type Offsets = HashMap<crate::ir::Value, i64>;

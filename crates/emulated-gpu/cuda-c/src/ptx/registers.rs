@@ -1,6 +1,6 @@
-//! Out of static single assignment: which values share a register, and what is copied on the way from
-//! block to block. Sreedhar's and Budimlić's way: a parameter and what it is given share one where
-//! they aren't alive at the same time.
+//! Register allocation, out of static single assignment form: which values share a register, and
+//! which copies the jumps between blocks need. As in the methods of Sreedhar and Budimlić, a block
+//! parameter shares a register with its arguments if they aren't live at the same time.
 
 use std::collections::BTreeSet;
 
@@ -8,66 +8,70 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 use crate::ir::{BlockId, Function, Graph, Op, Terminator, Ty, Value};
 
-/// A copy; from a register or a constant.
+/// A copy: the target, and the source, which is a register or a constant.
 pub(super) type Copy = (Value, Value);
 
-/// What became of the values.
+/// The registers of a function, and the copies between them.
 #[derive(Debug)]
 pub(super) struct Allocation {
-    /// The value whose register each has.
+    /// For each value, the value whose register it shares.
     pub(super) leader: Vec<Value>,
-    /// Copies at the end of blocks whose only way they are for, before the branch.
+    /// Copies at the end of blocks that only have one successor, before the jump.
     pub(super) at_end: HashMap<BlockId, Vec<Copy>>,
-    /// Copies at the beginning of blocks that are reached only from one.
+    /// Copies at the beginning of blocks that only have one predecessor.
     pub(super) at_start: HashMap<BlockId, Vec<Copy>>,
-    /// Copies on a way by itself: from, whether it is the first way of the branch, and to.
+    /// Copies for an edge that needs a block of its own, by the block with the branch and whether
+    /// it is the edge to `yes`.
     pub(super) between: HashMap<(BlockId, bool), Vec<Copy>>,
     /// The order of the blocks in the text.
     pub(super) order: Vec<BlockId>,
 }
 
-/// As many values are alive in all blocks together at most, and as many pairs of values are compared: beyond
-/// that, values get registers of their own, which costs copies and nothing else.
-const MAX_ALIVE: usize = 8_000_000;
+/// The maximum number of live values, summed over all blocks, and the maximum number of pairs of
+/// values that are compared. Beyond them, values get separate registers, which only costs copies.
+const MAX_LIVE: usize = 8_000_000;
 const MAX_COMPARED: usize = 20_000_000;
 
 struct Liveness {
     live_in: Vec<HashSet<Value>>,
-    /// The blocks that each goes to.
+    /// The successors of each block.
     successors: Vec<Vec<BlockId>>,
-    /// Where a value is last read in a block; what jumps give counts as behind all instructions.
+    /// The last use of a value in a block; the arguments of jumps count as used after all
+    /// instructions.
     last_use: HashMap<(BlockId, Value), usize>,
-    /// The block and the place in it where each value is made; parameters at 0, instructions from 1.
-    made: Vec<Option<(BlockId, usize)>>,
-    /// Results of `asm` that are written before it has read these arguments.
+    /// The block that defines each value, and the position in it: 0 for parameters, from 1 for
+    /// instructions.
+    defined: Vec<Option<(BlockId, usize)>>,
+    /// Pairs of a result of `asm` that is written before all arguments have been read, and an
+    /// argument.
     early: HashSet<(Value, Value)>,
 }
 
 pub(super) fn allocate(function: &Function) -> Allocation {
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     let liveness = liveness(function, &graph);
-    let mut room = MAX_COMPARED;
+    let mut budget = MAX_COMPARED;
     let mut classes = Classes::new(function.values.len());
-    // The innermost ways first: those back to where the text has been already.
+    // Back edges first, because they are the innermost.
     let mut number = vec![0; function.blocks.len()];
     for (index, block) in graph.order.iter().enumerate() {
         number[block.0 as usize] = index;
     }
-    let mut ways: Vec<(bool, BlockId, Value, Value)> = Vec::new();
+    let mut edges: Vec<(bool, BlockId, Value, Value)> = Vec::new();
     for &id in &graph.order {
         for target in function.block(id).end.targets() {
             let back = number[target.block.0 as usize] <= number[id.0 as usize];
             for (param, arg) in function.block(target.block).params.iter().zip(&target.args) {
                 if !matches!(function.inst(*arg).op, Op::Const(_)) {
-                    ways.push((!back, id, *param, *arg));
+                    edges.push((!back, id, *param, *arg));
                 }
             }
         }
     }
-    ways.sort_by_key(|(forward, ..)| *forward);
-    for (_, _, param, arg) in ways {
+    edges.sort_by_key(|(forward, ..)| *forward);
+    for (_, _, param, arg) in edges {
         if let Some(liveness) = &liveness {
-            classes.merge(param, arg, liveness, &mut room);
+            classes.merge(param, arg, liveness, &mut budget);
         }
     }
     let mut allocation = Allocation {
@@ -103,24 +107,24 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     allocation
 }
 
-/// Which values are alive where: from each block that reads one, up to the block that makes it (Appel and
-/// Palsberg, "Modern Compiler Implementation", 19.6). Nothing if they are too many.
+/// The live values of each block: from each block that uses one, back to the block that defines it
+/// (Appel and Palsberg, "Modern Compiler Implementation", 19.6). `None` if there are too many.
 fn liveness(function: &Function, graph: &Graph) -> Option<Liveness> {
     let count = function.blocks.len();
     let mut last_use = HashMap::default();
-    let mut made = vec![None; function.values.len()];
+    let mut defined = vec![None; function.values.len()];
     let mut successors = vec![Vec::new(); count];
     let constant = |value: Value| matches!(function.inst(value).op, Op::Const(_));
     let mut early = HashSet::default();
-    // What each block reads and doesn't make.
+    // The values that each block uses and doesn't define.
     let mut reads: Vec<(BlockId, Value)> = Vec::new();
     for &id in &graph.order {
         let block = function.block(id);
         for param in &block.params {
-            made[param.0 as usize] = Some((id, 0));
+            defined[param.0 as usize] = Some((id, 0));
         }
         for (index, value) in block.insts.iter().enumerate() {
-            made[value.0 as usize] = Some((id, index + 1));
+            defined[value.0 as usize] = Some((id, index + 1));
         }
         for (index, value) in block.insts.iter().enumerate() {
             written_early(function, *value, &block.insts[index + 1..], &mut early);
@@ -138,28 +142,28 @@ fn liveness(function: &Function, graph: &Graph) -> Option<Liveness> {
         successors[id.0 as usize].extend(block.end.targets().map(|target| target.block));
     }
     let mut live_in: Vec<HashSet<Value>> = vec![HashSet::default(); count];
-    let mut room = MAX_ALIVE;
+    let mut budget = MAX_LIVE;
     let mut open = Vec::new();
     for (id, value) in reads {
         open.push(id);
         while let Some(block) = open.pop() {
-            let own = made[value.0 as usize].is_some_and(|(home, _)| home == block);
+            let own = defined[value.0 as usize].is_some_and(|(home, _)| home == block);
             if own || !live_in[block.0 as usize].insert(value) {
                 continue;
             }
-            room = room.checked_sub(1)?;
+            budget = budget.checked_sub(1)?;
             open.extend(graph.preds(block));
         }
     }
-    Some(Liveness { live_in, successors, last_use, made, early })
+    Some(Liveness { live_in, successors, last_use, defined, early })
 }
 
-/// Adds the results of `asm` that share a register with none of its other operands: those that are moved
-/// to before it (`"+r"`), and those that it writes before it has read all (`"=&r"`).
+/// Adds the results of `asm` that must not share a register with its other operands: those that are
+/// copied before it (`"+r"`), and those that it may write before it has read all (`"=&r"`).
 fn written_early(
     function: &Function,
     value: Value,
-    behind: &[Value],
+    following: &[Value],
     early: &mut HashSet<(Value, Value)>,
 ) {
     let inst = function.inst(value);
@@ -171,7 +175,7 @@ fn written_early(
             matches!(other.op, Op::Output(number) if number as usize == *result)
                 && other.args == [value]
         };
-        let written = if *result == 0 { Some(&value) } else { behind.iter().find(output) };
+        let written = if *result == 0 { Some(&value) } else { following.iter().find(output) };
         let Some(&written) = written else { continue };
         for (index, arg) in inst.args.iter().enumerate() {
             if !moves.contains(&(*result, Some(own.results.len() + index))) {
@@ -182,18 +186,18 @@ fn written_early(
 }
 
 impl Liveness {
-    /// Whether `b` is still needed behind the place where `a` is made.
-    fn alive_at(&self, b: Value, a: Value) -> bool {
-        let Some((block, place)) = self.made[a.0 as usize] else { return false };
-        let known = match self.made[b.0 as usize] {
+    /// Whether `b` is live after the definition of `a`.
+    fn live_after(&self, b: Value, a: Value) -> bool {
+        let Some((block, place)) = self.defined[a.0 as usize] else { return false };
+        let known = match self.defined[b.0 as usize] {
             Some((other, at)) if other == block => at <= place,
             _ => self.live_in[block.0 as usize].contains(&b),
         };
         if !known {
             return false;
         }
-        // Two parameters of a block are made at once.
-        if place == 0 && self.made[b.0 as usize] == Some((block, 0)) {
+        // The parameters of a block are defined at the same time.
+        if place == 0 && self.defined[b.0 as usize] == Some((block, 0)) {
             return true;
         }
         let goes_on = |next: &BlockId| self.live_in[next.0 as usize].contains(&b);
@@ -201,13 +205,14 @@ impl Liveness {
             || self.last_use.get(&(block, b)).is_some_and(|last| *last > place)
     }
 
-    fn clash(&self, a: Value, b: Value) -> bool {
+    fn interfere(&self, a: Value, b: Value) -> bool {
         let early = self.early.contains(&(a, b)) || self.early.contains(&(b, a));
-        a != b && (early || self.alive_at(b, a) || self.alive_at(a, b))
+        a != b && (early || self.live_after(b, a) || self.live_after(a, b))
     }
 }
 
-/// Values that share a register: of each its class's leader, and of each leader its class.
+/// Classes of values that share a register: the leader of each value's class, and the members of
+/// each leader's class.
 struct Classes {
     leader: Vec<Value>,
     members: HashMap<Value, Vec<Value>>,
@@ -222,7 +227,7 @@ impl Classes {
         self.leader[value.0 as usize]
     }
 
-    fn merge(&mut self, a: Value, b: Value, liveness: &Liveness, room: &mut usize) {
+    fn merge(&mut self, a: Value, b: Value, liveness: &Liveness, budget: &mut usize) {
         let (a, b) = (self.find(a), self.find(b));
         if a == b {
             return;
@@ -231,11 +236,11 @@ impl Classes {
         let first = self.members.get(&a).map_or(&only_a[..], Vec::as_slice);
         let second = self.members.get(&b).map_or(&only_b[..], Vec::as_slice);
         let pairs = first.len() * second.len();
-        if pairs > 10_000 || pairs > *room {
+        if pairs > 10_000 || pairs > *budget {
             return;
         }
-        *room -= pairs;
-        if first.iter().any(|x| second.iter().any(|y| liveness.clash(*x, *y))) {
+        *budget -= pairs;
+        if first.iter().any(|x| second.iter().any(|y| liveness.interfere(*x, *y))) {
             return;
         }
         let second = self.members.remove(&b).unwrap_or_else(|| vec![b]);
@@ -246,15 +251,16 @@ impl Classes {
     }
 }
 
-/// Copies that happen at once, one after the other. `same` says which values share a register;
-/// `spare` gives a register that is free.
+/// Sequentialises parallel copies. `same` maps each value to the leader that has its register;
+/// `spare` returns a free register.
 pub(super) fn in_order(
     copies: &[Copy],
     same: impl Fn(Value) -> Value,
     mut spare: impl FnMut(Value) -> Value,
 ) -> Vec<Copy> {
     let mut from: Vec<Value> = copies.iter().map(|(_, from)| *from).collect();
-    // How many copies into other registers still read each register, and which copies write it.
+    // The number of copies to other registers that still have to read each register, and the copies
+    // that write each.
     let mut readers: HashMap<Value, usize> = HashMap::default();
     let mut writers: HashMap<Value, Vec<usize>> = HashMap::default();
     for (index, (to, from)) in copies.iter().enumerate() {
@@ -271,7 +277,7 @@ pub(super) fn in_order(
         waiting.iter().copied().filter(|index| unread(&readers, copies[*index].0)).collect();
     let mut done = Vec::new();
     while let Some(&first) = waiting.first() {
-        // A copy whose target nobody else still reads.
+        // A copy whose target isn't read any more.
         let read = match free.pop_first() {
             Some(index) => {
                 waiting.remove(&index);
@@ -280,13 +286,14 @@ pub(super) fn in_order(
                 (same(to) != same(from)).then_some(from)
             }
             None => {
-                // All wait for each other: one is put aside.
+                // All copies wait for each other (a cycle): the target of one is saved in a spare
+                // register.
                 let (to, _) = copies[first];
-                let aside = spare(to);
-                done.push((aside, to));
+                let saved = spare(to);
+                done.push((saved, to));
                 for &index in &waiting {
                     if same(from[index]) == same(to) {
-                        from[index] = aside;
+                        from[index] = saved;
                     }
                 }
                 readers.remove(&same(to));
@@ -305,7 +312,7 @@ pub(super) fn in_order(
     done
 }
 
-/// The letter of a register's name.
+/// The prefix of a register's name.
 pub(super) fn prefix(ty: Ty) -> &'static str {
     match ty {
         Ty::Pred => "%p",

@@ -1,4 +1,4 @@
-//! Instructions that do what several operations say: `mul.wide`, `mad`, addresses with an offset.
+//! Instruction selection: combines operations to `mul.wide`, `mad`, and addresses with an offset.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use crate::ir::{BinaryOp, Convert, Effect, Function, Op, Template, Ty, UnaryOp, 
 
 pub(super) fn run(function: &mut Function) {
     widen(function);
-    choose(function);
+    expand_selects(function);
     multiply_and_add(function);
     crate::optimise::drop_dead(function);
 }
@@ -20,7 +20,7 @@ fn template(text: &str, ty: Ty) -> Op {
     }))
 }
 
-/// A 32-bit number that is widened and multiplied by a constant.
+/// A 32-bit number that is widened and multiplied by a constant becomes `mul.wide`.
 fn widen(function: &mut Function) {
     for id in function.ids() {
         for value in function.block(id).insts.clone() {
@@ -54,8 +54,8 @@ fn widen(function: &mut Function) {
     }
 }
 
-/// A choice between predicates has no instruction of its own.
-fn choose(function: &mut Function) {
+/// PTX can't select between predicates, so a selection becomes logical operations.
+fn expand_selects(function: &mut Function) {
     for id in function.ids() {
         let insts = std::mem::take(&mut function.block_mut(id).insts);
         let mut kept = Vec::with_capacity(insts.len());
@@ -77,7 +77,7 @@ fn choose(function: &mut Function) {
     }
 }
 
-/// A product that only one sum uses.
+/// A product that is only used in one sum becomes `mad`.
 fn multiply_and_add(function: &mut Function) {
     let mut uses: HashMap<Value, usize> = HashMap::default();
     for id in function.ids() {
@@ -119,7 +119,7 @@ fn multiply_and_add(function: &mut Function) {
     }
 }
 
-/// The offsets that accesses add to their addresses, which then are what those began with.
+/// Folds constant offsets into the addresses of loads and stores, and returns them by access.
 pub(super) fn offsets(function: &mut Function) -> super::Offsets {
     let mut offsets = HashMap::default();
     for id in function.ids() {

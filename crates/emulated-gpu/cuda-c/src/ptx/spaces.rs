@@ -1,5 +1,6 @@
-//! Which memory each address is in, so that `ld.global` can be written where C only says "a pointer".
-//! An address that is stored, compared or mixed with others is made generic first.
+//! Inference of the memory space of each address, so that C's pointers become `ld.global` and the
+//! like. An address that is stored, compared or mixed with others is first converted to a generic
+//! one.
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -11,10 +12,10 @@ pub(super) fn run(function: &mut Function, globals: &[Global]) {
     converter.rewrite(function);
 }
 
-/// The space of each value that is an address: not there while unknown, generic where it can be
-/// anything.
+/// The space of each value that is an address; `None` while it is unknown, and generic if it can be
+/// any.
 fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     let mut spaces: Vec<Option<Space>> = vec![None; function.values.len()];
     let mut changed = true;
     while changed {
@@ -29,7 +30,8 @@ fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
                 for &pred in graph.preds(id) {
                     for target in function.block(pred).end.targets() {
                         if target.block == id {
-                            found = meet(found, of_argument(function, &spaces, target.args[index]));
+                            found =
+                                meet(found, argument_space(function, &spaces, target.args[index]));
                         }
                     }
                 }
@@ -52,8 +54,8 @@ fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
                             .then_some(Space::Generic)
                     }),
                     Op::Select => meet(
-                        of_argument(function, &spaces, inst.args[1]),
-                        of_argument(function, &spaces, inst.args[2]),
+                        argument_space(function, &spaces, inst.args[1]),
+                        argument_space(function, &spaces, inst.args[2]),
                     ),
                     _ => Some(Space::Generic),
                 };
@@ -64,7 +66,7 @@ fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
     spaces
 }
 
-fn of_argument(function: &Function, spaces: &[Option<Space>], value: Value) -> Option<Space> {
+fn argument_space(function: &Function, spaces: &[Option<Space>], value: Value) -> Option<Space> {
     if matches!(function.inst(value).op, Op::Const(_)) {
         Some(Space::Generic)
     } else {
@@ -87,7 +89,7 @@ fn set(spaces: &mut [Option<Space>], value: Value, found: Option<Space>) -> bool
 
 struct Converter {
     spaces: Vec<Option<Space>>,
-    /// Parameters that are pointers, as global addresses.
+    /// Pointer parameters, converted to global addresses.
     global: HashMap<Value, Value>,
 }
 
@@ -100,8 +102,8 @@ impl Converter {
         matches!(function.inst(value).op, Op::Param(_)) && self.space(value) == Space::Global
     }
 
-    /// The address in the form of its own space.
-    fn own(&mut self, function: &mut Function, value: Value) -> Value {
+    /// The address in its own space.
+    fn in_own_space(&mut self, function: &mut Function, value: Value) -> Value {
         if !self.is_parameter(function, value) {
             return value;
         }
@@ -115,7 +117,7 @@ impl Converter {
         made
     }
 
-    /// The address in the form that any access can use.
+    /// The address as a generic one.
     fn generic(&mut self, function: &mut Function, value: Value, place: &mut Vec<Value>) -> Value {
         let space = self.space(value);
         if space == Space::Generic || self.is_parameter(function, value) {
@@ -154,7 +156,7 @@ impl Converter {
                         _ => false,
                     };
                     inst.args[index] = if keeps {
-                        self.own(function, arg)
+                        self.in_own_space(function, arg)
                     } else {
                         self.generic(function, arg, &mut kept)
                     };
@@ -173,7 +175,7 @@ impl Converter {
                     let same = self.space(param) != Space::Generic
                         && self.space(param) == self.space(*arg);
                     *arg = if same {
-                        self.own(function, *arg)
+                        self.in_own_space(function, *arg)
                     } else {
                         self.generic(function, *arg, &mut kept)
                     };
@@ -182,7 +184,7 @@ impl Converter {
             let block = function.block_mut(id);
             (block.insts, block.end) = (kept, end);
         }
-        // The global addresses of parameters stand behind the parameters.
+        // The conversions of parameters to global addresses follow the parameters.
         for id in function.ids() {
             let insts = std::mem::take(&mut function.block_mut(id).insts);
             let mut kept = Vec::with_capacity(insts.len());
@@ -192,18 +194,18 @@ impl Converter {
             }
             function.block_mut(id).insts = kept;
         }
-        self.name(function);
+        self.record_spaces(function);
     }
 
-    /// Writes the space into the instructions that access it, where the text will look for it.
-    fn name(&self, function: &mut Function) {
+    /// Records the spaces for the text: in atomic templates, and in the function's list.
+    fn record_spaces(&self, function: &mut Function) {
         for id in function.ids() {
             for value in function.block(id).insts.clone() {
                 let inst = function.inst(value);
                 if let Op::Template(template) = &inst.op
                     && template.text.contains("{s}")
                 {
-                    let space = self.space_of_own(function, inst.args[0]);
+                    let space = self.final_space(function, inst.args[0]);
                     let mut own = (**template).clone();
                     own.text = own.text.replace("{s}", space.name());
                     function.inst_mut(value).op = Op::Template(own.into());
@@ -211,11 +213,11 @@ impl Converter {
             }
         }
         function.spaces = (0..function.values.len() as u32)
-            .map(|number| self.space_of_own(function, Value(number)))
+            .map(|number| self.final_space(function, Value(number)))
             .collect();
     }
 
-    fn space_of_own(&self, function: &Function, value: Value) -> Space {
+    fn final_space(&self, function: &Function, value: Value) -> Space {
         match function.inst(value).op {
             Op::ToSpace(space) => space,
             Op::ToGeneric(_) | Op::Param(_) => Space::Generic,

@@ -1,4 +1,4 @@
-//! The text of a kernel.
+//! The PTX of a function.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::registers::{Allocation, Copy, in_order, prefix};
 use crate::ir::{BlockId, Function, Global, Op, Target, Terminator, Ty, Value};
 use crate::source::{Sources, Span};
 
-/// The files that `.loc` speaks of, and their numbers.
+/// The files that `.loc` refers to, and their numbers.
 #[derive(Debug)]
 pub(super) struct Files {
     library: u32,
@@ -55,7 +55,7 @@ struct Writer<'a> {
     counts: HashMap<&'static str, u32>,
     used_slots: HashSet<u32>,
     spare: Vec<Value>,
-    /// The results of templates but for the first ones.
+    /// The results of templates other than the first.
     outputs: HashMap<(Value, u32), Value>,
     fmad: bool,
 }
@@ -74,7 +74,7 @@ impl Names for Writer<'_> {
                     .ty
             }
         };
-        let name = self.moment(ty);
+        let name = self.temporary(ty);
         self.names.insert(leader, name.clone());
         name
     }
@@ -94,7 +94,7 @@ impl Names for Writer<'_> {
         self.body.push('\n');
     }
 
-    fn moment(&mut self, ty: Ty) -> String {
+    fn temporary(&mut self, ty: Ty) -> String {
         let prefix = prefix(ty);
         let count = self.counts.entry(prefix).or_insert(0);
         *count += 1;
@@ -124,8 +124,8 @@ impl Writer<'_> {
         let leaders = &self.allocation.leader;
         let same = |value: Value| leaders.get(value.0 as usize).copied().unwrap_or(value);
         let spare = &mut self.spare;
-        let ordered = in_order(copies, same, |of| {
-            spare.push(of);
+        let ordered = in_order(copies, same, |value| {
+            spare.push(value);
             Value(base + spare.len() as u32 - 1)
         });
         for (to, from) in ordered {
@@ -142,7 +142,7 @@ impl Writer<'_> {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a kernel, what is around it, and where it goes")]
+#[expect(clippy::too_many_arguments, reason = "a kernel, its module, and the output")]
 pub(super) fn kernel(
     text: &mut String,
     function: &Function,
@@ -235,7 +235,8 @@ fn outputs(function: &Function) -> HashMap<(Value, u32), Value> {
     outputs
 }
 
-/// Values that are the address of a variable and that something else than an access needs.
+/// Addresses of variables that are used other than as the address of an access, and so need a
+/// register.
 fn addresses(function: &Function) -> HashSet<Value> {
     let mut needed = HashSet::default();
     let symbolic = |value: Value| {
@@ -271,7 +272,7 @@ fn body(
     let function = writer.function;
     let needed = addresses(function);
     let order = writer.allocation.order.clone();
-    let jumped = jumped_to(function, writer.allocation);
+    let targets = jump_targets(function, writer.allocation);
     let mut last: Option<(usize, usize, usize)> = None;
     let mut locate = |writer: &mut Writer<'_>, span: Span| {
         if !options.lines || span == Span::default() {
@@ -284,11 +285,11 @@ fn body(
             let _ = writeln!(writer.body, "\t.loc\t{file} {line} {column}");
         }
     };
-    // Blocks for the copies on a way of a branch by itself, behind all others.
-    let mut aside: Vec<(String, Vec<Copy>, BlockId)> = Vec::new();
+    // Blocks for the copies of a single edge, after all others.
+    let mut edge_blocks: Vec<(String, Vec<Copy>, BlockId)> = Vec::new();
     for (place, &id) in order.iter().enumerate() {
         let block = function.block(id);
-        if jumped.contains(&id) {
+        if targets.contains(&id) {
             let _ = writeln!(writer.body, "\n$L__BB{index}_{}:", id.0);
         }
         if let Some(copies) = writer.allocation.at_start.get(&id) {
@@ -324,9 +325,9 @@ fn body(
         }
         let next = order.get(place + 1).copied();
         locate(writer, block.span);
-        end(writer, index, id, next, &mut aside);
+        end(writer, index, id, next, &mut edge_blocks);
     }
-    for (label, copies, to) in aside {
+    for (label, copies, to) in edge_blocks {
         let _ = writeln!(writer.body, "\n{label}:");
         writer.copies(&copies);
         writer.line(&format!("bra \t$L__BB{index}_{};", to.0));
@@ -338,7 +339,7 @@ fn end(
     index: usize,
     id: BlockId,
     next: Option<BlockId>,
-    aside: &mut Vec<(String, Vec<Copy>, BlockId)>,
+    edge_blocks: &mut Vec<(String, Vec<Copy>, BlockId)>,
 ) {
     let label = |block: BlockId| format!("$L__BB{index}_{}", block.0);
     match writer.function.block(id).end.clone() {
@@ -356,7 +357,7 @@ fn end(
                     Some(copies) => {
                         let name =
                             format!("$L__BB{index}_{}{}", id.0, if first { "y" } else { "n" });
-                        aside.push((name.clone(), copies.clone(), block));
+                        edge_blocks.push((name.clone(), copies.clone(), block));
                         (name, true)
                     }
                     None => (label(block), false),
@@ -374,8 +375,8 @@ fn end(
     }
 }
 
-/// Blocks that need a label: those that are not only fallen into.
-fn jumped_to(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
+/// Blocks that need a label, because control doesn't only fall through to them.
+fn jump_targets(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
     let mut found = HashSet::default();
     for (place, &id) in allocation.order.iter().enumerate() {
         let next = allocation.order.get(place + 1).copied();
@@ -387,7 +388,7 @@ fn jumped_to(function: &Function, allocation: &Allocation) -> HashSet<BlockId> {
                 found.insert(target.block);
             }
         }
-        // A branch both of whose ways are written out jumps to both.
+        // A branch with two equal targets jumps to both.
         if let Terminator::Branch { yes, no, .. } = end
             && yes.block == no.block
         {

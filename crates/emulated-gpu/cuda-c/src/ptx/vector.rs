@@ -1,4 +1,4 @@
-//! Loads and stores of neighbours, at once.
+//! Vector loads and stores of neighbouring elements.
 
 use super::Offsets;
 use super::instruction::{self, Names};
@@ -12,7 +12,7 @@ fn access(function: &Function, value: Value) -> Option<(Access, bool)> {
     }
 }
 
-/// How many of the next instructions are the lanes of one vector.
+/// The number of the next instructions that form one vector access, if they do.
 pub(super) fn at(function: &Function, offsets: &Offsets, insts: &[Value]) -> Option<usize> {
     let (first, loads) = access(function, insts[0])?;
     let lanes = usize::from(first.lanes);
@@ -45,8 +45,8 @@ pub(super) fn write(function: &Function, names: &mut impl Names, insts: &[Value]
     let registers: Vec<String> = insts
         .iter()
         .map(|value| {
-            let of = if loads { *value } else { function.inst(*value).args[1] };
-            instruction::in_register(function, names, of)
+            let lane = if loads { *value } else { function.inst(*value).args[1] };
+            instruction::in_register(function, names, lane)
         })
         .collect();
     let (space, address) = instruction::place(function, names, insts[0], &inst);

@@ -1,4 +1,4 @@
-//! Expressions.
+//! The syntax of expressions.
 
 use std::rc::Rc;
 
@@ -9,11 +9,10 @@ use crate::types::Scalar;
 /// An expression and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Expr {
-    /// What it is.
     pub(crate) kind: ExprKind,
-    /// Where it stands.
+    /// The position in the source.
     pub(crate) span: Span,
-    /// How deep it nests, by which what would overflow the stack is refused.
+    /// The height of the tree, which is limited so that recursion doesn't overflow the stack.
     pub(crate) height: u16,
 }
 
@@ -60,7 +59,7 @@ pub(crate) enum Binary {
 }
 
 impl Binary {
-    /// As it is written.
+    /// The operator in the source.
     #[must_use]
     pub(crate) fn text(self) -> &'static str {
         match self {
@@ -85,7 +84,7 @@ impl Binary {
         }
     }
 
-    /// Whether it compares.
+    /// Whether it is a comparison.
     #[must_use]
     pub(crate) fn compares(self) -> bool {
         use Binary::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
@@ -116,21 +115,21 @@ pub(crate) enum TemplateArgument {
 pub(crate) enum ExprKind {
     /// An integer and its type.
     Integer(u64, Scalar),
-    /// A number with a point, and whether it is a `float`.
+    /// A floating-point literal, and whether it is a `float`.
     Float(f64, bool),
     /// `true`, `false`
     Bool(bool),
-    /// The bytes of a string, without the zero at its end.
+    /// The bytes of a string, without the final zero.
     String(Rc<[u8]>),
     /// `nullptr`
     Null,
-    /// A name, and a template's arguments where they are given.
+    /// A name, with template arguments if there are any.
     Name(Rc<str>, Option<Vec<TemplateArgument>>),
     /// `Enum::value`, `Struct<T>::constant`
     Scoped(TypeExpr, Rc<str>),
-    /// One operand.
+    /// A unary operator.
     Unary(Unary, Box<Expr>),
-    /// Two operands.
+    /// A binary operator.
     Binary(Binary, Box<Expr>, Box<Expr>),
     /// `a = b`, or `a += b` with the operator.
     Assign(Option<Binary>, Box<Expr>, Box<Expr>),
@@ -140,7 +139,7 @@ pub(crate) enum ExprKind {
     Comma(Box<Expr>, Box<Expr>),
     /// `a[b]`
     Index(Box<Expr>, Box<Expr>),
-    /// `a.b`, `a->b`, and `a.b<4>` of a function that is a template.
+    /// `a.b`, `a->b`, and `a.b<4>` for a member function template.
     Member { base: Box<Expr>, name: Rc<str>, arrow: bool, template: Vec<TemplateArgument> },
     /// `f(a, b)`
     Call(Box<Expr>, Vec<Expr>),
@@ -154,8 +153,8 @@ pub(crate) enum ExprKind {
     AlignofType(TypeExpr),
     /// `sizeof e`
     SizeofValue(Box<Expr>),
-    /// A value that has been computed, by its number; nothing that is written.
+    /// A value that has been computed already, by number; has no syntax.
     Computed(usize),
-    /// `{a, b}`; a name where a member is named.
+    /// A list in braces, with the names of designated members.
     List(Vec<(Option<Rc<str>>, Expr)>),
 }

@@ -1,4 +1,4 @@
-//! The syntax tree: what was written, before any name has been looked up.
+//! The syntax tree, before any name has been resolved.
 
 mod expression;
 mod statement;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use crate::source::Span;
 use crate::types::Scalar;
 
-/// A type as it is written.
+/// A type in the source.
 #[derive(Clone, Debug)]
 pub(crate) enum TypeExpr {
     /// `float`, `unsigned long long`, …
@@ -20,15 +20,15 @@ pub(crate) enum TypeExpr {
     Void,
     /// `auto`
     Auto,
-    /// A struct, enum, alias or template parameter by its name.
+    /// A struct, enum, alias or template parameter, by name.
     Named(Rc<str>, Span),
-    /// `name<float, 4>`: a struct of a template.
+    /// An instance of a struct template, `name<float, 4>`.
     Applied(Rc<str>, Rc<[TemplateArgument]>, Span),
-    /// `T::name`: a type that is named in a struct.
+    /// A type declared in a struct, `T::name`.
     Inner(Box<TypeExpr>, Rc<str>, Span),
-    /// A struct that is defined here.
+    /// The definition of a struct.
     Struct(Rc<StructDeclaration>),
-    /// An enum that is defined here.
+    /// The definition of an enum.
     Enum(Rc<EnumDeclaration>),
     /// `T *`
     Pointer(Box<TypeExpr>),
@@ -42,55 +42,54 @@ pub(crate) enum TypeExpr {
     Decltype(Rc<Expr>),
 }
 
-/// `struct name { … };`
+/// The definition of a struct, `struct name { … };`.
 #[derive(Clone, Debug)]
 pub(crate) struct StructDeclaration {
-    /// Its name; made up where there is none.
+    /// The name; made up if there is none.
     pub(crate) name: Rc<str>,
-    /// Types, names and places of its members.
+    /// Types, names and positions of the members.
     pub(crate) fields: Vec<(TypeExpr, Rc<str>, Span)>,
-    /// What members are set to where nothing else is said, by their place in `fields`.
+    /// Default values of members, by their index in `fields`.
     pub(crate) defaults: Vec<(usize, Expr)>,
-    /// Alignments of members, by their place in `fields`.
+    /// Alignments of members, by their index in `fields`.
     pub(crate) aligned: Vec<(usize, Rc<Expr>)>,
-    /// Its member functions.
     pub(crate) methods: Vec<Rc<Function>>,
-    /// Functions that make one; `T() = default` is none of them.
+    /// The constructors, without `T() = default`.
     pub(crate) constructors: Vec<Rc<Function>>,
-    /// `operator float()`: what it becomes by itself.
+    /// The conversion operators, such as `operator float()`.
     pub(crate) conversions: Vec<Rc<Function>>,
-    /// Whether `T() = default` is written.
+    /// Whether there is a `T() = default`.
     pub(crate) has_default: bool,
-    /// Types and constants that are named in it.
+    /// Types, constants and assertions declared in the struct.
     pub(crate) names: Vec<InnerName>,
-    /// Its alignment, and whether its members are packed.
+    /// The alignment of the struct, and whether the members are packed.
     pub(crate) layout: Layout,
-    /// A union: all members begin at its beginning.
+    /// Whether it is a union.
     pub(crate) is_union: bool,
-    /// Where its name stands.
+    /// The position of the name.
     pub(crate) span: Span,
 }
 
-/// Whether this is the name of a struct or an enum that was written without one.
+/// Whether this is the made-up name of an unnamed struct or enum.
 #[must_use]
 pub(crate) fn is_unnamed(name: &str) -> bool {
     name.starts_with('(')
 }
 
-/// What a struct names besides its members.
+/// A declaration in a struct that isn't a member.
 #[derive(Clone, Debug)]
 pub(crate) enum InnerName {
     /// `using name = T;`
     Alias(Rc<str>, TypeExpr, Span),
     /// `static constexpr T name = value;`
     Constant(Rc<str>, TypeExpr, Expr, Span),
-    /// A struct or an enum that is defined in it.
+    /// The definition of a struct or an enum.
     Type(TypeExpr, Span),
     /// `static_assert(…);`
     Assert(Rc<Statement>),
 }
 
-/// What attributes say of where something lies in memory.
+/// Attributes that affect the layout in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     /// `__align__(n)`, `alignas(n)`, `__attribute__((aligned(n)))`
@@ -102,41 +101,36 @@ pub(crate) struct Layout {
 /// `template <typename T> struct name { … };`
 #[derive(Debug)]
 pub(crate) struct StructTemplate {
-    /// Its name.
     pub(crate) name: Rc<str>,
-    /// Its parameters.
     pub(crate) parameters: Vec<TemplateParameter>,
-    /// `struct name<T *, 4>`: the arguments for which it stands instead of the general one.
+    /// The arguments of a specialisation, as in `struct name<T *, 4>`.
     pub(crate) arguments: Option<Vec<TemplateArgument>>,
-    /// The struct; nothing where it is only declared.
+    /// The definition; `None` for a declaration.
     pub(crate) declaration: Option<Rc<StructDeclaration>>,
-    /// Where its name stands.
+    /// The position of the name.
     pub(crate) span: Span,
 }
 
 /// `enum name { a, b = 2 };`
 #[derive(Clone, Debug)]
 pub(crate) struct EnumDeclaration {
-    /// Its name; made up where there is none.
+    /// The name; made up if there is none.
     pub(crate) name: Rc<str>,
     /// `enum class`
     pub(crate) scoped: bool,
-    /// Its values.
     pub(crate) values: Vec<(Rc<str>, Option<Expr>, Span)>,
 }
 
 /// A parameter of a template.
 #[derive(Clone, Debug)]
 pub(crate) struct TemplateParameter {
-    /// Its name.
     pub(crate) name: Rc<str>,
-    /// The type of a value; nothing for `typename T`.
+    /// The type of a non-type parameter; `None` for `typename T`.
     pub(crate) value: Option<TypeExpr>,
-    /// What it is where it isn't given.
     pub(crate) default: Option<TemplateArgument>,
 }
 
-/// Where a function runs and how it may be called.
+/// The attributes of a declaration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// `__global__`
@@ -147,7 +141,7 @@ pub(crate) struct Attributes {
     pub(crate) host: bool,
     /// `constexpr`
     pub(crate) is_constexpr: bool,
-    /// `extern "C"`, which leaves the name as it is.
+    /// `extern "C"`: the name isn't mangled.
     pub(crate) extern_c: bool,
     /// `static`
     pub(crate) is_static: bool,
@@ -163,78 +157,73 @@ pub(crate) struct Attributes {
     pub(crate) managed: bool,
     /// `__noinline__`
     pub(crate) is_noinline: bool,
-    /// `explicit`: a constructor that converts nothing by itself.
+    /// `explicit`: no implicit conversion.
     pub(crate) is_explicit: bool,
 }
 
 /// A parameter of a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
-    /// Its type.
     pub(crate) ty: TypeExpr,
-    /// Its name; empty where there is none.
+    /// The name; empty if there is none.
     pub(crate) name: Rc<str>,
     /// `__restrict__`
     pub(crate) restrict: bool,
-    /// What it is where no argument is given.
+    /// The default argument.
     pub(crate) default: Option<Rc<Expr>>,
-    /// Where it stands.
+    /// The position in the source.
     pub(crate) span: Span,
 }
 
 /// A function.
 #[derive(Debug)]
 pub(crate) struct Function {
-    /// Its name.
     pub(crate) name: Rc<str>,
-    /// What was written before it.
     pub(crate) attributes: Attributes,
-    /// Those of its template, if it is one.
+    /// The template parameters; empty for a function that isn't a template.
     pub(crate) template: Vec<TemplateParameter>,
-    /// The type of what it returns.
+    /// The type of the result.
     pub(crate) result: TypeExpr,
-    /// `template <> … name<float>(…)`: the arguments for which it stands instead of the template.
+    /// The arguments of a specialisation, as in `template <> … name<float>(…)`.
     pub(crate) specialises: Option<Vec<TemplateArgument>>,
-    /// Its parameters.
     pub(crate) parameters: Vec<Parameter>,
-    /// A member function that leaves the struct as it is.
+    /// Whether it is a `const` member function.
     pub(crate) is_const: bool,
-    /// What a constructor sets members to before its statements.
+    /// The member initialisers of a constructor.
     pub(crate) initialisers: Vec<(Rc<str>, Expr, Span)>,
-    /// Its statements; nothing where it is only declared.
+    /// The statements; `None` for a declaration.
     pub(crate) body: Option<Vec<Statement>>,
     /// `__launch_bounds__(threads, blocks)`
     pub(crate) bounds: Vec<Expr>,
-    /// Where its name stands.
+    /// The position of the name.
     pub(crate) span: Span,
-    /// Where its body ends.
+    /// The end of the body.
     pub(crate) end: Span,
 }
 
-/// Something at the outermost level.
+/// A declaration at the top level.
 #[derive(Debug)]
 pub(crate) enum Item {
     /// A function.
     Function(Rc<Function>),
     /// A struct, enum, alias or variable.
     Statement(Statement),
-    /// A kernel of a template.
+    /// An instance of a template.
     Instance(Instance),
-    /// A template of structs.
+    /// A struct template.
     StructTemplate(Rc<StructTemplate>),
 }
 
-/// `template __global__ void name<float, 4>(…);`, or the name of a kernel that the host asks for.
+/// An explicit instantiation, `template __global__ void name<float, 4>(…);`, or a name expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
-    /// The kernel's name.
     pub(crate) name: Rc<str>,
-    /// What the parameters of its template are, as far as that is written.
+    /// The explicit template arguments.
     pub(crate) arguments: Vec<TemplateArgument>,
-    /// The parameters that the kernel has then; nothing in a name.
+    /// The types of the kernel's parameters; `None` for a name expression.
     pub(crate) parameters: Option<Vec<Parameter>>,
-    /// Where the name stands.
+    /// The position of the name.
     pub(crate) span: Span,
-    /// Whether the host asks for it.
+    /// Whether it is a name expression.
     pub(crate) by_host: bool,
 }

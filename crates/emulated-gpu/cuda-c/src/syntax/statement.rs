@@ -1,66 +1,61 @@
-//! Statements.
+//! The syntax of statements.
 
 use std::rc::Rc;
 
 use super::{Attributes, Expr, TypeExpr};
 use crate::source::Span;
 
-/// A statement and its place.
+/// A statement and its position.
 #[derive(Debug)]
 pub(crate) struct Statement {
-    /// What it is.
     pub(crate) kind: StatementKind,
-    /// Where it begins.
+    /// The start of the statement.
     pub(crate) span: Span,
 }
 
-/// What `#pragma unroll` asks of the loop that follows.
+/// What `#pragma unroll` requests for the next loop.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Unroll {
-    /// Nothing was said.
+    /// There is no pragma.
     #[default]
-    Unsaid,
-    /// As far as its count is known.
+    Unspecified,
+    /// Unroll completely if the trip count is known.
     Full,
-    /// This many iterations at once.
+    /// Unroll by this factor.
     By(Rc<Expr>),
 }
 
 /// The parts of a loop.
 #[derive(Debug)]
 pub(crate) struct Loop {
-    /// Comes first.
+    /// The statement before the loop.
     pub(crate) init: Option<Box<Statement>>,
-    /// Whether another iteration follows; nothing for always.
+    /// The condition for another iteration; `None` for an endless loop.
     pub(crate) condition: Option<Expr>,
-    /// Comes behind the body.
+    /// The expression after each iteration.
     pub(crate) step: Option<Expr>,
-    /// What is repeated.
     pub(crate) body: Box<Statement>,
-    /// `do … while`: the condition isn't asked before the first iteration.
+    /// Whether the condition isn't tested before the first iteration (`do … while`).
     pub(crate) body_first: bool,
     /// `#pragma unroll`
     pub(crate) unroll: Unroll,
 }
 
-/// A variable that is declared.
+/// The declaration of a variable.
 #[derive(Debug)]
 pub(crate) struct Variable {
-    /// Its type.
     pub(crate) ty: TypeExpr,
-    /// Its name.
     pub(crate) name: Rc<str>,
-    /// What was written before it.
     pub(crate) attributes: Attributes,
-    /// What it begins with.
+    /// The initial value.
     pub(crate) init: Option<Expr>,
-    /// Whether that is written in braces or brackets behind the name.
+    /// The alignment, if there is an attribute.
     pub(crate) align: Option<Rc<Expr>>,
-    /// Where its name stands.
+    /// The position of the name.
     pub(crate) span: Span,
 }
 
-/// Where a `switch` may jump to.
+/// A label in a `switch`.
 #[derive(Debug)]
 pub(crate) enum Case {
     /// `case value:`
@@ -69,16 +64,15 @@ pub(crate) enum Case {
     Default,
 }
 
-/// `asm volatile("…" : outputs : inputs)`
+/// Inline PTX, `asm volatile("…" : outputs : inputs)`.
 #[derive(Debug)]
 pub(crate) struct Asm {
-    /// The instructions.
     pub(crate) text: Rc<[u8]>,
-    /// Constraints and what they are written to.
+    /// Constraints and places.
     pub(crate) outputs: Vec<(Rc<[u8]>, Expr)>,
-    /// Constraints and what is read.
+    /// Constraints and values.
     pub(crate) inputs: Vec<(Rc<[u8]>, Expr)>,
-    /// Whether it stays even where nothing reads what it writes.
+    /// Whether it must be kept even if its outputs are unused.
     pub(crate) volatile: bool,
     /// Whether it may read or write memory.
     pub(crate) memory: bool,
@@ -93,7 +87,7 @@ pub(crate) enum StatementKind {
     Variables(Vec<Variable>),
     /// `typedef T name, *other;` or `using name = T;`
     Aliases(Vec<(Rc<str>, TypeExpr)>),
-    /// A struct or an enum that is defined and has no variable.
+    /// The definition of a struct or an enum without a variable.
     Type(TypeExpr),
     /// `{ … }`
     Block(Vec<Statement>),
@@ -103,7 +97,7 @@ pub(crate) enum StatementKind {
     Loop(Loop),
     /// `switch`
     Switch(Expr, Box<Statement>),
-    /// `case`, `default`, and what follows
+    /// `case`, `default`
     Case(Case),
     /// `break;`
     Break,

@@ -1,4 +1,4 @@
-//! The types of CUDA C: their sizes, their conversions, how they are written.
+//! The types of CUDA C: their sizes, conversions and names.
 
 use std::rc::Rc;
 
@@ -22,7 +22,8 @@ pub(crate) enum Scalar {
     Double,
 }
 
-/// The scalars, in their order: bytes, as they are written, and their letters in the names of the Itanium C++ ABI.
+/// The scalars in the order of the enum: size in bytes, name, and letters in mangled names (Itanium
+/// C++ ABI).
 const SCALARS: [(Scalar, u64, &str, &str); 15] = [
     (Scalar::Bool, 1, "bool", "b"),
     (Scalar::Char, 1, "char", "c"),
@@ -43,19 +44,19 @@ const SCALARS: [(Scalar, u64, &str, &str); 15] = [
 const _: () = {
     let mut index = 0;
     while index < SCALARS.len() {
-        assert!(SCALARS[index].0 as usize == index, "each is where its number says");
+        assert!(SCALARS[index].0 as usize == index, "the index of each is its number");
         index += 1;
     }
 };
 
 impl Scalar {
-    /// Bytes.
+    /// The size in bytes.
     #[must_use]
     pub(crate) fn size(self) -> u64 {
         SCALARS[self as usize].1
     }
 
-    /// Whether it is an integer, `bool` among them.
+    /// Whether it is an integer (`bool` included).
     #[must_use]
     pub(crate) fn is_integer(self) -> bool {
         !self.is_floating()
@@ -67,7 +68,7 @@ impl Scalar {
         matches!(self, Self::Half | Self::Float | Self::Double)
     }
 
-    /// Whether it has negative values.
+    /// Whether it is signed.
     #[must_use]
     pub(crate) fn is_signed(self) -> bool {
         use Scalar::{
@@ -79,13 +80,13 @@ impl Scalar {
         )
     }
 
-    /// The type that it is computed in: what is narrower than `int` becomes `int`.
+    /// Integer promotion: types narrower than `int` become `int`.
     #[must_use]
     pub(crate) fn promoted(self) -> Self {
         if self.is_integer() && self.size() < 4 { Self::Int } else { self }
     }
 
-    /// C's usual arithmetic conversions: the type that an operation of both has.
+    /// The common type of both by C's usual arithmetic conversions.
     #[must_use]
     pub(crate) fn common(self, other: Self) -> Self {
         for floating in [Self::Double, Self::Float, Self::Half] {
@@ -96,7 +97,7 @@ impl Scalar {
         let (a, b) = (self.promoted(), other.promoted());
         let (higher, lower) = if a.rank() >= b.rank() { (a, b) } else { (b, a) };
         if higher.is_signed() == lower.is_signed() || !higher.is_signed() {
-            // Of the same signedness, or the higher one has none.
+            // Both have the same signedness, or the higher one is unsigned.
             return higher;
         }
         if higher.size() > lower.size() { higher } else { higher.unsigned() }
@@ -112,7 +113,7 @@ impl Scalar {
         }
     }
 
-    /// The type of the same size without a sign.
+    /// The unsigned type of the same size.
     #[must_use]
     pub(crate) fn unsigned(self) -> Self {
         match self {
@@ -125,13 +126,13 @@ impl Scalar {
         }
     }
 
-    /// As it is written.
+    /// The type's name in the source.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         SCALARS[self as usize].2
     }
 
-    /// Its letters in the names of the Itanium C++ ABI.
+    /// The letters in mangled names (Itanium C++ ABI).
     #[must_use]
     pub(crate) fn mangled(self) -> &'static str {
         SCALARS[self as usize].3
@@ -141,36 +142,32 @@ impl Scalar {
 /// A member of a struct.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    /// Its name.
     pub(crate) name: Rc<str>,
-    /// Its type.
     pub(crate) ty: QualifiedType,
-    /// Bytes from the beginning of the struct.
+    /// The offset from the start of the struct in bytes.
     pub(crate) offset: u64,
 }
 
-/// A struct, a union or a vector type. Two are the same if they are the same definition.
+/// A struct, a union or a vector type. Two are equal if they are the same definition.
 #[derive(Debug)]
 pub(crate) struct Struct {
-    /// Its name.
     pub(crate) name: Rc<str>,
-    /// Its members.
     pub(crate) fields: Vec<Field>,
-    /// Bytes, padding at the end among them.
+    /// The size in bytes, including the padding at the end.
     pub(crate) size: u64,
-    /// Its address is a multiple of as many bytes.
+    /// The alignment in bytes.
     pub(crate) align: u64,
-    /// As it is written; nothing for a vector type.
+    /// The definition in the source; `None` for a vector type.
     pub(crate) declaration: Option<Rc<crate::syntax::StructDeclaration>>,
-    /// A number of its own.
+    /// A unique number.
     pub(crate) id: u32,
-    /// The template that it is of, and the arguments.
+    /// The template and the arguments, if it is an instance.
     pub(crate) applied: Option<(Rc<str>, Vec<TemplateValue>)>,
 }
 
 impl Struct {
-    /// The member of that name: its own, or one of a member without a name, with the offset that it has in
-    /// the whole.
+    /// The member with this name, which may be in an unnamed member. Its offset is from the start
+    /// of the whole struct.
     #[must_use]
     pub(crate) fn member(&self, name: &str) -> Option<Field> {
         let inner = |field: &Field| match &field.ty.ty {
@@ -184,7 +181,7 @@ impl Struct {
         own.or_else(|| self.fields.iter().find_map(inner))
     }
 
-    /// The template that it is of, and the arguments.
+    /// The template and the arguments, if it is an instance.
     #[must_use]
     pub(crate) fn template_arguments(&self) -> Option<(&Rc<str>, &Vec<TemplateValue>)> {
         self.applied.as_ref().map(|(name, arguments)| (name, arguments))
@@ -201,7 +198,7 @@ pub(crate) enum TemplateValue {
 }
 
 impl TemplateValue {
-    /// As it is written.
+    /// The argument's name in the source.
     #[must_use]
     pub(crate) fn name(&self) -> String {
         match self {
@@ -225,14 +222,13 @@ pub(crate) enum Type {
     Pointer(Rc<QualifiedType>),
     Array(Rc<QualifiedType>, u64),
     Struct(Rc<Struct>),
-    /// An enum: its name, and the integer that it is.
+    /// An enum: its name, and its underlying type.
     Enum(Rc<str>, Scalar),
 }
 
-/// A type, and whether it may be written to.
+/// A type with its qualifiers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct QualifiedType {
-    /// The type.
     pub(crate) ty: Type,
     /// `const`
     pub(crate) is_const: bool,
@@ -267,13 +263,13 @@ impl From<Scalar> for Type {
 }
 
 impl Type {
-    /// A pointer to it.
+    /// A pointer to a type.
     #[must_use]
     pub(crate) fn pointer(to: QualifiedType) -> Self {
         Self::Pointer(Rc::new(to))
     }
 
-    /// Bytes; 0 for `void`.
+    /// The size in bytes; 0 for `void`.
     #[must_use]
     pub(crate) fn size(&self) -> u64 {
         match self {
@@ -285,7 +281,7 @@ impl Type {
         }
     }
 
-    /// Its address is a multiple of as many bytes.
+    /// The alignment in bytes.
     #[must_use]
     pub(crate) fn align(&self) -> u64 {
         match self {
@@ -295,7 +291,7 @@ impl Type {
         }
     }
 
-    /// The arithmetic type that it is; an enum is its integer.
+    /// The arithmetic type, if it is one. An enum counts as its underlying type.
     #[must_use]
     pub(crate) fn scalar(&self) -> Option<Scalar> {
         match self {
@@ -310,7 +306,7 @@ impl Type {
         self.scalar().is_some_and(Scalar::is_integer)
     }
 
-    /// What a pointer points to.
+    /// The type that a pointer points to.
     #[must_use]
     pub(crate) fn pointee(&self) -> Option<&QualifiedType> {
         match self {
@@ -319,13 +315,13 @@ impl Type {
         }
     }
 
-    /// Whether it lives in memory: an array or a struct.
+    /// Whether it is represented by an address: an array or a struct.
     #[must_use]
     pub(crate) fn is_aggregate(&self) -> bool {
         matches!(self, Self::Array(..) | Self::Struct(_))
     }
 
-    /// As it is written.
+    /// The type's name in the source.
     #[must_use]
     pub(crate) fn name(&self) -> String {
         match self {
@@ -348,13 +344,13 @@ impl Type {
 }
 
 impl QualifiedType {
-    /// The same with `const`.
+    /// The type with `const`.
     #[must_use]
     pub(crate) fn constant(self) -> Self {
         Self { is_const: true, ..self }
     }
 
-    /// As it is written.
+    /// The type's name in the source.
     #[must_use]
     pub(crate) fn name(&self) -> String {
         let constant = if self.is_const { "const " } else { "" };

@@ -1,9 +1,10 @@
-//! What NVRTC accepts: small kernels that have to give its results, and the values that these are.
+//! Sources that NVRTC accepts: small kernels, with the expected results, which NVRTC's must equal.
 
 use crate::kernel::{Argument, as_words, compile_with, run, words};
 use crate::reference::{both, nvrtc};
 
-/// What is in `x[0..]` after `k(unsigned *x)` has run in one block. It begins with 10, 20, …, 80, and zeros.
+/// Runs `k(unsigned *x)` in one block, and compares `x[0..]` with the expected values. Initially,
+/// `x` has 10, 20, …, 80, and zeros.
 fn check(source: &str, threads: u32, expected: &[u32]) {
     let mut memory = vec![0; 64];
     for (index, word) in memory.iter_mut().take(8).enumerate() {
@@ -15,14 +16,14 @@ fn check(source: &str, threads: u32, expected: &[u32]) {
     assert_eq!(found[..expected.len()], *expected, "{source}");
 }
 
-/// A kernel of one thread, after what stands before it.
+/// Checks a kernel of one thread; `before` is the source before it.
 fn one(before: &str, body: &str, expected: &[u32]) {
     let source = format!("{before}\nextern \"C\" __global__ void k(unsigned *x) {{ {body} }}");
     check(&source, 1, expected);
 }
 
 #[test]
-fn functions_that_have_the_name_of_a_built_in_one() {
+fn functions_with_the_name_of_a_built_in_one() {
     one(
         "__device__ float atomicMax(float *a, float v) { return __int_as_float(atomicMax((int *)a, __float_as_int(v))); }",
         "float *f = (float *)x; f[0] = 1.5f; x[1] = (unsigned)(2 * atomicMax(f, 3.5f)); x[0] = (unsigned)(2 * f[0]);
@@ -43,7 +44,8 @@ fn functions_that_have_the_name_of_a_built_in_one() {
          x[3] = min(3, 2, 1); x[4] = min(7, 5);",
         &[4, 40, 2, 1, 5],
     );
-    // A template is worse than a function that fits alike, one of the same types is instead of it.
+    // A function of the same types hides the built-in one; a template is only used if it fits
+    // better.
     one(
         "template <class T> __device__ T max(T a, T b) { return a > b ? a + 100 : b + 100; }
          __device__ float fminf(float a, float b) { return a < b ? a : b + 7; }
@@ -72,7 +74,7 @@ fn functions_that_have_the_name_of_a_built_in_one() {
         32,
         &[39, 56, 75, 96],
     );
-    // In a struct or a namespace, a function hides all others of its name; `::` doesn't see it.
+    // In a struct or a namespace, a function hides all others of its name. `::` skips them.
     one(
         "namespace my { __device__ float max(float a, float b) { return a + b; } __device__ float f(float a) { return max(a, 1.f); } }
          struct S { float v; __device__ float max(float o) const { return fmaxf(v, o) + 1; } __device__ float min() { return ::min(v, 1.f); }
@@ -85,7 +87,7 @@ fn functions_that_have_the_name_of_a_built_in_one() {
 }
 
 #[test]
-fn addresses_of_one_kind_of_memory() {
+fn addresses_in_a_memory_space() {
     check(
         "extern \"C\" __global__ void k(unsigned *x) {
              __shared__ unsigned s[64]; __shared__ float4 t[32]; unsigned l[2] = {threadIdx.x, 2};
@@ -141,7 +143,7 @@ fn operands_of_asm() {
          constexpr unsigned N = 0xffffffffu; asm(\"add.u32 %0, %1, %2;\" : \"=r\"(x[5]) : \"r\"(x[6]), \"n\"(N));",
         &[5, 26, 690, 40, 50, 69],
     );
-    // A result that is written early shares no register with what is read later.
+    // An early-clobber result shares no register with an input.
     one(
         "",
         "unsigned v = x[0], w = 0;
@@ -206,7 +208,7 @@ fn types_without_a_name() {
 }
 
 #[test]
-fn what_structs_become_by_themselves() {
+fn conversion_operators() {
     one(
         "struct S { unsigned *p; __device__ operator unsigned *() const { return p; } };
          template <class T> struct Two { T *p; __device__ operator T *() { return p; } __device__ operator const T *() const { return p; } };
@@ -223,7 +225,7 @@ fn what_structs_become_by_themselves() {
 }
 
 #[test]
-fn constants_that_are_elements() {
+fn constant_array_elements_and_members() {
     one(
         "constexpr int T[3] = {2, 3, 5}; constexpr int Q[2][2] = {{1, 2}, {3, 4}}; struct P { int x, y; }; constexpr P p = {3, 4};
          constexpr P r[2] = {{1, 2}, {5, 6}}; struct S { static constexpr int T[3] = {2, 4, 8}; }; constexpr char text[] = \"abc\";
@@ -240,7 +242,7 @@ fn constants_that_are_elements() {
 }
 
 #[test]
-fn structs_that_say_where_they_lie() {
+fn alignment_and_packing_attributes() {
     one(
         "struct __attribute__((aligned(16))) A { float x, y, z; }; struct alignas(8) B { float x; };
          struct C { float x, y, z; } __attribute__((aligned(16))); typedef struct { char c; int i; } __attribute__((packed)) D;
@@ -265,7 +267,7 @@ fn structs_that_say_where_they_lie() {
 }
 
 #[test]
-fn halves_among_lanes_and_in_memory() {
+fn shuffles_and_atomics_of_halves() {
     check(
         "extern \"C\" __global__ void k(unsigned *x) {
              unsigned t = threadIdx.x; half2 h = __floats2half2_rn(t, t + 100); __nv_bfloat16 b = __float2bfloat16(t); __nv_bfloat162 p = __floats2bfloat162_rn(t, 2 * t);
@@ -293,9 +295,9 @@ fn halves_among_lanes_and_in_memory() {
     );
 }
 
-/// 32,764 bytes are as many as a kernel takes; the address comes after the struct.
+/// 32,764 bytes are the limit of a kernel's parameters; the address comes after the struct.
 #[test]
-fn parameters_of_many_bytes() {
+fn large_parameters() {
     let source = "struct S { unsigned v[8188]; };
         extern \"C\" __global__ void k(S s, unsigned *x) { x[0] = s.v[0]; x[1] = s.v[8187]; x[2] = s.v[x[3]]; }";
     let bytes = (0..8188u32).flat_map(|v| (v * 3).to_le_bytes()).collect();
@@ -304,9 +306,9 @@ fn parameters_of_many_bytes() {
     assert_eq!(as_words(&found[0])[..3], [0, 3 * 8187, 15_000]);
 }
 
-/// What there is of half precision before sm_53 is computed in float.
+/// Before sm_53, halves are computed in float.
 #[test]
-fn halves_before_their_instructions() {
+fn halves_without_instructions() {
     let source = "#include <cuda_fp16.h>
         extern \"C\" __global__ void k(unsigned *x) {
             half a = __float2half(1.5f), b = __float2half(0.25f); half2 c = __hadd2(__halves2half2(a, b), __half2half2(b));
@@ -326,12 +328,12 @@ fn halves_before_their_instructions() {
             assert_eq!(run(&theirs, "k", ([1; 3], [1; 3]), &[words(&[0; 4])]).0, found, "{arch}");
         }
     }
-    // Sums of them in memory are for newer ones.
+    // Atomic sums of halves need newer architectures.
     let atomic = "#include <cuda_fp16.h>
         extern \"C\" __global__ void k(half *x, half2 *y) { atomicAdd(y, y[1]); atomicAdd(x, x[1]); }";
     let options = cuda_c::Options { arch: 60, ..cuda_c::Options::default() };
-    let said = cuda_c::compile(atomic, &options).unwrap_err();
-    assert!(said[0].to_string().contains("`atomicAdd` of `__half` needs sm_70"), "{}", said[0]);
+    let errors = cuda_c::compile(atomic, &options).unwrap_err();
+    assert!(errors[0].to_string().contains("`atomicAdd` of `__half` needs sm_70"), "{}", errors[0]);
     for (arch, wanted) in [(70, "atom.global.add.noftz.f16x2"), (90, "atom.add.noftz.bf16")] {
         let source = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>
             extern \"C\" __global__ void k(half2 *x, __nv_bfloat16 *y) { atomicAdd(x, x[1]); atomicAdd(y, y[1]); }";
@@ -342,9 +344,9 @@ fn halves_before_their_instructions() {
     }
 }
 
-/// NVRTC has no math.h: the values are those of glibc's and of math_constants.h.
+/// NVRTC has no math.h: these are the values of glibc and of math_constants.h.
 #[test]
-fn constants_of_mathematics() {
+fn mathematical_constants() {
     let source = "#include <math.h>
         #include <math_constants.h>
         #include <stdint.h>
@@ -361,7 +363,7 @@ fn constants_of_mathematics() {
 }
 
 #[test]
-fn functions_of_structs_that_are_templates() {
+fn member_function_templates() {
     one(
         "template <int N> struct Mat { float d[N][N]; __device__ float &operator()(int i, int j) { return d[i][j]; }
              template <int M> __device__ float tr() const { float s = 0; for (int i = 0; i < M; i++) s += d[i][i]; return s; }

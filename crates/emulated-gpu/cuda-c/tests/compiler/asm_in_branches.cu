@@ -1,4 +1,5 @@
-// Inline PTX and built-in functions that may only run where the program runs them: behind a condition.
+// Inline PTX and built-in functions that must only run if the program runs them: they are in
+// conditional code.
 __device__ float load_nc(const float *p) { float v; asm("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(p)); return v; }
 extern "C" __global__ void guard_if(const float *x, float *y, int n) {
     int i = threadIdx.x; float v = 0;

@@ -1,8 +1,8 @@
-//! Bessel functions, and lengths, against the same in double on the host.
+//! Bessel functions and lengths of vectors, compared with computations in double on the host.
 
 use crate::kernel::{Argument, as_floats, compile, floats, run};
 
-/// What `call` of the double `x` is, for each of these.
+/// The results of the expression `call` for some doubles `x`.
 fn doubles(call: &str, x: &[f64]) -> Vec<f64> {
     let source = format!(
         "extern \"C\" __global__ void k(const double *a, double *out) {{
@@ -16,12 +16,13 @@ fn doubles(call: &str, x: &[f64]) -> Vec<f64> {
     memory[1].chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
 }
 
-/// From 0 to `end`, the lower half closer together.
+/// Values from 0 to `end`; those of the lower half are closer together.
 fn steps(end: f64) -> Vec<f64> {
     (0..256).map(|i| end * f64::from(i) / 256.0 * if i < 128 { 0.1 } else { 1.0 }).collect()
 }
 
-/// Whether a result is within `most` units in the last place, or within `absolute`.
+/// Checks that the results have an error of at most `most` units in the last place, or of at most
+/// `absolute`.
 fn check(call: &str, x: &[f64], most: f64, absolute: f64, exact: impl Fn(f64) -> f64) {
     for (x, found) in x.iter().zip(doubles(call, x)) {
         let expected = exact(*x);
@@ -32,9 +33,10 @@ fn check(call: &str, x: &[f64], most: f64, absolute: f64, exact: impl Fn(f64) ->
     }
 }
 
-/// The zeros of functions are where the host's own errors are largest: there an absolute bound holds.
+/// Near the zeros of the functions, the host's own relative errors are large, so there is an
+/// absolute bound.
 #[test]
-fn of_the_first_and_the_second_kind() {
+fn bessel_functions_of_the_first_and_second_kind() {
     for (x, absolute) in [(steps(8.0), 2e-16), (steps(1000.0), 2e-15)] {
         check("j0(x)", &x, 8.0, absolute, libm::j0);
         check("j1(-x)", &x, 8.0, absolute, |x| -libm::j1(x));
@@ -55,8 +57,8 @@ fn of_the_first_and_the_second_kind() {
 }
 
 #[test]
-fn modified_ones() {
-    // The series, all of whose terms have one sign.
+fn modified_bessel_functions() {
+    // The power series, whose terms all have the same sign.
     let series = |x: f64, order: i32| {
         let mut term = if order == 0 { 1.0 } else { x / 2.0 };
         let mut sum = term;
@@ -75,7 +77,7 @@ fn modified_ones() {
 }
 
 #[test]
-fn of_float() {
+fn bessel_functions_of_float() {
     let x: Vec<f32> = (0..256).map(|i| i as f32 * 0.11).collect();
     for (call, exact) in [
         ("j0f(x)", libm::j0 as fn(f64) -> f64),
@@ -92,14 +94,14 @@ fn of_float() {
         let (memory, _) = run(&compile(&source), "k", ([1, 1, 1], [256, 1, 1]), &arguments);
         for (x, found) in x.iter().zip(as_floats(&memory[1])) {
             let expected = exact(f64::from(*x)) as f32;
-            let apart = found.to_bits().abs_diff(expected.to_bits());
-            assert!(apart <= 1, "{call} of {x:e}: {found:e}, expected {expected:e}");
+            let distance = found.to_bits().abs_diff(expected.to_bits());
+            assert!(distance <= 1, "{call} of {x:e}: {found:e}, expected {expected:e}");
         }
     }
 }
 
 #[test]
-fn lengths() {
+fn lengths_of_vectors() {
     let x: Vec<f64> = (0..256).map(|i| f64::from(i - 100) * 10f64.powi((i % 9 - 4) * 70)).collect();
     let length = |values: &[f64]| {
         let most = values.iter().fold(0.0f64, |most, x| most.max(x.abs()));

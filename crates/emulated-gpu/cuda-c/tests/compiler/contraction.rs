@@ -1,8 +1,9 @@
-//! Which product of a sum becomes part of an `fma`: what NVRTC made of the same texts.
+//! Which products are contracted to `fma`, compared with NVRTC's choice for the same texts.
 
 use crate::kernel::compile;
 
-/// The arithmetic of a kernel that reads `a`, `b`, `c`, `d`, with the names of what was read.
+/// The arithmetic instructions of a kernel that loads `a`, `b`, `c`, `d`, with these names for the
+/// registers.
 fn arithmetic(body: &str) -> Vec<String> {
     let source = format!(
         "extern \"C\" __global__ void k(float *o, const float *p) {{
@@ -38,7 +39,7 @@ fn arithmetic(body: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_product_of_what_was_read_first_is_fused() {
+fn the_product_of_the_first_loads_is_contracted() {
     for body in ["o[0] = a * b + c * d;", "o[0] = c * d + a * b;"] {
         assert_eq!(arithmetic(body), ["mul c d", "fma a b _"], "{body}");
     }
@@ -49,20 +50,20 @@ fn the_product_of_what_was_read_first_is_fused() {
 }
 
 #[test]
-fn a_product_with_a_negative_constant_stands_behind() {
+fn a_product_with_a_negative_constant_is_not_contracted_first() {
     let found = arithmetic("o[0] = a * -1.5f + d * d;");
     assert!(found.contains(&"fma d d _".to_owned()), "{found:?}");
 }
 
 #[test]
-fn what_is_subtracted_is_fused_where_a_constant_takes_the_sign() {
+fn a_subtracted_product_is_contracted_if_a_constant_can_be_negated() {
     assert_eq!(arithmetic("o[0] = c - a * 2.5f;"), ["fma a 0fC0200000 c"]);
     assert_eq!(arithmetic("o[0] = c - a * -2.5f;"), ["fma a 0f40200000 c"]);
     assert_eq!(arithmetic("o[0] = c - a * b;"), ["mul a b", "sub c _"]);
 }
 
 #[test]
-fn a_product_that_is_used_otherwise_stays() {
+fn a_product_with_other_uses_is_not_contracted() {
     assert_eq!(arithmetic("float m = a * b; o[0] = m + c; o[1] = m * d;")[0], "mul a b");
     let twice = arithmetic("o[0] = a * b + c; o[1] = (b * a) * d;");
     assert_eq!(twice.iter().filter(|one| one.starts_with("fma")).count(), 0, "{twice:?}");

@@ -1,7 +1,8 @@
-//! Kernels in the style of public code, `tests/corpus/*.cu`, several a file: NVRTC and this compiler take each file, `ptxas`
-//! takes what this compiler makes of it, and the results of both on the emulator, without contraction, are the same bits.
+//! Kernels in the style of public code, `tests/corpus/*.cu`, several in a file. NVRTC and this
+//! compiler must accept each file, `ptxas` must accept this compiler's PTX, and without
+//! contraction, the results of both on the emulator must be equal bit by bit.
 //!
-//! A comment before a kernel says how it is launched, once or more:
+//! A comment before a kernel describes how it is launched, once or several times:
 //!
 //! ```text
 //! // launch saxpy <<<4, 64>>> f32[200]=drawn f32[200]=zero f32=2.5 s32=200
@@ -9,10 +10,12 @@
 //! // launch scaled within 2 <<<1, 32>>> f32[32]=drawn
 //! ```
 //!
-//! A file that begins with `// refused: WORDS` is one that NVRTC takes and this compiler refuses with these words.
+//! A file that begins with `// refused: WORDS` is one that NVRTC accepts, but this compiler refuses
+//! with these words.
 //!
-//! Memory is `TYPE[COUNT]=drawn`, `iota`, `zero` or a number, and a value is `TYPE=NUMBER`. `within N` allows float32 results to
-//! be N units in the last place apart. A template's kernel is named by a part of its mangled name that no other has.
+//! Memory is `TYPE[COUNT]=drawn` (random), `iota`, `zero` or a number, and a value is
+//! `TYPE=NUMBER`. `within N` allows float32 results to differ by N units in the last place. The
+//! kernel of a template is named by a unique part of its mangled name.
 
 use std::fs;
 use std::io::Write;
@@ -27,11 +30,11 @@ use emulated_gpu_test_support::nvrtc::Nvrtc;
 use crate::kernel::{Argument, compile, compile_with, drawn, load, run_with};
 use crate::reference::nvrtc;
 
-/// A launch, as a comment has it.
+/// A launch described by a comment.
 #[derive(Debug)]
 struct Launch {
     kernel: String,
-    /// How far apart float32 results may be, in units in the last place; `None` for the same bits.
+    /// The allowed difference of float32 results in units in the last place; `None` for equal bits.
     within: Option<u32>,
     shape: ([u32; 3], [u32; 3], u32),
     arguments: Vec<Argument>,
@@ -59,7 +62,7 @@ fn three(text: &str) -> [u32; 3] {
     all
 }
 
-/// Splits at commas that are in no parentheses.
+/// Splits at commas outside of parentheses.
 fn parts(text: &str) -> Vec<&str> {
     let mut depth = 0;
     text.split(|c| {
@@ -69,9 +72,9 @@ fn parts(text: &str) -> Vec<&str> {
     .collect()
 }
 
-/// The bytes of a number of a type.
-fn bytes(of: &str, value: f64) -> Vec<u8> {
-    match of {
+/// The bytes of a number.
+fn bytes(ty: &str, value: f64) -> Vec<u8> {
+    match ty {
         "u8" => vec![value as u8],
         "s8" => (value as i8).to_le_bytes().into(),
         "u16" => (value as u16).to_le_bytes().into(),
@@ -84,25 +87,26 @@ fn bytes(of: &str, value: f64) -> Vec<u8> {
         "bf16" => bf16::from_f64(value).to_le_bytes().into(),
         "f32" => (value as f32).to_le_bytes().into(),
         "f64" => value.to_le_bytes().into(),
-        _ => panic!("{of} is no type of an argument"),
+        _ => panic!("{ty} isn't an argument type"),
     }
 }
 
 fn argument(text: &str, seed: u32) -> Argument {
-    let (what, value) = text.split_once('=').unwrap_or_else(|| panic!("{text} has no ="));
-    let number = || value.parse::<f64>().unwrap_or_else(|_| panic!("{text}: {value} is no number"));
-    let Some((of, count)) = what.strip_suffix(']').and_then(|what| what.split_once('[')) else {
-        return Argument::Value(bytes(what, number()));
+    let (ty, value) = text.split_once('=').unwrap_or_else(|| panic!("{text} has no ="));
+    let number =
+        || value.parse::<f64>().unwrap_or_else(|_| panic!("{text}: {value} isn't a number"));
+    let Some((ty, count)) = ty.strip_suffix(']').and_then(|ty| ty.split_once('[')) else {
+        return Argument::Value(bytes(ty, number()));
     };
     let count: usize = count.parse().expect(text);
-    // Whole numbers are drawn between -200 and 200, those without a sign between 0 and 200.
-    let scale = match of {
-        _ if of.contains('f') => 1.0,
-        _ if of.starts_with('u') || of == "s8" => 50.0,
+    // Random integers are between -200 and 200, unsigned ones between 0 and 200.
+    let scale = match ty {
+        _ if ty.contains('f') => 1.0,
+        _ if ty.starts_with('u') || ty == "s8" => 50.0,
         _ => 100.0,
     };
     let values: Vec<f64> = match value {
-        "drawn" if of.starts_with('u') => {
+        "drawn" if ty.starts_with('u') => {
             drawn(count, seed).iter().map(|v| scale * (f64::from(*v) + 2.0)).collect()
         }
         "drawn" => drawn(count, seed).iter().map(|v| scale * f64::from(*v)).collect(),
@@ -110,7 +114,7 @@ fn argument(text: &str, seed: u32) -> Argument {
         "zero" => vec![0.0; count],
         _ => vec![number(); count],
     };
-    Argument::Bytes(values.into_iter().flat_map(|value| bytes(of, value)).collect())
+    Argument::Bytes(values.into_iter().flat_map(|value| bytes(ty, value)).collect())
 }
 
 fn launches(source: &str) -> Vec<Launch> {
@@ -138,8 +142,8 @@ fn launches(source: &str) -> Vec<Launch> {
         .collect()
 }
 
-/// The kernel of a text whose name is this, or has this in it.
-fn named(ptx: &str, part: &str) -> String {
+/// The kernel with this name, or the only one with this part in its name.
+fn find_kernel(ptx: &str, part: &str) -> String {
     let emulator = ptx_emulator::Emulator::new(ptx_emulator::Options::default());
     let loaded = load(&emulator, part, ptx);
     let names = loaded.kernels();
@@ -153,7 +157,7 @@ fn named(ptx: &str, part: &str) -> String {
 }
 
 /// The distance of two float32 numbers in units in the last place; 0 for two NaN.
-fn apart(a: f32, b: f32) -> u32 {
+fn distance(a: f32, b: f32) -> u32 {
     let order = |x: f32| {
         let bits = x.to_bits() as i32;
         i64::from(if bits < 0 { i32::MIN - bits } else { bits })
@@ -173,13 +177,13 @@ fn compare(path: &Path, launch: &Launch, own: &[Vec<u8>], theirs: &[Vec<u8>]) {
             bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
         };
         for (i, (a, b)) in floats(own).into_iter().zip(floats(theirs)).enumerate() {
-            assert!(apart(a, b) <= within, "{place}, memory {at}, element {i}: {a} and {b}");
+            assert!(distance(a, b) <= within, "{place}, memory {at}, element {i}: {a} and {b}");
         }
     }
 }
 
-/// NVIDIA's assembler on a text, for sm_80; nothing where it isn't installed.
-fn assembled(path: &Path, ptx: &str) {
+/// Runs NVIDIA's assembler on a text, for sm_80; skipped if it isn't installed.
+fn assemble(path: &Path, ptx: &str) {
     let Some(ptxas) = std::env::var_os("PTXAS") else {
         skipped::skip("there is no ptxas; pip install nvidia-cuda-nvcc-cu12, and set PTXAS to it");
         return;
@@ -195,48 +199,48 @@ fn assembled(path: &Path, ptx: &str) {
         .unwrap();
     child.stdin.take().unwrap().write_all(ptx.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: ptxas: {said}\n{ptx}", path.display());
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: ptxas: {messages}\n{ptx}", path.display());
 }
 
-/// What NVRTC makes of a source for sm_80, without contraction.
-fn uncontracted(nvrtc: &Nvrtc, source: &str) -> String {
+/// NVRTC's PTX for sm_80, without contraction.
+fn compile_with_nvrtc(nvrtc: &Nvrtc, source: &str) -> String {
     let options = ["--gpu-architecture=compute_80", "--std=c++17", "--fmad=false", "-w"];
     nvrtc.compile(source, &options).unwrap_or_else(|log| panic!("NVRTC: {log}\n{source}"))
 }
 
-/// A file of which the compiler says by name what it doesn't have.
-fn refused(source: &str, words: &str) {
-    let said = cuda_c::compile(source, &Options::default()).expect_err(words);
-    assert!(said[0].to_string().contains(words), "{}", said[0]);
+/// Checks a file that the compiler must refuse with these words, but NVRTC accepts.
+fn check_refused(source: &str, words: &str) {
+    let errors = cuda_c::compile(source, &Options::default()).expect_err(words);
+    assert!(errors[0].to_string().contains(words), "{}", errors[0]);
     if let Some(nvrtc) = nvrtc() {
-        uncontracted(nvrtc, source);
+        compile_with_nvrtc(nvrtc, source);
     }
 }
 
-/// Every file compiles here; what comes out runs and has NVRTC's results, and `ptxas` takes it. `CORPUS=words` runs the files
-/// whose path has these words in it.
+/// Compiles every file, assembles the PTX, runs it and compares the results with NVRTC's.
+/// `CORPUS=words` selects the files whose path contains these words.
 #[test]
-fn of_the_corpus() {
+fn kernels_of_the_corpus() {
     let only = std::env::var("CORPUS").unwrap_or_default();
     let mut ran = std::collections::BTreeSet::new();
     for path in files().into_iter().filter(|path| path.display().to_string().contains(&only)) {
         let source = fs::read_to_string(&path).unwrap();
         if let Some(words) = source.lines().find_map(|line| line.strip_prefix("// refused: ")) {
-            refused(&source, words);
+            check_refused(&source, words);
             continue;
         }
-        assembled(&path, &compile(&source));
-        // Which of two products is contracted with a subtraction is each compiler's choice.
+        assemble(&path, &compile(&source));
+        // Each compiler may contract a different product with a subtraction.
         let own = compile_with(&source, &Options { fmad: false, ..Options::default() });
-        let nvidias = nvrtc().map(|nvrtc| uncontracted(nvrtc, &source));
+        let nvidias = nvrtc().map(|nvrtc| compile_with_nvrtc(nvrtc, &source));
         for launch in launches(&source) {
-            let kernel = named(&own, &launch.kernel);
+            let kernel = find_kernel(&own, &launch.kernel);
             let (found, _) = run_with(&own, &kernel, launch.shape, &launch.arguments);
             if let Some(nvidias) = &nvidias {
                 let (expected, _) = run_with(
                     nvidias,
-                    &named(nvidias, &launch.kernel),
+                    &find_kernel(nvidias, &launch.kernel),
                     launch.shape,
                     &launch.arguments,
                 );

@@ -359,9 +359,9 @@ fn kernels_are_made_of_templates() {
         [crate::kernel::floats(&[0.0; 4]), crate::kernel::floats(&[1.0, 2.0, 3.0, 4.0])];
     let (memory, _) = run(&ptx.text, "_Z4copyIfEvPT_S1_", ([1, 1, 1], [4, 1, 1]), &arguments);
     assert_eq!(as_floats(&memory[0]), [1.0, 2.0, 3.0, 4.0]);
-    assert_eq!(cuda_c::written("_Z4tileIfLi4EEvPKT_PS0_iS0_"), "tile");
+    assert_eq!(cuda_c::source_name("_Z4tileIfLi4EEvPKT_PS0_iS0_"), "tile");
     for other in ["plain", "_Z", "_Z9short", "_Z4", "_Zné", "_Z99999999999999999999999x"] {
-        assert_eq!(cuda_c::written(other), other);
+        assert_eq!(cuda_c::source_name(other), other);
     }
 }
 

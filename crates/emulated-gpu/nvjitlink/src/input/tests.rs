@@ -1,4 +1,4 @@
-//! Bytes of each form, said to be each kind.
+//! Inputs of each form, declared to be of each kind.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn lto() -> Options {
 }
 
 #[test]
-fn ptx_and_fatbins_are_read_as_what_they_are_and_as_anything() {
+fn ptx_and_fatbins_are_read_by_declared_type_and_by_detection() {
     let fatbin = fatbin::of_ptx(PTX.as_bytes(), 80);
     for (kind, bytes) in
         [(2, PTX.as_bytes()), (10, PTX.as_bytes()), (4, &fatbin), (10, &fatbin), (1, &fatbin)]
@@ -27,13 +27,13 @@ fn ptx_and_fatbins_are_read_as_what_they_are_and_as_anything() {
     }
     let input = read(3, &fatbin, "one", &lto()).unwrap();
     assert_eq!(input, Input::Text(PTX.to_owned(), true));
-    // As C has it.
+    // C strings end at the first zero.
     let ended = [PTX.as_bytes(), b"\0trash\xff"].concat();
     assert_eq!(read(2, &ended, "one", &plain()), Ok(Input::Text(PTX.to_owned(), false)));
 }
 
 #[test]
-fn what_is_not_what_it_is_said_to_be_is_refused() {
+fn inputs_that_do_not_match_their_declared_type_are_refused() {
     let fatbin = fatbin::of_ptx(PTX.as_bytes(), 80);
     let forms: [(&[u8], &[i32]); 5] = [
         (PTX.as_bytes(), &[2, 10]),
@@ -59,7 +59,7 @@ fn what_is_not_what_it_is_said_to_be_is_refused() {
 }
 
 #[test]
-fn what_only_hardware_or_nvidia_reads_is_refused_with_what_to_ask_for() {
+fn machine_code_is_refused_and_the_log_suggests_an_alternative() {
     let cases: [(&[u8], Status, &str); 3] = [
         (b"\x7fELF", Status::UnrecognizedInput, "--ptx"),
         (b"!<arch>\nlibm.o/", Status::UnrecognizedInput, "libcudadevrt.a"),
@@ -78,14 +78,14 @@ fn what_only_hardware_or_nvidia_reads_is_refused_with_what_to_ask_for() {
 }
 
 #[test]
-fn the_library_of_the_device_runtime_has_its_place_taken() {
+fn the_device_runtime_library_is_replaced_by_the_emulators() {
     let library = b"!<arch>\ncuda_device_runtime.o/";
     let input = read(6, library, "libcudadevrt.a", &plain()).unwrap();
     assert!(matches!(input, Input::Text(text, false) if text.contains("cudaCGSynchronize")));
 }
 
 #[test]
-fn a_fatbin_damaged_in_any_place_has_an_answer() {
+fn truncated_and_corrupted_fatbins_do_not_panic() {
     let whole = fatbin::of_ptx(PTX.as_bytes(), 80);
     for len in 4..whole.len() {
         let (status, log) = read(4, &whole[..len], "one", &plain()).unwrap_err();

@@ -1,4 +1,4 @@
-//! What is linked, loaded and run, and what is not.
+//! Links whose results are loaded and run, and links that fail.
 
 use cudarc::driver::CudaContext;
 use cudarc::nvrtc::Ptx;
@@ -10,18 +10,18 @@ use crate::support::{
 };
 
 #[test]
-fn texts_in_any_order_and_form_are_linked_loaded_and_run() {
+fn inputs_of_any_form_in_any_order_are_linked_loaded_and_run() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     for (number, names) in [(1, PLAIN), (2, ("__", "_12_0")), (3, ("__", "_12_9")), (4, THIRTEEN)] {
-        let open = || Link::with(names, &["-arch=sm_80", "-lineinfo", "-O3"]).0;
+        let open = || Link::with_names(names, &["-arch=sm_80", "-lineinfo", "-O3"]).0;
         let link = open();
         assert_eq!(link.add(PTX, kernel(), "kernel"), SUCCESS);
         assert_eq!(link.add(ANY, next(number) + "\0", "next"), SUCCESS);
         let image = link.image();
         assert_eq!(run(Ptx::from_binary(image.clone())), 5 + number);
 
-        // What was linked is a fatbin, which is linked as one, and as a cubin.
+        // The result of a link is a fatbin, and can be linked again as a fatbin or a cubin.
         for kind in [FATBIN, CUBIN, ANY] {
             let again = open();
             assert_eq!(again.add(kind, &image, "image"), SUCCESS, "{}", again.log("Error"));
@@ -39,7 +39,7 @@ fn texts_in_any_order_and_form_are_linked_loaded_and_run() {
 }
 
 #[test]
-fn what_is_relocatable_is_linked_in_two_steps() {
+fn a_relocatable_image_can_be_linked_again() {
     let first = Link::new(&["-arch=sm_80", "-r"]);
     assert_eq!(first.add(PTX, kernel(), "kernel"), SUCCESS);
     let first = first.image();
@@ -50,7 +50,7 @@ fn what_is_relocatable_is_linked_in_two_steps() {
 }
 
 #[test]
-fn with_lto_what_stands_for_lto_ir_becomes_ptx() {
+fn with_lto_fatbins_passed_as_lto_ir_become_ptx() {
     let part = |text: String| {
         let link = Link::new(&["-arch=sm_80", "-r"]);
         assert_eq!(link.add(PTX, text, "part"), SUCCESS);
@@ -71,7 +71,7 @@ fn with_lto_what_stands_for_lto_ir_becomes_ptx() {
     assert_eq!(link.add(PTX, super::support::next(1), "next"), SUCCESS);
     assert_eq!(link.get("LinkedPtx"), Err(INVALID_INPUT));
     assert_eq!(run(Ptx::from_binary(link.image())), 6);
-    // Without any, as NVIDIA's.
+    // Without any LTO-IR, this is an error, as in NVIDIA's library.
     let link = Link::new(&["-arch=sm_80", "-lto"]);
     assert_eq!(link.add(PTX, super::support::next(1), "next"), SUCCESS);
     assert_eq!(link.complete(), NVVM_COMPILE);
@@ -83,7 +83,7 @@ fn with_lto_what_stands_for_lto_ir_becomes_ptx() {
 }
 
 #[test]
-fn nothing_makes_an_image_without_kernels() {
+fn a_link_without_inputs_makes_an_image_without_kernels() {
     let link = Link::new(&["-arch=sm_90"]);
     let image = link.image();
     let context = CudaContext::new(0).unwrap();
@@ -93,7 +93,7 @@ fn nothing_makes_an_image_without_kernels() {
 }
 
 #[test]
-fn symbols_that_are_missing_or_there_twice_are_named() {
+fn missing_and_duplicate_symbols_are_reported() {
     let link = Link::new(&["-arch=sm_80"]);
     assert_eq!(link.add(PTX, kernel(), "kernel"), SUCCESS);
     assert_eq!(link.complete(), INTERNAL);
@@ -108,13 +108,13 @@ fn symbols_that_are_missing_or_there_twice_are_named() {
     assert_eq!(link.complete(), INTERNAL);
     let log = link.log("Error");
     assert!(log.contains("`next` is defined in one, too") && log.contains("other"), "{log}");
-    // Nothing comes after it.
+    // A failed link accepts no more calls.
     assert_eq!(link.add(PTX, next(1), "late"), INTERNAL);
     assert_eq!(link.complete(), INTERNAL);
 }
 
 #[test]
-fn variables_are_linked_too() {
+fn variables_are_linked() {
     let reads = format!(
         "{HEADER}.extern .global .u32 shared;
 .visible .entry put(.param .u64 p) {{
@@ -128,13 +128,13 @@ fn variables_are_linked_too() {
     assert!(link.log("Error").contains("Undefined reference to 'shared'"), "{}", link.log("Error"));
     let link = Link::new(&["-arch=sm_80"]);
     assert_eq!(link.add(PTX, &reads, "reads"), SUCCESS);
-    let has = format!("{HEADER}.visible .global .u32 shared = 7;");
-    assert_eq!(link.add(PTX, has, "has"), SUCCESS);
+    let defines = format!("{HEADER}.visible .global .u32 shared = 7;");
+    assert_eq!(link.add(PTX, defines, "defines"), SUCCESS);
     assert_eq!(run(Ptx::from_binary(link.image())), 7);
 }
 
 #[test]
-fn wrong_texts_are_in_the_log_and_not_in_the_link() {
+fn rejected_inputs_are_logged_and_left_out_of_the_link() {
     let link = Link::new(&["-arch=sm_75"]);
     assert_eq!(link.add(PTX, next(1), "newer"), PTX_COMPILE);
     let older = next(1).replace("sm_80", "sm_75");
@@ -150,9 +150,9 @@ fn wrong_texts_are_in_the_log_and_not_in_the_link() {
         "newer: SM version",
         "nonsense.s32",
         "nothing: ",
-        "nonsense: it is no PTX",
+        "nonsense: it is not PTX",
         "NVJITLINK_INPUT_FATBIN",
-        "input 99",
+        "input type 99",
         "/there/is no/file",
     ] {
         assert!(log.contains(words), "{words}: {log}");
@@ -163,7 +163,7 @@ fn wrong_texts_are_in_the_log_and_not_in_the_link() {
 }
 
 #[test]
-fn options_are_taken_or_named() {
+fn options_are_accepted_or_reported() {
     for (options, expected, words) in [
         (
             &["-arch=sm_80", "-fictitious"][..],
@@ -173,7 +173,7 @@ fn options_are_taken_or_named() {
         (&["-arch=sm_XX"], UNRECOGNIZED_OPTION, "-arch=sm_XX"),
         (&[], MISSING_ARCH, "-arch"),
     ] {
-        let (link, status) = Link::with(PLAIN, options);
+        let (link, status) = Link::with_names(PLAIN, options);
         assert_eq!(status, expected, "{options:?}");
         assert!(link.log("Error").contains(words), "{}", link.log("Error"));
         assert_eq!(link.add(PTX, next(1), "next"), INTERNAL);
@@ -192,9 +192,9 @@ fn options_are_taken_or_named() {
 }
 
 #[test]
-fn a_limit_of_registers_goes_with_the_image() {
+fn the_register_limit_is_stored_in_the_image() {
     use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_NUM_REGS;
-    // As many as a kernel has that adds 100 numbers which it has read before.
+    // This many registers: the kernel reads 100 numbers before it adds them.
     let many = |line: &dyn Fn(u32) -> String| (0..100).map(line).collect::<String>();
     let text = format!(
         "{HEADER}.visible .entry put(.param .u64 p) {{ .reg .b64 %rd<3>; .reg .b32 %r<200>;
@@ -216,7 +216,7 @@ ld.param.u64 %rd1, [p]; mov.u32 %r150, 0;\n{}{}st.global.u32 [%rd1], %r150; ret;
 }
 
 #[test]
-fn threads_link_side_by_side() {
+fn several_threads_can_link_at_the_same_time() {
     std::thread::scope(|scope| {
         for number in 0..4 {
             scope.spawn(move || {

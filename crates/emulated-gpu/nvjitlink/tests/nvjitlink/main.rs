@@ -1,4 +1,5 @@
-//! The library as C and NVIDIA's bindings call it; what it links is loaded and run by the emulated driver.
+//! The library as called by C and by NVIDIA's bindings; the emulated driver loads and runs the
+//! results.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, reason = "the functions are C")]

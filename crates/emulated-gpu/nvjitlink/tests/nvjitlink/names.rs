@@ -1,4 +1,4 @@
-//! The names of the functions, and their results for what is no link.
+//! The exported names, and the results for invalid handles.
 
 use std::ffi::{c_char, c_int};
 use std::ptr;
@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 #[test]
-fn every_name_of_the_headers_is_there() {
+fn every_name_in_the_headers_is_exported() {
     const FUNCTIONS: [&str; 13] = [
         "Create",
         "Destroy",
@@ -43,12 +43,12 @@ fn every_name_of_the_headers_is_there() {
     let _: unsafe extern "C" fn() = function("emulatedNvJitLink");
     let version: Version = function("nvJitLinkVersion");
     let mut minor = 0;
-    // SAFETY: a place for a number, and none.
+    // SAFETY: one pointer is valid, and the other is null, which is refused.
     assert_eq!(unsafe { version(ptr::null_mut(), &raw mut minor) }, INVALID_INPUT);
 }
 
 #[test]
-fn what_is_no_link_is_refused_by_the_result_that_the_header_has() {
+fn invalid_handles_are_refused_with_the_result_that_the_header_has() {
     type OfHandle = unsafe extern "C" fn(Handle) -> c_int;
     type OfPlace = unsafe extern "C" fn(Handle, *mut usize) -> c_int;
     type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
@@ -60,7 +60,7 @@ fn what_is_no_link_is_refused_by_the_result_that_the_header_has() {
         let size: OfPlace = function(&format!("__nvJitLinkGetErrorLogSize{version}"));
         let create: Create = function(&format!("__nvJitLinkCreate{version}"));
         let (mut none, mut nowhere) = (ptr::null_mut(), 0xdead_0000_usize as Handle);
-        // SAFETY: what is null or no link is refused, which is what is tested.
+        // SAFETY: null pointers and handles that are not a link's are refused, which this tests.
         unsafe {
             assert_eq!(complete(none), null);
             assert_eq!(complete(nowhere), INVALID_INPUT);
@@ -74,7 +74,7 @@ fn what_is_no_link_is_refused_by_the_result_that_the_header_has() {
         }
         let add: unsafe extern "C" fn(Handle, c_int, *const u8, usize, *const c_char) -> c_int =
             function(&format!("__nvJitLinkAddData{version}"));
-        // SAFETY: as above.
+        // SAFETY: as above, and the size is refused before the bytes are read.
         unsafe {
             assert_eq!(add(link.handle, PTX, ptr::null(), 9, ptr::null()), INVALID_INPUT);
             assert_eq!(

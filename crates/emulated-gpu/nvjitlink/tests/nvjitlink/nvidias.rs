@@ -1,4 +1,5 @@
-//! NVIDIA's nvJitLink behind this library: each test is a process of its own, with the variable that names it.
+//! NVIDIA's nvJitLink called through this library. Each test runs in a separate process, with the
+//! environment variable set.
 
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::path::PathBuf;
@@ -12,12 +13,12 @@ use crate::support::{
     ANY, Handle, INTERNAL, LTOIR, Link, NVVM_COMPILE, PTX, SUCCESS, run, version,
 };
 
-/// Names the file of NVIDIA's library.
+/// The environment variable that names the file of NVIDIA's library.
 const VARIABLE: &str = "EMULATED_GPU_NVJITLINK";
 const CHILD: &str = "EMULATED_NVJITLINK_TEST_CHILD";
 
-/// Whether this is the process in which a test is to be done that is about the variable: otherwise it is begun,
-/// with this value.
+/// Whether this process is the one that should run the body of the test. If not, this starts one
+/// with the variable set to `value`, and waits for it.
 fn is_child(test: &str, value: &OsStr) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
@@ -28,15 +29,15 @@ fn is_child(test: &str, value: &OsStr) -> bool {
         .env(VARIABLE, value)
         .env(CHILD, "1");
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let output_text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{errors}");
+    assert!(output.status.success() && output_text.contains("1 passed"), "{output_text}{errors}");
     false
 }
 
 #[test]
-fn lto_ir_is_refused_with_what_to_ask_for() {
-    if !is_child("lto_ir_is_refused_with_what_to_ask_for", OsStr::new("")) {
+fn lto_ir_is_refused_and_the_log_suggests_an_alternative() {
+    if !is_child("lto_ir_is_refused_and_the_log_suggests_an_alternative", OsStr::new("")) {
         return;
     }
     let link = Link::new(&["-arch=sm_80", "-lto"]);
@@ -49,10 +50,10 @@ fn lto_ir_is_refused_with_what_to_ask_for() {
 }
 
 #[test]
-fn a_file_that_is_not_nvidias_library_is_named() {
+fn a_file_that_is_not_nvidias_library_is_reported() {
     let own = emulated_nvjitlink::library_path().unwrap();
     for file in [own.as_os_str(), OsStr::new("/there/is no/file")] {
-        if !is_child("a_file_that_is_not_nvidias_library_is_named", file) {
+        if !is_child("a_file_that_is_not_nvidias_library_is_reported", file) {
             continue;
         }
         let link = Link::new(&["-arch=sm_80", "-lto"]);
@@ -64,13 +65,13 @@ fn a_file_that_is_not_nvidias_library_is_named() {
     }
 }
 
-/// A library of NVIDIA's wheels, where there is one.
+/// A library of NVIDIA's wheels, if it is installed.
 fn wheel(path: &str) -> Option<PathBuf> {
     let wheels = std::env::var_os("CUDA_WHEELS").map(PathBuf::from)?;
     Some(wheels.join("nvidia").join(path)).filter(|file| file.is_file())
 }
 
-/// What NVIDIA's NVRTC gives for a source with `-dlto`.
+/// The LTO-IR that NVIDIA's NVRTC compiles a source to.
 fn lto_ir(source: &CStr) -> Vec<u8> {
     type Create = unsafe extern "C" fn(
         *mut Handle,
@@ -83,8 +84,8 @@ fn lto_ir(source: &CStr) -> Vec<u8> {
     let file = wheel("cuda_nvrtc/lib/libnvrtc.so.12").unwrap();
     let (none, mut program, mut size) = (ptr::null::<*const c_char>(), ptr::null_mut(), 0usize);
     let options = [c"-dlto".as_ptr(), c"-arch=sm_80".as_ptr()];
-    // SAFETY: the types are those of nvrtc.h, and so is what is given: C strings, as many options as are told,
-    // places for results, and room for as many bytes as were told.
+    // SAFETY: the types are those of nvrtc.h, and so are the arguments: C strings, two options,
+    // valid places for results, and a buffer of the size that the library returned.
     unsafe {
         let nvrtc = Library::open(Some(file), RTLD_NOW).unwrap();
         let create: Create = *nvrtc.get("nvrtcCreateProgram").unwrap();
@@ -99,24 +100,24 @@ fn lto_ir(source: &CStr) -> Vec<u8> {
         assert_eq!(size_of(program, &raw mut size), SUCCESS);
         let mut bytes = vec![0; size];
         assert_eq!(copy(program, bytes.as_mut_ptr()), SUCCESS);
-        // What it allocated stays until the process ends.
+        // The library stays loaded, because its allocations live until the process ends.
         std::mem::forget(nvrtc);
         bytes
     }
 }
 
 #[test]
-fn what_nvidia_makes_of_lto_ir_runs() {
+fn lto_ir_compiled_by_nvidias_library_runs() {
     let libraries =
         wheel("nvjitlink/lib/libnvJitLink.so.12").zip(wheel("cuda_nvrtc/lib/libnvrtc.so.12"));
     let Some((file, _)) = libraries else {
         skipped::skip(
-            "NVIDIA's nvJitLink behind the emulated one: CUDA_WHEELS names no folder with it and NVRTC (pip \
+            "NVIDIA's nvJitLink through the emulated one: CUDA_WHEELS names no folder with it and NVRTC (pip \
              install nvidia-nvjitlink-cu12 nvidia-cuda-nvrtc-cu12)",
         );
         return;
     };
-    if !is_child("what_nvidia_makes_of_lto_ir_runs", file.as_os_str()) {
+    if !is_child("lto_ir_compiled_by_nvidias_library_runs", file.as_os_str()) {
         return;
     }
     assert!(version() >= (12, 3));
@@ -134,7 +135,7 @@ fn what_nvidia_makes_of_lto_ir_runs() {
     assert_eq!(link.complete(), SUCCESS, "{}", link.log("Error"));
     let text = String::from_utf8(link.get("LinkedPtx").unwrap()).unwrap();
     assert_eq!(run(Ptx::from_src(text.trim_end_matches('\0'))), 10);
-    // Functions of PTX are linked behind it.
+    // Functions in PTX are linked after the compilation.
     let link = Link::new(&["-arch=sm_80", "-lto"]);
     assert_eq!(link.add(LTOIR, &kernel, "kernel"), SUCCESS);
     assert_eq!(link.add(PTX, super::support::next(4), "next"), SUCCESS);

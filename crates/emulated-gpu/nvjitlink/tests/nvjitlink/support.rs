@@ -1,4 +1,4 @@
-//! The library's functions by their names, links, and texts to link.
+//! The library's functions by name, links, and PTX to link.
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use cudarc::nvrtc::Ptx;
 use emulated_gpu_test_support::device;
 use libloading::os::unix::Library;
 
-/// Results, by the header of version 13.
+/// Results, as numbered in the header of version 13.
 pub(crate) const SUCCESS: c_int = 0;
 pub(crate) const UNRECOGNIZED_OPTION: c_int = 1;
 pub(crate) const MISSING_ARCH: c_int = 2;
@@ -20,7 +20,7 @@ pub(crate) const INTERNAL: c_int = 6;
 pub(crate) const NULL_INPUT: c_int = 10;
 pub(crate) const INCORRECT_INPUT_TYPE: c_int = 12;
 
-/// Inputs.
+/// Types of inputs.
 pub(crate) const CUBIN: c_int = 1;
 pub(crate) const PTX: c_int = 2;
 pub(crate) const LTOIR: c_int = 3;
@@ -29,7 +29,8 @@ pub(crate) const ANY: c_int = 10;
 
 pub(crate) type Handle = *mut c_void;
 
-/// nvJitLink; whoever asks for `libcuda.so` from now on gets the emulated driver.
+/// Loads nvJitLink. From the first call on, a program that loads `libcuda.so` gets the emulated
+/// driver.
 pub(crate) fn library() -> &'static Library {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
@@ -39,84 +40,88 @@ pub(crate) fn library() -> &'static Library {
     &libraries[1]
 }
 
-/// A function by its name, of a type that the caller knows.
+/// A function by its name. The caller chooses the type.
 pub(crate) fn function<F: Copy>(name: &str) -> F {
     // SAFETY: the type is that of the header, as the caller promises.
     *unsafe { library().get::<F>(name.as_bytes()) }
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A link that is destroyed in the end, by the functions of a header.
+/// A link that is destroyed when it is dropped, through the function names of one header.
 pub(crate) struct Link {
     pub(crate) handle: Handle,
-    /// What the names of the functions have before and behind the plain ones.
+    /// The prefix and the suffix of the function names.
     names: (&'static str, &'static str),
 }
 
-/// The plain names, and those of headers.
+/// The plain names, and those of the newest header.
 pub(crate) const PLAIN: (&str, &str) = ("", "");
 pub(crate) const THIRTEEN: (&str, &str) = ("__", "_13_5");
 
 impl Link {
-    pub(crate) fn with(names: (&'static str, &'static str), options: &[&str]) -> (Self, c_int) {
+    pub(crate) fn with_names(
+        names: (&'static str, &'static str),
+        options: &[&str],
+    ) -> (Self, c_int) {
         let options: Vec<CString> = options.iter().map(|&one| CString::new(one).unwrap()).collect();
         let options: Vec<*const c_char> = options.iter().map(|one| one.as_ptr()).collect();
         let mut link = Self { handle: ptr::null_mut(), names };
         type Create = unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> c_int;
-        let create: Create = link.of("nvJitLinkCreate");
-        // SAFETY: as many C strings as are told, and a place for the handle.
+        let create: Create = link.function("nvJitLinkCreate");
+        // SAFETY: `options` has as many C strings as its length says, and the place for the handle is valid.
         let status =
             unsafe { create(&raw mut link.handle, options.len() as u32, options.as_ptr()) };
         (link, status)
     }
 
     pub(crate) fn new(options: &[&str]) -> Self {
-        let (link, status) = Self::with(THIRTEEN, options);
+        let (link, status) = Self::with_names(THIRTEEN, options);
         assert_eq!(status, SUCCESS, "{options:?}: {}", link.log("Error"));
         link
     }
 
-    pub(crate) fn of<F: Copy>(&self, name: &str) -> F {
+    pub(crate) fn function<F: Copy>(&self, name: &str) -> F {
         function(&format!("{}{name}{}", self.names.0, self.names.1))
     }
 
     pub(crate) fn add(&self, kind: c_int, bytes: impl AsRef<[u8]>, name: &str) -> c_int {
         let (bytes, name) = (bytes.as_ref(), CString::new(name).unwrap());
         type Add = unsafe extern "C" fn(Handle, c_int, *const u8, usize, *const c_char) -> c_int;
-        let add: Add = self.of("nvJitLinkAddData");
-        // SAFETY: as many bytes as are told, and a C string.
+        let add: Add = self.function("nvJitLinkAddData");
+        // SAFETY: the slice has the given length, and the name is a C string.
         unsafe { add(self.handle, kind, bytes.as_ptr(), bytes.len(), name.as_ptr()) }
     }
 
     pub(crate) fn add_file(&self, kind: c_int, path: &str) -> c_int {
         let path = CString::new(path).unwrap();
         let add: unsafe extern "C" fn(Handle, c_int, *const c_char) -> c_int =
-            self.of("nvJitLinkAddFile");
-        // SAFETY: a C string.
+            self.function("nvJitLinkAddFile");
+        // SAFETY: the path is a C string.
         unsafe { add(self.handle, kind, path.as_ptr()) }
     }
 
     pub(crate) fn complete(&self) -> c_int {
-        let complete: unsafe extern "C" fn(Handle) -> c_int = self.of("nvJitLinkComplete");
-        // SAFETY: whatever the handle is.
+        let complete: unsafe extern "C" fn(Handle) -> c_int = self.function("nvJitLinkComplete");
+        // SAFETY: any handle is allowed.
         unsafe { complete(self.handle) }
     }
 
-    /// What `nvJitLinkGet…Size` and `nvJitLinkGet…` give.
+    /// The bytes that `nvJitLinkGet…` returns, for a buffer of the size that `nvJitLinkGet…Size`
+    /// returns.
     pub(crate) fn get(&self, what: &str) -> Result<Vec<u8>, c_int> {
         let mut size = 0usize;
         let of_size: unsafe extern "C" fn(Handle, *mut usize) -> c_int =
-            self.of(&format!("nvJitLinkGet{what}Size"));
-        // SAFETY: a place for the size.
+            self.function(&format!("nvJitLinkGet{what}Size"));
+        // SAFETY: the place for the size is valid.
         match unsafe { of_size(self.handle, &raw mut size) } {
             SUCCESS => {}
             status => return Err(status),
         }
-        // What is behind stays as it was.
+        // The byte after the buffer must stay as it is.
         let mut bytes = vec![0xa5; size + 1];
         let get: unsafe extern "C" fn(Handle, *mut u8) -> c_int =
-            self.of(&format!("nvJitLinkGet{what}"));
-        // SAFETY: room for what was said.
+            self.function(&format!("nvJitLinkGet{what}"));
+        // SAFETY: the buffer has the size that the library returned.
         assert_eq!(unsafe { get(self.handle, bytes.as_mut_ptr()) }, SUCCESS);
         assert_eq!(bytes.pop(), Some(0xa5));
         Ok(bytes)
@@ -129,7 +134,7 @@ impl Link {
         text.trim_end_matches('\0').to_owned()
     }
 
-    /// Links, and gives the image.
+    /// Completes the link, and returns the image.
     pub(crate) fn image(&self) -> Vec<u8> {
         assert_eq!(self.complete(), SUCCESS, "{}", self.log("Error"));
         self.get("LinkedCubin").unwrap()
@@ -138,8 +143,8 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        let destroy: unsafe extern "C" fn(*mut Handle) -> c_int = self.of("nvJitLinkDestroy");
-        // SAFETY: it was made, and is destroyed once.
+        let destroy: unsafe extern "C" fn(*mut Handle) -> c_int = self.function("nvJitLinkDestroy");
+        // SAFETY: the link was created, and is destroyed once.
         let status = unsafe { destroy(&raw mut self.handle) };
         assert!(status == SUCCESS && self.handle.is_null());
     }
@@ -147,7 +152,7 @@ impl Drop for Link {
 
 pub(crate) const HEADER: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
-/// A kernel that writes what `next`, of another text, makes of 5.
+/// A kernel that stores the result of `next(5)`, a function of another text.
 pub(crate) fn kernel() -> String {
     format!(
         "{HEADER}.extern .func (.param .b32 r) next(.param .b32 a);
@@ -165,7 +170,7 @@ pub(crate) fn kernel() -> String {
     )
 }
 
-/// `next`, which adds a number.
+/// The function `next`, which adds a number.
 pub(crate) fn next(number: u32) -> String {
     format!(
         "{HEADER}.visible .func (.param .b32 r) next(.param .b32 a) {{
@@ -175,7 +180,7 @@ pub(crate) fn next(number: u32) -> String {
     )
 }
 
-/// What the kernel of an image writes.
+/// The number that the kernel of an image stores.
 pub(crate) fn run(image: Ptx) -> u32 {
     let context = CudaContext::new(0).unwrap();
     let stream = context.default_stream();
@@ -183,7 +188,7 @@ pub(crate) fn run(image: Ptx) -> u32 {
     let mut out = stream.alloc_zeros::<u32>(1).unwrap();
     let mut launch = stream.launch_builder(&put);
     launch.arg(&mut out);
-    // SAFETY: the kernel's parameter, which has room for the one number that it writes.
+    // SAFETY: the argument matches the kernel's parameter, and has room for the one number that the kernel stores.
     unsafe { launch.launch(LaunchConfig::for_num_elems(1)) }.unwrap();
     stream.clone_dtoh(&out).unwrap()[0]
 }
@@ -193,7 +198,7 @@ pub(crate) type Version = unsafe extern "C" fn(*mut c_uint, *mut c_uint) -> c_in
 pub(crate) fn version() -> (c_uint, c_uint) {
     let version: Version = function("nvJitLinkVersion");
     let (mut major, mut minor) = (0, 0);
-    // SAFETY: places for the numbers.
+    // SAFETY: both pointers are valid for writes.
     assert_eq!(unsafe { version(&raw mut major, &raw mut minor) }, SUCCESS);
     (major, minor)
 }

@@ -1,4 +1,4 @@
-//! The library as unmodified cudarc calls it: compiled by it, run on the emulated GPU.
+//! The library as called by unmodified cudarc; the kernels run on the emulated GPU.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
@@ -12,7 +12,8 @@ use emulated_gpu_test_support::device;
 use libloading::os::unix::Library;
 use sys::nvrtcResult as Code;
 
-/// Whoever asks for `libcuda.so` and `libnvrtc.so` from now on gets the emulated ones.
+/// Installs the emulated libraries: from now on, a program that loads `libcuda.so` or `libnvrtc.so`
+/// gets them.
 pub(crate) fn install() {
     static LIBRARIES: OnceLock<[Library; 2]> = OnceLock::new();
     LIBRARIES.get_or_init(|| {
@@ -50,14 +51,14 @@ fn a_kernel_is_compiled_loaded_and_run() {
         let mut y = stream.clone_htod(&[1.0f32; 3]).unwrap();
         let mut launch = stream.launch_builder(&saxpy);
         launch.arg(&2.0f32).arg(&x).arg(&mut y).arg(&3u32);
-        // SAFETY: the kernel's parameters, and its buffers have three elements.
+        // SAFETY: the arguments match the kernel's parameters, and both buffers have three elements.
         unsafe { launch.launch(LaunchConfig::for_num_elems(3)) }.unwrap();
         assert_eq!(stream.clone_dtoh(&y).unwrap(), expected);
     }
 }
 
 #[test]
-fn what_is_compiled_for_a_card_is_an_image() {
+fn a_real_architecture_gives_an_image() {
     for (option, is_image) in [("--gpu-architecture=sm_80", true), ("-arch=compute_80", false)] {
         let program = Program::new(
             c"extern \"C\" __global__ void put(int *p) { p[threadIdx.x] = threadIdx.x + 5; }",
@@ -67,13 +68,13 @@ fn what_is_compiled_for_a_card_is_an_image() {
         let image = program.image();
         assert_eq!(!image.is_empty(), is_image);
         if is_image {
-            assert_eq!(written_by(image, "put"), [5, 6, 7]);
+            assert_eq!(run_kernel(image, "put"), [5, 6, 7]);
         }
     }
 }
 
-/// What three threads of a kernel write that has a place for it as its parameter.
-pub(crate) fn written_by(image: Vec<u8>, name: &str) -> Vec<i32> {
+/// The numbers that three threads of a kernel store, whose parameter is a pointer to them.
+pub(crate) fn run_kernel(image: Vec<u8>, name: &str) -> Vec<i32> {
     let context = CudaContext::new(0).unwrap();
     let stream = context.default_stream();
     let module = context.load_module(Ptx::from_binary(image)).unwrap();
@@ -82,13 +83,13 @@ pub(crate) fn written_by(image: Vec<u8>, name: &str) -> Vec<i32> {
     let mut launch = stream.launch_builder(&kernel);
     launch.arg(&mut p);
     let shape = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (3, 1, 1), shared_mem_bytes: 0 };
-    // SAFETY: the kernel's parameter, which has room for three threads.
+    // SAFETY: the argument matches the kernel's parameter, and has room for three threads.
     unsafe { launch.launch(shape) }.unwrap();
     stream.clone_dtoh(&p).unwrap()
 }
 
 #[test]
-fn what_is_wrong_is_in_the_log() {
+fn errors_are_in_the_log() {
     install();
     let wrong = SAXPY.replace("x[i]", "z[i]");
     let options = CompileOptions { name: Some("saxpy.cu".into()), ..CompileOptions::default() };
@@ -110,7 +111,7 @@ fn what_is_wrong_is_in_the_log() {
     }
 }
 
-/// A program that is destroyed in the end.
+/// A program that is destroyed when it is dropped.
 pub(crate) struct Program(pub(crate) sys::nvrtcProgram);
 
 impl Program {
@@ -119,7 +120,7 @@ impl Program {
         let mut program = ptr::null_mut();
         let names: Vec<*const c_char> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
         let texts: Vec<*const c_char> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
-        // SAFETY: C strings, and as many as are told.
+        // SAFETY: all strings are C strings, and both arrays have `headers.len()` elements.
         let status = unsafe {
             sys::nvrtcCreateProgram(
                 &raw mut program,
@@ -134,20 +135,20 @@ impl Program {
         Self(program)
     }
 
-    pub(crate) fn ask(&self, name: &CStr) -> Code {
-        // SAFETY: a program and a C string.
+    pub(crate) fn add_name(&self, name: &CStr) -> Code {
+        // SAFETY: the program exists, and the name is a C string.
         unsafe { sys::nvrtcAddNameExpression(self.0, name.as_ptr()) }
     }
 
     pub(crate) fn compile(&self, options: &[&str]) -> Result<(), result::NvrtcError> {
-        // SAFETY: a program that lives.
+        // SAFETY: the program exists.
         unsafe { result::compile_program(self.0, options) }
     }
 
-    /// What there is in place of machine code; nothing where there is none.
+    /// The image in place of machine code; empty if there is none.
     pub(crate) fn image(&self) -> Vec<u8> {
         let mut size = 9usize;
-        // SAFETY: a program that lives, and a place for the result, which has room.
+        // SAFETY: the program exists, and the buffer has the size that the library returned.
         unsafe {
             assert_eq!(sys::nvrtcGetCUBINSize(self.0, &raw mut size), Code::NVRTC_SUCCESS);
             let mut image = vec![0u8; size];
@@ -159,9 +160,9 @@ impl Program {
 
     pub(crate) fn lowered(&self, name: &CStr) -> Result<CString, Code> {
         let mut found = ptr::null();
-        // SAFETY: a program, a C string, a place for the result.
+        // SAFETY: the program exists, the name is a C string, and the place for the result is valid.
         match unsafe { sys::nvrtcGetLoweredName(self.0, name.as_ptr(), &raw mut found) } {
-            // SAFETY: a C string that lives as long as the program.
+            // SAFETY: the result is a C string that lives as long as the program.
             Code::NVRTC_SUCCESS => Ok(unsafe { CStr::from_ptr(found) }.to_owned()),
             other => Err(other),
         }
@@ -170,20 +171,20 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // SAFETY: it was made, and is destroyed once.
+        // SAFETY: the program was created, and is destroyed once.
         let status = unsafe { sys::nvrtcDestroyProgram(&raw mut self.0) };
         assert!(status == Code::NVRTC_SUCCESS && self.0.is_null());
     }
 }
 
 #[test]
-fn names_headers_and_templates() {
+fn name_expressions_headers_and_templates() {
     let source = c"#include \"by.h\"
         template <typename T, int N> __global__ void scale(T *x) { x[threadIdx.x] *= (T)(N * BY); }
         __constant__ int table[3];";
     let program = Program::new(source, &[(c"by.h", c"#define BY 3")]);
     for name in [c"scale<float, 2>", c"&scale<double, -1>", c"table", c"scale<float, 2>"] {
-        assert_eq!(program.ask(name), Code::NVRTC_SUCCESS);
+        assert_eq!(program.add_name(name), Code::NVRTC_SUCCESS);
     }
     let early = program.lowered(c"table");
     assert_eq!(early, Err(Code::NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION));
@@ -193,24 +194,24 @@ fn names_headers_and_templates() {
     assert_eq!(program.lowered(c"table").unwrap().as_c_str(), c"table");
     let other = program.lowered(c"scale<int, 2>");
     assert_eq!(other, Err(Code::NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID));
-    let late = program.ask(c"scale<int, 2>");
+    let late = program.add_name(c"scale<int, 2>");
     assert_eq!(late, Code::NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION);
-    // SAFETY: a program that lives.
+    // SAFETY: the program exists.
     let ptx = unsafe { result::get_ptx(program.0) }.unwrap();
-    // SAFETY: the same.
+    // SAFETY: the program exists.
     let log = unsafe { result::get_program_log(program.0) }.unwrap();
-    // SAFETY: they end with a zero.
+    // SAFETY: both texts end with a zero.
     let [ptx, log] = [ptx, log].map(|text| unsafe { CStr::from_ptr(text.as_ptr()) }.to_owned());
     assert!(ptx.to_str().unwrap().contains(".entry _Z5scaleIfLi2EEvPT_("), "{ptx:?}");
     assert!(log.is_empty(), "{log:?}");
 }
 
 #[test]
-fn a_name_that_is_none_fails_the_compilation() {
+fn an_unknown_name_expression_fails_the_compilation() {
     let program = Program::new(c"__global__ void k() { }", &[]);
-    assert_eq!(program.ask(c"kk"), Code::NVRTC_SUCCESS);
+    assert_eq!(program.add_name(c"kk"), Code::NVRTC_SUCCESS);
     assert_eq!(program.compile(&[]).unwrap_err().0, Code::NVRTC_ERROR_COMPILATION);
-    // SAFETY: a program that lives.
+    // SAFETY: the program exists, and the log ends with a zero.
     unsafe {
         assert_eq!(result::get_ptx(program.0).unwrap_err().0, Code::NVRTC_ERROR_INVALID_PROGRAM);
         let log = result::get_program_log(program.0).unwrap();
@@ -225,7 +226,7 @@ fn wrong_arguments_are_refused() {
     let program = Program::new(c"__global__ void k() { }", &[]);
     let nowhere = 0xdead_0000_usize as sys::nvrtcProgram;
     let mut size = 0;
-    // SAFETY: what is null or no program is refused, which is what is tested.
+    // SAFETY: null pointers and handles that are not a program's are refused, which this tests.
     unsafe {
         let mut gone = nowhere;
         for (status, expected) in [
@@ -254,10 +255,10 @@ fn wrong_arguments_are_refused() {
 }
 
 #[test]
-fn it_says_what_it_is() {
+fn version_architectures_and_marker_symbol() {
     install();
     let (mut major, mut minor, mut count) = (0, 0, 0);
-    // SAFETY: places for the results; the list has as many as are told.
+    // SAFETY: all places for results are valid, and the list has the length that the library returned.
     unsafe {
         assert_eq!(sys::nvrtcVersion(&raw mut major, &raw mut minor), Code::NVRTC_SUCCESS);
         assert_eq!(sys::nvrtcGetNumSupportedArchs(&raw mut count), Code::NVRTC_SUCCESS);

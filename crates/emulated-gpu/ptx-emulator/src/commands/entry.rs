@@ -27,7 +27,7 @@ pub(super) fn find(loaded: &Loaded, name: Option<&str>) -> Result<Kernel, Failur
     }
     let wanted = plain(name);
     let is_called = |kernel: &&String| {
-        cuda_c::written(kernel) == name
+        cuda_c::source_name(kernel) == name
             || instance(kernel).is_some_and(|instance| plain(&instance) == wanted)
     };
     let fitting: Vec<&String> = names.iter().filter(is_called).collect();

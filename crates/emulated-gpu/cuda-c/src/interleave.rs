@@ -1,10 +1,10 @@
-//! The lines of a source, each with the PTX that comes of it behind it.
+//! The lines of a source, each followed by the PTX that it was compiled to.
 
 use std::fmt::Write as _;
 
-/// Takes PTX apart by its `.loc` lines. What comes of no line, declarations and directives, is left
-/// out.
-pub(crate) fn beside(source: &str, ptx: &str) -> String {
+/// Groups PTX by the source lines that its `.loc` directives name. PTX of no line (declarations and
+/// directives) is left out.
+pub(crate) fn interleave(source: &str, ptx: &str) -> String {
     let lines: Vec<&str> = source.lines().collect();
     let width = lines.len().to_string().len();
     let (mut text, mut now, mut shown) = (String::new(), 0, 0);
@@ -24,7 +24,7 @@ pub(crate) fn beside(source: &str, ptx: &str) -> String {
                 place.split_whitespace().filter_map(|word| word.parse::<usize>().ok());
             now = match (numbers.next(), numbers.next()) {
                 (Some(1), Some(line)) => line,
-                // Of a file that was included.
+                // A line of an included file.
                 _ => 0,
             };
             continue;

@@ -1,24 +1,25 @@
-//! Loops whose count is known only when they run: four iterations at once, then the rest one by one.
+//! Partial unrolling of loops whose trip count is only known at run time: several iterations at
+//! once, and then the rest one by one.
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::Room;
+use super::Budget;
 use super::demote::demote;
 use super::invariant::preheader;
 use crate::ir::{
-    BinaryOp, BlockId, Compare, CompareKind, Dominators, Effect, Function, Graph, Inst, Loops,
-    NaturalLoop, Op, Target, Terminator, Ty, Unrolling, Value,
+    BinaryOp, BlockId, Compare, CompareKind, Dominators, Effect, Function, Graph, Inst,
+    NaturalLoop, Op, Target, Terminator, Ty, Unrolling, Value, natural_loops,
 };
 
-/// Iterations at once where nothing else is asked for.
-const USUAL: u64 = 4;
-/// A loop has at most as many instructions to be unrolled unasked.
-const LARGEST: usize = 40;
+/// The default number of iterations at once.
+const DEFAULT_FACTOR: u64 = 4;
+/// The maximum size in instructions of a loop that is unrolled without a pragma.
+const MAX_SIZE: usize = 40;
 
-pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
+pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
     let mut len = function.len();
-    let graph = Graph::of(function);
-    let loops = Loops::of(&graph, &Dominators::of(&graph));
+    let graph = Graph::new(function);
+    let loops = natural_loops(&graph, &Dominators::new(&graph));
     let mut changed = false;
     for own in loops {
         if own.blocks.len() != 1 || own.latches != [own.header] {
@@ -27,21 +28,22 @@ pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
         let by = match function.unrolling.get(&own.header) {
             Some(Unrolling::By(1)) => continue,
             Some(Unrolling::By(n)) if *n <= 64 => u64::from(*n),
-            _ => USUAL,
+            _ => DEFAULT_FACTOR,
         };
         let size = function.block(own.header).insts.len();
-        // Threads of one warp may run such a loop unequally often. Those with iterations left over would
-        // run them apart from the others, which barriers, shuffles and `activemask` would see.
+        // The threads of a warp may run such a loop a different number of times. Those with
+        // iterations left over would run them separately from the others, which barriers, shuffles
+        // and `activemask` would notice.
         let convergent = function.block(own.header).insts.iter().any(|value| {
             let op = &function.inst(*value).op;
             matches!(op, Op::Call(_) | Op::Template(_)) && op.effect() != Effect::None
         });
         let asked = function.unrolling.contains_key(&own.header);
-        if convergent || !asked && size > LARGEST || size as u64 * by > 4000 {
+        if convergent || !asked && size > MAX_SIZE || size as u64 * by > 4000 {
             continue;
         }
         let more = size * by as usize;
-        if len + more > super::LARGEST || !room.write_out(function) || !room.copy(more) {
+        if len + more > super::MAX_UNROLLED || !budget.unroll(function) || !budget.copy(more) {
             break;
         }
         if unroll(function, &own, by) {
@@ -51,8 +53,8 @@ pub(super) fn run(function: &mut Function, room: &mut Room) -> bool {
     changed
 }
 
-/// The counter of a loop that counts up by a constant: its place among the header's parameters, the
-/// step, the limit, and how they are compared.
+/// The counter of a loop that counts up by a constant: its index among the header's parameters, the
+/// step, the limit, and the comparison.
 struct Counter {
     index: usize,
     step: u64,
@@ -79,16 +81,16 @@ fn counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
     let inside = block.insts.contains(&limit) || block.params.contains(&limit);
     let plain =
         compare == Compare::Lt && matches!(kind, CompareKind::Signed | CompareKind::Unsigned);
-    // Only steps of one: others may jump over the end of the numbers.
+    // Other steps could wrap around.
     (plain && step == 1 && !inside).then_some(Counter { index, step, limit, kind, compare })
 }
 
 fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     let Some(found) = counter(function, own) else { return false };
     debug_assert_eq!(found.step, 1);
-    leave_by_itself(function, own.header);
+    split_exit(function, own.header);
     demote(function, own);
-    let graph = Graph::of(function);
+    let graph = Graph::new(function);
     let before = preheader(function, &graph, own);
     let Terminator::Jump(entry) = function.block(before).end.clone() else { return false };
     let span = function.block(own.header).span;
@@ -96,7 +98,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     let start = entry.args[found.index];
     let ty = function.inst(start).ty;
     let one = function.constant(ty, 1);
-    // How often it runs: once at least, since the condition is asked at its end.
+    // The trip count. It is at least 1, because the condition is tested at the end.
     let count =
         function.push(before, Op::binary(BinaryOp::Sub), ty, vec![found.limit, start], span);
     let op = Op::Compare(found.compare, found.kind);
@@ -118,7 +120,8 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
         return false;
     };
 
-    // Many at once: its parameters are those of the loop, and how many iterations are left.
+    // The unrolled loop. Its parameters are those of the original loop, and the number of
+    // iterations left.
     let main = function.new_block(span);
     let mut now: Vec<Value> = Vec::new();
     for param in &params {
@@ -137,7 +140,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     let different = Op::Compare(Compare::Ne, CompareKind::Signed);
     let on = function.push(main, different.clone(), Ty::Pred, vec![left_now, zero], span);
 
-    // The rest, one by one.
+    // The remaining iterations, one by one.
     let (single, between, done) =
         (function.new_block(span), function.new_block(span), function.new_block(span));
     let mut back = now.clone();
@@ -183,7 +186,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     function.unrolling.insert(main, Unrolling::By(1));
     function.unrolling.insert(single, Unrolling::By(1));
 
-    // Into it: enough for many at once, or not.
+    // The entry: the unrolled loop if there are enough iterations.
     let enough = function.push(before, different, Ty::Pred, vec![whole, zero], span);
     let mut first = entry.args.clone();
     first.push(whole);
@@ -196,9 +199,9 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     true
 }
 
-/// Puts a block of its own between the loop and what follows it, so that what the loop gives on is read
-/// outside of it.
-fn leave_by_itself(function: &mut Function, header: BlockId) {
+/// Inserts a block between the loop and its successor, so that the values that the loop passes on
+/// are used outside of it.
+fn split_exit(function: &mut Function, header: BlockId) {
     let span = function.block(header).span;
     let between = function.new_block(span);
     let Terminator::Branch { no, .. } = &mut function.block_mut(header).end else { return };

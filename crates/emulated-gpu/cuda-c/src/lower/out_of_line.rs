@@ -1,16 +1,15 @@
-//! Functions that are called instead of written out: those that come to call themselves, and
-//! `__noinline__` ones.
+//! Functions that are called instead of inlined: recursive ones, and those with `__noinline__`.
 //!
-//! References are given as addresses, and structs as their pieces.
+//! References are passed as addresses, and structs as their pieces.
 
 use std::rc::Rc;
 
 use super::call::number_of;
 use super::convert::memory_of;
-use super::expression::Any;
+use super::expression::Operand;
 use super::mangle::ascii;
 use super::overload::Chosen;
-use super::template::Bound;
+use super::template::Bindings;
 use super::{Lowered, Lowerer, Lvalue, Symbol};
 use crate::ir::{
     BlockId, Builder, Callee, Function as Kernel, Memory, Op, Parameter, Passed, Terminator, Ty,
@@ -22,16 +21,16 @@ use crate::types::{QualifiedType, Type};
 
 /// A function that is called, and its name in PTX.
 #[derive(Clone, Debug)]
-pub(super) struct Apart {
+pub(super) struct OutOfLine {
     chosen: Chosen,
-    /// The struct whose function it is.
+    /// The struct that it is a member function of.
     this: Option<QualifiedType>,
     name: Rc<str>,
-    is_made: bool,
+    is_lowered: bool,
 }
 
-/// Whether the parameters of two templates are the same.
-pub(super) fn same(a: &Bound, b: &Bound) -> bool {
+/// Whether two instances of a template have the same arguments.
+pub(super) fn same_bindings(a: &Bindings, b: &Bindings) -> bool {
     a.len() == b.len()
         && a.iter().all(|(name, one)| match (one, b.get(name)) {
             (Symbol::Alias(a), Some(Symbol::Alias(b))) => a == b,
@@ -41,29 +40,34 @@ pub(super) fn same(a: &Bound, b: &Bound) -> bool {
 }
 
 impl Lowerer<'_> {
-    /// The number of a function that is called, if this is one.
-    fn apart(&self, chosen: &Chosen, own: u32) -> Option<usize> {
-        self.apart.iter().position(|one| {
+    /// The index of a function in the list of called functions, if it is there.
+    fn out_of_line(&self, chosen: &Chosen, own: u32) -> Option<usize> {
+        self.out_of_line.iter().position(|one| {
             Rc::ptr_eq(&one.chosen.function, &chosen.function)
                 && one.this.as_ref().map_or(0, number_of) == own
-                && same(&one.chosen.template, &chosen.template)
+                && same_bindings(&one.chosen.template, &chosen.template)
         })
     }
 
-    /// Whether a function is called instead of written out; what comes to call itself, from then on.
-    pub(super) fn is_apart(&self, chosen: &Chosen, own: u32) -> bool {
+    /// Whether a function is called instead of inlined. A recursive function is, from its first
+    /// recursive call on.
+    pub(super) fn is_out_of_line(&self, chosen: &Chosen, own: u32) -> bool {
         let function = Rc::as_ptr(&chosen.function);
-        let written = |frame: &super::Frame| {
+        let is_being_inlined = |frame: &super::Frame| {
             frame.function == function
                 && frame.own == own
-                && same(&frame.template, &chosen.template)
+                && same_bindings(&frame.template, &chosen.template)
         };
         chosen.function.attributes.is_noinline
-            || self.apart(chosen, own).is_some()
-            || self.frames.iter().any(written)
+            || self.out_of_line(chosen, own).is_some()
+            || self.frames.iter().any(is_being_inlined)
     }
 
-    fn name_apart(&mut self, chosen: &Chosen, this: Option<&QualifiedType>) -> Lowered<Rc<str>> {
+    fn name_out_of_line(
+        &mut self,
+        chosen: &Chosen,
+        this: Option<&QualifiedType>,
+    ) -> Lowered<Rc<str>> {
         let function = &chosen.function;
         let plain =
             || function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
@@ -77,36 +81,41 @@ impl Lowerer<'_> {
             }
         };
         let taken = |name: &str| {
-            self.apart.iter().any(|one| &*one.name == name)
+            self.out_of_line.iter().any(|one| &*one.name == name)
                 || self.module.functions.iter().any(|one| one.name == name)
                 || self.used_names.contains(name)
         };
         if taken(&name) {
-            name = format!("{name}${}", self.apart.len());
+            name = format!("{name}${}", self.out_of_line.len());
         }
         Ok(name.into())
     }
 
-    /// Calls a function that isn't written out.
-    pub(super) fn call_apart(
+    /// Emits a call of a function that isn't inlined.
+    pub(super) fn call_out_of_line(
         &mut self,
         chosen: &Chosen,
-        given: Vec<Any>,
+        given: Vec<Operand>,
         written: &[Expr],
         this: Option<(Value, QualifiedType)>,
         span: Span,
-    ) -> Lowered<Any> {
+    ) -> Lowered<Operand> {
         let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
-        let number = match self.apart(chosen, own) {
+        let number = match self.out_of_line(chosen, own) {
             Some(number) => number,
             None => {
                 let ty = this.as_ref().map(|(_, ty)| ty.clone());
-                let name = self.name_apart(chosen, ty.as_ref())?;
-                self.apart.push(Apart { chosen: chosen.clone(), this: ty, name, is_made: false });
-                self.apart.len() - 1
+                let name = self.name_out_of_line(chosen, ty.as_ref())?;
+                self.out_of_line.push(OutOfLine {
+                    chosen: chosen.clone(),
+                    this: ty,
+                    name,
+                    is_lowered: false,
+                });
+                self.out_of_line.len() - 1
             }
         };
-        let name = self.apart[number].name.clone();
+        let name = self.out_of_line[number].name.clone();
         let function = chosen.function.clone();
         let mut values: Vec<Value> = this.iter().map(|(address, _)| *address).collect();
         let mut takes: Vec<Passed> = this.iter().map(|_| Passed::Value(Ty::I64)).collect();
@@ -123,17 +132,17 @@ impl Lowerer<'_> {
                 false => self.builder.load(memory_of(&place.ty.ty), false, place.address),
             });
         }
-        self.stand(span);
+        self.set_place(span);
         if result.ty == Type::Void {
             let callee = Callee { name, takes, gives: None };
             self.builder.op(Op::Call(callee.into()), Ty::None, values);
-            return Ok(Any::Value(self.void()));
+            return Ok(Operand::Value(self.void()));
         }
         let gives = self.passed(&result.ty, reference);
         let callee = Op::Call(Callee { name, takes, gives: Some(gives.clone()) }.into());
         if reference {
             let address = self.builder.op(callee, Ty::I64, values);
-            return Ok(Any::Lvalue(Lvalue { ty: result, address }));
+            return Ok(Operand::Lvalue(Lvalue { ty: result, address }));
         }
         let address = self.temporary(&result.ty);
         match gives {
@@ -147,10 +156,10 @@ impl Lowerer<'_> {
             }
         }
         let ty = QualifiedType { is_const: false, ..result };
-        Ok(Any::Value(self.read(Any::Lvalue(Lvalue { ty, address }))))
+        Ok(Operand::Value(self.read(Operand::Lvalue(Lvalue { ty, address }))))
     }
 
-    /// How something is given to a function, or comes back.
+    /// How an argument or a result is passed.
     fn passed(&mut self, ty: &Type, reference: bool) -> Passed {
         if reference {
             return Passed::Value(Ty::I64);
@@ -159,40 +168,42 @@ impl Lowerer<'_> {
         if !ty.is_aggregate() {
             return Passed::Value(memory_of(&ty).ty());
         }
-        let pieces = self.whole(&ty.clone().into());
+        let pieces = self.checked_pieces(&ty.clone().into());
         let pieces = pieces.iter().map(|(offset, piece)| (*offset, memory_of(piece))).collect();
         Passed::Struct { size: ty.size(), align: ty.align(), pieces }
     }
 
-    /// Makes all functions that something calls.
-    pub(super) fn make_apart(&mut self) {
-        while let Some(number) = self.apart.iter().position(|one| !one.is_made) {
-            self.apart[number].is_made = true;
-            let Apart { chosen, this, name, .. } = self.apart[number].clone();
+    /// Lowers all functions that are called, including those that they call.
+    pub(super) fn lower_out_of_line(&mut self) {
+        while let Some(number) = self.out_of_line.iter().position(|one| !one.is_lowered) {
+            self.out_of_line[number].is_lowered = true;
+            let OutOfLine { chosen, this, name, .. } = self.out_of_line[number].clone();
             let span = chosen.function.span;
             let kernel = Kernel::new(name.to_string(), span);
-            // A constant expression may need it while something else is made.
+            // A constant expression may call the function in the middle of another one, so the
+            // builder and the frames are saved.
             let own = Builder { function: kernel, at: BlockId(0), span };
             let around = std::mem::replace(&mut self.builder, own);
             let (frames, depth) =
                 (std::mem::take(&mut self.frames), std::mem::take(&mut self.depth));
-            let result =
-                self.outside(chosen.template.clone(), |lowerer| lowerer.body_apart(&chosen, this));
+            let result = self.outside(chosen.template.clone(), |lowerer| {
+                lowerer.body_out_of_line(&chosen, this)
+            });
             (self.frames, self.depth) = (frames, depth);
             let built = std::mem::replace(&mut self.builder, around);
             if result.is_ok() {
-                self.made += built.function.values.len();
+                self.lowered_values += built.function.values.len();
                 self.module.functions.push(built.function);
             }
         }
     }
 
-    fn body_apart(&mut self, chosen: &Chosen, this: Option<QualifiedType>) -> Lowered<()> {
+    fn body_out_of_line(&mut self, chosen: &Chosen, this: Option<QualifiedType>) -> Lowered<()> {
         let function: Rc<Function> = chosen.function.clone();
         let own = this.as_ref().map_or(0, number_of);
         if let Some(ty) = this {
             let pointer = QualifiedType::from(Type::pointer(ty));
-            let address = self.taken(Memory::B64);
+            let address = self.add_parameter(Memory::B64);
             let slot = self.builder.slot(8, 8);
             self.builder.store(Memory::B64, false, slot, address);
             self.bind(&Rc::from("this"), Symbol::Variable(Lvalue { ty: pointer, address: slot }));
@@ -200,7 +211,7 @@ impl Lowerer<'_> {
         for parameter in &function.parameters {
             let (ty, reference) = self.resolve(&parameter.ty, parameter.span)?;
             if reference {
-                let address = self.taken(Memory::B64);
+                let address = self.add_parameter(Memory::B64);
                 self.bind(&parameter.name, Symbol::Variable(Lvalue { ty, address }));
                 continue;
             }
@@ -208,7 +219,7 @@ impl Lowerer<'_> {
             match self.passed(&ty.ty, false) {
                 Passed::Value(_) => {
                     let memory = memory_of(&ty.ty);
-                    let value = self.taken(memory);
+                    let value = self.add_parameter(memory);
                     self.builder.store(memory, false, address, value);
                 }
                 Passed::Struct { size, align, .. } => {
@@ -238,10 +249,10 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// One parameter more.
-    fn taken(&mut self, memory: Memory) -> Value {
+    /// Adds a parameter to the function, and returns its value.
+    fn add_parameter(&mut self, memory: Memory) -> Value {
         let index = self.builder.function.params.len() as u32;
-        // Numbers that are narrower than a register are given in one.
+        // Numbers that are narrower than a register are passed in one.
         let memory = match memory.ty() {
             Ty::I32 => Memory::B32,
             _ => memory,
@@ -255,7 +266,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// A parameter of which nothing more is known.
+/// A parameter without attributes.
 fn parameter_of(size: u64, align: u64, memory: Option<Memory>) -> Parameter {
     Parameter { size, align, memory, is_pointer: false, restrict: false, read_only: false }
 }
