@@ -20,11 +20,11 @@ fn ptx_is_written_to_standard_output_or_a_file() {
     fs::write(folder.path().join("twice.cu"), TWICE).unwrap();
     let printed = cuda_c(folder.path(), &["twice.cu"]);
     assert_eq!(printed.status.code(), Some(0));
-    assert_eq!(said(&printed.stderr), "");
+    assert_eq!(text(&printed.stderr), "");
     let written = cuda_c(folder.path(), &["twice.cu", "--out", "twice.ptx"]);
     assert_eq!((written.status.code(), written.stdout.len()), (Some(0), 0));
     assert_eq!(fs::read(folder.path().join("twice.ptx")).unwrap(), printed.stdout);
-    assert!(said(&printed.stdout).contains(".visible .entry twice("));
+    assert!(text(&printed.stdout).contains(".visible .entry twice("));
 }
 
 #[test]
@@ -32,12 +32,12 @@ fn macros_and_include_folders_are_options() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("headers")).unwrap();
     fs::write(folder.path().join("headers/by.h"), "#define BY (FACTOR + 1)\n").unwrap();
-    let text = format!("#include <by.h>\n{}", TWICE.replace("2.0f", "BY"));
-    fs::write(folder.path().join("k.cu"), text).unwrap();
+    let source = format!("#include <by.h>\n{}", TWICE.replace("2.0f", "BY"));
+    fs::write(folder.path().join("k.cu"), source).unwrap();
     let output = cuda_c(folder.path(), &["k.cu", "-I", "headers", "-D", "FACTOR=6"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     // 7.0f
-    assert!(said(&output.stdout).contains("0f40E00000"), "{}", said(&output.stdout));
+    assert!(text(&output.stdout).contains("0f40E00000"), "{}", text(&output.stdout));
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn exit_codes_of_errors() {
         (&["wrong.cu", "--out", "wrong.ptx"], 1, "`y`"),
     ] {
         let output = cuda_c(folder.path(), arguments);
-        assert_eq!(output.status.code(), Some(code), "{}", said(&output.stderr));
-        assert!(said(&output.stderr).contains(words), "{words}: {}", said(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(words), "{words}: {}", text(&output.stderr));
     }
     assert!(!folder.path().join("wrong.ptx").exists());
 }
@@ -77,7 +77,7 @@ fn a_failed_write_to_standard_output_is_reported() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output.stderr).starts_with("error: can't write to standard output: "));
+    assert!(text(&output.stderr).starts_with("error: can't write to standard output: "));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn source_lines_are_followed_by_their_instructions() {
     let folder = tempfile::tempdir().unwrap();
     let source = "__global__ void k(int *x)\n{\n    x[threadIdx.x] += 3;\n}\n";
     fs::write(folder.path().join("k.cu"), source).unwrap();
-    let shown = said(&cuda_c(folder.path(), &["k.cu", "--beside"]).stdout);
+    let shown = text(&cuda_c(folder.path(), &["k.cu", "--beside"]).stdout);
     let lines: Vec<&str> = shown.lines().collect();
     assert!(lines[0].starts_with("1 | __global__ void k(int *x)"), "{shown}");
     let third = lines.iter().position(|line| *line == "3 |     x[threadIdx.x] += 3;").unwrap();

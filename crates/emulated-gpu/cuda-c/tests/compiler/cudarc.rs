@@ -1,4 +1,4 @@
-//! The kernels of cudarc's tests and examples: compiled, and run beside what NVRTC makes of the same text.
+//! Compiles the kernels of cudarc's tests and examples, and compares their results with NVRTC's.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::reference::{nvrtc, theirs};
 
 type Shape = ([u32; 3], [u32; 3], u32);
 
-/// cudarc's source, as cargo has unpacked it.
+/// The folder into which cargo has unpacked cudarc's source.
 fn cudarc() -> Option<PathBuf> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let lock =
@@ -22,7 +22,7 @@ fn cudarc() -> Option<PathBuf> {
     sources.map(|source| source.path().join(&name)).find(|path| path.is_dir())
 }
 
-/// The texts in a file of Rust that hold a kernel.
+/// The string literals of a Rust file that contain a kernel.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = source;
@@ -51,7 +51,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// How kernels of cudarc are launched, by their names; what they assert is checked by that.
+/// How to launch a kernel of cudarc. The kernels check their arguments with assertions.
 fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
     let line: Shape = ([4, 1, 1], [32, 1, 1], 0);
     let (out, x) = (floats(&[0.0; 128]), floats(&drawn(128, 3)));
@@ -97,7 +97,7 @@ fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
             bytes.extend(420u64.to_le_bytes());
             (([1, 1, 1], [1, 1, 1], 0), vec![value(&bytes)])
         }
-        // Three dimensions; what shapes and strides say is their number.
+        // Three dimensions, whose shapes and strides are increasing numbers.
         "meta" => {
             let numbers = std::iter::once(3).chain(0..128).chain(0..128u64);
             let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
@@ -109,7 +109,7 @@ fn launch(kernel: &str) -> Option<(Shape, Vec<Argument>)> {
 }
 
 #[test]
-fn of_cudarc() {
+fn kernels_of_cudarc() {
     let Some(folder) = cudarc() else {
         return skipped::skip("cudarc's source is not in cargo's registry (CARGO_HOME names it)");
     };
@@ -133,7 +133,7 @@ fn of_cudarc() {
     }
     let (mut ran, mut compiled) = (0, 0);
     for source in sources {
-        // One of them is a text that must not compile.
+        // One of the sources must not compile.
         if source.trim_end().ends_with('(') {
             assert!(cuda_c::compile(&source, &cuda_c::Options::default()).is_err());
             continue;
@@ -146,7 +146,7 @@ fn of_cudarc() {
             let of_struct = kernel.contains("meta");
             let known = launch(if of_struct { "meta" } else { name });
             let Some((shape, arguments)) = known else { continue };
-            // The loop of a million rounds is one of a thousand here.
+            // The loop of a million iterations only runs a thousand here.
             let source = source.replace("1000000", "1000");
             let own = compile(&source);
             let fails = kernel.contains("assert(0)");
@@ -159,7 +159,7 @@ fn of_cudarc() {
             let (expected, _) = run_with(&theirs(nvrtc, &source), name, shape, &arguments);
             for (found, expected) in found.iter().zip(&expected) {
                 for (a, b) in as_floats(found).iter().zip(as_floats(expected)) {
-                    // The sine is not to the bit.
+                    // The sine is not bit-identical.
                     let near = (a - b).abs() <= 3e-7 || a.to_bits() == b.to_bits();
                     assert!(near, "{name}: {a} and {b}\n{own}");
                 }
@@ -167,5 +167,5 @@ fn of_cudarc() {
         }
     }
     assert!(compiled >= 20 && ran >= 12, "{compiled} kernels, of which {ran} ran");
-    println!("{compiled} kernels of cudarc, {ran} launches beside NVRTC's");
+    println!("{compiled} kernels of cudarc, {ran} launches compared with NVRTC's");
 }

@@ -1,13 +1,12 @@
-//! cuda_fp8.h: bytes that are floats, to the bits of NVRTC's, and each the nearest there is.
+//! Tests `cuda_fp8.h`: the 8-bit floats are rounded correctly and have the same bits as NVRTC's.
 
 use crate::kernel::{as_words, compile_with, run_with, words};
 use crate::reference::both;
 
-/// What both kinds' names are in: how many bits the fraction has, what the exponent is counted from, and the
-/// greatest number's byte.
+/// The name of each format, its number of fraction bits, its exponent bias and its greatest number.
 const KINDS: [(&str, u32, i32, u32); 2] = [("e4m3", 3, 7, 0x7e), ("e5m2", 2, 15, 0x7b)];
 
-/// Each expression, of the bits `u` and `v`, in each of 1024 threads.
+/// The values of each expression of the bits `u` and `v` in 1024 threads.
 fn results(kind: &str, inputs: &[u32; 2048], expressions: &[&str]) -> Vec<Vec<u32>> {
     let mut body = String::new();
     for (index, expression) in expressions.iter().enumerate() {
@@ -44,7 +43,7 @@ fn results(kind: &str, inputs: &[u32; 2048], expressions: &[&str]) -> Vec<Vec<u3
     as_words(&memory[0]).chunks(1024).map(<[u32]>::to_vec).collect()
 }
 
-/// Numbers near those that there are, halfway between them, far from them, and what isn't one.
+/// Numbers near representable ones, halfway between two, far outside the range, and NaNs.
 fn inputs(fraction: u32, bias: i32) -> [u32; 2048] {
     let mut state = 7u32;
     std::array::from_fn(|at| {
@@ -64,7 +63,7 @@ fn inputs(fraction: u32, bias: i32) -> [u32; 2048] {
     })
 }
 
-/// What a byte is.
+/// The number that a byte represents.
 fn value(byte: u32, fraction: u32, bias: i32) -> f64 {
     let (exponent, rest) = ((byte & 0x7f) >> fraction, byte & ((1 << fraction) - 1));
     let unit = 2f64.powi(1 - bias - fraction as i32);
@@ -76,7 +75,7 @@ fn value(byte: u32, fraction: u32, bias: i32) -> f64 {
 }
 
 #[test]
-fn of_all_numbers_the_nearest_is_taken() {
+fn conversions_round_to_the_nearest_number() {
     for (kind, fraction, bias, most) in KINDS {
         let inputs = inputs(fraction, bias);
         let found = &results(kind, &inputs, &["one(x).__x"])[0];
@@ -87,7 +86,7 @@ fn of_all_numbers_the_nearest_is_taken() {
                 continue;
             }
             let away = |byte: u32| (value(byte, fraction, bias) - x.abs()).abs();
-            // Of two that are as near the even one, which comes first where it is asked for first.
+            // A tie rounds to even.
             let order = |byte: &u32| (away(*byte), byte & 1);
             let nearest = (0..=most).min_by(|a, b| order(a).partial_cmp(&order(b)).unwrap());
             let beyond = x.abs() > value(most, fraction, bias);
@@ -99,7 +98,7 @@ fn of_all_numbers_the_nearest_is_taken() {
 }
 
 #[test]
-fn each_byte_is_the_number_that_it_stands_for() {
+fn conversions_from_bytes_are_exact() {
     for (kind, fraction, bias, most) in KINDS {
         let found = &results(kind, &[0; 2048], &["(float)a"])[0];
         for byte in (0..256u32).filter(|byte| byte & 0x7f <= most) {
@@ -110,7 +109,7 @@ fn each_byte_is_the_number_that_it_stands_for() {
 }
 
 #[test]
-fn other_types_become_them_and_they_other_types() {
+fn conversions_from_and_to_other_types() {
     let from = [
         "one(d).__x",
         "one(h).__x",
@@ -155,9 +154,9 @@ fn other_types_become_them_and_they_other_types() {
     }
 }
 
-/// What is written for an architecture may be of the version of PTX that brought it all.
+/// The PTX has the version that introduced its instructions.
 #[test]
-fn matrices_of_them_are_multiplied_where_there_are_units_for_it() {
+fn matrix_products_need_an_architecture_that_has_them() {
     let source = "
         #include <cuda_fp8.h>
         extern \"C\" __global__ void k(float *out) {

@@ -1,10 +1,10 @@
-//! Fragments of matrices, run: the product that plain Rust computes of small whole numbers, which every
-//! type holds exactly, and NVRTC's bits for any others.
+//! Products of matrix fragments. Small integers, which every type represents exactly, are compared with
+//! plain Rust; other numbers with NVRTC.
 
 use crate::kernel::Argument;
 use crate::reference::both;
 
-/// A type of elements: its bytes, and the whole number `value` in it.
+/// The type of a matrix's elements.
 #[derive(Clone, Copy, Debug)]
 struct Element {
     name: &'static str,
@@ -23,7 +23,7 @@ const INT: Element = Element { name: "int", bytes: 4, fragment: "int" };
 impl Element {
     fn put(self, value: i32, bytes: &mut Vec<u8>) {
         match (self.name, self.bytes) {
-            // Whole numbers up to 16 have few digits, which all fit.
+            // Integers up to 16 are exact in every type.
             ("half", _) => {
                 let float = (value as f32).to_bits();
                 let (sign, exponent) = ((float >> 16) as u16 & 0x8000, (float >> 23 & 255) as u16);
@@ -41,7 +41,7 @@ impl Element {
     }
 }
 
-/// Rows and columns of the product, and what is between.
+/// The rows and columns of the product, and the length of the sums.
 type Shape = (usize, usize, usize);
 
 fn source((m, n, k): Shape, element: Element, sum: Element, rows: (bool, bool, bool)) -> String {
@@ -72,7 +72,7 @@ fn source((m, n, k): Shape, element: Element, sum: Element, rows: (bool, bool, b
     )
 }
 
-/// A matrix in memory, by rows or by columns.
+/// A matrix in row-major or column-major order.
 fn matrix(
     rows: usize,
     columns: usize,
@@ -109,7 +109,7 @@ fn check(shape: Shape, element: Element, sum: Element, rows: (bool, bool, bool))
     let expected = bytes(sum, &matrix(m, n, rows.2, product));
     let Argument::Bytes(expected) = expected else { return };
     assert_eq!(memory[3], expected, "{shape:?} of {element:?}, {sum:?}, {rows:?}");
-    // Any numbers, whose sums are rounded: as NVRTC's.
+    // Arbitrary numbers, whose sums are rounded, are compared with NVRTC's.
     let mut state = 12345u32;
     let mut drawn = |count: usize, element: Element| {
         let mut all = Vec::new();
@@ -138,7 +138,7 @@ fn check(shape: Shape, element: Element, sum: Element, rows: (bool, bool, bool))
 const SHAPES: [Shape; 3] = [(16, 16, 16), (8, 32, 16), (32, 8, 16)];
 
 #[test]
-fn of_halves() {
+fn products_of_halves() {
     for (index, shape) in SHAPES.into_iter().enumerate() {
         check(shape, HALF, FLOAT, (true, index == 0, true));
         check(shape, HALF, HALF, (index == 1, true, index != 2));
@@ -146,7 +146,7 @@ fn of_halves() {
 }
 
 #[test]
-fn of_bfloat16_and_tf32() {
+fn products_of_bfloat16_and_tf32() {
     for (index, shape) in SHAPES.into_iter().enumerate() {
         check(shape, BFLOAT, FLOAT, (index != 1, index == 1, true));
     }
@@ -155,15 +155,16 @@ fn of_bfloat16_and_tf32() {
 }
 
 #[test]
-fn of_bytes() {
+fn products_of_bytes() {
     for (index, shape) in SHAPES.into_iter().enumerate() {
         check(shape, SIGNED, INT, (true, index == 2, true));
         check(shape, UNSIGNED, INT, (index == 0, true, false));
     }
 }
 
-/// A product of n by n halves in tiles, from `start`; b as `layout` says, a tile of it at `tile`. Then `end`.
-fn by_tiles(n: usize, start: &str, (layout, tile): (&str, &str), end: &str) -> String {
+/// A kernel that multiplies n × n matrices of halves tile by tile. The fragment `b` has the layout `layout`
+/// and is loaded from `tile`.
+fn tiled_source(n: usize, start: &str, (layout, tile): (&str, &str), end: &str) -> String {
     format!(
         "#include <cuda_fp16.h>\n#include <mma.h>\nusing namespace nvcuda;
         extern \"C\" __global__ void k(const half *a, const half *b, float *c) {{
@@ -184,11 +185,11 @@ fn by_tiles(n: usize, start: &str, (layout, tile): (&str, &str), end: &str) -> S
     )
 }
 
-/// As a kernel uses them: a larger product, tile by tile, with elements of fragments changed between.
+/// A larger product, tile by tile, that also modifies elements of fragments.
 #[test]
-fn a_product_tile_by_tile() {
+fn tiled_products() {
     let halved = "for (int i = 0; i < sum.num_elements; ++i) sum.x[i] = sum.x[i] * 0.5f;";
-    let source = by_tiles(48, "1.0f", ("col_major", "column * n + k"), halved);
+    let source = tiled_source(48, "1.0f", ("col_major", "column * n + k"), halved);
     let a = |i: usize, j: usize| (i * 5 + j * 3) as i32 % 7 - 3;
     let b = |i: usize, j: usize| (i * 2 + j * 5) as i32 % 6 - 2;
     let arguments = [
@@ -204,11 +205,11 @@ fn a_product_tile_by_tile() {
     }
 }
 
-/// Halves of any size between -2 and 2, summed in float: beside the same product in double.
+/// Halves between -2 and 2, summed in float, are compared with the product in double.
 #[test]
-fn a_product_beside_double() {
-    let source = by_tiles(64, "0.0f", ("row_major", "k * n + column"), "");
-    // Eleven digits below 2, which is what a half holds of numbers from 1.
+fn products_are_as_precise_as_float() {
+    let source = tiled_source(64, "0.0f", ("row_major", "k * n + column"), "");
+    // Numbers below 2 with 11 significant bits, which a half can represent.
     let numbers = |seed: u32| {
         let all = crate::kernel::drawn(64 * 64, seed).into_iter();
         all.map(|x| (f64::from(x) * 1024.0).round() / 1024.0).collect::<Vec<f64>>()
@@ -216,7 +217,7 @@ fn a_product_beside_double() {
     let halves = |numbers: &[f64]| {
         let mut bytes = Vec::new();
         for number in numbers {
-            // The digits of a half are the first ten of a float's.
+            // The fraction bits of a half are the upper ten of a float's.
             let bits = (*number as f32).to_bits();
             let exponent = (bits >> 23 & 255).saturating_sub(112) as u16;
             let half = (bits >> 16 & 0x8000) as u16 | exponent << 10 | (bits >> 13 & 0x3ff) as u16;
@@ -232,7 +233,7 @@ fn a_product_beside_double() {
         let (i, j) = (index / 64, index % 64);
         let products = (0..64).map(|l| a[i * 64 + l] * b[l * 64 + j]);
         let (sum, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
-        // Each of the 64 additions may round, and a tensor core may cut instead.
+        // Each of the 64 additions may round, and a tensor core may truncate instead.
         let most = size * 64.0 * f64::from(f32::EPSILON);
         assert!((f64::from(found) - sum).abs() <= most, "{i}, {j}: {found}, not {sum}");
         assert!(found.is_finite());

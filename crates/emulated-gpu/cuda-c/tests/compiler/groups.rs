@@ -7,8 +7,8 @@ use crate::kernel::{as_words, compile, load, run, words};
 const INCLUDES: &str = "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n\
     namespace cg = cooperative_groups;\n";
 
-/// What `expression` is in each of 64 threads, of which the value `v` is given.
-fn in_each(before: &str, expression: &str, values: &[u32]) -> Vec<u32> {
+/// The value of `expression` in each of 64 threads, whose variables `v` have these values.
+fn results(before: &str, expression: &str, values: &[u32]) -> Vec<u32> {
     let source = format!(
         "{INCLUDES}{before}\nextern \"C\" __global__ void k(int *out, const int *in) {{
              cg::thread_block block = cg::this_thread_block();
@@ -25,9 +25,9 @@ fn in_each(before: &str, expression: &str, values: &[u32]) -> Vec<u32> {
     as_words(&memory[0])
 }
 
-fn each(expression: &str, expected: impl Fn(&[u32], usize) -> u32) {
+fn check(expression: &str, expected: impl Fn(&[u32], usize) -> u32) {
     let values: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(2_654_435_769) >> 20).collect();
-    let found = in_each("", expression, &values);
+    let found = results("", expression, &values);
     let expected: Vec<u32> = (0..64).map(|i| expected(&values, i)).collect();
     assert_eq!(found, expected, "{expression}");
 }
@@ -38,43 +38,43 @@ fn group(values: &[u32], i: usize, size: usize) -> &[u32] {
 
 #[test]
 fn tiles() {
-    each("cg::reduce(warp, v, cg::plus<int>())", |v, i| group(v, i, 32).iter().sum());
-    each("cg::reduce(tile, v, cg::greater<int>{})", |v, i| *group(v, i, 8).iter().max().unwrap());
-    each("cg::reduce(part, v, cg::less<int>{})", |v, i| *group(v, i, 4).iter().min().unwrap());
-    each("tile.shfl(v, 3)", |v, i| group(v, i, 8)[3]);
-    each("tile.shfl_xor(v, 5)", |v, i| group(v, i, 8)[(i % 8) ^ 5]);
-    each("tile.shfl_down(v, 2)", |v, i| group(v, i, 8)[if i % 8 < 6 { i % 8 + 2 } else { i % 8 }]);
-    each("warp.shfl_up(v, 1)", |v, i| v[if i % 32 == 0 { i } else { i - 1 }]);
-    each("tile.ballot(v & 1)", |v, i| {
+    check("cg::reduce(warp, v, cg::plus<int>())", |v, i| group(v, i, 32).iter().sum());
+    check("cg::reduce(tile, v, cg::greater<int>{})", |v, i| *group(v, i, 8).iter().max().unwrap());
+    check("cg::reduce(part, v, cg::less<int>{})", |v, i| *group(v, i, 4).iter().min().unwrap());
+    check("tile.shfl(v, 3)", |v, i| group(v, i, 8)[3]);
+    check("tile.shfl_xor(v, 5)", |v, i| group(v, i, 8)[(i % 8) ^ 5]);
+    check("tile.shfl_down(v, 2)", |v, i| group(v, i, 8)[if i % 8 < 6 { i % 8 + 2 } else { i % 8 }]);
+    check("warp.shfl_up(v, 1)", |v, i| v[if i % 32 == 0 { i } else { i - 1 }]);
+    check("tile.ballot(v & 1)", |v, i| {
         group(v, i, 8).iter().enumerate().map(|(lane, v)| (v & 1) << lane).sum()
     });
-    each("tile.any(v > 3000) * 2 + tile.all(v > 100)", |v, i| {
+    check("tile.any(v > 3000) * 2 + tile.all(v > 100)", |v, i| {
         let own = group(v, i, 8);
         u32::from(own.iter().any(|v| *v > 3000)) * 2 + u32::from(own.iter().all(|v| *v > 100))
     });
-    each(
+    check(
         "tile.thread_rank() * 1000 + tile.meta_group_rank() * 10 + tile.meta_group_size()",
         |_, i| (i % 8 * 1000 + i / 8 * 10 + 8) as u32,
     );
-    each("part.meta_group_rank() * 100 + part.meta_group_size()", |_, i| {
+    check("part.meta_group_rank() * 100 + part.meta_group_size()", |_, i| {
         (i % 32 / 4 * 100 + 8) as u32
     });
-    each("cg::inclusive_scan(tile, v)", |v, i| group(v, i, 8)[..=i % 8].iter().sum());
-    each("cg::exclusive_scan(tile, v, cg::plus<int>{})", |v, i| {
+    check("cg::inclusive_scan(tile, v)", |v, i| group(v, i, 8)[..=i % 8].iter().sum());
+    check("cg::exclusive_scan(tile, v, cg::plus<int>{})", |v, i| {
         group(v, i, 8)[..i % 8].iter().sum()
     });
-    each("block.size() + block.thread_index().y", |_, i| 64 + (i / 16) as u32);
+    check("block.size() + block.thread_index().y", |_, i| 64 + (i / 16) as u32);
 }
 
 #[test]
-fn lanes_that_are_active() {
+fn active_lanes() {
     let before = "__device__ int some(int v) {
         if (v % 3 != 0) return -1;
         cg::coalesced_group active = cg::coalesced_threads();
         return cg::reduce(active, v, cg::plus<int>{}) * 64 + active.thread_rank();
     }";
     let values: Vec<u32> = (0..64).map(|i| (i * i) % 31).collect();
-    let found = in_each(before, "some(v)", &values);
+    let found = results(before, "some(v)", &values);
     for (i, found) in found.into_iter().enumerate() {
         let warp = group(&values, i, 32);
         let sum: u32 = warp.iter().filter(|v| **v % 3 == 0).sum();
@@ -84,9 +84,9 @@ fn lanes_that_are_active() {
     }
 }
 
-/// NVIDIA's way to sum in any group, as a function of one that is known only when it runs.
+/// A sum in a group that is only known when the kernel runs, as in NVIDIA's examples.
 #[test]
-fn any_group() {
+fn groups_known_at_run_time() {
     let before = "__device__ int summed(cg::thread_group g, int *temporary, int v) {
         int lane = g.thread_rank();
         for (int i = g.size() / 2; i > 0; i /= 2) {
@@ -99,16 +99,16 @@ fn any_group() {
     }
     __shared__ int shared_memory[64];";
     let values: Vec<u32> = (0..64).collect();
-    let all = in_each(before, "summed(block, shared_memory, v)", &values);
+    let all = results(before, "summed(block, shared_memory, v)", &values);
     assert_eq!(all[0], 63 * 32);
-    let tiles = in_each(before, "summed(tile, shared_memory + rank / 8 * 8, v)", &values);
+    let tiles = results(before, "summed(tile, shared_memory + rank / 8 * 8, v)", &values);
     for tile in 0..8u32 {
         assert_eq!(tiles[tile as usize * 8], tile * 64 + 28);
     }
 }
 
 #[test]
-fn a_grid_waits_for_all_its_blocks() {
+fn grid_synchronisation() {
     let source = format!(
         "{INCLUDES}extern \"C\" __global__ void k(int *a, int *out) {{
              cg::grid_group grid = cg::this_grid();
@@ -136,7 +136,7 @@ fn a_grid_waits_for_all_its_blocks() {
         cooperative: true,
         ..Launch::default()
     };
-    // On a card, it stops a launch that isn't cooperative: its blocks might never be there together.
+    // A GPU stops a launch that isn't cooperative, as its blocks might never run together.
     let plain = Launch { cooperative: false, ..launch.clone() };
     let fault = emulator.launch(&kernel, &plain).unwrap_err();
     assert!(fault.to_string().contains("the launch isn't cooperative"), "{fault}");
@@ -147,9 +147,9 @@ fn a_grid_waits_for_all_its_blocks() {
     assert_eq!(as_words(&bytes), expected);
 }
 
-/// The instructions are those of the PTX ISA, with as many registers as it says.
+/// The instructions have as many registers as the PTX ISA specifies.
 #[test]
-fn fragments_of_matrices() {
+fn matrix_fragments() {
     let kernel = |shape: &str, element: &str, sum: &str, layouts: (&str, &str)| {
         format!(
             "#include <mma.h>\nusing namespace nvcuda;

@@ -1,10 +1,10 @@
-//! Halves and bfloat16s, to the bits of NVRTC's but for functions that have no exact result.
+//! Halves and bfloat16s have the same bits as NVRTC's, except for functions without an exact result.
 
 use crate::kernel::{as_words, words};
 use crate::reference::both;
 
-/// Each expression, of `a`, `b`, `c` or of the pairs `p`, `q`, `r`, in each of 256 threads.
-fn same(bfloat: bool, expressions: &[String]) {
+/// Compares each expression of `a`, `b`, `c` or the pairs `p`, `q`, `r` with NVRTC's in 256 threads.
+fn compare(bfloat: bool, expressions: &[String]) {
     let (one, two, make, pair) = match bfloat {
         false => ("__half", "__half2", "__ushort_as_half", "__halves2half2"),
         true => ("__nv_bfloat16", "__nv_bfloat162", "__ushort_as_bfloat16", "__halves2bfloat162"),
@@ -43,7 +43,7 @@ fn same(bfloat: bool, expressions: &[String]) {
         let mut next = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             match state >> 29 {
-                // What is special for halves: zeros, ones, infinities, what isn't a number, the smallest.
+                // Special halves: zeros, ones, infinities, NaNs and the smallest numbers.
                 0 => [0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7e00, 1, 0x3f80, 0x7f80, 0xff80]
                     [(state >> 8) as usize % 10],
                 1 => (state >> 8) & 0x3ff | 0x3c00,
@@ -57,7 +57,7 @@ fn same(bfloat: bool, expressions: &[String]) {
     }
 }
 
-fn of_both() -> Vec<String> {
+fn shared_functions() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for name in ["add", "sub", "mul"] {
         for kind in ["", "_rn", "_sat"] {
@@ -92,7 +92,7 @@ fn of_both() -> Vec<String> {
     all
 }
 
-/// From and to integers and float, in each way of rounding, of `kind`, as names call it.
+/// The conversions between integers or float and `kind`, in each rounding mode.
 fn conversions(kind: &str) -> Vec<String> {
     let mut all = Vec::new();
     for mode in ["rn", "rz", "ru", "rd"] {
@@ -113,8 +113,8 @@ fn conversions(kind: &str) -> Vec<String> {
 }
 
 #[test]
-fn of_half() {
-    let mut all = of_both();
+fn functions_of_half() {
+    let mut all = shared_functions();
     all.extend(conversions("half"));
     all.extend(
         [
@@ -135,12 +135,12 @@ fn of_half() {
         ]
         .map(String::from),
     );
-    same(false, &all);
+    compare(false, &all);
 }
 
 #[test]
-fn of_bfloat16() {
-    let mut all = of_both();
+fn functions_of_bfloat16() {
+    let mut all = shared_functions();
     all.extend(conversions("bfloat16"));
     all.extend(
         [
@@ -151,24 +151,24 @@ fn of_bfloat16() {
         ]
         .map(String::from),
     );
-    same(true, &all);
+    compare(true, &all);
 }
 
-/// Operators alone: what they are is there where no function is called that brings it.
+/// Operators work without a call to a function of the headers.
 #[test]
-fn operators() {
+fn operators_without_functions() {
     let pairs =
         ["p + q", "p - q", "p * q", "p / q", "p == q", "p != q", "p == p", "p += q", "p /= q"];
     for bfloat in [false, true] {
-        same(bfloat, &pairs.map(String::from));
+        compare(bfloat, &pairs.map(String::from));
         let sorts = ["a / b", "a * b", "a != b", "a <= b", "a > b", "a /= b", "a -= b"];
-        same(bfloat, &sorts.map(String::from));
-        same(bfloat, &["__hisnan(a) ? b : -a".into(), "__lowhigh2highlow(p)".into()]);
-        same(bfloat, &["__low2float(p)".into(), "__high2float(p)".into()]);
+        compare(bfloat, &sorts.map(String::from));
+        compare(bfloat, &["__hisnan(a) ? b : -a".into(), "__lowhigh2highlow(p)".into()]);
+        compare(bfloat, &["__low2float(p)".into(), "__high2float(p)".into()]);
     }
 }
 
-/// PTX has no constants of half precision: each is put into a register first.
+/// PTX has no half-precision constants, so each is moved into a register first.
 #[test]
 fn constants_as_operands() {
     for bfloat in [false, true] {
@@ -200,7 +200,7 @@ fn constants_as_operands() {
             expressions.push(format!("__hmax(a, {one})"));
             expressions.push(format!("__habs({one})"));
         }
-        same(bfloat, &expressions);
+        compare(bfloat, &expressions);
     }
     let zeros = "#include <cuda_fp16.h>
         #include <cuda_bf16.h>

@@ -1,4 +1,4 @@
-//! Inline PTX runs where the program runs it, and nowhere else: to the same bits as NVRTC's.
+//! Inline PTX only runs where the program runs it, with the same results as NVRTC's.
 
 use crate::kernel::{Argument, as_words, floats, size, word, words};
 use crate::reference::both;
@@ -14,49 +14,49 @@ fn zeros(count: usize) -> Argument {
     words(&vec![0; count])
 }
 
-/// The last argument but for numbers, after a warp has run.
-fn ran(kernel: &str, arguments: &[Argument]) -> Vec<u32> {
+/// The contents of the last buffer after a warp has run.
+fn run_warp(kernel: &str, arguments: &[Argument]) -> Vec<u32> {
     as_words(both(SOURCE, kernel, WARP, arguments).last().unwrap())
 }
 
-/// Memory ends where the condition does: a load that runs nevertheless is a fault.
+/// A load that runs even though its condition is false is a fault, as the memory ends there.
 #[test]
-fn loads_stay_behind_their_conditions() {
+fn loads_stay_after_their_conditions() {
     let one = 1.0f32.to_bits();
     let guarded = |count: usize| move |lane: usize| if lane < count { one } else { 0 };
     for kernel in ["guard_if", "guard_volatile", "guard_ternary", "early_return", "short_circuit"] {
-        let found = ran(kernel, &[ones(20), zeros(32), word(20)]);
+        let found = run_warp(kernel, &[ones(20), zeros(32), word(20)]);
         assert_eq!(found, (0..32).map(guarded(20)).collect::<Vec<_>>(), "{kernel}");
     }
     for kernel in ["plain_load", "ldg_load", "vol"] {
-        let found = ran(kernel, &[ones(20), zeros(32), word(20)]);
+        let found = run_warp(kernel, &[ones(20), zeros(32), word(20)]);
         assert_eq!(found, (0..32).map(guarded(20)).collect::<Vec<_>>(), "{kernel}");
     }
-    let found = ran("in_switch", &[ones(20), zeros(32), word(20)]);
+    let found = run_warp("in_switch", &[ones(20), zeros(32), word(20)]);
     assert_eq!((found[19], found[20]), (one, 3.0f32.to_bits()));
     for kernel in ["guard_null", "nullp"] {
-        assert_eq!(ran(kernel, &[ones(32), size(0), zeros(32)]), [one; 32], "{kernel}");
+        assert_eq!(run_warp(kernel, &[ones(32), size(0), zeros(32)]), [one; 32], "{kernel}");
     }
     let two = floats(&[2.0; 16]);
-    let found = ran("two_sides", &[ones(16), two, zeros(32), word(16)]);
+    let found = run_warp("two_sides", &[ones(16), two, zeros(32), word(16)]);
     assert_eq!((found[15], found[16]), (one, 2.0f32.to_bits()));
-    assert_eq!(ran("sh", &[ones(16), zeros(32), word(0)])[15..17], [one, 0]);
-    // Loops that don't run, run to the end of memory, or are written out.
-    assert_eq!(ran("loop_zero", &[ones(8), zeros(32), word(0)]), [0; 32]);
-    assert_eq!(ran("invariant", &[zeros(4), zeros(32), word(0)]), [0; 32]);
-    let found = ran("loop_guard", &[ones(70), zeros(32), word(70)]);
+    assert_eq!(run_warp("sh", &[ones(16), zeros(32), word(0)])[15..17], [one, 0]);
+    // Loops that don't run, that run to the end of memory, or that are unrolled.
+    assert_eq!(run_warp("loop_zero", &[ones(8), zeros(32), word(0)]), [0; 32]);
+    assert_eq!(run_warp("invariant", &[zeros(4), zeros(32), word(0)]), [0; 32]);
+    let found = run_warp("loop_guard", &[ones(70), zeros(32), word(70)]);
     assert_eq!((found[16], found[17], found[18]), (4.0f32.to_bits(), 2.0f32.to_bits(), 0));
-    let found = ran("break_loop", &[ones(50), zeros(32), word(50)]);
+    let found = run_warp("break_loop", &[ones(50), zeros(32), word(50)]);
     assert_eq!((found[17], found[18]), (2.0f32.to_bits(), one));
-    let found = ran("vector_load", &[ones(80), zeros(128), word(20)]);
+    let found = run_warp("vector_load", &[ones(80), zeros(128), word(20)]);
     assert_eq!((found[79], found[80]), (one, 0));
-    let found = ran("andor", &[words(&[7; 4]), zeros(32), word(4)]);
+    let found = run_warp("andor", &[words(&[7; 4]), zeros(32), word(4)]);
     assert_eq!((found[3], found[4], found[31]), (7, 0, 7));
 }
 
-/// What counts, writes or traps does it for the lanes that get there.
+/// Only the lanes that reach an instruction count, write or trap.
 #[test]
-fn effects_stay_behind_their_conditions() {
+fn effects_stay_after_their_conditions() {
     for kernel in ["atomic_in_branch", "atom"] {
         let memory = both(SOURCE, kernel, WARP, &[zeros(1), zeros(32), word(4)]);
         assert_eq!(as_words(&memory[0]), [4], "{kernel}");
@@ -64,33 +64,33 @@ fn effects_stay_behind_their_conditions() {
     }
     let memory = both(SOURCE, "predicated", WARP, &[zeros(1), zeros(32)]);
     assert_eq!(as_words(&memory[0]), [3]);
-    assert_eq!(ran("red_asm", &[zeros(1), word(4)]), [4]);
-    let stored = ran("store_asm", &[zeros(20), word(20)]);
+    assert_eq!(run_warp("red_asm", &[zeros(1), word(4)]), [4]);
+    let stored = run_warp("store_asm", &[zeros(20), word(20)]);
     assert_eq!(stored, [5.0f32.to_bits(); 20]);
-    assert_eq!(ran("store_mem", &[zeros(20), word(20)]), [5.0f32.to_bits(); 20]);
-    assert_eq!(ran("trap_asm", &[zeros(32), word(0)]), [0; 32]);
+    assert_eq!(run_warp("store_mem", &[zeros(20), word(20)]), [5.0f32.to_bits(); 20]);
+    assert_eq!(run_warp("trap_asm", &[zeros(32), word(0)]), [0; 32]);
     for kernel in ["div_zero", "div0"] {
-        assert_eq!(ran(kernel, &[zeros(32), zeros(32)]), [u32::MAX; 32], "{kernel}");
+        assert_eq!(run_warp(kernel, &[zeros(32), zeros(32)]), [u32::MAX; 32], "{kernel}");
     }
-    assert_eq!(ran("asm_twice", &[zeros(1), zeros(32)]), [21.0f32.to_bits(); 32]);
+    assert_eq!(run_warp("asm_twice", &[zeros(1), zeros(32)]), [21.0f32.to_bits(); 32]);
 }
 
-/// Lanes line up with those that take the same way.
+/// Lanes synchronise with those that take the same path.
 #[test]
-fn warps_agree_behind_their_conditions() {
-    assert_eq!(ran("active", &[zeros(32)])[9..11], [0x3ff, 0]);
-    assert_eq!(ran("merge2", &[zeros(32)])[9..11], [0x3fc, 2]);
-    assert_eq!(ran("lane_counter", &[zeros(32)])[..2], [7, 0xaaaa_aaaa]);
-    assert_eq!(ran("whileasm", &[zeros(32)])[..2], [0, 0xffff_fffe]);
-    assert_eq!(ran("unrolled", &[zeros(32)])[1], 0xffff_fffe);
+fn warps_synchronise_after_their_conditions() {
+    assert_eq!(run_warp("active", &[zeros(32)])[9..11], [0x3ff, 0]);
+    assert_eq!(run_warp("merge2", &[zeros(32)])[9..11], [0x3fc, 2]);
+    assert_eq!(run_warp("lane_counter", &[zeros(32)])[..2], [7, 0xaaaa_aaaa]);
+    assert_eq!(run_warp("whileasm", &[zeros(32)])[..2], [0, 0xffff_fffe]);
+    assert_eq!(run_warp("unrolled", &[zeros(32)])[1], 0xffff_fffe);
     for kernel in ["shuffle_in_branch", "shf"] {
-        assert_eq!(ran(kernel, &[zeros(32)]), [0; 32], "{kernel}");
+        assert_eq!(run_warp(kernel, &[zeros(32)]), [0; 32], "{kernel}");
     }
 }
 
-/// A loop that lanes run unequally often isn't cut into fours and a rest, where they would part.
+/// A loop that lanes run unequally often isn't partially unrolled, because the lanes would diverge.
 #[test]
-fn loops_of_lanes_that_line_up_keep_together() {
+fn loops_with_warp_instructions_are_not_unrolled() {
     for asked in ["", "\n#pragma unroll 4\n"] {
         let source = format!(
             "extern \"C\" __global__ void k(unsigned *y) {{
@@ -108,7 +108,7 @@ fn loops_of_lanes_that_line_up_keep_together() {
     }
 }
 
-/// What nothing reads may go; what is asked for twice isn't computed where the second doesn't stand.
+/// Unused instructions may be removed. Equal instructions aren't merged if only one may run.
 #[test]
 fn unused_inline_ptx_is_dropped() {
     let source = "extern \"C\" __global__ void k(unsigned *y) {

@@ -1,15 +1,15 @@
-//! The language, piece by piece: small kernels whose results are known.
+//! The parts of the language, in small kernels with known results.
 
 use crate::kernel::{Argument, as_floats, as_words, compile, run, run_with, words};
 
-/// Runs a kernel `k(int *out, …)` with one block of threads, and gives what is in `out`.
+/// Runs a kernel `k(int *out, …)` with one block of threads and returns the contents of `out`.
 fn results(body: &str, threads: u32, count: usize) -> Vec<i32> {
     let text = compile(body);
     let (memory, _) = run(&text, "k", ([1, 1, 1], [threads, 1, 1]), &[words(&vec![0; count])]);
     as_words(&memory[0]).into_iter().map(|word| word as i32).collect()
 }
 
-/// The values of expressions, each an `int`.
+/// Checks the values of expressions of type `int`.
 fn values(before: &str, expressions: &[(&str, i32)]) {
     let mut source = format!("{before}\nextern \"C\" __global__ void k(int *out, int zero) {{\n");
     for (index, (expression, _)) in expressions.iter().enumerate() {
@@ -266,7 +266,7 @@ fn inline_ptx() {
 }
 
 #[test]
-fn a_tile_of_registers_is_held_in_registers() {
+fn small_arrays_are_held_in_registers() {
     let source = "
         extern \"C\" __global__ void k(float *c, const float *a, const float *b) {
             float sums[4][4] = {};
@@ -296,7 +296,7 @@ fn a_tile_of_registers_is_held_in_registers() {
 }
 
 #[test]
-fn vectors_are_read_at_once() {
+fn vectors_are_read_with_one_load() {
     let source = "extern \"C\" __global__ void k(float4 *x) { float4 v = x[threadIdx.x]; v.x += v.w; x[threadIdx.x] = v; }";
     let text = compile(source);
     assert!(text.contains("ld.global.v4.f32") && text.contains("st.global.v4.f32"), "{text}");
@@ -315,15 +315,15 @@ fn contraction_can_be_switched_off() {
 }
 
 #[test]
-fn names_are_those_of_cpp() {
+fn names_are_mangled_as_in_cpp() {
     let source = "struct S { int a; };\n__global__ void f(const float *a, float *b, unsigned n, const float *c, S s, float *d) {}\n__global__ void g() {}";
     let ptx = cuda_c::compile(source, &cuda_c::Options::default()).unwrap();
     assert_eq!(ptx.kernels, ["_Z1fPKfPfjS0_1SS1_", "_Z1gv"]);
 }
 
-/// The names on the right are NVRTC's, 12.9.
+/// The names on the right come from NVRTC 12.9.
 #[test]
-fn kernels_are_made_of_templates() {
+fn kernels_are_instances_of_templates() {
     let source = "
         struct P { int a; };
         template <typename T> __global__ void copy(T *a, T *b) { a[threadIdx.x] = b[threadIdx.x]; }
@@ -382,7 +382,7 @@ fn pairs_of_halves_and_bfloat16() {
             x[8] = __bfloat162float(short_ones[1]);
             x[9] = __bfloat162float(__float2bfloat16(x[9]));
         }";
-    // 1.00390625 lies between two of bfloat16, and the even one is 1.
+    // 1.00390625 is halfway between two numbers of bfloat16, of which 1 is the even one.
     let x = [1.5, -2.25, 4.0, 0.0, 0.0, 3.2, 1.2345, 0.0, 0.0, 1.0 + 1.0 / 256.0];
     let arguments =
         [crate::kernel::floats(&x), crate::kernel::words(&[0]), crate::kernel::words(&[0])];

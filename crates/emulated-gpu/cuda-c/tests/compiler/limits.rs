@@ -1,4 +1,4 @@
-//! Sources that are made to take for ever or all memory: each compiles, or names the limit that it hits.
+//! Sources that would take very long or all memory either compile or name the limit that they exceed.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ fn refused_with(source: &str, options: &Options<'_>) -> String {
     found[0].message.clone()
 }
 
-/// Text that depends on a number, as often.
+/// `count` texts, each made from its number.
 fn repeated(count: usize, one: impl Fn(usize) -> String) -> String {
     (0..count).fold(String::new(), |mut text, number| {
         let _ = write!(text, "{}", one(number));
@@ -29,7 +29,7 @@ fn kernel(body: &str) -> String {
     format!("extern \"C\" __global__ void k(int *x, int n) {{ {body} }}")
 }
 
-/// Files by their names.
+/// Header files by name.
 struct Files(Vec<(&'static str, String)>);
 
 impl Resolver for Files {
@@ -40,7 +40,7 @@ impl Resolver for Files {
 }
 
 #[test]
-fn includes_are_counted() {
+fn includes_are_limited() {
     let twice = "#include \"own.h\"\n#include \"own.h\"\n".to_owned();
     let long = format!("/*{}*/\n", " ".repeat(1 << 20));
     let files = Files(vec![
@@ -57,7 +57,7 @@ fn includes_are_counted() {
     assert_eq!(included("empty.h", 65_537), "more than 65536 files are included");
     assert_eq!(included("long.h", 100), "the included files have more than 67108864 bytes");
     assert_eq!(included("many.h", 1000), "the source has more than 2000000 tokens here");
-    // The number of a file isn't cut to 16 bits: this file is the 65,536th, and has the wrong line.
+    // File numbers have more than 16 bits: this is the 65,536th file, and it has the wrong line.
     let source =
         format!("{}__global__ void k() {{ wrong; }}", "#include \"empty.h\"\n".repeat(65_530));
     let found = cuda_c::compile(&source, &options).unwrap_err();
@@ -65,7 +65,7 @@ fn includes_are_counted() {
 }
 
 #[test]
-fn macros_are_bounded() {
+fn macros_are_limited() {
     let doubled = |one: &str| {
         let define = |i: usize| match i {
             0 => format!("#define L0(a) {one}\n"),
@@ -90,7 +90,7 @@ fn macros_are_bounded() {
         |i: usize| format!("#define M{}(a) M{i}(a{})\n", i + 1, if i < 8 { "+a" } else { "" });
     let chain = format!("#define M0(a) a\n{}{}", repeated(3000, chain), kernel("x[0] = M3000(n);"));
     assert_eq!(refused(&chain), deep);
-    // What real sources have is far below.
+    // Real sources stay far below the limits.
     let chain = |i: usize| format!("#define M{} M{i}\n", i + 1);
     compile(&format!("#define M0 1\n{}{}", repeated(2000, chain), kernel("x[0] = M2000;")));
 }
@@ -127,7 +127,7 @@ fn sizes_do_not_overflow() {
     );
 }
 
-/// Every case, and every `if`, does what it says.
+/// Every case and every `if` has its effect.
 #[test]
 fn thousands_of_cases_and_conditions() {
     const COUNT: usize = 5000;
@@ -150,26 +150,26 @@ fn thousands_of_cases_and_conditions() {
     assert_eq!(as_words(&memory[0]), expected.collect::<Vec<_>>());
 }
 
-/// Of what was quadratic or worse, ten times as much as anybody writes.
+/// Ten times as much as real code contains of everything that was once quadratic or worse.
 #[test]
-fn much_of_everything_compiles() {
+fn large_sources_compile() {
     const COUNT: usize = 2000;
     let all = |one: &dyn Fn(usize) -> String| repeated(COUNT, one);
     let variables = all(&|i| format!("int v{i} = x[{i}];"));
     let written = all(&|i| format!("x[{i}] = v{i};"));
     for body in [
-        // Conditions that lead out, that nest in loops, and that jump anywhere.
+        // Conditions that return, and conditions that jump anywhere.
         all(&|i| format!("if (x[n] == {i}) {{ x[n] = {}; return; }}", i + 1)),
         format!(
             "{} {}",
             all(&|i| format!("L{i}: x[{i}]++;")),
             all(&|i| format!("if (x[{i}] > n) goto L{};", COUNT - 1 - i))
         ),
-        // Loops: as they are, to be written out, in each other.
+        // Loops that stay, that are unrolled, and that are nested.
         all(&|i| format!("for (int j = 0; j < n + {i}; j++) x[j] += j * {i};")),
         all(&|i| format!("for (int j = 0; j < {}; j++) x[j + {i}] += j;", i % 30 + 2)),
         repeated(60, |i| format!("for (int i{i} = 0; i{i} < n; i{i}++)")) + "x[n]++;",
-        // Values that are alive all along, and that change places.
+        // Values that are live everywhere, and values that are exchanged.
         format!(
             "{variables} switch (n) {{ {} }} {written}",
             all(&|i| format!("case {i}: v{i} = n + {i}; break;"))
@@ -179,7 +179,7 @@ fn much_of_everything_compiles() {
             repeated(COUNT - 1, |i| format!("v{i} = v{};", i + 1)),
             COUNT - 1
         ),
-        // Addresses that move on and on, stores, and sums of sums.
+        // Long chains of addresses, stores, and sums of sums.
         format!("int *p = x; {}", all(&|i| format!("p += x[{i}]; *p = {i};"))),
         repeated(10 * COUNT, |i| format!("x[{i}] = n * {i};")),
         format!(
@@ -205,7 +205,7 @@ fn much_of_everything_compiles() {
 }
 
 #[test]
-fn sources_and_kernels_have_a_size() {
+fn sources_and_kernels_have_size_limits() {
     let table = |count: usize| {
         format!("__device__ int a[] = {{{}}};{}", "1,".repeat(count), kernel("x[0] = a[n];"))
     };
@@ -225,7 +225,7 @@ fn sources_and_kernels_have_a_size() {
         refused(&(doubled(13) + &kernels)),
         "the source becomes larger than 1500000 instructions here"
     );
-    // Loops in each of 4,096 copies of a function are written out as long as there is room.
+    // The loops in 4,096 copies of a function are unrolled until the budget is spent.
     let loops = doubled(12).replace(
         "return x * x + 1;",
         "int s = 0; for (int i = 0; i < 8; i++) s += i * x; return s;",
@@ -240,9 +240,9 @@ fn sources_and_kernels_have_a_size() {
     assert_eq!(refused(&sums), "constant expressions take more than 2000000 steps");
 }
 
-/// A message shows only part of a very long line, and finding a column doesn't count all of it.
+/// A message only shows part of a very long line.
 #[test]
-fn long_lines_and_long_names() {
+fn messages_shorten_long_lines_and_names() {
     let source =
         kernel(&format!("/*{}*/ {} y = 1;", "é".repeat(10_000), "x[0] = n; ".repeat(5000)));
     let found = cuda_c::compile(&source, &Options::default()).unwrap_err();
@@ -257,9 +257,9 @@ fn long_lines_and_long_names() {
     assert!(refused(&source).starts_with("there is no variable `waaa"));
 }
 
-/// A type's name holds those of its arguments, and doubles with each of two.
+/// A type's name contains the names of its arguments, so it doubles with each level.
 #[test]
-fn names_of_types_are_bounded() {
+fn type_names_are_limited() {
     let pairs = |count: usize| {
         let one = |i: usize| format!("using T{} = P<T{i}, T{i}>;\n", i + 1);
         format!(

@@ -1,10 +1,10 @@
-//! What is moved out of loops, and what isn't.
+//! Moving code out of loops, and unrolling.
 
 use crate::kernel::{as_words, compile, run, words};
 
-/// What a loop reads behind a place where it may be left isn't read before.
+/// A load that follows an exit of the loop isn't moved before the loop.
 #[test]
-fn nothing_is_read_that_the_source_does_not_read() {
+fn loads_after_an_exit_are_not_hoisted() {
     let text = compile(
         "extern \"C\" __global__ void k(int *out, const int *p, int n, int go) {
              int s = 0;
@@ -21,9 +21,9 @@ fn nothing_is_read_that_the_source_does_not_read() {
     assert_eq!(as_words(&memory[0]), [7]);
 }
 
-/// Loops that are written out one after another, some of which may be left early.
+/// Several unrolled loops in a row, some with early exits.
 #[test]
-fn loops_that_follow_each_other() {
+fn consecutive_unrolled_loops() {
     let text = compile(
         "__device__ __noinline__ unsigned f(unsigned b) {
              for (int n = 3; n-- > 0;) { b >>= 1; if (b == 5u) break; if (b > 1000u) break; }

@@ -1,4 +1,4 @@
-//! The compiler from outside: what it makes of the language, of cudarc's kernels, of errors.
+//! Tests of the compiler through its public interface.
 
 mod accepted;
 mod bessel;

@@ -1,8 +1,8 @@
-//! The functions of `math.h`, against the same in double on the host.
+//! Compares the functions of `math.h` with those of the host.
 
 use crate::kernel::{as_floats, compile, floats, run};
 
-/// Arguments of all sizes, of both signs.
+/// Arguments of all magnitudes and both signs.
 fn arguments() -> Vec<f32> {
     let mut values = vec![
         0.0,
@@ -41,12 +41,12 @@ fn check(call: &str, exact: impl Fn(f64, f64) -> f64) {
         let expected = exact(f64::from(*x), f64::from(*y));
         let rounded = expected as f32;
         let same = rounded.to_bits() == found.to_bits() || rounded.is_nan() && found.is_nan();
-        // The float beside the nearest one, where the true value lies almost in the middle.
-        let beside = rounded.to_bits().abs_diff(found.to_bits()) == 1;
+        // If the exact value lies almost halfway between two floats, either is accepted.
+        let adjacent = rounded.to_bits().abs_diff(found.to_bits()) == 1;
         let error = (f64::from(found) - expected).abs()
             / (expected.abs() * f64::from(f32::EPSILON)).max(1e-45);
         assert!(
-            same || beside && error < 1.1,
+            same || adjacent && error < 1.1,
             "{call} of {x:e}, {y:e}: {found:e}, expected {rounded:e}"
         );
     }
@@ -77,7 +77,7 @@ fn powers_and_remainders() {
 }
 
 #[test]
-fn angles() {
+fn trigonometric_functions() {
     check("sinf(x)", |x, _| x.sin());
     check("cosf(x)", |x, _| x.cos());
     check("tanf(x)", |x, _| x.tan());
@@ -128,8 +128,8 @@ fn parts_of_a_float() {
     });
 }
 
-/// The functions of double: within `most` units in the last place of what the host has, which errs by
-/// less than one.
+/// Checks that a function of double is within `most` units in the last place of the host's, whose error is
+/// less than one unit.
 fn check_double(call: &str, from: f64, to: f64, most: u64, exact: impl Fn(f64) -> f64) {
     let source = format!(
         "extern \"C\" __global__ void k(const double *a, double *out) {{\n\
@@ -185,7 +185,7 @@ fn functions_of_double() {
 }
 
 #[test]
-fn whole_numbers_and_signs() {
+fn rounding_and_signs() {
     check("floorf(x)", |x, _| x.floor());
     check("ceilf(x)", |x, _| x.ceil());
     check("truncf(x)", |x, _| x.trunc());
@@ -197,7 +197,7 @@ fn whole_numbers_and_signs() {
 }
 
 #[test]
-fn angles_of_double() {
+fn trigonometric_functions_of_double() {
     for scale in [4.0, 1e5, 1e15, 1e300] {
         check_double("sin(x)", -scale, scale, 4, libm::sin);
         check_double("cos(x)", -scale, scale, 4, libm::cos);
@@ -223,7 +223,7 @@ fn special_functions_of_double() {
     });
     check_double("lgamma(fabs(x) + 3.0)", -200.0, 200.0, 8, |x| libm::lgamma(x.abs() + 3.0));
     check_double("tgamma(fabs(x))", -100.0, 100.0, 8, |x| libm::tgamma(x.abs()));
-    // What an inverse makes of a value is that value again.
+    // An inverse function gives the original value back.
     check_double("fabs(x) < 0.999 ? erf(erfinv(x)) : x", -0.999, 0.999, 8, |x| x);
     check_double("x > 1e-9 && x < 0.4 ? normcdf(normcdfinv(x)) : x", -0.4, 0.4, 256, |x| x);
     check_double("x > 1e-9 && x < 1.0 ? erfc(erfcinv(x)) : x", -1.0, 1.0, 256, |x| x);

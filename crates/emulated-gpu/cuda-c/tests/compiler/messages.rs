@@ -1,8 +1,8 @@
-//! Sources that are wrong, each with what is said of it; and texts that are nothing.
+//! Wrong sources with their messages, and random texts.
 
 use cuda_c::{Options, Severity, compile};
 
-/// Sources, and a part of the first message.
+/// Sources, and a part of the first error message.
 const WRONG: &[(&str, &str)] = &[
     ("int main() { return 0; }", "`main` is host code"),
     ("void f() {}", "`f` is host code"),
@@ -183,7 +183,7 @@ const WRONG: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn each_error_says_what_is_wrong() {
+fn errors_name_the_mistake() {
     for (source, expected) in WRONG {
         let diagnostics = match compile(source, &Options::default()) {
             Err(diagnostics) => diagnostics,
@@ -200,7 +200,7 @@ fn each_error_says_what_is_wrong() {
     }
 }
 
-/// Sources that compile, and a part of the warning.
+/// Sources that compile with a warning, and a part of it.
 const WARNED: &[(&str, &str)] = &[
     (
         "template <typename T> __global__ void k(T *x) { }",
@@ -234,7 +234,7 @@ const WARNED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn each_warning_teaches() {
+fn warnings_name_the_problem() {
     for (source, expected) in WARNED {
         let ptx = compile(source, &Options::default())
             .unwrap_or_else(|errors| panic!("{source}\n{}", errors[0]));
@@ -248,7 +248,7 @@ fn each_warning_teaches() {
 }
 
 #[test]
-fn kernels_that_are_right_are_not_warned_of() {
+fn correct_kernels_give_no_warnings() {
     let source = "
         __global__ void k(const float *x, float *y, size_t n) {
             __shared__ float t[32][33];
@@ -263,7 +263,7 @@ fn kernels_that_are_right_are_not_warned_of() {
 }
 
 #[test]
-fn a_message_shows_its_line() {
+fn messages_show_the_line() {
     let source =
         "__global__ void k(float *x, size_t n)\n{\n    if (thread < n)\n        x[0] = 1;\n}\n";
     let shown = compile(source, &Options::default()).unwrap_err()[0].to_string();
@@ -272,7 +272,7 @@ fn a_message_shows_its_line() {
     assert_eq!(shown, expected);
 }
 
-/// Pieces of which texts are thrown together.
+/// The pieces of random texts.
 const PIECES: [&str; 48] = [
     "__global__ ",
     "void ",
@@ -325,7 +325,7 @@ const PIECES: [&str; 48] = [
 ];
 
 #[test]
-fn texts_that_are_nothing_do_no_harm() {
+fn random_texts_do_not_crash_the_compiler() {
     let mut state = 1u64;
     let mut next = |below: usize| {
         state =
@@ -341,7 +341,7 @@ fn texts_that_are_nothing_do_no_harm() {
                 text.push_str(PIECES[next(PIECES.len())]);
             }
         } else {
-            // A source that is right, with pieces taken out and put in.
+            // A correct source with some pieces removed and inserted.
             text.push_str(right);
             for _ in 0..=next(4) {
                 let (at, len) = (next(text.len()), next(6));
@@ -354,7 +354,7 @@ fn texts_that_are_nothing_do_no_harm() {
 }
 
 #[test]
-fn what_nests_or_repeats_without_end_is_refused() {
+fn endless_nesting_is_rejected() {
     let nest = |open: &str, close: &str, count: usize| {
         format!(
             "__global__ void k(int *x) {{ x[0] = {}1{}; }}",
@@ -379,7 +379,7 @@ fn what_nests_or_repeats_without_end_is_refused() {
 }
 
 #[test]
-fn a_name_that_the_host_asks_for_is_checked() {
+fn requested_names_are_checked() {
     let source = "template <int N> __global__ void k(int *x) { }\n__global__ void plain() { }";
     for (name, expected) in [
         ("k", "no kernel `k` has these parameters of a template"),

@@ -1,5 +1,5 @@
-//! Mistakes that people make, each with the first sentence that is said of it. `messages.rs` has those
-//! of what isn't built.
+//! Common mistakes, each with the beginning of its message. `messages.rs` tests those about unsupported
+//! features.
 
 use cuda_c::{Options, Severity, compile};
 
@@ -193,7 +193,7 @@ const MISTAKES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn each_mistake_is_told() {
+fn mistakes_are_reported() {
     for (source, expected) in MISTAKES {
         let diagnostics = match compile(source, &Options::default()) {
             Err(diagnostics) => diagnostics,

@@ -1,9 +1,9 @@
-//! Names in PTX: those of NVRTC, and only such as PTX has.
+//! Names in PTX are the same as NVRTC's, and valid in PTX.
 
 use crate::kernel::{compile, run, word, words};
 use crate::reference::{nvrtc, theirs};
 
-/// The kernels of a text.
+/// The kernels of a PTX module.
 fn entries(text: &str) -> Vec<&str> {
     let entry = |line: &&str| line.contains(".entry ");
     let mut names: Vec<&str> = text
@@ -15,9 +15,9 @@ fn entries(text: &str) -> Vec<&str> {
     names
 }
 
-/// A struct, a union or an enum without a name has that of its alias, as C++ says for linkage.
+/// An unnamed struct, union or enum takes the name of its alias, as in C++.
 #[test]
-fn unnamed_types_have_the_names_of_their_aliases() {
+fn unnamed_types_take_the_names_of_their_aliases() {
     let source = "typedef struct { float x, y; } Point;
         using Other = struct { int a; };
         typedef enum { A, B } Letter; using Digit = enum { C, D };
@@ -63,9 +63,9 @@ fn unnamed_types_have_the_names_of_their_aliases() {
     }
 }
 
-/// What has no name at all has one in PTX, whatever it is.
+/// A type without any name gets some name in PTX.
 #[test]
-fn types_without_any_name_compile() {
+fn types_without_a_name_compile() {
     for source in [
         "typedef struct { int r; } *Ptr; __global__ void k(Ptr p) { p->r = 1; }",
         "typedef const struct { int r; } Fixed; __global__ void k(Fixed *p, int *o) { *o = p->r; }",
@@ -83,9 +83,9 @@ fn types_without_any_name_compile() {
     }
 }
 
-/// The host couldn't find a kernel or a variable by a name that PTX can't have.
+/// The host couldn't find a kernel or variable whose name isn't valid in PTX.
 #[test]
-fn names_that_ptx_does_not_have() {
+fn names_that_are_invalid_in_ptx_are_errors() {
     for source in [
         "__global__ void größe(int *p) { *p = 1; }",
         "__device__ int größe; __global__ void k(int *p) { *p = größe; }",
@@ -96,7 +96,7 @@ fn names_that_ptx_does_not_have() {
     }
 }
 
-/// The memory of a thread doesn't hide a variable that has its name.
+/// The name of the local memory doesn't hide a variable with the same name.
 #[test]
 fn local_memory_hides_no_variable() {
     let source = "__device__ int local_0 = 5;

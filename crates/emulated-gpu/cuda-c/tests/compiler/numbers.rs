@@ -1,9 +1,9 @@
-//! What gives the same bits everywhere, in each thread for other arguments: as NVRTC's.
+//! Exact functions have the same results as NVRTC's.
 
 use crate::kernel::{Argument, as_words, words};
 use crate::reference::both;
 
-/// Words of which some are special, as numbers and as the bits of floats.
+/// Random words, some of which are special as integers or as floats.
 fn drawn() -> Vec<u32> {
     let mut all = vec![
         0,
@@ -37,7 +37,7 @@ fn drawn() -> Vec<u32> {
     let mut state = 7u32;
     while all.len() < 512 {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        // Small numbers too, of both signs.
+        // Small numbers of both signs.
         all.push(match state >> 28 {
             0..=3 => state.rotate_left(9),
             4..=6 => (state >> 12) & 0xffff,
@@ -48,9 +48,9 @@ fn drawn() -> Vec<u32> {
     all
 }
 
-/// Each expression of the ints `a`, `b`, `c`, the floats `x`, `y`, `z`, or the doubles `u`, `v`, `w` that are
-/// those floats, and more; `type` is what it gives.
-fn same(ty: &str, expressions: &[&str]) {
+/// Compares expressions of type `ty` with NVRTC's. They may use the ints `a`, `b`, `c`, the floats `x`, `y`,
+/// `z`, and the doubles `u`, `v`, `w`.
+fn compare(ty: &str, expressions: &[&str]) {
     for some in expressions.chunks(12) {
         let mut body = String::new();
         for (index, expression) in some.iter().enumerate() {
@@ -76,13 +76,13 @@ fn same(ty: &str, expressions: &[&str]) {
         let arguments: [Argument; 2] = [words(&vec![0; 512 * some.len()]), words(&drawn())];
         let shape = ([8, 1, 1], [64, 1, 1], 0);
         let memory = both(&source, "k", shape, &arguments);
-        // Something has been written, whatever is there to compare with.
+        // Something was written, even if there is no NVRTC to compare with.
         assert!(as_words(&memory[0]).iter().any(|word| *word != 0), "{some:?}");
     }
 }
 
 #[test]
-fn halves_and_bytes_of_words() {
+fn packed_halves_and_bytes() {
     let mut all = Vec::new();
     for parts in [2, 4] {
         for name in ["neg", "negss"] {
@@ -100,12 +100,12 @@ fn halves_and_bytes_of_words() {
         }
     }
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    same("unsigned", &all);
+    compare("unsigned", &all);
 }
 
-/// NVRTC has instructions for these that the emulator lacks.
+/// NVRTC uses instructions that the emulator lacks.
 #[test]
-fn differences_of_parts() {
+fn packed_differences() {
     type Each = fn(i32, i32) -> i32;
     let signed: [(&str, Each); 5] = [
         ("__vabs{}(a)", |x, _| x.abs()),
@@ -154,7 +154,7 @@ fn differences_of_parts() {
 
 #[test]
 fn operations_on_bits() {
-    same(
+    compare(
         "int",
         &[
             "__ffs(a)",
@@ -176,7 +176,7 @@ fn operations_on_bits() {
             "max((int)a, (int)b)",
         ],
     );
-    same(
+    compare(
         "unsigned",
         &[
             "__uhadd(a, b)",
@@ -198,7 +198,7 @@ fn operations_on_bits() {
             "umax(a, b)",
         ],
     );
-    same(
+    compare(
         "long long",
         &[
             "__mul64hi(l, l * 3)",
@@ -212,7 +212,7 @@ fn operations_on_bits() {
 }
 
 #[test]
-fn roundings_that_are_named() {
+fn explicit_rounding_modes() {
     let (mut floats, mut doubles, mut integers) = (Vec::new(), Vec::new(), Vec::new());
     for mode in ["rn", "rz", "ru", "rd"] {
         for name in ["fadd", "fsub", "fmul", "fdiv"] {
@@ -246,13 +246,13 @@ fn roundings_that_are_named() {
     }
     doubles.extend(["__int2double_rn((int)a)".into(), "__uint2double_rn(a)".into()]);
     for (ty, all) in [("float", floats), ("double", doubles), ("long long", integers)] {
-        same(ty, &all.iter().map(String::as_str).collect::<Vec<_>>());
+        compare(ty, &all.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
 
 #[test]
 fn parts_remainders_and_neighbours() {
-    same(
+    compare(
         "float",
         &[
             "frexpf(x, &n)",
@@ -274,7 +274,7 @@ fn parts_remainders_and_neighbours() {
             "fdividef(x, 3.0f)",
         ],
     );
-    same(
+    compare(
         "double",
         &[
             "frexp(u, &n)",
@@ -295,7 +295,7 @@ fn parts_remainders_and_neighbours() {
             "remainder(u, 1e308)",
         ],
     );
-    same(
+    compare(
         "int",
         &[
             "ilogbf(x)",
@@ -305,9 +305,9 @@ fn parts_remainders_and_neighbours() {
             "(remquo(u, v, &n), n = n & 7, 1)",
         ],
     );
-    same("float", &["remquof(x, y, &n) + (float)((n &= 7) * 0)"]);
-    same("double", &["remquo(u, v, &n) + (double)((n &= 7) * 0)"]);
-    same(
+    compare("float", &["remquof(x, y, &n) + (float)((n &= 7) * 0)"]);
+    compare("double", &["remquo(u, v, &n) + (double)((n &= 7) * 0)"]);
+    compare(
         "long long",
         &[
             "lrint(fmin(fmax(u, -1e15), 1e15))",
@@ -322,8 +322,8 @@ fn parts_remainders_and_neighbours() {
 }
 
 #[test]
-fn lanes_that_agree() {
-    same(
+fn warp_functions() {
+    compare(
         "unsigned",
         &[
             "__match_any_sync(0xffffffffu, a & 3)",

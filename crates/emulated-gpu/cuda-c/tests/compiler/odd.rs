@@ -1,4 +1,4 @@
-//! Programs as readers write them, odd ones among them: beside NVRTC, to the same bits.
+//! Unusual programs have the same results as with NVRTC.
 
 use crate::kernel::{Argument, as_words, drawn, floats, word, words};
 use crate::reference::both;
@@ -7,8 +7,8 @@ fn numbers(count: u32) -> Argument {
     words(&(0..count).map(|i| i.wrapping_mul(2_654_435_769).rotate_left(7)).collect::<Vec<_>>())
 }
 
-/// A kernel `k(out, in, n)` of 64 threads.
-fn same(source: &str) {
+/// Compares the results of a kernel `k(out, in, n)` of 64 threads with NVRTC's.
+fn compare(source: &str) {
     let arguments = [words(&[0; 256]), numbers(256), word(200)];
     let memory = both(source, "k", ([2, 1, 1], [64, 1, 1], 0), &arguments);
     assert!(as_words(&memory[0]).iter().any(|word| *word != 0), "{source}");
@@ -16,7 +16,7 @@ fn same(source: &str) {
 
 #[test]
 fn constant_expressions() {
-    same(
+    compare(
         "__device__ constexpr int log2_of(int n) { return n <= 1 ? 0 : 1 + log2_of(n / 2); }
          __device__ constexpr int squares(int n) { int s = 0; for (int i = 0; i < n; ++i) s += i * i; return s; }
          __device__ constexpr int picked(int n) { if (n > 3) return 8; else if (n == 3) return 4; switch (n) { case 1: return 2; default: return 1; } }
@@ -37,7 +37,7 @@ fn constant_expressions() {
 
 #[test]
 fn statements_and_declarations() {
-    same(
+    compare(
         "struct point { int x, y; };
          __device__ point moved(point p, int by = 3) { p.x += by; p.y -= by; return p; }
          __device__ void both_of(int &a, int *b) { a ^= *b; *b += a; }
@@ -68,7 +68,7 @@ fn statements_and_declarations() {
 
 #[test]
 fn templates_and_operators() {
-    same(
+    compare(
         "template <typename T> struct complex {
              T re, im;
              __device__ complex(T r = 0, T i = 0) : re(r), im(i) {}
@@ -93,8 +93,8 @@ fn templates_and_operators() {
 }
 
 #[test]
-fn blocks_together() {
-    same(
+fn block_synchronisation() {
+    compare(
         "#define WARPS 2
          __device__ int warp_sum(int v) { for (int o = 16; o > 0; o >>= 1) v += __shfl_down_sync(0xffffffff, v, o); return v; }
          __device__ __forceinline__ int scan(int v) {
@@ -123,7 +123,7 @@ fn blocks_together() {
 
 #[test]
 fn vectors_and_bits() {
-    same(
+    compare(
         "union bits { float f; unsigned u; };
          __device__ float4 operator+(float4 a, float4 b) { return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }
          extern \"C\" __global__ void k(unsigned *out, const unsigned *in, int n) {
@@ -145,7 +145,7 @@ fn vectors_and_bits() {
 }
 
 #[test]
-fn sums_of_floats_in_a_kernel_of_matrices() {
+fn matrix_products() {
     let source = "template <int TILE> __device__ void product(const float *a, const float *b, float *c, int n) {
              __shared__ float as[TILE][TILE + 1], bs[TILE][TILE + 1];
              int row = blockIdx.y * TILE + threadIdx.y, column = blockIdx.x * TILE + threadIdx.x;
@@ -165,10 +165,10 @@ fn sums_of_floats_in_a_kernel_of_matrices() {
     both(source, "k", ([3, 3, 1], [8, 8, 1], 0), &arguments);
 }
 
-/// What is called is seen wherever it is written: in a file that is included, behind a macro. Variables
-/// with names of functions are what they are.
+/// Calls of library functions are found in included files and macros. Variables may have the names of
+/// library functions.
 #[test]
-fn the_library_where_it_is_called() {
+fn library_functions_are_found_everywhere() {
     struct Header;
     impl cuda_c::Resolver for Header {
         fn resolve(&self, include: &str, _: &str) -> Option<(String, String)> {
@@ -189,9 +189,9 @@ fn the_library_where_it_is_called() {
     assert_eq!(crate::kernel::as_floats(&memory[0]), [3.0]);
 }
 
-/// A constant expression that never ends, or that would need all memory, is none.
+/// Constant expressions that never end, or that need too much memory, are errors.
 #[test]
-fn constant_expressions_without_end() {
+fn endless_constant_expressions_are_errors() {
     let endless = "__device__ constexpr int f(int n) { while (n >= 0) n = n / 2 + 1; return n; }";
     let deep = "__device__ constexpr int f(int n) { return n < 0 ? n : f(n / 2 + 1); }";
     let large = "__device__ constexpr int f(int n) { int a[100000] = {}; for (int i = 0; i < 100000; ++i) a[i] = n; return f(a[5]); }";
@@ -201,11 +201,11 @@ fn constant_expressions_without_end() {
             source.push_str(&format!("    __shared__ int a{number}[f({number})];\n"));
         }
         source.push_str("}\n");
-        let said = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap_err();
+        let errors = cuda_c::compile(&source, &cuda_c::Options::default()).unwrap_err();
         let named = |one: &cuda_c::Diagnostic| {
             one.message.contains("has to be known")
                 || one.message == "constant expressions take more than 2000000 steps"
         };
-        assert!(said.iter().all(named), "{}", said[0]);
+        assert!(errors.iter().all(named), "{}", errors[0]);
     }
 }

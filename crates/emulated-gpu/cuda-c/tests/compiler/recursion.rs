@@ -1,10 +1,10 @@
-//! Functions that come to call themselves, and `__noinline__` ones.
+//! Recursive and `__noinline__` functions.
 
 use crate::kernel::{as_words, floats, word, words};
 use crate::reference::both;
 
-/// What `expression` of the thread's number `t` is in each of 16 threads.
-fn each(before: &str, expression: &str, expected: impl Fn(u32) -> u32) {
+/// Checks the value of `expression`, which uses the thread's number `t`, in 16 threads.
+fn check(before: &str, expression: &str, expected: impl Fn(u32) -> u32) {
     let source = format!(
         "{before}\nextern \"C\" __global__ void k(unsigned *out) {{
              unsigned t = threadIdx.x;
@@ -18,28 +18,28 @@ fn each(before: &str, expression: &str, expected: impl Fn(u32) -> u32) {
 }
 
 #[test]
-fn functions_that_call_themselves_and_each_other() {
+fn direct_and_indirect_recursion() {
     let factorial = "__device__ unsigned f(unsigned n) { return n <= 1u ? 1u : n * f(n - 1u); }";
-    each(factorial, "f(t)", |t| (1..=t).fold(1, u32::wrapping_mul));
+    check(factorial, "f(t)", |t| (1..=t).fold(1, u32::wrapping_mul));
     let fibonacci = "__device__ unsigned f(unsigned n) {
         if (n < 2u) return n;
         unsigned a = f(n - 1u);
         return a + f(n - 2u);
     }";
-    each(fibonacci, "f(t)", |t| (0..t).fold((0, 1), |(a, b), _| (b, a + b)).0);
+    check(fibonacci, "f(t)", |t| (0..t).fold((0, 1), |(a, b), _| (b, a + b)).0);
     let circle = "__device__ bool odd(unsigned n);
         __device__ bool even(unsigned n) { return n == 0u || odd(n - 1u); }
         __device__ bool odd(unsigned n) { return n != 0u && even(n - 1u); }";
-    each(circle, "even(t) * 2 + odd(t)", |t| 2 - t % 2);
+    check(circle, "even(t) * 2 + odd(t)", |t| 2 - t % 2);
     let ackermann = "__device__ unsigned a(unsigned m, unsigned n) {
         if (m == 0u) return n + 1u;
         return n == 0u ? a(m - 1u, 1u) : a(m - 1u, a(m, n - 1u));
     }";
-    each(ackermann, "a(2u, t)", |t| 2 * t + 3);
+    check(ackermann, "a(2u, t)", |t| 2 * t + 3);
 }
 
 #[test]
-fn what_is_taken_and_given() {
+fn parameters_and_results() {
     let narrow = "__device__ unsigned char f(unsigned char a, short b, bool c) {
         if (b <= 0) return a;
         return f(a + 100, b - 1, !c) + (c ? 1 : 0);
@@ -50,12 +50,12 @@ fn what_is_taken_and_given() {
         }
         f(t as u8, t as i16, t.is_multiple_of(2)).into()
     };
-    each(narrow, "f(t, t, t % 2 == 0)", expected);
+    check(narrow, "f(t, t, t % 2 == 0)", expected);
     let wide = "__device__ double f(double x, long long n) {
         if (n == 0) return x;
         return f(x * 0.5, n - 1) + (double)n;
     }";
-    each(wide, "(unsigned)f(1024.0, t)", |t| {
+    check(wide, "(unsigned)f(1024.0, t)", |t| {
         (1024.0 * 0.5f64.powi(t as i32) + f64::from(t * (t + 1) / 2)) as u32
     });
     let structs = "struct pair { unsigned sum; unsigned char count; double last; };
@@ -68,7 +68,7 @@ fn what_is_taken_and_given() {
             return left;
         }
         __device__ unsigned all(unsigned n) { pair p = {7u, 3, 0.5}; p = f(p, n); return p.sum + p.count; }";
-    each(structs, "all(t)", |t| {
+    check(structs, "all(t)", |t| {
         fn f(n: u32) -> (u32, f64) {
             if n == 0 {
                 return (7, 0.5);
@@ -86,11 +86,11 @@ fn what_is_taken_and_given() {
             place(a, 0u) += n;
             return total * 100u + a[2];
         }";
-    each(references, "all(t)", |t| (5 + t * (t + 1) / 2) * 100 + 9 + t);
+    check(references, "all(t)", |t| (5 + t * (t + 1) / 2) * 100 + 9 + t);
 }
 
 #[test]
-fn templates_methods_and_functions_that_stay_functions() {
+fn templates_methods_and_noinline_functions() {
     let templates = "template <typename T> __device__ T power(T x, unsigned n) {
             if (n == 0u) return (T)1;
             T half = power(x, n / 2u);
@@ -98,7 +98,7 @@ fn templates_methods_and_functions_that_stay_functions() {
         }
         template <unsigned N> __device__ unsigned chain(unsigned x) { return chain<N - 1u>(x) + N; }
         template <> __device__ unsigned chain<0u>(unsigned x) { return x; }";
-    each(templates, "power(3u, t) + (unsigned)power(2.0f, t) + chain<5u>(t)", |t| {
+    check(templates, "power(3u, t) + (unsigned)power(2.0f, t) + chain<5u>(t)", |t| {
         3u32.wrapping_pow(t).wrapping_add(1 << t) + 15 + t
     });
     let methods = "struct heap {
@@ -106,9 +106,9 @@ fn templates_methods_and_functions_that_stay_functions() {
             __device__ unsigned sum(unsigned i) const { return i < 15u ? value[i] + sum(2u * i + 1u) + sum(2u * i + 2u) : 0u; }
         };
         __device__ unsigned all(unsigned t) { heap h; for (int i = 0; i < 15; ++i) h.value[i] = i * t; return h.sum(0u); }";
-    each(methods, "all(t)", |t| 105 * t);
+    check(methods, "all(t)", |t| 105 * t);
     let apart = "__device__ __noinline__ unsigned f(unsigned x, float4 v) { return x * 3u + (unsigned)v.w; }";
-    each(apart, "f(t, make_float4(1.0f, 2.0f, 3.0f, 4.0f + t))", |t| t * 4 + 4);
+    check(apart, "f(t, make_float4(1.0f, 2.0f, 3.0f, 4.0f + t))", |t| t * 4 + 4);
     let source = format!(
         "{apart}\nextern \"C\" __global__ void k(unsigned *out) {{ out[0] = f(out[1], make_float4(1, 2, 3, 4)); }}"
     );

@@ -1,8 +1,8 @@
-//! What is refused by its name: features that NVRTC has, and mistakes that it finds as well.
+//! Unsupported features that NVRTC has, and mistakes that it also finds.
 
 use cuda_c::{Options, compile};
 
-/// Sources, and a part of the first message.
+/// Sources, and a part of the first error message.
 const REFUSED: &[(&str, &str)] = &[
     (
         "template <typename T> __global__ void k(T *x, int n) { }\ntemplate __global__ void k(float *, float);",
@@ -70,7 +70,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn each_feature_is_refused_by_its_name() {
+fn unsupported_features_are_named() {
     for (source, expected) in REFUSED {
         let Err(problems) = compile(source, &Options::default()) else {
             panic!("this compiles:\n{source}");
@@ -79,9 +79,9 @@ fn each_feature_is_refused_by_its_name() {
     }
 }
 
-/// Those that are wrong for NVRTC as well.
+/// NVRTC also rejects the wrong sources.
 #[test]
-fn what_is_wrong_is_wrong_for_nvrtc() {
+fn nvrtc_rejects_mistakes_too() {
     let Some(nvrtc) = crate::reference::nvrtc() else { return };
     for part in
         ["where it was declared before", "has to be known", "isn't for `short`", "no kernel `k`"]
@@ -95,9 +95,9 @@ fn what_is_wrong_is_wrong_for_nvrtc() {
     }
 }
 
-/// A library's caller may ask for anything; the command line asks before.
+/// The library checks the architecture itself, as not every caller does.
 #[test]
-fn an_architecture_that_is_none_is_an_error() {
+fn unknown_architectures_are_errors() {
     for arch in [0, 20, 49, 79, 91, 429_496_730, u32::MAX] {
         let options = cuda_c::Options { arch, ..cuda_c::Options::default() };
         let refused = cuda_c::compile("__global__ void nothing() {}", &options).unwrap_err();

@@ -1,11 +1,11 @@
-//! Templates of structs, functions of structs, namespaces.
+//! Struct templates, member functions and namespaces.
 
 use cuda_c::{Options, Severity, compile};
 
 use crate::kernel::{as_words, compile as text_of, run, word, words};
 
-/// What a kernel `k(int *out, int zero)` of one thread writes.
-fn written(before: &str, expressions: &[(&str, i32)]) {
+/// Checks the values that `expressions` have in a kernel `k(int *out, int zero)`.
+fn check(before: &str, expressions: &[(&str, i32)]) {
     let mut source = format!("{before}\nextern \"C\" __global__ void k(int *out, int zero) {{\n");
     for (index, (expression, _)) in expressions.iter().enumerate() {
         source.push_str(&format!("    out[{index}] = {expression};\n"));
@@ -45,8 +45,8 @@ template <typename V> __device__ typename V::type first(const V &v) { return v[0
 __device__ Vector<int, 3> counted(int from) { Vector<int, 3> v; for (int i = 0; i < 3; ++i) v[i] = from + i; return v; }";
 
 #[test]
-fn structs_of_templates() {
-    written(
+fn struct_templates() {
+    check(
         VECTOR,
         &[
             ("Vector<int, 4>::size + zero", 4),
@@ -65,8 +65,8 @@ fn structs_of_templates() {
 }
 
 #[test]
-fn special_templates() {
-    written(
+fn specialisations() {
+    check(
         "template <typename T> struct Code { static constexpr int value = 1; };
          template <> struct Code<int> { static constexpr int value = 2; };
          template <typename T> struct Code<T *> { static constexpr int value = 10 + Code<T>::value; };
@@ -94,8 +94,8 @@ fn special_templates() {
 }
 
 #[test]
-fn functions_of_structs() {
-    written(
+fn member_functions() {
+    check(
         "struct Pair {
              int a, b;
              __device__ Pair() : a(1), b(2) {}
@@ -137,7 +137,7 @@ fn functions_of_structs() {
 
 #[test]
 fn namespaces() {
-    written(
+    check(
         "namespace one { namespace two {
              __device__ int f() { return 1; }
              enum class Color { red, green = 5 };
@@ -161,7 +161,7 @@ fn namespaces() {
     );
 }
 
-/// Names as NVRTC makes them for the same text.
+/// The same names as NVRTC's.
 #[test]
 fn names_of_kernels() {
     let text = text_of(
@@ -182,7 +182,7 @@ fn names_of_kernels() {
 }
 
 #[test]
-fn functions_that_may_end_without_a_value() {
+fn functions_that_may_end_without_a_value_give_a_warning() {
     let warned = |body: &str| {
         let source = format!(
             "__device__ int f(int a) {{ {body} }} __global__ void k(int *x) {{ x[0] = f(x[1]); }}"

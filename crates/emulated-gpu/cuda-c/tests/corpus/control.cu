@@ -1,4 +1,4 @@
-// Loops, branches, functions and arrays of threads' own.
+// Loops, branches, functions and local arrays.
 
 // launch fall_through <<<1, 16>>> s32[16]=iota
 extern "C" __global__ void fall_through(int *x) {

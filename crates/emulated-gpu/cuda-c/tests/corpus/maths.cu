@@ -1,4 +1,4 @@
-// The functions of math.h and CUDA's own, and what numbers do at their edges.
+// The functions of math.h and CUDA, and special numbers.
 
 // launch exp_log within 8 <<<1, 64>>> f32[64]=drawn f32[64]=zero f32[64]=zero
 extern "C" __global__ void exp_log(const float *x, float *a, float *b) {

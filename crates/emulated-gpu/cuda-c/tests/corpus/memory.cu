@@ -1,4 +1,4 @@
-// How data lies in memory: vectors, alignment, strides, caches and copies.
+// Data layouts: vectors, alignment, strides, caches and copies.
 
 struct __align__(16) Particle {
     float x, y, z;

@@ -1,4 +1,4 @@
-// What C++ gives kernels: structures, classes, templates, operators, namespaces and lambdas.
+// C++ in kernels: structures, classes, templates, operators, namespaces and lambdas.
 
 struct Point {
     float x, y, z;

@@ -1,4 +1,4 @@
-// Sums, maxima, scans and histograms, as they are taught and as libraries have them.
+// Sums, maxima, scans and histograms, as in courses and in libraries.
 
 #define BLOCK 64
 #define FULL 0xffffffffu

@@ -1,4 +1,4 @@
-// Element by element: what every course begins with.
+// Elementwise kernels, which every course begins with.
 
 // launch add <<<4, 64>>> f32[200]=drawn f32[200]=drawn f32[200]=zero s32=200
 extern "C" __global__ void add(const float *a, const float *b, float *c, int n) {
