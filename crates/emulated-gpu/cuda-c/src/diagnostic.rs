@@ -28,7 +28,7 @@ pub enum Severity {
 pub struct Diagnostic {
     /// Error or warning.
     pub severity: Severity,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// The name of the text, usually a path.
     pub file: String,
@@ -138,7 +138,7 @@ impl Problems {
         self.0.iter().any(|problem| problem.severity == Severity::Error)
     }
 
-    /// Whether there are so many that the compiler gives up.
+    /// Whether there are too many errors for the compiler to continue.
     pub(crate) fn too_many(&self) -> bool {
         self.0.len() > 4 * MAX_SHOWN
     }

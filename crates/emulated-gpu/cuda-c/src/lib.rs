@@ -103,7 +103,7 @@ pub struct Options<'a> {
     pub lines: bool,
     /// Predefined macros and their values.
     pub defines: Vec<(String, String)>,
-    /// Finds the files for `#include`; without it, there are none.
+    /// Finds the files for `#include`; without it, no file is found.
     pub resolver: Option<&'a dyn Resolver>,
     /// Name expressions, such as `copy<float, 4>`: names of kernels and variables as the host
     /// writes them. They instantiate templates, and [`Ptx::names`] has the mangled names.

@@ -199,8 +199,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns of a shared element that is read at another index than was written, without a barrier
-    /// in between.
+    /// Warns of a read of shared memory at a different index from a write, without a barrier in
+    /// between.
     fn read(&mut self, expr: &Expr) {
         let Some(name) = self.shared_of(expr) else { return };
         let Some(place) = self.written.get(&name) else { return };

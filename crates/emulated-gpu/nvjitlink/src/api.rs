@@ -81,7 +81,7 @@ fn log(handle: Handle, which: fn(&Link) -> &Log) -> Result<Vec<u8>> {
     with_link(handle, |link| Ok(which(link).bytes()))
 }
 
-/// Copies bytes to the caller's buffer. If there are none, the buffer may be null.
+/// Copies bytes to the caller's buffer. Without bytes, the buffer may be null.
 ///
 /// # Safety
 /// `to` is null or has room for all the bytes.

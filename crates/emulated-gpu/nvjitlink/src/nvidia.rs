@@ -106,7 +106,7 @@ impl Nvidia {
     }
 }
 
-/// A text of a link, without the final zero; `None` if there is none.
+/// A text of a link, without the final zero; `None` for an empty text.
 fn text(link: &NvidiaObject, functions: SizeAndCopy) -> Option<String> {
     // SAFETY: the functions belong to the library that made the link.
     let bytes = unsafe { link.bytes(functions) }?;

@@ -145,7 +145,7 @@ impl<'a> NvidiaProgram<'a> {
         Ok(theirs)
     }
 
-    /// One part of the output; empty if there is none.
+    /// One part of the output; may be empty.
     fn bytes(&self, part: SizeAndCopy) -> Vec<u8> {
         // SAFETY: the functions belong to the library that made the program.
         unsafe { self.program.bytes(part) }.unwrap_or_default()

@@ -11,7 +11,7 @@ const MAX_TIME: Duration = Duration::from_secs(30);
 /// More bytes of PTX count as excessive use of memory.
 const MAX_PTX_BYTES: usize = 64 << 20;
 
-/// Mutates the program with a seed and compiles it. Returns the text and what is wrong, if
+/// Mutates the program with a seed and compiles it. Returns the text and the problem, if
 /// anything.
 pub(crate) fn check(number: u64, kernels: usize) -> Option<(String, String)> {
     let mut random = Random(number);

@@ -111,7 +111,7 @@ pub(crate) struct Block {
     pub(crate) span: Span,
 }
 
-/// What `#pragma unroll` requests for a loop.
+/// The request of `#pragma unroll` for a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unrolling {
     Full,

@@ -114,7 +114,7 @@ impl Lowerer<'_> {
     }
 
     fn constraint(&mut self, constraint: &str, expr: &Expr, output: bool) -> Lowered<()> {
-        let message = format!("the constraint \"{constraint}\" isn't known");
+        let message = format!("the constraint \"{constraint}\" is unknown");
         let help = if output {
             "an output is \"=r\" (32 bits), \"=l\" (64), \"=f\" (float), \"=d\" (double) or \"=h\" (16); \"+\" \
              where it is also read"

@@ -40,7 +40,7 @@ impl Lowerer<'_> {
             return self.error(left.span, message, "declare it without `const`");
         }
         let Some(operator) = operator else {
-            // The right side comes first, because the place may depend on what it computes.
+            // The right side comes first, because the place may depend on its side effects.
             if let ExprKind::List(_) = right.kind {
                 let place = self.place(left, "`=`")?;
                 self.writable(&place, left.span)?;

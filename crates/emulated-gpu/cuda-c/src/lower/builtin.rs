@@ -172,7 +172,7 @@ impl Lowerer<'_> {
         Some(Typed { ty, value: address })
     }
 
-    /// Lowers a call of a built-in function; `None` if there is none with this name.
+    /// Lowers a call of a built-in function; `None` if no function has this name.
     pub(super) fn built_in(
         &mut self,
         name: &str,

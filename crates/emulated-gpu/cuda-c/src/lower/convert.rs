@@ -122,7 +122,7 @@ impl Lowerer<'_> {
     pub(super) fn truth(&mut self, typed: &Typed, span: Span) -> Lowered<Value> {
         match &typed.ty {
             Type::Enum(name, _) if self.scoped_enums.contains(name) => {
-                let message = format!("a `{name}` is an `enum class`, which is no condition");
+                let message = format!("a `{name}` is an `enum class`, which isn't a condition");
                 self.error(span, message, "compare it with one of its values")
             }
             Type::Scalar(scalar) | Type::Enum(_, scalar) => Ok(self.truth_of(typed.value, *scalar)),
@@ -207,7 +207,7 @@ impl Lowerer<'_> {
                 }
                 (Type::Pointer(_), Type::Pointer(_)) => format!("cast it: `({})…`", to.name()),
                 (Type::Pointer(a), _) if *to == a.ty => {
-                    "read what it points to with `*`, or index it".into()
+                    "read its target with `*`, or index it".into()
                 }
                 (_, Type::Pointer(b)) if typed.ty == b.ty => "take its address with `&`".into(),
                 (Type::Scalar(_), Type::Enum(..)) | (Type::Enum(..), Type::Scalar(_)) => {

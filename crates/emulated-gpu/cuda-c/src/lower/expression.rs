@@ -296,7 +296,7 @@ impl Lowerer<'_> {
                     }
                     other => {
                         let message = format!(
-                            "`*` reads what a pointer points to, and this is `{}`",
+                            "`*` reads the target of a pointer, and this is `{}`",
                             other.name()
                         );
                         self.error(span, message, "")

@@ -309,7 +309,7 @@ impl Lowerer<'_> {
                     shapes.push(match argument {
                         TemplateArgument::Type(ty) => self.mangled_type(ty, function, span)?,
                         TemplateArgument::Value(value) => {
-                            let (ty, bits) = self.constant(value, "an argument of a template")?;
+                            let (ty, bits) = self.constant(value, "a template argument")?;
                             MangledType::number(&ty, bits)
                         }
                     });

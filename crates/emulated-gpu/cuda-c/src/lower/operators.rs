@@ -128,7 +128,7 @@ impl Lowerer<'_> {
         if (scoped(&a.ty) || scoped(&b.ty)) && !alike {
             let message =
                 format!("`{}` isn't for `{}` and `{}`", operator.text(), a.ty.name(), b.ty.name());
-            return self.error(span, message, "an `enum class` is no number: cast it, `(int)…`");
+            return self.error(span, message, "an `enum class` isn't a number: cast it, `(int)…`");
         }
         let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) else {
             let message =

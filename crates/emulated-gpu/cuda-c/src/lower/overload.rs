@@ -256,7 +256,7 @@ impl Lowerer<'_> {
                 self.error(value.span, message, "write a type")
             }
             (TemplateArgument::Value(value), Some(_)) => {
-                let (ty, bits) = self.constant(value, "an argument of a template")?;
+                let (ty, bits) = self.constant(value, "a template argument")?;
                 self.template_value(parameter, ty, bits, span)
             }
             (TemplateArgument::Type(_), Some(_)) => {

@@ -189,7 +189,7 @@ impl Lowerer<'_> {
                             // Literals are compared directly, so that thousands of specialisations
                             // don't need a block each.
                             ExprKind::Integer(number, _) => number == *bits,
-                            _ => lowerer.constant(number, "an argument of a template")?.1 == *bits,
+                            _ => lowerer.constant(number, "a template argument")?.1 == *bits,
                         }
                     }
                     _ => false,

@@ -11,7 +11,7 @@ use crate::syntax::{Layout, TypeExpr};
 #[derive(Debug)]
 pub(super) struct Declarator {
     pub(super) ty: TypeExpr,
-    /// Empty if there is none.
+    /// Empty if the declarator has no name.
     pub(super) name: Rc<str>,
     pub(super) span: Span,
     pub(super) restrict: bool,

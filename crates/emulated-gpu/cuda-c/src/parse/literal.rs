@@ -156,7 +156,7 @@ impl Parser<'_> {
         match unescape(&token.text) {
             Some(bytes) => Ok(bytes.into()),
             None => {
-                let problem = Problem::new(token.span, "an escape here isn't known");
+                let problem = Problem::new(token.span, "unknown escape sequence");
                 self.fail(problem.help(
                     "known are \\n \\t \\r \\a \\b \\f \\v \\\\ \\' \\\" \\? \\x and octal ones",
                 ))

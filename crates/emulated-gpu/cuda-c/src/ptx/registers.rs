@@ -20,7 +20,7 @@ pub(super) struct Allocation {
     pub(super) at_end: HashMap<BlockId, Vec<Copy>>,
     /// Copies at the beginning of blocks that only have one predecessor.
     pub(super) at_start: HashMap<BlockId, Vec<Copy>>,
-    /// Copies for an edge that needs a block of its own, by the block with the branch and whether
+    /// Copies for an edge that needs a separate block, by the block with the branch and whether
     /// it is the edge to `yes`.
     pub(super) between: HashMap<(BlockId, bool), Vec<Copy>>,
     /// The order of the blocks in the text.

@@ -45,7 +45,7 @@ pub(crate) enum TypeExpr {
 /// The definition of a struct, `struct name { … };`.
 #[derive(Clone, Debug)]
 pub(crate) struct StructDeclaration {
-    /// The name; made up if there is none.
+    /// The name, which is made up for unnamed types.
     pub(crate) name: Rc<str>,
     /// Types, names and positions of the members.
     pub(crate) fields: Vec<(TypeExpr, Rc<str>, Span)>,
@@ -114,7 +114,7 @@ pub(crate) struct StructTemplate {
 /// `enum name { a, b = 2 };`
 #[derive(Clone, Debug)]
 pub(crate) struct EnumDeclaration {
-    /// The name; made up if there is none.
+    /// The name, which is made up for unnamed types.
     pub(crate) name: Rc<str>,
     /// `enum class`
     pub(crate) scoped: bool,
@@ -165,7 +165,7 @@ pub(crate) struct Attributes {
 #[derive(Clone, Debug)]
 pub(crate) struct Parameter {
     pub(crate) ty: TypeExpr,
-    /// The name; empty if there is none.
+    /// The name; may be empty.
     pub(crate) name: Rc<str>,
     /// `__restrict__`
     pub(crate) restrict: bool,

@@ -13,7 +13,7 @@ pub(crate) struct Statement {
     pub(crate) span: Span,
 }
 
-/// What `#pragma unroll` requests for the next loop.
+/// The request of `#pragma unroll` for the next loop.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Unroll {
     /// There is no pragma.

@@ -53,7 +53,7 @@ fn includes_are_limited() {
     let included = |name: &str, count: usize| {
         refused_with(&format!("#include \"{name}\"\n").repeat(count), &options)
     };
-    assert_eq!(included("own.h", 1), "files include each other 32 deep");
+    assert_eq!(included("own.h", 1), "includes are nested more than 32 deep");
     assert_eq!(included("empty.h", 65_537), "more than 65536 files are included");
     assert_eq!(included("long.h", 100), "the included files have more than 67108864 bytes");
     assert_eq!(included("many.h", 1000), "the source has more than 2000000 tokens here");
@@ -76,7 +76,7 @@ fn macros_are_limited() {
     let made = "`#` and `##` make tokens of more than 16777216 bytes";
     assert_eq!(refused(&format!("{}int L59(x);", doubled("a##a"))), made);
     assert_eq!(refused(&format!("{}const char *s = L59(x);", doubled("S(a) S(a)"))), made);
-    let deep = "macros use each other too deep and too often";
+    let deep = "macros use each other too deeply and too often";
     assert_eq!(refused(&format!("{}int L59(x);", doubled("a a"))), deep);
     let wide = format!("#define W {}\n{}", "x ".repeat(1000), "W ".repeat(2000));
     assert_eq!(refused(&wide), "macros expand to more than 2000000 tokens");
@@ -85,7 +85,10 @@ fn macros_are_limited() {
         format!("#define F(a) a\n{}", kernel(&format!("x[0] = {open}n{close};")))
     };
     compile(&nested(100));
-    assert_eq!(refused(&nested(300)), "macros in arguments of macros nest more than 200 deep");
+    assert_eq!(
+        refused(&nested(300)),
+        "macros in arguments of macros are nested more than 200 deep"
+    );
     let chain =
         |i: usize| format!("#define M{}(a) M{i}(a{})\n", i + 1, if i < 8 { "+a" } else { "" });
     let chain = format!("#define M0(a) a\n{}{}", repeated(3000, chain), kernel("x[0] = M3000(n);"));

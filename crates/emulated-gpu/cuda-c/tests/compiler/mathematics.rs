@@ -41,7 +41,7 @@ fn check(call: &str, exact: impl Fn(f64, f64) -> f64) {
         let expected = exact(f64::from(*x), f64::from(*y));
         let rounded = expected as f32;
         let same = rounded.to_bits() == found.to_bits() || rounded.is_nan() && found.is_nan();
-        // If the exact value lies almost halfway between two floats, either is accepted.
+        // If the exact value is almost halfway between two floats, either is accepted.
         let adjacent = rounded.to_bits().abs_diff(found.to_bits()) == 1;
         let error = (f64::from(found) - expected).abs()
             / (expected.abs() * f64::from(f32::EPSILON)).max(1e-45);

@@ -8,7 +8,7 @@ const WRONG: &[(&str, &str)] = &[
     ("void f() {}", "`f` is host code"),
     ("__global__ void k(float *x) { y[0] = 1; }", "there is no variable `y`"),
     ("__global__ void k(float *x) { x[0] = sinn(1); }", "there is no function `sinn`"),
-    ("__global__ void k(float *x) { x[0] = tex2D(1); }", "`tex2D` isn't built"),
+    ("__global__ void k(float *x) { x[0] = tex2D(1); }", "`tex2D` isn't supported"),
     ("__global__ void k(float *x) { x[0] = 1 }", "expected `;`"),
     ("__global__ void k(float *x) { x[0] = 1;", "this `{` is never closed"),
     ("__global__ void k(float *x) { x[0] = (1; }", "expected `)`"),
@@ -23,7 +23,7 @@ const WRONG: &[(&str, &str)] = &[
     ("__global__ void k(int n) { n[0] = 1; }", "only arrays and pointers have elements"),
     ("__global__ void k(int n) { break; }", "`break` outside of a loop"),
     ("__global__ void k(int n) { goto out; }", "there is no label `out`"),
-    ("__global__ void k(int n) { n = 1f; }", "`1f` is no number"),
+    ("__global__ void k(int n) { n = 1f; }", "`1f` isn't a number"),
     ("__global__ void k(float4 *v) { v[0].q = 1; }", "`float4` has no member `q`"),
     ("__global__ void k(float4 *v) { v.x = 1; }", "has no members"),
     (
@@ -34,11 +34,11 @@ const WRONG: &[(&str, &str)] = &[
         "__device__ int f(int a) { return a; } __global__ void k(int *x) { x[0] = f(); }",
         "`f` has 1 parameter, and 0 are given",
     ),
-    ("__global__ void f() {} __global__ void k() { f(); }", "only the host launches"),
+    ("__global__ void f() {} __global__ void k() { f(); }", "which only the host can launch"),
     ("__global__ void f() {} __global__ void k() { f<<<1, 1>>>(); }", "a launch is host code"),
-    ("class C {};", "classes aren't built"),
-    ("struct A { virtual void f(); };", "virtual functions aren't built"),
-    ("struct A { ~A() {} };", "destructors aren't built"),
+    ("class C {};", "classes aren't supported"),
+    ("struct A { virtual void f(); };", "virtual functions aren't supported"),
+    ("struct A { ~A() {} };", "destructors aren't supported"),
     ("__global__ void k(int *x) { x[0] = sizeof(void); }", "`void` has no size"),
     (
         "extern __shared__ int s[]; __global__ void k(int *x) { x[0] = sizeof s; }",
@@ -56,7 +56,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "enum class E { a }; __global__ void k(int *x) { if (E::a) x[0] = 1; }",
-        "which is no condition",
+        "which isn't a condition",
     ),
     (
         "enum class E { a }; enum class F { b }; __global__ void k(int *x) { x[0] = E::a == F::b; }",
@@ -66,9 +66,15 @@ const WRONG: &[(&str, &str)] = &[
         "__global__ void k(__nv_bfloat16 *x) { x[0] = x[1] + 1.0f; }",
         "`operator+` of `__nv_bfloat16` and `float` may mean two things",
     ),
-    ("__global__ void k(int *x, int n) { memcpy(x, x + 8, n); }", "how many bytes has to be known"),
-    ("__global__ void k(int *x) { memset(x, 1, 8); }", "`memset` is built for zeros alone"),
-    ("__global__ void k(const int *x) { __stcs(x, 1); }", "what is `const` can't be changed"),
+    (
+        "__global__ void k(int *x, int n) { memcpy(x, x + 8, n); }",
+        "the number of bytes has to be known",
+    ),
+    ("__global__ void k(int *x) { memset(x, 1, 8); }", "`memset` only supports zeros"),
+    (
+        "__global__ void k(const int *x) { __stcs(x, 1); }",
+        "this is `const`, which can't be changed",
+    ),
     ("namespace a { void f() {} }", "`a::f` is host code"),
     ("using namespace nowhere;", "there is no namespace `nowhere`"),
     (
@@ -77,7 +83,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "template <typename T> struct A; __global__ void k(A<int> a) {}",
-        "the template `A` is declared, and not defined for this",
+        "the template `A` is declared, but not defined for these arguments",
     ),
     (
         "template <typename T> struct A { A<T> x; }; __global__ void k(A<int> a) {}",
@@ -85,13 +91,16 @@ const WRONG: &[(&str, &str)] = &[
     ),
     (
         "template <typename T> struct A { A<T *> x; }; __global__ void k(A<int> a) {}",
-        "this nests too deep",
+        "this is nested too deeply",
     ),
     (
         "template <typename T> struct A {}; __global__ void k(int *x) { x[0] = A<int>::n; }",
         "there is no `A<int>::n`",
     ),
-    ("template <> __device__ int f(int a) { return a; }", "for which types this stands isn't said"),
+    (
+        "template <> __device__ int f(int a) { return a; }",
+        "the template arguments of this specialisation are missing",
+    ),
     (
         "struct A { int a; __device__ A(int x) : b(x) {} }; __global__ void k(int *x) { A a(1); }",
         "there is no member `b`",
@@ -112,32 +121,35 @@ const WRONG: &[(&str, &str)] = &[
         "struct A { int a; }; __global__ void k(A *p) { p[0][1] = 2; }",
         "`A` has no function `operator[]`",
     ),
-    ("struct A {}; struct B : A {};", "structs that inherit aren't built"),
-    ("template <typename T> using P = T *;", "templates of aliases aren't built"),
-    ("__global__ void k(int *x) { try { } catch (...) { } }", "exceptions aren't built"),
-    ("__global__ void k(int *x) { x = new int[4]; }", "`new` and `delete` aren't built"),
-    ("__global__ void k(int *x) { auto f = [](int a) { return a; }; }", "lambdas aren't built"),
-    ("#include <vector>\n", "the C++ library isn't there"),
-    ("#include <thrust/sort.h>\n", "isn't built in"),
-    ("#include <cuComplex.h>\n", "`cuComplex.h` isn't built in"),
-    ("#include <curand_kernel.h>\n", "`curand_kernel.h` isn't built in"),
-    ("#include <texture_fetch_functions.h>\n", "isn't built in"),
-    ("#include <cuda/std/cmath>\n", "isn't built in"),
-    ("#include <cuda_fp4.h>\n", "`cuda_fp4.h` isn't built in"),
-    ("#include <cuda_fp6.h>\n", "`cuda_fp6.h` isn't built in"),
-    ("#include <cuda_pipeline_primitives.h>\n", "isn't built in"),
-    ("#include <cuda_awbarrier_primitives.h>\n", "isn't built in"),
-    ("#include <cooperative_groups/memcpy_async.h>\n", "isn't built in"),
-    ("#include <limits>\n", "the C++ library isn't there: `limits`"),
-    ("__global__ void k(cudaTextureObject_t t) {}", "`cudaTextureObject_t` isn't built"),
-    ("texture<float, 1> t;", "`texture` isn't built"),
-    ("__global__ void k(int *x) { cudaSurfaceObject_t s; }", "`cudaSurfaceObject_t` isn't built"),
-    ("__global__ void k(float2 *x) { surf1Dwrite(1.0f, x, 0); }", "`surf1Dwrite` isn't built"),
-    ("__global__ void k(cuFloatComplex *x) {}", "`cuFloatComplex` isn't built"),
-    ("__global__ void k(float2 *x) { x[0] = cuCmulf(x[0], x[1]); }", "`cuCmulf` isn't built"),
-    ("__global__ void k(curandState *s) {}", "`curandState` isn't built"),
-    ("__global__ void k(__nv_fp4_e2m1 *x) {}", "`__nv_fp4_e2m1` isn't built"),
-    ("#include \"nothing.h\"\n", "`nothing.h` isn't found"),
+    ("struct A {}; struct B : A {};", "inheritance isn't supported"),
+    ("template <typename T> using P = T *;", "alias templates aren't supported"),
+    ("__global__ void k(int *x) { try { } catch (...) { } }", "exceptions aren't supported"),
+    ("__global__ void k(int *x) { x = new int[4]; }", "`new` and `delete` aren't supported"),
+    ("__global__ void k(int *x) { auto f = [](int a) { return a; }; }", "lambdas aren't supported"),
+    ("#include <vector>\n", "the C++ library isn't supported"),
+    ("#include <thrust/sort.h>\n", "isn't supported"),
+    ("#include <cuComplex.h>\n", "`cuComplex.h` isn't supported"),
+    ("#include <curand_kernel.h>\n", "`curand_kernel.h` isn't supported"),
+    ("#include <texture_fetch_functions.h>\n", "isn't supported"),
+    ("#include <cuda/std/cmath>\n", "isn't supported"),
+    ("#include <cuda_fp4.h>\n", "`cuda_fp4.h` isn't supported"),
+    ("#include <cuda_fp6.h>\n", "`cuda_fp6.h` isn't supported"),
+    ("#include <cuda_pipeline_primitives.h>\n", "isn't supported"),
+    ("#include <cuda_awbarrier_primitives.h>\n", "isn't supported"),
+    ("#include <cooperative_groups/memcpy_async.h>\n", "isn't supported"),
+    ("#include <limits>\n", "the C++ library isn't supported: `limits`"),
+    ("__global__ void k(cudaTextureObject_t t) {}", "`cudaTextureObject_t` isn't supported"),
+    ("texture<float, 1> t;", "`texture` isn't supported"),
+    (
+        "__global__ void k(int *x) { cudaSurfaceObject_t s; }",
+        "`cudaSurfaceObject_t` isn't supported",
+    ),
+    ("__global__ void k(float2 *x) { surf1Dwrite(1.0f, x, 0); }", "`surf1Dwrite` isn't supported"),
+    ("__global__ void k(cuFloatComplex *x) {}", "`cuFloatComplex` isn't supported"),
+    ("__global__ void k(float2 *x) { x[0] = cuCmulf(x[0], x[1]); }", "`cuCmulf` isn't supported"),
+    ("__global__ void k(curandState *s) {}", "`curandState` isn't supported"),
+    ("__global__ void k(__nv_fp4_e2m1 *x) {}", "`__nv_fp4_e2m1` isn't supported"),
+    ("#include \"nothing.h\"\n", "`nothing.h` wasn't found"),
     ("#if 1\n", "this condition has no `#endif`"),
     ("#endif\n", "`#endif` without `#if`"),
     (
@@ -150,7 +162,7 @@ const WRONG: &[(&str, &str)] = &[
     ("__global__ void k(char *x) { x = \"ab; }", "this string has no end"),
     ("__global__ void k() { __shared__ float a[3] = {1}; }", "shared memory can't be initialised"),
     ("__global__ void k() { __shared__ float a[]; }", "shared memory has a length, or is `extern`"),
-    ("__global__ void k() { static int a; }", "static variables in a function aren't built"),
+    ("__global__ void k() { static int a; }", "static variables in a function aren't supported"),
     ("int a;", "`a` is a variable of the host"),
     ("__global__ void k(int *x) { const int a = x[0]; a = 3; }", "which can't be changed"),
     (
@@ -161,7 +173,7 @@ const WRONG: &[(&str, &str)] = &[
     ("__global__ void k(int &x) { }", "no references as parameters"),
     (
         "template <typename T, int N> __global__ void k(T *x) { }\ntemplate __global__ void k<int>(int *);",
-        "no kernel `k` has these parameters of a template",
+        "no kernel `k` has these template parameters",
     ),
     (
         "template <typename T> __global__ void k(T *x) { }\ntemplate __global__ void kk<int>(int *);",
@@ -170,14 +182,14 @@ const WRONG: &[(&str, &str)] = &[
     ("__global__ void k(int *x, int *x) { }", "there are two parameters `x`"),
     ("__global__ void k() {} __global__ void k() {}", "there are two kernels `k`"),
     ("__global__ void k(float *x) { atomicMax(x, 1.0f); }", "`atomicMax` isn't for `float`"),
-    ("__global__ void k(float *x) { x[0] = __shfl(x[0], 1); }", "`__shfl` isn't built"),
+    ("__global__ void k(float *x) { x[0] = __shfl(x[0], 1); }", "`__shfl` isn't supported"),
     (
         "__global__ void k(float *x) { asm(\"add.f32 %0, %1;\" : \"=f\"(x[0])); }",
         "there is no operand %1",
     ),
-    ("__global__ void k(float *x) { cudaMalloc(&x, 4); }", "`cudaMalloc` isn't built"),
-    ("__global__ void k(float *x) { x[0] = 1.0.0; }", "is no number"),
-    ("__global__ void k(long double *x) { }", "`long double` is no type"),
+    ("__global__ void k(float *x) { cudaMalloc(&x, 4); }", "`cudaMalloc` isn't supported"),
+    ("__global__ void k(float *x) { x[0] = 1.0.0; }", "isn't a number"),
+    ("__global__ void k(long double *x) { }", "`long double` isn't a type"),
     ("static_assert(sizeof(int) == 8, \"no\");", "no"),
     ("__global__ void k(int *x) {\n#pragma unroll\n x[0] = 1; }", "isn't followed by a loop"),
 ];
@@ -202,10 +214,7 @@ fn errors_name_the_mistake() {
 
 /// Sources that compile with a warning, and a part of it.
 const WARNED: &[(&str, &str)] = &[
-    (
-        "template <typename T> __global__ void k(T *x) { }",
-        "nothing says of which types `k` is wanted",
-    ),
+    ("template <typename T> __global__ void k(T *x) { }", "the template `k` isn't compiled"),
     (
         "__global__ void k(float *x, int n) { size_t i = n * n; x[i] = 0; }",
         "may overflow before it becomes 64 bits wide",
@@ -214,14 +223,17 @@ const WARNED: &[(&str, &str)] = &[
     ("__global__ void k(int *x) { int a[4]; a[4] = 1; x[0] = a[4]; }", "`a` has 4 elements"),
     ("__global__ void k(int *x) { x[0] = x[1] << 40; }", "is shifted by 40"),
     ("__global__ void k(int *x) { x[0] = x[1] / 0; }", "this divides by 0"),
-    ("__global__ void k(int *x) { printf(\"%f\\n\", x[0]); }", "`%f` shows a number with a point"),
+    (
+        "__global__ void k(int *x) { printf(\"%f\\n\", x[0]); }",
+        "`%f` shows a floating-point number",
+    ),
     (
         "__global__ void k(int *x) { printf(\"%d %d\\n\", x[0]); }",
-        "has 2 places, and 1 values are given",
+        "has 2 placeholders, and 1 values are given",
     ),
     (
         "__global__ void k(float *x, int n) { if (threadIdx.x < n) { x[0] = 1; __syncthreads(); } }",
-        "waits at a barrier that others may not come to",
+        "waits at a barrier that others may not reach",
     ),
     (
         "__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; x[i] = n; }",
@@ -229,7 +241,7 @@ const WARNED: &[(&str, &str)] = &[
     ),
     (
         "__global__ void k(float *x) { __shared__ float t[32]; t[threadIdx.x] = x[threadIdx.x]; x[threadIdx.x] = t[31 - threadIdx.x]; }",
-        "no barrier since",
+        "without a barrier",
     ),
 ];
 
@@ -382,7 +394,7 @@ fn endless_nesting_is_rejected() {
 fn requested_names_are_checked() {
     let source = "template <int N> __global__ void k(int *x) { }\n__global__ void plain() { }";
     for (name, expected) in [
-        ("k", "no kernel `k` has these parameters of a template"),
+        ("k", "no kernel `k` has these template parameters"),
         ("k<float>", "`N` is a number, and a type is given"),
         ("plian", "there is no kernel `plian`"),
         ("k<3> + 1", "this isn't the name of a kernel"),

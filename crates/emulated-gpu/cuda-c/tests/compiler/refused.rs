@@ -6,15 +6,15 @@ use cuda_c::{Options, compile};
 const REFUSED: &[(&str, &str)] = &[
     (
         "template <typename T> __global__ void k(T *x, int n) { }\ntemplate __global__ void k(float *, float);",
-        "no kernel `k` has these parameters of a template",
+        "no kernel `k` has these template parameters",
     ),
     (
         "__global__ void k(float *x) { float a[4] = {}; for (float v : a) x[0] += v; }",
-        "range-based `for` isn't built",
+        "range-based `for` isn't supported",
     ),
     (
         "__global__ void k(float *x) { for (auto &v : {1, 2}) x[v] = x[0] > 0 ? 1 : 2; }",
-        "range-based `for` isn't built",
+        "range-based `for` isn't supported",
     ),
     (
         "template <typename T> __global__ void k(T *x) { extern __shared__ T s[]; x[0] = s[0]; }\n\
@@ -31,30 +31,30 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     (
         "__global__ void k(unsigned *x) { asm(\"mov.u32 %[o], 1;\" : [o]\"=r\"(x[0])); }",
-        "names of operands of `asm` aren't built",
+        "named operands of `asm` aren't supported",
     ),
     (
         "__global__ void k(int *x) { asm goto(\"bra %l0;\" :::: out); out: ; }",
-        "`asm goto` isn't built",
+        "`asm goto` isn't supported",
     ),
     (
         "struct P { int a, b; }; __global__ void k(P *p, int *x) { auto [a, b] = p[0]; x[0] = a + b; }",
-        "structured bindings aren't built",
+        "structured bindings aren't supported",
     ),
-    ("asm(\".global .u32 g;\");", "`asm` outside of functions isn't built"),
+    ("asm(\".global .u32 g;\");", "`asm` outside of functions isn't supported"),
     (
         "struct __attribute__((packed)) P { char c; int i; }; __global__ void k(P *p) { p->i = 1; }",
         "`i` isn't aligned in `P`, which is packed",
     ),
     (
         "typedef float F __attribute__((aligned(16))); __global__ void k(F *x) { }",
-        "a `typedef` with an alignment isn't built",
+        "a `typedef` with an alignment isn't supported",
     ),
     (
         "struct S { int n; template <class T> __device__ operator T() const { return n; } };",
-        "templates of conversions aren't built",
+        "conversion templates aren't supported",
     ),
-    ("struct S { int n; __device__ S(); };", "members are defined in their struct only"),
+    ("struct S { int n; __device__ S(); };", "members can only be defined in their struct"),
     (
         "struct S { char v[32764]; }; __global__ void k(S s, char *x) { x[0] = s.v[1]; }",
         "32776 bytes of parameters; a kernel has 32764 on sm_80",

@@ -1,4 +1,4 @@
-// refused: bit fields aren't built
+// refused: bit fields aren't supported
 
 struct Flags {
     unsigned low : 3;

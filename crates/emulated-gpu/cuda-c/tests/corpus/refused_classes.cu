@@ -1,4 +1,4 @@
-// refused: classes aren't built
+// refused: classes aren't supported
 
 class Counter {
     int n;

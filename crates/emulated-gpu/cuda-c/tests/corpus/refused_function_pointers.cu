@@ -1,4 +1,4 @@
-// refused: pointers to functions aren't built
+// refused: pointers to functions aren't supported
 
 typedef float (*Function)(float);
 __device__ float half_of(float x) { return x * 0.5f; }

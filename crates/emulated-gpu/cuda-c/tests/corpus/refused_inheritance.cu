@@ -1,4 +1,4 @@
-// refused: structs that inherit aren't built
+// refused: inheritance isn't supported
 
 struct Base {
     int a;

@@ -1,4 +1,4 @@
-// refused: lambdas aren't built
+// refused: lambdas aren't supported
 
 extern "C" __global__ void lambdas(int *x, int by) {
     int seen = 0;

@@ -1,4 +1,4 @@
-// refused: this kind of template isn't built
+// refused: this kind of template isn't supported
 
 template <typename... Ts>
 __device__ int total(Ts... values) {

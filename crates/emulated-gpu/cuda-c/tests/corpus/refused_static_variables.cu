@@ -1,4 +1,4 @@
-// refused: variables of the device stand outside of functions
+// refused: device variables must be declared outside of functions
 
 extern "C" __global__ void static_counter(int *x) {
     static __device__ int calls_made = 40;

@@ -194,7 +194,7 @@ fn options_are_accepted_or_reported() {
 #[test]
 fn the_register_limit_is_stored_in_the_image() {
     use cudarc::driver::sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_NUM_REGS;
-    // This many registers: the kernel reads 100 numbers before it adds them.
+    // The kernel needs many registers, as it reads 100 numbers before it adds them.
     let many = |line: &dyn Fn(u32) -> String| (0..100).map(line).collect::<String>();
     let text = format!(
         "{HEADER}.visible .entry put(.param .u64 p) {{ .reg .b64 %rd<3>; .reg .b32 %r<200>;

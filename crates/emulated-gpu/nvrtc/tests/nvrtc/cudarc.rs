@@ -145,7 +145,7 @@ impl Program {
         unsafe { result::compile_program(self.0, options) }
     }
 
-    /// The image in place of machine code; empty if there is none.
+    /// The image in place of machine code; may be empty.
     pub(crate) fn image(&self) -> Vec<u8> {
         let mut size = 9usize;
         // SAFETY: the program exists, and the buffer has the size that the library returned.
