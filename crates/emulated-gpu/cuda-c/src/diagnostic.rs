@@ -61,19 +61,13 @@ impl fmt::Display for Diagnostic {
             place = place.label(self.label.as_str());
         }
         let title = level.primary_title(self.message.as_str());
-        if self.text.is_empty() {
-            let origin = Origin::path(self.file.as_str()).line(self.line).char_column(self.column);
-            let mut report = title.element(origin);
-            if let Some(help) = &self.help {
-                report = report.element(Level::HELP.message(help.as_str()));
-            }
-            return writeln!(f, "{}", Renderer::plain().render(&[report]));
-        }
-        let snippet = Snippet::source(self.text.as_str())
-            .line_start(self.line)
-            .path(self.file.as_str())
-            .annotation(place);
-        let mut report = title.element(snippet);
+        let mut report = if self.text.is_empty() {
+            let origin = Origin::path(self.file.as_str());
+            title.element(origin.line(self.line).char_column(self.column))
+        } else {
+            let snippet = Snippet::source(self.text.as_str()).line_start(self.line);
+            title.element(snippet.path(self.file.as_str()).annotation(place))
+        };
         if let Some(help) = &self.help {
             report = report.element(Level::HELP.message(help.as_str()));
         }
@@ -109,6 +103,15 @@ impl Problem {
 
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// Suggests the most similar of the known words, if one is similar enough.
+    pub(crate) fn did_you_mean<'a>(
+        self,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        self.maybe_help(closest(word, known).map(|known| format!("did you mean `{known}`?")))
     }
 
     pub(crate) fn maybe_help(self, help: Option<String>) -> Self {

@@ -122,10 +122,7 @@ impl Lowerer<'_> {
 
     /// Allocates local memory for a value.
     pub(super) fn temporary(&mut self, ty: &Type) -> Value {
-        let ty = match ty {
-            Type::Struct(own) => Type::Struct(self.complete(own)),
-            other => other.clone(),
-        };
+        let ty = self.completed(&ty.clone().into()).ty;
         if ty.size() > MAX_LOCAL_BYTES {
             let message = format!(
                 "a value of the type `{}` has {} bytes; a thread has 512 KiB of local memory",
@@ -178,11 +175,7 @@ impl Lowerer<'_> {
             _ => arguments.iter().collect(),
         };
         match inner.as_slice() {
-            [] => {
-                let register = super::convert::ty_of(&ty.ty);
-                let value = self.builder.function.constant(register, 0);
-                Ok(Typed { ty: ty.ty, value })
-            }
+            [] => Ok(self.typed_constant(ty.ty, 0)),
             [one] => {
                 let typed = self.rvalue(one)?;
                 self.check_widened(&ty.ty, one, &typed);

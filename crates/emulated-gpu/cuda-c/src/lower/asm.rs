@@ -94,9 +94,7 @@ impl Lowerer<'_> {
             values.push(self.builder.op(Op::Output(index as u32), *result, vec![first]));
         }
         for ((place, scalar, span), value) in places.into_iter().zip(values) {
-            if place.ty.is_const {
-                return self.error(span, "this is `const`, which can't be changed", "");
-            }
+            self.check_writable(&place.ty, span)?;
             let value = if scalar == Scalar::UnsignedShort {
                 self.instruction("cvt.u32.u16 {0}, {1};", Ty::I32, vec![value], Effect::None)
             } else {

@@ -4,19 +4,19 @@ use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Typed};
 use crate::source::Span;
 use crate::syntax::{Binary, Expr, ExprKind, Unary};
-use crate::types::{Scalar, Type};
+use crate::types::{QualifiedType, Scalar, Type};
 
 impl Lowerer<'_> {
-    fn writable(&mut self, place: &Lvalue, span: Span) -> Lowered<()> {
-        if place.ty.is_const {
-            let message = format!("this is `{}`, which can't be changed", place.ty.name());
+    pub(super) fn check_writable(&mut self, ty: &QualifiedType, span: Span) -> Lowered<()> {
+        if ty.is_const {
+            let message = format!("this is `{}`, which can't be changed", ty.name());
             return self.error(
                 span,
                 message,
                 "declare it without `const`, or write to another variable",
             );
         }
-        if matches!(place.ty.ty, Type::Array(..)) {
+        if matches!(ty.ty, Type::Array(..)) {
             return self.error(
                 span,
                 "an array can't be assigned as a whole",
@@ -43,19 +43,19 @@ impl Lowerer<'_> {
             // The right side comes first, because the place may depend on its side effects.
             if let ExprKind::List(_) = right.kind {
                 let place = self.place(left, "`=`")?;
-                self.writable(&place, left.span)?;
+                self.check_writable(&place.ty, left.span)?;
                 self.initialise(&place, right)?;
                 return Ok(place);
             }
             let typed = self.rvalue(right)?;
             let place = self.place(left, "`=`")?;
-            self.writable(&place, left.span)?;
+            self.check_writable(&place.ty, left.span)?;
             self.check_widened(&place.ty.ty, right, &typed);
             self.put(&place, typed, right.span)?;
             return Ok(place);
         };
         let place = self.place(left, "an assignment")?;
-        self.writable(&place, left.span)?;
+        self.check_writable(&place.ty, left.span)?;
         if matches!(place.ty.ty, Type::Struct(_)) {
             let left_value = Typed { ty: place.ty.ty.clone(), value: place.address };
             let with = format!("{}=", operator.text());
@@ -128,7 +128,7 @@ impl Lowerer<'_> {
     /// `++`, `--`
     pub(super) fn step(&mut self, operator: Unary, operand: &Expr, span: Span) -> Lowered<Operand> {
         let place = self.place(operand, "a step")?;
-        self.writable(&place, operand.span)?;
+        self.check_writable(&place.ty, operand.span)?;
         let up = matches!(operator, Unary::Increment | Unary::PostIncrement);
         let before = self.read(Operand::Lvalue(place.clone()));
         if !matches!(place.ty.ty, Type::Scalar(_) | Type::Pointer(_))

@@ -44,9 +44,7 @@ impl Lowerer<'_> {
                 return self.error(arguments[0].span, message, "write `&` before it");
             }
         };
-        if to.is_const {
-            return self.error(arguments[0].span, "this is `const`, which can't be changed", "");
-        }
+        self.check_writable(&to, arguments[0].span)?;
         let Some(scalar) = to.ty.scalar() else {
             return self.error(
                 arguments[0].span,
@@ -76,8 +74,7 @@ impl Lowerer<'_> {
         self.require_arch(format_args!("`{name}` of `{}`", to.ty.name()), least, span)?;
         let mut values = vec![pointer.value];
         for argument in &arguments[1..] {
-            let typed = self.rvalue(argument)?;
-            let mut value = self.convert(typed, &to.ty, argument.span)?;
+            let mut value = self.argument(argument, &to.ty)?;
             if rest == "Sub" {
                 let negative = if scalar.is_floating() { UnaryOp::FNeg } else { UnaryOp::Neg };
                 value = self.builder.unary(negative, value);

@@ -14,75 +14,27 @@ use crate::types::{QualifiedType, Scalar, Type};
 
 /// The special register for a member of `threadIdx` and its like.
 pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
-    Some(match (base, member) {
-        ("threadIdx", "x") => "%tid.x",
-        ("threadIdx", "y") => "%tid.y",
-        ("threadIdx", "z") => "%tid.z",
-        ("blockIdx", "x") => "%ctaid.x",
-        ("blockIdx", "y") => "%ctaid.y",
-        ("blockIdx", "z") => "%ctaid.z",
-        ("blockDim", "x") => "%ntid.x",
-        ("blockDim", "y") => "%ntid.y",
-        ("blockDim", "z") => "%ntid.z",
-        ("gridDim", "x") => "%nctaid.x",
-        ("gridDim", "y") => "%nctaid.y",
-        ("gridDim", "z") => "%nctaid.z",
+    let registers = match base {
+        "threadIdx" => ["%tid.x", "%tid.y", "%tid.z"],
+        "blockIdx" => ["%ctaid.x", "%ctaid.y", "%ctaid.z"],
+        "blockDim" => ["%ntid.x", "%ntid.y", "%ntid.z"],
+        "gridDim" => ["%nctaid.x", "%nctaid.y", "%nctaid.z"],
         _ => return None,
-    })
+    };
+    ["x", "y", "z"].iter().position(|one| *one == member).map(|index| registers[index])
 }
 
-const OTHER_NAMES: [&str; 46] = [
-    "min",
-    "max",
-    "abs",
-    "labs",
-    "llabs",
-    "fabsf",
-    "fabs",
-    "fminf",
-    "fmaxf",
-    "fmin",
-    "fmax",
-    "sqrtf",
-    "sqrt",
-    "fmaf",
-    "fma",
-    "printf",
-    "__assert_fail",
-    "__ldg",
-    "__ldca",
-    "__ldcg",
-    "__ldcs",
-    "__stwb",
-    "__stcg",
-    "__stcs",
-    "__stwt",
-    "memcpy",
-    "__shfl_sync",
-    "__shfl_up_sync",
-    "__shfl_down_sync",
-    "__shfl_xor_sync",
-    "atomicAdd",
-    "atomicSub",
-    "atomicMin",
-    "atomicMax",
-    "atomicAnd",
-    "atomicOr",
-    "atomicXor",
-    "atomicExch",
-    "atomicCAS",
-    "atomicInc",
-    "atomicDec",
-    "__match_any_sync",
-    "__match_all_sync",
-    "__reduce_add_sync",
-    "__reduce_min_sync",
-    "__reduce_max_sync",
-];
+/// The built-in functions that are not in the table.
+const OTHER_NAMES: &str = "\
+    min max abs labs llabs fabsf fabs fminf fmaxf fmin fmax sqrtf sqrt fmaf fma printf
+    __assert_fail __ldg __ldca __ldcg __ldcs __stwb __stcg __stcs __stwt memcpy __shfl_sync
+    __shfl_up_sync __shfl_down_sync __shfl_xor_sync atomicAdd atomicSub atomicMin atomicMax
+    atomicAnd atomicOr atomicXor atomicExch atomicCAS atomicInc atomicDec __match_any_sync
+    __match_all_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync";
 
 /// The names of all built-in functions, for suggestions.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    rows().map(|row| row.0).chain(OTHER_NAMES)
+pub(super) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    rows().map(|row| -> &'a str { row.0 }).chain(OTHER_NAMES.split_ascii_whitespace())
 }
 
 pub(super) fn is_known(name: &str) -> bool {
@@ -93,6 +45,10 @@ pub(super) fn is_known(name: &str) -> bool {
 
 fn is_make(name: &str) -> bool {
     name.strip_prefix("make_").is_some_and(|rest| crate::library::TYPES.contains(&rest))
+}
+
+fn rounds(name: &str) -> bool {
+    matches!(name, "floor" | "ceil" | "trunc" | "rint" | "nearbyint")
 }
 
 /// The operator of an arithmetic function of halves, `None` for `__hfma`. They are never contracted
@@ -181,14 +137,10 @@ impl Lowerer<'_> {
     ) -> Lowered<Option<Typed>> {
         // For a float, these names call the functions of float.
         let single;
-        let name = match name {
-            "floor" | "ceil" | "trunc" | "rint" | "nearbyint" if arguments.len() == 1 => {
-                if self.type_of(&arguments[0])? == Type::Scalar(Scalar::Float) {
-                    single = format!("{name}f");
-                    &single
-                } else {
-                    name
-                }
+        let name = match arguments {
+            [one] if rounds(name) && self.type_of(one)? == Type::Scalar(Scalar::Float) => {
+                single = format!("{name}f");
+                &single
             }
             _ => name,
         };
@@ -198,17 +150,10 @@ impl Lowerer<'_> {
         if is_make(name) {
             return self.make(&name[5..], arguments, span).map(Some);
         }
-        if let Some(found) = self.memory_call(name, arguments, span)? {
-            return Ok(Some(found));
-        }
-        if let Some(found) = self.simple_function(name, arguments, span)? {
-            return Ok(Some(found));
-        }
-        if let Some(found) = self.shuffle(name, arguments, span)? {
-            return Ok(Some(found));
-        }
-        if let Some(found) = self.atomic(name, arguments, span)? {
-            return Ok(Some(found));
+        for kind in [Self::memory_call, Self::simple_function, Self::shuffle, Self::atomic] {
+            if let Some(found) = kind(self, name, arguments, span)? {
+                return Ok(Some(found));
+            }
         }
         match name {
             "printf" => self.printf(arguments, span).map(Some),
@@ -227,7 +172,7 @@ impl Lowerer<'_> {
             all.filter(|_| types.len() == wanted.len())
         };
         let alike = |wanted: Scalar| sum(&vec![Type::Scalar(wanted); types.len()]);
-        if matches!(name, "floor" | "ceil" | "trunc" | "rint" | "nearbyint") && types.len() == 1 {
+        if rounds(name) && types.len() == 1 {
             return alike(Scalar::Double).min(alike(Scalar::Float)).or(alike(Scalar::Double));
         }
         if let Some(row) = rows().find(|row| row.0 == name) {
@@ -295,8 +240,7 @@ impl Lowerer<'_> {
             self.count(name, arguments, types.len() - 1, span)?;
         }
         for (argument, code) in arguments.iter().zip(&types.as_bytes()[1..]) {
-            let typed = self.rvalue(argument)?;
-            values.push(self.convert(typed, &type_of_letter(*code), argument.span)?);
+            values.push(self.argument(argument, &type_of_letter(*code))?);
         }
         let result = type_of_letter(types.as_bytes()[0]);
         let ty = super::convert::ty_of(&result);
@@ -339,8 +283,7 @@ impl Lowerer<'_> {
         self.count(&format!("make_{name}"), arguments, own.fields.len(), span)?;
         let mut values = Vec::new();
         for (argument, field) in arguments.iter().zip(&own.fields) {
-            let typed = self.rvalue(argument)?;
-            values.push(self.convert(typed, &field.ty.ty, argument.span)?);
+            values.push(self.argument(argument, &field.ty.ty)?);
         }
         let ty = Type::Struct(own.clone());
         let address = self.temporary(&ty);

@@ -1,12 +1,11 @@
 //! Calls: of built-in functions, and of functions that are inlined.
 
-use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::expression::Operand;
 use super::overload::Chosen;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
-use crate::diagnostic::{Problem, closest};
+use crate::diagnostic::Problem;
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function};
 use crate::types::{QualifiedType, Type};
@@ -93,15 +92,10 @@ impl Lowerer<'_> {
         if let Some(help) = crate::unsupported::alternative(name) {
             return self.error(span, format!("`{name}` isn't supported"), help);
         }
-        let own: Vec<Rc<str>> = self.functions.keys().cloned().collect();
-        let mut known: Vec<&str> = own.iter().map(|name| &**name).collect();
-        for name in super::builtin::names() {
-            known.push(name);
-        }
-        let help = closest(name, known);
-        let help = help.map(|name| format!("did you mean `{name}`?"));
         let problem = Problem::new(self.place_of(span), format!("there is no function `{name}`"));
-        self.fail(problem.maybe_help(help))
+        let known = self.functions.keys().map(|name| &**name).chain(super::builtin::names());
+        let problem = problem.did_you_mean(name, known);
+        self.fail(problem)
     }
 
     /// Calls an overloaded operator on structs, if there is one.
@@ -171,11 +165,7 @@ impl Lowerer<'_> {
         this: Option<(crate::ir::Value, QualifiedType)>,
         span: Span,
     ) -> Lowered<Operand> {
-        let function = chosen.function.clone();
-        let mut bound = HashMap::default();
-        for (name, symbol) in &chosen.template {
-            bound.insert(name.clone(), symbol.clone());
-        }
+        let mut bound = chosen.template.clone();
         let own = this.as_ref().map_or(0, |(_, ty)| number_of(ty));
         if let Some((address, ty)) = this {
             let slot = self.builder.slot(8, 8);
@@ -183,19 +173,15 @@ impl Lowerer<'_> {
             let place = Lvalue { ty: Type::pointer(ty).into(), address: slot };
             bound.insert(Rc::from("this"), Symbol::Variable(place));
         }
-        // The caller's local names aren't visible in the function.
-        let caller = self.scopes.split_off(1);
-        self.scopes.push(bound);
-        let library = function.span.file == self.library && self.library_call.is_none();
+        let library = chosen.function.span.file == self.library && self.library_call.is_none();
         if library {
             self.library_call = Some(span);
         }
-        let result = self.bind_and_lower(chosen, given, written, own, span);
+        let result = self
+            .outside(bound, |lowerer| lowerer.bind_and_lower(chosen, given, written, own, span));
         if library {
             self.library_call = None;
         }
-        self.scopes.truncate(1);
-        self.scopes.extend(caller);
         self.set_place(span);
         result
     }
@@ -217,12 +203,11 @@ impl Lowerer<'_> {
         match slot {
             None => Ok(Operand::Value(self.void())),
             Some(slot) if reference => {
-                let address = self.load_reference(slot);
+                let address = self.builder.load(crate::ir::Memory::B64, false, slot);
                 Ok(Operand::Lvalue(Lvalue { ty: result, address }))
             }
             Some(slot) => {
-                let place =
-                    Lvalue { ty: QualifiedType { is_const: false, ..result }, address: slot };
+                let place = Lvalue { ty: result.mutable(), address: slot };
                 Ok(Operand::Value(self.read(Operand::Lvalue(place))))
             }
         }
@@ -271,8 +256,7 @@ impl Lowerer<'_> {
                 operand => {
                     let typed = self.read(operand);
                     let address = self.temporary(&ty.ty);
-                    let place =
-                        Lvalue { ty: QualifiedType { is_const: false, ..ty.clone() }, address };
+                    let place = Lvalue { ty: ty.clone().mutable(), address };
                     self.put(&place, typed, place_of)?;
                     Lvalue { ty, address }
                 }

@@ -154,13 +154,7 @@ impl Lowerer<'_> {
             (Type::Scalar(a), Type::Scalar(b)) => {
                 let promotes = a.promoted() == *b || *a == Scalar::Float && *b == Scalar::Double;
                 let kept = a.is_floating() == b.is_floating();
-                Some(if promotes {
-                    1
-                } else if kept {
-                    2
-                } else {
-                    3
-                })
+                Some(if promotes { 1 } else { 3 - u32::from(kept) })
             }
             (Type::Enum(name, _), Type::Scalar(_)) if self.scoped_enums.contains(name) => None,
             (Type::Enum(_, a), Type::Scalar(b)) => Some(if a.promoted() == *b { 1 } else { 2 }),

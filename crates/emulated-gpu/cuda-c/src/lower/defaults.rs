@@ -8,7 +8,7 @@ impl Lowerer<'_> {
     /// }`, and those of members that are structs themselves.
     pub(super) fn default_members(&mut self, place: &Lvalue) -> Lowered<()> {
         let place = Lvalue { ty: self.completed(&place.ty), address: place.address };
-        let open = |ty: &QualifiedType| QualifiedType { is_const: false, ..ty.clone() };
+        let open = |ty: &QualifiedType| ty.clone().mutable();
         let own = match &place.ty.ty {
             Type::Struct(own) => own.clone(),
             Type::Array(element, count) if self.has_defaults(&element.ty) => {

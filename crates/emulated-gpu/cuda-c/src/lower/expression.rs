@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::convert::{memory_of, ty_of};
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
-use crate::diagnostic::{Problem, closest};
+use crate::diagnostic::Problem;
 use crate::ir::{Op, Ty};
 use crate::source::Span;
 use crate::syntax::{CastStyle, Expr, ExprKind, Unary};
@@ -91,17 +91,15 @@ impl Lowerer<'_> {
         let value = |ty: Type, value| Ok(Operand::Value(Typed { ty, value }));
         match &expr.kind {
             ExprKind::Integer(number, scalar) => {
-                let constant =
-                    self.builder.function.constant(super::convert::scalar_ty(*scalar), *number);
-                value(Type::Scalar(*scalar), constant)
+                Ok(Operand::Value(self.typed_constant(Type::Scalar(*scalar), *number)))
             }
             ExprKind::Float(number, single) => {
-                let (scalar, ty, bits) = if *single {
-                    (Scalar::Float, Ty::F32, u64::from((*number as f32).to_bits()))
+                let (scalar, bits) = if *single {
+                    (Scalar::Float, u64::from((*number as f32).to_bits()))
                 } else {
-                    (Scalar::Double, Ty::F64, number.to_bits())
+                    (Scalar::Double, number.to_bits())
                 };
-                value(Type::Scalar(scalar), self.builder.function.constant(ty, bits))
+                Ok(Operand::Value(self.typed_constant(Type::Scalar(scalar), bits)))
             }
             ExprKind::Bool(is) => value(Type::Scalar(Scalar::Bool), self.builder.truth(*is)),
             ExprKind::Null => value(Type::Null, self.builder.integer(Ty::I64, 0)),
@@ -137,11 +135,8 @@ impl Lowerer<'_> {
                 self.construct(ty, arguments, expr.span).map(Operand::Value)
             }
             ExprKind::SizeofType(ty) | ExprKind::AlignofType(ty) => {
-                let own = self.resolve(ty, expr.span)?.0.ty;
-                let own = match &own {
-                    Type::Struct(inner) => Type::Struct(self.complete(inner)),
-                    _ => own,
-                };
+                let own = self.resolve(ty, expr.span)?.0;
+                let own = self.completed(&own).ty;
                 if own.size() == 0 {
                     let message = format!("`{}` has no size", own.name());
                     let help = "take the size of a complete type";
@@ -168,8 +163,7 @@ impl Lowerer<'_> {
     }
 
     fn size(&mut self, bytes: u64) -> Lowered<Operand> {
-        let value = self.builder.function.constant(Ty::I64, bytes);
-        Ok(Operand::Value(Typed { ty: Type::Scalar(Scalar::UnsignedLong), value }))
+        Ok(Operand::Value(self.typed_constant(Type::Scalar(Scalar::UnsignedLong), bytes)))
     }
 
     fn variable(&mut self, name: &Rc<str>, span: Span) -> Lowered<Operand> {
@@ -178,20 +172,11 @@ impl Lowerer<'_> {
             return self
                 .outside(HashMap::default(), |lowerer| lowerer.variable(&name.into(), span));
         }
-        match self.lookup(name).cloned() {
-            Some(Symbol::Variable(place)) => return Ok(Operand::Lvalue(place)),
-            Some(Symbol::Global(global, ty)) => {
-                let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
-                return Ok(Operand::Lvalue(Lvalue { ty, address }));
-            }
-            Some(Symbol::Constant(ty, bits)) => {
-                let value = self.builder.function.constant(ty_of(&ty), bits);
-                return Ok(Operand::Value(Typed { ty, value }));
-            }
-            Some(Symbol::Alias(_)) => {
-                return self.error(span, format!("`{name}` is a type; a value is expected"), "");
-            }
-            None => {}
+        if let Some(symbol) = self.lookup(name).cloned() {
+            return match self.operand_of(symbol) {
+                Some(operand) => Ok(operand),
+                None => self.error(span, format!("`{name}` is a type; a value is expected"), ""),
+            };
         }
         if let Some(found) = self.built_in_variable(name) {
             return Ok(Operand::Value(found));
@@ -206,17 +191,27 @@ impl Lowerer<'_> {
                 "pointers to functions aren't supported; call it, or choose with `switch`",
             );
         }
-        let names: Vec<Rc<str>> = self
-            .scopes
-            .iter()
-            .flat_map(|scope| scope.iter())
-            .filter(|(_, symbol)| !matches!(symbol, Symbol::Alias(_)))
-            .map(|(name, _)| name.clone())
-            .collect();
         let built_in = ["threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"];
-        let help = closest(name, names.iter().map(|name| &**name).chain(built_in));
         let problem = Problem::new(self.place_of(span), format!("there is no variable `{name}`"));
-        self.fail(problem.maybe_help(help.map(|name| format!("did you mean `{name}`?"))))
+        let problem = problem.did_you_mean(name, self.names_in_scope(false).chain(built_in));
+        self.fail(problem)
+    }
+
+    /// The operand that a symbol denotes; `None` for a type.
+    pub(super) fn operand_of(&mut self, symbol: Symbol) -> Option<Operand> {
+        Some(match symbol {
+            Symbol::Variable(place) => Operand::Lvalue(place),
+            Symbol::Global(global, ty) => {
+                let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
+                Operand::Lvalue(Lvalue { ty, address })
+            }
+            Symbol::Constant(ty, bits) => Operand::Value(self.typed_constant(ty, bits)),
+            Symbol::Alias(_) => return None,
+        })
+    }
+
+    pub(super) fn typed_constant(&mut self, ty: Type, bits: u64) -> Typed {
+        Typed { value: self.builder.function.constant(ty_of(&ty), bits), ty }
     }
 
     /// The variable that holds a string literal.

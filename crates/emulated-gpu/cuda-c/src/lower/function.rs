@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::convert::memory_of;
 use super::{Frame, Lowered, Lowerer, Lvalue, Symbol};
 use crate::diagnostic::Problem;
-use crate::ir::{BlockId, Builder, Function as Kernel, Memory, Op, Parameter, Terminator, Ty};
+use crate::ir::{BlockId, Builder, Function as Kernel, Op, Parameter, Terminator, Ty};
 use crate::syntax::{Expr, Function};
 use crate::types::{QualifiedType, Type};
 
@@ -49,20 +49,12 @@ impl Lowerer<'_> {
         function: &Rc<Function>,
         template: HashMap<Rc<str>, Symbol>,
     ) -> Option<String> {
-        let scopes = self.scopes.split_off(1);
-        self.scopes.push(template);
-        let name = self.lower_kernel(function);
-        self.scopes.truncate(1);
-        self.scopes.extend(scopes);
-        name
+        self.outside(template, |lowerer| lowerer.lower_kernel(function))
     }
 
     fn lower_kernel(&mut self, function: &Rc<Function>) -> Option<String> {
         let own = self.scopes.last().cloned().unwrap_or_default();
-        let name = match function.attributes.extern_c {
-            true => function.name.to_string(),
-            false => self.mangled(function, &own).ok()?,
-        };
+        let name = self.mangled(function, &own).ok()?;
         self.check_ptx_name(&name, function.span).ok()?;
         if self.kernels.contains(&name) {
             if !own.is_empty() {
@@ -175,7 +167,7 @@ impl Lowerer<'_> {
                 && ty.ty.pointee().is_some_and(|to| to.is_const && !to.is_volatile),
         });
         let address = self.temporary(&ty.ty);
-        let open = QualifiedType { is_const: false, ..ty.clone() };
+        let open = ty.clone().mutable();
         if whole {
             let from = self.builder.op(Op::ParamAddress(index), Ty::I64, Vec::new());
             self.copy(&open, address, from);
@@ -202,7 +194,7 @@ impl Lowerer<'_> {
             () if result.ty == Type::Void => None,
             () => Some(self.temporary(&result.ty)),
         };
-        let open = QualifiedType { is_const: false, ..result };
+        let open = result.mutable();
         self.frames.push(Frame {
             result: open,
             slot,
@@ -224,10 +216,6 @@ impl Lowerer<'_> {
         self.builder.at = exit;
         done?;
         Ok(slot)
-    }
-
-    pub(super) fn load_reference(&mut self, slot: crate::ir::Value) -> crate::ir::Value {
-        self.builder.load(Memory::B64, false, slot)
     }
 
     /// Lowers all arguments, up to the first one with an error.

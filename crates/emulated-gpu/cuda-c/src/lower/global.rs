@@ -91,10 +91,8 @@ impl Lowerer<'_> {
             }
             None => None,
         };
-        let mut align = ty.ty.align().max(if dynamic { 16 } else { 1 });
-        if let Some(wanted) = &variable.align {
-            align = align.max(self.alignment(wanted)?);
-        }
+        let align = ty.ty.align().max(if dynamic { 16 } else { 1 });
+        let align = self.alignment(align, variable.align.as_ref())?;
         if dynamic {
             self.dynamic_type(&variable.name, &ty, variable.span)?;
         }
@@ -219,12 +217,13 @@ impl Lowerer<'_> {
         let (_, bits) = self.evaluated(wanted, |value| *value)?;
         match bits {
             Some(bits) => Ok(bits),
-            None => self.error(
-                init.span,
-                "the initial value of a variable outside of functions has to be a constant",
-                "use numbers, or copy it from the host",
-            ),
+            None => self.not_constant(init.span),
         }
+    }
+
+    fn not_constant<T>(&mut self, span: Span) -> Lowered<T> {
+        let message = "the initial value of a variable outside of functions has to be a constant";
+        self.error(span, message, "use numbers, or copy it from the host")
     }
 
     /// The bytes of a variable's initial value.
@@ -279,9 +278,7 @@ impl Lowerer<'_> {
                 let address = self.temporary(ty);
                 let place = super::Lvalue { ty: ty.clone().into(), address };
                 let Some(found) = self.constant_bytes(&place, init)? else {
-                    let message =
-                        "the initial value of a variable outside of functions has to be a constant";
-                    return self.error(init.span, message, "use numbers, or copy it from the host");
+                    return self.not_constant(init.span);
                 };
                 bytes.copy_from_slice(&found);
                 Ok(())

@@ -106,10 +106,7 @@ impl Lowerer<'_> {
                 return self.error(variable.span, message, "write `= value` after it");
             }
         }
-        let mut align = ty.ty.align();
-        if let Some(wanted) = &variable.align {
-            align = align.max(self.alignment(wanted)?);
-        }
+        let align = self.alignment(ty.ty.align(), variable.align.as_ref())?;
         let address = self.builder.slot(ty.ty.size(), align);
         let place = Lvalue { ty, address };
         if let (true, Some(init)) = (attributes.is_constexpr, &variable.init) {
@@ -215,7 +212,7 @@ impl Lowerer<'_> {
 
     /// Stores an initial value to a place.
     pub(super) fn initialise(&mut self, place: &Lvalue, init: &Expr) -> Lowered<()> {
-        let open = QualifiedType { is_const: false, ..place.ty.clone() };
+        let open = place.ty.clone().mutable();
         let place = Lvalue { ty: open, address: place.address };
         match (&init.kind, &place.ty.ty) {
             (ExprKind::List(elements), Type::Array(element, count)) => {
@@ -233,7 +230,7 @@ impl Lowerer<'_> {
                 let size = element.ty.size();
                 for (index, (_, value)) in elements.iter().enumerate() {
                     let address = self.builder.offset(place.address, index as u64 * size);
-                    let element = QualifiedType { is_const: false, ..(**element).clone() };
+                    let element = (**element).clone().mutable();
                     self.initialise(&Lvalue { ty: element, address }, value)?;
                 }
                 Ok(())
@@ -327,10 +324,8 @@ impl Lowerer<'_> {
             );
             return self.error(variable.span, message, "take a smaller tile");
         }
-        let mut align = ty.ty.align().max(if dynamic { 16 } else { 4 });
-        if let Some(wanted) = &variable.align {
-            align = align.max(self.alignment(wanted)?);
-        }
+        let align = ty.ty.align().max(if dynamic { 16 } else { 4 });
+        let align = self.alignment(align, variable.align.as_ref())?;
         if dynamic {
             self.dynamic_type(&variable.name, &ty, variable.span)?;
         }

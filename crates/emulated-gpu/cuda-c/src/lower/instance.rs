@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::expression::Operand;
 use super::overload::Chosen;
 use super::{Lowered, Lowerer, Symbol, Typed};
-use crate::diagnostic::{Problem, closest};
+use crate::diagnostic::Problem;
 use crate::syntax::{Function, Instance, Parameter};
 use crate::types::Type;
 
@@ -52,10 +52,7 @@ impl Lowerer<'_> {
                 let Chosen { function, template } = fitting.remove(0);
                 if function.template.is_empty() && *by_host {
                     // It will be lowered with the other kernels.
-                    return Ok(Some(match function.attributes.extern_c {
-                        true => function.name.to_string(),
-                        false => self.mangled(&function, &template)?,
-                    }));
+                    return self.mangled(&function, &template).map(Some);
                 }
                 Ok(self.kernel(&function, template))
             }
@@ -65,16 +62,11 @@ impl Lowerer<'_> {
                 "write a type or a number for each: `name<float, 16>`",
             ),
             0 => {
-                let kernels: Vec<Rc<str>> = self
-                    .functions
-                    .iter()
-                    .filter(|(_, own)| own.iter().any(|one| one.attributes.global))
-                    .map(|(name, _)| name.clone())
-                    .collect();
-                let help = closest(name, kernels.iter().map(|kernel| &**kernel));
+                let is_kernel = |own: &[Rc<Function>]| own.iter().any(|one| one.attributes.global);
+                let kernels = self.functions.iter().filter(|(_, own)| is_kernel(own));
                 let problem = Problem::new(span, format!("there is no kernel `{name}`"));
-                let help = help.map(|name| format!("did you mean `{name}`?"));
-                self.fail(problem.maybe_help(help))
+                let problem = problem.did_you_mean(name, kernels.map(|(name, _)| &**name));
+                self.fail(problem)
             }
             _ => self.error(
                 span,

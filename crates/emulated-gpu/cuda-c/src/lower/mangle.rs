@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
 use crate::source::Span;
-use crate::syntax::{Function, TemplateArgument, TypeExpr};
+use crate::syntax::{Function, TemplateArgument, TemplateParameter, TypeExpr};
 use crate::types::{QualifiedType, TemplateValue, Type};
 
 /// The parts of a type that its mangled name depends on.
@@ -228,43 +228,29 @@ fn base36(number: usize) -> String {
 }
 
 impl Lowerer<'_> {
-    /// The mangled name of a kernel or a function, with its template arguments.
+    /// The name of a kernel or a function in PTX: mangled with its template arguments, except for
+    /// `extern "C"`.
     pub(super) fn mangled(
         &mut self,
         function: &Function,
         template: &HashMap<Rc<str>, Symbol>,
     ) -> Lowered<String> {
-        let parts: Vec<&str> = function.name.split("::").collect();
+        if function.attributes.extern_c {
+            return Ok(function.name.to_string());
+        }
         let mut name = String::from("_Z");
         let mut known: Vec<String> = Vec::new();
-        if parts.len() > 1 {
-            name.push('N');
-        }
-        for (index, part) in parts.iter().enumerate() {
-            name.push_str(&format!("{}{part}", part.len()));
-            if index + 1 < parts.len() || !function.template.is_empty() {
-                known.push(full_name(&parts[..=index].join("::"), ""));
-            }
-        }
-        if !function.template.is_empty() {
-            name.push('I');
-            for parameter in &function.template {
-                match template.get(&parameter.name) {
-                    Some(Symbol::Alias(ty)) => {
-                        MangledType::of_qualified(ty).write(&mut known, &mut name);
-                    }
-                    Some(Symbol::Constant(ty, bits)) => {
-                        MangledType::number(ty, *bits).write(&mut known, &mut name);
-                    }
-                    _ => {}
-                }
-            }
-            name.push('E');
-        }
-        if parts.len() > 1 {
-            name.push('E');
-        }
-        if !function.template.is_empty() {
+        let is_template = !function.template.is_empty();
+        let argument = |parameter: &TemplateParameter| match template.get(&parameter.name)? {
+            Symbol::Alias(ty) => Some(MangledType::of_qualified(ty)),
+            Symbol::Constant(ty, bits) => Some(MangledType::number(ty, *bits)),
+            _ => None,
+        };
+        let arguments: Vec<MangledType> = function.template.iter().filter_map(argument).collect();
+        write_name(&function.name, is_template.then_some(&*arguments), &mut known, &mut name);
+        // The full name of a function isn't a component that is abbreviated.
+        known.pop();
+        if is_template {
             // Only the names of templates contain the result type, which is void.
             name.push('v');
         }

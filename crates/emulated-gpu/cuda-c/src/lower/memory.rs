@@ -31,13 +31,7 @@ impl Lowerer<'_> {
             "__stwb" | "__stcg" | "__stcs" | "__stwt" => {
                 self.count(name, arguments, 2, span)?;
                 let place = self.pointed_to(name, &arguments[0])?;
-                if place.ty.is_const {
-                    return self.error(
-                        arguments[0].span,
-                        "this is `const`, which can't be changed",
-                        "",
-                    );
-                }
+                self.check_writable(&place.ty, arguments[0].span)?;
                 let typed = self.rvalue(&arguments[1])?;
                 self.put(&place, typed, arguments[1].span)?;
                 Ok(Some(self.void()))
@@ -62,9 +56,7 @@ impl Lowerer<'_> {
         self.count(name, arguments, 3, span)?;
         let sets = name == "memset";
         let to = self.pointed_to(name, &arguments[0])?;
-        if to.ty.is_const {
-            return self.error(arguments[0].span, "this is `const`, which can't be changed", "");
-        }
+        self.check_writable(&to.ty, arguments[0].span)?;
         let mut unit = unit_of(&to.ty);
         let from: Value = if sets {
             let value = self.number(&arguments[1], crate::types::Scalar::Int)?;

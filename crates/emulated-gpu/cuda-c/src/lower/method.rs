@@ -3,8 +3,9 @@
 use std::rc::Rc;
 
 use super::expression::Operand;
+use super::overload::type_of;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
-use crate::ir::{Op, Ty, Value};
+use crate::ir::{Ty, Value};
 use crate::source::Span;
 use crate::syntax::{Expr, ExprKind, Function, StructDeclaration, TemplateArgument, TypeExpr};
 use crate::types::{QualifiedType, Type};
@@ -42,10 +43,8 @@ impl Lowerer<'_> {
                 }
             }
         } else {
-            match self.operand(base)? {
-                Operand::Lvalue(place) => (place.address, self.completed(&place.ty)),
-                Operand::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
-            }
+            let operand = self.operand(base)?;
+            self.object(&operand)
         };
         if methods_named(&ty.ty, name).is_empty()
             && let Type::Struct(own) = &ty.ty
@@ -117,17 +116,8 @@ impl Lowerer<'_> {
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Option<Operand>> {
-        let Some(Symbol::Variable(this)) = self.lookup("this").cloned() else { return Ok(None) };
-        let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
-        let to = self.completed(to);
+        let Some((this, to)) = self.this() else { return Ok(None) };
         if methods_named(&to.ty, name).is_empty() {
-            let is_field = match &to.ty {
-                Type::Struct(own) => own.member(name).is_some(),
-                _ => false,
-            };
-            if !is_field {
-                return Ok(None);
-            }
             let Some(member) = self.member_of_this(name, span)? else { return Ok(None) };
             return self.call_operator(member, arguments, span).map(Some);
         }
@@ -144,11 +134,7 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Operand> {
         let operand = self.operand(callee)?;
-        let is_struct = match &operand {
-            Operand::Lvalue(place) => matches!(place.ty.ty, Type::Struct(_)),
-            Operand::Value(typed) => matches!(typed.ty, Type::Struct(_)),
-        };
-        if !is_struct {
+        if !matches!(type_of(&operand), Type::Struct(_)) {
             return match &callee.kind {
                 ExprKind::Name(name, _) => {
                     let message = format!("`{name}` is a variable, not a function");
@@ -166,11 +152,8 @@ impl Lowerer<'_> {
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<Operand> {
-        let (address, ty) = match operand {
-            Operand::Lvalue(place) => (place.address, self.completed(&place.ty)),
-            Operand::Value(typed) => (typed.value, self.completed(&typed.ty.into())),
-        };
-        self.call_method((address, ty), "operator()", &[], arguments, span)
+        let object = self.object(&operand);
+        self.call_method(object, "operator()", &[], arguments, span)
     }
 
     /// Calls an operator that is a member function of its left operand.
@@ -213,7 +196,7 @@ impl Lowerer<'_> {
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<()> {
-        let ty = self.completed(&QualifiedType { is_const: false, ..place.ty.clone() });
+        let ty = self.completed(&place.ty.clone().mutable());
         let Some(own) = declaration(&ty.ty).cloned() else { return Ok(()) };
         self.default_members(place)?;
         if arguments.is_empty()
@@ -278,7 +261,7 @@ impl Lowerer<'_> {
         arguments: &[Expr],
         span: Span,
     ) -> Lowered<()> {
-        let ty = self.completed(&QualifiedType { is_const: false, ..place.ty.clone() });
+        let ty = self.completed(&place.ty.clone().mutable());
         let Some(own) = declaration(&ty.ty).cloned() else { return Ok(()) };
         // A struct of the same type is copied.
         if let [only] = given.as_slice() {
@@ -348,17 +331,10 @@ impl Lowerer<'_> {
                 _ => None,
             };
         }
-        match found {
-            Some(Symbol::Constant(ty, bits)) => {
-                let register = super::convert::ty_of(&ty);
-                let value = self.builder.function.constant(register, bits);
-                Ok(Operand::Value(Typed { ty, value }))
-            }
-            Some(Symbol::Global(global, ty)) => {
-                let address = self.builder.op(Op::Global(global), Ty::I64, Vec::new());
-                Ok(Operand::Lvalue(Lvalue { ty, address }))
-            }
-            _ => self.error(
+        let found = found.filter(|symbol| !matches!(symbol, Symbol::Variable(_)));
+        match found.and_then(|symbol| self.operand_of(symbol)) {
+            Some(operand) => Ok(operand),
+            None => self.error(
                 span,
                 format!("there is no `{full}`"),
                 "check the names that the type declares",

@@ -337,6 +337,13 @@ impl Lowerer<'_> {
         self.scopes.iter().rev().find_map(|scope| scope.get(name))
     }
 
+    /// The names of all types, or of everything else.
+    fn names_in_scope(&self, types: bool) -> impl Iterator<Item = &str> {
+        let all = self.scopes.iter().flatten();
+        all.filter(move |(_, symbol)| matches!(symbol, Symbol::Alias(_)) == types)
+            .map(|(name, _)| &**name)
+    }
+
     fn bind(&mut self, name: &Rc<str>, symbol: Symbol) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.insert(name.clone(), symbol);

@@ -25,8 +25,8 @@ impl Lowerer<'_> {
             if let Some(found) = self.operator_method(&typed, text, &[], span)? {
                 return Ok(self.read(found));
             }
-            let name = if operator == Unary::Minus { "operator-" } else { "operator~" };
-            if let Some(result) = self.overloaded(name, vec![typed.clone()], &[operand], span)? {
+            let name = format!("operator{text}");
+            if let Some(result) = self.overloaded(&name, vec![typed.clone()], &[operand], span)? {
                 return Ok(result);
             }
         }
@@ -126,14 +126,11 @@ impl Lowerer<'_> {
             |ty: &Type| matches!(ty, Type::Enum(name, _) if self.scoped_enums.contains(name));
         let alike = operator.compares() && a.ty == b.ty;
         if (scoped(&a.ty) || scoped(&b.ty)) && !alike {
-            let message =
-                format!("`{}` isn't for `{}` and `{}`", operator.text(), a.ty.name(), b.ty.name());
-            return self.error(span, message, "an `enum class` isn't a number: cast it, `(int)…`");
+            let help = "an `enum class` isn't a number: cast it, `(int)…`";
+            return self.unsuitable(operator, &a, &b, span, help);
         }
         let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) else {
-            let message =
-                format!("`{}` isn't for `{}` and `{}`", operator.text(), a.ty.name(), b.ty.name());
-            return self.error(span, message, "");
+            return self.unsuitable(operator, &a, &b, span, "");
         };
         if matches!(operator, Binary::ShiftLeft | Binary::ShiftRight) {
             return self.shift(operator, &a, x, &b, y, span);
@@ -314,16 +311,21 @@ impl Lowerer<'_> {
                 let value = self.comparison(operator, Scalar::UnsignedLong, p, q);
                 Ok(Typed { ty: Type::Scalar(Scalar::Bool), value })
             }
-            _ => {
-                let message = format!(
-                    "`{}` isn't for `{}` and `{}`",
-                    operator.text(),
-                    a.ty.name(),
-                    b.ty.name()
-                );
-                self.error(span, message, "")
-            }
+            _ => self.unsuitable(operator, &a, &b, span, ""),
         }
+    }
+
+    /// Reports an operator that isn't defined for these types.
+    fn unsuitable<T>(
+        &mut self,
+        operator: Binary,
+        a: &Typed,
+        b: &Typed,
+        span: Span,
+        help: &str,
+    ) -> Lowered<T> {
+        let (operator, a, b) = (operator.text(), a.ty.name(), b.ty.name());
+        self.error(span, format!("`{operator}` isn't for `{a}` and `{b}`"), help)
     }
 
     /// `&&`, `||`: the right operand is only evaluated if it matters.
@@ -343,21 +345,13 @@ impl Lowerer<'_> {
         let b = self.truth(&b, right.span)?;
         self.builder.end(Terminator::Jump(Target { block: join, args: vec![b] }));
         self.builder.at = join;
-        Ok(Typed {
-            ty: Type::Scalar(Scalar::Bool),
-            value: if self.foldable(a, b, is_and) { self.folded(a, b, is_and) } else { result },
-        })
-    }
-
-    /// If both operands are constant, so is the result, for constant expressions.
-    fn foldable(&self, a: Value, b: Value, _: bool) -> bool {
-        let known = |value| self.builder.function.constant_of(value).is_some();
-        known(a) && known(b)
-    }
-
-    fn folded(&mut self, a: Value, b: Value, is_and: bool) -> Value {
-        let truth = |value| self.builder.function.constant_of(value) == Some(1);
-        let both = if is_and { truth(a) && truth(b) } else { truth(a) || truth(b) };
-        self.builder.truth(both)
+        // If both operands are constant, so is the result, for constant expressions.
+        let function = &self.builder.function;
+        let value = match (function.constant_of(a), function.constant_of(b)) {
+            (Some(a), Some(b)) if is_and => self.builder.truth(a == 1 && b == 1),
+            (Some(a), Some(b)) => self.builder.truth(a == 1 || b == 1),
+            _ => result,
+        };
+        Ok(Typed { ty: Type::Scalar(Scalar::Bool), value })
     }
 }

@@ -31,12 +31,17 @@ pub(super) struct OutOfLine {
 
 /// Whether two instances of a template have the same arguments.
 pub(super) fn same_bindings(a: &Bindings, b: &Bindings) -> bool {
-    a.len() == b.len()
-        && a.iter().all(|(name, one)| match (one, b.get(name)) {
-            (Symbol::Alias(a), Some(Symbol::Alias(b))) => a == b,
-            (Symbol::Constant(_, a), Some(Symbol::Constant(_, b))) => a == b,
-            _ => false,
-        })
+    let same = |(name, one)| b.get(name).is_some_and(|other| same_argument(one, other));
+    a.len() == b.len() && a.iter().all(same)
+}
+
+/// Whether two template arguments are equal.
+pub(super) fn same_argument(a: &Symbol, b: &Symbol) -> bool {
+    match (a, b) {
+        (Symbol::Alias(a), Symbol::Alias(b)) => a == b,
+        (Symbol::Constant(_, a), Symbol::Constant(_, b)) => a == b,
+        _ => false,
+    }
 }
 
 impl Lowerer<'_> {
@@ -69,16 +74,10 @@ impl Lowerer<'_> {
         this: Option<&QualifiedType>,
     ) -> Lowered<Rc<str>> {
         let function = &chosen.function;
-        let plain =
-            || function.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+        let plain = |name: &str| name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
         let mut name = match this {
-            None if function.attributes.extern_c => ascii(&function.name),
             None => ascii(&self.mangled(function, &chosen.template)?),
-            Some(own) => {
-                let own = own.ty.name();
-                let own = own.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-                own.chain(['$']).chain(plain()).collect()
-            }
+            Some(own) => format!("{}${}", plain(&own.ty.name()), plain(&function.name)),
         };
         let taken = |name: &str| {
             self.out_of_line.iter().any(|one| &*one.name == name)
@@ -155,7 +154,7 @@ impl Lowerer<'_> {
                 self.builder.store(memory_of(&result.ty), false, address, value);
             }
         }
-        let ty = QualifiedType { is_const: false, ..result };
+        let ty = result.mutable();
         Ok(Operand::Value(self.read(Operand::Lvalue(Lvalue { ty, address }))))
     }
 
@@ -223,7 +222,7 @@ impl Lowerer<'_> {
                     self.builder.store(memory, false, address, value);
                 }
                 Passed::Struct { size, align, .. } => {
-                    let open = QualifiedType { is_const: false, ..ty.clone() };
+                    let open = ty.clone().mutable();
                     let index = self.builder.function.params.len() as u32;
                     self.builder.function.params.push(parameter_of(size, align, None));
                     let from = self.builder.op(Op::ParamAddress(index), Ty::I64, Vec::new());

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::expression::Operand;
+use super::out_of_line::same_argument;
 use super::template::Bindings;
 use super::{Lowered, Lowerer, Symbol};
 use crate::diagnostic::Problem;
@@ -115,11 +116,7 @@ impl Lowerer<'_> {
             for (parameter, argument) in chosen.function.template.iter().zip(arguments) {
                 let wanted = self.template_argument(parameter, argument, span)?;
                 let given = chosen.template.get(&parameter.name);
-                matches &= match (&wanted, given) {
-                    (Symbol::Alias(a), Some(Symbol::Alias(b))) => a == b,
-                    (Symbol::Constant(_, a), Some(Symbol::Constant(_, b))) => a == b,
-                    _ => false,
-                };
+                matches &= given.is_some_and(|given| same_argument(&wanted, given));
             }
             if matches {
                 return Ok(Chosen { function: other.clone(), template: Bindings::default() });
@@ -156,49 +153,35 @@ impl Lowerer<'_> {
 
     /// The total cost of converting the arguments; `None` if one can't be converted.
     fn total_cost(&mut self, chosen: &Chosen, given: &[Operand]) -> Lowered<Option<u32>> {
-        let caller = self.scopes.split_off(1);
-        self.scopes.push(chosen.template.clone());
-        let mut total = 0;
-        let mut result = Ok(Some(()));
-        for (parameter, operand) in chosen.function.parameters.iter().zip(given) {
-            let (ty, reference) = match self.resolve(&parameter.ty, parameter.span) {
-                Ok(found) => found,
-                Err(stop) => {
-                    result = Err(stop);
-                    break;
-                }
-            };
-            let is_place = matches!(operand, Operand::Lvalue(_));
-            let cost =
-                if reference && Self::binds(&type_of(operand), &ty.ty) && (is_place || ty.is_const)
-                {
-                    Some(0)
-                } else if reference && !ty.is_const {
-                    None
-                } else {
-                    let zero = |operand: &Operand| match operand {
-                        Operand::Value(typed) => {
-                            self.builder.function.constant_of(typed.value) == Some(0)
-                        }
-                        Operand::Lvalue(_) => false,
-                    };
-                    let from = decayed(operand);
-                    match &ty.ty {
-                        Type::Pointer(_) if from.is_integer() && zero(operand) => Some(3),
-                        _ => self.cost(&from, &ty.ty),
-                    }
-                };
-            match cost {
-                Some(cost) => total += cost,
-                None => {
-                    result = Ok(None);
-                    break;
+        self.outside(chosen.template.clone(), |lowerer| {
+            let mut total = 0;
+            for (parameter, operand) in chosen.function.parameters.iter().zip(given) {
+                let (ty, reference) = lowerer.resolve(&parameter.ty, parameter.span)?;
+                match lowerer.argument_cost(operand, &ty, reference) {
+                    Some(cost) => total += cost,
+                    None => return Ok(None),
                 }
             }
+            Ok(Some(total))
+        })
+    }
+
+    /// The cost of converting an argument to the type of its parameter.
+    fn argument_cost(&self, operand: &Operand, ty: &QualifiedType, reference: bool) -> Option<u32> {
+        let is_place = matches!(operand, Operand::Lvalue(_));
+        if reference && Self::binds(&type_of(operand), &ty.ty) && (is_place || ty.is_const) {
+            return Some(0);
         }
-        self.scopes.truncate(1);
-        self.scopes.extend(caller);
-        Ok(result?.map(|()| total))
+        if reference && !ty.is_const {
+            return None;
+        }
+        let constant = |value| self.builder.function.constant_of(value);
+        let is_zero = matches!(operand, Operand::Value(typed) if constant(typed.value) == Some(0));
+        let from = decayed(operand);
+        match &ty.ty {
+            Type::Pointer(_) if from.is_integer() && is_zero => Some(3),
+            _ => self.cost(&from, &ty.ty),
+        }
     }
 
     /// Deduces the template arguments of a function from explicit ones and the types of the

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
-use crate::diagnostic::{Problem, closest};
+use crate::diagnostic::Problem;
 use crate::ir::{BinaryOp, Op, Ty, Value};
 use crate::source::Span;
 use crate::syntax::Expr;
@@ -13,16 +13,12 @@ use crate::types::{QualifiedType, Scalar, Struct, Type};
 impl Lowerer<'_> {
     pub(super) fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> Lowered<Operand> {
         let operand = self.operand(base)?;
-        let own = match &operand {
-            Operand::Lvalue(place) => Some((place.address, self.completed(&place.ty))),
-            Operand::Value(typed) => Some((typed.value, typed.ty.clone().into())),
-        };
+        let own = self.object(&operand);
         // A struct is indexed by its `operator[]`, or as the pointer that it converts to.
         let indexed = |ty: &Type| Self::has_method(ty, "operator[]") || !self.has_conversions(ty);
-        let own = own.filter(|(_, ty)| matches!(ty.ty, Type::Struct(_)) && indexed(&ty.ty));
-        if let Some((address, ty)) = own {
+        if matches!(own.1.ty, Type::Struct(_)) && indexed(&own.1.ty) {
             let arguments = std::slice::from_ref(index);
-            return self.call_method((address, ty), "operator[]", &[], arguments, span);
+            return self.call_method(own, "operator[]", &[], arguments, span);
         }
         let pointer = self.read(operand);
         let mut pointer = self.as_number(pointer, span)?;
@@ -114,10 +110,9 @@ impl Lowerer<'_> {
                 }
             }
         } else {
-            match self.operand(base)? {
-                Operand::Lvalue(place) => (place.address, self.completed(&place.ty), true),
-                Operand::Value(typed) => (typed.value, typed.ty.into(), false),
-            }
+            let operand = self.operand(base)?;
+            let (address, ty) = self.object(&operand);
+            (address, ty, matches!(operand, Operand::Lvalue(_)))
         };
         let Type::Struct(own) = &ty.ty else {
             let pointer = matches!(ty.ty, Type::Pointer(_));
@@ -129,9 +124,7 @@ impl Lowerer<'_> {
             );
         };
         if let Some(Symbol::Constant(ty, bits)) = self.inner_name(own, name) {
-            let register = super::convert::ty_of(&ty);
-            let value = self.builder.function.constant(register, bits);
-            return Ok(Operand::Value(Typed { ty, value }));
+            return Ok(Operand::Value(self.typed_constant(ty, bits)));
         }
         let place = self.field(own, name, &ty, address, span)?;
         Ok(if is_place {
@@ -150,10 +143,9 @@ impl Lowerer<'_> {
         span: Span,
     ) -> Lowered<Lvalue> {
         let Some(field) = own.member(name) else {
-            let help = closest(name, own.fields.iter().map(|field| &*field.name));
-            let help = help.map(|name| format!("did you mean `{name}`?"));
             let problem = Problem::new(span, format!("`{}` has no member `{name}`", own.name));
-            return self.fail(problem.maybe_help(help));
+            let known = own.fields.iter().map(|field| &*field.name);
+            return self.fail(problem.did_you_mean(name, known));
         };
         let packed = own.declaration.as_ref().is_some_and(|own| own.layout.packed);
         let natural = field.ty.ty.align();
@@ -169,6 +161,21 @@ impl Lowerer<'_> {
         Ok(Lvalue { ty, address })
     }
 
+    /// The variable `this`, and the type of the object; `None` outside of member functions.
+    pub(super) fn this(&self) -> Option<(Lvalue, QualifiedType)> {
+        let Some(Symbol::Variable(this)) = self.lookup("this") else { return None };
+        let Type::Pointer(to) = &this.ty.ty else { return None };
+        Some((this.clone(), self.completed(to)))
+    }
+
+    /// The address and the complete type of an operand that may be a struct.
+    pub(super) fn object(&self, operand: &Operand) -> (Value, QualifiedType) {
+        match operand {
+            Operand::Lvalue(place) => (place.address, self.completed(&place.ty)),
+            Operand::Value(typed) => (typed.value, self.completed(&typed.ty.clone().into())),
+        }
+    }
+
     /// A member of the object whose member function is being lowered; `None` if there is no such
     /// member.
     pub(super) fn member_of_this(
@@ -176,9 +183,7 @@ impl Lowerer<'_> {
         name: &Rc<str>,
         span: Span,
     ) -> Lowered<Option<Operand>> {
-        let Some(Symbol::Variable(this)) = self.lookup("this").cloned() else { return Ok(None) };
-        let Type::Pointer(to) = &this.ty.ty else { return Ok(None) };
-        let to = self.completed(to);
+        let Some((this, to)) = self.this() else { return Ok(None) };
         let Type::Struct(own) = &to.ty else { return Ok(None) };
         if own.member(name).is_none() {
             return Ok(None);

@@ -62,8 +62,13 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn number(&mut self, expr: &Expr, scalar: Scalar) -> Lowered<Value> {
+        self.argument(expr, &Type::Scalar(scalar))
+    }
+
+    /// The value of an argument, converted to a type.
+    pub(super) fn argument(&mut self, expr: &Expr, ty: &Type) -> Lowered<Value> {
         let typed = self.rvalue(expr)?;
-        self.convert(typed, &Type::Scalar(scalar), expr.span)
+        self.convert(typed, ty, expr.span)
     }
 
     /// Applies a function to each 32-bit word of a value.

@@ -31,29 +31,21 @@ impl Symbol {
 impl Lowerer<'_> {
     pub(super) fn struct_template(&mut self, template: &Rc<StructTemplate>) -> Lowered<()> {
         let all = self.templates.entry(template.name.clone()).or_default();
-        if template.arguments.is_none() {
-            let general = all.iter().position(|other| other.arguments.is_none());
-            match general {
-                Some(place) if all[place].declaration.is_none() => all[place] = template.clone(),
-                Some(_) if template.declaration.is_none() => {}
-                Some(_) => {
-                    let message = format!("there are two templates `{}`", template.name);
-                    return self.error(template.span, message, "rename one");
-                }
-                None => all.push(template.clone()),
+        let general = all.iter().position(|other| other.arguments.is_none());
+        match general.filter(|_| template.arguments.is_none()) {
+            Some(place) if all[place].declaration.is_none() => all[place] = template.clone(),
+            Some(_) if template.declaration.is_none() => {}
+            Some(_) => {
+                let message = format!("there are two templates `{}`", template.name);
+                return self.error(template.span, message, "rename one");
             }
-            return Ok(());
+            None => all.push(template.clone()),
         }
-        all.push(template.clone());
         Ok(())
     }
 
     /// Runs `inner` with only the names outside of functions visible, plus `bound`.
-    pub(super) fn outside<T>(
-        &mut self,
-        bound: Bindings,
-        inner: impl FnOnce(&mut Self) -> Lowered<T>,
-    ) -> Lowered<T> {
+    pub(super) fn outside<T>(&mut self, bound: Bindings, inner: impl FnOnce(&mut Self) -> T) -> T {
         let caller = self.scopes.split_off(1);
         self.scopes.push(bound);
         let result = inner(self);

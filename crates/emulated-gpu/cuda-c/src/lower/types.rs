@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::{Lowered, Lowerer, Symbol};
-use crate::diagnostic::{Problem, closest};
+use crate::diagnostic::Problem;
 use crate::source::Span;
 use crate::syntax::{EnumDeclaration, Expr, InnerName, StructDeclaration, TypeExpr};
 use crate::types::{Field, QualifiedType, Scalar, Struct, TemplateValue, Type};
@@ -159,16 +159,9 @@ impl Lowerer<'_> {
         if let Some(Symbol::Alias(ty)) = self.lookup(name) {
             return Ok(ty.clone());
         }
-        let names: Vec<Rc<str>> = self
-            .scopes
-            .iter()
-            .flat_map(|scope| scope.iter())
-            .filter(|(_, symbol)| matches!(symbol, Symbol::Alias(_)))
-            .map(|(name, _)| name.clone())
-            .collect();
-        let help = closest(name, names.iter().map(|name| &**name));
         let problem = Problem::new(span, format!("there is no type `{name}`"));
-        self.fail(problem.maybe_help(help.map(|name| format!("did you mean `{name}`?"))))
+        let problem = problem.did_you_mean(name, self.names_in_scope(true));
+        self.fail(problem)
     }
 
     pub(super) fn define_struct(
@@ -231,13 +224,14 @@ impl Lowerer<'_> {
         Ok(result)
     }
 
-    /// Evaluates an alignment in the source.
-    pub(super) fn alignment(&mut self, wanted: &Expr) -> Lowered<u64> {
+    /// The greater of an alignment and the one that is specified in the source, if any.
+    pub(super) fn alignment(&mut self, natural: u64, wanted: Option<&Rc<Expr>>) -> Lowered<u64> {
+        let Some(wanted) = wanted else { return Ok(natural) };
         let (_, bits) = self.constant(wanted, "an alignment")?;
         if !bits.is_power_of_two() || bits > 128 {
             return self.error(wanted.span, "an alignment is a power of two up to 128", "");
         }
-        Ok(bits)
+        Ok(natural.max(bits))
     }
 
     fn inner_names(&mut self, own: &Rc<StructDeclaration>) -> Lowered<()> {
@@ -290,7 +284,7 @@ impl Lowerer<'_> {
             }
             let mut wanted = if packed { 1 } else { ty.ty.align() };
             for (_, own) in own.aligned.iter().filter(|(own, _)| *own == index) {
-                wanted = wanted.max(self.alignment(own)?);
+                wanted = self.alignment(wanted, Some(own))?;
             }
             let offset = if own.is_union { 0 } else { size.next_multiple_of(wanted) };
             size = size.max(offset + ty.ty.size());
@@ -301,9 +295,7 @@ impl Lowerer<'_> {
             align = align.max(wanted);
             fields.push(Field { name: name.clone(), ty, offset });
         }
-        if let Some(wanted) = &own.layout.align {
-            align = align.max(self.alignment(wanted)?);
-        }
+        let align = self.alignment(align, own.layout.align.as_ref())?;
         let size = size.max(1).next_multiple_of(align);
         let (name, declaration) = (empty.name.clone(), Some(own.clone()));
         let (id, applied) = (empty.id, empty.applied.clone());

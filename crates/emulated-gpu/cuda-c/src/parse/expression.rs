@@ -243,8 +243,8 @@ impl Parser<'_> {
             TokenKind::Punctuation if token.is("::") => return self.word_expression(),
             _ => {}
         }
-        let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
-        self.fail(Problem::new(token.span, format!("expected an expression, found {found}")))
+        let message = format!("expected an expression, found {}", self.found());
+        self.fail(Problem::new(token.span, message))
     }
 
     fn word_expression(&mut self) -> Parsed<Expr> {

@@ -178,10 +178,14 @@ impl Parser<'_> {
         // Point to the end of the previous token, after which it is missing.
         let last = self.last();
         let place = Span { start: last.end.saturating_sub(1), ..last };
-        let found =
-            if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) };
-        let problem = Problem::new(place, format!("expected `{text}` {after}, found {found}"));
-        self.fail(problem.label(format!("`{text}` is missing after this")))
+        let message = format!("expected `{text}` {after}, found {}", self.found());
+        let label = format!("`{text}` is missing after this");
+        self.fail(Problem::new(place, message).label(label))
+    }
+
+    /// The next token, for messages.
+    fn found(&self) -> String {
+        if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) }
     }
 
     /// A `>` that closes template arguments, also as a part of `>>`.
@@ -202,10 +206,10 @@ impl Parser<'_> {
             self.bump();
             return Ok((token.text, token.span));
         }
-        let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
         let help = specifiers::is_keyword(&token.text)
             .then(|| format!("`{}` is a keyword; use another name", token.text));
-        let problem = Problem::new(token.span, format!("expected {what}, found {found}"));
+        let message = format!("expected {what}, found {}", self.found());
+        let problem = Problem::new(token.span, message);
         self.fail(problem.maybe_help(help))
     }
 

@@ -280,23 +280,14 @@ impl Parser<'_> {
                 let problem = Problem::new(token.span, format!("`{}` isn't supported", token.text));
                 return self.fail(problem.help(help));
             }
-            let types: Vec<Rc<str>> = self
-                .scopes
-                .iter()
-                .flat_map(|scope| scope.iter().filter(|(_, is)| **is == Name::Type))
-                .map(|(name, _)| name.clone())
-                .collect();
-            let close = crate::diagnostic::closest(
-                &token.text,
-                types.iter().map(|name| &**name).chain(TYPE_WORDS),
-            );
-            let help = close.map(|name| format!("did you mean `{name}`?"));
+            let all = self.scopes.iter().flatten();
+            let types = all.filter(|(_, is)| **is == Name::Type).map(|(name, _)| &**name);
             let problem = Problem::new(token.span, format!("there is no type `{}`", token.text));
-            return self.fail(problem.maybe_help(help));
+            let problem = problem.did_you_mean(&token.text, types.chain(TYPE_WORDS));
+            return self.fail(problem);
         }
         let place = if self.at == 0 { start } else { self.span() };
-        let found = if self.ended() { "the end".to_owned() } else { format!("`{}`", token.text) };
-        self.fail(Problem::new(place, format!("expected a type, found {found}")))
+        self.fail(Problem::new(place, format!("expected a type, found {}", self.found())))
     }
 
     /// The arithmetic type of some words in any order.

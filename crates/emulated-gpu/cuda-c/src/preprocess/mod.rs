@@ -254,9 +254,10 @@ impl Preprocessor<'_> {
                 let words = ["if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef"]
                     .into_iter()
                     .chain(["include", "pragma", "error"]);
-                let help = crate::diagnostic::closest(word, words);
                 let problem = Problem::new(name.span, format!("there is no directive `#{word}`"));
-                self.error(problem.maybe_help(help.map(|word| format!("did you mean `#{word}`?"))));
+                let known = crate::diagnostic::closest(word, words);
+                let help = known.map(|known| format!("did you mean `#{known}`?"));
+                self.error(problem.maybe_help(help));
             }
         }
     }

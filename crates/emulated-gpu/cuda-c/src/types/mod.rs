@@ -350,6 +350,12 @@ impl QualifiedType {
         Self { is_const: true, ..self }
     }
 
+    /// The type without `const`.
+    #[must_use]
+    pub(crate) fn mutable(self) -> Self {
+        Self { is_const: false, ..self }
+    }
+
     /// The type's name in the source.
     #[must_use]
     pub(crate) fn name(&self) -> String {
