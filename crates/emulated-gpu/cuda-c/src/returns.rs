@@ -10,21 +10,18 @@ use crate::syntax::{
 /// Warns of such functions in a source; those in the file `library` are skipped.
 pub(crate) fn check(items: &[Item], library: u32, problems: &mut Problems) {
     for item in items {
-        match item {
-            Item::Function(function) => check_one(function, library, problems),
+        let functions = match item {
+            Item::Function(function) => std::slice::from_ref(function),
             Item::StructTemplate(template) => {
-                for method in template.declaration.iter().flat_map(|own| &own.methods) {
-                    check_one(method, library, problems);
-                }
+                template.declaration.as_ref().map_or(&[][..], |own| &own.methods)
             }
             Item::Statement(Statement {
                 kind: StatementKind::Type(TypeExpr::Struct(own)), ..
-            }) => {
-                for method in &own.methods {
-                    check_one(method, library, problems);
-                }
-            }
-            _ => {}
+            }) => &own.methods,
+            _ => &[],
+        };
+        for function in functions {
+            check_one(function, library, problems);
         }
     }
 }
@@ -82,12 +79,9 @@ fn traps(value: &Expr) -> bool {
 }
 
 fn endless(own: &Loop) -> bool {
-    match &own.condition {
-        None => true,
-        Some(condition) => {
-            matches!(condition.kind, ExprKind::Bool(true) | ExprKind::Integer(1.., _))
-        }
-    }
+    own.condition.as_ref().is_none_or(|condition| {
+        matches!(condition.kind, ExprKind::Bool(true) | ExprKind::Integer(1.., _))
+    })
 }
 
 /// Whether a `switch` has a case for every value.

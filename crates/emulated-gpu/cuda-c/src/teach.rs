@@ -135,14 +135,11 @@ impl Checker<'_> {
                     && &**name == "__syncthreads"
                     && self.branches > 0
                 {
-                    self.problems.push(
-                        Problem::warning(
-                            expr.span,
-                            "a thread waits at a barrier that others may not reach",
-                        )
+                    let message = "a thread waits at a barrier that others may not reach";
+                    let problem = Problem::warning(expr.span, message)
                         .label("in a branch that depends on the thread")
-                        .help("move `__syncthreads()` out of the branch"),
-                    );
+                        .help("move `__syncthreads()` out of the branch");
+                    self.problems.push(problem);
                 }
                 // Any function may contain a barrier.
                 self.written.clear();
@@ -152,7 +149,7 @@ impl Checker<'_> {
                 if operator.is_some() {
                     self.expr(left);
                 } else {
-                    children(left).into_iter().for_each(|child| self.expr(child));
+                    self.children(left);
                 }
                 self.index(left);
                 if let ExprKind::Name(name, _) = &left.kind
@@ -168,16 +165,18 @@ impl Checker<'_> {
                 self.guarded |= self.depends(condition);
                 [condition, yes, no].into_iter().for_each(|one| self.expr(one));
             }
-            ExprKind::Unary(Unary::AddressOf, inner) => {
-                children(inner).into_iter().for_each(|child| self.expr(child));
-            }
+            ExprKind::Unary(Unary::AddressOf, inner) => self.children(inner),
             ExprKind::Index(..) => {
                 self.index(expr);
                 self.read(expr);
-                children(expr).into_iter().for_each(|child| self.expr(child));
+                self.children(expr);
             }
-            _ => children(expr).into_iter().for_each(|child| self.expr(child)),
+            _ => self.children(expr),
         }
+    }
+
+    fn children(&mut self, expr: &Expr) {
+        children(expr).into_iter().for_each(|child| self.expr(child));
     }
 
     /// Records an index into a pointer parameter that depends on the thread.

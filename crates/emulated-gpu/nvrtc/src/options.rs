@@ -26,60 +26,23 @@ pub(crate) struct Options {
 
 /// Options with a value, and their short forms, that are ignored: they are about registers, less
 /// exact arithmetic, or messages.
-const IGNORED_WITH_VALUE: &[&str] = &[
-    "--ftz",
-    "-ftz",
-    "--prec-div",
-    "-prec-div",
-    "--prec-sqrt",
-    "-prec-sqrt",
-    "--maxrregcount",
-    "-maxrregcount",
-    "--std",
-    "-std",
-    "--dopt",
-    "-dopt",
-    "--ptxas-options",
-    "-Xptxas",
-    "--diag-error",
-    "-diag-error",
-    "--diag-suppress",
-    "-diag-suppress",
-    "--diag-warn",
-    "-diag-warn",
-    "--version-ident",
-    "-version-ident",
-    "--builtin-move-forward",
-    "-builtin-move-forward",
-    "--builtin-initializer-list",
-    "-builtin-initializer-list",
-    "--split-compile",
-    "-split-compile",
-];
+const IGNORED_WITH_VALUE: &str = "\
+    --ftz -ftz --prec-div -prec-div --prec-sqrt -prec-sqrt --maxrregcount -maxrregcount --std \
+    -std --dopt -dopt --ptxas-options -Xptxas --diag-error -diag-error --diag-suppress \
+    -diag-suppress --diag-warn -diag-warn --version-ident -version-ident --builtin-move-forward \
+    -builtin-move-forward --builtin-initializer-list -builtin-initializer-list --split-compile \
+    -split-compile";
 
 /// Options without a value that are ignored. Line numbers are always emitted.
-const IGNORED: &[&str] = &[
-    "--use_fast_math",
-    "-use_fast_math",
-    "--extra-device-vectorization",
-    "-extra-device-vectorization",
-    "--restrict",
-    "-restrict",
-    "--generate-line-info",
-    "-lineinfo",
-    "--device-debug",
-    "-G",
-    "--extensible-whole-program",
-    "-ewp",
-    "--display-error-number",
-    "-err-no",
-    "--no-display-error-number",
-    "-no-err-no",
-    "--no-source-include",
-    "-no-source-include",
-    "--device-int128",
-    "-device-int128",
-];
+const IGNORED: &str = "\
+    --use_fast_math -use_fast_math --extra-device-vectorization -extra-device-vectorization \
+    --restrict -restrict --generate-line-info -lineinfo --device-debug -G \
+    --extensible-whole-program -ewp --display-error-number -err-no --no-display-error-number \
+    -no-err-no --no-source-include -no-source-include --device-int128 -device-int128";
+
+fn contains(options: &str, option: &str) -> bool {
+    options.split(' ').any(|known| known == option)
+}
 
 impl Options {
     /// Reads the options in any of the forms that NVRTC accepts.
@@ -138,8 +101,8 @@ impl Options {
                 | "-default-device"
                 | "--pre-include"
                 | "-include" => return Err(format!("{name} isn't supported")),
-                _ if IGNORED_WITH_VALUE.contains(&name) => drop(value()?),
-                _ if IGNORED.contains(&name) && given.is_none() => {}
+                _ if contains(IGNORED_WITH_VALUE, name) => drop(value()?),
+                _ if contains(IGNORED, name) && given.is_none() => {}
                 _ => return Err(format!("unrecognized option {option} found")),
             }
         }

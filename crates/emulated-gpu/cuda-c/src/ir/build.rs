@@ -4,7 +4,7 @@ use super::{
     Access, BinaryOp, Block, BlockId, Compare, CompareKind, Convert, Function, Inst, Memory, Op,
     Slot, Target, Terminator, Ty, UnaryOp, Value,
 };
-use crate::optimise::simplify::{Simplified, simplify};
+use crate::optimise::simplify::simplify_fully;
 use crate::source::Span;
 
 impl Function {
@@ -62,12 +62,8 @@ impl Function {
         span: Span,
         place: &mut Vec<Value>,
     ) -> Value {
-        for _ in 0..8 {
-            match simplify(self, &op, ty, &args) {
-                Simplified::Value(value) => return value,
-                Simplified::Op(other, operands) => (op, args) = (other, operands),
-                Simplified::Same => break,
-            }
+        if let (Some(value), _) = simplify_fully(self, &mut op, ty, &mut args) {
+            return value;
         }
         let value = self.value(Inst { op, ty, args, span });
         place.push(value);

@@ -330,6 +330,11 @@ impl Op {
         Self::Binary(op, false)
     }
 
+    /// Whether it is the address of a variable, which PTX names.
+    pub(crate) fn is_variable_address(&self) -> bool {
+        matches!(self, Self::Slot(_) | Self::Global(_) | Self::ParamAddress(_))
+    }
+
     pub(crate) fn effect(&self) -> Effect {
         match self {
             Self::Load(access) if access.volatile => Effect::Acts,

@@ -57,16 +57,13 @@ impl Lowerer<'_> {
         let place = self.place(left, "an assignment")?;
         self.check_writable(&place.ty, left.span)?;
         if matches!(place.ty.ty, Type::Struct(_)) {
-            let left_value = Typed { ty: place.ty.ty.clone(), value: place.address };
-            let with = format!("{}=", operator.text());
-            if self.operator_method(&left_value, &with, &[right], span)?.is_some() {
+            let own = Typed { ty: place.ty.ty.clone(), value: place.address };
+            let operator = operator.text();
+            if self.operator_method(&own, &format!("{operator}="), &[right], span)?.is_some() {
                 return Ok(place);
             }
             let typed = self.rvalue(right)?;
-            let own = Typed { ty: place.ty.ty.clone(), value: place.address };
-            for name in
-                [format!("operator{}=", operator.text()), format!("operator{}", operator.text())]
-            {
+            for name in [format!("operator{operator}="), format!("operator{operator}")] {
                 let arguments = vec![own.clone(), typed.clone()];
                 if let Some(result) = self.overloaded(&name, arguments, &[left, right], span)? {
                     if !name.ends_with('=') {
@@ -75,8 +72,7 @@ impl Lowerer<'_> {
                     return Ok(place);
                 }
             }
-            let message =
-                format!("there is no `{}=` for `{}`", operator.text(), place.ty.ty.name());
+            let message = format!("there is no `{operator}=` for `{}`", place.ty.ty.name());
             return self.error(span, message, "write it out member by member");
         }
         let typed = self.rvalue(right)?;

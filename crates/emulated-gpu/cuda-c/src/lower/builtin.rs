@@ -26,15 +26,15 @@ pub(super) fn coordinate(base: &str, member: &str) -> Option<&'static str> {
 
 /// The built-in functions that are not in the table.
 const OTHER_NAMES: &str = "\
-    min max abs labs llabs fabsf fabs fminf fmaxf fmin fmax sqrtf sqrt fmaf fma printf
-    __assert_fail __ldg __ldca __ldcg __ldcs __stwb __stcg __stcs __stwt memcpy __shfl_sync
-    __shfl_up_sync __shfl_down_sync __shfl_xor_sync atomicAdd atomicSub atomicMin atomicMax
-    atomicAnd atomicOr atomicXor atomicExch atomicCAS atomicInc atomicDec __match_any_sync
+    min max abs labs llabs fabsf fabs fminf fmaxf fmin fmax sqrtf sqrt fmaf fma printf \
+    __assert_fail __ldg __ldca __ldcg __ldcs __stwb __stcg __stcs __stwt memcpy __shfl_sync \
+    __shfl_up_sync __shfl_down_sync __shfl_xor_sync atomicAdd atomicSub atomicMin atomicMax \
+    atomicAnd atomicOr atomicXor atomicExch atomicCAS atomicInc atomicDec __match_any_sync \
     __match_all_sync __reduce_add_sync __reduce_min_sync __reduce_max_sync";
 
 /// The names of all built-in functions, for suggestions.
 pub(super) fn names<'a>() -> impl Iterator<Item = &'a str> {
-    rows().map(|row| -> &'a str { row.0 }).chain(OTHER_NAMES.split_ascii_whitespace())
+    rows().map(|row| -> &'a str { row.0 }).chain(OTHER_NAMES.split(' '))
 }
 
 pub(super) fn is_known(name: &str) -> bool {

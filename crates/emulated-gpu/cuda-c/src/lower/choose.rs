@@ -58,11 +58,7 @@ impl Lowerer<'_> {
         if let (Some(x), Some(y)) = (a.ty.scalar(), b.ty.scalar()) {
             return Ok(Type::Scalar(x.common(y)));
         }
-        let zero = |typed: &Typed| {
-            typed.ty == Type::Null
-                || typed.ty.is_integer()
-                    && self.builder.function.constant_of(typed.value) == Some(0)
-        };
+        let zero = |typed: &Typed| typed.ty == Type::Null || self.is_zero(typed);
         if self.is_pointer(&a.ty) && (zero(b) || self.cost(&b.ty, &a.ty).is_some()) {
             return Ok(a.ty.clone());
         }

@@ -1,7 +1,6 @@
 //! Constant expressions: array lengths, case labels, template arguments.
 
 use super::evaluate::MAX_STEPS;
-use super::expression::Operand;
 use super::{Lowered, Lowerer, Lvalue};
 use crate::ir::{BlockId, Op, Value};
 use crate::syntax::Expr;
@@ -40,19 +39,10 @@ impl Lowerer<'_> {
         inner: impl FnOnce(&mut Self) -> Lowered<T>,
         value: impl FnOnce(&T) -> Value,
     ) -> Lowered<(T, Option<u64>)> {
-        let mut places = None;
-        let found = self.in_unreachable_block(|lowerer| {
-            let start = lowerer.builder.at;
-            let found = inner(lowerer)?;
-            places = Some((start, lowerer.builder.at));
-            Ok(found)
-        })?;
+        let (found, start, end) = self.in_unreachable_block(inner)?;
         let value = value(&found);
-        let bits = self.builder.function.constant_of(value);
-        let bits = match (bits, places) {
-            (None, Some((start, end))) => self.interpret_value(start, end, value),
-            _ => bits,
-        };
+        let known = self.builder.function.constant_of(value);
+        let bits = known.or_else(|| self.interpret_value(start, end, value));
         if bits.is_none() && self.interpreted_steps > MAX_STEPS {
             return self.error(
                 self.builder.span,
@@ -74,38 +64,28 @@ impl Lowerer<'_> {
             self.builder.function.slots[slot as usize].constant = Some(Vec::new());
         }
         let problems = self.problems.len();
-        let mut places = None;
-        self.in_unreachable_block(|lowerer| {
-            let start = lowerer.builder.at;
-            lowerer.initialise(place, init)?;
-            places = Some((start, lowerer.builder.at));
-            Ok(())
-        })?;
+        let ((), start, end) =
+            self.in_unreachable_block(|lowerer| lowerer.initialise(place, init))?;
         // The warnings will come again when the variable is lowered in its place.
         self.problems.truncate(problems);
-        let Some((start, end)) = places else { return Ok(None) };
         Ok(self.interpret_bytes(start, end, (place.address, place.ty.ty.size())))
     }
 
     /// The type of an expression that isn't evaluated.
     pub(super) fn type_of(&mut self, expr: &Expr) -> Lowered<Type> {
-        self.in_unreachable_block(|lowerer| {
-            Ok(match lowerer.operand(expr)? {
-                Operand::Lvalue(place) => place.ty.ty,
-                Operand::Value(typed) => typed.ty,
-            })
-        })
+        let (operand, ..) = self.in_unreachable_block(|lowerer| lowerer.operand(expr))?;
+        Ok(super::overload::type_of(&operand))
     }
 
-    /// Lowers into an unreachable block.
-    pub(super) fn in_unreachable_block<T>(
+    /// Lowers into an unreachable block. Returns the result, and the first and the last block.
+    fn in_unreachable_block<T>(
         &mut self,
         inner: impl FnOnce(&mut Self) -> Lowered<T>,
-    ) -> Lowered<T> {
-        let at: BlockId = self.builder.at;
-        self.builder.at = self.builder.new_block();
+    ) -> Lowered<(T, BlockId, BlockId)> {
+        let start = self.builder.new_block();
+        let at = std::mem::replace(&mut self.builder.at, start);
         let result = inner(self);
-        self.builder.at = at;
-        result
+        let end = std::mem::replace(&mut self.builder.at, at);
+        Ok((result?, start, end))
     }
 }

@@ -185,11 +185,7 @@ impl Lowerer<'_> {
 
     /// Converts implicitly, as an assignment does.
     pub(super) fn convert(&mut self, typed: Typed, to: &Type, span: Span) -> Lowered<Value> {
-        // 0 is the null pointer.
-        if matches!(to, Type::Pointer(_))
-            && typed.ty.is_integer()
-            && self.builder.function.constant_of(typed.value) == Some(0)
-        {
+        if matches!(to, Type::Pointer(_)) && self.is_zero(&typed) {
             return Ok(self.builder.integer(Ty::I64, 0));
         }
         if self.cost(&typed.ty, to).is_none() {

@@ -170,6 +170,11 @@ impl Lowerer<'_> {
         matches!(ty, Type::Pointer(_) | Type::Null)
     }
 
+    /// Whether a value is the integer 0, which is also the null pointer.
+    pub(super) fn is_zero(&self, typed: &Typed) -> bool {
+        typed.ty.is_integer() && self.builder.function.constant_of(typed.value) == Some(0)
+    }
+
     fn comparison(&mut self, operator: Binary, common: Scalar, a: Value, b: Value) -> Value {
         let (a, b) = if common == Scalar::Half {
             (self.half_to_float(a), self.half_to_float(b))
@@ -288,12 +293,8 @@ impl Lowerer<'_> {
                 Ok(Typed { ty: Type::Scalar(Scalar::Long), value })
             }
             (operator, ..) if operator.compares() => {
-                let zero = |typed: &Typed, lowerer: &Self| {
-                    lowerer.is_pointer(&typed.ty)
-                        || typed.ty.is_integer()
-                            && lowerer.builder.function.constant_of(typed.value) == Some(0)
-                };
-                if !zero(&a, self) || !zero(&b, self) {
+                let pointer = |typed: &Typed| self.is_pointer(&typed.ty) || self.is_zero(typed);
+                if !pointer(&a) || !pointer(&b) {
                     return self.error(
                         span,
                         "a pointer is compared with a number",

@@ -175,12 +175,9 @@ impl Lowerer<'_> {
         if reference && !ty.is_const {
             return None;
         }
-        let constant = |value| self.builder.function.constant_of(value);
-        let is_zero = matches!(operand, Operand::Value(typed) if constant(typed.value) == Some(0));
-        let from = decayed(operand);
-        match &ty.ty {
-            Type::Pointer(_) if from.is_integer() && is_zero => Some(3),
-            _ => self.cost(&from, &ty.ty),
+        match (operand, &ty.ty) {
+            (Operand::Value(typed), Type::Pointer(_)) if self.is_zero(typed) => Some(3),
+            (operand, to) => self.cost(&decayed(operand), to),
         }
     }
 

@@ -77,48 +77,27 @@ impl Lowerer<'_> {
 
     fn check_conversion(&mut self, wanted: Option<&(char, bool)>, typed: &Typed, span: Span) {
         let Some((conversion, long)) = wanted else { return };
-        let scalar = typed.ty.scalar();
+        let (scalar, name) = (typed.ty.scalar(), typed.ty.name());
+        let shows = |what| format!("`%{conversion}` shows {what}, and this is `{name}`");
         let (message, help) = match conversion {
             'f' | 'e' | 'g' | 'a' | 'F' | 'E' | 'G' if !scalar.is_some_and(Scalar::is_floating) => {
-                (
-                    format!(
-                        "`%{conversion}` shows a floating-point number, and this is `{}`",
-                        typed.ty.name()
-                    ),
-                    "use %d, %u or %lld, or cast it to float".to_owned(),
-                )
+                (shows("a floating-point number"), "use %d, %u or %lld, or cast it to float".into())
             }
-            'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' => match scalar {
-                Some(scalar) if scalar.is_integer() => {
-                    if (scalar.size() == 8) == *long {
-                        return;
-                    }
-                    let right = if scalar.size() == 8 {
-                        format!("%ll{conversion}")
-                    } else {
-                        format!("%{conversion}")
-                    };
-                    (
-                        format!(
-                            "`%{}{conversion}` doesn't fit `{}`",
-                            if *long { "ll" } else { "" },
-                            typed.ty.name()
-                        ),
-                        format!("write `{right}`"),
-                    )
+            'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' if typed.ty.is_integer() => {
+                let wide = typed.ty.size() == 8;
+                if wide == *long {
+                    return;
                 }
-                _ => (
-                    format!("`%{conversion}` shows an integer, and this is `{}`", typed.ty.name()),
-                    "use %f for floats, %p for pointers".to_owned(),
-                ),
-            },
-            's' | 'p' if !matches!(typed.ty, Type::Pointer(_) | Type::Null) => (
-                format!(
-                    "`%{conversion}` shows the target of a pointer, and this is `{}`",
-                    typed.ty.name()
-                ),
-                "use %d or %f".to_owned(),
-            ),
+                let prefix = |long| if long { "ll" } else { "" };
+                let message = format!("`%{}{conversion}` doesn't fit `{name}`", prefix(*long));
+                (message, format!("write `%{}{conversion}`", prefix(wide)))
+            }
+            'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' => {
+                (shows("an integer"), "use %f for floats, %p for pointers".into())
+            }
+            's' | 'p' if !matches!(typed.ty, Type::Pointer(_) | Type::Null) => {
+                (shows("the target of a pointer"), "use %d or %f".into())
+            }
             _ => return,
         };
         self.warn(Problem::warning(span, message).help(help));

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap as HashMap, FxHasher};
 
 use super::rewrite::Replacements;
-use super::simplify::{Simplified, commutes, simplify};
+use super::simplify::{commutes, simplify_fully};
 use crate::ir::{
     Access, BlockId, Dominators, Effect, Function, Graph, Inst, Op, Terminator, Ty, Value,
 };
@@ -75,7 +75,7 @@ pub(super) fn run(function: &mut Function) -> bool {
                 changed |= new != std::mem::replace(arg, new);
             }
             changed |= apply_facts(function, &mut inst, &facts, &dominators, id);
-            let (same, reduced) = reduce(function, &mut inst);
+            let (same, reduced) = simplify_fully(function, &mut inst.op, inst.ty, &mut inst.args);
             changed |= reduced;
             if let Some(same) = same {
                 *function.inst_mut(value) = inst;
@@ -185,23 +185,6 @@ fn apply_facts(
     changed
 }
 
-/// Simplifies an instruction in place. Returns an existing value that it equals, if any, and
-/// whether anything changed.
-fn reduce(function: &mut Function, inst: &mut Inst) -> (Option<Value>, bool) {
-    let mut changed = false;
-    for _ in 0..8 {
-        match simplify(function, &inst.op, inst.ty, &inst.args) {
-            Simplified::Value(value) => return (Some(value), true),
-            Simplified::Op(op, args) => {
-                (inst.op, inst.args) = (op, args);
-                changed = true;
-            }
-            Simplified::Same => break,
-        }
-    }
-    (None, changed)
-}
-
 /// The target of an address.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -301,6 +284,12 @@ fn forward_memory(
     None
 }
 
+/// Keeps the values that are marked.
+fn retain_marked(values: &mut Vec<Value>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    values.retain(|_| keep.next() == Some(&true));
+}
+
 /// Removes block parameters for which all jumps pass the same value.
 fn remove_redundant_params(
     function: &mut Function,
@@ -344,22 +333,14 @@ fn remove_redundant_params(
             if keep.iter().all(|keep| *keep) {
                 continue;
             }
-            let mut index = 0;
-            function.block_mut(id).params.retain(|_| {
-                index += 1;
-                keep[index - 1]
-            });
+            retain_marked(&mut function.block_mut(id).params, &keep);
             let mut preds: Vec<BlockId> = graph.preds(id).to_vec();
             preds.sort();
             preds.dedup();
             for pred in preds {
                 for target in function.block_mut(pred).end.targets_mut() {
                     if target.block == id {
-                        let mut index = 0;
-                        target.args.retain(|_| {
-                            index += 1;
-                            keep[index - 1]
-                        });
+                        retain_marked(&mut target.args, &keep);
                     }
                 }
             }

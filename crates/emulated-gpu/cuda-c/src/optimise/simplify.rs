@@ -5,7 +5,7 @@ use crate::ir::{BinaryOp, Compare, CompareKind, Convert, Function, Op, Ty, Unary
 
 /// The result of a simplification.
 #[derive(Debug)]
-pub(crate) enum Simplified {
+enum Simplified {
     /// The operation equals an existing value.
     Value(Value),
     /// The operation equals this one.
@@ -14,8 +14,30 @@ pub(crate) enum Simplified {
     Same,
 }
 
+/// Simplifies an operation in place, several times if possible. Returns an existing value that it
+/// equals, if any, and whether anything changed.
+pub(crate) fn simplify_fully(
+    function: &mut Function,
+    op: &mut Op,
+    ty: Ty,
+    args: &mut Vec<Value>,
+) -> (Option<Value>, bool) {
+    let mut changed = false;
+    for _ in 0..8 {
+        match simplify(function, op, ty, args) {
+            Simplified::Value(value) => return (Some(value), true),
+            Simplified::Op(new_op, new_args) => {
+                (*op, *args) = (new_op, new_args);
+                changed = true;
+            }
+            Simplified::Same => break,
+        }
+    }
+    (None, changed)
+}
+
 /// Simplifies one operation. The bits of the result never change.
-pub(crate) fn simplify(function: &mut Function, op: &Op, ty: Ty, args: &[Value]) -> Simplified {
+fn simplify(function: &mut Function, op: &Op, ty: Ty, args: &[Value]) -> Simplified {
     if args.iter().all(|arg| function.constant_of(*arg).is_some()) {
         let constants: Vec<(Ty, u64)> = args
             .iter()
@@ -74,10 +96,7 @@ fn simplify_binary(
     let (a, b) = (args[0], args[1]);
     let (left, right) = (function.constant_of(a), function.constant_of(b));
     // Constants go to the right. (For others, the order stays.)
-    if commutes(op) && !matches!(op, FAdd | FMul) && (left.is_some() && right.is_none()) {
-        return Simplified::Op(Op::Binary(op, exact), vec![b, a]);
-    }
-    if matches!(op, FAdd | FMul) && left.is_some() && right.is_none() {
+    if commutes(op) && left.is_some() && right.is_none() {
         return Simplified::Op(Op::Binary(op, exact), vec![b, a]);
     }
     let ones = if ty.bits() == 64 { u64::MAX } else { (1u64 << ty.bits().max(1)) - 1 };
@@ -226,19 +245,16 @@ fn comparison(
     let Some(c) = function.constant_of(b) else { return Simplified::Same };
     // A predicate that was converted to an integer and is compared with 0.
     if integer && c == 0 && matches!(compare, Compare::Eq | Compare::Ne) {
-        if left.op == Op::Convert(Convert::FromBool) {
-            return if compare == Compare::Ne {
-                Simplified::Value(left.args[0])
-            } else {
-                Simplified::Op(Op::Unary(UnaryOp::Not), vec![left.args[0]])
-            };
-        }
-        if left.ty == Ty::Pred {
-            return if compare == Compare::Ne {
-                Simplified::Value(a)
-            } else {
-                Simplified::Op(Op::Unary(UnaryOp::Not), vec![a])
-            };
+        let predicate = match () {
+            () if left.op == Op::Convert(Convert::FromBool) => Some(left.args[0]),
+            () => (left.ty == Ty::Pred).then_some(a),
+        };
+        match predicate {
+            Some(predicate) if compare == Compare::Ne => return Simplified::Value(predicate),
+            Some(predicate) => {
+                return Simplified::Op(Op::Unary(UnaryOp::Not), vec![predicate]);
+            }
+            None => {}
         }
     }
     if kind == CompareKind::Unsigned {

@@ -182,13 +182,11 @@ impl LoopReduction<'_> {
 
     fn stride_of(&mut self, inst: &crate::ir::Inst, depth: u32) -> Option<Value> {
         match &inst.op {
-            Op::PtrAdd | Op::Binary(BinaryOp::Add, _) => {
+            Op::PtrAdd | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _) => {
                 let (a, b) = (self.stride(inst.args[0], depth)?, self.stride(inst.args[1], depth)?);
-                Some(self.make(Op::binary(BinaryOp::Add), inst.ty, vec![a, b]))
-            }
-            Op::Binary(BinaryOp::Sub, _) => {
-                let (a, b) = (self.stride(inst.args[0], depth)?, self.stride(inst.args[1], depth)?);
-                Some(self.make(Op::binary(BinaryOp::Sub), inst.ty, vec![a, b]))
+                let subtracts = matches!(inst.op, Op::Binary(BinaryOp::Sub, _));
+                let op = if subtracts { BinaryOp::Sub } else { BinaryOp::Add };
+                Some(self.make(Op::binary(op), inst.ty, vec![a, b]))
             }
             Op::Binary(BinaryOp::Mul, _) => {
                 let (mut a, mut b) = (inst.args[0], inst.args[1]);

@@ -90,18 +90,12 @@ fn copies(
 /// The trip count of a loop whose counter starts with a constant and is tested at its end.
 fn iterations(function: &Function, graph: &Graph, own: &NaturalLoop) -> Option<usize> {
     let latch = own.latches[0];
-    let Terminator::Branch { condition, yes, no } = function.block(latch).end.clone() else {
+    let Terminator::Branch { condition, yes, no } = &function.block(latch).end else {
         return None;
     };
-    let (again, stays) = if yes.block == own.header { (yes, true) } else { (no, false) };
-    let other_leaves = match &function.block(latch).end {
-        Terminator::Branch { yes, no, .. } => {
-            let other = if stays { no.block } else { yes.block };
-            !own.blocks.contains(&other)
-        }
-        _ => false,
-    };
-    if again.block != own.header || !other_leaves {
+    let (condition, stays) = (*condition, yes.block == own.header);
+    let (again, other) = if stays { (yes, no) } else { (no, yes) };
+    if again.block != own.header || own.blocks.contains(&other.block) {
         return None;
     }
     let params = function.block(own.header).params.clone();
@@ -195,6 +189,11 @@ fn evaluate(
     Some(bits)
 }
 
+/// The value in a copy of a loop; the same value if it is computed outside.
+pub(super) fn mapped(values: &HashMap<Value, Value>, value: Value) -> Value {
+    values.get(&value).copied().unwrap_or(value)
+}
+
 /// Copies the blocks of a loop. `values` maps the header's parameters to their values in the copy,
 /// and is extended to everything in the copy.
 pub(super) fn copy(
@@ -218,14 +217,12 @@ pub(super) fn copy(
             }
         }
     }
-    let map =
-        |values: &HashMap<Value, Value>, value: Value| values.get(&value).copied().unwrap_or(value);
     for &id in &order {
         let new = blocks[&id];
         for value in function.block(id).insts.clone() {
             let mut inst = function.inst(value).clone();
             for arg in &mut inst.args {
-                *arg = map(values, *arg);
+                *arg = mapped(values, *arg);
             }
             let same = function.value(inst);
             function.block_mut(new).insts.push(same);
@@ -236,7 +233,7 @@ pub(super) fn copy(
         let new = blocks[&id];
         let mut end = function.block(id).end.clone();
         for value in end.values_mut() {
-            *value = map(values, *value);
+            *value = mapped(values, *value);
         }
         for target in end.targets_mut() {
             if target.block != own.header {

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap as HashMap;
 use super::Budget;
 use super::demote::demote;
 use super::invariant::preheader;
+use super::unroll::mapped;
 use crate::ir::{
     BinaryOp, BlockId, Compare, CompareKind, Dominators, Effect, Function, Graph, Inst,
     NaturalLoop, Op, Target, Terminator, Ty, Unrolling, Value, natural_loops,
@@ -123,17 +124,13 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     // The unrolled loop. Its parameters are those of the original loop, and the number of
     // iterations left.
     let main = function.new_block(span);
-    let mut now: Vec<Value> = Vec::new();
-    for param in &params {
-        let ty = function.inst(*param).ty;
-        now.push(function.block_param(main, ty));
-    }
+    let mut now = copy_params(function, &params, main);
     let left = function.block_param(main, ty);
     for _ in 0..by {
         let mut values: HashMap<Value, Value> =
             params.iter().copied().zip(now.iter().copied()).collect();
         copy_insts(function, own.header, main, &mut values);
-        now = again.args.iter().map(|value| values.get(value).copied().unwrap_or(*value)).collect();
+        now = again.args.iter().map(|value| mapped(&values, *value)).collect();
     }
     let many = function.constant(ty, by.wrapping_neg());
     let left_now = function.push(main, Op::binary(BinaryOp::Add), ty, vec![left, many], span);
@@ -150,11 +147,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
         yes: Target { block: main, args: back },
         no: Target { block: between, args: now.clone() },
     };
-    let mut carried: Vec<Value> = Vec::new();
-    for param in &params {
-        let ty = function.inst(*param).ty;
-        carried.push(function.block_param(between, ty));
-    }
+    let carried = copy_params(function, &params, between);
     let some = function.push(between, different.clone(), Ty::Pred, vec![rest, zero], span);
     let mut begin = carried.clone();
     begin.push(rest);
@@ -163,11 +156,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
         yes: Target { block: single, args: begin },
         no: Target { block: done, args: Vec::new() },
     };
-    let mut own_now: Vec<Value> = Vec::new();
-    for param in &params {
-        let ty = function.inst(*param).ty;
-        own_now.push(function.block_param(single, ty));
-    }
+    let own_now = copy_params(function, &params, single);
     let single_left = function.block_param(single, ty);
     let mut values: HashMap<Value, Value> = params.iter().copied().zip(own_now).collect();
     copy_insts(function, own.header, single, &mut values);
@@ -175,8 +164,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     let single_next =
         function.push(single, Op::binary(BinaryOp::Add), ty, vec![single_left, minus], span);
     let on = function.push(single, different.clone(), Ty::Pred, vec![single_next, zero], span);
-    let mut back: Vec<Value> =
-        again.args.iter().map(|value| values.get(value).copied().unwrap_or(*value)).collect();
+    let mut back: Vec<Value> = again.args.iter().map(|value| mapped(&values, *value)).collect();
     back.push(single_next);
     function.block_mut(single).end = Terminator::Branch {
         condition: on,
@@ -209,6 +197,12 @@ fn split_exit(function: &mut Function, header: BlockId) {
     function.block_mut(between).end = Terminator::Jump(out);
 }
 
+/// Adds parameters of the same types to a block.
+fn copy_params(function: &mut Function, params: &[Value], to: BlockId) -> Vec<Value> {
+    let types: Vec<Ty> = params.iter().map(|param| function.inst(*param).ty).collect();
+    types.into_iter().map(|ty| function.block_param(to, ty)).collect()
+}
+
 fn copy_insts(
     function: &mut Function,
     from: BlockId,
@@ -217,7 +211,7 @@ fn copy_insts(
 ) {
     for value in function.block(from).insts.clone() {
         let Inst { op, ty, args, span } = function.inst(value).clone();
-        let args = args.iter().map(|arg| values.get(arg).copied().unwrap_or(*arg)).collect();
+        let args = args.iter().map(|arg| mapped(values, *arg)).collect();
         let same = if op.effect() == Effect::None {
             function.push(to, op, ty, args, span)
         } else {

@@ -56,18 +56,14 @@ impl Parser<'_> {
         if !self.accept("{") {
             return Ok(TypeExpr::Named(name, span));
         }
-        let mut values = Vec::new();
-        while !self.is("}") && !self.ended() {
-            let (mut value, place) = self.word("the name of a value")?;
+        let values = self.separated("}", |parser| {
+            let (mut value, place) = parser.word("the name of a value")?;
             if !scoped {
-                value = self.declare_here(&value, Name::Value);
+                value = parser.declare_here(&value, Name::Value);
             }
-            let number = if self.accept("=") { Some(self.conditional()?) } else { None };
-            values.push((value, number, place));
-            if !self.accept(",") {
-                break;
-            }
-        }
+            let number = if parser.accept("=") { Some(parser.conditional()?) } else { None };
+            Ok((value, number, place))
+        })?;
         self.expect("}", "after the values")?;
         Ok(TypeExpr::Enum(Rc::new(EnumDeclaration { name, scoped, values })))
     }
@@ -82,19 +78,14 @@ impl Parser<'_> {
         self.deeper(|parser| {
             let start = parser.span();
             parser.expect("{", "before the list")?;
-            let mut elements = Vec::new();
-            while !parser.is("}") && !parser.ended() {
+            let elements = parser.separated("}", |parser| {
                 let mut name = None;
-                if parser.is(".") {
-                    parser.bump();
+                if parser.accept(".") {
                     name = Some(parser.word("a member's name")?.0);
                     parser.expect("=", "after the member's name")?;
                 }
-                elements.push((name, parser.initialiser()?));
-                if !parser.accept(",") {
-                    break;
-                }
-            }
+                Ok((name, parser.initialiser()?))
+            })?;
             parser.expect("}", "after the list")?;
             parser.expr(ExprKind::List(elements), start.to(parser.last()))
         })
@@ -263,32 +254,30 @@ impl Parser<'_> {
     }
 
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Parameter>> {
-        let mut parameters = Vec::new();
         if self.is("void") && self.ahead(1).is(")") {
             self.bump();
         }
-        while !self.is(")") && !self.ended() {
-            if self.is("...") {
-                let problem = Problem::new(self.span(), "variadic functions aren't supported");
-                return self.fail(problem.help("write one function for each number of arguments"));
+        let parameters = self.separated(")", |parser| {
+            if parser.is("...") {
+                let problem = Problem::new(parser.span(), "variadic functions aren't supported");
+                return parser
+                    .fail(problem.help("write one function for each number of arguments"));
             }
-            let start = self.span();
-            let specifiers = self.specifiers()?;
-            let declarator = self.declarator(&specifiers.ty)?;
-            let default = if self.accept("=") { Some(Rc::new(self.assignment()?)) } else { None };
+            let start = parser.span();
+            let specifiers = parser.specifiers()?;
+            let declarator = parser.declarator(&specifiers.ty)?;
+            let default =
+                if parser.accept("=") { Some(Rc::new(parser.assignment()?)) } else { None };
             // A parameter that is an array is a pointer to its elements.
             let ty = match declarator.ty {
                 TypeExpr::Array(element, _) => TypeExpr::Pointer(element),
                 other => other,
             };
-            self.declare(&declarator.name, Name::Value);
+            parser.declare(&declarator.name, Name::Value);
             let (name, restrict) = (declarator.name, declarator.restrict);
-            let span = if name.is_empty() { start.to(self.last()) } else { declarator.span };
-            parameters.push(Parameter { ty, name, restrict, default, span });
-            if !self.accept(",") {
-                break;
-            }
-        }
+            let span = if name.is_empty() { start.to(parser.last()) } else { declarator.span };
+            Ok(Parameter { ty, name, restrict, default, span })
+        })?;
         self.expect(")", "after the parameters")?;
         Ok(parameters)
     }

@@ -140,8 +140,7 @@ impl Parser<'_> {
         if self.is("(") {
             let at = self.at;
             self.bump();
-            let after = self.after_type();
-            if self.begins_type() && !after.is("(") && !after.is("{") {
+            if self.begins_plain_type() {
                 let ty = self.type_name()?;
                 self.expect(")", "after the type of the cast")?;
                 if self.is("{") {
@@ -198,13 +197,7 @@ impl Parser<'_> {
 
     /// Arguments, up to the closing bracket.
     pub(super) fn arguments(&mut self, end: &str) -> Parsed<Vec<Expr>> {
-        let mut arguments = Vec::new();
-        while !self.is(end) && !self.ended() {
-            arguments.push(self.initialiser()?);
-            if !self.accept(",") {
-                break;
-            }
-        }
+        let arguments = self.separated(end, Self::initialiser)?;
         self.expect(end, "after the arguments")?;
         Ok(arguments)
     }
@@ -267,9 +260,7 @@ impl Parser<'_> {
                 self.expect("<", "after the cast")?;
                 let ty = self.type_name()?;
                 self.expect_greater()?;
-                self.expect("(", "after the type of the cast")?;
-                let inner = self.expression()?;
-                self.expect(")", "after the value")?;
+                let inner = self.bracketed("after the type of the cast", "after the value")?;
                 let value = &*token.text == "static_cast";
                 let style = if value { CastStyle::Value } else { CastStyle::Reinterpret };
                 let span = token.span.to(self.last());
@@ -284,11 +275,8 @@ impl Parser<'_> {
             } else if self.is("{") {
                 vec![self.list()?]
             } else {
-                let problem = Problem::new(
-                    token.span,
-                    format!("`{}` is a type; a value is expected", token.text),
-                );
-                return self.fail(problem);
+                let message = format!("`{}` is a type; a value is expected", token.text);
+                return self.fail(Problem::new(token.span, message));
             };
             let span = token.span.to(self.last());
             return self.expr(ExprKind::Construct(ty, arguments), span);

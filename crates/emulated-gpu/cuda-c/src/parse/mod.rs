@@ -183,6 +183,30 @@ impl Parser<'_> {
         self.fail(Problem::new(place, message).label(label))
     }
 
+    /// `(expression)`
+    fn bracketed(&mut self, before: &str, after: &str) -> Parsed<Expr> {
+        self.expect("(", before)?;
+        let inner = self.expression()?;
+        self.expect(")", after)?;
+        Ok(inner)
+    }
+
+    /// Items separated by commas, up to the token `end`.
+    fn separated<T>(
+        &mut self,
+        end: &str,
+        mut item: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        while !self.is(end) && !self.ended() {
+            items.push(item(self)?);
+            if !self.accept(",") {
+                break;
+            }
+        }
+        Ok(items)
+    }
+
     /// The next token, for messages.
     fn found(&self) -> String {
         if self.ended() { "the end".to_owned() } else { format!("`{}`", self.peek().text) }

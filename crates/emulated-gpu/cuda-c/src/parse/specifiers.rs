@@ -114,6 +114,12 @@ impl Parser<'_> {
             || self.begins_named_type()
     }
 
+    /// Whether a type begins here that isn't constructed, as in `T(a)` or `T{a}`.
+    pub(super) fn begins_plain_type(&self) -> bool {
+        let after = self.after_type();
+        self.begins_type() && !after.is("(") && !after.is("{")
+    }
+
     /// Attributes and the type, in any order.
     pub(super) fn specifiers(&mut self) -> Parsed<Specifiers> {
         let start = self.span();
@@ -174,9 +180,7 @@ impl Parser<'_> {
                 }
                 "decltype" if ty.is_none() && words.is_empty() => {
                     self.bump();
-                    self.expect("(", "after decltype")?;
-                    let inner = self.expression()?;
-                    self.expect(")", "after the expression")?;
+                    let inner = self.bracketed("after decltype", "after the expression")?;
                     ty = Some(TypeExpr::Decltype(Rc::new(inner)));
                     continue;
                 }
@@ -262,8 +266,8 @@ impl Parser<'_> {
     /// `(n)`, or `(T)` for the alignment of a type.
     fn alignment(&mut self) -> Parsed<Rc<Expr>> {
         self.expect("(", "before the alignment")?;
-        let (start, after) = (self.span(), self.after_type());
-        let align = if self.begins_type() && !after.is("(") && !after.is("{") {
+        let start = self.span();
+        let align = if self.begins_plain_type() {
             let ty = self.type_name()?;
             self.expr(ExprKind::AlignofType(ty), start.to(self.last()))?
         } else {

@@ -65,9 +65,7 @@ impl Parser<'_> {
             "for" | "while" | "do" => return self.loop_statement(Unroll::Unspecified),
             "switch" => {
                 self.bump();
-                self.expect("(", "after switch")?;
-                let value = self.expression()?;
-                self.expect(")", "after the value")?;
+                let value = self.bracketed("after switch", "after the value")?;
                 let body = self.scoped(Self::statement)?;
                 return Ok(StatementKind::Switch(value, Box::new(body)));
             }
@@ -130,12 +128,9 @@ impl Parser<'_> {
         }
         let attribute =
             ["alignas", "__align__", "decltype", "__attribute__", "struct", "union", "enum"];
-        let after_type = self.after_type();
-        let to_array = after_type.is("(") && self.declares_in_brackets();
-        if self.begins_type()
-            && (!after_type.is("(") && !after_type.is("{")
-                || attribute.contains(&&*token.text)
-                || to_array)
+        let to_array = self.after_type().is("(") && self.declares_in_brackets();
+        if self.begins_plain_type()
+            || self.begins_type() && (attribute.contains(&&*token.text) || to_array)
         {
             let specifiers = self.specifiers()?;
             return self.declaration(specifiers, None);
@@ -216,7 +211,7 @@ impl Parser<'_> {
         self.bump();
         let is_constexpr = self.accept("constexpr");
         self.expect("(", "after if")?;
-        if self.begins_type() && !self.after_type().is("(") && !self.after_type().is("{") {
+        if self.begins_plain_type() {
             let problem = Problem::new(self.span(), "a variable in a condition isn't supported");
             return self.fail(problem.help("declare it on the line before"));
         }
@@ -231,25 +226,17 @@ impl Parser<'_> {
     fn loop_statement(&mut self, unroll: Unroll) -> Parsed<StatementKind> {
         let word = self.bump();
         self.scoped(|parser| {
-            if word.is("do") {
+            let (mut init, mut condition, mut step) = (None, None, None);
+            let body_first = word.is("do");
+            if body_first {
                 let body = Box::new(parser.statement()?);
                 parser.expect("while", "after the body of do")?;
-                parser.expect("(", "after while")?;
-                let condition = Some(parser.expression()?);
-                parser.expect(")", "after the condition")?;
+                condition = Some(parser.bracketed("after while", "after the condition")?);
                 parser.expect(";", "after do … while (…)")?;
-                let (init, step) = (None, None);
-                return Ok(StatementKind::Loop(Loop {
-                    init,
-                    condition,
-                    step,
-                    body,
-                    body_first: true,
-                    unroll,
-                }));
+                let own = Loop { init, condition, step, body, body_first, unroll };
+                return Ok(StatementKind::Loop(own));
             }
             parser.expect("(", &format!("after {}", word.text))?;
-            let (mut init, mut condition, mut step) = (None, None, None);
             if word.is("while") {
                 condition = Some(parser.expression()?);
             } else {
@@ -269,7 +256,7 @@ impl Parser<'_> {
             }
             parser.expect(")", "after the parts of the loop")?;
             let body = Box::new(parser.statement()?);
-            Ok(StatementKind::Loop(Loop { init, condition, step, body, body_first: false, unroll }))
+            Ok(StatementKind::Loop(Loop { init, condition, step, body, body_first, unroll }))
         })
     }
 
@@ -352,9 +339,7 @@ impl Parser<'_> {
         while self.peek().kind == TokenKind::String {
             let token = self.bump();
             let constraint = self.bytes(&token)?;
-            self.expect("(", "after the constraint")?;
-            let value = self.expression()?;
-            self.expect(")", "after the operand")?;
+            let value = self.bracketed("after the constraint", "after the operand")?;
             operands.push((constraint, value));
             if !self.accept(",") {
                 break;

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::item::Around;
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
@@ -12,42 +13,32 @@ impl Parser<'_> {
     pub(super) fn template_parameters(&mut self) -> Parsed<Vec<TemplateParameter>> {
         self.bump();
         self.expect("<", "after `template`")?;
-        let mut parameters = Vec::new();
-        while !self.is(">") && !self.ended() {
-            if self.is("template") || self.ahead(1).is("...") {
-                let problem = Problem::new(self.span(), "this kind of template isn't supported");
-                return self.fail(problem.help("template parameters are types and integers"));
-            }
-            let is_type = (self.is("typename") || self.is("class"))
-                && !(self.ahead(1).kind == TokenKind::Word && self.ahead(2).is("::"));
-            if is_type {
-                self.bump();
-                let name = self.parameter_name()?;
-                self.declare(&name, Name::Type);
-                let default = if self.accept("=") {
-                    Some(TemplateArgument::Type(self.type_name()?))
-                } else {
-                    None
-                };
-                parameters.push(TemplateParameter { name, value: None, default });
-            } else {
-                let specifiers = self.specifiers()?;
-                let name = self.parameter_name()?;
-                self.declare(&name, Name::Value);
-                let default = if self.accept("=") {
-                    Some(TemplateArgument::Value(Rc::new(self.additive()?)))
-                } else {
-                    None
-                };
-                let value = Some(specifiers.ty);
-                parameters.push(TemplateParameter { name, value, default });
-            }
-            if !self.accept(",") {
-                break;
-            }
-        }
+        let parameters = self.separated(">", Self::template_parameter)?;
         self.expect_greater()?;
         Ok(parameters)
+    }
+
+    fn template_parameter(&mut self) -> Parsed<TemplateParameter> {
+        if self.is("template") || self.ahead(1).is("...") {
+            let problem = Problem::new(self.span(), "this kind of template isn't supported");
+            return self.fail(problem.help("template parameters are types and integers"));
+        }
+        let is_type = (self.is("typename") || self.is("class"))
+            && !(self.ahead(1).kind == TokenKind::Word && self.ahead(2).is("::"));
+        if is_type {
+            self.bump();
+            let name = self.parameter_name()?;
+            self.declare(&name, Name::Type);
+            let default = self.accept("=").then(|| self.type_name()).transpose()?;
+            let default = default.map(TemplateArgument::Type);
+            return Ok(TemplateParameter { name, value: None, default });
+        }
+        let value = Some(self.specifiers()?.ty);
+        let name = self.parameter_name()?;
+        self.declare(&name, Name::Value);
+        let default = self.accept("=").then(|| self.additive()).transpose()?;
+        let default = default.map(|value| TemplateArgument::Value(Rc::new(value)));
+        Ok(TemplateParameter { name, value, default })
     }
 
     fn parameter_name(&mut self) -> Parsed<Rc<str>> {
@@ -68,10 +59,9 @@ impl Parser<'_> {
                 let problem = Problem::new(parser.span(), "alias templates aren't supported");
                 return parser.fail(problem.help("use the type itself"));
             }
-            if parameters.is_empty() {
-                return parser.declared(parameters, super::item::Around::Specialisation);
-            }
-            parser.declared(parameters, super::item::Around::Nothing)
+            let specialises = parameters.is_empty();
+            let around = if specialises { Around::Specialisation } else { Around::Nothing };
+            parser.declared(parameters, around)
         })
     }
 
@@ -120,17 +110,13 @@ impl Parser<'_> {
 
     pub(super) fn template_arguments(&mut self) -> Parsed<Vec<TemplateArgument>> {
         self.expect("<", "before the template's arguments")?;
-        let mut arguments = Vec::new();
-        while !self.is(">") && !self.ended() {
-            if self.begins_type() && !self.after_type().is("(") && !self.after_type().is("{") {
-                arguments.push(TemplateArgument::Type(self.type_name()?));
+        let arguments = self.separated(">", |parser| {
+            Ok(if parser.begins_plain_type() {
+                TemplateArgument::Type(parser.type_name()?)
             } else {
-                arguments.push(TemplateArgument::Value(Rc::new(self.additive()?)));
-            }
-            if !self.accept(",") {
-                break;
-            }
-        }
+                TemplateArgument::Value(Rc::new(parser.additive()?))
+            })
+        })?;
         self.expect_greater()?;
         Ok(arguments)
     }

@@ -1,6 +1,7 @@
 //! Conditions of `#if`: constant expressions of integers.
 
 use super::Preprocessor;
+use super::include::{header_name, is_built_in};
 use crate::diagnostic::Problem;
 use crate::lex::{Token, TokenKind};
 use crate::source::Span;
@@ -11,30 +12,25 @@ impl Preprocessor<'_> {
         let mut tokens = Vec::new();
         let mut at = 0;
         while at < line.len() {
-            if line[at].is("__has_include")
+            let (known, next) = if line[at].is("__has_include")
                 && let Some(close) = line[at..].iter().position(|token| token.is(")"))
             {
-                let text = if self.has_include(&line[at + 1..at + close]) { "1" } else { "0" };
-                let kind = TokenKind::Number;
-                tokens.push(Token { kind, text: text.into(), ..line[at].clone() });
-                at += close + 1;
+                (self.has_include(&line[at + 1..at + close]), at + close + 1)
             } else if line[at].is("defined") {
-                let bracket = line.get(at + 1).is_some_and(|token| token.is("("));
-                let place = if bracket { at + 2 } else { at + 1 };
+                let bracket = usize::from(line.get(at + 1).is_some_and(|token| token.is("(")));
+                let place = at + 1 + bracket;
                 let known = line.get(place).is_some_and(|token| {
                     self.macros.contains_key(&token.text) || token.is("__has_include")
                 });
-                let text = if known { "1" } else { "0" };
-                tokens.push(Token {
-                    kind: TokenKind::Number,
-                    text: text.into(),
-                    ..line[at].clone()
-                });
-                at = place + 1 + usize::from(bracket);
+                (known, place + 1 + bracket)
             } else {
                 tokens.push(line[at].clone());
                 at += 1;
-            }
+                continue;
+            };
+            let (kind, text) = (TokenKind::Number, if known { "1" } else { "0" });
+            tokens.push(Token { kind, text: text.into(), ..line[at].clone() });
+            at = next;
         }
         let tokens = self.expand(tokens);
         if self.stopped {
@@ -44,37 +40,26 @@ impl Preprocessor<'_> {
         match reader.ternary() {
             Ok(value) if reader.at == tokens.len() => value.bits != 0,
             Ok(_) => {
-                let place = tokens[reader.at].span;
-                self.error(Problem::new(
-                    place,
-                    format!("`{}` is not expected here", tokens[reader.at].text),
-                ));
+                let token = &tokens[reader.at];
+                let message = format!("`{}` is not expected here", token.text);
+                self.error(Problem::new(token.span, message));
                 false
             }
             Err(message) => {
                 let place = tokens.get(reader.at).map_or(span, |token| token.span);
-                self.error(
-                    Problem::new(place, message)
-                        .help("a preprocessor condition consists of integers and names"),
-                );
+                let help = "a preprocessor condition consists of integers and names";
+                self.error(Problem::new(place, message).help(help));
                 false
             }
         }
     }
-}
 
-impl Preprocessor<'_> {
     /// Whether the file in `("name"` or `(<name>` exists.
     fn has_include(&self, written: &[Token]) -> bool {
         let Some(first) = written.get(1) else { return false };
-        let name: String = if first.kind == TokenKind::String {
-            first.text.trim_matches('"').to_owned()
-        } else {
-            let inner = written[2..].iter().take_while(|token| !token.is(">"));
-            inner.map(|token| &*token.text).collect()
-        };
+        let Some(name) = header_name(&written[1..]) else { return false };
         let from = &self.sources.get(first.span.file).name;
-        super::include::BUILT_IN.contains(&name.as_str())
+        is_built_in(&name)
             || self.resolver.is_some_and(|found| found.resolve(&name, from).is_some())
     }
 }
@@ -121,24 +106,31 @@ impl Reader<'_> {
     }
 
     fn ternary(&mut self) -> Result<Number, String> {
+        self.deeper(Self::ternary_inner)
+    }
+
+    fn ternary_inner(&mut self) -> Result<Number, String> {
+        let condition = self.binary(0)?;
+        if !self.accept("?") {
+            return Ok(condition);
+        }
+        let yes = self.ternary()?;
+        if !self.accept(":") {
+            return Err("`:` is missing in this condition".into());
+        }
+        let no = self.ternary()?;
+        let unsigned = yes.unsigned || no.unsigned;
+        Ok(Number { unsigned, ..if condition.bits != 0 { yes } else { no } })
+    }
+
+    fn deeper(&mut self, inner: fn(&mut Self) -> Result<Number, String>) -> Result<Number, String> {
         self.depth += 1;
         if self.depth > 200 {
             return Err("this condition is nested too deeply".into());
         }
-        let condition = self.binary(0)?;
-        let result = if self.accept("?") {
-            let yes = self.ternary()?;
-            if !self.accept(":") {
-                return Err("`:` is missing in this condition".into());
-            }
-            let no = self.ternary()?;
-            let unsigned = yes.unsigned || no.unsigned;
-            Number { unsigned, ..if condition.bits != 0 { yes } else { no } }
-        } else {
-            condition
-        };
+        let result = inner(self);
         self.depth -= 1;
-        Ok(result)
+        result
     }
 
     fn binary(&mut self, level: usize) -> Result<Number, String> {
@@ -156,29 +148,18 @@ impl Reader<'_> {
     }
 
     fn unary(&mut self) -> Result<Number, String> {
-        self.depth += 1;
-        if self.depth > 200 {
-            return Err("this condition is nested too deeply".into());
-        }
-        let result = self.unary_inner();
-        self.depth -= 1;
-        result
+        self.deeper(Self::unary_inner)
     }
 
     fn unary_inner(&mut self) -> Result<Number, String> {
-        if self.accept("!") {
-            return Ok((self.unary()?.bits == 0).into());
-        }
-        if self.accept("-") {
+        if let Some(operator) = ["!", "-", "+", "~"].into_iter().find(|text| self.accept(text)) {
             let value = self.unary()?;
-            return Ok(Number { bits: value.bits.wrapping_neg(), ..value });
-        }
-        if self.accept("+") {
-            return self.unary();
-        }
-        if self.accept("~") {
-            let value = self.unary()?;
-            return Ok(Number { bits: !value.bits, ..value });
+            return Ok(match operator {
+                "!" => (value.bits == 0).into(),
+                "-" => Number { bits: value.bits.wrapping_neg(), ..value },
+                "~" => Number { bits: !value.bits, ..value },
+                _ => value,
+            });
         }
         if self.accept("(") {
             let value = self.ternary()?;

@@ -14,54 +14,32 @@ const MAX_INCLUDES: usize = 65_536;
 const MAX_BYTES: usize = 1 << 26;
 
 /// Headers whose contents are built in.
-pub(super) const BUILT_IN: [&str; 30] = [
-    "cuda_runtime.h",
-    "cuda_runtime_api.h",
-    "cuda.h",
-    "device_launch_parameters.h",
-    "device_functions.h",
-    "math_functions.h",
-    "math_constants.h",
-    "vector_types.h",
-    "math.h",
-    "cmath",
-    "stdio.h",
-    "cstdio",
-    "assert.h",
-    "cassert",
-    "stdint.h",
-    "cstdint",
-    "stddef.h",
-    "cstddef",
-    "float.h",
-    "cfloat",
-    "limits.h",
-    "climits",
-    "stdbool.h",
-    "cuda_fp16.h",
-    "cuda_bf16.h",
-    "cuda_fp8.h",
-    "mma.h",
-    "cooperative_groups.h",
-    "cooperative_groups/reduce.h",
-    "cooperative_groups/scan.h",
-];
+const BUILT_IN: &str = "\
+    cuda_runtime.h cuda_runtime_api.h cuda.h device_launch_parameters.h device_functions.h \
+    math_functions.h math_constants.h vector_types.h math.h cmath stdio.h cstdio assert.h \
+    cassert stdint.h cstdint stddef.h cstddef float.h cfloat limits.h climits stdbool.h \
+    cuda_fp16.h cuda_bf16.h cuda_fp8.h mma.h cooperative_groups.h cooperative_groups/reduce.h \
+    cooperative_groups/scan.h";
+
+pub(super) fn is_built_in(header: &str) -> bool {
+    BUILT_IN.split(' ').any(|known| known == header)
+}
+
+/// The name in `"name"` or `<name>`.
+pub(super) fn header_name(tokens: &[Token]) -> Option<String> {
+    let first = tokens.first()?;
+    if first.kind == TokenKind::String {
+        return Some(first.text.trim_matches('"').to_owned());
+    }
+    let inner = tokens[1..].iter().take_while(|token| !token.is(">"));
+    first.is("<").then(|| inner.map(|token| &*token.text).collect())
+}
 
 impl Preprocessor<'_> {
     pub(super) fn include(&mut self, rest: &[Token], span: Span) {
-        let name: String = match rest.first() {
-            Some(token) if token.kind == TokenKind::String => {
-                token.text.trim_matches('"').to_owned()
-            }
-            Some(token) if token.is("<") => rest[1..]
-                .iter()
-                .take_while(|token| !token.is(">"))
-                .map(|token| &*token.text)
-                .collect(),
-            _ => {
-                let problem = Problem::new(span, "`#include` needs a file");
-                return self.error(problem.help("write `#include \"file.cuh\"`"));
-            }
+        let Some(name) = header_name(rest) else {
+            let problem = Problem::new(span, "`#include` needs a file");
+            return self.error(problem.help("write `#include \"file.cuh\"`"));
         };
         let place = rest[0].span.to(rest[rest.len() - 1].span);
         if self.depth >= MAX_NESTING {
@@ -95,7 +73,7 @@ impl Preprocessor<'_> {
             self.depth -= 1;
             return;
         }
-        if BUILT_IN.contains(&name.as_str()) {
+        if is_built_in(&name) {
             return;
         }
         let problem = Problem::new(place, format!("`{name}` wasn't found"));

@@ -188,31 +188,21 @@ impl Preprocessor<'_> {
         let rest = &line[1..];
         match &*name.text {
             "if" | "ifdef" | "ifndef" => {
-                let holds = on
-                    && match &*name.text {
-                        "if" => self.holds(rest, name.span),
-                        word => {
-                            let defined = rest
-                                .first()
-                                .is_some_and(|token| self.macros.contains_key(&token.text));
-                            defined == (word == "ifdef")
-                        }
-                    };
-                conditions.push(Condition {
-                    on: holds,
-                    taken: holds,
-                    outer: on,
-                    last: false,
-                    span: name.span,
-                });
+                let defined =
+                    rest.first().is_some_and(|token| self.macros.contains_key(&token.text));
+                let holds = match &*name.text {
+                    _ if !on => false,
+                    "if" => self.holds(rest, name.span),
+                    word => defined == (word == "ifdef"),
+                };
+                let (outer, last, span) = (on, false, name.span);
+                conditions.push(Condition { on: holds, taken: holds, outer, last, span });
             }
             "elif" | "else" => {
                 let Some(mut condition) = conditions.pop() else {
-                    let problem =
-                        Problem::new(name.span, format!("`#{}` without `#if`", name.text));
-                    return self.error(
-                        problem.help("begin the condition with `#if`, or delete this line"),
-                    );
+                    let message = format!("`#{}` without `#if`", name.text);
+                    let help = "begin the condition with `#if`, or delete this line";
+                    return self.error(Problem::new(name.span, message).help(help));
                 };
                 if condition.last {
                     let message = format!("`#{}` after `#else`", name.text);

@@ -239,9 +239,7 @@ fn outputs(function: &Function) -> HashMap<(Value, u32), Value> {
 /// register.
 fn addresses(function: &Function) -> HashSet<Value> {
     let mut needed = HashSet::default();
-    let symbolic = |value: Value| {
-        matches!(function.inst(value).op, Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_))
-    };
+    let symbolic = |value: Value| function.inst(value).op.is_variable_address();
     for id in function.ids() {
         let block = function.block(id);
         for value in &block.insts {
@@ -305,8 +303,7 @@ fn body(
             if let Op::Slot(slot) = op {
                 writer.used_slots.insert(*slot);
             }
-            let symbolic = matches!(op, Op::Slot(_) | Op::Global(_) | Op::ParamAddress(_));
-            if symbolic && !needed.contains(&value) {
+            if op.is_variable_address() && !needed.contains(&value) {
                 continue;
             }
             if !matches!(op, Op::Param(_) | Op::ToSpace(_)) {

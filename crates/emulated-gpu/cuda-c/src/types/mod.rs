@@ -71,13 +71,7 @@ impl Scalar {
     /// Whether it is signed.
     #[must_use]
     pub(crate) fn is_signed(self) -> bool {
-        use Scalar::{
-            Bool, UnsignedChar, UnsignedInt, UnsignedLong, UnsignedLongLong, UnsignedShort,
-        };
-        !matches!(
-            self,
-            Bool | UnsignedChar | UnsignedShort | UnsignedInt | UnsignedLong | UnsignedLongLong
-        )
+        self.is_floating() || self.unsigned() != self
     }
 
     /// Integer promotion: types narrower than `int` become `int`.

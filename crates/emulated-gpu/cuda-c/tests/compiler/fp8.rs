@@ -1,5 +1,6 @@
 //! Tests `cuda_fp8.h`: the 8-bit floats are rounded correctly and have the same bits as NVRTC's.
 
+use crate::BITS;
 use crate::kernel::{as_words, compile_with, run_with, words};
 use crate::reference::both;
 
@@ -19,12 +20,7 @@ fn results(kind: &str, inputs: &[u32; 2048], expressions: &[&str]) -> Vec<Vec<u3
          typedef __nv_fp8_{kind} one;
          typedef __nv_fp8x2_{kind} two;
          typedef __nv_fp8x4_{kind} four;
-         __device__ unsigned bits(int x) {{ return (unsigned)x; }}
-         __device__ unsigned bits(unsigned x) {{ return x; }}
-         __device__ unsigned bits(unsigned char x) {{ return x; }}
-         __device__ unsigned bits(unsigned short x) {{ return x; }}
-         __device__ unsigned bits(long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
-         __device__ unsigned bits(float x) {{ return x != x ? 7u : __float_as_uint(x); }}
+         {BITS}
          __device__ unsigned bits(float2 x) {{ return bits(x.x) * 31u + bits(x.y); }}
          __device__ unsigned bits(float4 x) {{ return bits(make_float2(x.x, x.y)) * 7u + bits(make_float2(x.z, x.w)); }}
          __device__ one of(unsigned char x) {{ one r; r.__x = x; return r; }}

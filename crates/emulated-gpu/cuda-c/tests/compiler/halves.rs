@@ -1,5 +1,6 @@
 //! Halves and bfloat16s have the same bits as NVRTC's, except for functions without an exact result.
 
+use crate::BITS;
 use crate::kernel::{as_words, words};
 use crate::reference::both;
 
@@ -17,16 +18,7 @@ fn compare(bfloat: bool, expressions: &[String]) {
         }
         let source = format!(
             "{arch}\n#include <cuda_fp16.h>
-             __device__ unsigned bits(int x) {{ return (unsigned)x; }}
-             __device__ unsigned bits(unsigned x) {{ return x; }}
-             __device__ unsigned bits(bool x) {{ return x ? 1u : 0u; }}
-             __device__ unsigned bits(float x) {{ return x != x ? 7u : __float_as_uint(x); }}
-             __device__ unsigned bits(short x) {{ return (unsigned)x; }}
-             __device__ unsigned bits(unsigned short x) {{ return x; }}
-             __device__ unsigned bits(signed char x) {{ return (unsigned)x; }}
-             __device__ unsigned bits(unsigned char x) {{ return x; }}
-             __device__ unsigned bits(long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
-             __device__ unsigned bits(unsigned long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
+             {BITS}
              __device__ unsigned bits({one} x) {{ return bits({}(x)); }}
              __device__ unsigned bits({two} x) {{ return bits(x.x) * 31u + bits(x.y); }}
              extern \"C\" __global__ void k(unsigned *out, const unsigned *in) {{

@@ -10,7 +10,7 @@ fn results(body: &str, threads: u32, count: usize) -> Vec<i32> {
 }
 
 /// Checks the values of expressions of type `int`.
-fn values(before: &str, expressions: &[(&str, i32)]) {
+pub(crate) fn check(before: &str, expressions: &[(&str, i32)]) {
     let mut source = format!("{before}\nextern \"C\" __global__ void k(int *out, int zero) {{\n");
     for (index, (expression, _)) in expressions.iter().enumerate() {
         source.push_str(&format!("    out[{index}] = {expression};\n"));
@@ -26,7 +26,7 @@ fn values(before: &str, expressions: &[(&str, i32)]) {
 
 #[test]
 fn promotions_and_conversions() {
-    values(
+    check(
         "",
         &[
             ("(unsigned char)(200 + zero) + (unsigned char)(100 + zero)", 300),
@@ -60,7 +60,7 @@ fn promotions_and_conversions() {
 
 #[test]
 fn macros_and_conditions() {
-    values(
+    check(
         "#define SQUARE(x) ((x) * (x))\n#define JOIN(a, b) a##b\n#define TEXT(x) #x\n#define MANY(f, ...) f(__VA_ARGS__)\n\
          #define TWO 2\n#if TWO * 2 == 4 && defined(TWO) && !defined(NO)\n#define YES 1\n#elif 1\n#define YES 2\n#else\n\
          #define YES 3\n#endif\n#ifdef NO\nnonsense\n#endif\n__device__ int add(int a, int b) { return a + b; }",
@@ -77,7 +77,7 @@ fn macros_and_conditions() {
 
 #[test]
 fn functions_overloads_templates_and_references() {
-    values(
+    check(
         "__device__ int twice(int x) { return 2 * x; }\n__device__ float twice(float x) { return 3 * x; }\n\
          template <typename T> __device__ T largest(T a, T b) { return a > b ? a : b; }\n\
          template <int N> __device__ int sum(const int (&values)[N]) { int s = 0; for (int i = 0; i < N; ++i) s += values[i]; return s; }\n\
@@ -104,7 +104,7 @@ fn functions_overloads_templates_and_references() {
 
 #[test]
 fn structs_vectors_unions_and_operators() {
-    values(
+    check(
         "struct Pair { int a; float b; int sum() const { return a + (int)b; } };\n\
          struct Nested { Pair pairs[2]; char c = 5; };\nunion Bits { float f; unsigned u; };\n\
          enum Kind { FIRST, SECOND = 5, THIRD };\nenum class Color { Red, Green = 4 };\n\

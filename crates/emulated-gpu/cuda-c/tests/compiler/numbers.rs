@@ -1,5 +1,6 @@
 //! Exact functions have the same results as NVRTC's.
 
+use crate::BITS;
 use crate::kernel::{Argument, as_words, words};
 use crate::reference::both;
 
@@ -59,12 +60,7 @@ fn compare(ty: &str, expressions: &[&str]) {
             ));
         }
         let source = format!(
-            "__device__ unsigned bits(int x) {{ return (unsigned)x; }}
-             __device__ unsigned bits(unsigned x) {{ return x; }}
-             __device__ unsigned bits(long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
-             __device__ unsigned bits(unsigned long long x) {{ return (unsigned)(x >> 32) * 7u + (unsigned)x; }}
-             __device__ unsigned bits(float x) {{ return x != x ? 0x7fffffffu : __float_as_uint(x); }}
-             __device__ unsigned bits(double x) {{ return x != x ? 0x7fffffffu : bits(__double_as_longlong(x)); }}
+            "{BITS}
              extern \"C\" __global__ void k(unsigned *out, const unsigned *in) {{
                  unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
                  unsigned a = in[t], b = in[(t * 5u + 3u) & 511u], c = in[(t * 11u + 7u) & 511u];

@@ -2,22 +2,8 @@
 
 use cuda_c::{Options, Severity, compile};
 
-use crate::kernel::{as_words, compile as text_of, run, word, words};
-
-/// Checks the values that `expressions` have in a kernel `k(int *out, int zero)`.
-fn check(before: &str, expressions: &[(&str, i32)]) {
-    let mut source = format!("{before}\nextern \"C\" __global__ void k(int *out, int zero) {{\n");
-    for (index, (expression, _)) in expressions.iter().enumerate() {
-        source.push_str(&format!("    out[{index}] = {expression};\n"));
-    }
-    source.push('}');
-    let text = text_of(&source);
-    let arguments = [words(&vec![0; expressions.len()]), word(0)];
-    let (memory, _) = run(&text, "k", ([1, 1, 1], [1, 1, 1]), &arguments);
-    for ((expression, expected), found) in expressions.iter().zip(as_words(&memory[0])) {
-        assert_eq!(found as i32, *expected, "{expression}\n{text}");
-    }
-}
+use crate::kernel::compile as text_of;
+use crate::language::check;
 
 const VECTOR: &str = "template <typename T, int N> struct Vector {
     static constexpr int size = N;
