@@ -158,7 +158,7 @@ impl Checker<'_> {
                     self.thread_dependent.insert(name.clone());
                 }
                 if let Some(name) = self.shared_of(left) {
-                    self.written.insert(name, key(left));
+                    self.written.insert(name, syntax_key(left));
                 }
             }
             ExprKind::Conditional(condition, yes, no) => {
@@ -203,7 +203,7 @@ impl Checker<'_> {
     fn read(&mut self, expr: &Expr) {
         let Some(name) = self.shared_of(expr) else { return };
         let Some(place) = self.written.get(&name) else { return };
-        if !self.warned && *place != key(expr) && place.contains("threadIdx") {
+        if !self.warned && *place != syntax_key(expr) && place.contains("threadIdx") {
             self.warned = true;
             let message = format!("`{name}` is read here without a barrier after it was written");
             self.problems.push(
@@ -235,8 +235,8 @@ fn children(expr: &Expr) -> Vec<&Expr> {
 }
 
 /// A text that is the same for two expressions with the same syntax.
-fn key(expr: &Expr) -> String {
-    let inner: Vec<String> = children(expr).into_iter().map(key).collect();
+fn syntax_key(expr: &Expr) -> String {
+    let inner: Vec<String> = children(expr).into_iter().map(syntax_key).collect();
     let own = match &expr.kind {
         ExprKind::Name(name, _) => name.to_string(),
         ExprKind::Integer(number, _) => number.to_string(),

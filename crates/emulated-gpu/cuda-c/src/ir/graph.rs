@@ -102,7 +102,7 @@ impl Dominators {
             number[block.0 as usize] = index;
         }
         let idom = immediate_dominators(graph);
-        let mut children = Lists::new(count);
+        let mut children = LinkedLists::new(count);
         for &block in graph.order.iter().skip(1) {
             children.push(idom[block.0 as usize].0, block.0);
         }
@@ -155,7 +155,7 @@ fn immediate_dominators(graph: &Graph) -> Vec<BlockId> {
     let mut semi: Vec<u32> = (0..count as u32).collect();
     let mut label = semi.clone();
     let mut ancestor = vec![NONE; count];
-    let mut buckets = Lists::new(count);
+    let mut buckets = LinkedLists::new(count);
     let mut idom = vec![0u32; count];
     let mut path = Vec::new();
     // The vertex with the least semidominator on the way up from `v` through the trees linked so far.
@@ -204,12 +204,12 @@ fn immediate_dominators(graph: &Graph) -> Vec<BlockId> {
 
 /// Linked lists of numbers, each of which is in at most one list. `last` has the last number of
 /// each list, and `before` the number before each.
-struct Lists {
+struct LinkedLists {
     last: Vec<u32>,
     before: Vec<u32>,
 }
 
-impl Lists {
+impl LinkedLists {
     fn new(count: usize) -> Self {
         Self { last: vec![u32::MAX; count], before: vec![u32::MAX; count] }
     }

@@ -39,7 +39,7 @@ pub(crate) struct Token {
     /// Whether there is space before it.
     pub(crate) spaced: bool,
     /// The macros that the token came from, which must not be expanded in it again.
-    pub(crate) hidden: Option<Rc<crate::preprocess::Hidden>>,
+    pub(crate) hidden: Option<Rc<crate::preprocess::HideSet>>,
 }
 
 impl Token {
@@ -74,7 +74,7 @@ pub(crate) fn lex(text: &str, file: u32, problems: &mut Problems) -> Vec<Token> 
     let mut tokens = Vec::new();
     let (mut first, mut spaced) = (true, false);
     loop {
-        lexer.splice();
+        lexer.skip_continuations();
         let start = lexer.at;
         let Some(character) = lexer.peek() else { break };
         if character == '\n' {
@@ -130,7 +130,7 @@ impl Lexer<'_> {
     }
 
     /// Skips line continuations (backslash and newline).
-    fn splice(&mut self) {
+    fn skip_continuations(&mut self) {
         loop {
             if self.rest().starts_with("\\\n") {
                 self.at += 2;
@@ -155,7 +155,7 @@ impl Lexer<'_> {
     fn blank_or_line_comment(&mut self) {
         if self.rest().starts_with("//") {
             while let Some(character) = self.peek() {
-                self.splice();
+                self.skip_continuations();
                 if character == '\n' {
                     break;
                 }
@@ -173,7 +173,7 @@ impl Lexer<'_> {
     /// character and the next one.
     fn take(&mut self, own: &mut String, mut belongs: impl FnMut(char, char) -> bool) {
         loop {
-            self.splice();
+            self.skip_continuations();
             let last = own.chars().next_back().unwrap_or(' ');
             match self.peek() {
                 Some(character) if belongs(last, character) => own.push(character),
@@ -219,7 +219,7 @@ impl Lexer<'_> {
         let mut own = String::new();
         own.extend(self.bump());
         loop {
-            self.splice();
+            self.skip_continuations();
             match self.peek() {
                 None | Some('\n') => {
                     let what = if quote == '"' { "string" } else { "character" };

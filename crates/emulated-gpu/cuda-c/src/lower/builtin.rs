@@ -145,7 +145,7 @@ impl Lowerer<'_> {
             _ => name,
         };
         if let Some(row) = rows().find(|row| row.0 == name) {
-            return self.row(row, arguments, span).map(Some);
+            return self.table_function(row, arguments, span).map(Some);
         }
         if is_make(name) {
             return self.make(&name[5..], arguments, span).map(Some);
@@ -223,7 +223,12 @@ impl Lowerer<'_> {
         self.error(span, message, "")
     }
 
-    fn row(&mut self, row: &super::table::Row, arguments: &[Expr], span: Span) -> Lowered<Typed> {
+    fn table_function(
+        &mut self,
+        row: &super::table::Row,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Lowered<Typed> {
         let &(name, types, effect, least, text) = row;
         if let (true, Some(operator)) = (self.options.arch < least, half_operator(name)) {
             return self.halves(name, operator, arguments, span);

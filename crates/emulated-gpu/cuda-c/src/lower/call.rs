@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::expression::Operand;
-use super::overload::Chosen;
+use super::overload::SelectedFunction;
 use super::{Lowered, Lowerer, Lvalue, Symbol, Typed};
 use crate::diagnostic::Problem;
 use crate::source::Span;
@@ -130,7 +130,7 @@ impl Lowerer<'_> {
     /// Inlines a call: binds the parameters to the arguments, and lowers the function's body.
     pub(super) fn inline_call(
         &mut self,
-        chosen: &Chosen,
+        chosen: &SelectedFunction,
         given: Vec<Operand>,
         written: &[Expr],
         this: Option<(crate::ir::Value, QualifiedType)>,
@@ -159,7 +159,7 @@ impl Lowerer<'_> {
 
     fn inline_call_inner(
         &mut self,
-        chosen: &Chosen,
+        chosen: &SelectedFunction,
         given: Vec<Operand>,
         written: &[Expr],
         this: Option<(crate::ir::Value, QualifiedType)>,
@@ -188,14 +188,14 @@ impl Lowerer<'_> {
 
     fn bind_and_lower(
         &mut self,
-        chosen: &Chosen,
+        chosen: &SelectedFunction,
         given: Vec<Operand>,
         written: &[Expr],
         own: u32,
         span: Span,
     ) -> Lowered<Operand> {
         let function = &chosen.function;
-        for (name, place, _) in self.places(function, given, written, span)? {
+        for (name, place, _) in self.bind_arguments(function, given, written, span)? {
             self.bind(&name, Symbol::Variable(place));
         }
         let (result, reference) = self.resolve(&function.result, function.span)?;
@@ -214,7 +214,7 @@ impl Lowerer<'_> {
     }
 
     /// The places of a function's parameters for these arguments, and whether each is a reference.
-    pub(super) fn places(
+    pub(super) fn bind_arguments(
         &mut self,
         function: &Rc<Function>,
         given: Vec<Operand>,

@@ -15,12 +15,11 @@ impl Lowerer<'_> {
         no: &Expr,
         span: Span,
     ) -> Lowered<Typed> {
-        let asked = self.rvalue(condition)?;
-        let asked = self.truth(&asked, condition.span)?;
-        let known = self.builder.function.constant_of(asked);
+        let truth = self.condition(condition)?;
+        let known = self.builder.function.constant_of(truth);
         let (first, second) = (self.builder.new_block(), self.builder.new_block());
         let join = self.builder.new_block();
-        self.builder.branch(asked, first, second);
+        self.builder.branch(truth, first, second);
         self.builder.at = first;
         let a = self.rvalue(yes)?;
         let first = std::mem::replace(&mut self.builder.at, second);

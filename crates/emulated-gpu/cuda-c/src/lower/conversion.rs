@@ -48,7 +48,7 @@ impl Lowerer<'_> {
         let Some(function) = self.conversion(&typed.ty, to) else { return Ok(typed.value) };
         let ty: QualifiedType = typed.ty.clone().into();
         let template = self.names_of(&typed.ty);
-        let chosen = super::overload::Chosen { function, template };
+        let chosen = super::overload::SelectedFunction { function, template };
         let this = Some((typed.value, self.completed(&ty)));
         let operand = self.inline_call(&chosen, Vec::new(), &[], this, span)?;
         let result = self.read(operand);

@@ -4,6 +4,7 @@ use super::{Lowered, Lowerer, Typed};
 use crate::diagnostic::Problem;
 use crate::ir::{Compare, CompareKind, Convert, Memory, Ty, Value};
 use crate::source::Span;
+use crate::syntax::Expr;
 use crate::types::{Scalar, Type};
 
 /// The register type of a C type.
@@ -116,6 +117,12 @@ impl Lowerer<'_> {
         let zero = self.builder.integer(ty, 0);
         let kind = if ty.is_float() { CompareKind::Unordered } else { CompareKind::Signed };
         self.builder.compare(Compare::Ne, kind, value, zero)
+    }
+
+    /// The value of an expression as a condition (a predicate).
+    pub(super) fn condition(&mut self, expr: &Expr) -> Lowered<Value> {
+        let typed = self.rvalue(expr)?;
+        self.truth(&typed, expr.span)
     }
 
     /// Converts a value to a condition (a predicate).

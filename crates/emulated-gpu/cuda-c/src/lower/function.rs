@@ -156,11 +156,11 @@ impl Lowerer<'_> {
         written: &crate::syntax::Parameter,
     ) {
         let is_pointer = matches!(ty.ty, Type::Pointer(_));
-        let whole = ty.ty.is_aggregate();
+        let is_aggregate = ty.ty.is_aggregate();
         self.builder.function.params.push(Parameter {
             size: ty.ty.size(),
             align: ty.ty.align(),
-            memory: (!whole).then(|| memory_of(&ty.ty)),
+            memory: (!is_aggregate).then(|| memory_of(&ty.ty)),
             is_pointer,
             restrict: written.restrict,
             read_only: written.restrict
@@ -168,7 +168,7 @@ impl Lowerer<'_> {
         });
         let address = self.temporary(&ty.ty);
         let open = ty.clone().mutable();
-        if whole {
+        if is_aggregate {
             let from = self.builder.op(Op::ParamAddress(index), Ty::I64, Vec::new());
             self.copy(&open, address, from);
         } else {

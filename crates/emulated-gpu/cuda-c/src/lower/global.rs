@@ -143,8 +143,8 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// Adds a `constexpr` array or struct to the module under the name `whole`, binds `name` to it,
-    /// and returns its number.
+    /// Adds a `constexpr` array or struct to the module under `full_name`, binds `name` to it, and
+    /// returns its number.
     pub(super) fn constant_array(
         &mut self,
         full_name: &str,

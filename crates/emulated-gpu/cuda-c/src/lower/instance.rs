@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap as HashMap;
 use std::rc::Rc;
 
 use super::expression::Operand;
-use super::overload::Chosen;
+use super::overload::SelectedFunction;
 use super::{Lowered, Lowerer, Symbol, Typed};
 use crate::diagnostic::Problem;
 use crate::syntax::{Function, Instance, Parameter};
@@ -25,7 +25,7 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let given = parameters.as_deref().map(|own| self.types_of(own)).transpose()?;
-        let mut fitting: Vec<Chosen> = Vec::new();
+        let mut fitting: Vec<SelectedFunction> = Vec::new();
         for function in all
             .iter()
             .filter(|one| one.attributes.global && one.body.is_some() && one.specialises.is_none())
@@ -44,12 +44,12 @@ impl Lowerer<'_> {
             };
             let own = |lowerer: &mut Self| lowerer.types_of(&function.parameters);
             if given.is_none() || self.outside(template.clone(), own)? == types {
-                fitting.push(Chosen { function: function.clone(), template });
+                fitting.push(SelectedFunction { function: function.clone(), template });
             }
         }
         match fitting.len() {
             1 => {
-                let Chosen { function, template } = fitting.remove(0);
+                let SelectedFunction { function, template } = fitting.remove(0);
                 if function.template.is_empty() && *by_host {
                     // It will be lowered with the other kernels.
                     return self.mangled(&function, &template).map(Some);

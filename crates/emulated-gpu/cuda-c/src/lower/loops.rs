@@ -52,9 +52,8 @@ impl Lowerer<'_> {
 
     fn loop_condition(&mut self, condition: &Expr, body: BlockId, exit: BlockId) -> Lowered<()> {
         self.set_place(condition.span);
-        let asked = self.rvalue(condition)?;
-        let asked = self.truth(&asked, condition.span)?;
-        self.builder.branch(asked, body, exit);
+        let truth = self.condition(condition)?;
+        self.builder.branch(truth, body, exit);
         Ok(())
     }
 

@@ -117,8 +117,8 @@ impl MangledType {
             }
             _ => {}
         }
-        let whole = self.unabbreviated();
-        if abbreviate(&whole, known, name) {
+        let full = self.unabbreviated();
+        if abbreviate(&full, known, name) {
             return;
         }
         match self {
@@ -138,15 +138,15 @@ impl MangledType {
             Self::Applied(own, arguments) => {
                 return write_name(own, Some(arguments), known, name);
             }
-            _ => name.push_str(&whole),
+            _ => name.push_str(&full),
         }
-        known.push(whole);
+        known.push(full);
     }
 }
 
 /// Appends the number of a component that has occurred before; returns false if it hasn't.
-fn abbreviate(whole: &str, known: &[String], name: &mut String) -> bool {
-    let Some(place) = known.iter().position(|other| *other == whole) else { return false };
+fn abbreviate(full: &str, known: &[String], name: &mut String) -> bool {
+    let Some(place) = known.iter().position(|other| *other == full) else { return false };
     match place {
         0 => name.push_str("S_"),
         more => name.push_str(&format!("S{}_", base36(more - 1))),
@@ -195,8 +195,8 @@ fn write_name(
             argument.write(known, name);
         }
         name.push('E');
-        let whole: String = arguments.iter().map(MangledType::unabbreviated).collect();
-        known.push(full_name(own, &format!("I{whole}E")));
+        let full: String = arguments.iter().map(MangledType::unabbreviated).collect();
+        known.push(full_name(own, &format!("I{full}E")));
     }
     if nested {
         name.push('E');

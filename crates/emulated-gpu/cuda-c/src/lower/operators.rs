@@ -331,8 +331,7 @@ impl Lowerer<'_> {
 
     /// `&&`, `||`: the right operand is only evaluated if it matters.
     fn logical(&mut self, operator: Binary, left: &Expr, right: &Expr) -> Lowered<Typed> {
-        let a = self.rvalue(left)?;
-        let a = self.truth(&a, left.span)?;
+        let a = self.condition(left)?;
         let (more, join) = (self.builder.new_block(), self.builder.new_block());
         let result = self.builder.function.block_param(join, Ty::Pred);
         let is_and = operator == Binary::LogicalAnd;
@@ -342,8 +341,7 @@ impl Lowerer<'_> {
         let (yes, no) = if is_and { (into, over) } else { (over, into) };
         self.builder.end(Terminator::Branch { condition: a, yes, no });
         self.builder.at = more;
-        let b = self.rvalue(right)?;
-        let b = self.truth(&b, right.span)?;
+        let b = self.condition(right)?;
         self.builder.end(Terminator::Jump(Target { block: join, args: vec![b] }));
         self.builder.at = join;
         // If both operands are constant, so is the result, for constant expressions.

@@ -8,7 +8,7 @@ use super::call::number_of;
 use super::convert::memory_of;
 use super::expression::Operand;
 use super::mangle::ascii;
-use super::overload::Chosen;
+use super::overload::SelectedFunction;
 use super::template::Bindings;
 use super::{Lowered, Lowerer, Lvalue, Symbol};
 use crate::ir::{
@@ -22,7 +22,7 @@ use crate::types::{QualifiedType, Type};
 /// A function that is called, and its name in PTX.
 #[derive(Clone, Debug)]
 pub(super) struct OutOfLine {
-    chosen: Chosen,
+    chosen: SelectedFunction,
     /// The struct that it is a member function of.
     this: Option<QualifiedType>,
     name: Rc<str>,
@@ -46,7 +46,7 @@ pub(super) fn same_argument(a: &Symbol, b: &Symbol) -> bool {
 
 impl Lowerer<'_> {
     /// The index of a function in the list of called functions, if it is there.
-    fn out_of_line(&self, chosen: &Chosen, own: u32) -> Option<usize> {
+    fn out_of_line(&self, chosen: &SelectedFunction, own: u32) -> Option<usize> {
         self.out_of_line.iter().position(|one| {
             Rc::ptr_eq(&one.chosen.function, &chosen.function)
                 && one.this.as_ref().map_or(0, number_of) == own
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
 
     /// Whether a function is called instead of inlined. A recursive function is, from its first
     /// recursive call on.
-    pub(super) fn is_out_of_line(&self, chosen: &Chosen, own: u32) -> bool {
+    pub(super) fn is_out_of_line(&self, chosen: &SelectedFunction, own: u32) -> bool {
         let function = Rc::as_ptr(&chosen.function);
         let is_being_inlined = |frame: &super::Frame| {
             frame.function == function
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
 
     fn name_out_of_line(
         &mut self,
-        chosen: &Chosen,
+        chosen: &SelectedFunction,
         this: Option<&QualifiedType>,
     ) -> Lowered<Rc<str>> {
         let function = &chosen.function;
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
     /// Emits a call of a function that isn't inlined.
     pub(super) fn call_out_of_line(
         &mut self,
-        chosen: &Chosen,
+        chosen: &SelectedFunction,
         given: Vec<Operand>,
         written: &[Expr],
         this: Option<(Value, QualifiedType)>,
@@ -119,7 +119,7 @@ impl Lowerer<'_> {
         let mut values: Vec<Value> = this.iter().map(|(address, _)| *address).collect();
         let mut takes: Vec<Passed> = this.iter().map(|_| Passed::Value(Ty::I64)).collect();
         let (places, (result, reference)) = self.outside(chosen.template.clone(), |lowerer| {
-            let places = lowerer.places(&function, given, written, span)?;
+            let places = lowerer.bind_arguments(&function, given, written, span)?;
             Ok((places, lowerer.resolve(&function.result, function.span)?))
         })?;
         for (_, place, is_reference) in places {
@@ -197,7 +197,11 @@ impl Lowerer<'_> {
         }
     }
 
-    fn body_out_of_line(&mut self, chosen: &Chosen, this: Option<QualifiedType>) -> Lowered<()> {
+    fn body_out_of_line(
+        &mut self,
+        chosen: &SelectedFunction,
+        this: Option<QualifiedType>,
+    ) -> Lowered<()> {
         let function: Rc<Function> = chosen.function.clone();
         let own = this.as_ref().map_or(0, number_of);
         if let Some(ty) = this {

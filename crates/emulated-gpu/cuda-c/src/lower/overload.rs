@@ -13,7 +13,7 @@ use crate::types::{QualifiedType, Scalar, TemplateValue, Type};
 
 /// A function that was chosen for a call, and the arguments of its template.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
+pub(super) struct SelectedFunction {
     pub(super) function: Rc<Function>,
     pub(super) template: Bindings,
 }
@@ -46,7 +46,7 @@ impl Lowerer<'_> {
         given: &[Operand],
         own: Option<&QualifiedType>,
         span: Span,
-    ) -> Lowered<Chosen> {
+    ) -> Lowered<SelectedFunction> {
         let best = self.fitting(candidates, explicit, given, own, span)?;
         let ambiguous = best.len() > 1 && best[0].0 == best[1].0;
         match best.into_iter().next() {
@@ -70,8 +70,8 @@ impl Lowerer<'_> {
         given: &[Operand],
         own: Option<&QualifiedType>,
         span: Span,
-    ) -> Lowered<Vec<(u32, Chosen)>> {
-        let mut best: Vec<(u32, Chosen)> = Vec::new();
+    ) -> Lowered<Vec<(u32, SelectedFunction)>> {
+        let mut best: Vec<(u32, SelectedFunction)> = Vec::new();
         let base = own.map(|own| self.names_of(&own.ty)).unwrap_or_default();
         for function in candidates.iter().filter(|one| one.specialises.is_none()) {
             let needed = function.parameters.iter().filter(|one| one.default.is_none()).count();
@@ -83,7 +83,7 @@ impl Lowerer<'_> {
             }
             let found = self.deduce(function, explicit, given, base.clone(), span)?;
             let Some(template) = found else { continue };
-            let chosen = Chosen { function: function.clone(), template };
+            let chosen = SelectedFunction { function: function.clone(), template };
             if let Some(cost) = self.total_cost(&chosen, given)? {
                 // Of two functions with the same conversions, one that isn't a template is
                 // preferred, and a member function whose `const` matches the struct's.
@@ -103,10 +103,10 @@ impl Lowerer<'_> {
     /// The specialisation of a function template for these arguments, or the function itself.
     fn specialisation(
         &mut self,
-        chosen: Chosen,
+        chosen: SelectedFunction,
         candidates: &[Rc<Function>],
         span: Span,
-    ) -> Lowered<Chosen> {
+    ) -> Lowered<SelectedFunction> {
         for other in candidates {
             let Some(arguments) = &other.specialises else { continue };
             if chosen.function.template.is_empty() {
@@ -119,7 +119,10 @@ impl Lowerer<'_> {
                 matches &= given.is_some_and(|given| same_argument(&wanted, given));
             }
             if matches {
-                return Ok(Chosen { function: other.clone(), template: Bindings::default() });
+                return Ok(SelectedFunction {
+                    function: other.clone(),
+                    template: Bindings::default(),
+                });
             }
         }
         Ok(chosen)
@@ -152,7 +155,7 @@ impl Lowerer<'_> {
     }
 
     /// The total cost of converting the arguments; `None` if one can't be converted.
-    fn total_cost(&mut self, chosen: &Chosen, given: &[Operand]) -> Lowered<Option<u32>> {
+    fn total_cost(&mut self, chosen: &SelectedFunction, given: &[Operand]) -> Lowered<Option<u32>> {
         self.outside(chosen.template.clone(), |lowerer| {
             let mut total = 0;
             for (parameter, operand) in chosen.function.parameters.iter().zip(given) {

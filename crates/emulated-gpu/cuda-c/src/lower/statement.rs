@@ -161,11 +161,10 @@ impl Lowerer<'_> {
         no: Option<&Statement>,
     ) -> Lowered<()> {
         self.check_condition(condition);
-        let asked = self.rvalue(condition)?;
-        let asked = self.truth(&asked, condition.span)?;
+        let truth = self.condition(condition)?;
         let (first, join) = (self.builder.new_block(), self.builder.new_block());
         let second = if no.is_some() { self.builder.new_block() } else { join };
-        self.builder.branch(asked, first, second);
+        self.builder.branch(truth, first, second);
         self.builder.at = first;
         let mut result = self.scoped(|lowerer| lowerer.statement(yes));
         self.builder.jump(join);
@@ -223,7 +222,7 @@ impl Lowerer<'_> {
             return self.error(value.span, message, "use `if` and `else if`");
         };
         let promoted = scalar.promoted();
-        let asked = self.scalar_to_scalar(typed.value, scalar, promoted);
+        let selector = self.scalar_to_scalar(typed.value, scalar, promoted);
         let (start, exit) = (self.builder.at, self.builder.new_block());
         // Statements before the first case are unreachable.
         self.builder.at = self.builder.new_block();
@@ -247,9 +246,9 @@ impl Lowerer<'_> {
                 default = block;
                 continue;
             };
-            let ty = self.builder.ty(asked);
+            let ty = self.builder.ty(selector);
             let number = self.builder.function.constant(ty, number);
-            let same = self.builder.compare(Compare::Eq, CompareKind::Signed, asked, number);
+            let same = self.builder.compare(Compare::Eq, CompareKind::Signed, selector, number);
             let next = self.builder.new_block();
             self.builder.branch(same, block, next);
             self.builder.at = next;

@@ -209,9 +209,9 @@ impl Lowerer<'_> {
             )]),
         };
         self.scopes.push(HashMap::default());
-        let result = self.members(own, &empty).and_then(|whole| {
+        let result = self.members(own, &empty).and_then(|complete| {
             self.conversions_of(own, id)?;
-            Ok(whole)
+            Ok(complete)
         });
         names.extend(self.scopes.pop().unwrap_or_default());
         let result = Rc::new(result?);

@@ -8,7 +8,7 @@ use crate::ir::{BlockId, Function, Graph, Target, Terminator, UnaryOp};
 pub(super) fn run(function: &mut Function) -> bool {
     let mut any = false;
     for _ in 0..20 {
-        any |= decide(function) | clear_unreachable(function);
+        any |= fold_branches(function) | clear_unreachable(function);
         let changed = forward(function) | merge(function);
         if !changed {
             return any;
@@ -19,7 +19,7 @@ pub(super) fn run(function: &mut Function) -> bool {
 }
 
 /// Replaces branches whose condition is known, or whose targets are the same, by jumps.
-fn decide(function: &mut Function) -> bool {
+fn fold_branches(function: &mut Function) -> bool {
     let mut changed = false;
     for id in function.ids() {
         let Terminator::Branch { condition, yes, no } = function.block(id).end.clone() else {

@@ -18,7 +18,7 @@ const MAX_DEPTH: u32 = 6;
 
 pub(super) fn run(function: &mut Function) {
     add_negatives(function);
-    let usable = only_added(function);
+    let usable = products_only_added(function);
     let ranks = ranks(function);
     for id in function.ids() {
         let mut products: HashMap<Value, (Value, Value)> = HashMap::default();
@@ -29,7 +29,7 @@ pub(super) fn run(function: &mut Function) {
                     products.insert(value, (inst.args[0], inst.args[1]));
                 }
                 Op::Binary(BinaryOp::FAdd, _) => {
-                    let (a, b) = in_order(function, &ranks, inst.args[0], inst.args[1]);
+                    let (a, b) = operands_by_rank(function, &ranks, inst.args[0], inst.args[1]);
                     let (product, other) = if products.contains_key(&a) { (a, b) } else { (b, a) };
                     if let Some(&(x, y)) = products.get(&product) {
                         let own = function.inst_mut(value);
@@ -43,11 +43,11 @@ pub(super) fn run(function: &mut Function) {
 }
 
 /// The operands of a sum in the order in which nvcc has them.
-fn in_order(function: &Function, ranks: &[u64], a: Value, b: Value) -> (Value, Value) {
+fn operands_by_rank(function: &Function, ranks: &[u64], a: Value, b: Value) -> (Value, Value) {
     let negative = |value: Value| {
         let inst = function.inst(value);
         matches!(inst.op, Op::Binary(BinaryOp::FMul, _))
-            && function.constant_of(inst.args[1]).is_some_and(|bits| bits & sign(inst.ty) != 0)
+            && function.constant_of(inst.args[1]).is_some_and(|bits| bits & sign_bit(inst.ty) != 0)
     };
     let rank = |value: Value| ranks[value.0 as usize];
     match (negative(a), negative(b)) {
@@ -58,7 +58,7 @@ fn in_order(function: &Function, ranks: &[u64], a: Value, b: Value) -> (Value, V
     }
 }
 
-fn sign(ty: Ty) -> u64 {
+fn sign_bit(ty: Ty) -> u64 {
     if ty == Ty::F32 { 1 << 31 } else { 1 << 63 }
 }
 
@@ -90,7 +90,7 @@ fn add_negatives(function: &mut Function) {
             let place = with_constant(function, &uses, &here, inst.args[1], 0);
             if let Some((product, bits)) = place {
                 let ty = function.inst(product).ty;
-                let negative = function.constant(ty, bits ^ sign(ty));
+                let negative = function.constant(ty, bits ^ sign_bit(ty));
                 function.inst_mut(product).args[1] = negative;
                 function.inst_mut(value).op = Op::Binary(BinaryOp::FAdd, false);
             }
@@ -118,7 +118,7 @@ fn with_constant(
 }
 
 /// Products whose uses are all sums in their own block.
-fn only_added(function: &Function) -> HashSet<Value> {
+fn products_only_added(function: &Function) -> HashSet<Value> {
     let mut uses = uses(function);
     let mut otherwise: HashSet<Value> = HashSet::default();
     for id in function.ids() {
@@ -154,7 +154,7 @@ fn ranks(function: &Function) -> Vec<u64> {
             ranks[value.0 as usize] = match inst.op {
                 Op::Const(_) | Op::Slot(_) | Op::Global(_) => 0,
                 Op::Param(index) | Op::ParamAddress(index) => 3 + u64::from(index),
-                _ if stays(&inst.op) => {
+                _ if keeps_its_place(&inst.op) => {
                     next += 1;
                     next
                 }
@@ -171,7 +171,7 @@ fn ranks(function: &Function) -> Vec<u64> {
 }
 
 /// Whether an instruction can't be moved.
-fn stays(op: &Op) -> bool {
+fn keeps_its_place(op: &Op) -> bool {
     use BinaryOp::{DivS, DivU, RemS, RemU};
     op.effect() != Effect::None
         || matches!(op, Op::Special(_) | Op::Binary(DivS | DivU | RemS | RemU, _))

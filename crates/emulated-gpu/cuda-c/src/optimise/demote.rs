@@ -7,7 +7,7 @@ use super::rewrite::homes;
 use crate::ir::{Access, BlockId, Function, Inst, Memory, NaturalLoop, Op, Terminator, Ty, Value};
 
 /// A value that is stored in memory.
-struct Demoted {
+struct DemotedValue {
     memory: Memory,
     address: Value,
 }
@@ -37,7 +37,7 @@ pub(super) fn demote(function: &mut Function, own: &NaturalLoop) {
     if outside.is_empty() {
         return;
     }
-    let mut demoted: HashMap<Value, Demoted> = HashMap::default();
+    let mut demoted: HashMap<Value, DemotedValue> = HashMap::default();
     let mut addresses = Vec::new();
     let mut stores: HashMap<Value, Vec<Value>> = HashMap::default();
     for &value in &outside {
@@ -81,7 +81,7 @@ fn replace_by_loads<'a>(
     function: &mut Function,
     places: impl Iterator<Item = &'a mut Value>,
     order: &HashMap<Value, usize>,
-    demoted: &HashMap<Value, Demoted>,
+    demoted: &HashMap<Value, DemotedValue>,
     kept: &mut Vec<Value>,
 ) {
     let mut places: Vec<&mut Value> = places.filter(|place| order.contains_key(place)).collect();
@@ -102,7 +102,7 @@ fn replace_by_loads<'a>(
 }
 
 /// Allocates memory for a value, and appends the store.
-fn store(function: &mut Function, value: Value, added: &mut Vec<Value>) -> Demoted {
+fn store(function: &mut Function, value: Value, added: &mut Vec<Value>) -> DemotedValue {
     let (ty, span) = (function.inst(value).ty, function.inst(value).span);
     let memory = match ty {
         Ty::F32 => Memory::F32,
@@ -121,12 +121,12 @@ fn store(function: &mut Function, value: Value, added: &mut Vec<Value>) -> Demot
         added.push(stored);
     }
     added.push(function.value(Inst { op, ty: Ty::None, args: vec![address, stored], span }));
-    Demoted { memory, address }
+    DemotedValue { memory, address }
 }
 
 fn reload(
     function: &mut Function,
-    &Demoted { memory, address }: &Demoted,
+    &DemotedValue { memory, address }: &DemotedValue,
     ty: Ty,
     span: crate::source::Span,
     place: &mut Vec<Value>,

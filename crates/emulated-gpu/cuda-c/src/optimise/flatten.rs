@@ -7,14 +7,14 @@ const MAX_SPECULATED: usize = 6;
 
 pub(super) fn run(function: &mut Function) {
     for _ in 0..200 {
-        if !once(function) {
+        if !flatten_branches(function) {
             return;
         }
         super::clean::run(function);
     }
 }
 
-fn once(function: &mut Function) -> bool {
+fn flatten_branches(function: &mut Function) -> bool {
     let graph = Graph::new(function);
     let mut changed = false;
     let mut touched = vec![false; function.blocks.len()];
@@ -27,7 +27,7 @@ fn once(function: &mut Function) -> bool {
         }
         let only = |block: BlockId| graph.preds(block).len() == 1 && block != id;
         let after = |block: BlockId| match &function.block(block).end {
-            Terminator::Jump(target) if only(block) && short(function, block) => {
+            Terminator::Jump(target) if only(block) && is_short(function, block) => {
                 Some(target.clone())
             }
             _ => None,
@@ -55,7 +55,7 @@ fn once(function: &mut Function) -> bool {
 }
 
 /// Whether a block is cheap enough to be executed speculatively, and has no side effects.
-fn short(function: &Function, block: BlockId) -> bool {
+fn is_short(function: &Function, block: BlockId) -> bool {
     let block = function.block(block);
     let cheap = |value: &Value| {
         let inst = function.inst(*value);

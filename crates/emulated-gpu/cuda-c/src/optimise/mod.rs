@@ -104,7 +104,7 @@ fn drop_uncalled(module: &mut Module) {
 fn optimise_function(function: &mut Function, budget: &mut Budget, options: &crate::Options<'_>) {
     clean::run(function);
     promote::run(function);
-    tidy(function);
+    clean_up(function);
     // Unrolling a loop may make the trip count of the loop around it known, and let arrays become
     // registers.
     for _ in 0..MAX_LOOPS {
@@ -112,30 +112,30 @@ fn optimise_function(function: &mut Function, budget: &mut Budget, options: &cra
             break;
         }
         // The offsets in the copies must be constant before their memory can be promoted.
-        let finished = tidy(function);
+        let finished = clean_up(function);
         if promote::run(function) || !finished {
-            tidy(function);
+            clean_up(function);
         }
     }
     flatten::run(function);
-    tidy(function);
+    clean_up(function);
     invariant::run(function, budget);
-    tidy(function);
+    clean_up(function);
     strength::run(function, budget);
-    tidy(function);
+    clean_up(function);
     if function.len() < MAX_UNROLLED && unroll_partial::run(function, budget) {
         promote::run(function);
-        tidy(function);
+        clean_up(function);
     }
     if options.fmad {
         contract::run(function);
     }
-    tidy(function);
+    clean_up(function);
 }
 
 /// Runs the cheap passes until nothing changes, up to three times. Returns whether nothing is left
 /// to do.
-fn tidy(function: &mut Function) -> bool {
+fn clean_up(function: &mut Function) -> bool {
     for _ in 0..3 {
         let numbered = number::run(function);
         let dropped = rewrite::drop_dead(function);

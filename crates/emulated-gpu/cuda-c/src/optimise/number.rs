@@ -111,7 +111,7 @@ pub(super) fn run(function: &mut Function) -> bool {
             *value = replaced.find(*value);
         }
         if let Terminator::Branch { condition, .. } = &mut end
-            && let Some(is) = fact(&facts, &dominators, *condition, id)
+            && let Some(is) = known_condition(&facts, &dominators, *condition, id)
         {
             *condition = function.constant(Ty::Pred, u64::from(is));
             changed = true;
@@ -154,7 +154,7 @@ fn same_result(a: &Inst, b: &Inst) -> bool {
 type BranchFacts = DominatedFacts<bool>;
 
 /// The value of a condition in a block, if a branch on the way to it has decided it.
-fn fact(
+fn known_condition(
     facts: &BranchFacts,
     dominators: &Dominators,
     condition: Value,
@@ -176,7 +176,7 @@ fn apply_facts(
     }
     for index in 0..inst.args.len() {
         if function.inst(inst.args[index]).ty == Ty::Pred
-            && let Some(is) = fact(facts, dominators, inst.args[index], block)
+            && let Some(is) = known_condition(facts, dominators, inst.args[index], block)
         {
             inst.args[index] = function.constant(Ty::Pred, u64::from(is));
             changed = true;

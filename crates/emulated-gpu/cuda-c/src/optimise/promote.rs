@@ -21,7 +21,7 @@ const MAX_ARGUMENTS: usize = 2_000_000;
 
 /// Returns whether anything was promoted.
 pub(super) fn run(function: &mut Function) -> bool {
-    let places = places(function);
+    let places = slot_addresses(function);
     let mut pieces = promotable(function, &places);
     if pieces.is_empty() {
         return false;
@@ -34,7 +34,7 @@ pub(super) fn run(function: &mut Function) -> bool {
 }
 
 /// The addresses that are known to be in a slot, and the pieces that they point to.
-fn places(function: &Function) -> HashMap<Value, Piece> {
+fn slot_addresses(function: &Function) -> HashMap<Value, Piece> {
     let mut places: HashMap<Value, Piece> = HashMap::default();
     let graph = Graph::new(function);
     for &id in &graph.order {

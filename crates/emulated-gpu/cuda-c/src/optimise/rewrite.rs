@@ -11,18 +11,18 @@ impl Replacements {
         Self((0..function.values.len() as u32).map(Value).collect())
     }
 
-    fn grow(&mut self, value: Value) {
+    fn ensure_entry(&mut self, value: Value) {
         while self.0.len() <= value.0 as usize {
             self.0.push(Value(self.0.len() as u32));
         }
     }
 
     pub(super) fn find(&mut self, value: Value) -> Value {
-        self.grow(value);
+        self.ensure_entry(value);
         let mut root = value;
         while self.0[root.0 as usize] != root {
             root = self.0[root.0 as usize];
-            self.grow(root);
+            self.ensure_entry(root);
         }
         let mut at = value;
         while self.0[at.0 as usize] != root {

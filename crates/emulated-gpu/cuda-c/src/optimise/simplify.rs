@@ -133,7 +133,7 @@ fn simplify_binary(
             return Simplified::Op(Op::Binary(Add, exact), vec![a, negative]);
         }
         // x · 1 = x and x − 0 = x, but x + 0 isn't x for −0.
-        (FMul, bits) if one(ty) == Some(bits) => return Simplified::Value(a),
+        (FMul, bits) if bits_of_one(ty) == Some(bits) => return Simplified::Value(a),
         (FSub, 0) => return Simplified::Value(a),
         (FSub, bits) => {
             let sign = if ty == Ty::F32 { 1 << 31 } else { 1 << 63 };
@@ -177,7 +177,7 @@ fn simplify_binary(
     Simplified::Same
 }
 
-fn one(ty: Ty) -> Option<u64> {
+fn bits_of_one(ty: Ty) -> Option<u64> {
     match ty {
         Ty::F32 => Some(u64::from(1.0f32.to_bits())),
         Ty::F64 => Some(1.0f64.to_bits()),

@@ -136,10 +136,10 @@ impl LoopReduction<'_> {
                 if let Terminator::Branch { condition, yes, .. } = &self.function.block(latch).end {
                     // `next < limit` is an unsigned comparison, and the step is 1: the counter
                     // never wraps around.
-                    let asked = self.function.inst(*condition);
-                    let below = asked.op == Op::Compare(Compare::Lt, CompareKind::Unsigned);
+                    let comparison = self.function.inst(*condition);
+                    let below = comparison.op == Op::Compare(Compare::Lt, CompareKind::Unsigned);
                     let one = self.function.constant_of(inst.args[1]) == Some(1);
-                    if below && one && asked.args[0] == again[index] && yes.block == header {
+                    if below && one && comparison.args[0] == again[index] && yes.block == header {
                         self.bounded.push(param);
                     }
                 }

@@ -80,10 +80,10 @@ fn copies(
     }
     let count = iterations(function, graph, own)?;
     let size: usize = own.blocks.iter().map(|id| function.block(*id).insts.len() + 1).sum();
-    let asked = matches!(hint, Some(Unrolling::Full))
+    let is_requested = matches!(hint, Some(Unrolling::Full))
         || matches!(hint, Some(Unrolling::By(n)) if n as usize >= count);
-    let limit = if asked { MAX_SIZE_WITH_PRAGMA } else { MAX_SIZE };
-    let fits = size * count <= limit && (hint.is_none() || asked);
+    let limit = if is_requested { MAX_SIZE_WITH_PRAGMA } else { MAX_SIZE };
+    let fits = size * count <= limit && (hint.is_none() || is_requested);
     (fits && budget.copy(size * count)).then_some(count)
 }
 

@@ -39,8 +39,8 @@ pub(super) fn run(function: &mut Function, budget: &mut Budget) -> bool {
             let op = &function.inst(*value).op;
             matches!(op, Op::Call(_) | Op::Template(_)) && op.effect() != Effect::None
         });
-        let asked = function.unrolling.contains_key(&own.header);
-        if convergent || !asked && size > MAX_SIZE || size as u64 * by > 4000 {
+        let is_requested = function.unrolling.contains_key(&own.header);
+        if convergent || !is_requested && size > MAX_SIZE || size as u64 * by > 4000 {
             continue;
         }
         let more = size * by as usize;
@@ -70,15 +70,15 @@ fn counter(function: &Function, own: &NaturalLoop) -> Option<Counter> {
     if yes.block != own.header || no.block == own.header {
         return None;
     }
-    let asked = function.inst(*condition);
-    let Op::Compare(compare, kind) = asked.op else { return None };
-    let index = yes.args.iter().position(|arg| *arg == asked.args[0])?;
-    let next = function.inst(asked.args[0]);
+    let comparison = function.inst(*condition);
+    let Op::Compare(compare, kind) = comparison.op else { return None };
+    let index = yes.args.iter().position(|arg| *arg == comparison.args[0])?;
+    let next = function.inst(comparison.args[0]);
     if !matches!(next.op, Op::Binary(BinaryOp::Add, _)) || next.args[0] != block.params[index] {
         return None;
     }
     let step = function.constant_of(next.args[1])?;
-    let limit = asked.args[1];
+    let limit = comparison.args[1];
     let inside = block.insts.contains(&limit) || block.params.contains(&limit);
     let plain =
         compare == Compare::Lt && matches!(kind, CompareKind::Signed | CompareKind::Unsigned);
@@ -106,7 +106,7 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     let more = function.push(before, op, Ty::Pred, vec![start, found.limit], span);
     let count = function.push(before, Op::Select, ty, vec![more, count, one], span);
     let mask = function.constant(ty, by - 1);
-    let (rest, whole) = if by.is_power_of_two() {
+    let (rest, main_count) = if by.is_power_of_two() {
         let rest = function.push(before, Op::binary(BinaryOp::And), ty, vec![count, mask], span);
         let over = function.constant(ty, !(by - 1));
         (rest, function.push(before, Op::binary(BinaryOp::And), ty, vec![count, over], span))
@@ -175,9 +175,9 @@ fn unroll(function: &mut Function, own: &NaturalLoop, by: u64) -> bool {
     function.unrolling.insert(single, Unrolling::By(1));
 
     // The entry: the unrolled loop if there are enough iterations.
-    let enough = function.push(before, different, Ty::Pred, vec![whole, zero], span);
+    let enough = function.push(before, different, Ty::Pred, vec![main_count, zero], span);
     let mut first = entry.args.clone();
-    first.push(whole);
+    first.push(main_count);
     function.block_mut(before).end = Terminator::Branch {
         condition: enough,
         yes: Target { block: main, args: first },

@@ -7,7 +7,7 @@ use crate::syntax::{Item, Statement, StatementKind, TemplateParameter};
 
 /// The construct around a declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum DeclarationContext {
     Nothing,
     /// `extern "C" { … }`
     Linkage,
@@ -84,7 +84,7 @@ impl Parser<'_> {
         if self.is("template") {
             return self.template();
         }
-        self.declared(Vec::new(), Around::Nothing)
+        self.declared(Vec::new(), DeclarationContext::Nothing)
     }
 
     /// Skips to the `;` that ends the item.
@@ -105,7 +105,7 @@ impl Parser<'_> {
             if self.accept(";") {
                 continue;
             }
-            self.declared(Vec::new(), Around::Linkage)?;
+            self.declared(Vec::new(), DeclarationContext::Linkage)?;
         }
         self.expect("}", "after the functions")
     }
@@ -113,11 +113,11 @@ impl Parser<'_> {
     pub(super) fn declared(
         &mut self,
         template: Vec<TemplateParameter>,
-        around: Around,
+        around: DeclarationContext,
     ) -> Parsed<()> {
         let span = self.span();
         let mut specifiers = self.specifiers()?;
-        specifiers.attributes.extern_c |= around == Around::Linkage;
+        specifiers.attributes.extern_c |= around == DeclarationContext::Linkage;
         if self.is(";") {
             let kind = self.declaration(specifiers, None)?;
             self.items.push(Item::Statement(Statement { kind, span }));
@@ -125,7 +125,7 @@ impl Parser<'_> {
         }
         let mut declarator = self.declarator(&specifiers.ty)?;
         let attributes = specifiers.attributes;
-        let special = around == Around::Specialisation;
+        let special = around == DeclarationContext::Specialisation;
         if special && !self.is("<") {
             let problem = Problem::new(
                 declarator.span,

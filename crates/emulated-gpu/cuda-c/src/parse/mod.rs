@@ -107,7 +107,7 @@ pub(crate) fn parse(
         using: Vec::new(),
         template_methods: HashSet::default(),
     };
-    parser.spell_operators();
+    parser.replace_word_operators();
     parser.items();
     for tokens in names {
         (parser.tokens, parser.at) = (tokens, 0);
@@ -117,7 +117,7 @@ pub(crate) fn parse(
 }
 
 impl Parser<'_> {
-    fn spell_operators(&mut self) {
+    fn replace_word_operators(&mut self) {
         for token in self.tokens.iter_mut().filter(|token| token.kind == TokenKind::Word) {
             if let Some((_, text)) = WORDS.iter().find(|(word, _)| **word == *token.text) {
                 (token.kind, token.text) = (TokenKind::Punctuation, Rc::from(*text));

@@ -91,8 +91,8 @@ impl Parser<'_> {
         if let Some(is) = self.scopes[1..].iter().rev().find_map(|scope| scope.get(word)) {
             return (word.clone(), Some(*is));
         }
-        if let Some(whole) = self.aliases.get(word).filter(|whole| !whole.ends_with("::")) {
-            return (whole.clone(), self.scopes[0].get(whole).copied());
+        if let Some(full) = self.aliases.get(word).filter(|full| !full.ends_with("::")) {
+            return (full.clone(), self.scopes[0].get(full).copied());
         }
         if self.namespace.is_empty() && self.using.is_empty() {
             return (word.clone(), self.scopes[0].get(word).copied());
@@ -126,12 +126,12 @@ impl Parser<'_> {
             self.declare(name, is);
             return name.clone();
         }
-        let whole: Rc<str> = match self.namespace.as_str() {
+        let full: Rc<str> = match self.namespace.as_str() {
             "" => name.clone(),
             path => format!("{path}{name}").into(),
         };
-        self.scopes[0].insert(whole.clone(), is);
-        whole
+        self.scopes[0].insert(full.clone(), is);
+        full
     }
 
     /// The position after the template arguments that begin `start` tokens ahead.
@@ -286,10 +286,10 @@ impl Parser<'_> {
             return Ok(StatementKind::Empty);
         }
         if self.ahead(1).is("::") || self.is("::") {
-            let (whole, _) = self.path("a name")?;
+            let (full, _) = self.path("a name")?;
             self.expect(";", "after the name")?;
-            if let Some(at) = whole.rfind("::") {
-                self.aliases.insert(Rc::from(&whole[at + 2..]), whole);
+            if let Some(at) = full.rfind("::") {
+                self.aliases.insert(Rc::from(&full[at + 2..]), full);
             }
             return Ok(StatementKind::Empty);
         }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::item::Around;
+use super::item::DeclarationContext;
 use super::{Name, Parsed, Parser};
 use crate::diagnostic::Problem;
 use crate::lex::TokenKind;
@@ -60,7 +60,11 @@ impl Parser<'_> {
                 return parser.fail(problem.help("use the type itself"));
             }
             let specialises = parameters.is_empty();
-            let around = if specialises { Around::Specialisation } else { Around::Nothing };
+            let around = if specialises {
+                DeclarationContext::Specialisation
+            } else {
+                DeclarationContext::Nothing
+            };
             parser.declared(parameters, around)
         })
     }

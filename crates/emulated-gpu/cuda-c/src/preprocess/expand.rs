@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap as HashMap;
 
-use super::{Hidden, Macro, Preprocessor};
+use super::{HideSet, Macro, Preprocessor};
 use crate::diagnostic::Problem;
 use crate::lex::{MAX_TOKENS, Token, TokenKind, lex};
 use crate::source::Span;
@@ -19,11 +19,11 @@ const MAX_COMPARED: u64 = 1 << 28;
 /// The maximum nesting of macros in arguments of macros.
 const MAX_NESTING: usize = 200;
 
-fn count(hidden: Option<&Rc<Hidden>>) -> u64 {
+fn count(hidden: Option<&Rc<HideSet>>) -> u64 {
     hidden.map_or(0, |node| node.count)
 }
 
-fn hides(hidden: Option<&Rc<Hidden>>, name: &str) -> bool {
+fn hides(hidden: Option<&Rc<HideSet>>, name: &str) -> bool {
     let mut hidden = hidden;
     while let Some(node) = hidden {
         if &*node.name == name {
@@ -44,7 +44,7 @@ impl Preprocessor<'_> {
             if self.stopped {
                 return output;
             }
-            self.spent.compared += count(token.hidden.as_ref());
+            self.usage.compared += count(token.hidden.as_ref());
             if token.kind != TokenKind::Word || hides(token.hidden.as_ref(), &token.text) {
                 output.push(token);
                 continue;
@@ -69,10 +69,10 @@ impl Preprocessor<'_> {
             } else {
                 Vec::new()
             };
-            self.spent.expanded += arguments.iter().map(Vec::len).sum::<usize>();
+            self.usage.expanded += arguments.iter().map(Vec::len).sum::<usize>();
             self.check_limits(token.span);
             let body = self.substitute(&own, &arguments, &token);
-            self.spent.expanded += body.len() + 1;
+            self.usage.expanded += body.len() + 1;
             self.check_limits(token.span);
             input.extend(body.into_iter().rev());
         }
@@ -82,16 +82,16 @@ impl Preprocessor<'_> {
     /// Stops if macros become too large, or take too long.
     fn check_limits(&mut self, span: Span) {
         let message = match () {
-            () if self.spent.expanded > MAX_TOKENS => {
+            () if self.usage.expanded > MAX_TOKENS => {
                 format!("macros expand to more than {MAX_TOKENS} tokens")
             }
-            () if self.spent.pasted > MAX_PASTED_BYTES => {
+            () if self.usage.pasted > MAX_PASTED_BYTES => {
                 format!("`#` and `##` make tokens of more than {MAX_PASTED_BYTES} bytes")
             }
-            () if self.spent.compared > MAX_COMPARED => {
+            () if self.usage.compared > MAX_COMPARED => {
                 "macros use each other too deeply and too often".to_owned()
             }
-            () if self.spent.depth > MAX_NESTING => {
+            () if self.usage.depth > MAX_NESTING => {
                 format!("macros in arguments of macros are nested more than {MAX_NESTING} deep")
             }
             () => return,
@@ -166,7 +166,7 @@ impl Preprocessor<'_> {
     }
 
     fn substitute(&mut self, own: &Macro, arguments: &[Vec<Token>], name: &Token) -> Vec<Token> {
-        let hidden = Some(Rc::new(Hidden {
+        let hidden = Some(Rc::new(HideSet {
             name: name.text.clone(),
             more: name.hidden.clone(),
             count: count(name.hidden.as_ref()) + 1,
@@ -213,10 +213,10 @@ impl Preprocessor<'_> {
                     let argument = match pasted {
                         true => argument,
                         false => {
-                            self.spent.depth += 1;
+                            self.usage.depth += 1;
                             self.check_limits(name.span);
                             let expanded = self.expand(argument);
-                            self.spent.depth -= 1;
+                            self.usage.depth -= 1;
                             expanded
                         }
                     };
@@ -236,7 +236,7 @@ impl Preprocessor<'_> {
             at += 1;
         }
         for token in &mut output {
-            self.spent.compared += count(token.hidden.as_ref()) * count(hidden.as_ref());
+            self.usage.compared += count(token.hidden.as_ref()) * count(hidden.as_ref());
             self.check_limits(name.span);
             if self.stopped {
                 break;
@@ -247,7 +247,7 @@ impl Preprocessor<'_> {
     }
 
     fn paste(&mut self, left: &Token, right: &Token, span: Span) -> Vec<Token> {
-        self.spent.pasted += left.text.len() + right.text.len();
+        self.usage.pasted += left.text.len() + right.text.len();
         self.check_limits(span);
         if self.stopped {
             return Vec::new();
@@ -266,7 +266,7 @@ impl Preprocessor<'_> {
     }
 
     fn stringify(&mut self, tokens: &[Token], span: Span, spaced: bool) -> Token {
-        self.spent.pasted += tokens.iter().map(|token| token.text.len() + 1).sum::<usize>();
+        self.usage.pasted += tokens.iter().map(|token| token.text.len() + 1).sum::<usize>();
         self.check_limits(span);
         let tokens = if self.stopped { &[] } else { tokens };
         let mut text = String::from("\"");
@@ -287,13 +287,13 @@ impl Preprocessor<'_> {
 }
 
 /// The union of two sets; `second` belongs to the macro that is being expanded.
-fn merge(first: Option<&Rc<Hidden>>, second: Option<&Rc<Hidden>>) -> Option<Rc<Hidden>> {
+fn merge(first: Option<&Rc<HideSet>>, second: Option<&Rc<HideSet>>) -> Option<Rc<HideSet>> {
     let mut result = second.cloned();
     let mut node = first;
     while let Some(own) = node {
         if !hides(result.as_ref(), &own.name) {
             let count = count(result.as_ref()) + 1;
-            result = Some(Rc::new(Hidden { name: own.name.clone(), more: result, count }));
+            result = Some(Rc::new(HideSet { name: own.name.clone(), more: result, count }));
         }
         node = own.more.as_ref();
     }

@@ -52,13 +52,13 @@ impl Preprocessor<'_> {
             if self.once.contains(&path) {
                 return;
             }
-            self.spent.includes += 1;
-            self.spent.bytes = self.spent.bytes.saturating_add(text.len());
+            self.usage.includes += 1;
+            self.usage.bytes = self.usage.bytes.saturating_add(text.len());
             let limit = match () {
-                () if self.spent.includes > MAX_INCLUDES => {
+                () if self.usage.includes > MAX_INCLUDES => {
                     format!("more than {MAX_INCLUDES} files are included")
                 }
-                () if self.spent.bytes > MAX_BYTES => {
+                () if self.usage.bytes > MAX_BYTES => {
                     format!("the included files have more than {MAX_BYTES} bytes")
                 }
                 () => String::new(),

@@ -19,9 +19,9 @@ use crate::source::{Sources, Span};
 
 /// The macros that a token came from, as a linked list.
 #[derive(Debug)]
-pub(crate) struct Hidden {
+pub(crate) struct HideSet {
     name: Rc<str>,
-    more: Option<Rc<Hidden>>,
+    more: Option<Rc<HideSet>>,
     /// The length of the list.
     count: u64,
 }
@@ -62,14 +62,14 @@ pub(crate) struct Preprocessor<'a> {
     output: Vec<Token>,
     depth: usize,
     /// The resources used so far.
-    spent: Spent,
+    usage: Usage,
     /// Whether a limit was exceeded: nothing more is read or expanded.
     stopped: bool,
 }
 
 /// The resources of preprocessing that are limited.
 #[derive(Debug, Default)]
-struct Spent {
+struct Usage {
     /// Included files.
     includes: usize,
     /// Bytes of all files.
@@ -108,7 +108,7 @@ pub(crate) fn preprocess(
         once: HashSet::default(),
         output: Vec::new(),
         depth: 0,
-        spent: Spent::default(),
+        usage: Usage::default(),
         stopped: false,
     };
     for (name, value) in defines {
@@ -143,8 +143,8 @@ impl Preprocessor<'_> {
         let text = self.sources.get(file).text.clone();
         let mut tokens = lex(&text, file, self.problems);
         tokens.pop();
-        self.spent.tokens += tokens.len();
-        if let Some(token) = tokens.first().filter(|_| self.spent.tokens > MAX_TOKENS) {
+        self.usage.tokens += tokens.len();
+        if let Some(token) = tokens.first().filter(|_| self.usage.tokens > MAX_TOKENS) {
             return self.stop(too_many_tokens(token.span));
         }
         let mut conditions: Vec<Condition> = Vec::new();

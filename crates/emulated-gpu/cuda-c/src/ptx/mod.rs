@@ -44,7 +44,7 @@ pub(crate) fn write(
         spaces::run(function, &globals);
         select::run(function);
     }
-    let users = users(module, globals.len());
+    let users = functions_by_variable(module, globals.len());
     for name in ["vprintf", "__assertfail"] {
         if calls(module, name) {
             let _ = match name {
@@ -90,7 +90,7 @@ pub(crate) fn write(
 }
 
 /// The functions that use each variable.
-fn users(module: &Module, count: usize) -> Vec<Vec<usize>> {
+fn functions_by_variable(module: &Module, count: usize) -> Vec<Vec<usize>> {
     let mut users = vec![Vec::new(); count];
     for (index, function) in module.functions.iter().enumerate() {
         for id in function.ids() {

@@ -51,7 +51,7 @@ pub(super) fn allocate(function: &Function) -> Allocation {
     let graph = Graph::new(function);
     let liveness = liveness(function, &graph);
     let mut budget = MAX_COMPARED;
-    let mut classes = Classes::new(function.values.len());
+    let mut classes = RegisterClasses::new(function.values.len());
     // Back edges first, because they are the innermost.
     let mut number = vec![0; function.blocks.len()];
     for (index, block) in graph.order.iter().enumerate() {
@@ -213,12 +213,12 @@ impl Liveness {
 
 /// Classes of values that share a register: the leader of each value's class, and the members of
 /// each leader's class.
-struct Classes {
+struct RegisterClasses {
     leader: Vec<Value>,
     members: HashMap<Value, Vec<Value>>,
 }
 
-impl Classes {
+impl RegisterClasses {
     fn new(count: usize) -> Self {
         Self { leader: (0..count as u32).map(Value).collect(), members: HashMap::default() }
     }
@@ -253,7 +253,7 @@ impl Classes {
 
 /// Sequentialises parallel copies. `same` maps each value to the leader that has its register;
 /// `spare` returns a free register.
-pub(super) fn in_order(
+pub(super) fn order_copies(
     copies: &[Copy],
     same: impl Fn(Value) -> Value,
     mut spare: impl FnMut(Value) -> Value,

@@ -7,14 +7,14 @@ use rustc_hash::FxHashMap as HashMap;
 use crate::ir::{Function, Global, Graph, Inst, Op, Space, Terminator, Ty, Value};
 
 pub(super) fn run(function: &mut Function, globals: &[Global]) {
-    let spaces = infer(function, globals);
+    let spaces = infer_spaces(function, globals);
     let mut converter = Converter { spaces, global: HashMap::default() };
     converter.rewrite(function);
 }
 
 /// The space of each value that is an address; `None` while it is unknown, and generic if it can be
 /// any.
-fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
+fn infer_spaces(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
     let graph = Graph::new(function);
     let mut spaces: Vec<Option<Space>> = vec![None; function.values.len()];
     let mut changed = true;
@@ -30,8 +30,10 @@ fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
                 for &pred in graph.preds(id) {
                     for target in function.block(pred).end.targets() {
                         if target.block == id {
-                            found =
-                                meet(found, argument_space(function, &spaces, target.args[index]));
+                            found = common_space(
+                                found,
+                                argument_space(function, &spaces, target.args[index]),
+                            );
                         }
                     }
                 }
@@ -53,7 +55,7 @@ fn infer(function: &Function, globals: &[Global]) -> Vec<Option<Space>> {
                         matches!(function.inst(inst.args[0]).op, Op::Const(_))
                             .then_some(Space::Generic)
                     }),
-                    Op::Select => meet(
+                    Op::Select => common_space(
                         argument_space(function, &spaces, inst.args[1]),
                         argument_space(function, &spaces, inst.args[2]),
                     ),
@@ -74,7 +76,7 @@ fn argument_space(function: &Function, spaces: &[Option<Space>], value: Value) -
     }
 }
 
-fn meet(a: Option<Space>, b: Option<Space>) -> Option<Space> {
+fn common_space(a: Option<Space>, b: Option<Space>) -> Option<Space> {
     match (a, b) {
         (None, other) | (other, None) => other,
         (Some(a), Some(b)) => Some(if a == b { a } else { Space::Generic }),

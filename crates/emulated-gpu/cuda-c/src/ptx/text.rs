@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::Offsets;
 use super::instruction::{self, Names};
-use super::registers::{Allocation, Copy, in_order, prefix};
+use super::registers::{Allocation, Copy, order_copies, prefix};
 use crate::ir::{BlockId, Function, Global, Op, Target, Terminator, Ty, Value};
 use crate::source::{Sources, Span};
 
@@ -124,7 +124,7 @@ impl Writer<'_> {
         let leaders = &self.allocation.leader;
         let same = |value: Value| leaders.get(value.0 as usize).copied().unwrap_or(value);
         let spare = &mut self.spare;
-        let ordered = in_order(copies, same, |value| {
+        let ordered = order_copies(copies, same, |value| {
             spare.push(value);
             Value(base + spare.len() as u32 - 1)
         });
@@ -167,8 +167,8 @@ pub(super) fn kernel(
         outputs: outputs(function),
         fmad: options.fmad,
     };
-    body(&mut writer, index, files, sources, options);
-    head(text, function, files, sources, options);
+    write_body(&mut writer, index, files, sources, options);
+    write_head(text, function, files, sources, options);
     for (register, ty) in [
         ("%p", ".pred"),
         ("%rs", ".b16"),
@@ -198,7 +198,7 @@ pub(super) fn kernel(
     text.push_str("}\n\n");
 }
 
-fn head(
+fn write_head(
     text: &mut String,
     function: &Function,
     files: &mut Files,
@@ -260,7 +260,7 @@ fn addresses(function: &Function) -> HashSet<Value> {
     needed
 }
 
-fn body(
+fn write_body(
     writer: &mut Writer<'_>,
     index: usize,
     files: &mut Files,
@@ -309,7 +309,7 @@ fn body(
             if !matches!(op, Op::Param(_) | Op::ToSpace(_)) {
                 locate(writer, function.inst(value).span);
             }
-            match super::vector::at(function, writer.offsets, &block.insts[at..]) {
+            match super::vector::lanes_at(function, writer.offsets, &block.insts[at..]) {
                 Some(lanes) => {
                     super::vector::write(function, writer, &block.insts[at..at + lanes]);
                     skip = lanes - 1;
