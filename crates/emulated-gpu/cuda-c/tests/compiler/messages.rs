@@ -73,7 +73,7 @@ const WRONG: &[(&str, &str)] = &[
     ("__global__ void k(int *x) { memset(x, 1, 8); }", "`memset` only supports zeros"),
     (
         "__global__ void k(const int *x) { __stcs(x, 1); }",
-        "this is `const`, which can't be changed",
+        "this is `const int`, which can't be changed",
     ),
     ("namespace a { void f() {} }", "`a::f` is host code"),
     ("using namespace nowhere;", "there is no namespace `nowhere`"),
