@@ -1,24 +1,24 @@
-//! Libraries of device functions. They are machine code; of NVIDIA's `libcudadevrt.a` alone there are
-//! functions in PTX that take its place.
+//! Libraries of device functions (ar archives). They contain machine code, which the emulated GPU
+//! can't run; only for NVIDIA's `libcudadevrt.a` is there a replacement in PTX.
 
-/// How an archive of ar(1) begins.
+/// The magic bytes at the start of an ar(1) archive.
 const ARCHIVE: &[u8] = b"!<arch>\n";
-/// What `libcudadevrt.a` is made of, a name that stands in it.
+/// A member name by which `libcudadevrt.a` is recognised.
 const OF_DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
-/// What stands in for it: how grids wait for all their blocks.
+/// The PTX that replaces `libcudadevrt.a`: grid-wide synchronisation.
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 
-/// A library that can't be linked.
-pub const REFUSED: &str = "libraries are machine code, which the emulated GPU does not run; of NVIDIA's \
-     libcudadevrt.a alone it has functions of its own, cudaCGGetIntrinsicHandle and cudaCGSynchronize";
+/// The error message for a library that can't be linked.
+pub const UNSUPPORTED_LIBRARY: &str = "the library is machine code, which the emulated GPU can't run; it only \
+     replaces cudaCGGetIntrinsicHandle and cudaCGSynchronize of NVIDIA's libcudadevrt.a";
 
-/// Whether bytes begin as an archive does.
+/// Whether `bytes` start like an ar archive.
 #[must_use]
 pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(ARCHIVE)
 }
 
-/// The PTX that stands for an archive's machine code, or nothing where there is none.
+/// The PTX that replaces an archive's machine code, if there is any.
 #[must_use]
 pub fn ptx_of(bytes: &[u8]) -> Option<&'static str> {
     let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_library_has_its_place_taken() {
+    fn only_the_device_runtime_is_replaced() {
         let named = [ARCHIVE, b"x.o/", OF_DEVICE_RUNTIME, b".o/"].concat();
         assert!(ptx_of(&named).unwrap().contains("cudaCGSynchronize"));
         assert!(is_archive(&named));

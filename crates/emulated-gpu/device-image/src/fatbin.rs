@@ -1,25 +1,27 @@
-//! Fatbins: containers of one kernel's code for several cards, as machine code and as PTX, plain or
-//! compressed. Nothing publishes the format; what is read here are the fields that say what an entry
-//! is, how long, and how it is packed. Everything in it may be wrong, so that each number is held to
-//! the bytes that are there.
+//! Fatbins: containers with one program's code for several cards, as machine code or as PTX,
+//! uncompressed or compressed. The format is not published; this module reads the fields that give
+//! an entry's kind, length and compression. The input is untrusted, so each number is checked
+//! against the bytes that are there.
 //!
-//! What is written here stands in place of machine code: a fatbin with PTX. Drivers load one wherever
-//! they load a cubin, the emulated one and NVIDIA's; whoever looks for machine code in it finds none.
+//! The fatbins written here contain PTX and no machine code. Both the emulated driver and NVIDIA's
+//! load a fatbin wherever they load a cubin; a tool that looks for machine code in one of these
+//! finds none.
 
 use std::io::Read;
 
 use host::input::MAX_TEXT_BYTES;
 
-/// What a fatbin begins with.
+/// The magic bytes at the start of a fatbin.
 const MAGIC: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
-/// As long may one be, in bytes: most of what libraries ship is machine code for many cards.
+/// The largest fatbin that is read, in bytes. Libraries ship machine code for many cards, so
+/// fatbins are larger than texts.
 pub const MOST_BYTES: u64 = 4 * MAX_TEXT_BYTES;
-/// Of the container's header, the first bytes: the magic, a version, its length, and the length of
-/// all entries.
+/// The size of the container's header in bytes: the magic, a version, the header's length, and the
+/// length of all entries.
 pub const HEADER: usize = 16;
-/// Of an entry's header, the bytes that are read.
+/// The bytes that are read of an entry's header.
 const ENTRY: usize = 64;
-/// Of an entry that is written, the bytes of its header.
+/// The size of the header of an entry that is written.
 const WRITTEN: usize = 80;
 /// Kinds of entries.
 const PTX: u16 = 1;
@@ -27,32 +29,32 @@ const MACHINE_CODE: u16 = 2;
 /// Bits of an entry's flags.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// The others that are written: 64-bit addresses, Linux.
+/// Further flags of a written entry: 64-bit addresses, Linux.
 const FLAGS: u64 = 0x11;
 
-/// Why there is no PTX in a fatbin.
+/// Why no PTX could be read from a fatbin.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
-    /// Its numbers or its compressed texts are.
+    /// The header fields or the compressed data are invalid.
     #[error("the fatbin is damaged: {0}")]
     Damaged(String),
-    /// It has none for this card.
+    /// It contains no PTX for this card.
     #[error("{0}")]
     NoPtx(String),
-    /// The host has no memory for it.
-    #[error("the host has not the room for {0} bytes of PTX")]
+    /// The host is out of memory.
+    #[error("the host is out of memory: it can't allocate {0} bytes for PTX")]
     OutOfMemory(u64),
 }
 
-/// One text for one card.
+/// An entry: code for one card.
 #[derive(Clone, Copy, Debug)]
 struct Entry<'a> {
     kind: u16,
-    /// The compute capability, as 90.
+    /// The compute capability, such as 90 for 9.0.
     capability: u32,
     flags: u64,
     payload: &'a [u8],
-    /// The length of the text, where it is compressed.
+    /// The length of the text once decompressed, if it is compressed.
     unpacked: u64,
 }
 
@@ -60,45 +62,46 @@ fn broken(what: impl Into<String>) -> Wrong {
     Wrong::Damaged(what.into())
 }
 
-/// Whether bytes begin as a fatbin does.
+/// Whether `bytes` start like a fatbin.
 #[must_use]
 pub fn is_fatbin(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// The bytes of a whole fatbin, by its header.
+/// The size in bytes of a whole fatbin, computed from its header.
 ///
 /// # Errors
-/// When it is none, or says that it is longer than any that is read.
+/// [`FatbinError::Damaged`] if this is not a fatbin's header, or if the fatbin is longer than
+/// [`MAX_BYTES`].
 pub fn length(header: &[u8; HEADER]) -> Result<usize, Wrong> {
     if !is_fatbin(header) {
-        return Err(broken("it does not begin as one"));
+        return Err(damaged("it does not start with a fatbin's magic number"));
     }
     let entries = u64::from_le_bytes(field(header, 8).unwrap_or_default());
     let own = u64::from(u16::from_le_bytes(field(header, 6).unwrap_or_default()));
     let whole = own.saturating_add(entries);
     if whole > MOST_BYTES {
-        let log = format!("it says that it has {whole} bytes; at most {MOST_BYTES} are read");
+        let log = format!("its header gives a length of {whole} bytes; the limit is {MAX_BYTES}");
         return Err(broken(log));
     }
     Ok(whole as usize)
 }
 
-/// A fatbin of one PTX text for an architecture, as 80 for `compute_80`.
+/// Creates a fatbin with one PTX text for an architecture, such as 80 for `compute_80`.
 #[must_use]
 pub fn of_ptx(ptx: &[u8], architecture: u32) -> Vec<u8> {
-    // It ends in zeros, at least one, at a multiple of eight.
+    // The text ends with at least one zero, padded to a multiple of eight bytes.
     let padded = (ptx.len() + 1).next_multiple_of(8);
     let mut image = Vec::with_capacity(HEADER + WRITTEN + padded);
     image.extend(MAGIC);
     // Version and length of the header, then the length of all entries.
     image.extend([1u16, HEADER as u16].map(u16::to_le_bytes).concat());
     image.extend(((WRITTEN + padded) as u64).to_le_bytes());
-    // Kind and version, the length of the header, that of the text.
+    // Kind and version, the length of the header, the length of the text.
     image.extend([PTX, 0x101].map(u16::to_le_bytes).concat());
     image.extend((WRITTEN as u32).to_le_bytes());
     image.extend((padded as u64).to_le_bytes());
-    // Not compressed; where options would stand; the version of what they mean.
+    // Compressed size (0: not compressed), offset of the options, their version, the architecture.
     image.extend([0, 64, 7 << 16, architecture].map(u32::to_le_bytes).concat());
     image.extend([0, FLAGS, 0, 0, 0, 0].map(u64::to_le_bytes).concat());
     image.extend(ptx);
@@ -110,10 +113,11 @@ fn field<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-/// The PTX of a fatbin for a card: that for the newest card that isn't newer than it.
+/// Returns the PTX for a card: of all entries that the card can run, the one for the newest card.
 ///
 /// # Errors
-/// [`Wrong::NoPtx`] where there is none, with what to ask for instead, and whatever else is wrong.
+/// [`FatbinError::NoPtx`] if there is none for this card; the message says which nvcc option adds
+/// it. [`FatbinError::Damaged`] and [`FatbinError::OutOfMemory`] otherwise.
 pub fn ptx_of(bytes: &[u8], card: u32) -> Result<String, Wrong> {
     let entries = entries(bytes)?;
     let texts = entries.iter().filter(|entry| entry.kind == PTX);
@@ -124,14 +128,14 @@ pub fn ptx_of(bytes: &[u8], card: u32) -> Result<String, Wrong> {
     }
     let newer: Vec<String> = texts.map(|entry| format!("compute_{}", entry.capability)).collect();
     let there = match newer.as_slice() {
-        [] => "machine code for NVIDIA's hardware alone".to_owned(),
+        [] => "only machine code for NVIDIA's hardware".to_owned(),
         newer => format!(
-            "PTX for {} alone, which the emulated sm_{card} is older than",
+            "only PTX for {}, which is newer than the emulated sm_{card}",
             newer.join(", ")
         ),
     };
     Err(Wrong::NoPtx(format!(
-        "the fatbin has {there}; the emulated GPU runs PTX: have nvcc put it in with -gencode \
+        "the fatbin contains {there}; the emulated GPU runs PTX: add it with nvcc's option -gencode \
          arch=compute_{card},code=compute_{card}"
     )))
 }
@@ -155,7 +159,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Wrong> {
         let long = |at| field(header, at).map_or(0, u64::from_le_bytes);
         let (own, packed) = (word(4) as usize, u64::from(word(16)));
         let size = usize::try_from(long(8)).ok();
-        // Each is longer than nothing, so that this ends.
+        // `own >= ENTRY`, so every entry advances `at` and the loop ends.
         let next = size.and_then(|size| own.checked_add(size)?.checked_add(at));
         let next = next.filter(|next| own >= ENTRY && *next <= end);
         let next = next.ok_or_else(|| broken("an entry is longer than the whole"))?;
@@ -163,7 +167,7 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Wrong> {
         let flags = long(40);
         let payload = match flags & (LZ4 | ZSTD) {
             0 => payload,
-            // Behind it, zeros fill up to a multiple of eight.
+            // Zeros after the compressed data pad it to a multiple of eight.
             _ => payload
                 .get(..usize::try_from(packed).unwrap_or(usize::MAX))
                 .ok_or_else(|| broken("the text of an entry is longer than the entry"))?,
@@ -178,14 +182,14 @@ fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Wrong> {
     Ok(found)
 }
 
-/// The text of an entry.
+/// Decompresses the text of an entry.
 fn unpack(entry: &Entry<'_>) -> Result<String, Wrong> {
     if entry.flags & (LZ4 | ZSTD) == 0 {
         return text(entry.payload);
     }
     if entry.unpacked > MAX_TEXT_BYTES {
         return Err(broken(format!(
-            "it says that its PTX has {} bytes; at most {MAX_TEXT_BYTES} are read",
+            "an entry's header gives a length of {} bytes of PTX; the limit is {MAX_TEXT_BYTES}",
             entry.unpacked
         )));
     }
@@ -196,7 +200,7 @@ fn unpack(entry: &Entry<'_>) -> Result<String, Wrong> {
     let whole = if entry.flags & LZ4 != 0 {
         lz4_flex::block::decompress_into(entry.payload, &mut bytes).is_ok_and(|len| len == size)
     } else {
-        // It reads no further than what it was told, whatever is packed.
+        // `read_exact` never reads more than `bytes` holds, whatever the packed data says.
         ruzstd::decoding::StreamingDecoder::new(entry.payload)
             .is_ok_and(|mut decoder| decoder.read_exact(&mut bytes).is_ok())
     };
@@ -206,11 +210,11 @@ fn unpack(entry: &Entry<'_>) -> Result<String, Wrong> {
     text(&bytes)
 }
 
-/// A text, which zeros may stand behind.
+/// Converts bytes to a text; trailing zeros are dropped.
 fn text(bytes: &[u8]) -> Result<String, Wrong> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    if text.contains(".version") { Ok(text) } else { Err(broken("what it has as PTX is none")) }
+    if text.contains(".version") { Ok(text) } else { Err(damaged("its PTX entry is not PTX")) }
 }
 
 #[cfg(test)]

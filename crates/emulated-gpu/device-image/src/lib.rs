@@ -1,8 +1,8 @@
-//! Images: what a compiler or a linker of the emulated GPU hands to the driver in place of machine code,
-//! and what nvcc packs. All of them are PTX in the end.
+//! Device images: the files that the emulated compilers and linkers, and nvcc, pass to the driver.
+//! Instead of machine code, they all contain PTX.
 //!
-//! [`fatbin`] reads and writes the containers; [`linked`] is what there is to know of an image that a
-//! linker has made, and [`archive`] the one library of device functions that can be linked.
+//! [`fatbin`] reads and writes fatbin containers, [`linked`] the properties of an image that a
+//! linker made, and [`archive`] recognises the one library of device functions that can be linked.
 
 pub mod archive;
 pub mod fatbin;

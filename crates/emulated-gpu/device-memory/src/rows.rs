@@ -1,14 +1,14 @@
-//! Copies of rows that no other thread reaches.
+//! Copies and fills of rows that no other thread accesses, such as register rows.
 
 #![allow(unsafe_code, reason = "rows are moved between device memory and registers")]
 
 use crate::words::Word;
 
-/// Moves a row of a length that the compiler knows.
+/// Copies a row whose length is known at compile time.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `bytes` bytes, they don't overlap, and no other thread
-/// reaches either.
+/// accesses either.
 #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
 #[inline(always)]
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
@@ -16,21 +16,21 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     unsafe { to.copy_from_nonoverlapping(from, bytes) };
 }
 
-/// The same by vectors. The instruction that WebAssembly has for moving bytes, which the compiler takes
-/// for every copy, is a call in a browser, and takes longer than all the rest of a load.
+/// The same with vector instructions, for WebAssembly. The compiler would turn a plain copy into
+/// `memory.copy`, which is a function call in a browser and takes longer than the rest of a load.
 ///
 /// # Safety
-/// As above.
+/// As for the other version.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
 pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     use std::arch::wasm32::{v128, v128_load, v128_store};
     const VECTOR: usize = size_of::<v128>();
-    // Four at a time: a loop of one is what the compiler knows as a copy.
+    // Four vectors at a time: the compiler recognises a loop over single ones as a copy.
     const BLOCK: usize = 4 * VECTOR;
     let blocks = bytes - bytes % BLOCK;
     for at in (0..blocks).step_by(BLOCK) {
-        // SAFETY: inside of both, as the caller promises; a vector may lie at any address.
+        // SAFETY: inside both ranges, as the caller promises; a vector needs no alignment.
         unsafe {
             let (to, from) = (to.add(at), from.add(at));
             let vectors = [0, 1, 2, 3].map(|index| v128_load(from.add(index * VECTOR).cast()));
@@ -45,15 +45,15 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
     }
 }
 
-/// Copies one row of registers, of words that are plain numbers.
+/// Copies one row of registers. The words are plain numbers.
 #[inline(always)]
 pub fn copy_own<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
     if cfg!(not(target_family = "wasm")) {
-        // An assignment that the compiler sees through.
+        // A plain assignment, which the compiler can optimise.
         *to = *from;
         return;
     }
-    // SAFETY: two arrays of one length, of which the one that is written is borrowed uniquely.
+    // SAFETY: two arrays of the same length; the destination is borrowed uniquely.
     unsafe { copy(to.as_mut_ptr().cast(), from.as_ptr().cast(), size_of_val(to)) };
 }
 
@@ -64,13 +64,13 @@ pub fn fill_own<T: Word>(to: &mut [T], word: T) {
     to.fill(word);
 }
 
-/// The same by vectors: the compiler writes word by word, and whoever reads a vector of them soon after
-/// waits for all.
+/// The same with vector instructions: the compiler would store word by word, and a vector load soon
+/// after would stall until all of the stores have completed.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
 pub fn fill_own<T: Word>(to: &mut [T], word: T) {
     use std::arch::wasm32::{u32x4_splat, u64x2_splat, v128, v128_store};
-    // SAFETY: words are of 4 or 8 bytes, and any bits are numbers.
+    // SAFETY: words have 4 or 8 bytes, and every bit pattern is a valid number.
     let vector = unsafe {
         match size_of::<T>() {
             4 => u32x4_splat(std::mem::transmute_copy(&word)),
@@ -80,7 +80,7 @@ pub fn fill_own<T: Word>(to: &mut [T], word: T) {
     };
     let mut vectors = to.chunks_exact_mut(size_of::<v128>() / size_of::<T>());
     for to in &mut vectors {
-        // SAFETY: as many bytes of the row, which may lie at any address.
+        // SAFETY: the chunk has the size of a vector; a vector store needs no alignment.
         unsafe { v128_store(to.as_mut_ptr().cast(), vector) };
     }
     vectors.into_remainder().fill(word);

@@ -1,18 +1,19 @@
-//! How device memory is moved: by words, each of them by one relaxed atomic access.
+//! Access to device memory by words; each word is read or written by one relaxed atomic access.
 //!
-//! Threads of kernels, copies of the host's and fills reach the same bytes at the same time, as on a
-//! GPU. What a kernel does wrong there is the kernel's data race (PTX ISA, "Memory Consistency Model"),
-//! which reads an old or a new word; by plain accesses it would be one of this program's too, and
-//! undefined (`std::sync::atomic`, "Memory model for atomic accesses"). Accesses of different sizes
-//! that race are left open by both models; here they give what the host's processor gives.
+//! Kernel threads, host copies and fills access the same bytes at the same time, as on a GPU. If a
+//! kernel forgets to synchronise, that is the kernel's data race (PTX ISA, "Memory Consistency
+//! Model"): it reads an old or a new word. With plain accesses it would also be a data race of this
+//! program, and undefined behaviour (`std::sync::atomic`, "Memory model for atomic accesses").
+//! Neither model defines racing accesses of different sizes; here they give the result that the
+//! host's processor gives.
 //!
-//! No compiler joins atomic accesses, and a row of 16 words by single ones takes as long as all the rest
-//! of a load. So on x86-64 rows and blocks are moved by vector instructions written out: there each
-//! naturally aligned word of a vector is accessed at once, on which the Java virtual machine's copies
-//! of arrays rely too. WebAssembly without threads has no other thread that could see half of a row, and moves it
-//! as [`rows`] does. Elsewhere, and under Miri, the same is done word by word.
+//! Compilers don't merge atomic accesses, and moving a row of 16 single words takes as long as all
+//! the rest of a load. So on x86-64 rows and blocks are moved by hand-written vector instructions,
+//! which access each naturally aligned word of a vector at once; the Java virtual machine's array
+//! copies rely on this too. WebAssembly without threads has no other thread that could see half of
+//! a row, so it moves rows with [`rows`]. All other targets, and Miri, move word by word.
 
-#![allow(unsafe_code, reason = "device memory is raw memory: every access to it is made here")]
+#![allow(unsafe_code, reason = "device memory is raw memory: all accesses to it are in this file")]
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -21,16 +22,16 @@ use crate::rows;
 /// A number that is read or written by one access.
 ///
 /// # Safety
-/// It is as large as it is aligned, and any bits of that size are a value.
+/// Its size equals its alignment, and every bit pattern of that size is a valid value.
 pub unsafe trait Word: Copy + Default {
-    /// Its size.
+    /// Its size in bytes.
     const BYTES: u64;
-    /// Reads one.
+    /// Reads one word.
     ///
     /// # Safety
     /// `at` is readable for `BYTES` bytes and aligned to them.
     unsafe fn load(at: *const u8) -> Self;
-    /// Writes one.
+    /// Writes one word.
     ///
     /// # Safety
     /// `at` is writable for `BYTES` bytes and aligned to them.
@@ -40,18 +41,19 @@ pub unsafe trait Word: Copy + Default {
 macro_rules! words {
     ($($word:ty: $atomic:ty;)*) => {
         $(
-            // SAFETY: a number without padding, aligned as it is large on the machines that this is built for.
+            // SAFETY: a number without padding whose alignment equals its size on all supported
+            // targets.
             unsafe impl Word for $word {
                 const BYTES: u64 = size_of::<$word>() as u64;
                 #[inline(always)]
                 unsafe fn load(at: *const u8) -> Self {
-                    // SAFETY: as the trait asks. An atomic load of memory that is only readable is
-                    // sound, as it has the size of a register.
+                    // SAFETY: guaranteed by the trait's contract. An atomic load of read-only
+                    // memory is sound because the word is no larger than a register.
                     unsafe { <$atomic>::from_ptr(at.cast_mut().cast()) }.load(Ordering::Relaxed)
                 }
                 #[inline(always)]
                 unsafe fn store(self, at: *mut u8) {
-                    // SAFETY: as the trait asks.
+                    // SAFETY: guaranteed by the trait's contract.
                     unsafe { <$atomic>::from_ptr(at.cast()) }.store(self, Ordering::Relaxed);
                 }
             }
@@ -66,21 +68,21 @@ words! {
     u64: AtomicU64;
 }
 
-/// Floats are moved as the words that have their bits.
+/// Floats are moved as integer words with the same bits.
 macro_rules! floats {
     ($($float:ty: $bits:ty;)*) => {
         $(
-            // SAFETY: as large and as aligned as its bits, and any of them are a number.
+            // SAFETY: same size and alignment as its bits, and every bit pattern is a valid number.
             unsafe impl Word for $float {
                 const BYTES: u64 = <$bits>::BYTES;
                 #[inline(always)]
                 unsafe fn load(at: *const u8) -> Self {
-                    // SAFETY: as the trait asks.
+                    // SAFETY: guaranteed by the trait's contract.
                     Self::from_bits(unsafe { <$bits>::load(at) })
                 }
                 #[inline(always)]
                 unsafe fn store(self, at: *mut u8) {
-                    // SAFETY: as the trait asks.
+                    // SAFETY: guaranteed by the trait's contract.
                     unsafe { self.to_bits().store(at) };
                 }
             }
@@ -127,18 +129,19 @@ pub unsafe fn write_bits(at: *mut u8, bytes: u64, value: u64) {
     }
 }
 
-/// There is one thread, and nothing else that reaches its memory while it runs.
+/// Whether the target has a single thread, so that nothing else can access memory while it runs.
 const ALONE: bool = cfg!(all(target_family = "wasm", not(target_feature = "atomics")));
 
-/// Bytes that [`move_block`] moves.
+/// The number of bytes that [`move_block`] moves.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const BLOCK: usize = 32;
 
-/// Moves a block of words between device memory and memory of this thread's own, or inside device
-/// memory. With `AVX` the processor has to have it.
+/// Copies a block between device memory and this thread's private memory, or inside device memory.
+/// `AVX` selects the AVX version.
 ///
 /// # Safety
-/// `from` is readable and `to` writable for [`BLOCK`] bytes; `AVX` only where the processor has it.
+/// `from` is readable and `to` writable for [`BLOCK`] bytes; `AVX` is only true if the processor
+/// has AVX.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 unsafe fn move_block<const AVX: bool>(to: *mut u8, from: *const u8) {
@@ -169,22 +172,23 @@ unsafe fn move_block<const AVX: bool>(to: *mut u8, from: *const u8) {
     }
 }
 
-/// Reads a row of words, of a length that the compiler knows.
+/// Reads a row of words whose length is known at compile time.
 ///
 /// # Safety
-/// `from` is readable for as many words and aligned to them; `AVX` only where the processor has it.
+/// `from` is readable for the whole row and aligned to a word; `AVX` is only true if the processor
+/// has AVX.
 #[inline(always)]
 pub unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mut [T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if AVX && size_of_val(to).is_multiple_of(BLOCK) {
         for at in (0..size_of_val(to)).step_by(BLOCK) {
-            // SAFETY: a block inside the row, as the caller promises; the other is our own.
+            // SAFETY: a block inside the row, as the caller promises; `to` is borrowed uniquely.
             unsafe { move_block::<AVX>(to.as_mut_ptr().cast::<u8>().add(at), from.add(at)) };
         }
         return;
     }
     if ALONE {
-        // SAFETY: as the caller promises; the row is our own.
+        // SAFETY: as the caller promises; `to` is borrowed uniquely.
         return unsafe { rows::copy(to.as_mut_ptr().cast(), from, size_of_val(to)) };
     }
     for (index, to) in to.iter_mut().enumerate() {
@@ -193,22 +197,23 @@ pub unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mut [T]) 
     }
 }
 
-/// Writes a row of words, of a length that the compiler knows.
+/// Writes a row of words whose length is known at compile time.
 ///
 /// # Safety
-/// `to` is writable for as many words and aligned to them; `AVX` only where the processor has it.
+/// `to` is writable for the whole row and aligned to a word; `AVX` is only true if the processor
+/// has AVX.
 #[inline(always)]
 pub unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if AVX && size_of_val(from).is_multiple_of(BLOCK) {
         for at in (0..size_of_val(from)).step_by(BLOCK) {
-            // SAFETY: a block inside the row, as the caller promises; the other is our own.
+            // SAFETY: a block inside the row, as the caller promises; `from` is borrowed.
             unsafe { move_block::<AVX>(to.add(at), from.as_ptr().cast::<u8>().add(at)) };
         }
         return;
     }
     if ALONE {
-        // SAFETY: as the caller promises; the row is our own.
+        // SAFETY: as the caller promises; `from` is borrowed.
         return unsafe { rows::copy(to, from.as_ptr().cast(), size_of_val(from)) };
     }
     for (index, word) in from.iter().enumerate() {
@@ -217,11 +222,11 @@ pub unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
     }
 }
 
-/// Moves the whole [`BLOCK`]s of `len` bytes from the front; returns how many bytes that are. Where there are
-/// no such instructions it moves none.
+/// Copies the whole [`BLOCK`]s of `len` bytes, starting at the front, and returns the number of
+/// bytes copied. Copies nothing on targets without these instructions.
 ///
 /// # Safety
-/// `from` is readable and `to` writable for `len` bytes; where they overlap, `to` is not behind.
+/// `from` is readable and `to` writable for `len` bytes; if they overlap, `to` is before `from`.
 #[inline(always)]
 unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -229,8 +234,8 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
         let blocks = len - len % BLOCK;
         let mut at = 0;
         while at < blocks {
-            // SAFETY: inside the ranges, as the caller promises. A block is read before it is written, so
-            // that they may overlap.
+            // SAFETY: inside the ranges, as the caller promises. Each block is read before it is
+            // written, so the ranges may overlap.
             unsafe { move_block::<false>(to.add(at), from.add(at)) };
             at += BLOCK;
         }
@@ -243,10 +248,10 @@ unsafe fn move_blocks(to: *mut u8, from: *const u8, len: usize) -> usize {
     }
 }
 
-/// Reads words that lie next to each other, into memory of the caller's own.
+/// Reads consecutive words into the caller's memory.
 ///
 /// # Safety
-/// `from` is readable for as many words, and aligned to them.
+/// `from` is readable for `into.len()` words, and aligned to a word.
 pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
     let bytes = size_of_val(into);
     // SAFETY: the caller's promise; the other side is borrowed uniquely.
@@ -257,10 +262,10 @@ pub unsafe fn read_words<T: Word>(from: *const u8, into: &mut [T]) {
     }
 }
 
-/// Writes words next to each other, from memory of the caller's own.
+/// Writes consecutive words from the caller's memory.
 ///
 /// # Safety
-/// `to` is writable for as many words, and aligned to them.
+/// `to` is writable for `words.len()` words, and aligned to a word.
 pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     let bytes = size_of_val(words);
     // SAFETY: the caller's promise; the other side is borrowed.
@@ -271,11 +276,11 @@ pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
     }
 }
 
-/// Goes through `len` bytes from the front: a block, a word of 8 bytes or a byte at a time, the words
-/// where `start` and how far it has come are a multiple of 8.
+/// Copies `len` bytes from the front, a block, an 8-byte word or a byte at a time. Words are only
+/// used where `start` plus the offset is a multiple of 8.
 ///
 /// # Safety
-/// `from` is readable and `to` writable for `len` bytes; where they overlap, `to` is not behind.
+/// `from` is readable and `to` writable for `len` bytes; if they overlap, `to` is before `from`.
 #[inline(always)]
 unsafe fn forwards(
     (to, from, len): (*mut u8, *const u8, usize),
@@ -300,10 +305,11 @@ unsafe fn forwards(
 /// Reads device memory.
 ///
 /// # Safety
-/// `from` is readable for as many bytes.
+/// `from` is readable for `into.len()` bytes.
 pub unsafe fn read(from: *const u8, into: &mut [u8]) {
     let (to, len) = (into.as_mut_ptr(), into.len());
-    // SAFETY: `forwards` asks for what is inside both ranges, and for words where `from` is aligned.
+    // SAFETY: `move_forwards` only passes offsets inside both ranges, and uses words where `from`
+    // is aligned.
     unsafe {
         forwards(
             (to, from, len),
@@ -317,7 +323,7 @@ pub unsafe fn read(from: *const u8, into: &mut [u8]) {
 /// Writes device memory.
 ///
 /// # Safety
-/// `to` is writable for as many bytes.
+/// `to` is writable for `bytes.len()` bytes.
 pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
     let (from, len) = (bytes.as_ptr(), bytes.len());
     // SAFETY: as in `read`.
@@ -337,7 +343,7 @@ pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
 /// `from` is readable and `to` writable for `len` bytes.
 pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     let alike = (to as usize ^ from as usize).is_multiple_of(8);
-    // SAFETY: `at` is inside both ranges; words are moved where both are aligned.
+    // SAFETY: `at` is inside both ranges; words are only used where both are aligned.
     unsafe {
         let byte = |at: usize| u8::load(from.add(at)).store(to.add(at));
         let word = |at: usize| u64::load(from.add(at)).store(to.add(at));
@@ -358,14 +364,14 @@ pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Writes a pattern of 1, 2, 4 or 8 bytes `count` times.
+/// Writes a pattern of 1, 2, 4 or 8 bytes, `count` times.
 ///
 /// # Safety
-/// `to` is writable for as many bytes.
+/// `to` is writable for `pattern.len() * count` bytes.
 pub unsafe fn fill(to: *mut u8, pattern: &[u8], count: usize) {
     let len = pattern.len() * count;
     let byte = |at: usize| {
-        // SAFETY: callers below ask for what is inside the range.
+        // SAFETY: the calls below only pass offsets inside the range.
         unsafe { pattern[at % pattern.len()].store(to.add(at)) };
     };
     if len < 16 || !8_usize.is_multiple_of(pattern.len()) {
@@ -376,7 +382,7 @@ pub unsafe fn fill(to: *mut u8, pattern: &[u8], count: usize) {
     let word = u64::from_ne_bytes(std::array::from_fn(|at| pattern[(head + at) % pattern.len()]));
     let words = (len - head) / 8;
     for index in 0..words {
-        // SAFETY: inside the range, and aligned behind the head.
+        // SAFETY: inside the range, and aligned after the head.
         unsafe { word.store(to.add(head + index * 8)) };
     }
     (head + words * 8..len).for_each(byte);

@@ -1,14 +1,15 @@
-//! The engine: a kernel lowered to steps, and what runs them.
+//! The engine: lowers a kernel to steps, and runs them.
 //!
-//! A launch is a [`grid`] of [`block`]s of [`warp`]s. A warp of 32 lanes runs in lockstep over
-//! [`registers`] that are rows of 32 words; lanes that diverge become splits of it, which join again
-//! where they meet. [`run`] is the loop, [`vector`] and [`simd`] are the operations that matter,
-//! [`access`] and [`space`] the way to memory, and [`lower`] makes the steps.
+//! A launch is a [`grid`] of [`block`]s of [`warp`]s. A warp of 32 lanes runs in lockstep; its
+//! [`registers`] are rows of 32 words. Lanes that diverge become splits of the warp, which
+//! reconverge where they meet. [`run`] is the main loop, [`vector`] and [`simd`] are the hot
+//! operations, [`access`] and [`space`] access memory, and [`lower`] creates the steps.
 //!
-//! In layers, each of which imports from those above it alone: [`registers`], [`lane`], [`state_space`]
-//! and [`image`] are data; [`race`] and [`core`] what a step may touch; [`access`], [`atomics`],
-//! [`collective`], [`matrix`], [`asynchronous`] and others do one kind of step; [`code`] is the steps; [`vector`] and [`simd`]
-//! compute; [`lower`] makes steps, and [`run`], [`block`] and [`grid`] run them.
+//! The modules form layers; each only imports from those listed before it. [`registers`], [`lane`],
+//! [`state_space`] and [`image`] are data; [`race`] and [`core`] are the state that a step may
+//! access; [`access`], [`atomics`], [`collective`], [`matrix`], [`asynchronous`] and others each
+//! implement one kind of step; [`code`] defines the steps; [`vector`] and [`simd`] compute;
+//! [`lower`] creates steps, and [`run`], [`block`] and [`grid`] run them.
 
 mod access;
 mod arrival;

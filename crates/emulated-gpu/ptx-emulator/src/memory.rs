@@ -1,8 +1,9 @@
-//! Device memory. An address of the device is an address of the host, so what the host registers
-//! is the same memory at the same address; the table of allocations says what may be accessed.
+//! Device memory. A device address is a host address, so memory that the host registers is the same
+//! memory at the same address. The table of allocations decides what may be accessed.
 //!
-//! Between two allocations there is always space that belongs to none, so that an index that is
-//! off by one is found. What is freed stays unusable for a while, so that its later use is found.
+//! Between two allocations there is always a gap that belongs to neither, so that an index that is
+//! off by one is detected. Freed memory stays unusable for a while, so that a use after free is
+//! detected.
 
 #![allow(
     unsafe_code,
@@ -59,17 +60,19 @@ pub use table::{MapError, Mapping};
 #[derive(Debug)]
 pub struct Memory {
     table: RwLock<Table>,
-    /// Work that runs now. Nothing that it may have found goes back to the host.
+    /// The leases of running work. Memory that such work may have found is not returned to the
+    /// host.
     leases: Leases,
     bindings: Bindings,
     conditions: Conditions,
-    /// What physical memory is taken from that is mapped nowhere by itself.
+    /// The host memory from which physical memory (`cuMemCreate`) is taken.
     stores: Stores,
-    /// More has been freed than is kept, and can't go back yet.
+    /// Whether the quarantine holds more freed memory than its limit, because leases prevent its
+    /// release.
     is_full: AtomicBool,
 }
 
-/// For its life time, what is found in the table of allocations stays where it is.
+/// Guard: while it is alive, allocations that were found in the table stay where they are.
 #[derive(Debug)]
 pub(crate) struct Lease<'memory> {
     memory: &'memory Memory,
@@ -86,8 +89,9 @@ impl Drop for Lease<'_> {
 }
 
 impl Memory {
-    /// Memory of this many bytes a device, that knows, where `track` says so, of each byte whether something has
-    /// written it; where `reserve` says so, in addresses of its own, as far as the process may have them.
+    /// Creates the memory of the devices, with `max_bytes` each. If `track`, it records of each
+    /// byte whether it has been written. If `reserve`, the memory is in a reserved address range,
+    /// if the process can have one.
     pub(crate) fn new(reserve: bool, track: bool, most: u64) -> Self {
         let space = if reserve { Space::reserve() } else { None };
         Self {
@@ -100,7 +104,7 @@ impl Memory {
         }
     }
 
-    /// The textures and surfaces that are bound to handles.
+    /// The textures and surfaces, by handle.
     #[must_use]
     pub fn bindings(&self) -> &Bindings {
         &self.bindings
@@ -118,25 +122,25 @@ impl Memory {
         self.read_table().total()
     }
 
-    /// Bytes that the variables of loaded modules take on a device.
+    /// The bytes that the variables of loaded modules take on a device.
     #[must_use]
     pub fn variable_bytes(&self, device: u32) -> u64 {
         self.read_table().variable_bytes(device)
     }
 
-    /// Allocates `size` bytes of the first device, zeroed, at an address that is a multiple of `align`
-    /// (a power of two) and of 256, as CUDA's are. A size of 0 gets a distinct address.
+    /// Allocates `size` zeroed bytes on the first device, at an address that is a multiple of
+    /// `align` (a power of two) and of 256, like CUDA's. A size of 0 gets a distinct address.
     ///
     /// # Errors
-    /// If the host is out of memory, or `align` is no power of two.
+    /// If the host is out of memory, or `align` is not a power of two.
     pub fn allocate(&self, size: u64, align: u64) -> Result<u64, OutOfMemory> {
         self.allocate_at(Home::default(), size, align)
     }
 
-    /// As [`allocate`](Self::allocate), on any device.
+    /// Like [`allocate`](Self::allocate), on any device.
     ///
     /// # Errors
-    /// As of [`allocate`](Self::allocate).
+    /// Those of [`allocate`](Self::allocate).
     pub fn allocate_at(&self, home: Home, size: u64, align: u64) -> Result<u64, OutOfMemory> {
         self.allocate_as(size, align, AllocationKind::Device, None, home)
     }
@@ -147,12 +151,12 @@ impl Memory {
         self.read_table().home(address)
     }
 
-    /// Sets which other devices may access the allocation that begins at an address.
+    /// Sets which other devices may access the allocation that starts at an address.
     pub fn share(&self, base: u64, with: Devices) {
         self.write_table().share(base, with);
     }
 
-    /// As [`allocate`](Self::allocate), for another purpose and with a name for reports.
+    /// Like [`allocate`](Self::allocate), with a kind and a name for reports.
     pub(crate) fn allocate_as(
         &self,
         size: u64,
@@ -165,8 +169,8 @@ impl Memory {
         table.allocate(size, align, kind, name, home)
     }
 
-    /// Allocates `size` bytes, zeroed, that the host uses too: pinned or managed memory, at the
-    /// beginning of a page. [`free`](Self::free) frees it.
+    /// Allocates `size` zeroed bytes that the host uses too (pinned or managed memory), at a page
+    /// boundary. [`free`](Self::free) frees it.
     ///
     /// # Errors
     /// If the host is out of memory.
@@ -174,11 +178,11 @@ impl Memory {
         self.allocate_as(size, PAGE, AllocationKind::Host, None, Home::everywhere())
     }
 
-    /// Frees memory from [`allocate`](Self::allocate). New work can't find it any longer; it returns to
-    /// the host when the running work that has found it ends.
+    /// Frees memory from [`allocate`](Self::allocate). New work can no longer find it; it is
+    /// returned to the host after the running work that may have found it has ended.
     ///
     /// # Errors
-    /// If no allocation begins there.
+    /// If no allocation starts there.
     pub fn free(&self, address: u64) -> Result<(), NotAllocated> {
         let mut table = self.write_table();
         if !table.free(address, || self.leases.next()) {
@@ -188,8 +192,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Takes an allocation as given back, though it can be accessed until [`free`](Self::free) frees
-    /// it: the memory that is freed in a stream's order is there for what comes later in that order.
+    /// Counts an allocation as free, although it can be accessed until [`free`](Self::free) frees
+    /// it: memory that is freed in a stream's order is available to later work in that order.
     pub fn leave(&self, address: u64) {
         self.write_table().leave(address);
     }
@@ -199,16 +203,15 @@ impl Memory {
         self.is_full.store(is_full, Ordering::Relaxed);
     }
 
-    /// Makes memory of the host's accessible to kernels, at the same address; they may write to it
-    /// where it is `writable`.
+    /// Makes host memory accessible to kernels, at the same address. They may write to it if
+    /// `writable`.
     ///
     /// # Safety
-    /// The range has to stay as accessible as it is until [`unregister`](Self::unregister) has
-    /// returned. Where the host unmaps some of it all the same, what runs after that finds it out.
+    /// The range has to stay accessible until [`unregister`](Self::unregister) has returned. If the
+    /// host unmaps some of it earlier, later work detects that.
     ///
     /// # Errors
-    /// When the range is empty, wraps around, overlaps what is known already, or some of it can't be
-    /// accessed.
+    /// If the range is empty, wraps around, overlaps known memory, or can't be accessed completely.
     pub unsafe fn register(
         &self,
         address: u64,
@@ -221,13 +224,14 @@ impl Memory {
         self.write_table().register(address, len, writable)
     }
 
-    /// Takes back what [`register`](Self::register) did, and waits for the work that may have found
-    /// the memory. Not to be called by such work.
+    /// Undoes [`register`](Self::register), and waits for the work that may have found the memory.
+    /// Must not be called by such work.
     ///
     /// # Errors
-    /// When no registered range begins there.
+    /// If no registered range starts there.
     pub fn unregister(&self, address: u64) -> Result<(), NotAllocated> {
-        // The lock is given back before the wait: what is waited for asks the table.
+        // The lock is released before the wait, because the work that is waited for locks the
+        // table.
         if !self.write_table().unregister(address) {
             return Err(NotAllocated { address });
         }
@@ -235,7 +239,7 @@ impl Memory {
         Ok(())
     }
 
-    /// The base and the size of the allocation that holds an address.
+    /// The start and the size of the allocation that holds an address.
     #[must_use]
     pub fn range_of(&self, address: u64) -> Option<(u64, u64)> {
         match self.read_table().find(address, 1) {
@@ -244,31 +248,32 @@ impl Memory {
         }
     }
 
-    /// Whether a range touches the device's memory, the space around an allocation or what was freed
-    /// not long ago, without being inside one allocation: an address that was meant to be the
-    /// program's own memory, and is not.
+    /// Whether a range touches device memory, the gap around an allocation or recently freed
+    /// memory, without being inside one allocation. Such an address was meant to be the program's
+    /// own memory, and is not.
     #[must_use]
     pub fn is_astray(&self, address: u64, len: u64) -> bool {
         self.read_table().is_astray(address, len)
     }
 
-    /// Whether it is known of each byte if something has written it.
+    /// Whether the memory records of each byte if it has been written.
     #[must_use]
     pub fn tracks(&self) -> bool {
         self.read_table().tracks()
     }
 
-    /// Every allocation that is alive, by address.
+    /// All live allocations, by address.
     #[must_use]
     pub fn allocations(&self) -> Vec<Allocation> {
         self.read_table().allocations()
     }
 
-    /// Checks a range that something other than a kernel is about to read, such as a library of the
-    /// host's, as a kernel's access is checked: gives the first byte that nothing has written.
+    /// Checks a range that something other than a kernel is about to read, such as a host library,
+    /// like a kernel's access. Returns the address of the first byte that has not been written, if
+    /// any.
     ///
     /// # Errors
-    /// When the range is not inside one allocation, or that can't be accessed from there.
+    /// If the range is not inside one allocation, or that allocation can't be accessed from there.
     pub fn check_read(
         &self,
         address: u64,
@@ -280,10 +285,11 @@ impl Memory {
         Ok(table.first_uninitialised(address, len))
     }
 
-    /// Checks a range that something other than a kernel is about to write; it counts as written.
+    /// Checks a range that something other than a kernel is about to write, and marks it as
+    /// written.
     ///
     /// # Errors
-    /// When the range is not inside one allocation, or that can't be accessed from there.
+    /// If the range is not inside one allocation, or that allocation can't be accessed from there.
     pub fn check_write(&self, address: u64, len: u64, from: Reach) -> Result<(), AccessError> {
         let table = self.read_table();
         table.require(address, len, true, from)?;
@@ -291,16 +297,15 @@ impl Memory {
         Ok(())
     }
 
-    /// Does something during which what it finds stays where it is, as during a launch: ranges that
-    /// [`check_read`](Self::check_read) and [`check_write`](Self::check_write) let pass meanwhile can
-    /// be accessed until it ends.
+    /// Runs `body` with a lease, as a launch does: ranges that [`check_read`](Self::check_read) and
+    /// [`check_write`](Self::check_write) accept in it stay accessible until it returns.
     pub fn keep_while<T>(&self, body: impl FnOnce() -> T) -> T {
         let _lease = self.lease();
         body()
     }
 
-    /// What was asked for, by the host or by a kernel, and has not been freed: the leak report, when
-    /// asked at the end.
+    /// Allocations of the host and of kernels that have not been freed. At the end of a program,
+    /// this is the leak report.
     #[must_use]
     pub fn leaks(&self) -> Vec<Allocation> {
         let mut list = self.allocations();
@@ -308,17 +313,17 @@ impl Memory {
         list
     }
 
-    /// What a kernel's access of `len` bytes meets. The caller holds a lease.
+    /// Finds the memory of a kernel's access of `len` bytes. The caller holds a lease.
     pub(crate) fn open(&self, address: u64, len: u64, write: bool, from: Reach) -> Found {
         self.read_table().open(address, len, write, from)
     }
 
-    /// What lies near an address, for a report.
+    /// Describes the surroundings of an address, for a report.
     pub(crate) fn neighbourhood(&self, address: u64) -> Neighbourhood {
         self.read_table().neighbourhood(address)
     }
 
-    /// Announces work: what it finds from now on stays where it is until the guard is dropped.
+    /// Takes a lease: memory found from now on stays where it is until the guard is dropped.
     pub(crate) fn lease(&self) -> Lease<'_> {
         Lease { memory: self, number: self.leases.begin() }
     }

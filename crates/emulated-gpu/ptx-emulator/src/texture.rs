@@ -1,9 +1,10 @@
-//! Textures and surfaces: what a kernel reads by coordinates, as data. Their texels lie in memory like
-//! anything else, row behind row, and each access to them asks the table of allocations.
+//! Textures and surfaces as data. Their texels are in ordinary memory, row after row, and each
+//! access to them goes through the table of allocations.
 //!
-//! What comes of coordinates is in `footprint`, what of directions in `cube`, what a texel means in
-//! `format`, and which handle stands for what in [`Bindings`]. The rules are those of the CUDA C++ Programming Guide, "Texture
-//! Fetching", and of the PTX ISA, "Texture Instructions" and "Surface Instructions".
+//! `footprint` turns coordinates into texels, `cube` turns directions into coordinates, `format`
+//! converts texels to channels, and [`Bindings`] maps handles to textures. The rules are those of
+//! the CUDA C++ Programming Guide, "Texture Fetching", and of the PTX ISA, "Texture Instructions"
+//! and "Surface Instructions".
 
 pub(crate) mod cube;
 pub(crate) mod footprint;
@@ -15,7 +16,7 @@ pub use table::{Bindings, NotBound};
 
 /// The type of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each is the type of that name: unsigned, signed, floating-point")]
+#[expect(missing_docs, reason = "the names give the types: unsigned, signed, floating-point")]
 pub enum Channel {
     U8,
     U16,
@@ -28,7 +29,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Its width in bytes.
+    /// Its size in bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -38,71 +39,71 @@ impl Channel {
         }
     }
 
-    /// Whether it is a floating-point number.
+    /// Whether it is a floating-point type.
     #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32)
     }
 
-    /// Whether it is an integer that can be read as a fraction of the largest one: of 8 or 16 bits.
+    /// Whether it is an integer type that can be read as a normalised fraction (8 or 16 bits).
     #[must_use]
     pub const fn is_scalable(self) -> bool {
         !self.is_float() && self.bytes() < 4
     }
 }
 
-/// What a texel is: 1, 2 or 4 channels of a type, side by side.
+/// The format of a texel: 1, 2 or 4 channels of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Format {
-    /// The type of each.
+    /// The type of each channel.
     pub channel: Channel,
-    /// How many: 1, 2 or 4.
+    /// The number of channels: 1, 2 or 4.
     pub channels: u32,
 }
 
 impl Format {
-    /// The bytes of a texel: 1 to 16.
+    /// The size of a texel in bytes: 1 to 16.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.channel.bytes() * self.channels as u64
     }
 }
 
-/// Where texels lie, and how many there are.
+/// The memory layout of a texture or surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texels {
-    /// The address of the first one; a multiple of a texel's bytes.
+    /// The address of the first texel; a multiple of a texel's size.
     pub base: u64,
-    /// What one is.
+    /// The format of each texel.
     pub format: Format,
-    /// Texels of a row, at least 1.
+    /// Texels per row, at least 1.
     pub width: u64,
-    /// Rows; 0 where there is one dimension only.
+    /// Rows; 0 for one dimension.
     pub height: u64,
-    /// Slices; 0 where there are two dimensions at most.
+    /// Slices; 0 for fewer than three dimensions.
     pub depth: u64,
-    /// Layers, each of the dimensions above; 0 where it is not layered. There is no depth then.
+    /// Layers, each with the dimensions above; 0 if not layered. A layered texture has no depth.
     pub layers: u64,
-    /// Bytes from one row to the next; a multiple of a texel's.
+    /// Bytes from one row to the next; a multiple of a texel's size.
     pub pitch: u64,
-    /// Bytes from one slice, or layer, to the next; likewise.
+    /// Bytes from one slice or layer to the next; a multiple of a texel's size.
     pub slice: u64,
-    /// It is an array of one dimension in plain memory: addressed by integers alone, never filtered,
-    /// and 0 outside.
+    /// Whether it is a one-dimensional array in linear memory: addressed by integers only, never
+    /// filtered, and 0 outside.
     pub linear: bool,
-    /// Its layers are the sides of a cube, or of several: +x, −x, +y, −y, +z, −z of each, all of them
-    /// squares.
+    /// Whether its layers are the faces of one or more cubes, in the order +x, −x, +y, −y, +z, −z;
+    /// all of them are squares.
     pub cube: bool,
 }
 
 impl Texels {
-    /// Texels along x, y and z: at least one along each.
+    /// The number of texels along x, y and z, at least one each.
     #[must_use]
     pub fn lengths(&self) -> [u64; 3] {
         [self.width, self.height, self.depth].map(|length| length.max(1))
     }
 
-    /// The address of a texel that is inside, of a layer.
+    /// The address of a texel, which must be inside.
     #[must_use]
     pub fn address(&self, [x, y, z]: [u64; 3], layer: u64) -> u64 {
         let row = y.wrapping_mul(self.pitch);
@@ -111,7 +112,7 @@ impl Texels {
         self.base.wrapping_add(column).wrapping_add(row).wrapping_add(slice)
     }
 
-    /// Bytes from the first texel to the end of the last, unless there are too many to count.
+    /// Bytes from the first texel to the end of the last, or `None` on overflow.
     #[must_use]
     pub fn reach(&self) -> Option<u64> {
         let [width, height, depth] = self.lengths();
@@ -122,51 +123,51 @@ impl Texels {
     }
 }
 
-/// What stands for a coordinate outside.
+/// How coordinates outside of the texture are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressMode {
-    /// The texture again and again: of normalised coordinates only.
+    /// Repeat the texture; only for normalised coordinates.
     Wrap,
-    /// Its nearest texel.
+    /// Use the nearest texel.
     #[default]
     Clamp,
-    /// The texture, every other time the other way round: of normalised coordinates only.
+    /// Repeat the texture, with every other copy mirrored; only for normalised coordinates.
     Mirror,
-    /// The border's colour.
+    /// Use the border colour.
     Border,
 }
 
-/// What is read between the middles of texels.
+/// How values between texel centres are computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
-    /// The texel that the coordinates are in.
+    /// The texel that contains the coordinates.
     #[default]
     Point,
-    /// A mixture of the nearest two, four or eight.
+    /// Linear interpolation of the nearest two, four or eight texels.
     Linear,
 }
 
 /// How a texture is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampling {
-    /// For x, y and z.
+    /// The address modes along x, y and z.
     pub address: [AddressMode; 3],
-    /// Has no effect on integers that are not [`scaled`](Self::scaled).
+    /// The filter; ignored for integers that are not [`scaled`](Self::scaled).
     pub filter: Filter,
-    /// Coordinates go from 0 to 1, not from 0 to the number of texels.
+    /// Whether coordinates go from 0 to 1, instead of from 0 to the number of texels.
     pub normalised: bool,
-    /// Integers of 8 and 16 bits are read as fractions: unsigned ones from 0 to 1, signed ones from −1
-    /// to 1.
+    /// Whether integers of 8 and 16 bits are read as fractions: unsigned ones from 0 to 1, signed
+    /// ones from −1 to 1.
     pub scaled: bool,
-    /// The border's colour; for integers that are not scaled, their bits.
+    /// The border colour; for integers that are not scaled, their bits.
     pub border: [f32; 4],
-    /// Of a cube map: what is filtered at the edge of a side is mixed with the texels of the next one.
+    /// For cube maps: whether filtering at the edge of a face includes texels of the adjacent face.
     pub seamless: bool,
 }
 
 impl Sampling {
-    /// The mode of an axis, as it holds: what repeats a texture needs normalised coordinates, and is
-    /// [`AddressMode::Clamp`] without.
+    /// The effective address mode of an axis: without normalised coordinates, the repeating modes
+    /// become [`AddressMode::Clamp`].
     #[must_use]
     pub fn mode(&self, axis: usize) -> AddressMode {
         match self.address[axis] {
@@ -176,16 +177,16 @@ impl Sampling {
     }
 }
 
-/// What a handle stands for.
+/// The object that a handle refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resource {
-    /// Texels that are read, and how.
+    /// Texels that are read, and how they are sampled.
     Texture(Texels, Sampling),
-    /// Texels that are read and written, by bytes.
+    /// Texels that are read and written, with byte coordinates.
     Surface(Texels),
 }
 
-/// The kinds of variables that stand for something else (PTX ISA, "Texture, Sampler and Surface Types").
+/// The kinds of opaque variables (PTX ISA, "Texture, Sampler and Surface Types").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Opaque {
     /// `.texref`
@@ -203,7 +204,7 @@ impl Resource {
         }
     }
 
-    /// Which kind of variable stands for such a one.
+    /// The kind of variable that can refer to it.
     #[must_use]
     pub fn kind(&self) -> Opaque {
         match self {

@@ -1,4 +1,4 @@
-//! How many products a second, of one thread: `cargo bench -p tensor-core`.
+//! Benchmark: products per second on one thread (`cargo bench -p tensor-core`).
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -29,7 +29,7 @@ fn strips(bencher: Bencher<'_, '_>, capability: u32) {
         .bench(|| strip.sum(&rules, Sum::Single, divan::black_box(&line)));
 }
 
-/// As [`multiply`] is compiled where nobody asked what the host has.
+/// [`multiply`] compiled for the target's baseline, without checking for vector instructions.
 #[divan::bench(args = [80, 90])]
 fn tiles(bencher: Bencher<'_, '_>, capability: u32) {
     let rules = Rules::of(capability, Format::Tf32);

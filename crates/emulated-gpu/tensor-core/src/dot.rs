@@ -1,11 +1,11 @@
-//! One sum of products, whatever is in it.
+//! The reference model of one dot product, for any input.
 
 use crate::format::Format;
 use crate::parts::{Part, aligned_c, finished, scaled, up};
 use crate::rules::{Rules, Sum};
 
-/// `c + Σ aᵢ·bᵢ` as a matrix unit adds it. The factors are numbers of their formats, `c` one of what
-/// the sum becomes.
+/// `c + Σ aᵢ·bᵢ` as a tensor core computes it. The factors must be representable in their formats,
+/// `c` in the format of the sum.
 #[must_use]
 pub fn dot(
     rules: &Rules,
@@ -55,10 +55,10 @@ fn group_sum(
     }
 }
 
-/// Of infinities and NaNs, by their rules.
+/// The result if any factor or `c` is infinite or NaN.
 #[cold]
 fn special(factors: &[(f32, f32)], c: f32) -> f32 {
-    // Of finite factors only what they are not matters: an infinity.
+    // Finite products can't affect the result, so they count as 0.
     let product = |(a, b): (f32, f32)| {
         if a.is_finite() && b.is_finite() { 0.0 } else { a * b }
     };

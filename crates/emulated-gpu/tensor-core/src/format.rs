@@ -1,24 +1,24 @@
-//! The formats of factors and sums: no more of them than the units' sums depend on.
+//! Number formats of factors and sums, with the properties that the sums depend on.
 
-/// A format of floating-point numbers. Numbers of all of them are handed over as the `f32` of their value.
+/// A floating-point format. Values of every format are passed as the `f32` with the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// IEEE half precision.
     F16,
-    /// The upper half of an `f32`.
+    /// bfloat16: the upper half of an `f32`.
     Bf16,
-    /// 8 bits of exponent, 10 of fraction.
+    /// TF32: 8 bits of exponent, 10 of fraction.
     Tf32,
-    /// IEEE single precision, that of sums.
+    /// IEEE single precision, the format of sums.
     F32,
-    /// 8 bits, 3 of them fraction.
+    /// FP8 with 4 bits of exponent, 3 of fraction.
     E4m3,
-    /// 8 bits, 2 of them fraction.
+    /// FP8 with 5 bits of exponent, 2 of fraction.
     E5m2,
 }
 
 impl Format {
-    /// Bits of fraction.
+    /// The number of fraction bits.
     #[must_use]
     pub const fn fraction_bits(self) -> u32 {
         match self {
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// The exponent of the least normal number, which subnormal ones have too.
+    /// The exponent of the smallest normal number, which subnormal numbers use too.
     #[must_use]
     pub const fn least_normal_exponent(self) -> i32 {
         match self {
@@ -41,16 +41,17 @@ impl Format {
     }
 }
 
-/// The number of half precision nearest to a finite one, ties to even, in one rounding.
+/// Rounds a finite number to half precision, ties to even, in a single rounding.
 #[inline(always)]
 pub(crate) fn nearest_half(value: f64) -> f32 {
-    // Its exponent, and that of the last bit it keeps; a subnormal double is zero here in any case.
+    // The exponents of the value and of the last bit that is kept. A subnormal double becomes zero
+    // here.
     let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
     let last = exponent.max(-14) - 10;
     let unit = f64::from_bits(((last.min(900) + 1023) as u64) << 52);
     // A division by a power of two is exact.
     let rounded = (value / unit).round_ties_even() * unit;
-    // 65,520 is halfway to what would be the next one, and goes up.
+    // 65,520 is halfway to the next number beyond the largest one, and rounds up to infinity.
     if rounded.abs() > 65_504.0 { f32::INFINITY.copysign(rounded as f32) } else { rounded as f32 }
 }
 
@@ -66,7 +67,7 @@ mod tests {
             (1.0, 1.0),
             (-1.0 - unit / 2.0, -1.0),
             (1.0 + 1.5 * unit, 1.0 + 2.0 * unit),
-            // By way of single precision this would be 1.
+            // Rounding through single precision would give 1.
             (1.0 + unit / 2.0 + (-40_f64).exp2(), 1.0 + unit),
             (65_519.999, 65_504.0),
             (65_520.0, f64::INFINITY),

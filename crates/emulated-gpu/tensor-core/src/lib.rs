@@ -1,34 +1,34 @@
-//! What the matrix units of NVIDIA's cards answer, to the bit: `d = a·b + c` of narrow
-//! floating-point factors, which the ISA leaves open ("accumulation order, rounding and handling of
-//! subnormal inputs are unspecified").
+//! A bit-exact model of the tensor cores of NVIDIA's cards: `d = a·b + c` with narrow
+//! floating-point factors. The ISA leaves the result open ("accumulation order, rounding and
+//! handling of subnormal inputs are unspecified").
 //!
-//! The model is that of Faizan A. Khattak and Mantas Mikaitis, "Accurate Models of NVIDIA Tensor
-//! Cores" (arXiv 2512.07004), whose measured answers of eight cards it gives back. The exact products
-//! of a *group* of factors and `c` are shifted until they have the exponent of the largest of them;
-//! what then stands beyond this many bits of fraction is cut off; they are added as integers; the sum is
-//! cut off to single precision. Where there are more factors than the group has, the sum is the next
-//! group's `c`. How large a group is, and how many bits are kept, is a matter of the generation:
-//! [`Rules::of`].
+//! The model is from Faizan A. Khattak and Mantas Mikaitis, "Accurate Models of NVIDIA Tensor
+//! Cores" (arXiv 2512.07004); it reproduces the results that they measured on eight cards. The
+//! exact products of a *group* of factors, and `c`, are shifted to the exponent of the largest of
+//! them; fraction bits beyond a fixed number are truncated; the rest is added as integers; the sum
+//! is truncated to single precision. If there are more factors than a group has, the sum is the `c`
+//! of the next group. The group size and the number of bits depend on the generation:
+//! [`Rules::new`].
 //!
 //! | | bits of fraction | group, tf32 | group, fp16 and bf16 | fp8 |
 //! |---|---:|---:|---:|---|
 //! | 7.0 (V100) | 23 | – | 4 (fp16) | – |
 //! | 8.0 (A100), 8.6 (A2) | 24 | 4 | 8 | – |
-//! | 8.9 (L40S) | 24 | 4 | 8 | 13 bits kept, of the sum too; groups of 16 |
-//! | 9.0 (H100, H200) | 25 | 8 | 16 | 13 bits kept, of the sum too; groups of 32 |
-//! | 10.0 (B200) | 25 | 8 | 16 | 25 bits; groups of 32; `c` is added to the sum, to nearest |
+//! | 8.9 (L40S) | 24 | 4 | 8 | 13 bits kept, also of the sum; groups of 16 |
+//! | 9.0 (H100, H200) | 25 | 8 | 16 | 13 bits kept, also of the sum; groups of 32 |
+//! | 10.0 (B200) | 25 | 8 | 16 | 25 bits; groups of 32; `c` is added to the sum, rounded to nearest |
 //!
-//! What no measurement says, and is decided here: 7.5 is taken for a 7.0; on 9.0 the `c` of fp8
-//! factors is shifted and cut off like a product, as it is on 8.9 (the published answers were measured
-//! with `c` = 0); a sum of zeros is +0; the groups of `mma.sp` are counted in the factors of `b`,
-//! those that meet a zero of `a` included. Sums of fp16 are rounded to nearest once a group, as the
-//! authors have it. A NaN among products and `c`, or infinities of both signs, give the NaN
-//! 0x7fffffff (0x7fff in half precision), infinities of one sign themselves; a sum too great is an
-//! infinity.
+//! No measurement covers the following, so this model makes a choice: 7.5 behaves like 7.0; on 9.0
+//! the `c` of fp8 factors is shifted and truncated like a product, as on 8.9 (the published results
+//! were measured with `c` = 0); a sum of zeros is +0; the groups of `mma.sp` are counted in factors
+//! of `b`, including those multiplied by a zero of `a`. As in the paper, fp16 sums are rounded to
+//! nearest once a group. A NaN among the products and `c`, or infinities of both signs, give the
+//! NaN 0x7fffffff (0x7fff in half precision); infinities of one sign give that infinity; an
+//! overflowing sum gives an infinity.
 //!
-//! [`dot`] is the model in full, of one sum; [`multiply`] the same of the tile of an `mma`, eight columns
-//! side by side; [`Strip::sum`] of one row of a matrix with sixteen columns of another, as long as they may
-//! be, which is what a library of matrix products is made of.
+//! [`dot`] is the reference model of one sum. [`multiply`] computes the tile of an `mma`, eight
+//! columns at a time. [`Strip::sum`] multiplies a row of one matrix by sixteen columns of another,
+//! of any length; a library of matrix products is built from it.
 
 mod dot;
 mod format;

@@ -1,13 +1,13 @@
-//! Numbers taken apart, and sums put together.
+//! Decoding of factors, and conversion of integer sums to floats.
 
 use crate::format::{Format, nearest_half};
 use crate::rules::{Rules, Sum};
 
-/// The exponent of a zero: that of a product with one is still below every other.
+/// The exponent of a zero: small enough that a product with one is below every other exponent.
 const ZERO: i32 = -(1 << 20);
 
-/// A number as the units see it: a sign (0 or −1), and `magnitude · 2^exponent`, of which the magnitude
-/// has this many bits of fraction as the format. Subnormal numbers have the least exponent.
+/// A decoded number: a sign (0 or −1), and `magnitude · 2^exponent`. The magnitude has as many
+/// fraction bits as the format. Subnormal numbers have the smallest exponent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Part {
     pub(super) exponent: i32,
@@ -16,7 +16,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Of a finite number that the format has.
+    /// Decodes a finite number that is representable in the format.
     #[inline(always)]
     pub(super) fn new(value: f32, format: Format) -> Self {
         let bits = value.to_bits();
@@ -30,8 +30,8 @@ impl Part {
         Self { exponent, magnitude, sign: bits as i32 >> 31 }
     }
 
-    /// It, in units of the last bit that is kept at the exponent `top`; what is below is cut off.
-    /// `shifted` is the magnitude with as many bits of fraction as are kept.
+    /// The number in units of the last bit that is kept at the exponent `top`; lower bits are
+    /// truncated. `shifted` is the magnitude with the model's number of fraction bits.
     #[inline(always)]
     pub(super) fn aligned(top: i32, exponent: i32, shifted: u32, sign: i32) -> i32 {
         let below = top.wrapping_sub(exponent).min(31) as u32;
@@ -40,13 +40,13 @@ impl Part {
     }
 }
 
-/// How far up the product of two magnitudes goes to have as many bits of fraction as are kept.
+/// The left shift that gives the product of two magnitudes the model's number of fraction bits.
 #[inline(always)]
 pub(super) fn up(rules: &Rules, a: Format, b: Format) -> u32 {
     rules.fraction.saturating_sub(a.fraction_bits() + b.fraction_bits())
 }
 
-/// `c` with as many bits of fraction as are kept.
+/// `c` with the model's number of fraction bits.
 #[inline(always)]
 pub(super) fn aligned_c(rules: &Rules, top: i32, c: Part) -> i32 {
     let (left, right) = (rules.fraction.saturating_sub(23), 23_u32.saturating_sub(rules.fraction));
@@ -54,14 +54,14 @@ pub(super) fn aligned_c(rules: &Rules, top: i32, c: Part) -> i32 {
     Part::aligned(top, c.exponent, c.magnitude << left, c.sign)
 }
 
-/// The value of a sum of integers at an exponent, exactly.
+/// The exact value of an integer sum at an exponent.
 #[inline(always)]
 pub(super) fn scaled(rules: &Rules, top: i32, sum: f64) -> f64 {
     let power = top.max(-600) - rules.fraction as i32 + 1023;
     sum * f64::from_bits((power as u64) << 52)
 }
 
-/// What becomes of a sum.
+/// Rounds or truncates a sum to the format of the result.
 #[inline(always)]
 pub(super) fn finished(rules: &Rules, sum: Sum, value: f64) -> f32 {
     if sum == Sum::Half {
@@ -73,7 +73,7 @@ pub(super) fn finished(rules: &Rules, sum: Sum, value: f64) -> f32 {
     if cut.abs() < least_normal { subnormal(rules, cut) } else { cut as f32 }
 }
 
-/// The same of what is below the normal numbers of single precision.
+/// The same for results below the normal numbers of single precision.
 #[cold]
 fn subnormal(rules: &Rules, value: f64) -> f32 {
     let unit = f64::from_bits((1023 - 126 - u64::from(rules.result)) << 52);

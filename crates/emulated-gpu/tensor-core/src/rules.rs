@@ -1,25 +1,27 @@
-//! The rules of each generation.
+//! The rules by which each generation adds.
 
 use crate::format::Format;
 
-/// How a generation of matrix units adds. See the [module](super).
+/// How a generation of tensor cores adds. See the [module](super).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// Bits of fraction that are kept of each product, and of `c`, at the exponent of the largest.
+    /// Fraction bits that are kept of each product and of `c`, at the exponent of the largest of
+    /// them.
     pub fraction: u32,
-    /// Products that are added at once.
+    /// The number of products that are added at once.
     pub group: usize,
-    /// Bits of fraction that are kept of a sum in single precision.
+    /// Fraction bits that are kept of a sum in single precision.
     pub result: u32,
-    /// `c` is added to the sum of a group's products, rounded to nearest, and not among them.
+    /// Whether `c` is added (rounded to nearest) to the sum of a group's products, instead of among
+    /// them.
     pub late: bool,
-    /// Products are shifted to no smaller exponent. The authors found it on 9.0 and 10.0.
+    /// The smallest exponent that products are shifted to. The authors found it on 9.0 and 10.0.
     pub least: i32,
 }
 
 impl Rules {
-    /// Those of a card's compute capability, such as 90 for 9.0, for factors of a format. A format that
-    /// came with a later card has the rules of that one.
+    /// The rules of a compute capability, such as 90 for 9.0, for factors of a format. For a format
+    /// that only later cards have, these are the rules of the first such card.
     #[must_use]
     pub fn of(capability: u32, format: Format) -> Self {
         let narrow = format == Format::E4m3 || format == Format::E5m2;
@@ -42,11 +44,11 @@ impl Rules {
     }
 }
 
-/// What a sum becomes.
+/// The format of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
     /// Single precision.
     Single,
-    /// Half precision, here too in an `f32`.
+    /// Half precision, also passed as an `f32`.
     Half,
 }

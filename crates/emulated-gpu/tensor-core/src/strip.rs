@@ -1,32 +1,32 @@
-//! Sums as long as the matrices are: a row of one matrix with sixteen columns of another.
+//! Dot products of any length: a row of one matrix with sixteen columns of another.
 //!
-//! Nearly all numbers lie in a range in which no step of the model can leave `f32`: the product of two
-//! factors of 11 bits is exact, a multiplication by a power of two is too, and cutting off is a conversion
-//! to an integer. There a product takes six instructions, for as many columns as a register has lanes.
-//! Everything else (infinities, NaN, what is next to the ends of the range) goes through
-//! [`multiply`](crate::multiply).
+//! The fast path covers numbers for which every step of the model is exact in `f32`: the product of
+//! two 11-bit factors and a multiplication by a power of two are exact, and truncation is a
+//! conversion to an integer. There a product takes six instructions, for as many columns as a
+//! register has lanes. Everything else (infinities, NaN, exponents near the ends of the range) goes
+//! through [`multiply`](crate::multiply).
 
 #![allow(
     unsafe_code,
-    reason = "conversions to integers of what is known to fit, and AVX2 where the host has it"
+    reason = "conversions to integers of numbers that are known to fit, and AVX2 if the host has it"
 )]
 
 use crate::format::Format;
 use crate::rules::{Rules, Sum};
 use crate::tile::{COLUMNS, multiply};
 
-/// The columns of a strip.
+/// The number of columns in a strip.
 pub const WIDTH: usize = 16;
-/// Lengths are padded with zeros, which add nothing, to a multiple of this: the largest group.
+/// Lengths are zero-padded to a multiple of this, the largest group. Zeros add nothing to a sum.
 const DEPTH: usize = 16;
-/// The exponents that products may have to go the fast way. Above the least one, what is cut off is of
-/// normal numbers; below the greatest, `MOST` of them stay finite.
+/// The exponents of products on the fast path. From the minimum on, the truncated numbers are
+/// normal; up to the maximum, sums of `MAX_FAST_LENGTH` products are finite.
 const LEAST: i32 = -100;
 const GREATEST: i32 = 60;
-/// The longest sum that goes the fast way.
+/// The longest sum on the fast path.
 const MOST: usize = 1 << 20;
 
-/// Exponents of the factors of a line that aren't zero.
+/// The range of exponents of a line's nonzero factors.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     least: i32,
@@ -35,7 +35,7 @@ struct Range {
 }
 
 impl Range {
-    /// That of zeros, which goes with any other.
+    /// The range of zeros, which is compatible with any other.
     const EMPTY: Self = Self { least: 400, greatest: -400, finite: true };
 
     fn with(self, value: f32, power: f32) -> Self {
@@ -50,7 +50,7 @@ impl Range {
         }
     }
 
-    /// Whether all products of the two are in the range of the fast way.
+    /// Whether all products of two ranges are in the range of the fast path.
     fn suits(self, other: Self) -> bool {
         self.finite
             && other.finite
@@ -59,18 +59,18 @@ impl Range {
     }
 }
 
-/// 2 to the exponent that the units see of a factor; 0 of a zero.
+/// 2 to the exponent that the tensor core sees in a factor; 0 for a zero.
 fn power(value: f32, format: Format) -> f32 {
     let least = f32::from_bits(((format.least_normal_exponent() + 127) as u32) << 23);
     if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
 }
 
-/// How many elements a line of a sum of this many products has: padded.
+/// The padded number of factors in a sum of `length` products.
 const fn padded(length: usize) -> usize {
     length.next_multiple_of(DEPTH)
 }
 
-/// A row of the one matrix.
+/// A row of the left matrix.
 #[derive(Debug)]
 pub struct Line<'a> {
     format: Format,
@@ -80,14 +80,14 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// How many elements it takes to hold the factors of a sum of this many products.
+    /// The number of elements that hold the factors of a sum of `length` products.
     #[must_use]
     pub const fn elements(length: usize) -> usize {
         padded(length).saturating_mul(2)
     }
 
-    /// The factors that `of` gives, which are numbers of the format, in `memory` of
-    /// [`elements`](Self::elements); `None` where that has another length.
+    /// Stores the factors that `factor` returns, which must be representable in the format, in
+    /// `memory`. Returns `None` unless `memory` has [`elements`](Self::elements) elements.
     pub fn new(
         format: Format,
         length: usize,
@@ -108,7 +108,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Sixteen columns of the other.
+/// Sixteen columns of the right matrix.
 #[derive(Debug)]
 pub struct Strip<'a> {
     format: Format,
@@ -118,15 +118,15 @@ pub struct Strip<'a> {
 }
 
 impl<'a> Strip<'a> {
-    /// How many rows of sixteen elements it takes to hold the factors of sums of this many products.
+    /// The number of rows of sixteen elements that hold the factors of sums of `length` products.
     #[must_use]
     pub const fn rows(length: usize) -> usize {
         padded(length).saturating_mul(2)
     }
 
-    /// The factors that `of` gives for a place in the sum and a column, which are numbers of the format,
-    /// in `memory` of [`rows`](Self::rows); `None` where that has another length. Columns from `columns`
-    /// on are zeros.
+    /// Stores the factors that `factor` returns for an index in the sum and a column, in `memory`.
+    /// They must be representable in the format. Columns from `columns` on are zeros. Returns
+    /// `None` unless `memory` has [`rows`](Self::rows) rows.
     pub fn new(
         format: Format,
         (length, columns): (usize, usize),
@@ -148,9 +148,8 @@ impl<'a> Strip<'a> {
         Some(Self { format, values, powers, range })
     }
 
-    /// The sums of the products of a row's factors with each column's, from 0 on, as
-    /// [`dot`](crate::dot) adds them. Of lines of different lengths what is beyond the shorter one counts
-    /// as zeros.
+    /// The sums of the products of a row's factors with those of each column, starting from 0, as
+    /// [`dot`](crate::dot) adds them. If the lengths differ, the shorter one is padded with zeros.
     #[must_use]
     pub fn sum(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let length = line.values.len().min(self.values.len());
@@ -166,7 +165,7 @@ impl<'a> Strip<'a> {
         }
     }
 
-    /// Whatever the numbers are.
+    /// The slow path, for any numbers and rules.
     fn any(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let mut sums = [0.0; WIDTH];
         let formats = (line.format, self.format);
@@ -181,7 +180,7 @@ impl<'a> Strip<'a> {
         sums
     }
 
-    /// Where no step leaves the normal numbers.
+    /// The fast path, for products inside the range of exponents.
     fn near<const GROUP: usize>(&self, fraction: u32, line: &Line<'_>) -> [f32; WIDTH] {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -192,7 +191,7 @@ impl<'a> Strip<'a> {
     }
 }
 
-/// A tile of one row.
+/// Adds the products of one row to eight sums.
 fn tile(
     rules: &Rules,
     formats: (Format, Format),
@@ -233,7 +232,8 @@ fn near_avx2<const GROUP: usize>(
     near::<GROUP>(fraction, line, strip)
 }
 
-/// Products whose sum fits into 32 bits: each is below 2² at no more than 25 bits of fraction.
+/// The number of products whose sum fits into 32 bits: each is below 2² with at most 25 fraction
+/// bits.
 const AT_ONCE: usize = 8;
 
 #[inline(always)]
@@ -244,7 +244,7 @@ fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -
     let columns =
         strip.values.as_chunks::<GROUP>().0.iter().zip(strip.powers.as_chunks::<GROUP>().0);
     for ((a, a_powers), (b, b_powers)) in rows.zip(columns) {
-        // 2 to the largest exponent.
+        // 2 to the largest exponent of the group.
         let mut top = [least; WIDTH];
         for n in 0..WIDTH {
             let power = f32::from_bits(sums[n].to_bits() & 0x7f80_0000);
@@ -256,7 +256,7 @@ fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -
                 top[n] = if power > top[n] { power } else { top[n] };
             }
         }
-        // 2^fraction / top, and its inverse: the exponents of both are those of normal numbers.
+        // 2^fraction / top, and its inverse; both are normal numbers.
         let mut up = [0.0_f32; WIDTH];
         let mut down = [0.0_f32; WIDTH];
         for n in 0..WIDTH {
@@ -264,8 +264,9 @@ fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -
             up[n] = f32::from_bits(((254 + fraction) << 23).wrapping_sub(bits));
             down[n] = f32::from_bits(bits.wrapping_sub(fraction << 23));
         }
-        // No product is greater than 2² times `top`, no sum than twice: what is converted is below 2^27.
-        // SAFETY: so it fits, and `Line` and `Strip` have seen to it that everything is finite.
+        // No product is greater than 2² times `top`, and no sum greater than twice that, so the
+        // converted numbers are below 2^27.
+        // SAFETY: so they fit, and `suits` has checked that all numbers are finite.
         let cut = |x: f32| unsafe { x.to_int_unchecked::<i32>() };
         let mut total = [0_i32; WIDTH];
         for n in 0..WIDTH {
@@ -281,8 +282,8 @@ fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -
         for n in 0..WIDTH {
             sums[n] = if GROUP <= AT_ONCE {
                 let nearest = total[n] as f32;
-                // Where the nearest of 24 bits is greater, the one below it is what is left of the sum.
-                // SAFETY: a sum of eight products and one sum is below 2^30 + 2^27.
+                // If rounding to 24 bits went up, subtracting one unit gives the truncated sum.
+                // SAFETY: a sum of eight products and one earlier sum is below 2^30 + 2^27.
                 let beyond = unsafe { nearest.to_int_unchecked::<i32>() };
                 let above = u32::from(beyond.wrapping_abs() > total[n].wrapping_abs());
                 f32::from_bits(nearest.to_bits().wrapping_sub(above))

@@ -1,18 +1,19 @@
-//! Tiles of sums, eight columns side by side.
+//! Tiles of dot products, eight columns at a time.
 
 use crate::dot::dot;
 use crate::format::Format;
 use crate::parts::{Part, aligned_c, finished, scaled, up};
 use crate::rules::{Rules, Sum};
 
-/// The columns of a tile: the lanes of an AVX2 register.
+/// The number of columns in a tile: the lanes of an AVX2 register.
 pub const COLUMNS: usize = 8;
 
-/// Products whose sum fits into 32 bits: each is below 2² at no more than 25 bits of fraction.
+/// The number of products whose sum fits into 32 bits: each is below 2² with at most 25 fraction
+/// bits.
 const AT_ONCE: usize = 8;
 
-/// `c[m][n] + Σ a[m][k]·b[k][n]` into `c`, as [`dot`] adds it. Meant to be inlined into a function that is
-/// compiled for what the host has.
+/// Adds `Σ a[m][k]·b[k][n]` to `c[m][n]`, as [`dot`] does. To be inlined into a function that is
+/// compiled for the host's vector instructions.
 #[inline(always)]
 pub fn multiply<const K: usize>(
     rules: &Rules,
@@ -26,7 +27,7 @@ pub fn multiply<const K: usize>(
     let mut exponents = [[0_i32; COLUMNS]; K];
     let mut magnitudes = [[0_u32; COLUMNS]; K];
     let mut signs = [[0; COLUMNS]; K];
-    // Infinities and NaNs of a column.
+    // Whether a column contains an infinity or a NaN.
     let mut outside = [false; COLUMNS];
     for k in 0..K {
         for n in 0..COLUMNS {

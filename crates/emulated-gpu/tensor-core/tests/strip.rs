@@ -1,4 +1,4 @@
-//! Long sums against the model in full, one sum at a time.
+//! Long sums compared with the reference model, one sum at a time.
 
 use proptest::prelude::*;
 use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH, dot};
@@ -6,7 +6,7 @@ use tensor_core::{Format, Line, Rules, Strip, Sum, WIDTH, dot};
 const FORMATS: [Format; 3] = [Format::Tf32, Format::F16, Format::Bf16];
 const CAPABILITIES: [u32; 6] = [70, 75, 80, 89, 90, 100];
 
-/// The number of a format that is left of an `f32` when what the format lacks is cut off.
+/// Truncates an `f32` to a number that is representable in the format.
 fn of(format: Format, value: f32) -> f32 {
     let kept = f32::from_bits(
         value.to_bits() >> (23 - format.fraction_bits()) << (23 - format.fraction_bits()),
@@ -27,13 +27,13 @@ fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
     let mut strip = vec![[7.0; WIDTH]; Strip::rows(length)];
     let strip =
         Strip::new(format, (length, WIDTH), &mut strip, |k, n| of(format, b[k][n])).unwrap();
-    // Only of halves there are sums in half precision.
+    // Only halves have sums in half precision.
     let kinds = if format == Format::F16 { &[Sum::Single, Sum::Half][..] } else { &[Sum::Single] };
     for (&sum, n) in kinds.iter().flat_map(|sum| (0..WIDTH).map(move |n| (sum, n))) {
         let sums = strip.sum(&rules, sum, &line);
         let mut factors: Vec<(f32, f32)> =
             (0..length).map(|k| (of(format, a[k]), of(format, b[k][n]))).collect();
-        // As an instruction's depth asks for it; a sum of zeros is +0, after −0 too.
+        // Padded to a multiple of the instruction's depth; this also turns a sum of −0 into +0.
         factors.resize(length.next_multiple_of(16), (0.0, 0.0));
         let expected = dot(&rules, (format, format), sum, &factors, 0.0);
         assert_eq!(
@@ -45,7 +45,7 @@ fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
     }
 }
 
-/// Numbers of near exponents, of far ones, and all there are.
+/// Numbers with similar exponents, zeros, and numbers with widely different exponents.
 fn number() -> impl Strategy<Value = f32> {
     prop_oneof![
         8 => -4.0_f32..4.0,
@@ -58,7 +58,7 @@ fn number() -> impl Strategy<Value = f32> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn every_sum_is_the_models(
+    fn sums_equal_the_reference_model(
         factors in prop::collection::vec((number(), prop::array::uniform16(number())), 0..70),
         format in prop::sample::select(FORMATS.to_vec()),
         capability in prop::sample::select(CAPABILITIES.to_vec()),
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_the_numbers_are(
+    fn arbitrary_bit_patterns_equal_the_reference_model(
         factors in prop::collection::vec((any::<f32>(), prop::array::uniform16(any::<f32>())), 1..40),
         format in prop::sample::select(FORMATS.to_vec()),
         capability in prop::sample::select(CAPABILITIES.to_vec()),
@@ -79,7 +79,7 @@ proptest! {
 }
 
 #[test]
-fn one_column_that_is_not_finite_leaves_the_others_alone() {
+fn nonfinite_column_does_not_affect_the_others() {
     let mut b = vec![[0.75; WIDTH]; 20];
     b[3][5] = f32::INFINITY;
     b[4][9] = f32::NAN;
@@ -88,7 +88,7 @@ fn one_column_that_is_not_finite_leaves_the_others_alone() {
     }
 }
 
-/// Of 784 terms of one sign, cutting off takes a little of nearly each sum.
+/// In a sum of 784 terms of one sign, nearly every addition loses a little to truncation.
 #[test]
 fn sums_of_one_sign_drift_down() {
     let value =

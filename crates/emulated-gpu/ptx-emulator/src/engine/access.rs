@@ -1,5 +1,5 @@
-//! Loads and stores. A half warp whose addresses are all the same, or are neighbours, is served by one
-//! check and one copy; every other lane is checked and served by itself.
+//! Loads and stores. A half warp whose addresses are all equal or consecutive is served by one
+//! check and one copy; otherwise each lane is checked and served separately.
 
 pub(crate) mod choose;
 mod each;

@@ -1,4 +1,4 @@
-//! The arrival of lanes at a barrier of the block, with synccheck's reports.
+//! Arrival of lanes at a barrier of the block, with synccheck's reports.
 
 use super::barrier::Barriers;
 use super::code::{Barrier, BarrierKind, Step, ends};
@@ -9,7 +9,8 @@ use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::BARRIERS;
 
-/// Of lanes that come to a barrier instruction, those that name the same barrier as the lowest.
+/// Of the lanes that arrive at a barrier instruction, those that name the same barrier as the
+/// lowest.
 pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32 {
     let named = |lane: usize| {
         let threads = barrier.threads.map(|slot| core.registers.get(slot, lane));
@@ -19,7 +20,8 @@ pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32
     lanes(mask).filter(|&lane| named(lane) == first).fold(0, |same, lane| same | 1 << lane)
 }
 
-/// Lanes that stand behind a barrier which others of their warp have come to, and not just to exit.
+/// Lanes that are past a barrier at which others of their warp have arrived, and are not about to
+/// exit.
 pub(super) fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
     let behind = |split: &&WarpSplit| {
         let exits = split.frames.is_none() && ends(&code[split.pc as usize].action);
@@ -28,7 +30,7 @@ pub(super) fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
     warp.splits.iter().filter(behind).fold(0, |mask, split| mask | split.mask)
 }
 
-/// Lanes exit that have passed by a barrier at which others of their warp wait.
+/// Reports lanes that exit after passing by a barrier at which others of their warp wait.
 pub(super) fn missed(warp: &Warp, exiting: u32) -> Result<(), Stopped> {
     let Some((pc, mask, missing)) = warp.missing.filter(|(_, _, missing)| missing & exiting != 0)
     else {
@@ -36,14 +38,14 @@ pub(super) fn missed(warp: &Warp, exiting: u32) -> Result<(), Stopped> {
     };
     let lanes = missing & exiting;
     let message = format!(
-        "lanes {mask:#010x} of a warp wait at this barrier; lanes {lanes:#010x} went by it and have exited"
+        "lanes {mask:#010x} of a warp wait at this barrier; lanes {lanes:#010x} passed by it and have exited"
     );
     let problem = Problem::new(FaultKind::BarrierDivergence, message)
         .note("all threads of a warp have to execute the same barrier instruction");
     Err(Stopped { problem, pc, mask })
 }
 
-/// Lanes come to a barrier; `Some` with its number when they are to wait there.
+/// Lanes arrive at a barrier. Returns the barrier's number if they have to wait.
 pub(super) fn arrive(
     core: &mut Core<'_>,
     warp: &Warp,

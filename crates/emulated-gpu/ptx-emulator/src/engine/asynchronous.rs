@@ -1,5 +1,6 @@
-//! Asynchronous copies and the barrier objects that count them. A bulk copy, like a `cp.async`, is done at
-//! once, and its bytes come to its object at once; racecheck finds who does not wait.
+//! Asynchronous copies, and the barrier objects that track them. A bulk copy, like `cp.async`, is
+//! performed at once, and so is its completion on the barrier object; racecheck finds threads that
+//! don't wait.
 
 #![allow(unsafe_code, reason = "bytes are copied between checked ranges of device memory")]
 
@@ -15,14 +16,15 @@ use crate::fault::FaultKind;
 use crate::memory::words::{self, Word};
 use crate::record::AccessKind;
 
-/// A step of them.
+/// A step of an asynchronous copy or a barrier object.
 pub(super) enum AsynchronousStep {
     /// `cp.async`
     Copy(CopyAsync),
     Commit {
         bulk: bool,
     },
-    /// With the number of groups that may be under way still; `None` for none, open ones included.
+    /// With the number of groups that may still be in flight; `None` waits for all, including open
+    /// groups.
     Wait {
         pending: Option<u32>,
         bulk: bool,
@@ -34,16 +36,16 @@ pub(super) enum AsynchronousStep {
     },
 }
 
-/// `cp.async.bulk`
+/// The operands of `cp.async.bulk`.
 pub(super) struct Bulk {
     pub(super) to: Access,
     pub(super) from: Access,
     pub(super) bytes: Slot,
-    /// The object that takes the bytes as transactions.
+    /// The barrier object whose transaction count tracks the copy.
     pub(super) object: Option<Access>,
 }
 
-/// What is done to an object.
+/// The operation on a barrier object.
 pub(super) enum Act {
     Initialise {
         count: Slot,
@@ -57,7 +59,7 @@ pub(super) enum Act {
         expected: Option<Slot>,
         d: Slot,
     },
-    /// Transactions are expected, or have come.
+    /// Transactions are expected, or have completed.
     Transact {
         count: Slot,
         come: bool,
@@ -74,7 +76,7 @@ pub(super) enum Act {
 }
 
 impl AsynchronousStep {
-    /// What it accesses in memory, this many bytes for each lane: those of the first.
+    /// The accesses to memory, with their bytes per lane (those of lane `first`) and kind.
     pub(super) fn accesses(
         &self,
         core: &Core<'_>,
@@ -99,8 +101,8 @@ impl AsynchronousStep {
         }
     }
 
-    /// What it moves for one lane: what is read, what is written, and the barrier object; not what is
-    /// of no bytes.
+    /// The memory that one lane accesses: source, target, and barrier object. Empty ranges are
+    /// omitted.
     pub(super) fn moved(&self, core: &Core<'_>, lane: usize) -> [Option<Moved>; 3] {
         let part = |access: &Access, bytes: u64| {
             (bytes > 0).then(|| (access.room, access.of_lane(core, lane), bytes))
@@ -120,10 +122,10 @@ impl AsynchronousStep {
     }
 }
 
-/// Where an access leads, and how many bytes it is of.
+/// A range of memory: state space, address and size in bytes.
 pub(super) type Moved = (StateSpace, u64, u64);
 
-/// An object that a lane names: its place in shared memory, what stands there, where the host has it.
+/// A barrier object: its address in shared memory, its content, and its host address.
 #[derive(Clone, Copy)]
 struct Named {
     at: u64,
@@ -131,8 +133,8 @@ struct Named {
     host: *mut u8,
 }
 
-/// Does a step for the lanes of a mask. Where a lane has tested a phase that is not over, the place of
-/// the object: others are to go on.
+/// Runs a step for the active lanes. If a lane has tested a phase that is not complete, returns the
+/// address of the barrier object, so that other threads get a turn.
 pub(super) fn run(
     core: &mut Core<'_>,
     objects: &mut Objects,
@@ -169,7 +171,8 @@ pub(super) fn run(
     Ok(None)
 }
 
-/// Finds the object that a lane names. `whole` is for those that make it or end it: an ordinary write.
+/// Finds the barrier object that a lane names. `whole` for initialisation and invalidation, which
+/// are ordinary writes.
 fn named(
     core: &mut Core<'_>,
     access: &Access,
@@ -206,7 +209,7 @@ fn wrong(core: &Core<'_>, wrong: Wrong, at: u64, lane: usize) -> Box<Problem> {
     }
 }
 
-/// What is done by one lane; the place of an object that it has to wait for.
+/// Performs the action of one lane. Returns the address of an object that the lane has to wait for.
 fn act(
     core: &mut Core<'_>,
     objects: &mut Objects,
@@ -259,7 +262,7 @@ fn act(
             let copies =
                 core.threads.as_ref().map_or_else(Vec::new, |threads| threads.under_way(thread));
             let carried = objects.carry((at, stored), copies);
-            // Without `.noinc` one arrival more is expected, and has come.
+            // Without `.noinc` this both adds an expected arrival and performs it.
             let once = Arrival { count: 1, expected: 0, drop: false, incomplete: false };
             carried.and_then(|()| match counted {
                 true => objects.arrive((at, stored), once, None),
@@ -273,7 +276,7 @@ fn act(
     Ok(None)
 }
 
-/// `mbarrier.pending_count`: what the state of an arrival said.
+/// `mbarrier.pending_count`: the pending count in the state that an arrival returned.
 pub(super) fn pending_count(state: u64) -> u64 {
     Status::of(state).map_or(0, |status| status.pending as u64)
 }
@@ -293,7 +296,7 @@ impl Bulk {
         }
         let thread = core.warp * LANES as u32 + lane as u32;
         if bytes > 0 {
-            // A copy from shared memory still reads it when the thread goes on.
+            // A copy from shared memory may still read it after the thread has continued.
             let away = self.object.is_none();
             let source = part(core, &self.from, (from, bytes, lane), away, Does::Read)?;
             let target = part(core, &self.to, (to, bytes, lane), !away, Does::Write)?;
@@ -317,7 +320,7 @@ impl Bulk {
     }
 }
 
-/// The host address of a bulk copy's source or target.
+/// Checks the source or target of a bulk copy, and returns its host address.
 fn part(
     core: &mut Core<'_>,
     access: &Access,

@@ -1,7 +1,7 @@
-//! `atom` and `red`. Blocks run on several host threads, so these are the host's own atomics, on
-//! shared memory too: one code for all spaces. Lanes take their turns from the lowest.
+//! `atom` and `red`. Blocks run on several host threads, so these are host atomics for all state
+//! spaces, including shared memory. Lanes take turns, starting from the lowest.
 
-#![allow(unsafe_code, reason = "the host's atomics are applied to device memory, once checked")]
+#![allow(unsafe_code, reason = "host atomics are applied to checked device memory")]
 
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -25,14 +25,15 @@ pub(super) struct AtomicAccess {
     pub(super) access: Access,
     pub(super) compare_with: Option<Slot>,
     pub(super) d: Option<Slot>,
-    /// It makes known what others have released; it releases what its thread has done.
+    /// Whether it acquires what other threads have released, and releases what its own thread has
+    /// done.
     pub(super) acquires: bool,
     pub(super) releases: bool,
 }
 
-/// What an atomic operation leaves in memory (PTX ISA, "Parallel Synchronization and Communication
-/// Instructions: atom"). `shared` says where: `add.f32` flushes subnormal numbers in global memory,
-/// and in shared memory it does not.
+/// The result of an atomic operation (PTX ISA, "Parallel Synchronization and Communication
+/// Instructions: atom"). `add.f32` flushes subnormal numbers in global memory, but not in `shared`
+/// memory.
 fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> u64 {
     let integer = |op| arithmetic::int_binary(op, ty, old, b);
     let float = |op| {
@@ -51,7 +52,7 @@ fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> 
         Atomic::And => old & b,
         Atomic::Or => old | b,
         Atomic::Xor => old ^ b,
-        // Counts up to b and begins again at 0; counts down to 0 and begins again at b.
+        // Counts up to b and restarts at 0; counts down to 0 and restarts at b.
         Atomic::Inc => {
             if old >= b {
                 0
@@ -77,7 +78,7 @@ fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> 
     }
 }
 
-/// Applies `change` atomically to `bytes` bytes and gives what was there before.
+/// Applies `change` atomically to `bytes` bytes and returns the old value.
 ///
 /// # Safety
 /// `at` is readable and writable for `bytes` bytes (2, 4 or 8), and aligned to them.
@@ -103,7 +104,7 @@ unsafe fn update(at: *mut u8, bytes: u64, mut change: impl FnMut(u64) -> u64) ->
     }
 }
 
-/// Combines what is in global memory with a value, and leaves it there.
+/// Atomically combines a value in global memory with `b`, without returning the old value.
 ///
 /// # Safety
 /// `at` is readable and writable for the bytes of the type (2, 4 or 8), and aligned to them.
@@ -112,8 +113,9 @@ pub(super) unsafe fn reduce(at: *mut u8, (op, ty): (Atomic, Type), b: u64) {
     unsafe { update(at, ty.bytes(), |old| combine((op, ty), false, old, b, 0)) };
 }
 
-/// The same of 16 bytes, for which hosts have no atomics of their own: one lock for each of some
-/// addresses. Narrower accesses to the same bytes don't wait for it; nor are they promised to.
+/// The same for 16 bytes, for which hosts have no atomics: each address is protected by one of a
+/// set of locks. Narrower accesses to the same bytes are not atomic with respect to it; PTX doesn't
+/// promise that.
 ///
 /// # Safety
 /// `at` is readable and writable for 16 bytes, and aligned to them.
@@ -149,8 +151,8 @@ fn run_wide(core: &mut Core<'_>, atomic: &AtomicAccess, source: Slot, lane: usiz
     }
 }
 
-/// Of the commonest operations and types the change itself, a function of its own each time; `None` of the
-/// others, which go through [`combine`].
+/// Specialised code for the most common operations and types; `None` for all others, which use
+/// [`combine`].
 macro_rules! common {
     ($what:expr, $shared:expr, |$change:ident| $then:expr) => {
         match $what {
@@ -185,9 +187,9 @@ macro_rules! common {
     };
 }
 
-/// All lanes of a mask change one word, as sums do: one exchange with the host's memory in place of one a
-/// lane. What it leaves is what they leave that come from the lowest to the highest, with no other
-/// between them. False where it is not for this function to do.
+/// Combines the operations of all active lanes on one word, as in sums: one atomic update instead
+/// of one per lane. The result is the same as if the lanes ran from lowest to highest without
+/// interruption. Returns false if that is not possible here.
 fn run_together(
     core: &mut Core<'_>,
     atomic: &AtomicAccess,
@@ -227,7 +229,7 @@ fn run_together(
     Ok(true)
 }
 
-/// Whether an address of an access is one of shared memory.
+/// Whether an address of an access is in shared memory.
 fn is_shared(access: &Access, address: u64) -> bool {
     match access.room {
         StateSpace::Generic => in_window(address, SHARED_WINDOW),
@@ -294,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_common_operations_are_those_of_the_general_arithmetic() {
+    fn common_operations_equal_the_general_ones() {
         let words = [
             0,
             1,

@@ -8,33 +8,33 @@ use super::warp::{State, Warp};
 use crate::limits::BARRIERS;
 use crate::program::Atomic;
 
-/// One barrier.
+/// The state of one barrier.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BarrierState {
-    /// Threads that have come.
+    /// The number of threads that have arrived.
     arrived: u32,
-    /// Threads that are to come; `None` for all of the block.
+    /// The number of threads that have to arrive; `None` for all of the block.
     expected: Option<u32>,
-    /// Threads whose predicate was true.
+    /// The number of threads whose predicate was true.
     votes: u32,
-    /// Threads that brought a predicate.
+    /// The number of threads that contributed a predicate.
     voters: u32,
 }
 
-/// All of them.
+/// All barriers of a block.
 #[derive(Clone, Default)]
 pub(super) struct Barriers {
     states: [BarrierState; BARRIERS],
-    /// One bit for each that a thread waits at or has come to.
+    /// One bit per barrier at which threads have arrived.
     used: u32,
-    /// How many times a thread has come to one.
+    /// The number of arrivals at these barriers so far.
     arrivals: u64,
-    /// Those that a kernel keeps in shared memory.
+    /// Barrier objects in shared memory.
     pub(super) objects: Objects,
 }
 
 impl Barriers {
-    /// Lanes come to a barrier.
+    /// Records the arrival of lanes at a barrier.
     pub(super) fn arrive(&mut self, index: u8, threads: u32, expected: Option<u32>) {
         let state = &mut self.states[usize::from(index)];
         state.arrived += threads;
@@ -43,19 +43,19 @@ impl Barriers {
         self.arrivals += 1;
     }
 
-    /// How many times something has been done to one of them, of either kind.
+    /// The number of operations on barriers of either kind so far.
     pub(super) fn events(&self) -> u64 {
         self.arrivals + self.objects.events
     }
 
-    /// And bring a predicate.
+    /// Records the predicates of arriving lanes.
     pub(super) fn vote(&mut self, index: u8, voters: u32, votes: u32) {
         let state = &mut self.states[usize::from(index)];
         state.voters += voters;
         state.votes += votes;
     }
 
-    /// Lets those go on who wait at a barrier that everybody has come to.
+    /// Releases the waiting threads of each barrier at which all expected threads have arrived.
     pub(super) fn release(
         &mut self,
         code: &[Step],
@@ -98,8 +98,9 @@ impl Barriers {
         }
     }
 
-    /// How many threads a part of a warp counts for at a barrier with a number of threads: that
-    /// number is a multiple of 32, so a whole warp counts as one even where lanes have exited.
+    /// The number of threads that a part of a warp counts for at a barrier. If the barrier has a
+    /// number of threads, that is a multiple of 32, so a whole warp counts as 32 even if lanes have
+    /// exited.
     pub(super) fn weight(mask: u32, alive: u32, counted: bool) -> u32 {
         if counted && mask == alive { LANES as u32 } else { mask.count_ones() }
     }

@@ -1,4 +1,4 @@
-//! A block: its warps, its barriers, its shared memory.
+//! A thread block: its warps, barriers and shared memory.
 
 use super::barrier::Barriers;
 use super::code::{Executable, Step};
@@ -14,17 +14,17 @@ use crate::limits::RESERVED_SHARED;
 use crate::program::Special;
 use crate::room::OutOfMemory;
 
-/// The shape of a launch.
+/// The dimensions and properties of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared: u32,
-    /// Which launch of the process this is.
+    /// The ordinal of the launch in the process.
     pub(super) grid_id: u64,
-    /// Host threads, which play the multiprocessors.
+    /// The number of host threads, each of which acts as a multiprocessor.
     pub(super) processors: u32,
-    /// Where the blocks of a cooperative grid wait for each other; 0 where they don't.
+    /// The address at which the blocks of a cooperative grid synchronise; 0 if they don't.
     pub(super) workspace: u64,
 }
 
@@ -37,12 +37,12 @@ impl Shape {
         self.grid.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// `%ctaid` of the block with a number.
+    /// `%ctaid` of the block with an index.
     pub(super) fn block_at(&self, index: u64) -> [u32; 3] {
         position(index, self.grid)
     }
 
-    /// `%tid` of the thread with a number.
+    /// `%tid` of the thread with an index.
     pub(super) fn thread_at(&self, index: u32) -> [u32; 3] {
         position(u64::from(index), self.block)
     }
@@ -53,40 +53,41 @@ fn position(index: u64, shape: [u32; 3]) -> [u32; 3] {
     [(index % x) as u32, (index / x % y) as u32, (index / x / y) as u32]
 }
 
-/// Nanoseconds of a wait at first, and of the longest: about an hour.
+/// The first and the longest interval, in nanoseconds, by which the timer is advanced while all
+/// threads wait. The longest is about an hour.
 const SHORTEST_WAIT: u64 = 1 << 19;
 const LONGEST_WAIT: u64 = 1 << 42;
 
-/// What a pass over a block's warps came to.
+/// The result of a pass over a block's warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     Finished,
-    /// Some warps are to have another turn.
+    /// Some warps need another turn.
     Going,
 }
 
-/// A block between two passes.
+/// The state of a block between two passes.
 #[derive(Default)]
 pub(super) struct Block {
     pub(super) warps: Vec<Warp>,
     shared: Bytes,
-    /// What its threads know of each other, to find races.
+    /// Vector clocks of its threads, for racecheck.
     threads: Option<Box<ThreadClocks>>,
     barriers: Barriers,
     index: u64,
-    /// State of the generator that shuffles the warps; 0 when they keep their order.
+    /// State of the random generator that shuffles the warps; 0 if they keep their order.
     shuffle: u64,
-    /// Nanoseconds that its threads have last been waiting in vain, by the device's timer.
+    /// The interval in nanoseconds by which the timer was last advanced, because all threads
+    /// waited.
     waited: u64,
     pub(super) thread_instructions: u64,
 }
 
 impl Block {
-    /// Makes room for blocks of a shape; `track` remembers what has been written, `races` who has
-    /// accessed what.
+    /// Allocates a block of a shape. `track` records initialised memory, `races` records accesses.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(super) fn new(
         executable: &Executable,
         shape: Shape,
@@ -123,7 +124,7 @@ impl Block {
         Ok(Self { warps, shared, threads, ..Self::default() })
     }
 
-    /// Begins the block with a number.
+    /// Starts the block with an index.
     pub(super) fn start(
         &mut self,
         executable: &Executable,
@@ -136,7 +137,7 @@ impl Block {
         self.barriers = Barriers::default();
         self.waited = 0;
         self.shared.clear();
-        // The system hands it over zeroed.
+        // The system reserves these bytes and provides them zeroed.
         if let (Some(shadow), Some(at)) = (self.shared.shadow(), executable.reserved) {
             shadow.set(at as usize, RESERVED_SHARED as usize, true);
         }
@@ -165,7 +166,7 @@ impl Block {
         }
     }
 
-    /// Gives each warp that can do something a turn.
+    /// Gives each runnable warp a turn.
     pub(super) fn pass(
         &mut self,
         core: &mut Core<'_>,
@@ -218,7 +219,7 @@ impl Block {
             return Ok(Pass::Going);
         }
         if moved && core.timed != timed && self.waited < LONGEST_WAIT {
-            // They look at the clock: the time passes for which they may be willing to wait.
+            // They poll the clock: advance it, because they may be waiting for a time to pass.
             self.waited = self.waited.max(SHORTEST_WAIT) * 2;
             core.timer.skip(self.waited);
             return Ok(Pass::Going);
@@ -226,14 +227,14 @@ impl Block {
         Err(self.deadlock(core))
     }
 
-    /// In which order the warps take turns: from which, and how many further the next one is.
+    /// The order in which the warps take turns: the first warp, and the distance to the next.
     fn order(&mut self, count: usize) -> (usize, usize) {
         if self.shuffle == 0 {
             return (0, 1);
         }
         self.shuffle = mix(self.shuffle) | 1;
         let first = (self.shuffle >> 32) as usize % count;
-        // Coprime to the count, so that every warp has its turn.
+        // Coprime to the count, so that every warp gets a turn.
         let wanted = (self.shuffle >> 8) as usize % count + 1;
         let stride = (wanted..).find(|&stride| gcd(stride, count) == 1).unwrap_or(1);
         (first, stride)
@@ -248,9 +249,9 @@ impl Block {
             .collect();
         let mut problem = Problem::new(
             FaultKind::Deadlock,
-            "every thread of the block that still runs is waiting, and none can go on",
+            "all threads of the block that still run are waiting, and none can continue",
         );
-        // A test of an object stands before where its split does.
+        // A split that polls an object is already one step past the test.
         let object = |(warp, split): &(&Warp, &WarpSplit)| warp.polled(split, core.seen, events);
         let place = |at: &(&Warp, &WarpSplit)| at.1.pc - u32::from(object(at).is_some());
         for at in waiting.iter().take(8) {
@@ -279,7 +280,7 @@ impl Block {
     }
 }
 
-/// A special register that is the same for every block of a launch.
+/// Sets a special register that is the same for all blocks of a launch.
 fn constant_special(
     registers: &mut Registers,
     slot: Slot,
@@ -319,7 +320,7 @@ fn constant_special(
     }
 }
 
-/// SplitMix64.
+/// The SplitMix64 generator.
 fn mix(state: u64) -> u64 {
     let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,5 +1,5 @@
-//! The functions that every device has: `vprintf`, `__assertfail`, `malloc`, `free`, and
-//! `cudaGraphSetConditional`, which NVIDIA's driver provides like the others, and no library.
+//! Functions that the driver provides on every device: `vprintf`, `__assertfail`, `malloc`, `free`,
+//! and `cudaGraphSetConditional`.
 
 #![allow(unsafe_code, reason = "strings and arguments are read from checked device memory")]
 
@@ -12,7 +12,7 @@ use super::state_space::StateSpace;
 use crate::fault::FaultKind;
 use crate::memory::words::{read_bits, write_bits};
 
-/// A longer string has probably lost its end.
+/// The maximum length of a string; a longer one is probably not terminated.
 const LONGEST_STRING: u64 = 1 << 16;
 
 /// Calls a builtin for each lane of a mask.
@@ -43,8 +43,8 @@ pub(super) fn run(
                     },
                     |address| string(&mut core.borrow_mut(), address, lane),
                 )?;
-                // As many arguments as it took, other than C's (CUDA C++ Programming Guide,
-                // "Formatted Output").
+                // Returns the number of arguments, unlike C (CUDA C++ Programming Guide, "Formatted
+                // Output").
                 taken
             }
             Builtin::AssertFail => {
@@ -69,7 +69,7 @@ pub(super) fn run(
                 let address = argument(core, arguments, 0, lane)?;
                 if address != 0 && core.memory.free_in_heap(address).is_err() {
                     let message =
-                        format!("free of {address:#x}, where no allocation of a kernel begins");
+                        format!("free of {address:#x}, where no allocation of a kernel starts");
                     return Err(Problem::new(FaultKind::IllegalAddress, message)
                         .lane(lane)
                         .address(address)
@@ -78,20 +78,20 @@ pub(super) fn run(
                 if let Some(races) = core.races {
                     races.forget(address);
                 }
-                // Nobody may go on using what is gone through a site that remembers it.
+                // A site must not access the freed memory through its cached region.
                 core.forget_sites();
                 0
             }
             Builtin::SetCondition => {
                 let handle = argument(core, arguments, 0, lane)?;
                 let value = argument(core, arguments, 1, lane)? as u32;
-                // It belongs to a context as the heap does.
+                // Conditions belong to a context, like heaps.
                 let set = core.memory.conditions().set(core.heap.owner, handle, value);
                 set.map_err(|why| {
                     let message = format!("cudaGraphSetConditional: {why}");
                     Problem::new(FaultKind::IllegalAddress, message).lane(lane).note(
-                        "cuGraphConditionalHandleCreate gives handles, which last as long as their \
-                         graphs and what was instantiated of them",
+                        "use a handle of cuGraphConditionalHandleCreate while its graph, or an \
+                         executable graph made of it, exists",
                     )
                 })?;
                 0
@@ -148,7 +148,7 @@ fn generic(
     Ok(unsafe { read_bits(host, bytes) })
 }
 
-/// A string that ends with a zero byte.
+/// Reads a zero-terminated string.
 fn string(core: &mut Core<'_>, address: u64, lane: usize) -> Result<Vec<u8>, Box<Problem>> {
     let mut text = Vec::new();
     for at in address..address.saturating_add(LONGEST_STRING) {
@@ -157,6 +157,6 @@ fn string(core: &mut Core<'_>, address: u64, lane: usize) -> Result<Vec<u8>, Box
             byte => text.push(byte as u8),
         }
     }
-    let message = format!("the string at {address:#x} has no end");
+    let message = format!("the string at {address:#x} is not terminated");
     Err(Problem::new(FaultKind::IllegalAddress, message).lane(lane).address(address))
 }

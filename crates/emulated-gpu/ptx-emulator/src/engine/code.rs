@@ -1,4 +1,4 @@
-//! Lowered code: a list of steps, each with its operands already found.
+//! Lowered code: a list of steps with resolved operands.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use super::registers::{Registers, Slot};
 use super::texture::TextureStep;
 use crate::program::{Atomic, Space, Special};
 
-/// Computes on the lanes of a mask. `unsafe` because it may need AVX2 and FMA.
+/// Computes for the lanes of a mask. `unsafe` because it may need AVX2 and FMA.
 pub(super) type Compute = unsafe fn(&mut Registers, &Operands, u32);
 /// Accesses memory for the lanes of a mask. `unsafe` for the same reason.
 pub(super) type Transfer = unsafe fn(&mut Core<'_>, &Access, u32) -> Outcome;
-/// Anything else that only touches registers.
+/// Any other operation that only touches registers.
 pub(super) type General = Box<dyn Fn(&mut Registers, u32) + Send + Sync>;
 
-/// Rows (or predicates) of a [`Compute`].
+/// The register rows (or predicates) of a [`Compute`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operands {
     pub(super) d: u32,
@@ -45,35 +45,36 @@ pub(super) struct Step {
     pub(super) action: Action,
 }
 
-/// What a step does.
+/// The operation of a step.
 pub(super) enum Action {
     Compute(Compute, Operands),
     General(General),
     Transfer(Transfer, Box<Access>),
     Atomic(Box<AtomicAccess>),
     Asynchronous(Box<AsynchronousStep>),
-    /// Goes to a step.
+    /// Jumps to a step.
     Branch(u32),
     BranchIndexed {
         index: Slot,
         targets: Box<[u32]>,
     },
-    /// Calls the function that begins at a step.
+    /// Calls the function that starts at a step.
     Call(u32),
-    /// A register was to hold the address of a function that a prototype describes, and does not.
+    /// An indirect call whose register doesn't hold the address of a function with the given
+    /// prototype.
     NoFunction(Slot),
-    /// The caller's registers and variables go to the stack, and come back.
+    /// Saves the caller's registers and variables on the stack, and restores them.
     SaveFrame(Arc<Frame>),
     RestoreFrame(Arc<Frame>),
     Builtin(Builtin, Box<BuiltinArguments>),
     Return,
     Exit,
     Trap,
-    /// Wider than of the block.
+    /// A memory fence; `wide` if its scope is wider than the block.
     Fence {
         wide: bool,
     },
-    /// Copies between places of the thread's own memory.
+    /// Copies within the thread's local memory.
     CopyLocal {
         to: u64,
         from: u64,
@@ -85,16 +86,16 @@ pub(super) enum Action {
         d: Slot,
         a: Slot,
     },
-    /// `isspacep`; the ranges are those of constant variables.
+    /// `isspacep`; `constants` are the ranges of constant variables.
     IsSpace {
         space: Space,
         constants: Arc<[(u64, u64)]>,
         d: Slot,
         a: Slot,
     },
-    /// Which registers are known, where that is asked.
+    /// Checks and updates which registers are initialised, for initcheck.
     Uses(Box<Uses>),
-    /// Others may go on meanwhile.
+    /// Lets other warps run.
     Pause,
     Nothing,
     Barrier(Box<Barrier>),
@@ -121,11 +122,11 @@ pub(super) struct Barrier {
     pub(super) aligned: bool,
 }
 
-/// What a barrier does.
+/// The kind of a barrier instruction.
 pub(super) enum BarrierKind {
     Sync,
     Arrive,
-    /// With the destination, and the predicate that each thread brings.
+    /// With the destination, and the predicate that each thread contributes.
     Reduce {
         operation: Atomic,
         d: Slot,
@@ -145,7 +146,7 @@ pub(super) enum Builtin {
 }
 
 impl Builtin {
-    /// By the name that a PTX file declares it under.
+    /// The builtin with the name that a PTX file declares.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name {
             "vprintf" => Some(Self::Print),
@@ -158,7 +159,7 @@ impl Builtin {
     }
 }
 
-/// Where a builtin finds its arguments and leaves its result.
+/// The location of a builtin's arguments and result.
 #[derive(Default)]
 pub(super) struct BuiltinArguments {
     pub(super) arguments: Vec<Argument>,
@@ -169,19 +170,19 @@ pub(super) struct BuiltinArguments {
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
     Register(Slot),
-    /// At an offset in the thread's own memory, of this many bytes.
+    /// At an offset in local memory, with a size in bytes.
     Memory {
         offset: u64,
         bytes: u64,
     },
 }
 
-/// Whether a step ends the lanes that come to it; the lowering puts one at the end of each function.
+/// Whether a step ends its lanes; the lowering puts such a step at the end of each function.
 pub(super) fn ends(action: &Action) -> bool {
     matches!(action, Action::Exit | Action::Return | Action::Trap)
 }
 
-/// A kernel, ready to run.
+/// A lowered kernel, ready to run.
 pub(crate) struct Executable {
     pub(super) image: Image,
     pub(super) code: Vec<Step>,

@@ -1,5 +1,5 @@
-//! Instructions in which the lanes of a warp see each other's values. They are computed for all
-//! lanes that take part, wherever in the program each stands, once all have come.
+//! Warp-collective instructions, in which lanes exchange values. They are computed for all
+//! participating lanes once all of them have arrived.
 
 use super::core::{Outcome, Problem};
 use super::registers::{LANES, Registers, Slot, Width, lanes};
@@ -11,25 +11,26 @@ use crate::program::{Atomic, IntBinary, Shuffle, Type, Vote};
 #[derive(Clone, Debug)]
 pub(super) struct Collective {
     pub(super) kind: CollectiveKind,
-    /// Who takes part; `None` for whoever is there.
+    /// The participating lanes; `None` for the active ones.
     pub(super) members: Option<Slot>,
-    /// The value that a lane brings.
+    /// The value that a lane contributes.
     pub(super) a: Slot,
-    /// A predicate that it brings is negated.
+    /// Whether a contributed predicate is negated.
     pub(super) negated: bool,
-    /// `shfl`: the lane or the distance, and the clamp with the segment mask.
+    /// `shfl`: the source lane or distance, and the clamp with the segment mask.
     pub(super) lane: Slot,
     pub(super) clamp: Slot,
     pub(super) d: Slot,
     pub(super) p: Slot,
 }
 
-/// Which one. Two lanes meet when theirs are equal.
+/// The kind of a collective. Lanes can only meet if their kinds are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CollectiveKind {
     /// `bar.warp.sync`
     Barrier,
-    /// All lanes come to an instruction of the matrix units, which is the next step. It orders nothing.
+    /// Reconvergence before a matrix instruction, which is the next step. It has no ordering
+    /// effect.
     Together,
     Shuffle(Shuffle),
     Vote(Vote),
@@ -39,15 +40,15 @@ pub(super) enum CollectiveKind {
     Elect,
 }
 
-/// What all lanes bring.
+/// The contributions of all lanes.
 #[derive(Default)]
 pub(super) struct Everything {
     of: [Brought; LANES],
-    /// The lanes whose value something has written, where that is asked.
+    /// The lanes whose value is initialised, if initialisation is tracked.
     known: u32,
 }
 
-/// What each lane brings.
+/// The contribution of one lane.
 #[derive(Clone, Copy, Default)]
 struct Brought {
     a: u64,
@@ -56,9 +57,8 @@ struct Brought {
 }
 
 impl Collective {
-    /// Who takes part, as the lowest lane of a mask says, and the lanes of the mask that say the
-    /// same: each lane names those that it meets, so that lanes which come together may meet in
-    /// groups, as those of two tiles of a warp do.
+    /// The members that the lowest active lane names, and the active lanes that name the same ones.
+    /// Lanes that arrive together may form several groups, such as two tiles of a warp.
     #[inline]
     pub(super) fn members_of(&self, registers: &Registers, mask: u32) -> (u32, u32) {
         let Some(slot) = self.members else { return (mask, mask) };
@@ -71,7 +71,7 @@ impl Collective {
         (members, same & mask)
     }
 
-    /// A shuffle of all lanes of a warp, by rows; false where it is not for this function to do.
+    /// A shuffle of a whole warp by register rows. Returns false if that is not possible here.
     pub(super) fn shuffle_rows(&self, registers: &mut Registers) -> bool {
         let CollectiveKind::Shuffle(mode) = self.kind else { return false };
         let words = [self.a, self.lane, self.clamp, self.d];
@@ -94,7 +94,7 @@ impl Collective {
         true
     }
 
-    /// Collects what the lanes of a mask bring.
+    /// Collects the contributions of the active lanes.
     pub(super) fn bring(&self, registers: &Registers, mask: u32, all: &mut Everything) {
         all.known |= registers.defined(self.a) & mask;
         for lane in lanes(mask) {
@@ -106,7 +106,7 @@ impl Collective {
         }
     }
 
-    /// A problem where a lane of `mask` shuffles from a lane that does not take part.
+    /// Reports a problem if a lane of `mask` shuffles from a lane that doesn't participate.
     pub(super) fn require_sources(&self, mask: u32, members: u32, all: &Everything) -> Outcome {
         let CollectiveKind::Shuffle(mode) = self.kind else { return Ok(()) };
         for lane in lanes(mask) {
@@ -116,14 +116,14 @@ impl Collective {
                     "lane {lane} reads the value of lane {source}, which does not take part: lanes {members:#010x} do"
                 );
                 return Err(Problem::new(FaultKind::InactiveLane, message).lane(lane).note(
-                    "what it reads is any value: let all lanes shuffle, or narrow the segment",
+                    "the value that it reads is undefined: let all lanes shuffle, or narrow the segment",
                 ));
             }
         }
         Ok(())
     }
 
-    /// Gives the lanes of `mask` their results, where `members` take part.
+    /// Writes the results of the lanes in `mask`, given the participating `members`.
     pub(super) fn give(
         &self,
         registers: &mut Registers,
@@ -131,7 +131,6 @@ impl Collective {
         members: u32,
         all: &Everything,
     ) {
-        // What every member gets alike, and what it depends on the lane for.
         let values = || lanes(members).map(|lane| all.of[lane].a);
         match self.kind {
             CollectiveKind::Barrier | CollectiveKind::Together => {}
@@ -143,7 +142,7 @@ impl Collective {
                     registers.set(self.p, lane, u64::from(inside));
                     known |= (all.known >> source & 1) << lane;
                 }
-                // A lane may bring what nothing has written, as long as no lane reads it.
+                // A lane may contribute an uninitialised value, as long as no lane reads it.
                 registers.define(self.d, mask, known);
             }
             CollectiveKind::Vote(mode) => {
@@ -198,8 +197,8 @@ impl Collective {
     }
 }
 
-/// From which lane a lane reads, and whether that is inside its segment (PTX ISA, "Data Movement
-/// and Conversion Instructions: shfl.sync", whose pseudocode this is).
+/// The lane from which a lane reads, and whether it is inside its segment (this is the pseudocode
+/// of the PTX ISA, "Data Movement and Conversion Instructions: shfl.sync").
 fn shuffle_source(mode: Shuffle, lane: u32, brought: Brought) -> (u32, bool) {
     let distance = brought.lane & 0x1f;
     let clamp = brought.clamp & 0x1f;
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_by_rows_is_that_of_each_lane() {
+    fn shuffle_by_rows_equals_shuffle_by_lanes() {
         let narrow = |index| Slot { index, width: Width::Narrow(32) };
         let p = Slot { index: FIRST_PREDICATE, width: Width::Predicate };
         let [a, lane, clamp, d] = [0, 1, 2, 3].map(|row| narrow(FIRST_ROW + row));
@@ -245,7 +244,7 @@ mod tests {
             let mut registers = Registers::new(d.index + 1, p.index + 1).unwrap();
             for at in 0..LANES as u32 {
                 registers.set(a, at as usize, u64::from(word(at + round * 91)));
-                // The same for all, or each its own.
+                // The same value for all lanes, or a different one for each.
                 let own = if round % 2 == 0 { 0 } else { at };
                 registers.set(lane, at as usize, u64::from(word(own + round * 97) >> 9));
                 registers.set(clamp, at as usize, u64::from(word(own + round * 101) >> 11));
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_reads_inside_its_segment_and_else_from_itself() {
+    fn shuffle_reads_inside_its_segment_or_from_itself() {
         // __shfl_down_sync(…, 16): c = 31.
         let down = sources(Shuffle::Down, 16, 0x1f);
         assert_eq!((down[0], down[15], down[16]), ((16, true), (31, true), (16, false)));

@@ -1,5 +1,5 @@
-//! Copies: `cp.async`, and those of a call's parameters. Of `cp.async` the copy is done at once, so
-//! that every group is complete when it is waited for; racecheck finds who does not wait.
+//! Copies: `cp.async`, and copies of call parameters. `cp.async` copies at once, so that every
+//! group is complete when a thread waits for it; racecheck finds threads that don't wait.
 
 #![allow(unsafe_code, reason = "bytes are copied between checked ranges of device memory")]
 
@@ -12,7 +12,7 @@ use super::state_space::StateSpace;
 use crate::fault::FaultKind;
 use crate::memory::words;
 
-/// `cp.async`.
+/// The operands of `cp.async`.
 pub(super) struct CopyAsync {
     pub(super) to: Access,
     pub(super) from: Access,
@@ -22,7 +22,7 @@ pub(super) struct CopyAsync {
 }
 
 impl CopyAsync {
-    /// Bytes that a lane reads; the others of its copy become 0.
+    /// The bytes that a lane reads; the rest of its target becomes 0.
     pub(super) fn wanted(&self, core: &Core<'_>, lane: usize) -> u64 {
         let bytes = u64::from(self.copy);
         let ignored = self
@@ -36,7 +36,7 @@ impl CopyAsync {
     }
 }
 
-/// Copies for the lanes of a mask; bytes beyond the source's size become 0.
+/// Copies for the active lanes; bytes beyond the source's size become 0.
 pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
     let bytes = u64::from(copy.copy);
     for lane in lanes(mask) {
@@ -73,7 +73,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
     Ok(())
 }
 
-/// Copies between places of one thread's own memory.
+/// Copies within one thread's local memory.
 pub(super) fn local(core: &mut Core<'_>, to: u64, from: u64, bytes: u64, lane: usize) -> Outcome {
     let at = |address| LaneAccess::of(StateSpace::Local, address, bytes, lane);
     let source = core.resolve_bytes(at(from), false)?;

@@ -1,6 +1,7 @@
-//! The state that a step may touch: the registers of its warp, the memory of its block, the device's memory.
+//! The state that a step may access: registers of the warp, memory of the block, memory of the
+//! device.
 
-#![allow(unsafe_code, reason = "memory of blocks and threads is raw memory, viewed as bytes")]
+#![allow(unsafe_code, reason = "views raw memory of blocks and threads as bytes")]
 
 use std::sync::Arc;
 
@@ -14,12 +15,12 @@ use crate::memory::{Heap, Known, Memory, OutOfMemory, Reach, Shadow};
 use crate::room::Zeroed;
 use crate::texture::Resource;
 
-/// What went wrong in a step; the place is added by who runs it.
+/// An error in a step. The caller adds its place in the program.
 #[derive(Debug)]
 pub(super) struct Problem {
     pub(super) kind: FaultKind,
     pub(super) message: String,
-    /// The lane it happened to, where it is one.
+    /// The lane that caused it, if it is a single one.
     pub(super) lane: Option<usize>,
     pub(super) address: Option<u64>,
     /// The other thread of a race.
@@ -27,14 +28,14 @@ pub(super) struct Problem {
     pub(super) notes: Vec<String>,
 }
 
-/// The other side of a race.
+/// The other access of a race.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Other {
-    /// The block's number in the grid, the thread's in the block.
+    /// The block's index in the grid, and the thread's in the block.
     pub(super) block: u32,
     pub(super) thread: u32,
     pub(super) step: u32,
-    /// It wrote; else it read.
+    /// Whether it wrote; otherwise it read.
     pub(super) wrote: bool,
 }
 
@@ -61,7 +62,7 @@ impl Problem {
     }
 }
 
-/// Whether a step could be done.
+/// The result of a step.
 pub(super) type Outcome = Result<(), Box<Problem>>;
 
 /// Zeroed bytes, aligned to 128.
@@ -69,25 +70,25 @@ pub(super) type Outcome = Result<(), Box<Problem>>;
 pub(super) struct Bytes {
     room: Option<Zeroed>,
     len: usize,
-    /// As long as the bytes where it is kept.
+    /// The initialised bytes, if initialisation is tracked.
     shadow: Option<Known>,
-    /// Nothing has been written since they were made.
+    /// Whether nothing has been written since they were allocated.
     fresh: bool,
 }
 
 impl Bytes {
-    /// This many.
+    /// Allocates `len` zeroed bytes.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(super) fn new(len: usize) -> Result<Self, OutOfMemory> {
         Self::tracked(len, false)
     }
 
-    /// Bytes that nothing has written yet, which is remembered where `track` says so.
+    /// Allocates `len` uninitialised (zeroed) bytes; `track` records which of them are written.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(super) fn tracked(len: usize, track: bool) -> Result<Self, OutOfMemory> {
         if len == 0 {
             return Ok(Self::default());
@@ -97,15 +98,15 @@ impl Bytes {
         Ok(Self { room, len, shadow, fresh: true })
     }
 
-    /// Which of them have been written, where that is remembered.
+    /// The initialised bytes, if initialisation is tracked.
     #[inline]
     pub(super) fn shadow(&self) -> Option<&Known> {
         self.shadow.as_ref()
     }
 
-    /// Zeroes them, as if nothing had been written.
+    /// Zeroes them, and marks them as uninitialised.
     pub(super) fn clear(&mut self) {
-        // What has never been touched takes no memory, and is not to be touched here.
+        // Pages that were never touched take no memory, and zeroing would touch them.
         if std::mem::take(&mut self.fresh) {
             return;
         }
@@ -138,8 +139,8 @@ impl Bytes {
     }
 }
 
-/// Memory that an access may touch without asking again: `len` bytes from the address `base`, at
-/// `host` in the host.
+/// Memory that an access may use without another check: `len` bytes from address `base`, at host
+/// address `host`.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     pub(super) base: u64,
@@ -150,7 +151,7 @@ pub(super) struct Region {
 impl Region {
     pub(super) const NONE: Self = Self { base: 0, len: 0, host: std::ptr::null_mut() };
 
-    /// Where `bytes` bytes at an address are in the host, if they are inside.
+    /// The host address of `bytes` bytes at an address, if they are inside.
     #[inline(always)]
     pub(super) fn host(&self, address: u64, bytes: u64) -> Option<*mut u8> {
         let offset = address.wrapping_sub(self.base);
@@ -165,11 +166,11 @@ pub(super) struct Stretch {
     /// Its first byte.
     pub(super) start: u64,
     pub(super) bytes: u64,
-    /// It is one element, which every lane accesses; else each lane has its own.
+    /// Whether all lanes access the same element; otherwise each lane has its own.
     pub(super) uniform: bool,
 }
 
-/// What an access site found last time.
+/// The memory that an access site found last.
 #[derive(Clone)]
 pub(super) struct Site {
     pub(super) region: Region,
@@ -181,63 +182,63 @@ impl Site {
     pub(super) const NONE: Self = Self { region: Region::NONE, shadow: None, races: None };
 }
 
-/// See the module's comment. One for each host thread of a launch; blocks and warps take turns in
-/// it.
+/// The state that a step may access. There is one for each host thread of a launch; its blocks and
+/// warps take turns.
 pub(crate) struct Core<'launch> {
     pub(super) image: &'launch Image,
     pub(super) memory: &'launch Memory,
     pub(super) output: &'launch Output,
-    /// What `malloc` takes from.
+    /// The heap from which `malloc` allocates.
     pub(super) heap: Heap,
-    /// What memory it may access.
+    /// The memory that it may access.
     pub(super) reach: Reach,
-    /// Packed parameters.
+    /// The packed parameters of the launch.
     pub(super) parameters: &'launch Bytes,
-    /// The warp's.
+    /// The registers of the current warp.
     pub(super) registers: Registers,
-    /// The warp's: that of lane 0, then that of lane 1, ….
+    /// The local memory of the current warp, lane after lane.
     pub(super) local: Bytes,
-    /// The block's.
+    /// The shared memory of the current block.
     pub(super) shared: Bytes,
     pub(super) sites: Vec<Site>,
-    /// Which warp of the block this is, and which block of the grid.
+    /// The index of the warp in the block, and of the block in the grid.
     pub(super) warp: u32,
     pub(super) block: u64,
-    /// Steps executed by this host thread, the device's clock.
+    /// The steps executed by this host thread, which is the device's clock.
     pub(super) clock: u64,
-    /// How many times something has been looked at that others than the block change: what a strong or
-    /// atomic access finds; and how many times a clock.
+    /// Counts of polling operations: strong or atomic reads of memory that other blocks may change
+    /// (`seen`), and reads of a clock (`timed`).
     pub(super) seen: u64,
     pub(super) timed: u64,
     /// The device's `%globaltimer`.
     pub(super) timer: &'launch Timer,
     pub(super) deterministic: bool,
-    /// Reads of memory that nothing has written are faults.
+    /// Whether reads of uninitialised memory are faults.
     pub(super) initialisation: bool,
-    /// The step that runs, where it accesses memory.
+    /// The current step, if it accesses memory.
     pub(super) step: u32,
-    /// What a site has found last for others that follow.
+    /// The stretches of the last site whose address pattern is shared with later accesses.
     pub(super) kept: Option<(u32, [Stretch; 2])>,
-    /// What the launch remembers to find races, where it does.
+    /// The launch's data for racecheck, if enabled.
     pub(super) races: Option<&'launch Races>,
-    /// The same, of the block.
+    /// The block's data for racecheck.
     pub(super) threads: Option<Box<ThreadClocks>>,
-    /// The textures and surfaces that the launch has found, by handle.
+    /// The textures and surfaces that the launch has used, by handle.
     pub(super) resources: Vec<(u64, Arc<Resource>)>,
 }
 
 impl Core<'_> {
-    /// `%globaltimer`: nanoseconds; in deterministic runs, of the device's own clock.
+    /// `%globaltimer` in nanoseconds. In deterministic runs it is derived from the device's clock.
     pub(super) fn global_timer(&self) -> u64 {
         self.timer.read(self.clock, self.deterministic)
     }
 
-    /// Forgets which allocations were found where.
+    /// Clears the regions that access sites have cached.
     pub(super) fn forget_sites(&mut self) {
         self.sites.fill(Site::NONE);
     }
 
-    /// The bytes of local memory of one thread.
+    /// The bytes of local memory per thread.
     pub(super) fn thread_local_bytes(&self) -> u64 {
         u64::from(self.image.local_bytes)
     }

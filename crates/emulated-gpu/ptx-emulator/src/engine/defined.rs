@@ -1,11 +1,11 @@
-//! Definedness of registers: initcheck's part that is not memory.
+//! Initialisation of registers, for initcheck.
 //!
-//! A copy (`mov`, `selp`) of a register that nothing has written is no fault yet, since compilers
-//! make them where the value does not matter; the copy is as unknown as the original. Every other
-//! use of it is one, but that a lane brings it to a shuffle: then it is one in the lanes that read it
-//! there, as it is copied to them. What is packed from several registers is known when one of them is.
-//! Nor is it a fault to set a field of bits in such a register, or to store it to memory of the thread's
-//! own, which then holds nothing (`lower/carried.rs`).
+//! A copy (`mov`, `selp`) of an uninitialised register is not yet a fault, because compilers insert
+//! copies whose value doesn't matter; the copy is uninitialised too. Every other use is a fault,
+//! with these exceptions: a value that a lane contributes to a shuffle only counts as read, and as
+//! copied, in the lanes that read it. A value packed from several registers is initialised if one
+//! of them is. Setting a bit field in such a register is allowed, and so is storing it to local
+//! memory, which is then uninitialised (`lower/carried.rs`).
 
 use std::iter;
 
@@ -18,42 +18,42 @@ use crate::program::{
     Function, Instruction, IntBinary, Op, Operand, Register, Space, Symbol, Type,
 };
 
-/// What an instruction does to what is known; run before it.
+/// The effects of an instruction on the initialisation of registers; applied before it runs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
     /// The predicate that guards it: slot, flip, name.
     guard: Option<(Slot, u32, String)>,
-    /// What has to be known.
+    /// Registers that have to be initialised.
     reads: Vec<(Slot, String)>,
-    /// What has to be known where the store leaves the thread's own memory.
+    /// Registers that have to be initialised unless the store is to local memory.
     stored: Option<Stored>,
     flow: Flow,
     writes: Vec<Slot>,
 }
 
-/// Registers that are stored and only carried.
+/// Stored registers that may be uninitialised.
 #[derive(Clone, Debug)]
 struct Stored {
-    /// Where to, by a generic address.
+    /// The generic address that is stored to.
     address: Slot,
     offset: u64,
     values: Vec<(Slot, String)>,
 }
 
-/// What is known of the results.
+/// The initialisation of the results.
 #[derive(Clone, Debug, Default)]
 enum Flow {
-    /// Everything.
+    /// Always initialised.
     #[default]
     Known,
-    /// As much as of any of these.
+    /// Initialised if any of these is.
     Any(Vec<Slot>),
-    /// As much as of the one that the predicate selects; `None` is known.
+    /// Initialised if the register that the predicate selects is; `None` is always initialised.
     Selected { a: Option<Slot>, b: Option<Slot>, chosen: Slot, negated: bool },
 }
 
 impl Uses {
-    /// Of an instruction of a function whose registers are in these slots.
+    /// The effects of an instruction of a function with these register slots.
     pub(super) fn of(
         instruction: &Instruction,
         function: &Function,
@@ -95,7 +95,7 @@ impl Uses {
                 });
                 (read(*c).into_iter().collect(), flow)
             }
-            // A field is cleared in a word, or set: that makes it known.
+            // Setting a bit field initialises the word; clearing one doesn't.
             Op::IntBinary { op: op @ (IntBinary::And | IntBinary::Or), ty, a, b, .. }
                 if *ty != Type::Pred && (carries(*a) || carries(*b)) =>
             {
@@ -124,7 +124,7 @@ impl Uses {
                 }
                 (reads, Flow::Known)
             }
-            // Who reads the value that a lane brings, the shuffle itself finds out.
+            // The shuffle itself checks the values that lanes contribute.
             Op::Shuffle { lane, clamp, mask, .. } => {
                 let operands = [Some(*lane), Some(*clamp), *mask];
                 (operands.into_iter().flatten().filter_map(read).collect(), Flow::Known)
@@ -146,12 +146,12 @@ impl Uses {
         Self { guard, reads, stored, flow, writes }
     }
 
-    /// Of something that only writes.
+    /// The effects of a step that only writes a register.
     pub(super) fn writes(slot: Slot) -> Self {
         Self { writes: vec![slot], ..Self::default() }
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there are no effects.
     pub(super) fn is_empty(&self) -> bool {
         self.guard.is_none()
             && self.reads.is_empty()
@@ -159,7 +159,7 @@ impl Uses {
             && self.writes.is_empty()
     }
 
-    /// For the lanes of a mask.
+    /// Checks and updates the registers for the active lanes.
     pub(super) fn run(&self, registers: &mut Registers, mask: u32) -> Outcome {
         let mut active = mask;
         if let Some((slot, flip, name)) = &self.guard {
@@ -172,7 +172,7 @@ impl Uses {
         if let Some(stored) = &self.stored {
             let leaves = active & !stored.own(registers);
             for (slot, name) in &stored.values {
-                let what = || format!("{name} is stored, and nothing has written what it holds");
+                let what = || format!("{name} is stored, but its value has not been written");
                 require(registers, *slot, leaves, what)?;
             }
         }
@@ -196,7 +196,7 @@ impl Uses {
 }
 
 impl Stored {
-    /// The lanes that store to memory of their own.
+    /// The lanes that store to local memory.
     fn own(&self, registers: &Registers) -> u32 {
         let own = |&lane: &usize| {
             let address = registers.get(self.address, lane).wrapping_add(self.offset);
@@ -207,7 +207,7 @@ impl Stored {
 }
 
 fn unwritten(name: &str) -> String {
-    format!("{name} is read, and this thread has not written it")
+    format!("{name} is read, but this thread has not written it")
 }
 
 fn require(registers: &Registers, slot: Slot, mask: u32, message: impl Fn() -> String) -> Outcome {
@@ -218,10 +218,10 @@ fn require(registers: &Registers, slot: Slot, mask: u32, message: impl Fn() -> S
     let lane = unknown.trailing_zeros() as usize;
     let problem = Problem::new(FaultKind::Uninitialised, message()).lane(lane);
     Err(problem.note(match unknown.count_ones() {
-        1 => "it holds any value: write it first, on every way that leads here".to_owned(),
+        1 => "its value is undefined: write it first, on every path that leads here".to_owned(),
         n => format!(
-            "so have {} other lanes of the warp; it holds any value: write it first, on every way \
-             that leads here",
+            "the same in {} other lanes of the warp; its value is undefined: write it first, on every \
+             path that leads here",
             n - 1
         ),
     }))

@@ -2,7 +2,7 @@
 
 use super::core::Problem;
 
-/// A conversion such as `%-8.3lf`.
+/// A conversion specification such as `%-8.3lf`.
 #[derive(Default)]
 struct Conversion {
     left: bool,
@@ -15,8 +15,8 @@ struct Conversion {
     long: bool,
 }
 
-/// Formats `template`. `next` reads the next argument, of 4 or 8 bytes; `string` what one of them
-/// points to. A conversion that does not exist is written as it stands.
+/// Formats `template`. `next` reads the next argument (4 or 8 bytes), `string` the string at an
+/// address. An unknown conversion is copied to the output.
 pub(super) fn format<N, S>(
     template: &[u8],
     out: &mut Vec<u8>,
@@ -142,7 +142,7 @@ fn number(text: &[u8], at: &mut usize) -> usize {
     value
 }
 
-/// At least as many digits as the precision says.
+/// Pads digits with zeros up to the precision.
 fn precise(digits: String, precision: Option<usize>) -> String {
     let missing = precision.unwrap_or(0).saturating_sub(digits.len());
     "0".repeat(missing) + &digits
@@ -163,7 +163,8 @@ fn signed(spec: &Conversion, negative: bool, digits: String, zeros: bool) -> Vec
     filled(spec, sign, digits, zeros)
 }
 
-/// With zeros between the prefix and the digits where the flag asks for them.
+/// Pads with zeros between the prefix and the digits if the flag asks for it, and with blanks
+/// otherwise.
 fn filled(spec: &Conversion, prefix: &str, digits: String, zeros: bool) -> Vec<u8> {
     let missing = spec.width.saturating_sub(prefix.len() + digits.len());
     if spec.zero && zeros && !spec.left {
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_what_does_not_exist() {
+    fn strings_and_unknown_conversions() {
         assert_eq!(printed("%s|%7s|%.2s|%p", &[1, 2, 3, 16]), "text1|  text2|te|0x10");
         assert_eq!(printed("%y 100%", &[]), "%y 100%");
     }

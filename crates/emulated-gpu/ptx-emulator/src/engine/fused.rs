@@ -1,8 +1,9 @@
-//! `fma.rn.f32` in WebAssembly, for 32 lanes at once. Of relaxed SIMD there is an instruction that may be one, and
-//! not every browser has it: where it was tried and is one, by that. Elsewhere in double precision, and once more,
-//! with care, where that could round twice.
+//! `fma.rn.f32` in WebAssembly, for 32 lanes at once. Relaxed SIMD has an instruction that may be a
+//! fused multiply-add, but not all browsers support it: it is used if a test shows that it rounds
+//! once. Otherwise the sum is computed in double precision, and recomputed exactly if that could
+//! have rounded twice.
 
-#![allow(unsafe_code, reason = "rows of registers are read and written as vectors")]
+#![allow(unsafe_code, reason = "register rows are read and written as vectors")]
 
 mod relaxed;
 
@@ -21,41 +22,43 @@ use super::lane::{Lane, Stored};
 use super::registers::{FIRST_ROW, LANES, Registers};
 use crate::arithmetic::host;
 
-/// Lanes of a vector.
+/// Lanes per vector.
 const GROUP: usize = 4;
-/// Lanes whose results are looked at together, before they are written.
+/// Lanes whose results are checked together before they are written.
 const TOGETHER: usize = 4 * GROUP;
-/// The digits of an `f64` that an `f32` has not are the low 29 of its low word. This is what the others
-/// are shifted out by, and what is left half way between two `f32`: the least of all as a signed number.
+/// The digits that an `f64` has and an `f32` doesn't are the low 29 bits of the low word. Shifting
+/// left by `BEFORE` drops the other bits. The remainder of a number halfway between two `f32` is
+/// then `HALF_WAY`, which is the smallest signed number.
 const BEFORE: u32 = 3;
 const HALF_WAY: u32 = 1 << 31;
-/// Takes the two low lanes of a vector to where the high ones are, and leaves 0 behind.
+/// Moves the two low lanes of a vector to the high ones, and zeroes the low ones.
 static UP: [u8; 16] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4, 5, 6, 7];
 
-/// Whether [`by_instruction`] has been replaced and does what it should.
+/// Whether [`by_instruction`] has been replaced by a function that passed the test.
 static REPLACED: AtomicBool = AtomicBool::new(false);
 
-/// What computes it.
+/// The function that computes it.
 pub(super) fn compute() -> Compute {
     if REPLACED.load(Ordering::Relaxed) { by_instruction } else { rows }
 }
 
-/// What a page replaces in the module's table, by the function of [`relaxed::module`].
+/// The function that the page replaces in the module's function table by that of
+/// [`relaxed::module`].
 fn by_instruction(registers: &mut Registers, operands: &Operands, mask: u32) {
     rows(registers, operands, mask);
 }
 
-/// Where that is in the table.
+/// The index of [`by_instruction`] in the function table.
 #[must_use]
 pub fn slot() -> usize {
     let compute: fn(&mut Registers, &Operands, u32) = by_instruction;
     compute as usize
 }
 
-/// Has kernels that are lowered from now on use what is in that place, if it rounds once, where two roundings
-/// would give something else. Whether it does.
+/// Tests whether the function in that slot rounds only once. If so, kernels that are lowered from
+/// now on use it. Returns whether it passed.
 pub fn use_slot() -> bool {
-    // What the compiler knows of that place is no longer so.
+    // Hides the function from the compiler, which would assume that the slot is unchanged.
     let compute: fn(&mut Registers, &Operands, u32) = std::hint::black_box(by_instruction);
     let right = TRIED
         .iter()
@@ -64,7 +67,7 @@ pub fn use_slot() -> bool {
     right
 }
 
-/// Whether a function gives the sums that it should, and writes no others.
+/// Whether a function computes the expected results, and only writes the active lanes.
 fn tried(compute: fn(&mut Registers, &Operands, u32), values: &[f32; 3], mask: u32) -> bool {
     let [a, b, c, d] = [0, 1, 2, 3].map(|row| FIRST_ROW + row);
     let Ok(mut registers) = Registers::new(d + 1, 0) else { return false };
@@ -77,8 +80,9 @@ fn tried(compute: fn(&mut Registers, &Operands, u32), values: &[f32; 3], mask: u
     (0..LANES).all(|lane| row[lane] == if mask >> lane & 1 != 0 { sum } else { 0 })
 }
 
-/// What is tried: products that need more digits than there are, with what leaves only those; what is half
-/// way between two floats, but for a digit far below; results that are tiny, and none.
+/// Test cases: products with more digits than a float, of which only the low ones remain; sums
+/// halfway between two floats except for a much lower digit; tiny results; and an invalid
+/// operation.
 const TRIED: [[f32; 3]; 8] = [
     [1.0 + f32::EPSILON, 1.0 + f32::EPSILON, -1.0],
     [1.0 + f32::EPSILON, 1.0 - f32::EPSILON, -1.0],
@@ -90,12 +94,12 @@ const TRIED: [[f32; 3]; 8] = [
     [f32::INFINITY, 0.0, 1.0],
 ];
 
-/// Computes on the lanes of a mask. A lane is written when its operands have been read: `d` may be any
-/// of them.
+/// Computes for the active lanes. Results are only written after all operands of a vector have been
+/// read, so `d` may be one of them.
 fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
-    // Where the compiler knew the shuffle, it would join it with the conversion before it, to one of
-    // which no instruction does more than a lane.
-    // SAFETY: sixteen bytes that are there for ever.
+    // The compiler must not know the constant: it would merge the shuffle with the preceding
+    // conversion into one that is computed lane by lane.
+    // SAFETY: sixteen bytes of a static.
     let up = unsafe { (&raw const UP).cast::<v128>().read_volatile() };
     for first in (0..LANES).step_by(TOGETHER) {
         let row = |index| half(u32::row(registers, index), first);
@@ -106,7 +110,7 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
             let (a, b, c) = abc;
             checks.sum((four(a, group), four(b, group), four(c, group)), up)
         };
-        // In variables: of loops over arrays of vectors the compiler makes loops over memory.
+        // Separate variables: for arrays of vectors the compiler creates loops over memory.
         let (mut r0, mut r1, mut r2, mut r3) = (sum(0), sum(1), sum(2), sum(3));
         if !checks.passed() {
             let sum = |group| {
@@ -136,10 +140,10 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
     }
 }
 
-/// The lanes of a row that are looked at together.
+/// The lanes of a row that are checked together.
 type Half = [u32; TOGETHER];
 
-/// Those from a lane on.
+/// The lanes from `first` on.
 #[inline(always)]
 fn half(row: &[u32; LANES], first: usize) -> &Half {
     let (low, high) = row.split_at(TOGETHER);
@@ -154,22 +158,22 @@ fn four(half: &Half, group: usize) -> v128 {
     unsafe { v128_load(half[GROUP * group..][..GROUP].as_ptr().cast()) }
 }
 
-/// What is known of results.
+/// Accumulated properties of results, to detect double rounding.
 struct Checks {
-    /// The least of the digits that were rounded off.
+    /// The smallest of the digits that were rounded off.
     behind: v128,
-    /// The least of the sizes, where 0 is the greatest.
+    /// The smallest of the magnitudes minus one (so that 0 counts as the largest).
     size: v128,
-    /// Their sum, which is no number where one is none.
+    /// The sum of the results, which is NaN if one of them is.
     total: v128,
 }
 
 impl Checks {
-    /// Four sums, rounded to `f64` and then to `f32`. That may not be what one rounding gives where the
-    /// `f64` lies half way between two `f32`, since it matters what was rounded off before; where the
-    /// result is so small, and not 0, that an `f32` has fewer digits; and where it is no number, which
-    /// is as well left to who is careful. What becomes 0 is none of these: so small a sum of an `f32`
-    /// and a product of two is exact as an `f64`.
+    /// Four sums, rounded to `f64` and then to `f32`. This may differ from a single rounding in
+    /// three cases, for which the sums are recomputed: the `f64` is halfway between two `f32`, so
+    /// that digits that were rounded off earlier matter; the result is subnormal and not 0; it is
+    /// NaN. A result of 0 is always right: a sum of an `f32` and a product of two that is so small
+    /// is exact as an `f64`.
     #[inline(always)]
     fn sum(&mut self, (a, b, c): (v128, v128, v128), up: v128) -> v128 {
         let sum = |a, b, c| {
@@ -198,11 +202,11 @@ impl Checks {
     }
 }
 
-/// The same, each with one rounding.
+/// The same sums, each computed with a single rounding.
 #[cold]
 #[inline(never)]
 fn carefully(a: v128, b: v128, c: v128) -> v128 {
-    // SAFETY: a vector is four words, and any bits are words.
+    // SAFETY: a vector is four words, and any bit pattern is valid.
     let words = |x: v128| unsafe { std::mem::transmute::<v128, [u32; GROUP]>(x) };
     let [a, b, c] = [words(a), words(b), words(c)];
     let sum = |lane: usize| {

@@ -1,5 +1,5 @@
-//! A launch: blocks run on the host's threads, each of which takes the next one that is left.
-//! Those of a cooperative launch are all resident from the beginning, and take turns.
+//! A launch: its blocks are distributed over host threads, each of which takes the next block that
+//! is left. The blocks of a cooperative launch are all resident from the beginning, and take turns.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,16 +19,16 @@ use crate::fault::{Fault, FaultKind, OtherAccess, Report};
 use crate::memory::{Heap, Memory, OutOfMemory, Reach};
 use crate::statistics::Statistics;
 
-/// What a launch needs besides its kernel.
+/// The settings of a launch, in addition to its kernel.
 pub(crate) struct Setting<'launch> {
     pub(crate) memory: &'launch Memory,
     pub(crate) output: &'launch Output,
-    /// `None` when everything is to run on the thread that asks.
+    /// `None` to run everything on the calling thread.
     pub(crate) pool: Option<&'launch rayon::ThreadPool>,
     pub(crate) deterministic: bool,
     pub(crate) seed: Option<u64>,
     pub(crate) statistics: bool,
-    /// Looks on.
+    /// Observes the launch.
     pub(crate) trace: Option<Arc<Mutex<dyn Watch>>>,
     pub(crate) instruction_limit: u64,
     pub(crate) check_synchronisation: bool,
@@ -37,13 +37,13 @@ pub(crate) struct Setting<'launch> {
     pub(crate) race_pages: &'launch Pool,
     pub(crate) timer: &'launch Timer,
     pub(crate) grid_id: u64,
-    /// What `malloc` takes from.
+    /// The heap from which `malloc` allocates.
     pub(crate) heap: Heap,
-    /// What memory it may access.
+    /// The memory that the launch may access.
     pub(crate) reach: Reach,
 }
 
-/// What is launched: already found valid.
+/// The arguments of a launch, already validated.
 pub(crate) struct Grid<'launch> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -52,7 +52,7 @@ pub(crate) struct Grid<'launch> {
     pub(crate) cooperative: bool,
 }
 
-/// What host threads share during a launch.
+/// The state that host threads share during a launch.
 struct Shared<'launch> {
     executable: &'launch Executable,
     setting: &'launch Setting<'launch>,
@@ -61,7 +61,7 @@ struct Shared<'launch> {
     races: Option<Races>,
     next: AtomicU64,
     stop: AtomicBool,
-    /// The fault of the block with the lowest number so far, and that number.
+    /// The fault of the block with the lowest index so far, and that index.
     fault: Mutex<Option<(u64, Fault)>>,
     total: Mutex<(Statistics, Option<Profile>)>,
 }
@@ -107,14 +107,14 @@ pub(crate) fn run(
     let workers = (threads as u64).min(blocks) as u32;
     let _lease = setting.memory.lease();
     if grid.cooperative {
-        // Threads of their own: those of the pool may be held up by another launch, and a grid
-        // barrier waits for all of them.
+        // Separate threads, because those of the pool may be busy with another launch, and a grid
+        // barrier needs all of them.
         std::thread::scope(|scope| {
             let mut own = vec![0];
             for worker in 1..workers {
                 let shared = &shared;
                 let thread = std::thread::Builder::new().name(format!("emulated-gpu-{worker}"));
-                // Where the system gives no more threads, this one does their work too.
+                // If the system can't create more threads, this thread does their work too.
                 if thread.spawn_scoped(scope, move || shared.resident(&[worker], workers)).is_err()
                 {
                     own.push(worker);
@@ -141,7 +141,7 @@ pub(crate) fn run(
     if shared.races.as_ref().is_some_and(Races::lost_some) {
         return Err(refused(
             executable,
-            "the host has no memory left to remember all accesses, so racecheck may have missed a \
+            "the host ran out of memory for recording accesses, so racecheck may have missed a \
              race: check a smaller launch"
                 .to_owned(),
         ));
@@ -202,13 +202,13 @@ impl Shared<'_> {
             .then(|| Profile::new(self.executable, self.setting.trace.clone()))
     }
 
-    /// Takes one block after the other, each to its end.
+    /// Runs one block after the other.
     fn one_by_one(&self, processor: u32) {
         let mut core = self.core();
         let mut profile = self.profile();
         let mut block = match self.block() {
             Ok(block) => block,
-            // The others do without this one, if they can.
+            // The remaining workers can run all blocks without this one.
             Err(_) if processor > 0 => return,
             Err(error) => return self.refuse(error, 1),
         };
@@ -229,7 +229,7 @@ impl Shared<'_> {
         self.add(&sum, profile.as_ref());
     }
 
-    /// Whether the block came to its end.
+    /// Runs a block until it ends. Returns false if the launch was stopped.
     fn to_the_end(
         &self,
         core: &mut Core<'_>,
@@ -252,7 +252,8 @@ impl Shared<'_> {
         }
     }
 
-    /// Keeps every `workers`-th block, beginning with those of these numbers, and gives them turns.
+    /// Runs the blocks of the workers `own` (every `workers`-th block each), which are all resident
+    /// and take turns.
     fn resident(&self, own: &[u32], workers: u32) {
         let mut core = self.core();
         let mut profile = self.profile();
@@ -294,7 +295,7 @@ impl Shared<'_> {
                     }
                 }
             });
-            // Those that only spin wait for blocks of other host threads.
+            // Blocks that only poll are waiting for blocks of other host threads.
             std::thread::yield_now();
         }
         self.setting.timer.add(core.clock);
@@ -310,10 +311,11 @@ impl Shared<'_> {
         }
     }
 
-    /// Ends the launch: there is no room for this many blocks that are resident at once.
+    /// Stops the launch: there is not enough memory for the blocks that have to be resident at
+    /// once.
     fn refuse(&self, error: OutOfMemory, blocks: u64) {
         let Shape { block, dynamic_shared, .. } = self.shape;
-        // A fault of a block comes first.
+        // Has the lowest priority: a fault of a block is reported instead.
         self.stop_with(u64::MAX, no_room(self.executable, (block, dynamic_shared), blocks, error));
     }
 
@@ -359,8 +361,7 @@ impl Shared<'_> {
     }
 }
 
-/// A launch for which there is no room: this many blocks of a shape, with this much dynamic shared memory,
-/// are resident at once.
+/// The fault of a launch without enough host memory for the number of resident blocks of its shape.
 pub(crate) fn no_room(
     executable: &Executable,
     (block, dynamic_shared): ([u32; 3], u32),
@@ -371,15 +372,15 @@ pub(crate) fn no_room(
     let each = executable.block_bytes(threads, dynamic_shared);
     let local = executable.local_bytes - executable.padding;
     let message = format!(
-        "there is no room for {blocks} block{} at once, {each} bytes each ({local} bytes of local \
-         memory for each of {threads} threads, with registers and shared memory): launch fewer or \
+        "the host has no memory for {blocks} resident block{} of {each} bytes each ({local} bytes of \
+         local memory for each of {threads} threads, plus registers and shared memory): launch fewer or \
          smaller blocks, or declare less memory ({error})",
         if blocks == 1 { "" } else { "s" },
     );
     refused(executable, message)
 }
 
-/// A launch for which the host has not the memory.
+/// The fault of a launch for which the host is out of memory.
 fn refused(executable: &Executable, message: String) -> Fault {
     Fault::from(Report::of_launch(FaultKind::OutOfMemory, executable.name.clone(), message))
 }

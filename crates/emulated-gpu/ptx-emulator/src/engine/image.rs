@@ -1,5 +1,5 @@
-//! The image of a kernel that is ready to run, except for its steps: its parameters, where its registers and
-//! variables are, where each step stands in the text.
+//! The image of a lowered kernel, without its steps: its parameters, the placement of its registers
+//! and variables, and the source positions of its steps.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::fault::PtxPlace;
 use crate::program::{FunctionId, Limits, Module, SourceLine, Special, Type, VariableId};
 use crate::source::{Source, Span};
 
-/// Where a step comes from.
+/// The source position of a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepOrigin {
     pub(super) span: Span,
     pub(super) loc: Option<SourceLine>,
 }
 
-/// A parameter of a kernel: where it lies in the packed parameters of a launch.
+/// The placement of a kernel parameter in the packed parameters of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParameterLayout {
     /// Offset in bytes.
@@ -30,14 +30,14 @@ pub struct ParameterLayout {
 }
 
 impl ParameterLayout {
-    /// Whether it is one element, not an array, which PTX passes structures as.
+    /// Whether it is a single element. Structures are passed as arrays.
     pub(crate) fn is_scalar(&self) -> bool {
         u64::from(self.size) == self.element.bytes()
     }
 }
 
-/// A variable in a thread's own memory, with the redzones around it: offsets of its start and of its end, and of
-/// the start and the end with these.
+/// A variable in local memory: the offsets of its start and end, without and with the redzones
+/// around it.
 #[derive(Clone, Debug)]
 pub(super) struct LocalVariable {
     pub(super) name: String,
@@ -47,62 +47,62 @@ pub(super) struct LocalVariable {
     pub(super) after: u64,
 }
 
-/// Where a variable of a function is.
+/// The placement of a variable of a function.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Home {
-    /// At an offset in the thread's own memory.
+    /// At an offset in local memory.
     Local(u64),
-    /// At an offset in the function's part of the thread's stack: each of its calls has one of its own.
+    /// At an offset in the function's stack frame; each call has its own.
     Stack(u64),
     /// At an offset in the launch's parameters.
     Parameter(u64),
     Shared(u64),
     /// After all shared variables of known size.
     DynamicShared,
-    /// It could not be placed; that has been reported.
+    /// Not placed, because of an error that has been reported.
     Nowhere,
 }
 
-/// A function of the kernel.
+/// The layout of a function of the kernel.
 pub(super) struct FunctionLayout {
     pub(super) registers: Vec<Slot>,
     pub(super) homes: Vec<Home>,
-    /// The first step of each instruction, and one past the last one's.
+    /// The first step of each instruction, and the end of the last one.
     pub(super) starts: Vec<u32>,
-    /// Where the stack pointer is kept while a function that uses `alloca` runs.
+    /// The slot that saves the stack pointer while a function that uses the stack runs.
     pub(super) saved_stack: Option<Slot>,
-    /// Where its part of the stack begins, and how many bytes it has, when a function has variables there.
+    /// The slot with the start of its stack frame, and the frame's size, if it has variables there.
     pub(super) stacked: Option<(Slot, u64)>,
-    /// Its first step, once known.
+    /// Its first step, once it has been lowered.
     pub(super) entry: Option<u32>,
-    /// Functions with the same number may come to call each other; it is alone where none does.
+    /// The recursion cycle that it belongs to: functions with the same number may call each other.
     pub(super) circle: u32,
 }
 
-/// A kernel that is ready to run, but for its steps.
+/// A lowered kernel, without its steps.
 pub(crate) struct Image {
     pub(super) name: String,
-    /// As many as there are steps.
+    /// The source position of each step.
     pub(super) places: Vec<StepOrigin>,
     pub(super) rows: u32,
-    /// Rows that a new block finds zeroed.
+    /// The rows that are zeroed for each new block.
     pub(super) cleared: std::ops::Range<u32>,
     pub(super) predicates: u32,
     pub(super) constants: Vec<(Slot, u64)>,
     pub(super) specials: Vec<(Slot, Special)>,
     pub(super) sites: u32,
-    /// Bytes of the variables in shared memory.
+    /// The bytes of variables in shared memory.
     pub(super) static_shared: u32,
-    /// Shared variables of known size: name, offset, size.
+    /// The shared variables of known size: name, offset, size.
     pub(super) shared_variables: Vec<(String, u64, u64)>,
-    /// Bytes of local memory of one thread: variables, parameters of calls, and a stack.
+    /// The bytes of local memory per thread: variables, call parameters, and stack.
     pub(super) local_bytes: u32,
-    /// How many of these are redzones.
+    /// The bytes of redzones among these.
     pub(super) padding: u32,
-    /// Its variables, in order.
+    /// The variables in local memory, by offset.
     pub(super) local_variables: Vec<LocalVariable>,
     pub(super) constant_bytes: u32,
-    /// As the body declares them, not counting what the engine adds.
+    /// The registers that the body declares, without those that the engine adds.
     pub(super) registers: u32,
     pub(super) parameters: Vec<ParameterLayout>,
     pub(super) parameter_bytes: u32,
@@ -111,14 +111,14 @@ pub(crate) struct Image {
     pub(super) target: u32,
     pub(super) source: Arc<Source>,
     pub(super) files: Arc<Vec<(u32, String)>>,
-    /// What a trace names: the program, and where the lowering has put its registers and variables.
+    /// The program, and the placement of its registers and variables, for traces.
     pub(super) module: Arc<Module>,
     pub(super) kernel: FunctionId,
     pub(super) plans: HashMap<FunctionId, FunctionLayout>,
     pub(super) module_shared: HashMap<VariableId, Home>,
-    /// Where the shared memory begins that belongs to the system, where a kernel uses it.
+    /// The offset of the shared memory that is reserved by the system, if the kernel uses it.
     pub(super) reserved: Option<u64>,
-    /// The registers that no clock decides; none where nobody asks.
+    /// The registers that don't depend on a clock; empty unless the kernel tests barrier objects.
     pub(super) untimed: Vec<Slot>,
 }
 
@@ -129,12 +129,12 @@ impl std::fmt::Debug for Image {
 }
 
 impl Image {
-    /// Where dynamic shared memory begins: at a multiple of 16, the largest alignment of a type.
+    /// The offset of dynamic shared memory: a multiple of 16, the largest alignment of a type.
     pub(crate) fn dynamic_start(&self) -> u64 {
         u64::from(self.static_shared).next_multiple_of(16)
     }
 
-    /// Bytes of shared memory of a block with this many dynamic ones.
+    /// The bytes of shared memory of a block with `dynamic` bytes of dynamic shared memory.
     pub(crate) fn shared_bytes(&self, dynamic: u32) -> u64 {
         match dynamic {
             0 => self.static_shared.into(),
@@ -142,11 +142,11 @@ impl Image {
         }
     }
 
-    /// The variable in a thread's own memory whose redzone an access to some bytes touches.
+    /// The local variable whose redzone an access overlaps, if any.
     pub(super) fn trespasses(&self, offset: u64, bytes: u64) -> Option<&LocalVariable> {
         let variables = &self.local_variables;
         let end = offset.saturating_add(bytes);
-        // The last that begins before the end of the access, and the one after it.
+        // The last variable that starts before the end of the access, and the one after it.
         let next = variables.partition_point(|variable| variable.start < end);
         let past = next.checked_sub(1).and_then(|last| variables.get(last));
         let past = past.filter(|variable| offset < variable.after && end > variable.end);
@@ -154,7 +154,7 @@ impl Image {
         past.or_else(|| variables[next.saturating_sub(1)..].iter().take(2).find(below))
     }
 
-    /// Bytes of the host's that a block takes while it runs.
+    /// The bytes of host memory that a block takes while it runs.
     pub(crate) fn block_bytes(&self, threads: u32, dynamic: u32) -> u64 {
         let warps = u64::from(threads.div_ceil(LANES as u32));
         let local = u64::from(self.local_bytes) * LANES as u64;
@@ -162,7 +162,7 @@ impl Image {
             + self.shared_bytes(dynamic)
     }
 
-    /// Where a step stands in the PTX, and in the CUDA C.
+    /// The position of a step in the PTX, and in the CUDA C source.
     pub(super) fn place_of(&self, step: u32) -> (PtxPlace, Option<(String, u32)>) {
         let place = self.places[step as usize];
         let (line, column, text) = self.source.line_of(place.span.start);

@@ -1,5 +1,5 @@
-//! initcheck's part that is memory: which bytes something has written. Registered
-//! memory, variables of the module and parameters always are.
+//! Initialisation of memory, for initcheck: which bytes have been written. Registered memory,
+//! module variables and parameters always count as initialised.
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem, Stretch};
@@ -10,7 +10,7 @@ use crate::fault::FaultKind;
 use crate::memory::Known;
 
 impl LaneAccess {
-    /// Whether it is in memory of the thread's own.
+    /// Whether it accesses the thread's local memory.
     pub(super) fn is_own(self) -> bool {
         match self.room {
             StateSpace::Local => true,
@@ -22,7 +22,8 @@ impl LaneAccess {
 }
 
 impl Core<'_> {
-    /// With initcheck, records the bytes of a resolved write, and fails on a read of bytes that nothing has written.
+    /// With initcheck, marks the bytes of a checked write as initialised, and reports a read of
+    /// uninitialised bytes.
     #[inline]
     pub(super) fn check_written(&self, access: LaneAccess, does: Does) -> Outcome {
         match does {
@@ -35,7 +36,8 @@ impl Core<'_> {
         }
     }
 
-    /// What is known of the bytes of an access, and where they are in it; `None` where everything is.
+    /// The shadow of the bytes of an access, and their offset in it; `None` if all bytes are
+    /// initialised.
     fn shadow(&self, access: LaneAccess) -> Option<(&Known, usize)> {
         let LaneAccess { room, site, address, lane, .. } = access;
         let local = |offset: u64| {
@@ -61,7 +63,7 @@ impl Core<'_> {
         Some((shadow?, usize::try_from(at).ok()?))
     }
 
-    /// Notes that an access has written.
+    /// Marks the bytes of an access as initialised.
     #[inline]
     pub(super) fn mark_written(&self, access: LaneAccess) {
         if let Some((shadow, at)) = self.shadow(access) {
@@ -69,21 +71,21 @@ impl Core<'_> {
         }
     }
 
-    /// Notes that an access has written what nothing had written.
+    /// Marks the bytes of an access as uninitialised, because an uninitialised value was stored.
     pub(super) fn mark_unknown(&self, access: LaneAccess) {
         if let Some((shadow, at)) = self.shadow(access) {
             shadow.set(at, access.bytes as usize, false);
         }
     }
 
-    /// Whether nothing has written any byte of an access.
+    /// Whether all bytes of an access are uninitialised.
     pub(super) fn holds_nothing(&self, access: LaneAccess) -> bool {
         self.shadow(access).is_some_and(|(shadow, at)| {
             (0..access.bytes as usize).all(|byte| !shadow.all(at + byte, 1))
         })
     }
 
-    /// Whether something has written all that two halves of a warp read in the region of an access.
+    /// Whether all bytes of both stretches are initialised.
     #[inline]
     pub(super) fn are_written(&self, access: &Access, found: &[Stretch; 2]) -> bool {
         found.iter().all(|stretch| {
@@ -92,7 +94,7 @@ impl Core<'_> {
         })
     }
 
-    /// Notes that two halves of a warp have written.
+    /// Marks all bytes of both stretches as initialised.
     #[inline]
     pub(super) fn are_now_written(&self, access: &Access, found: &[Stretch; 2]) {
         found
@@ -100,7 +102,7 @@ impl Core<'_> {
             .for_each(|stretch| self.mark_written(access.at(stretch.start, stretch.bytes, 0)));
     }
 
-    /// A problem if an access reads what nothing has written.
+    /// Reports a problem if an access reads uninitialised bytes.
     pub(super) fn require_written(&self, access: LaneAccess) -> Outcome {
         let unknown = self
             .shadow(access)
@@ -123,7 +125,7 @@ impl Core<'_> {
         })
     }
 
-    /// What is known of the source of a copy in a thread's own memory is known of the target.
+    /// Copies the initialisation of bytes within local memory.
     pub(super) fn copy_written(&self, to: u64, from: u64, bytes: u64, lane: usize) {
         let access = |address| LaneAccess::of(StateSpace::Local, address, bytes, lane);
         let (to, from) = (self.shadow(access(to)), self.shadow(access(from)));

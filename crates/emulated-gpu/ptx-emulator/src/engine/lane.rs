@@ -1,8 +1,8 @@
-//! Lanes' values as Rust types: the elements of rows of registers.
+//! Element types of register rows.
 
 #![allow(
     unsafe_code,
-    reason = "functions for AVX2 are called, from functions that are compiled for it"
+    reason = "AVX2 functions are called from functions that are compiled for AVX2"
 )]
 
 use super::registers::{LANES, Registers};
@@ -11,19 +11,19 @@ use super::vector::avx2;
 use crate::memory::rows::copy_own;
 use crate::memory::words::Word;
 
-/// What a row holds.
+/// A value in a row.
 pub(super) trait Lane: Copy + Default {
     /// Reads a row.
     fn row(registers: &Registers, index: u32) -> &[Self; LANES];
 }
 
-/// What is not nothing. `AVX2` says that a function is part of one that is compiled for it.
+/// A value that occupies a register. `AVX2` if the calling function is compiled for AVX2.
 pub(super) trait Stored: Lane + Word {
-    /// A row, to be written.
+    /// A mutable row.
     fn row_mut(registers: &mut Registers, index: u32) -> &mut [Self; LANES];
-    /// Takes the lanes of a mask from another row.
+    /// Copies the active lanes from another row.
     fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32);
-    /// Writes the lanes of a mask.
+    /// Writes the active lanes of a row.
     #[inline(always)]
     fn write<const AVX2: bool>(
         registers: &mut Registers,
@@ -59,7 +59,8 @@ macro_rules! stored {
             fn merge<const AVX2: bool>(to: &mut [Self; LANES], from: &[Self; LANES], mask: u32) {
                 #[cfg(target_arch = "x86_64")]
                 if AVX2 {
-                    // SAFETY: who calls a function that is compiled for it has asked the host.
+                    // SAFETY: `AVX2` is only set in functions that run after the host has been
+                    // checked.
                     return unsafe { avx2::$merge(to, from, mask) };
                 }
                 for lane in 0..LANES {
@@ -75,7 +76,7 @@ stored! {
     u64: wide, wide_mut, merge_wide;
 }
 
-/// An operand that is not there.
+/// A missing operand.
 impl Lane for () {
     #[inline(always)]
     fn row(_: &Registers, _: u32) -> &[Self; LANES] {

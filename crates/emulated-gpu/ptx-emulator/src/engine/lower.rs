@@ -1,6 +1,6 @@
-//! Lowering of a [`Module`] to steps: each register, constant and special register gets a slot, each
-//! variable a place, each label a step. Functions have slots of their own, not frames: one that may
-//! come to call itself keeps what it has there on a stack meanwhile.
+//! Lowering of a [`Module`] to steps: each register, constant and special register gets a slot,
+//! each variable a place, each label a step. Functions have fixed slots instead of frames; a
+//! recursive function saves the content of its slots on a stack.
 
 mod again;
 mod asynchronous;
@@ -41,28 +41,28 @@ use crate::limits::{LOCAL_BYTES, PARAMETER_BYTES, SHARED_BYTES};
 use crate::program::{Function, FunctionId, Module, Space, Special, VariableId};
 use crate::source::{Source, Span};
 
-/// What `alloca` may use of a thread's memory.
+/// The stack size of a thread, for `alloca`.
 const STACK: u64 = 16 << 10;
-/// The same where functions call themselves.
+/// The stack size of a thread in kernels with recursive functions.
 const RECURSIVE_STACK: u64 = 32 << 10;
-/// Rows of registers of a warp, at most: 128 bytes each, on each of 32 warps.
+/// The maximum number of register rows per warp: 128 bytes each, on each of 32 warps.
 const ROWS: u64 = 1 << 17;
 
-/// What the kernels of a module have in common.
+/// The inputs that all kernels of a module share.
 pub(crate) struct Loading<'module> {
     pub(crate) module: &'module Arc<Module>,
     pub(crate) source: Arc<Source>,
-    /// Addresses of the variables of module scope that are in global or constant memory.
+    /// Addresses of the module variables in global and constant memory.
     pub(crate) addresses: HashMap<VariableId, u64>,
-    /// What is to be found beside faults.
+    /// The enabled checks.
     pub(crate) checks: Checks,
-    /// Not to use what the host's processor has beyond the least of its kind.
+    /// Whether to use only the baseline instruction set of the host's processor.
     pub(crate) portable: bool,
     /// The compute capability of the card, such as 90 for 9.0.
     pub(crate) capability: u32,
 }
 
-/// Lowers every kernel of a module.
+/// Lowers all kernels of a module.
 pub(crate) fn lower(loading: &Loading<'_>) -> Result<Vec<Arc<Executable>>, Problems> {
     let mut problems = Problems::default();
     let fast = !loading.portable && super::vector::fast_host();
@@ -92,10 +92,10 @@ struct Lowering<'l> {
     sites: u32,
     plans: HashMap<FunctionId, FunctionLayout>,
     shared: u64,
-    /// Where the part of it is that belongs to the system.
+    /// The offset of the shared memory that is reserved by the system.
     reserved: Option<u64>,
     module_shared: HashMap<VariableId, Home>,
-    /// Constants to be filled with an offset from where dynamic shared memory begins.
+    /// Constants that are set to an offset from the start of dynamic shared memory.
     dynamic_shared: HashMap<(i64, Width), Slot>,
     local: u64,
     locals: Locals,
@@ -104,24 +104,25 @@ struct Lowering<'l> {
     carry: Option<Slot>,
     /// Registers of module scope, by name.
     shared_registers: HashMap<String, Slot>,
-    /// Functions whose address is taken somewhere, and may be called through a register.
+    /// Functions whose address is taken, so that they may be called through a register.
     taken: &'l HashSet<FunctionId>,
-    /// Volatile loads that a loop waits for, by function and index.
+    /// Volatile loads on which a loop polls, by function and index of the instruction.
     polls: &'l HashSet<(FunctionId, usize)>,
-    /// Branches around calls: the step that branches, and where to.
+    /// Branches around calls: the branching step, and its target.
     skips: Vec<(usize, u32)>,
     /// The function whose body is being lowered.
     current: FunctionId,
     place: StepOrigin,
     guard: (u32, u32),
-    /// That of the step that is emitted next.
+    /// The weight of the next emitted step.
     weight: u32,
     guesses: Guesses,
-    /// The instruction that is being lowered loads what a compare-and-swap checks.
+    /// Whether the current instruction loads a value that a compare-and-swap checks later.
     guess: bool,
-    /// It is a volatile load that a loop waits for.
+    /// Whether the current instruction is a volatile load on which a loop polls.
     polled: bool,
-    /// It loads what is only carried, or may store something of that kind.
+    /// Whether the current instruction loads or stores a possibly uninitialised value that is only
+    /// passed on.
     carries: bool,
 }
 
@@ -143,7 +144,7 @@ impl<'l> Lowering<'l> {
             predicates: FIRST_PREDICATE,
             constants: HashMap::new(),
             specials: HashMap::new(),
-            // Site 0 is that of the builtins.
+            // Site 0 is used by the builtins.
             sites: 1,
             plans: HashMap::new(),
             shared: 0,
@@ -183,7 +184,7 @@ impl<'l> Lowering<'l> {
         }
         let order = order.functions;
         let cleared = FIRST_ROW..self.rows;
-        // A constant: every block is to find it.
+        // A constant, so that it is set for every block.
         self.stack_start = self.stack_pointer.map(|_| self.new_slot(Width::Wide));
         for &each in &order {
             self.body(each);
@@ -199,7 +200,7 @@ impl<'l> Lowering<'l> {
         let parameter_bytes =
             self.bounded(parameter_bytes, PARAMETER_BYTES, "parameters", function);
         self.bounded(u64::from(self.rows) * 128, ROWS * 128, "registers of a warp", function);
-        // As `Executable::dynamic_start` has it.
+        // The same calculation as in `Image::dynamic_start`.
         let dynamic_start = aligned(self.shared, 16);
         let mut constants: Vec<(Slot, u64)> =
             self.constants.iter().map(|(&(value, _), &slot)| (slot, value)).collect();
@@ -261,7 +262,7 @@ impl<'l> Lowering<'l> {
 
     fn bounded(&mut self, bytes: u64, most: u64, what: &str, function: &Function) -> u32 {
         if bytes > most {
-            let message = format!("{bytes} bytes of {what}: there are {most} at most");
+            let message = format!("{bytes} bytes of {what}: the limit is {most}");
             self.problem(function.span, message);
             return 0;
         }
@@ -287,7 +288,7 @@ impl<'l> Lowering<'l> {
         self.places.push(self.place);
     }
 
-    /// Emits something that happens whatever the guard says.
+    /// Emits a step without a guard.
     fn emit_always(&mut self, action: Action) {
         let guard = std::mem::replace(&mut self.guard, (ALWAYS, 0));
         self.emit(action);
@@ -347,7 +348,7 @@ impl<'l> Lowering<'l> {
         }
         starts.push(self.code.len() as u32);
         self.guard = (ALWAYS, 0);
-        // What a label at the end leads to, and what keeps the program counter inside.
+        // The target of a label at the end; it also keeps the program counter in range.
         self.return_from();
         self.resolve_labels(first as usize..self.code.len(), &starts);
         if let Some(plan) = self.plans.get_mut(&id) {
@@ -368,7 +369,7 @@ impl<'l> Lowering<'l> {
         self.emit(Action::Return);
     }
 
-    /// Branches were emitted with the numbers of instructions; from here on they have those of steps.
+    /// Replaces the targets of branches, which were emitted as indices of instructions, by steps.
     fn resolve_labels(&mut self, range: Range<usize>, starts: &[u32]) {
         let end = starts.last().copied().unwrap_or(0);
         let step = |label: u32| starts.get(label as usize).copied().unwrap_or(end);
@@ -386,7 +387,7 @@ impl<'l> Lowering<'l> {
         }
     }
 
-    /// Calls were emitted with the numbers of functions; from here on they have those of steps.
+    /// Replaces the targets of calls, which were emitted as indices of functions, by steps.
     fn link(&mut self) {
         for step in &mut self.code {
             if let Action::Call(target) = &mut step.action {

@@ -1,4 +1,5 @@
-//! The matrix units of a warp: all 32 lanes together, whose registers hold the matrices.
+//! Matrix instructions of a warp (tensor cores). All 32 lanes together hold the matrices in their
+//! registers.
 
 mod memory;
 mod number;
@@ -11,7 +12,7 @@ pub(super) use product::Product;
 use super::core::{Core, Outcome, Problem};
 use crate::fault::FaultKind;
 
-/// One of their instructions.
+/// A matrix instruction.
 pub(super) enum MatrixStep {
     Product(Box<Product>),
     Transposed(Transposed),
@@ -21,11 +22,11 @@ pub(super) enum MatrixStep {
     Tile(Box<Tile>),
 }
 
-/// Does it. All lanes have come that are to come.
+/// Runs a matrix instruction, after all lanes that can arrive have done so.
 pub(super) fn run(core: &mut Core<'_>, step: &MatrixStep, active: u32) -> Outcome {
     if active != u32::MAX {
         let message = format!(
-            "lanes {active:#010x} of a warp execute this, and it takes all 32: each holds a part of the matrices"
+            "only lanes {active:#010x} of a warp execute this, but it needs all 32: each holds a part of the matrices"
         );
         return Err(Problem::new(FaultKind::InactiveLane, message)
             .lane(active.trailing_zeros() as usize)

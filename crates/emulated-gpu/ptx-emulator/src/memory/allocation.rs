@@ -1,36 +1,36 @@
-//! An allocation, as it is listed.
+//! Descriptions of allocations, for lists and reports.
 
-/// What an allocation is for.
+/// The purpose of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllocationKind {
-    /// Asked for by the host.
+    /// Allocated by the host.
     Device,
     /// A variable of a module.
     Variable,
-    /// Memory that the host and kernels use: pinned or managed.
+    /// Pinned or managed memory, used by the host and by kernels.
     Host,
     /// A `.const` variable of a module, which only the host writes.
     Constant,
-    /// Memory of the host's, registered.
+    /// Host memory that was registered.
     Registered,
-    /// Asked for by a kernel, through `malloc`.
+    /// Allocated by a kernel, with `malloc`.
     Heap,
-    /// Physical memory, mapped at addresses that were reserved for that.
+    /// Physical memory, mapped in a reserved address range.
     Mapped,
     /// Memory of another process.
     Other,
 }
 
-/// An allocation, as the leak report lists it.
+/// An allocation in the leak report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// Its first byte.
     pub address: u64,
     /// Its size in bytes.
     pub size: u64,
-    /// What it is for.
+    /// Its purpose.
     pub kind: AllocationKind,
-    /// The variable's name.
+    /// The name of the variable, if it is one.
     pub name: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Display for Allocation {
             (AllocationKind::Other, _) => f.write_str("memory of another process"),
             (AllocationKind::Mapped, _) => f.write_str("physical memory, mapped"),
             (AllocationKind::Host, _) => f.write_str("pinned or managed memory"),
-            (AllocationKind::Registered, _) => f.write_str("memory of the host's, registered"),
+            (AllocationKind::Registered, _) => f.write_str("registered host memory"),
             (AllocationKind::Variable, Some(name)) => write!(f, "the variable `{name}`"),
             (AllocationKind::Variable, None) => f.write_str("a variable"),
             (AllocationKind::Constant, Some(name)) => write!(f, "the constant `{name}`"),

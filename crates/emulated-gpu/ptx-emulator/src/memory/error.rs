@@ -1,8 +1,8 @@
-//! Errors of allocations and accesses.
+//! Errors of device-memory allocation and access.
 
-/// No allocation begins at that address.
+/// No allocation starts at that address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no allocation begins at {address:#x}; free an address that `allocate` gave, once")]
+#[error("no allocation starts at {address:#x}; free each address that `allocate` returned once")]
 pub struct NotAllocated {
     /// The address.
     pub address: u64,
@@ -14,36 +14,36 @@ pub struct NotAllocated {
 pub struct AccessError {
     /// The first byte.
     pub address: u64,
-    /// How many.
+    /// Its length in bytes.
     pub len: u64,
-    /// What lies near.
+    /// A description of the nearest allocation.
     pub nearest: String,
 }
 
 /// A range that can't be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegisterError {
-    /// It is empty, ends beyond the end of memory, or overlaps what is known already.
+    /// The range is empty, ends beyond the address space, or overlaps known memory.
     #[error(
-        "{len} bytes at {address:#x} can't be registered: empty, beyond the end of memory, or overlapping what is known already"
+        "{len} bytes at {address:#x} can't be registered: the range is empty, ends beyond the address space, or overlaps known memory"
     )]
     Range {
         /// The first byte.
         address: u64,
-        /// How many.
+        /// Its length in bytes.
         len: u64,
     },
-    /// Some of it can't be accessed.
+    /// Part of the range can't be accessed.
     #[error(
-        "{len} bytes at {address:#x} can't be registered: some of it is not mapped, or not to be {}",
+        "{len} bytes at {address:#x} can't be registered: some of them are not mapped, or can't be {}",
         if *.writable { "written" } else { "read" }
     )]
     NoAccess {
         /// The first byte.
         address: u64,
-        /// How many.
+        /// Its length in bytes.
         len: u64,
-        /// Whether it was to be written.
+        /// Whether kernels may write to it.
         writable: bool,
     },
 }

@@ -1,6 +1,6 @@
-//! The heap that kernels of one owner allocate from with `malloc`: a range of fixed size, of which
-//! blocks are taken and given back. It stays where it is for as long as the owner lives, so that a
-//! kernel that goes on using what it has freed reaches the heap's memory and no other.
+//! The heap from which the kernels of one owner allocate with `malloc`: a range of fixed size. It
+//! stays where it is for as long as the owner lives, so that a kernel that uses memory after
+//! freeing it only touches the heap's memory.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use super::pieces::Pieces;
 use super::space::{Block, Space};
 use crate::room::OutOfMemory;
 
-/// Blocks begin at multiples of this (CUDA C++ Programming Guide, "Dynamic Global Memory
-/// Allocation").
+/// Alignment of blocks (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
 const ALIGN: u64 = 16;
-/// Space behind a block that belongs to none.
+/// The unused gap after each block.
 const GUARD: u64 = 16;
 
-/// See the module's comment.
+/// A heap of kernels. See the module's comment.
 #[derive(Debug)]
 pub(super) struct Heap {
     block: Block,
     free: Pieces,
-    /// Freed and not yet given out again, so that its use is noticed: address and size.
+    /// Quarantine: freed blocks that can't be allocated yet, so that a use after free is detected
+    /// (address and size).
     freed: VecDeque<(u64, u64)>,
 }
 
@@ -31,12 +31,12 @@ impl Heap {
         Ok(Self { block, free, freed: VecDeque::new() })
     }
 
-    /// All of it.
+    /// The memory of the whole heap.
     pub(super) fn block(&self) -> &Block {
         &self.block
     }
 
-    /// A block of `size` bytes, where there is still one to be had.
+    /// Allocates a block of `size` bytes, if there is space.
     pub(super) fn allocate(&mut self, size: u64) -> Option<u64> {
         let len = taken(size)?;
         loop {
@@ -48,18 +48,18 @@ impl Heap {
         }
     }
 
-    /// Takes back a block that [`allocate`](Self::allocate) gave.
+    /// Frees a block from [`allocate`](Self::allocate).
     pub(super) fn free(&mut self, address: u64, size: u64) {
         self.freed.push_back((address, size));
     }
 
-    /// The blocks that were freed last.
+    /// The most recently freed blocks.
     pub(super) fn freed(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> {
         self.freed.iter().copied()
     }
 }
 
-/// What a block of `size` bytes takes of a heap.
+/// The bytes that a block of `size` bytes occupies in a heap.
 fn taken(size: u64) -> Option<u64> {
     size.max(1).checked_next_multiple_of(ALIGN)?.checked_add(GUARD)
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_apart_and_come_back() {
+    fn blocks_do_not_overlap_and_are_reused() {
         let mut heap = Heap::new(None, 1 << 20).unwrap();
         let mut blocks: Vec<(u64, u64)> =
             (0..100).map(|i| (heap.allocate(i * 40).unwrap(), i * 40)).collect();
@@ -80,7 +80,7 @@ mod tests {
         }
         blocks.into_iter().for_each(|(address, size)| heap.free(address, size));
         assert_eq!(heap.freed().count(), 100);
-        // All of it in one piece again.
+        // The free pieces have been merged into one.
         let all = (1 << 20) - GUARD;
         let whole = heap.allocate(all).unwrap();
         assert_eq!((heap.freed().count(), heap.allocate(1)), (0, None));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused() {
+    fn too_large_allocations_fail() {
         let mut heap = Heap::new(None, 4096).unwrap();
         for size in [4096, 1 << 40, u64::MAX, u64::MAX - 15] {
             assert_eq!(heap.allocate(size), None, "{size}");

@@ -1,9 +1,10 @@
-//! Memory that several processes have, each at addresses of its own.
+//! Memory shared between processes, which each process maps at its own addresses
+//! (`cuIpcGetMemHandle`).
 //!
-//! What is allocated lies in memory of the process alone. Before another process can have it, its pages are
-//! exchanged for those of a file that is nowhere but in memory, at the same addresses. Other processes open
-//! that file by the number that it has in this one (`/proc/PID/fd`, proc(5)), which the system allows those of
-//! the same user.
+//! Allocations start as private memory of the process. To share one, its pages are replaced, at the
+//! same addresses, by pages of an in-memory file. Other processes open that file through the
+//! owner's descriptor (`/proc/PID/fd`, proc(5)), which the system allows to processes of the same
+//! user.
 
 use super::pages::PAGE;
 use super::shared::{self, Addresses};
@@ -12,12 +13,12 @@ use super::space::Block;
 use super::{Home, Memory, OutOfMemory};
 
 impl Memory {
-    /// Lets other processes have the allocation of a device's that holds an address: what they find it by.
-    /// The first time, this waits until no work runs: what it writes meanwhile would be lost.
-    /// Not to be called by such work.
+    /// Shares the allocation of a device that holds an address with other processes, and returns
+    /// what they need to open it. The first time, this waits until no work runs, because concurrent
+    /// writes would be lost. Must not be called by such work.
     ///
     /// # Errors
-    /// When no such allocation is there, or the system allows no files of memory.
+    /// If there is no such allocation, or the system can't create in-memory files.
     pub fn share_with_processes(&self, address: u64) -> Result<SharedMemory, ShareError> {
         if let Some(found) = self.read_table().shared(address)? {
             return Ok(found);
@@ -25,18 +26,18 @@ impl Memory {
         loop {
             self.leases.wait_for_those_before(self.leases.next());
             let mut table = self.write_table();
-            // What begins now finds nothing before the table is free.
+            // Work that starts now blocks on the table, so it finds nothing yet.
             if self.leases.are_none() {
                 return table.share_with_processes(address);
             }
         }
     }
 
-    /// Memory of another process, at addresses here, which [`free`](Self::free) gives back. It counts as that of
-    /// the other process.
+    /// Maps memory of another process, until [`free`](Self::free) unmaps it. It counts as memory of
+    /// the other process. Returns its address.
     ///
     /// # Errors
-    /// When that process has ended or freed it, or there are no more addresses.
+    /// If that process has ended or freed the memory, or there are no more addresses.
     pub fn open_shared(&self, found: &SharedMemory, home: Home) -> Result<u64, OpenError> {
         let &SharedMemory { process, descriptor, inode, offset, size } = found;
         let missing = OpenError::NoFile { process };
@@ -46,7 +47,7 @@ impl Memory {
         if shared::sealed_len(&file).is_none_or(|len| end > len) {
             return Err(missing);
         }
-        // In the middle: beside its ends there may be other allocations, on the same pages.
+        // Checks a byte in the middle: the pages at the ends may also belong to other allocations.
         if !shared::is_there(&file, offset + size / 2) {
             return Err(OpenError::Freed { process });
         }

@@ -1,34 +1,34 @@
-//! A shadow of the bytes that something has written: one byte more for each, 1 where it is known. Accesses are of
-//! words, so eight of these bytes are asked and set at once.
+//! Shadow of initialised memory: one byte per byte of memory, 1 if that byte has been written.
+//! Accesses are words, so eight shadow bytes are read or set at once.
 
 #![allow(unsafe_code, reason = "a range of raw memory is viewed as atomic bytes and words")]
 
 use crate::room::{OutOfMemory, Zeroed};
 use device_memory::words::Word;
 
-/// Each byte of a word of which all is known.
+/// Shadow of eight initialised bytes.
 const ONES: u64 = 0x0101_0101_0101_0101;
 
-/// See the module's comment.
+/// Records which bytes are initialised. See the module's comment.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// In whole words.
+    /// Rounded up to whole words.
     room: Zeroed,
     len: usize,
 }
 
 impl Known {
-    /// Nothing is known of this many bytes.
+    /// Creates a shadow of `len` uninitialised bytes.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(crate) fn new(len: usize) -> Result<Self, OutOfMemory> {
         let whole = len.checked_next_multiple_of(8).ok_or(OutOfMemory { size: len as u64 })?;
         Ok(Self { room: Zeroed::new(whole, 8)?, len })
     }
 
-    /// Whether something has written all of `len` bytes from `at` on. Of bytes that there are none
-    /// of, nothing is known.
+    /// Whether all of `len` bytes from `at` on have been written. False if the range ends beyond
+    /// the shadow.
     #[inline]
     pub(crate) fn all(&self, at: usize, len: usize) -> bool {
         if !self.holds(at, len) {
@@ -36,7 +36,8 @@ impl Known {
         }
         let (mut at, end) = (at, at + len);
         while at < end {
-            // SAFETY: each is inside `len` and aligned, as the room begins at a multiple of 8.
+            // SAFETY: each step is inside `len` and aligned, because the shadow starts at a
+            // multiple of 8.
             let step = unsafe {
                 let here = self.room.as_ptr().add(at);
                 match Self::step(at, end) {
@@ -51,7 +52,7 @@ impl Known {
         true
     }
 
-    /// The first of `len` bytes from `at` on that nothing has written.
+    /// The index of the first of `len` bytes from `at` on that has not been written.
     pub(crate) fn first_unknown(&self, at: usize, len: usize) -> Option<usize> {
         if self.all(at, len) {
             return None;
@@ -59,7 +60,7 @@ impl Known {
         (at..at + len).find(|&at| !self.all(at, 1))
     }
 
-    /// Notes that something has written `len` bytes from `at` on, or that they are as new.
+    /// Marks `len` bytes from `at` on as written or as uninitialised.
     #[inline]
     pub(crate) fn set(&self, at: usize, len: usize, known: bool) {
         if !self.holds(at, len) {
@@ -82,8 +83,8 @@ impl Known {
         }
     }
 
-    /// What is known of `len` bytes of another, from `from` on, is known here from `to` on. The
-    /// ranges may overlap.
+    /// Copies the state of `len` bytes of another shadow, from `from` on, to `to`. The ranges may
+    /// overlap.
     pub(crate) fn copy(&self, to: usize, other: &Self, from: usize, len: usize) {
         let copy = |index: usize| self.set(to + index, 1, other.all(from + index, 1));
         if to <= from { (0..len).for_each(copy) } else { (0..len).rev().for_each(copy) }
@@ -93,7 +94,7 @@ impl Known {
         at.checked_add(len).is_some_and(|end| end <= self.len)
     }
 
-    /// How many bytes are looked at together.
+    /// The number of shadow bytes that are read or set together.
     #[inline(always)]
     fn step(at: usize, end: usize) -> usize {
         match end - at {
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_set_is_known_and_nothing_beside_it() {
+    fn set_marks_exactly_its_range() {
         for at in 0..20 {
             for len in 0..40 {
                 let known = Known::new(64).unwrap();
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn of_bytes_beyond_the_end_nothing_is_known() {
+    fn bytes_beyond_the_end_are_uninitialised() {
         let known = Known::new(5).unwrap();
         known.set(0, 5, true);
         known.set(0, 6, false);

@@ -1,11 +1,11 @@
-//! The heap that a launch brings along.
+//! The heap that a launch specifies for its kernel.
 
-/// The heap that a kernel's `malloc` allocates from.
+/// The heap from which a kernel's `malloc` allocates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Heap {
-    /// Whose it is: kernels of one owner share it.
+    /// The owner's id. Kernels of one owner share a heap.
     pub owner: u64,
-    /// Its size, where it is not made already.
+    /// The size in bytes, if the heap has to be created.
     pub bytes: u64,
     /// The device that it is on.
     pub device: u32,

@@ -1,16 +1,17 @@
-//! Leases on host pointers into device memory. Work takes a lease before it asks the table of
-//! allocations, and gives it back when it uses no pointer any longer. What leaves the table is given
-//! to the host only when every lease that began before that has ended: a later one can't find it.
+//! Leases on host pointers into device memory. Work takes a lease before it looks into the table of
+//! allocations, and ends it when it no longer uses any pointer. Memory that was removed from the
+//! table is returned to the host only after all leases that began before its removal have ended;
+//! later leases can't have found it.
 //!
-//! This holds whatever threads do at the same time, because leases are numbered: memory that is taken
-//! out of the table, and only then stamped with the number of the next lease, can have been found by
-//! leases of lower numbers alone.
+//! Numbering the leases makes this correct under any interleaving of threads: memory is first
+//! removed from the table, and then stamped with the number of the next lease. So only leases with
+//! lower numbers can have found it.
 
 use std::collections::BTreeSet;
 
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The leases of one device's memory.
+/// The leases on the memory of the devices.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     state: Mutex<State>,
@@ -24,7 +25,7 @@ struct State {
 }
 
 impl State {
-    /// Whether a lease with a number below that one has not ended.
+    /// Whether a lease with a number below `number` is still active.
     fn is_used_before(&self, number: u64) -> bool {
         self.begun.first().is_some_and(|&oldest| oldest < number)
     }
@@ -35,7 +36,7 @@ impl Leases {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a lease: its number.
+    /// Begins a lease and returns its number.
     pub(super) fn begin(&self) -> u64 {
         let mut state = self.state();
         let number = state.next;
@@ -44,30 +45,30 @@ impl Leases {
         number
     }
 
-    /// Ends one.
+    /// Ends a lease.
     pub(super) fn end(&self, number: u64) {
         self.state().begun.remove(&number);
         self.ended.notify_all();
     }
 
-    /// The number of the next lease. To be asked for after something was taken out of the table.
+    /// The number of the next lease. To be read after memory was removed from the table.
     pub(super) fn next(&self) -> u64 {
         self.state().next
     }
 
-    /// Whether none has begun that has not ended.
+    /// Whether no lease is active.
     pub(super) fn are_none(&self) -> bool {
         self.state().begun.is_empty()
     }
 
-    /// All leases with a number below this one have ended.
+    /// The number of the oldest active lease: all leases with a lower number have ended.
     pub(super) fn oldest(&self) -> u64 {
         let state = self.state();
         state.begun.first().copied().unwrap_or(state.next)
     }
 
-    /// Waits until all leases with a number below that one have ended. Later ones are not waited
-    /// for, so that this ends however much work follows.
+    /// Waits until all leases with a number below `number` have ended. It doesn't wait for later
+    /// ones, so it ends even if new work keeps starting.
     pub(super) fn wait_for_those_before(&self, number: u64) {
         let mut state = self.state();
         while state.is_used_before(number) {
@@ -85,10 +86,11 @@ mod tests {
 
     use super::*;
 
-    /// How many orders of the threads are tried.
+    /// The number of thread interleavings that are tried.
     const ORDERS: usize = 2000;
 
-    /// Memory that is in a table, and there, or not.
+    /// A model of one allocation: `is_out` if removed from the table, `is_gone` if returned to the
+    /// host.
     #[derive(Default)]
     struct Model {
         leases: Leases,
@@ -102,7 +104,7 @@ mod tests {
             self.leases.next()
         }
 
-        /// Finds it, and uses it some time later.
+        /// Looks for the memory, and uses it some time later.
         fn work(&self) {
             let number = self.leases.begin();
             let found = !*self.is_out.lock().unwrap();
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_is_used_by_nobody() {
+    fn memory_is_unused_after_waiting_for_leases() {
         let wait = || {
             with_workers(|model| {
                 let number = model.take_out();
@@ -138,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_back_without_waiting_is_used_by_nobody() {
+    fn memory_older_than_all_leases_is_unused() {
         let try_it = || {
             with_workers(|model| {
                 let number = model.take_out();

@@ -1,41 +1,43 @@
-//! Memory of the program's own, which it registered: whether it is there.
+//! Registered host memory: checks that its pages are still mapped.
 //!
-//! NVIDIA's driver pins the pages, so that the device reaches them even when the program has unmapped
-//! them. A process can't pin its own pages against `munmap`: `mlock` does not, a second mapping
-//! (`mremap` with an old size of 0) exists of shared memory alone, and to be told of a `munmap`
-//! (`userfaultfd`) takes privileges. A handler of `SIGSEGV` belongs to the program. So this is done:
+//! NVIDIA's driver pins the pages, so that the device can access them even after the program has
+//! unmapped them. A process can't pin its own pages against `munmap`: `mlock` doesn't do it, a
+//! second mapping (`mremap` with an old size of 0) only works for shared memory, and notifications
+//! of `munmap` (`userfaultfd`) need privileges. A handler of `SIGSEGV` belongs to the program. So
+//! there are two checks instead:
 //!
-//! - [`populate`], when it is registered, is the check that pinning makes: the kernel faults every page
-//!   in for writing. A hole, memory that is read-only and a file that is too short are refused.
-//! - [`is_mapped`], each time that an access finds registered memory in the table: a range in which
-//!   something was unmapped since is no longer found, and the access is a fault that says so.
+//! - [`populate`], on registration, does the check that pinning would do: the kernel faults in
+//!   every page for writing. It fails for a hole, for read-only memory and for a file that is too
+//!   short.
+//! - [`is_mapped`], each time an access finds registered memory in the table: if part of the range
+//!   has been unmapped since, the access is reported as a fault.
 //!
-//! What is left is the program's own: it unmaps, while a kernel runs on it, memory that CUDA's
-//! documentation wants unregistered first, and unregistering waits for the kernel; or it changes
-//! the protection of such memory, or maps something else in its place.
+//! The remaining cases are errors of the program: while a kernel runs on such memory it unmaps it
+//! (CUDA requires that it is unregistered first, and unregistering waits for the kernel), changes
+//! its protection, or maps something else in its place.
 
-#![allow(unsafe_code, reason = "asks the operating system about addresses")]
+#![allow(unsafe_code, reason = "system calls that check addresses")]
 
 use super::pages::PAGE;
 
-/// The whole pages that a range lies in.
+/// The start and length of the whole pages that contain a range.
 fn pages(address: u64, len: u64) -> Option<(u64, u64)> {
     let first = address / PAGE * PAGE;
     let end = address.checked_add(len)?.checked_next_multiple_of(PAGE)?;
     Some((first, end - first))
 }
 
-/// Whether all of a range can be read, and written where it is to be.
+/// Whether all of a range can be read and, if `writable`, written.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn populate(address: u64, len: u64, writable: bool) -> bool {
     let Some((first, bytes)) = pages(address, len) else { return false };
     let advice = if writable { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
-    // SAFETY: this changes no byte; the kernel checks the addresses.
+    // SAFETY: this doesn't change the memory; the kernel checks the addresses.
     if unsafe { libc::madvise(first as *mut _, bytes as usize, advice) } == 0 {
         return true;
     }
-    // Linux before 5.14 does not know the advice. What it says of a page is EFAULT or EHWPOISON, of
-    // a hole ENOMEM.
+    // Linux before 5.14 doesn't know the advice (EINVAL). An inaccessible page is EFAULT or
+    // EHWPOISON, a hole is ENOMEM.
     match std::io::Error::last_os_error().raw_os_error() {
         Some(libc::EINVAL | libc::ENOSYS | libc::EPERM) => {
             let maps = std::fs::read_to_string("/proc/self/maps");
@@ -50,7 +52,7 @@ pub(super) fn populate(address: u64, len: u64, _: bool) -> bool {
     pages(address, len).is_some()
 }
 
-/// Whether the mappings that `/proc/self/maps` lists leave no hole in a range.
+/// Whether the mappings listed in `/proc/self/maps` cover a range without a hole.
 #[cfg_attr(
     not(all(target_os = "linux", not(miri))),
     allow(dead_code, reason = "Linux has that file")
@@ -64,7 +66,7 @@ fn is_covered(maps: &str, (first, bytes): (u64, u64), writable: bool) -> bool {
         let (Some((from, to)), Some(rights)) = (range, words.next()) else { continue };
         let number = |digits| u64::from_str_radix(digits, 16).unwrap_or(0);
         let (from, to) = (number(from), number(to));
-        // The mappings come in the order of their addresses.
+        // The mappings are sorted by address.
         if from > reached || reached >= end {
             break;
         }
@@ -79,14 +81,14 @@ fn is_covered(maps: &str, (first, bytes): (u64, u64), writable: bool) -> bool {
     reached >= end
 }
 
-/// Whether something is mapped everywhere in a range. Costs a walk through the mappings of the range,
-/// of which there is mostly one, and looks at no page.
+/// Whether all of a range is mapped. This walks the mappings in the range (usually one) and touches
+/// no page.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) fn is_mapped(address: u64, len: u64) -> bool {
     let Some((first, bytes)) = pages(address, len) else { return false };
-    // MS_ASYNC does nothing but this check (msync(2), "ENOMEM The indicated memory (or part of it)
-    // was not mapped").
-    // SAFETY: as above.
+    // MS_ASYNC does nothing except this check (msync(2), "ENOMEM The indicated memory (or part of
+    // it) was not mapped").
+    // SAFETY: msync changes no memory; the kernel checks the addresses.
     let code = unsafe { libc::msync(first as *mut _, bytes as usize, libc::MS_ASYNC) };
     code == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ENOMEM)
 }
@@ -122,17 +124,17 @@ mod tests {
 
     #[test]
     #[cfg(all(target_os = "linux", not(miri)))]
-    fn this_process_is_asked() {
+    fn mappings_of_this_process_are_found() {
         let mut own = vec![1u8; 3 * PAGE as usize];
         let address = own.as_mut_ptr() as u64;
         assert!(populate(address, own.len() as u64, true));
         assert!(is_mapped(address, own.len() as u64));
         assert!(own.iter().all(|&byte| byte == 1));
-        // A text of the program's can be read, and not be written.
+        // A string constant can be read, but not written.
         let text = MAPS.as_ptr() as u64;
         assert!(populate(text, 1, false) && is_mapped(text, 1));
         assert!(!populate(text, 1, true));
-        assert!(!populate(8, 8, false) && !is_mapped(8, 8), "nothing lies at null");
+        assert!(!populate(8, 8, false) && !is_mapped(8, 8), "nothing is mapped at null");
         assert!(!is_mapped(u64::MAX - 8, 100));
     }
 }

@@ -1,10 +1,10 @@
-//! Pages of addresses that are asked for before there is memory behind them (mmap(2), mprotect(2)), and of
-//! which some can be shown to other processes (memfd_create(2)).
+//! Reserved pages of addresses that become memory on demand (mmap(2), mprotect(2)). Pages can be
+//! moved to an in-memory file, so that other processes can map them (memfd_create(2)).
 
-#![allow(unsafe_code, reason = "asks the operating system for pages")]
+#![allow(unsafe_code, reason = "system calls that map pages")]
 #![cfg_attr(
     not(all(target_os = "linux", not(miri))),
-    allow(dead_code, reason = "only Linux is asked; elsewhere nothing is reserved")
+    allow(dead_code, reason = "only used on Linux; other systems reserve no addresses")
 )]
 
 use std::fs::File;
@@ -13,43 +13,43 @@ use super::ranges::Ranges;
 #[cfg(all(target_os = "linux", not(miri)))]
 use super::shared;
 
-/// The smallest pages of Linux on the processors that it is emulated on, in bytes: pinned and managed memory
-/// begins at one.
+/// The smallest page size of Linux on the supported processors, in bytes. Pinned and managed memory
+/// starts at a multiple of it.
 pub(super) const PAGE: u64 = 4096;
 
-/// Addresses that are nobody else's, of which the first ones are memory.
+/// A reserved address range; its beginning is backed by memory.
 #[derive(Debug)]
 pub(super) struct Pages {
     start: u64,
     len: u64,
-    /// The end of what is memory.
+    /// The end of the part that is backed by memory.
     end: u64,
-    /// Bytes of one page.
+    /// The page size in bytes.
     page: u64,
-    /// The file that pages are of which other processes may have, made with the first of them: byte 0 is
-    /// that of the first address.
+    /// The file with the pages that other processes can map, created with the first such page. Byte
+    /// 0 corresponds to the first address.
     file: Option<File>,
-    /// Which pages those are.
+    /// The pages that belong to the file.
     shared: Ranges,
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
 impl Pages {
-    /// This many bytes of addresses, with no memory behind them yet. `None` where the process may not
-    /// have them: a limit of its addresses (`ulimit -v`) is meant for something else.
+    /// Reserves `len` bytes of addresses without memory. Returns `None` if that is impossible or
+    /// the process has a limit on its address space (`ulimit -v`), which should not be spent here.
     pub(super) fn reserve(len: u64) -> Option<Self> {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: the limit is written to a place for one.
+        // SAFETY: `limit` is a valid destination.
         let is_limited = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) } != 0
             || limit.rlim_cur != libc::RLIM_INFINITY;
-        // SAFETY: this asks for a number.
+        // SAFETY: `sysconf` only returns a number.
         let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
         if is_limited || !page.is_power_of_two() {
             return None;
         }
         let len = len.next_multiple_of(page);
         let (size, kind) = (usize::try_from(len).ok()?, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: new addresses are asked for, and nothing that is there is changed.
+        // SAFETY: this maps new addresses and changes no existing mapping.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), size, libc::PROT_NONE, kind, -1, 0) };
         (start != libc::MAP_FAILED).then(|| {
             let start = start as u64;
@@ -57,9 +57,10 @@ impl Pages {
         })
     }
 
-    /// Makes everything below `end` memory, in steps: whether the system has this much to promise.
+    /// Backs everything below `end` with memory, in steps. Returns false if the system is out of
+    /// memory.
     pub(super) fn grow(&mut self, end: u64) -> bool {
-        /// Bytes that are asked for at once.
+        /// The bytes that are mapped at once.
         const STEP: u64 = 1 << 20;
         if end <= self.end {
             return true;
@@ -68,7 +69,7 @@ impl Pages {
         for step in [STEP, self.page] {
             let to = end.next_multiple_of(step).min(most);
             let rights = libc::PROT_READ | libc::PROT_WRITE;
-            // SAFETY: the range is this one's own, and nothing lies there.
+            // SAFETY: the range belongs to this object, and is unused.
             let code =
                 unsafe { libc::mprotect(self.end as *mut _, (to - self.end) as usize, rights) };
             if code == 0 {
@@ -79,9 +80,10 @@ impl Pages {
         false
     }
 
-    /// Gives the memory from `start` on back to the system, where that is worth it: whether it did.
+    /// Returns the memory from `start` on to the system if it is large enough. Returns whether it
+    /// did.
     pub(super) fn shrink(&mut self, start: u64) -> bool {
-        /// Bytes that are kept, because they will soon be asked for again.
+        /// The bytes that are kept, because they are likely to be needed again soon.
         const KEPT: u64 = 16 << 20;
         let start = start.next_multiple_of(self.page);
         if self.end.saturating_sub(start) < KEPT {
@@ -89,7 +91,7 @@ impl Pages {
         }
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let len = (self.end - start) as usize;
-        // SAFETY: the range is this one's own, and nobody has anything in it.
+        // SAFETY: the range belongs to this object, and nothing points into it.
         let made = unsafe { libc::mmap(start as *mut _, len, libc::PROT_NONE, kind, -1, 0) };
         let is_given = made != libc::MAP_FAILED;
         if is_given {
@@ -99,8 +101,8 @@ impl Pages {
         is_given
     }
 
-    /// Writes zeros over a range of what is memory; where it is long, by having the system take its pages.
-    /// Other processes no longer share it with this one, but for pages of which there is more.
+    /// Zeroes a range that is backed by memory. In long ranges this drops the pages. Whole pages
+    /// are no longer shared with other processes afterwards.
     pub(super) fn clear(&mut self, address: u64, len: u64) {
         let end = address + len;
         let (first, last) = (address.next_multiple_of(self.page), end / self.page * self.page);
@@ -108,21 +110,22 @@ impl Pages {
         let is_own = pages == 0 || self.unshare(first, last);
         let is_taken = is_own
             && pages >= 16 * self.page
-            // SAFETY: nobody has anything in this range, and it is this one's own.
+            // SAFETY: the range belongs to this object, and nothing points into it.
             && unsafe { libc::madvise(first as *mut _, pages as usize, libc::MADV_DONTNEED) } == 0;
         let (front, back) = if is_taken { (first, last) } else { (end, end) };
         for (from, to) in [(address, front), (back, end)] {
-            // SAFETY: as above; it is memory.
+            // SAFETY: as above; it is backed by memory.
             unsafe { std::ptr::write_bytes(from as *mut u8, 0, (to - from) as usize) };
         }
     }
 
-    /// Makes pages with all that is there those of a file, so that other processes can have them: the file.
-    /// They are whole ones, and memory. `None` where there can be no such file, or not that much memory.
+    /// Moves all pages in a range, with their content, to the in-memory file, so that other
+    /// processes can map them, and returns the file. The range must be backed by memory. Returns
+    /// `None` if the file can't be created or there is not enough memory.
     ///
-    /// Nobody may write to them meanwhile.
+    /// No thread may write to these pages meanwhile.
     pub(super) fn share(&mut self, start: u64, end: u64) -> Option<&File> {
-        /// Bytes that are there twice for a moment.
+        /// The bytes that are copied at once, and so exist twice for a moment.
         const STEP: usize = 16 << 20;
         let (first, last) = (start / self.page * self.page, end.next_multiple_of(self.page));
         if self.file.is_none() {
@@ -133,10 +136,11 @@ impl Pages {
             for from in (from..to).step_by(STEP) {
                 let to = to.min(from + STEP as u64);
                 let (offset, len) = (from - self.start, (to - from) as usize);
-                // SAFETY: it is memory of this one's own, which nobody writes to.
+                // SAFETY: the range belongs to this object and is backed by memory that no thread
+                // writes to.
                 let bytes = unsafe { std::slice::from_raw_parts(from as *const u8, len) };
                 std::os::unix::fs::FileExt::write_all_at(file, bytes, offset).ok()?;
-                // SAFETY: the same bytes come to where they were.
+                // SAFETY: the new mapping has the same content.
                 if !unsafe { shared::replace(from, len, file, offset) } {
                     shared::clear(file, offset, len as u64);
                     return None;
@@ -147,20 +151,21 @@ impl Pages {
         Some(file)
     }
 
-    /// The file, where all pages of a range are of it.
+    /// The file, if all pages of a range belong to it.
     pub(super) fn shared(&self, start: u64, end: u64) -> Option<&File> {
         let (first, last) = (start / self.page * self.page, end.next_multiple_of(self.page));
         self.file.as_ref().filter(|_| self.shared.outside(first, last).is_empty())
     }
 
-    /// Makes whole pages this process's alone, and zero, as far as they were not: whether all of them are.
+    /// Replaces shared pages in a range by private, zeroed ones. Returns whether all pages are
+    /// private now.
     fn unshare(&mut self, first: u64, last: u64) -> bool {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         let mut is_own = true;
         for (from, to) in self.shared.inside(first, last) {
             let len = (to - from) as usize;
-            // SAFETY: nobody has anything in this range, and it is this one's own.
+            // SAFETY: the range belongs to this object, and nothing points into it.
             let made = unsafe { libc::mmap(from as *mut _, len, rights, kind, -1, 0) };
             if made == libc::MAP_FAILED {
                 is_own = false;
@@ -171,7 +176,7 @@ impl Pages {
         is_own
     }
 
-    /// Gives what is not shared any longer back to the system.
+    /// Returns file pages that are no longer mapped here to the system.
     fn forget(&mut self, start: u64, end: u64) {
         for (from, to) in self.shared.inside(start, end) {
             if let Some(file) = &self.file {
@@ -208,7 +213,7 @@ impl Pages {
 }
 
 impl Pages {
-    /// The first address, and how many there are.
+    /// The start and length of the reserved range.
     pub(super) fn range(&self) -> (u64, u64) {
         (self.start, self.len)
     }
@@ -217,7 +222,7 @@ impl Pages {
 #[cfg(all(target_os = "linux", not(miri)))]
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: it is this one's own, and who has a part of it keeps it alive.
+        // SAFETY: the range belongs to this object, and every user of a part keeps it alive.
         unsafe { libc::munmap(self.start as *mut _, self.len as usize) };
     }
 }

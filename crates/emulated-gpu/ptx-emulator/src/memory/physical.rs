@@ -1,7 +1,9 @@
-//! Memory without addresses, which is shown at as many as somebody likes (`cuMemCreate`).
+//! Physical memory with no address of its own; it can be mapped at any number of addresses
+//! (`cuMemCreate`).
 //!
-//! All that stays in the process is of one file, since a process may have few files open; what may go to
-//! other processes is a file of its own, so that nobody gets more than that.
+//! Memory that stays in the process comes from one common file, because a process can only have a
+//! limited number of open files. Memory that can be exported has its own file, so that other
+//! processes can't access anything else.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -13,15 +15,15 @@ use super::pieces::Pieces;
 use super::shared::{self, Identity};
 use crate::room::OutOfMemory;
 
-/// Physical memory comes in multiples of this, and is mapped at multiples of it: 2 MiB, as on hardware.
+/// Physical memory is allocated and mapped in multiples of 2 MiB, as on hardware.
 pub const GRANULARITY: u64 = 2 << 20;
-/// The length of the file that all processes' own memory is of, in bytes, of which none is there before it
-/// is touched: as many as addresses are reserved for all else.
+/// The length in bytes of the common file, equal to the address range reserved for allocations. Its
+/// pages are only allocated when they are touched.
 const LENGTH: u64 = 1 << 38;
-/// What the files of exported memory are called, before the number of the device.
+/// Prefix of the names of files of exported memory; the device's ordinal follows.
 const NAME: &str = "emulated-gpu memory of device ";
 
-/// The file of memory that stays in the process.
+/// The common file of memory that stays in the process.
 #[derive(Debug)]
 pub(super) struct Store {
     file: Option<File>,
@@ -36,7 +38,7 @@ impl Store {
     }
 }
 
-/// The store of a device's memory, made when it is first asked for.
+/// The common file of a device's memory, created on first use.
 #[derive(Debug, Default)]
 pub(super) struct Stores(OnceLock<Arc<Store>>);
 
@@ -45,7 +47,7 @@ impl Stores {
         self.0.get_or_init(|| Arc::new(Store::new()))
     }
 
-    /// Whether there can be memory of this kind.
+    /// Whether the system supports physical memory.
     pub(super) fn can_be(&self) -> bool {
         self.get().file.is_some()
     }
@@ -53,26 +55,26 @@ impl Stores {
 
 #[derive(Debug)]
 enum Bytes {
-    /// A part of a store, from that byte on.
+    /// A part of the common file, starting at that offset.
     Part(Arc<Store>, u64),
-    /// A file of its own, from another process or for one.
+    /// A separate file, exported to or imported from another process.
     Whole(File),
 }
 
-/// A piece of physical memory. It is there for as long as somebody has it: a handle, or a mapping.
+/// A piece of physical memory. It lives as long as a handle or a mapping refers to it.
 #[derive(Debug)]
 pub struct Physical {
     bytes: Bytes,
     size: u64,
     device: u32,
-    /// One byte for each of its bytes: 1 where something has been written, at whichever address.
+    /// Shadow of initialised bytes, shared by all mappings.
     pub(super) known: Option<Arc<Known>>,
-    /// What is in use of the device's memory: this one is counted there.
+    /// The counter of the device's used bytes that includes this piece.
     counter: Option<Arc<AtomicU64>>,
 }
 
 impl Physical {
-    /// This many bytes, zeroed, to be exported or to stay here.
+    /// Allocates `size` zeroed bytes. `exported` if other processes may get them.
     pub(super) fn new(
         stores: &Stores,
         size: u64,
@@ -94,8 +96,8 @@ impl Physical {
         Ok(Self { bytes, size, device, known: None, counter: None })
     }
 
-    /// What another process has exported, or this one, by the number of a file descriptor, which stays
-    /// the caller's.
+    /// Imports memory by the file descriptor that this or another process exported. The descriptor
+    /// still belongs to the caller.
     pub(super) fn import(descriptor: i32) -> Option<Self> {
         let (file, name) = shared::duplicate(descriptor)?;
         let size = shared::sealed_len(&file)?;
@@ -110,20 +112,20 @@ impl Physical {
         })
     }
 
-    /// Counts it as in use, until it is gone.
+    /// Adds the size to a counter of used bytes until the memory is freed.
     pub(super) fn counted(mut self, counter: Arc<AtomicU64>) -> Self {
         counter.fetch_add(self.size, Ordering::Relaxed);
         self.counter = Some(counter);
         self
     }
 
-    /// Whether it is this process's own, and counted as memory of its device.
+    /// Whether it was created by this process, and counts as used memory of its device.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.counter.is_some()
     }
 
-    /// How many bytes it has.
+    /// The size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -135,19 +137,19 @@ impl Physical {
         self.device
     }
 
-    /// Whether both are the same memory, which came to this process twice.
+    /// Whether both are the same memory, such as two imports of one export.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
             || self.identity().is_some() && self.identity() == other.identity()
     }
 
-    /// Which file it is, where it is one.
+    /// The identity of its file, if it has a separate one.
     fn identity(&self) -> Option<Identity> {
         if let Bytes::Whole(file) = &self.bytes { shared::identity(file) } else { None }
     }
 
-    /// Where its bytes are.
+    /// Its file, and the offset in it.
     pub(super) fn place(&self) -> Option<(&File, u64)> {
         match &self.bytes {
             Bytes::Part(store, offset) => Some((store.file.as_ref()?, *offset)),
@@ -155,9 +157,9 @@ impl Physical {
         }
     }
 
-    /// A file descriptor by which other processes get the same memory; `None` of what was not made for
-    /// that, or where no more files can be open. From then on all of it counts as written, as
-    /// nobody here knows what they write.
+    /// A file descriptor with which other processes can map the same memory. `None` if it was not
+    /// created for export, or no more files can be opened. All of it counts as initialised from
+    /// then on, because writes of other processes are not recorded here.
     #[must_use]
     pub fn export(&self) -> Option<File> {
         let Bytes::Whole(file) = &self.bytes else { return None };
@@ -173,7 +175,7 @@ impl Drop for Physical {
     fn drop(&mut self) {
         if let Bytes::Part(store, offset) = &self.bytes
             && let Some(file) = &store.file
-            // What can't be cleared is never given out again.
+            // A part that can't be cleared is not reused.
             && shared::clear(file, *offset, self.size)
         {
             let mut free = store.free.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,20 +1,21 @@
-//! Free pieces of a range of addresses: they that are taken, given back, and grow together.
+//! Allocator of address ranges: free pieces are split when they are taken, and merged when they are
+//! freed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module's comment.
+/// The free pieces. See the module's comment.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    /// Pieces begin at multiples of this, and are multiples of it long.
+    /// The granularity of addresses and lengths.
     grain: u64,
-    /// How long the piece at an address is.
+    /// The length of the piece at each address.
     by_address: BTreeMap<u64, u64>,
-    /// The same, by length.
+    /// The same pieces as (length, address), sorted by length.
     by_length: BTreeSet<(u64, u64)>,
 }
 
 impl Pieces {
-    /// One piece, whose bounds are multiples of `grain`.
+    /// Starts with one free piece, whose bounds are multiples of `grain`.
     pub(super) fn new(grain: u64, start: u64, len: u64) -> Self {
         let mut pieces = Self { grain, by_address: BTreeMap::new(), by_length: BTreeSet::new() };
         if len > 0 {
@@ -23,8 +24,8 @@ impl Pieces {
         pieces
     }
 
-    /// `len` bytes, a multiple of the grain, of the shortest piece that is sure to hold them at a
-    /// multiple of `align`.
+    /// Takes `len` bytes (a multiple of the granularity) at a multiple of `align`: best fit, from
+    /// the shortest piece that is certain to hold them.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
         let slack = align.max(self.grain) - self.grain;
         let &(length, start) = self.by_length.range((len.checked_add(slack)?, 0)..).next()?;
@@ -40,7 +41,8 @@ impl Pieces {
         Some(address)
     }
 
-    /// Takes back this many bytes, and says which piece they are now in: its address and length.
+    /// Frees a piece, merges it with its free neighbours, and returns the address and length of the
+    /// result.
     pub(super) fn give(&mut self, mut address: u64, mut length: u64) -> (u64, u64) {
         if let Some((&below, &its)) = self.by_address.range(..address).next_back()
             && below + its == address
@@ -56,7 +58,7 @@ impl Pieces {
         (address, length)
     }
 
-    /// Address and length of each piece.
+    /// Address and length of each free piece.
     #[cfg(test)]
     pub(super) fn all(&self) -> Vec<(u64, u64)> {
         self.by_address.iter().map(|(&address, &length)| (address, length)).collect()
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_aligned_and_grow_together() {
+    fn pieces_are_aligned_and_merged() {
         let mut pieces = Pieces::new(16, 0x1010, 0x10_0000);
         let taken: Vec<(u64, u64)> = [16, 64, 4096, 16, 256]
             .into_iter()
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_piece_that_will_do_is_taken() {
+    fn take_is_best_fit() {
         let mut pieces = Pieces::new(16, 0, 0);
         pieces.give(0x1000, 0x1000);
         pieces.give(0x4000, 0x100);

@@ -1,13 +1,13 @@
-//! A set of addresses, as the ranges that it is made of.
+//! A set of addresses, stored as disjoint ranges.
 
 use std::collections::BTreeMap;
 
-/// Ranges that neither overlap nor touch: where each begins and ends.
+/// Ranges that neither overlap nor touch: a map from start to end.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    /// Puts a range in.
+    /// Adds a range to the set.
     pub(super) fn add(&mut self, mut start: u64, mut end: u64) {
         let touching: Vec<_> =
             self.0.range(..=end).filter(|&(_, &to)| to >= start).map(|(&from, _)| from).collect();
@@ -21,7 +21,7 @@ impl Ranges {
         }
     }
 
-    /// Takes a range out.
+    /// Removes a range from the set.
     pub(super) fn remove(&mut self, start: u64, end: u64) {
         for (from, to) in self.inside(start, end) {
             let Some((&first, &last)) = self.0.range(..=from).next_back() else { continue };
@@ -31,14 +31,14 @@ impl Ranges {
         }
     }
 
-    /// What of a range is in.
+    /// The parts of a range that are in the set.
     pub(super) fn inside(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let before = self.0.range(..start).next_back().map_or(start, |(&from, _)| from);
         let parts = self.0.range(before..end).map(|(&from, &to)| (from.max(start), to.min(end)));
         parts.filter(|(from, to)| from < to).collect()
     }
 
-    /// What of a range is not in.
+    /// The parts of a range that are not in the set.
     pub(super) fn outside(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
         let mut at = start;
         let mut gaps = Vec::new();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_the_set_that_was_put_in() {
+    fn ranges_equal_a_set_of_addresses() {
         const LEN: u64 = 40;
         let mut state = 7u64;
         let mut number = |below: u64| {

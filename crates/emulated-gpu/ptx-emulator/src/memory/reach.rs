@@ -1,28 +1,28 @@
-//! Access rights of devices: memory is on one of them, and others may be let in.
+//! Access rights of devices. Each allocation is on one device; other devices can be granted access.
 
-/// Some of a process's devices, one bit each.
+/// A set of devices of a process, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Devices(u64);
 
 impl Devices {
-    /// How many there are at most.
+    /// The maximum number of devices.
     pub const MOST: u32 = 64;
-    /// Every one.
+    /// All devices.
     pub const ALL: Self = Self(u64::MAX);
 
-    /// With one more; a number that none can have adds nothing.
+    /// Adds a device. An ordinal that is too large is ignored.
     #[must_use]
     pub fn with(self, device: u32) -> Self {
         Self(self.0 | 1u64.checked_shl(device).unwrap_or(0))
     }
 
-    /// Without one.
+    /// Removes a device.
     #[must_use]
     pub fn without(self, device: u32) -> Self {
         Self(self.0 & !1u64.checked_shl(device).unwrap_or(0))
     }
 
-    /// Whether it is among them.
+    /// Whether a device is in the set.
     #[must_use]
     pub fn contains(self, device: u32) -> bool {
         self.0 & 1u64.checked_shl(device).unwrap_or(0) != 0
@@ -34,40 +34,39 @@ impl Devices {
 pub struct Home {
     /// The device that it is on.
     pub device: u32,
-    /// Other devices that may access it whatever their contexts have enabled: of a pool
-    /// (`cuMemPoolSetAccess`), or all of them, of the host's memory.
+    /// Other devices that may access it regardless of their contexts: those of a pool
+    /// (`cuMemPoolSetAccess`), or all of them for host memory.
     pub shared_with: Devices,
-    /// Whether devices may access it whose contexts have enabled access to this one's memory
-    /// (`cuCtxEnablePeerAccess`): not that of pools.
+    /// Whether a device whose context has enabled peer access to this device
+    /// (`cuCtxEnablePeerAccess`) may access it. False for pools.
     pub to_peers: bool,
 }
 
 impl Home {
-    /// Memory as `cuMemAlloc` gives it.
+    /// The home of memory from `cuMemAlloc`.
     #[must_use]
     pub fn on(device: u32) -> Self {
         Self { device, shared_with: Devices::default(), to_peers: true }
     }
 
-    /// Memory that every device accesses: pinned, registered or managed.
+    /// The home of memory that every device can access: pinned, registered or managed.
     #[must_use]
     pub fn everywhere() -> Self {
         Self { device: 0, shared_with: Devices::ALL, to_peers: true }
     }
 }
 
-/// From where memory is accessed: the device that a kernel runs on, and those whose memory it has been
-/// let into.
+/// The origin of an access: the device of the kernel, and the peers to whose memory it has access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reach {
     /// The device.
     pub device: u32,
-    /// Devices to whose memory its context has enabled access.
+    /// The devices whose memory the context may access (peer access is enabled).
     pub peers: Devices,
 }
 
 impl Reach {
-    /// Whether memory may be accessed from there.
+    /// Whether memory may be accessed from this device.
     #[must_use]
     pub fn includes(self, home: Home) -> bool {
         home.device == self.device
@@ -76,13 +75,13 @@ impl Reach {
     }
 }
 
-/// Why memory can't be accessed from a device.
+/// The message for an access to memory of a device without peer access.
 pub(crate) fn elsewhere(home: Home, reach: Reach) -> String {
     let (own, other) = (reach.device, home.device);
     let remedy = if home.to_peers {
         "enable access in this context first (cuCtxEnablePeerAccess), or copy it"
     } else {
-        "its pool has to let the device in (cuMemPoolSetAccess), or copy it"
+        "grant the device access to its pool first (cuMemPoolSetAccess), or copy it"
     };
-    format!("it is on device {other}, and is accessed from device {own}: {remedy}")
+    format!("it is on device {other}, but is accessed from device {own}: {remedy}")
 }

@@ -1,4 +1,4 @@
-//! Names by which other processes find memory: which file of which process, and where in it.
+//! Descriptions with which other processes find shared memory: process, file and offset.
 
 use std::fs::File;
 
@@ -6,56 +6,56 @@ use super::pages::PAGE;
 use super::shared::{self, Addresses};
 use crate::room::OutOfMemory;
 
-/// By what another process finds memory: which file of which process, and where in it.
+/// A description with which another process finds shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedMemory {
-    /// The process that it was allocated in.
+    /// The process that allocated it.
     pub process: u32,
-    /// The number of the open file there.
+    /// The descriptor of the file in that process.
     pub descriptor: i32,
-    /// The file's own number, by which it is known that it is still that file.
+    /// The inode, to check that the descriptor still refers to the same file.
     pub inode: u64,
-    /// The first byte in it.
+    /// The offset of the first byte in the file.
     pub offset: u64,
-    /// How many bytes there are.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// Why memory can't be had by other processes.
+/// Why memory can't be shared with other processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
-    /// No allocation of a device's is there.
-    #[error("no memory that was allocated on a device is there")]
+    /// The address is not in an allocation of a device.
+    #[error("the address is not in memory that was allocated on a device")]
     NotDevice,
-    /// The system has no file for it.
+    /// The system can't create an in-memory file for it.
     #[error(
-        "this process may have no files of memory (memfd_create) or no addresses of its own for the \
-         device (ulimit -v, ulimit -f), or there is not that much memory"
+        "this process can't create in-memory files (memfd_create) or reserve addresses for the \
+         device (ulimit -v, ulimit -f), or there is not enough memory"
     )]
     Unavailable,
 }
 
-/// Why memory of another process is not here.
+/// Why memory of another process can't be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// The other process has no such file.
-    #[error("process {process} has ended, or may not be asked for its memory")]
+    /// The other process has ended, or the file can't be opened.
+    #[error("process {process} has ended, or this process may not access its memory")]
     NoFile {
         /// The other process.
         process: u32,
     },
-    /// Its memory was freed.
-    #[error("process {process} has freed it")]
+    /// The memory was freed.
+    #[error("process {process} has freed the memory")]
     Freed {
         /// The other process.
         process: u32,
     },
-    /// There are not that many addresses or mappings left.
+    /// There are not enough addresses or mappings left.
     #[error("{0}")]
     OutOfMemory(OutOfMemory),
 }
 
-/// A file of memory of another process of the same user.
+/// Opens an in-memory file of another process of the same user.
 pub(super) fn file_of(process: u32, descriptor: i32, inode: u64) -> Option<File> {
     let path = format!("/proc/{process}/fd/{descriptor}");
     let file = File::options().read(true).write(true).open(path).ok()?;
@@ -73,14 +73,14 @@ fn number_of(_: &File) -> i32 {
 }
 
 impl SharedMemory {
-    /// Of a file that this process has open.
+    /// Describes a part of a file that this process has open.
     pub(super) fn new(file: &File, offset: u64, size: u64) -> Option<Self> {
         let (_, inode) = shared::identity(file)?;
         Some(Self { process: std::process::id(), descriptor: number_of(file), inode, offset, size })
     }
 }
 
-/// Numbers that several processes have, all 0 at first.
+/// Numbers shared between processes, initially 0.
 #[derive(Debug)]
 pub struct SharedNumbers {
     addresses: Addresses,
@@ -93,36 +93,36 @@ impl SharedNumbers {
         addresses.show(addresses.start, PAGE, &file, 0).then_some(Self { addresses, file })
     }
 
-    /// New ones; `None` where the system allows no files of memory.
+    /// Creates new numbers; `None` if the system can't create in-memory files.
     #[must_use]
     pub fn new() -> Option<Self> {
         Self::of(shared::create(c"emulated-gpu event", PAGE)?)
     }
 
-    /// Those of another process.
+    /// Opens the numbers of another process.
     #[must_use]
     pub fn open(process: u32, descriptor: i32, inode: u64) -> Option<Self> {
         let file = file_of(process, descriptor, inode)?;
         (shared::sealed_len(&file)? == PAGE).then(|| Self::of(file))?
     }
 
-    /// By what other processes find them.
+    /// A description with which other processes find them.
     #[must_use]
     pub fn place(&self) -> Option<SharedMemory> {
         SharedMemory::new(&self.file, 0, PAGE)
     }
 
-    /// One of them.
+    /// The number at an index.
     ///
     /// # Panics
-    /// From index 1024 on.
+    /// If `index` is 1024 or more.
     #[must_use]
-    #[allow(unsafe_code, reason = "the numbers are in memory that several processes have")]
+    #[allow(unsafe_code, reason = "the numbers are in memory that several processes map")]
     pub fn get(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
         assert!(index < PAGE as usize / 4);
         let address = self.addresses.start + 4 * index as u64;
-        // SAFETY: it is inside the page, which is there as long as this is, and aligned; all that is ever
-        // done there is atomic.
+        // SAFETY: inside the page, which is mapped as long as `self` lives, and aligned; all
+        // accesses to it are atomic.
         unsafe { std::sync::atomic::AtomicU32::from_ptr(address as *mut u32) }
     }
 }

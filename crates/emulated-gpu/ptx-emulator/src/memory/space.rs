@@ -1,11 +1,10 @@
-//! The placement of allocations: in addresses that are reserved for them, or among everything else that the
-//! process has.
+//! Placement of allocations: in a reserved address range, or else on the process's heap.
 //!
-//! CUDA's functions take addresses of the device and of the program's own memory in the same places,
-//! and have to tell them apart. NVIDIA's driver reserves a range for all devices and all pinned memory
-//! (CUDA C++ Programming Guide, "Unified Virtual Address Space"): an address inside it is never the
-//! program's own. A process that may not have that many addresses gets its allocations from its heap,
-//! and then an address that lies far from all of them can't be told from the program's.
+//! CUDA functions accept device addresses and host addresses in the same parameters, and have to
+//! tell them apart. NVIDIA's driver reserves a range for all devices and all pinned memory (CUDA
+//! C++ Programming Guide, "Unified Virtual Address Space"), so an address in it is never the
+//! program's own. In a process that can't reserve that many addresses, allocations come from the
+//! heap; then an address far from all of them can't be told from the program's.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,13 +14,13 @@ use super::pieces::Pieces;
 use super::shared::Addresses;
 use crate::room::{OutOfMemory, Zeroed};
 
-/// How many bytes of addresses are reserved: 256 GiB, more than today's cards have memory. They cost
-/// nothing until something is allocated there.
+/// The size of the reserved address range: 256 GiB, more than a card has memory. Unused addresses
+/// cost nothing.
 const RESERVED: u64 = 1 << 38;
-/// Blocks begin at multiples of this.
+/// The granularity of blocks.
 const GRAIN: u64 = 256;
 
-/// Addresses that are the devices' alone.
+/// The address range of the devices.
 #[derive(Debug)]
 pub(super) struct Space {
     start: u64,
@@ -32,12 +31,12 @@ pub(super) struct Space {
 #[derive(Debug)]
 struct Content {
     pages: Pages,
-    /// What is free is zero, as far as it is memory.
+    /// The free pieces. Those backed by memory are zeroed.
     free: Pieces,
 }
 
 impl Space {
-    /// Reserves it, where the process may.
+    /// Reserves the range, if the process can have one.
     pub(super) fn reserve() -> Option<Arc<Self>> {
         let pages = Pages::reserve(RESERVED)?;
         let (start, len) = pages.range();
@@ -46,12 +45,12 @@ impl Space {
         Some(Arc::new(Self { start, end: start + len, content }))
     }
 
-    /// Whether a range touches it.
+    /// Whether an address range overlaps this space.
     pub(super) fn touches(&self, address: u64, end: u64) -> bool {
         address < self.end && end > self.start
     }
 
-    /// A block of zeros, `None` where this many addresses are not left.
+    /// Takes a zeroed block; `None` if there are not enough addresses left.
     fn take(self: &Arc<Self>, len: u64, align: u64) -> Result<Option<Piece>, OutOfMemory> {
         let none = OutOfMemory { size: len };
         let len = len.max(1).checked_next_multiple_of(GRAIN).ok_or(none)?;
@@ -78,7 +77,7 @@ impl Space {
     }
 }
 
-/// A part of a space, which it goes back to.
+/// A part of a space, to which it is returned when dropped.
 #[derive(Debug)]
 struct Piece {
     start: u64,
@@ -92,12 +91,12 @@ impl Drop for Piece {
     }
 }
 
-/// Zeroed bytes for allocations.
+/// Zeroed memory for allocations.
 #[derive(Debug)]
 pub(super) struct Block {
     start: u64,
     len: u64,
-    /// Whose they are, for as long as the block is there.
+    /// The owner of the memory, which keeps it alive.
     owner: Owner,
 }
 
@@ -109,18 +108,18 @@ enum Owner {
     Heap {
         _room: Zeroed,
     },
-    /// Addresses of its own, where memory of another process is shown.
+    /// A separate address range, at which memory of another process is mapped.
     Other {
         _addresses: Addresses,
     },
 }
 
 impl Block {
-    /// This many bytes at a multiple of `align`, a power of two: in a space, where there is one that has
-    /// this many addresses left.
+    /// Allocates `len` bytes at a multiple of `align` (a power of two): in the space, if there is
+    /// one with enough addresses left, or else on the heap.
     ///
     /// # Errors
-    /// When the host has not that much memory.
+    /// If the host is out of memory.
     pub(super) fn new(
         space: Option<&Arc<Space>>,
         len: u64,
@@ -139,14 +138,14 @@ impl Block {
         Ok(Self { start: room.as_ptr() as u64, len, owner: Owner::Heap { _room: room } })
     }
 
-    /// Addresses where memory of another process is shown.
+    /// A block in which memory of another process is mapped.
     pub(super) fn other(addresses: Addresses) -> Self {
         let (start, len) = (addresses.start, addresses.len);
         Self { start, len, owner: Owner::Other { _addresses: addresses } }
     }
 
-    /// What a function makes of the file that its bytes are of, and of where they begin there, if other
-    /// processes can have them already.
+    /// If the block is already shared with other processes, calls `look` with its file and the
+    /// offset in it.
     pub(super) fn shared<T>(&self, look: impl FnOnce(&File, u64) -> T) -> Option<T> {
         let Owner::Space { piece } = &self.owner else { return None };
         let content = piece.space.lock();
@@ -154,8 +153,8 @@ impl Block {
         Some(look(file, self.start - piece.space.start))
     }
 
-    /// Makes it so: whether other processes can have it now. Nobody may write to it, nor to what lies
-    /// beside it, meanwhile.
+    /// Shares the block with other processes. Returns whether it is shared now. No thread may write
+    /// to the block or to its neighbours meanwhile.
     pub(super) fn share(&self) -> bool {
         let Owner::Space { piece } = &self.owner else { return false };
         piece.space.lock().pages.share(self.start, self.start + self.len).is_some()
@@ -166,7 +165,7 @@ impl Block {
         self.start
     }
 
-    /// Whether it has bytes between two addresses.
+    /// Whether an address range overlaps the block.
     pub(super) fn touches(&self, address: u64, end: u64) -> bool {
         self.start < end && address < self.start + self.len
     }
@@ -179,7 +178,7 @@ mod tests {
     use super::*;
 
     fn bytes(block: &Block) -> &mut [u8] {
-        // SAFETY: the block has this many, and each test has its own.
+        // SAFETY: the block has `len` bytes, and each test has its own.
         unsafe { std::slice::from_raw_parts_mut(block.start as *mut u8, block.len as usize) }
     }
 
@@ -207,7 +206,7 @@ mod tests {
             assert!(ranges.windows(2).all(|two| two[0].0 + two[0].1.max(1) <= two[1].0));
             for (number, block) in blocks.into_iter().enumerate() {
                 bytes(&block).fill(0xa5);
-                // Some at once, some at the end of the round, in another order.
+                // Drop some at once, and the others at the end of the round, in another order.
                 if number % 3 != round {
                     drop(block);
                 }
@@ -218,12 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_does_not_have_is_said() {
+    fn out_of_memory_is_reported() {
         let Some(space) = Space::reserve() else {
             skipped::note("no addresses can be reserved here");
             return;
         };
-        // More addresses than there are: from the heap, which has not that much either.
+        // Too large for the address range, and then for the heap.
         for len in [u64::MAX, 1 << 62, RESERVED + 1] {
             assert_eq!(Block::new(Some(&space), len, 256).unwrap_err().size, len);
         }
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_space_it_is_the_heap() {
+    fn without_a_space_blocks_come_from_the_heap() {
         let block = Block::new(None, 1000, 4096).unwrap();
         assert!(block.start().is_multiple_of(4096));
         assert!(block.touches(block.start() + 999, block.start() + 1000));

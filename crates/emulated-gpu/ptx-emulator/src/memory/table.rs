@@ -1,4 +1,5 @@
-//! The table of allocations: what is alive, what was freed not long ago, what lies near.
+//! The table of allocations: live ones, recently freed ones (the quarantine), and the surroundings
+//! of an address.
 
 mod describe;
 mod heaps;
@@ -25,117 +26,116 @@ use super::reach::{Devices, Home, Reach, elsewhere};
 use super::space::{Block, Space};
 use crate::room::OutOfMemory;
 
-/// Space on either side of an allocation that belongs to nobody.
+/// The unused gap on either side of an allocation.
 const GUARD: u64 = 256;
-/// CUDA's allocations are aligned to this.
+/// The alignment of CUDA's allocations.
 const ALIGN: u64 = 256;
-/// How many freed bytes are kept from the host's allocator, so that their use is noticed.
+/// The freed bytes that are kept in quarantine, so that a use after free is detected.
 const QUARANTINE_BYTES: u64 = 64 << 20;
-/// How many freed allocations are remembered at most.
+/// The maximum number of allocations in quarantine.
 const QUARANTINE_COUNT: usize = 4096;
 
-/// One byte for each byte of an allocation: 1 where something has been written.
+/// The shadow of an allocation's initialised bytes, if initialisation is tracked.
 pub(crate) type Shadow = Option<Arc<Known>>;
 
-/// What an access meets.
+/// The result of looking up an access in the table.
 #[derive(Clone, Debug)]
 pub(crate) enum Found {
-    /// It is inside a living allocation.
+    /// It is inside a live allocation.
     Live {
         base: u64,
         size: u64,
         shadow: Shadow,
-        /// A kernel may not write there.
+        /// Whether it is constant memory, which kernels can't write.
         constant: bool,
     },
-    /// It touches a freed one.
+    /// It touches freed memory.
     Freed,
-    /// It would write to memory that was registered to be read.
+    /// It writes to memory that was registered as read-only.
     ReadOnly { base: u64, size: u64 },
-    /// It is inside memory that was registered, of which the host has unmapped some.
+    /// It is inside registered memory of which the host has unmapped a part.
     Unmapped { base: u64, size: u64 },
-    /// It is on another device, which has not let this one in.
+    /// It is on another device to which this one has no access.
     Elsewhere { home: Home, reach: Reach },
-    /// It is in memory that is mapped there, and that may not be accessed so from where it is.
+    /// It is in mapped memory whose access rights don't allow this access.
     Closed { base: u64, size: u64, write: bool, from: Option<u32> },
-    /// It goes through several mappings that follow each other, all of which may be accessed so.
+    /// It spans several adjacent mappings that all allow the access.
     Across,
-    /// It leaves every allocation.
+    /// It is not inside any memory.
     Nothing,
 }
 
-/// What lies near an address: a sentence for a report.
+/// The surroundings of an address, as a sentence for a report.
 pub(crate) type Neighbourhood = String;
 
-/// A living allocation.
+/// A live allocation.
 #[derive(Debug)]
 struct Live {
     size: u64,
-    /// Its memory and the space around it; `None` where that is somebody else's: the program's, or a
-    /// heap's.
+    /// Its memory and the gap around it; `None` if the program or a heap owns the memory.
     host: Option<Block>,
-    /// Whose heap it is from.
+    /// The owner of the heap that it was allocated from, if any.
     heap: Option<u64>,
     kind: AllocationKind,
     name: Option<String>,
     shadow: Shadow,
     writable: bool,
-    /// It stands in a stream to be freed, and takes up none of the device's memory any longer.
+    /// Whether it will be freed in a stream's order, and no longer counts as used memory.
     is_leaving: bool,
     home: Home,
-    /// What is mapped there, and who may access it; `None` of all that is no mapping.
+    /// What is mapped there and who may access it, if it is a mapping.
     rights: Option<Rights>,
 }
 
 impl Live {
-    /// Whether it is one of the host's blocks that touches a range, with the space around it.
+    /// Whether it owns a block (including the gap around the allocation) that overlaps a range.
     fn has_block_at(&self, address: u64, end: u64) -> bool {
         self.host.as_ref().is_some_and(|host| host.touches(address, end))
     }
 
-    /// As the leak report lists it.
+    /// The allocation as the leak report shows it.
     fn listed(&self, address: u64) -> Allocation {
         Allocation { address, size: self.size, kind: self.kind, name: self.name.clone() }
     }
 }
 
-/// A freed allocation whose memory is still ours.
+/// An allocation in quarantine: freed, but not yet returned to the host.
 #[derive(Debug)]
 struct Freed {
     address: u64,
     size: u64,
-    /// Its memory and the space around it.
+    /// Its memory and the gap around it.
     host: Block,
     /// Leases with lower numbers may have found it.
     before: u64,
 }
 
-/// What is in use of a device's memory, in bytes.
+/// The used bytes of a device's memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     all: u64,
     variables: u64,
 }
 
-/// Every allocation of every device.
+/// All allocations of all devices.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// Where allocations lie, if not in the process's heap.
+    /// The address range for allocations, unless they come from the process's heap.
     space: Option<Arc<Space>>,
     live: BTreeMap<u64, Live>,
     freed: VecDeque<Freed>,
     freed_bytes: u64,
-    /// By their owners.
+    /// The heaps of kernels, by owner.
     heaps: BTreeMap<u64, Heap>,
-    /// Heaps whose owners are gone, and which leases may have found them: those with lower numbers.
+    /// Heaps of destroyed owners. Leases with numbers below the given one may have found them.
     retired: Vec<(Heap, u64)>,
     track: bool,
-    /// How many bytes of each device may be in use at once, and how many are.
+    /// The size of each device's memory, and the bytes that are in use.
     most: u64,
     used: BTreeMap<u32, Usage>,
-    /// The same of physical memory that is mapped nowhere by itself.
+    /// The used bytes of physical memory (`cuMemCreate`) on each device.
     physical: BTreeMap<u32, Arc<AtomicU64>>,
-    /// Addresses that memory is mapped at, by where they begin.
+    /// Reserved address ranges, by start.
     reservations: BTreeMap<u64, Reservation>,
 }
 
@@ -168,10 +168,11 @@ impl Table {
             return Err(OutOfMemory { size });
         }
         let align = align.max(ALIGN);
-        // It is aligned and begins with as much guard, so what follows it is aligned too.
+        // The block is aligned, and so is the leading gap, so the allocation after it is aligned
+        // too.
         let front = GUARD.max(align);
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
-        // What is the host's is not the device's.
+        // Host memory doesn't count as device memory.
         if kind != AllocationKind::Host && !self.fits(home.device, size)
             || kind == AllocationKind::Host && size > self.most
         {
@@ -179,12 +180,13 @@ impl Table {
         }
         let mut total = total.ok_or(OutOfMemory { size })?;
         if kind == AllocationKind::Host {
-            // The host writes there whenever it likes: nothing else is on its pages.
+            // The host may write there at any time, so nothing else may be on its pages.
             total = total.checked_next_multiple_of(PAGE).ok_or(OutOfMemory { size })?;
         }
         let host =
             Block::new(self.space.as_ref(), total, align).map_err(|_| OutOfMemory { size })?;
-        // The host zeroes what it gives a module or registers; `malloc`ed memory is as it was.
+        // Module variables and registered memory are initialised by the host; other allocations are
+        // not.
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
         let address = host.start() + front;
         self.count(kind, home, |bytes| *bytes += size);
@@ -196,7 +198,7 @@ impl Table {
         Ok(address)
     }
 
-    /// What is known of this many new bytes, where that is asked.
+    /// Creates a shadow of `size` uninitialised bytes if initialisation is tracked.
     fn shadow(&self, size: u64) -> Result<Shadow, OutOfMemory> {
         if !self.track {
             return Ok(None);
@@ -205,8 +207,8 @@ impl Table {
         Known::new(size).map(|known| Some(Arc::new(known)))
     }
 
-    /// Takes an allocation out of the table. `next` gives the number of the next lease, and is called
-    /// when it is out.
+    /// Moves an allocation to the quarantine. `next` returns the number of the next lease, and is
+    /// called after the removal.
     pub(super) fn free(&mut self, address: u64, next: impl FnOnce() -> u64) -> bool {
         if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
@@ -223,7 +225,8 @@ impl Table {
         true
     }
 
-    /// Counts an allocation as freed, which it is when the work of its stream has come to that.
+    /// Counts an allocation as freed before it is: it will be freed when the work of its stream
+    /// gets there.
     pub(super) fn leave(&mut self, address: u64) {
         if let Some(live) = self.live.get_mut(&address)
             && !std::mem::replace(&mut live.is_leaving, true)
@@ -233,7 +236,7 @@ impl Table {
         }
     }
 
-    /// Counts more or less of a kind.
+    /// Changes the used bytes of a kind of allocation.
     fn count(&mut self, kind: AllocationKind, home: Home, change: impl Fn(&mut u64)) {
         let usage = self.used.entry(home.device).or_default();
         if !matches!(kind, AllocationKind::Host | AllocationKind::Other) {
@@ -244,7 +247,7 @@ impl Table {
         }
     }
 
-    /// Whether a device has this many bytes left.
+    /// Whether a device has `size` bytes left.
     fn fits(&self, device: u32, size: u64) -> bool {
         let used = self.usage(device).all.saturating_add(self.physical_bytes(device));
         used.checked_add(size).is_some_and(|used| used <= self.most)
@@ -254,13 +257,13 @@ impl Table {
         self.used.get(&device).copied().unwrap_or_default()
     }
 
-    /// Where an allocation is.
+    /// The devices that can access an allocation.
     pub(super) fn home(&self, address: u64) -> Option<Home> {
         let (base, live) = self.live.range(..=address).next_back()?;
         (address - base < live.size).then_some(live.home)
     }
 
-    /// Lets other devices into an allocation.
+    /// Sets the devices that may access an allocation.
     pub(super) fn share(&mut self, base: u64, with: Devices) {
         if let Some(live) = self.live.get_mut(&base) {
             live.home.shared_with = with;
@@ -279,8 +282,8 @@ impl Table {
         self.usage(device).variables
     }
 
-    /// Gives the oldest of what was freed back to the host, where there is too much of it and all
-    /// leases before `oldest` have ended: whether there is still too much.
+    /// Returns the oldest allocations in quarantine to the host while it is over its limits and all
+    /// leases before `oldest` have ended. Returns whether it is still over its limits.
     pub(super) fn shrink_quarantine(&mut self, oldest: u64) -> bool {
         self.retired.retain(|(_, before)| *before > oldest);
         while self.freed.len() > QUARANTINE_COUNT || self.freed_bytes > QUARANTINE_BYTES {
@@ -311,19 +314,19 @@ impl Table {
         if self.every_freed().any(touches) { Found::Freed } else { Found::Nothing }
     }
 
-    /// Whether a range is inside one allocation, or goes through mappings.
+    /// Whether a range is inside one allocation or adjacent mappings.
     pub(super) fn holds(&self, address: u64, len: u64) -> bool {
         matches!(self.find(address, len), Found::Live { .. } | Found::Across)
     }
 
-    /// Address and size of what was freed not long ago, the last first.
+    /// The address and size of each allocation in quarantine, latest first.
     fn every_freed(&self) -> impl Iterator<Item = (u64, u64)> {
         let own = self.freed.iter().rev().map(|freed| (freed.address, freed.size));
         own.chain(self.heaps.values().flat_map(|heap| heap.freed().rev()))
     }
 
-    /// As [`find`](Self::find), for something that is about to read or write there: the one door
-    /// through which an address becomes a pointer. The host reaches every device.
+    /// Like [`find`](Self::find), with a check of access rights. Every address that is turned into
+    /// a pointer passes through here. The host (`None`) can access every device.
     pub(super) fn open(
         &self,
         address: u64,
@@ -357,7 +360,8 @@ impl Table {
         }
     }
 
-    /// An error unless the range is inside one allocation. Nothing is inside anything.
+    /// Fails unless the range is inside one allocation and may be accessed. An empty range always
+    /// passes.
     pub(super) fn require(
         &self,
         address: u64,

@@ -1,8 +1,8 @@
-//! Transfers: the host's copies from and to device memory, and its writes there.
+//! Transfers: copies by the host from and to device memory, and fills.
 
 #![allow(
     unsafe_code,
-    reason = "device memory is raw memory, and so is the host's that other threads use"
+    reason = "accesses raw device memory, and host memory that other threads use"
 )]
 
 use super::{AccessError, Memory, words};
@@ -11,7 +11,7 @@ impl Memory {
     /// Copies from the device to the host.
     ///
     /// # Errors
-    /// When the range is not inside one allocation.
+    /// If the range is not inside one allocation.
     pub fn read(&self, address: u64, into: &mut [u8]) -> Result<(), AccessError> {
         let table = self.read_table();
         table.require(address, into.len() as u64, false, None)?;
@@ -23,7 +23,7 @@ impl Memory {
     /// Copies from the host to the device.
     ///
     /// # Errors
-    /// When the range is not inside one allocation.
+    /// If the range is not inside one allocation.
     pub fn write(&self, address: u64, bytes: &[u8]) -> Result<(), AccessError> {
         let table = self.read_table();
         table.require(address, bytes.len() as u64, true, None)?;
@@ -33,13 +33,13 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies from the device to memory of the host's that other threads may use meanwhile.
+    /// Copies from the device to host memory that other threads may access at the same time.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes.
     ///
     /// # Errors
-    /// When the range of the device is not inside one allocation.
+    /// If the device's range is not inside one allocation.
     pub unsafe fn read_to(&self, address: u64, to: *mut u8, len: usize) -> Result<(), AccessError> {
         let table = self.read_table();
         table.require(address, len as u64, false, None)?;
@@ -48,13 +48,13 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies from memory of the host's that other threads may use meanwhile to the device.
+    /// Copies to the device from host memory that other threads may access at the same time.
     ///
     /// # Safety
     /// `from` is readable for `len` bytes.
     ///
     /// # Errors
-    /// When the range of the device is not inside one allocation.
+    /// If the device's range is not inside one allocation.
     pub unsafe fn write_from(
         &self,
         address: u64,
@@ -69,8 +69,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies inside memory of the host's that other threads may use meanwhile, word by word as device memory
-    /// is copied; the ranges may overlap.
+    /// Copies inside host memory that other threads may access at the same time, word by word like
+    /// device memory; the ranges may overlap.
     ///
     /// # Safety
     /// `from` is readable and `to` writable for `len` bytes.
@@ -79,11 +79,11 @@ impl Memory {
         unsafe { words::copy(to, from, len) };
     }
 
-    /// Reads a word of 4 bytes, or of 8: by one access where it is aligned, so that who writes it meanwhile
-    /// writes all of it or nothing.
+    /// Reads a word of 4 or 8 bytes. If it is aligned, a single access reads it, so that a
+    /// concurrent write is seen completely or not at all.
     ///
     /// # Errors
-    /// When it is not inside one allocation.
+    /// If the word is not inside one allocation.
     pub fn load(&self, address: u64, is_wide: bool) -> Result<u64, AccessError> {
         let bytes = if is_wide { 8 } else { 4 };
         if !address.is_multiple_of(bytes) {
@@ -97,10 +97,10 @@ impl Memory {
         Ok(unsafe { words::read_bits(address as *const u8, bytes) })
     }
 
-    /// Writes a word of 4 bytes, or of 8: by one access where it is aligned.
+    /// Writes a word of 4 or 8 bytes, by a single access if it is aligned.
     ///
     /// # Errors
-    /// When it is not inside one allocation.
+    /// If the word is not inside one allocation.
     pub fn store(&self, address: u64, value: u64, is_wide: bool) -> Result<(), AccessError> {
         let bytes = if is_wide { 8 } else { 4 };
         if !address.is_multiple_of(bytes) {
@@ -117,7 +117,7 @@ impl Memory {
     /// Writes `pattern` (of 1, 2 or 4 bytes) `count` times.
     ///
     /// # Errors
-    /// When the range is not inside one allocation.
+    /// If the range is not inside one allocation.
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), AccessError> {
         let table = self.read_table();
         let len = (pattern.len() as u64).saturating_mul(count);
@@ -131,7 +131,7 @@ impl Memory {
     /// Copies inside the device; the ranges may overlap.
     ///
     /// # Errors
-    /// When a range is not inside one allocation.
+    /// If a range is not inside one allocation.
     pub fn copy(&self, to: u64, from: u64, len: u64) -> Result<(), AccessError> {
         let table = self.read_table();
         table.require(to, len, true, None)?;
@@ -148,7 +148,7 @@ mod tests {
     use crate::memory::Memory;
 
     #[test]
-    fn copies_and_words_meet_at_any_alignment() {
+    fn transfers_and_words_work_at_any_alignment() {
         let memory = Memory::new(false, true, 1 << 20);
         let block = memory.allocate(64, 1).unwrap();
         let source: Vec<u8> = (1..=64).collect();
@@ -176,7 +176,7 @@ mod tests {
         let beyond = block + 60;
         assert!(memory.load(beyond, true).is_err() && memory.store(beyond, 0, true).is_err());
         let mut back = [7u8; 64];
-        // SAFETY: both are refused; there is room for 64 bytes.
+        // SAFETY: both calls fail; `back` has 64 bytes.
         unsafe {
             assert!(memory.read_to(beyond, back.as_mut_ptr(), 5).is_err());
             assert!(memory.write_from(beyond, back.as_ptr(), 5).is_err());

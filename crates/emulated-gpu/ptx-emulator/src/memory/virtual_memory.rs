@@ -1,4 +1,4 @@
-//! Addresses without memory, memory without addresses, and putting the two together.
+//! Virtual memory management: reserved addresses, physical memory, and mappings between the two.
 
 use std::sync::Arc;
 
@@ -8,41 +8,41 @@ use super::table::{MapError, Mapping};
 use super::{Memory, OutOfMemory};
 
 impl Memory {
-    /// Whether this machine has memory that can be mapped at several addresses: Linux has, where nothing
-    /// forbids it to the process.
+    /// Whether physical memory can be mapped at several addresses on this machine: on Linux, unless
+    /// the process may not use in-memory files.
     #[must_use]
     pub fn can_map(&self) -> bool {
         self.stores.can_be()
     }
 
-    /// Reserves `size` addresses, whole pages of the host's, at a multiple of `align` (a power of two) and
-    /// of [`GRANULARITY`]: those from `hint` on, where it is not 0 and they are free. No memory is there.
+    /// Reserves `size` addresses (whole host pages) at a multiple of `align` (a power of two) and
+    /// of [`GRANULARITY`]; at `hint` if that is not 0 and free. No memory is mapped there.
     ///
     /// # Errors
-    /// When the process may not have that many.
+    /// If the process can't reserve that many.
     pub fn reserve_addresses(&self, size: u64, align: u64, hint: u64) -> Result<u64, MapError> {
         self.write_table().reserve(size, align.max(GRANULARITY), hint)
     }
 
-    /// Gives back all the addresses of a reservation.
+    /// Releases all addresses of a reservation.
     ///
     /// # Errors
-    /// When it is none, or something is mapped there.
+    /// If there is no such reservation, or something is mapped there.
     pub fn release_addresses(&self, address: u64, size: u64) -> Result<(), MapError> {
         self.write_table().release(address, size)
     }
 
-    /// Start and size of the reservation that holds an address.
+    /// The start and size of the reservation that contains an address.
     #[must_use]
     pub fn reservation(&self, address: u64) -> Option<(u64, u64)> {
         self.read_table().reserved_at(address, address.saturating_add(1))
     }
 
-    /// `size` bytes of a device's memory, a multiple of [`GRANULARITY`], zeroed, that are mapped nowhere;
-    /// `exported`, where other processes are to get them.
+    /// Creates `size` zeroed bytes (a multiple of [`GRANULARITY`]) of physical memory on a device,
+    /// not mapped anywhere. `exported` if other processes may get it.
     ///
     /// # Errors
-    /// When the device or the host has not that many.
+    /// If the device or the host is out of memory.
     pub fn create_physical(
         &self,
         size: u64,
@@ -62,49 +62,50 @@ impl Memory {
         Ok(Arc::new(made.counted(counter)))
     }
 
-    /// Memory that this process or another one has exported, by the number of a file descriptor, which
-    /// stays the caller's; `None` where it is none. It counts as that of the process that made it.
+    /// Imports memory that this or another process exported, by its file descriptor, which still
+    /// belongs to the caller. `None` if the descriptor is not such memory. It counts as used memory
+    /// of the process that created it.
     #[must_use]
     pub fn import_physical(&self, descriptor: i32) -> Option<Arc<Physical>> {
         Physical::import(descriptor).map(Arc::new)
     }
 
-    /// Bytes of a device that are physical memory, mapped or not.
+    /// The bytes of physical memory on a device, mapped or not.
     #[must_use]
     pub fn physical_bytes(&self, device: u32) -> u64 {
         self.read_table().physical_bytes(device)
     }
 
-    /// Maps the first `size` bytes of physical memory at an address inside a reservation, both multiples
-    /// of [`GRANULARITY`]. Nobody may access them there before [`set_access`](Self::set_access).
+    /// Maps the first `size` bytes of physical memory at an address inside a reservation; both are
+    /// multiples of [`GRANULARITY`]. It can't be accessed before [`set_access`](Self::set_access).
     ///
     /// # Errors
-    /// When the addresses are not of one reservation, something is mapped there, there is less memory,
-    /// or the process may not have more mappings.
+    /// If the addresses are not inside one reservation, something is mapped there, the physical
+    /// memory is smaller, or the system refuses another mapping.
     pub fn map(&self, address: u64, size: u64, physical: &Arc<Physical>) -> Result<(), MapError> {
         self.write_table().map(address, size, physical)
     }
 
-    /// Takes whole mappings away. No work finds them from then on; `gone` is called, and what has found
-    /// them before is waited for. Not to be called by such work.
+    /// Unmaps whole mappings. They can no longer be found; then `gone` is called, and this waits
+    /// for the work that may have found them earlier. Must not be called by such work.
     ///
     /// # Errors
-    /// When the range is not made of whole mappings; then nothing is done.
+    /// If the range does not consist of whole mappings; then nothing is unmapped.
     pub fn unmap(&self, address: u64, size: u64, gone: impl FnOnce()) -> Result<(), MapError> {
-        // The lock is given back before the wait, as in `unregister`.
+        // The lock is released before the wait, as in `unregister`.
         let mappings = self.write_table().unmap(address, size)?;
         gone();
         self.leases.wait_for_those_before(self.leases.next());
         self.write_table().hide(&mappings);
-        // The memory itself goes with the last mapping, outside of the lock.
+        // The physical memory is freed with its last mapping, outside of the lock.
         drop(mappings);
         Ok(())
     }
 
-    /// Says what a device may do with whole mappings.
+    /// Sets the access rights of a device to whole mappings.
     ///
     /// # Errors
-    /// When the range is not made of whole mappings; then nothing is done.
+    /// If the range does not consist of whole mappings; then nothing is changed.
     pub fn set_access(
         &self,
         (address, size): (u64, u64),
@@ -115,28 +116,27 @@ impl Memory {
         self.write_table().set_access((address, size), device, read, write)
     }
 
-    /// The mapping that holds an address.
+    /// The mapping that contains an address.
     #[must_use]
     pub fn mapping(&self, address: u64) -> Option<Mapping> {
         self.read_table().mapping(address)
     }
 
-    /// Whether a range is inside one allocation, or goes through mappings that follow each other, whoever
-    /// may access them.
+    /// Whether a range is inside one allocation or adjacent mappings, regardless of access rights.
     #[must_use]
     pub fn holds(&self, address: u64, len: u64) -> bool {
         self.read_table().holds(address, len)
     }
 
-    /// Whether the host may copy from a range, or into it where it is to be written.
+    /// Checks whether the host may read a range or, if `write`, write it.
     ///
     /// # Errors
-    /// When it is not inside one allocation, or no device may access it.
+    /// If it is not inside one allocation, or no device may access it.
     pub fn check(&self, address: u64, len: u64, write: bool) -> Result<(), super::AccessError> {
         self.read_table().require(address, len, write, None)
     }
 
-    /// Notes that a kernel has written a range that goes through several mappings.
+    /// Records that a kernel has written a range of several mappings.
     pub(crate) fn note_written(&self, address: u64, len: u64) {
         self.read_table().set_initialised(address, len);
     }

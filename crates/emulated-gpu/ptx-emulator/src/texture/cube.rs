@@ -1,15 +1,16 @@
-//! Cube maps: from a direction to a side and a place on it, and over its edges to the next side (CUDA
-//! C++ Programming Guide, "Cubemap Textures").
+//! Cube maps: conversion of a direction to a face and coordinates on it, and continuation over an
+//! edge to the adjacent face (CUDA C++ Programming Guide, "Cubemap Textures").
 //!
-//! Where two of a direction's numbers are equally large, the guide names no side: here it is that of the
-//! later one of x, y and z. Without seamless filtering a side ends as a texture of two dimensions does.
+//! If two components of a direction are equally large, the guide doesn't define the face; here the
+//! later one of x, y and z wins. Without seamless filtering, a face ends like a two-dimensional
+//! texture.
 
-/// The sides of a cube, in the order of its layers: +x, −x, +y, −y, +z, −z.
+/// The number of faces, in the order of a cube's layers: +x, −x, +y, −y, +z, −z.
 pub(crate) const SIDES: u64 = 6;
 
-/// The side that a direction leads to, and where on it: two normalised coordinates.
+/// The face that a direction points to, and the two normalised coordinates on it.
 ///
-/// A direction of length 0, or one that is infinite or NaN, has no place there: NaN.
+/// The coordinates are NaN for a direction of length 0, or one that is infinite or NaN.
 pub(crate) fn side([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
     let (wide, high, deep) = (x.abs(), y.abs(), z.abs());
     let (side, middle, s, t) = if wide > high && wide > deep {
@@ -24,7 +25,7 @@ pub(crate) fn side([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
     (side, [s, t].map(|along| (along / middle + 1.0) / 2.0))
 }
 
-/// A direction that leads to a place of a side, −1 to 1 along both of its axes.
+/// A direction that points to a place on a face, −1 to 1 along both axes.
 fn direction(side: u64, [s, t]: [f64; 2]) -> [f64; 3] {
     match side {
         0 => [1.0, -t, -s],
@@ -36,8 +37,9 @@ fn direction(side: u64, [s, t]: [f64; 2]) -> [f64; 3] {
     }
 }
 
-/// The texel of a side of this many by this many texels: its own, or one further along one axis, which is
-/// on the side next to it. Beyond both axes there is none: at a cube's corner three texels meet.
+/// The texel at an index on a face of `width` × `width` texels. An index that is outside along one
+/// axis leads to the adjacent face. If it is outside along both axes, there is no texel: three
+/// faces meet at a corner.
 pub(crate) fn texel(own: u64, at: [i64; 2], width: u64) -> Option<(u64, [u64; 2])> {
     let inside = |index: i64| u64::try_from(index).ok().filter(|&index| index < width);
     match at.map(inside) {
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn directions_lead_to_the_sides_of_the_guide() {
+    fn directions_select_the_faces_of_the_guide() {
         for (direction, expected) in [
             ([2.0, 0.5, -1.0], (0, [0.75, 0.375])),
             ([-2.0, 0.5, -1.0], (1, [0.25, 0.375])),
@@ -75,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_leads_back_to_its_place() {
+    fn direction_and_face_are_inverse() {
         for own in 0..SIDES {
             for place in [[-0.5, 0.25], [0.75, -0.875], [0.0, 0.0]] {
                 let (found, [s, t]) = side(direction(own, place));
@@ -84,8 +86,8 @@ mod tests {
         }
     }
 
-    /// A step over an edge and back is none: the texel beyond is one of the outermost, and has the first
-    /// one beyond its own edge.
+    /// A step over an edge and back returns to the same texel: the texel beyond the edge is an
+    /// outermost one of its face, and its neighbour beyond the same edge is the first texel.
     #[test]
     fn edges_join_the_same_texels_from_both_sides() {
         for width in [1, 2, 3, 5, 64, 32_768] {

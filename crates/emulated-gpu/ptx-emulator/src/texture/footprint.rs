@@ -1,26 +1,27 @@
-//! Footprints: the texels that coordinates lead to (CUDA C++ Programming Guide, "Texture Fetching").
+//! Footprints: the texels that coordinates select (CUDA C++ Programming Guide, "Texture Fetching").
 //!
-//! The weights of linear filtering are fixed-point numbers with 8 bits of fraction, as the guide says, to
-//! which a coordinate's own fraction is rounded (halves up). How the guide's sum of products is rounded it
-//! leaves open: here the products are exact, and their sum is rounded once to single precision. A texel
-//! of weight 0 is not read, so that an infinity beside the texel that is meant does no harm. A coordinate
-//! that is NaN is 0.
+//! The weights of linear filtering are fixed-point numbers with 8 fraction bits, as in the guide; a
+//! coordinate's fraction is rounded to them (halves up). The guide doesn't define how its sum of
+//! products is rounded: here the products are exact, and the sum is rounded once to single
+//! precision. A texel with weight 0 is not read, so that an infinity next to the selected texel has
+//! no effect. A NaN coordinate counts as 0.
 
 use super::AddressMode;
 
-/// One over the weight of a texel whose weight is 1.
+/// Fixed-point representation of the weight 1.
 pub(crate) const ONE: u32 = 1 << 8;
 
-/// What a fetch reads along an axis: one texel, or two that are mixed. `None` is the border.
+/// The texels that a fetch reads along one axis: one, or two that are interpolated. `None` is the
+/// border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Along {
     pub(crate) first: Option<u64>,
     pub(crate) second: Option<u64>,
-    /// Of the second, out of [`ONE`]; the first has the rest.
+    /// The weight of `second`, out of [`ONE`]; `first` has the rest.
     pub(crate) weight: u32,
 }
 
-/// The texel of an index that may be outside, of this many along an axis.
+/// Applies the address mode to an index, along an axis with `length` texels.
 pub(crate) fn place(mode: AddressMode, index: i64, length: u64) -> Option<u64> {
     let count = i64::try_from(length.max(1)).unwrap_or(i64::MAX / 2).min(i64::MAX / 2);
     let inside = match mode {
@@ -35,22 +36,22 @@ pub(crate) fn place(mode: AddressMode, index: i64, length: u64) -> Option<u64> {
     Some(inside as u64)
 }
 
-/// A coordinate in texels.
+/// Converts a coordinate to texels.
 fn in_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
     let x = f64::from(x);
     let x = match mode {
         _ if !normalised => x,
-        // Both leave a number that times the length is exact.
+        // Both results are exact after multiplication by the length.
         AddressMode::Wrap => x - x.floor(),
         AddressMode::Mirror => x - 2.0 * (x / 2.0).floor(),
         AddressMode::Clamp | AddressMode::Border => x,
     };
-    // An infinity has no fraction, either.
+    // The fraction of an infinity is NaN, and counts as 0 too.
     let x = if x.is_nan() { 0.0 } else { x };
     if normalised { x * length.max(1) as f64 } else { x }
 }
 
-/// The texel that a coordinate is in, moved by this many texels.
+/// The texel that contains a coordinate, moved by `offset` texels.
 pub(crate) fn nearest(
     mode: AddressMode,
     normalised: bool,
@@ -63,12 +64,12 @@ pub(crate) fn nearest(
     Along { first, second: None, weight: 0 }
 }
 
-/// The two texels whose middles a coordinate is between.
+/// The two texels whose centres are on either side of a coordinate.
 pub(crate) fn pair(mode: AddressMode, normalised: bool, x: f32, offset: i32, length: u64) -> Along {
     around(mode, in_texels(mode, normalised, x, length), offset, length)
 }
 
-/// The same of a coordinate in texels.
+/// The same for a coordinate in texels.
 pub(crate) fn around(mode: AddressMode, x: f64, offset: i32, length: u64) -> Along {
     let from = x - 0.5;
     let fraction = from - from.floor();
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_outside_stands_for_what_the_guide_says() {
+    fn address_modes_follow_the_guide() {
         let places = |mode| (-5..9).map(|index| place(mode, index, 4)).collect::<Vec<_>>();
         let all = |list: [u64; 14]| list.map(Some).to_vec();
         assert_eq!(places(AddressMode::Clamp), all([0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3, 3]));
@@ -101,13 +102,13 @@ mod tests {
         assert_eq!(at(2.0), Along { first: Some(1), second: Some(2), weight: 128 });
         // A third of the way is 85.33 of 256.
         assert_eq!(at(1.5 + 1.0 / 3.0).weight, 85);
-        // The next number below the middle of a texel is that middle.
+        // The next number below a texel's centre has the same weights as the centre.
         assert_eq!(at(2.5_f32.next_down()), Along { first: Some(1), second: Some(2), weight: 256 });
         assert_eq!(at(-3.0), Along { first: Some(0), second: Some(0), weight: 128 });
     }
 
     #[test]
-    fn normalised_coordinates_go_round_and_back() {
+    fn normalised_coordinates_wrap_and_mirror() {
         let index = |mode, x: f32| nearest(mode, true, x, 0, 4).first.unwrap();
         for (x, wrapped, mirrored) in
             [(0.1, 0, 0), (0.9, 3, 3), (1.1, 0, 3), (-0.1, 3, 0), (2.3, 1, 1), (-1.3, 2, 2)]
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn no_coordinate_is_too_much() {
+    fn extreme_coordinates_stay_inside() {
         for x in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 1e-45] {
             for mode in
                 [AddressMode::Clamp, AddressMode::Border, AddressMode::Wrap, AddressMode::Mirror]

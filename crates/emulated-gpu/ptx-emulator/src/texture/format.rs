@@ -1,11 +1,11 @@
-//! Formats of texels: their bytes as channels, and back.
+//! Conversion of texels to channels, and back.
 
 use super::{Channel, Format};
 use crate::arithmetic::convert::{f16_to_f32, f32_to_f16};
 
-/// The channels of a texel as a fetch gives them: bits of `f32`, or integers of 32 bits. What a format has
-/// not is 0, and 1 in the fourth channel, as in OpenCL, whose formats these are (PTX ISA, "Channel Data
-/// Type and Channel Order Fields").
+/// The channels of a texel as a fetch returns them: bits of `f32`, or 32-bit integers. Missing
+/// channels are 0, and the fourth is 1, as in OpenCL, from which these formats come (PTX ISA,
+/// "Channel Data Type and Channel Order Fields").
 pub(crate) fn decode(format: Format, scaled: bool, texel: u128) -> [u32; 4] {
     let one = if is_float(format, scaled) { 1.0_f32.to_bits() } else { 1 };
     let mut found = [0, 0, 0, one];
@@ -17,12 +17,12 @@ pub(crate) fn decode(format: Format, scaled: bool, texel: u128) -> [u32; 4] {
     found
 }
 
-/// Whether a fetch gives floating-point numbers.
+/// Whether a fetch returns floating-point numbers.
 pub(crate) fn is_float(format: Format, scaled: bool) -> bool {
     format.channel.is_float() || scaled && format.channel.is_scalable()
 }
 
-/// One channel, whose bits are the lowest of `raw`.
+/// Decodes one channel from the low bits of `raw`.
 fn channel(channel: Channel, scaled: bool, raw: u32) -> u32 {
     let fraction = |value: f32, largest: f32| (value / largest).max(-1.0).to_bits();
     match channel {
@@ -39,8 +39,8 @@ fn channel(channel: Channel, scaled: bool, raw: u32) -> u32 {
     }
 }
 
-/// A texel of channels of 32 bits, as `sust.p` stores them: single precision is rounded to the nearest,
-/// and an integer that a channel is too narrow for becomes the nearest one that it holds.
+/// Encodes a texel from 32-bit channels, as `sust.p` does: single precision is rounded to nearest,
+/// and integers are saturated to the type of the channel.
 pub(crate) fn encode(format: Format, channels: [u32; 4]) -> u128 {
     let bits = format.channel.bytes() as u32 * 8;
     let mut texel = 0;
@@ -75,12 +75,12 @@ mod tests {
         assert_eq!(fractions, [32768.0 / 65535.0, 1.0, 0.0, 1.0]);
         let halves = decode(format(Channel::F16, 1), false, 0x3c00).map(f32::from_bits);
         assert_eq!(halves, [1.0, 0.0, 0.0, 1.0]);
-        // 32 bits are integers, whatever is asked.
+        // 32-bit integers are never scaled.
         assert_eq!(decode(format(Channel::S32, 1), true, 7), [7, 0, 0, 1]);
     }
 
     #[test]
-    fn what_is_stored_is_the_nearest_that_there_is() {
+    fn stored_values_are_rounded_or_saturated() {
         let stored = |channel, value| encode(Format { channel, channels: 1 }, [value, 9, 9, 9]);
         assert_eq!(stored(Channel::U8, 300), 255);
         assert_eq!(stored(Channel::S8, -300_i32 as u32), 0x80);

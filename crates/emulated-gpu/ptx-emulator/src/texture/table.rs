@@ -1,5 +1,5 @@
-//! The table of texture handles. A handle is a number that was given out, or the address of a variable
-//! of a module, `.texref` or `.surfref`, to which something is bound.
+//! The table of texture handles. A handle is a number that [`Bindings::create`] returned, or the
+//! address of a `.texref` or `.surfref` variable of a module, to which a resource can be bound.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,40 +7,41 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Opaque, Resource};
 
-/// Handles are larger than any address of a host, so that none is taken for the other.
+/// Handles are larger than any host address, so that the two can't be confused.
 const FIRST: u64 = 1 << 62;
 
-/// Nothing is known by a handle.
+/// No resource of that kind has this handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{handle:#x} stands for no {}", match .kind { Opaque::Texture => "texture", Opaque::Surface => "surface" })]
+#[error("{handle:#x} is not a valid {} handle", match .kind { Opaque::Texture => "texture", Opaque::Surface => "surface" })]
 pub struct NotBound {
     /// The handle.
     pub handle: u64,
-    /// What it was to be.
+    /// The kind that was expected.
     pub kind: Opaque,
 }
 
-/// What is known by a handle.
+/// A handle in the table.
 #[derive(Clone, Debug)]
 struct Entry {
     kind: Opaque,
-    /// It is a variable of a module: what is bound to it changes.
+    /// Whether it is a variable of a module, so that its resource can change.
     variable: bool,
     resource: Option<Arc<Resource>>,
 }
 
-/// What a kernel meets at a handle.
+/// The result of looking up a handle in a kernel.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
     Bound(Arc<Resource>),
-    /// It is a variable, to which nothing is bound.
+    /// A variable to which nothing is bound.
     Empty(Opaque),
-    /// It stood for something once.
+    /// A handle that was destroyed.
     Destroyed,
     Unknown,
 }
 
-/// The textures and surfaces of the devices, by handle. A launch keeps what it has found until it ends.
+/// The textures and surfaces of the devices, by handle. A launch keeps the resources that it found
+/// until it ends.
 #[derive(Debug)]
 pub struct Bindings {
     table: RwLock<HashMap<u64, Entry>>,
@@ -54,7 +55,7 @@ impl Default for Bindings {
 }
 
 impl Bindings {
-    /// A new handle, which no other has been or will be.
+    /// Creates a new, unique handle.
     #[must_use]
     pub fn create(&self, resource: Resource) -> u64 {
         let handle = self.next.fetch_add(1, Ordering::Relaxed);
@@ -63,11 +64,11 @@ impl Bindings {
         handle
     }
 
-    /// Forgets a handle that [`create`](Self::create) gave. Launches that have found it keep what it
-    /// stands for.
+    /// Destroys a handle from [`create`](Self::create). Launches that have found it keep its
+    /// resource.
     ///
     /// # Errors
-    /// When it stands for nothing of that kind.
+    /// If it is not the handle of a resource of that kind.
     pub fn destroy(&self, handle: u64, kind: Opaque) -> Result<Resource, NotBound> {
         let mut table = self.write();
         let own = table.get(&handle).filter(|entry| entry.kind == kind && !entry.variable);
@@ -77,10 +78,10 @@ impl Bindings {
         Ok(found)
     }
 
-    /// Binds something to a variable of a module, or nothing any longer.
+    /// Binds a resource to a variable of a module, or unbinds it (`None`).
     ///
     /// # Errors
-    /// When the variable is not known, or of the other kind.
+    /// If the variable is unknown, or of the other kind.
     pub fn bind(
         &self,
         variable: u64,
@@ -94,23 +95,23 @@ impl Bindings {
         Ok(())
     }
 
-    /// What a handle stands for now.
+    /// The resource of a handle.
     #[must_use]
     pub fn get(&self, handle: u64) -> Option<Resource> {
         self.read().get(&handle)?.resource.as_deref().copied()
     }
 
-    /// Notes a variable of a module, at an address.
+    /// Adds a variable of a module, by address.
     pub(crate) fn declare(&self, variable: u64, kind: Opaque) {
         self.write().insert(variable, Entry { kind, variable: true, resource: None });
     }
 
-    /// The variable is gone.
+    /// Removes a variable.
     pub(crate) fn forget(&self, variable: u64) {
         self.write().remove(&variable);
     }
 
-    /// What a kernel meets at a handle.
+    /// Looks up a handle for a kernel.
     pub(crate) fn find(&self, handle: u64) -> Wanted {
         match self.read().get(&handle) {
             Some(Entry { resource: Some(resource), .. }) => Wanted::Bound(Arc::clone(resource)),

@@ -1,4 +1,4 @@
-//! The choice of the function that does an access, by host and checks.
+//! Selection of the function that performs an access, by host features and enabled checks.
 
 use super::element::Element;
 use super::instruction::Access;
@@ -9,16 +9,16 @@ use crate::engine::core::{Core, Outcome};
 use crate::engine::registers::Width;
 use crate::engine::state_space::StateSpace;
 
-/// What the lowering has to know beside the program.
+/// Settings of the lowering, in addition to the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host {
-    /// It has AVX2 and FMA.
+    /// Whether the host has AVX2 and FMA.
     pub(in crate::engine) fast: bool,
-    /// What is to be found beside faults.
+    /// The enabled checks.
     pub(in crate::engine) checks: Checks,
 }
 
-/// The checks that accesses are compiled with.
+/// The checks that access functions are compiled with.
 pub(super) trait Watched {
     /// initcheck: record writes, and check that reads only read written bytes.
     const INIT: bool;
@@ -33,9 +33,9 @@ impl<const INIT: bool, const RACE: bool> Watched for Watch<INIT, RACE> {
     const RACE: bool = RACE;
 }
 
-/// The function that does an access, for this host.
+/// The function that performs an access on this host.
 pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
-    // No other thread reaches these, or none writes them.
+    // Memory that no other thread accesses, or that no thread writes.
     let own = matches!(access.room, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
         (false, false) => watched::<Watch<false, false>>(access, store, host.fast),
@@ -65,7 +65,7 @@ fn watched<W: Watched>(access: &Access, store: bool, fast: bool) -> Transfer {
 
 fn elements<T: Element, W: Watched>(access: &Access, store: bool, fast: bool) -> Option<Transfer> {
     if access.strong {
-        // Every lane on its own; one word at once.
+        // Each lane separately; only a single word can be accessed atomically.
         return (access.values.len() == 1 && !W::RACE).then_some(match store {
             false => rows::load_scattered::<T, W, 1>,
             true => rows::store_scattered::<T, W, 1>,

@@ -1,9 +1,9 @@
-//! Accesses lane by lane, the general case: each width, sign and vector, local memory, what is volatile or atomic,
-//! what acquires or releases.
+//! Accesses lane by lane, the general case: any width, sign and vector length, local memory, and
+//! volatile, atomic, acquire and release accesses.
 
 #![allow(
     unsafe_code,
-    reason = "device memory is read and written here, through pointers that have been checked"
+    reason = "device memory is read and written through pointers that have been checked"
 )]
 
 use std::sync::atomic::{Ordering, fence};
@@ -15,7 +15,7 @@ use crate::engine::race::{Does, Races, Semantics};
 use crate::engine::registers::lanes;
 use crate::memory::words::{Word, read_bits, write_bits};
 
-/// Any load.
+/// The general load.
 pub(super) fn load(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
         let address = access.of_lane(core, lane);
@@ -42,7 +42,7 @@ pub(super) fn load(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     Ok(())
 }
 
-/// Any store.
+/// The general store.
 pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     if access.fence {
         fence(Ordering::Release);
@@ -69,13 +69,14 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
     Ok(())
 }
 
-/// A problem if a lane reads what nothing has written.
+/// Reports a problem if a lane reads memory that has not been written.
 pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
         let read = access.at(access.of_lane(core, lane), access.total(), lane);
         core.resolve(read, false)?;
         if access.carries && read.is_own() {
-            // Known as soon as a part of it is, as what is packed from several registers.
+            // It counts as initialised as soon as any part is, because several registers may have
+            // been packed.
             let known = if core.holds_nothing(read) { 0 } else { u32::MAX };
             for &to in &access.values {
                 core.registers.define(to, 1 << lane, known);
@@ -87,7 +88,7 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
     Ok(())
 }
 
-/// Notes what the lanes write.
+/// Marks the memory that the lanes write as initialised.
 pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
         let written = access.at(access.of_lane(core, lane), access.total(), lane);
@@ -105,7 +106,7 @@ pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) 
     Ok(())
 }
 
-/// Any load that initcheck or racecheck watches.
+/// The general load with initcheck or racecheck.
 pub(super) fn load_watched<W: Watched>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     if W::INIT {
         require_all_written(core, access, mask)?;
@@ -127,7 +128,7 @@ pub(super) fn load_watched<W: Watched>(core: &mut Core<'_>, access: &Access, mas
     Ok(())
 }
 
-/// Any store that initcheck or racecheck watches.
+/// The general store with initcheck or racecheck.
 pub(super) fn store_watched<W: Watched>(
     core: &mut Core<'_>,
     access: &Access,

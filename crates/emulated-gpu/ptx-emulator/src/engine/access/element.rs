@@ -1,9 +1,9 @@
-//! Elements of rows of registers that memory holds in the same form.
+//! Element types that have the same representation in registers and in memory.
 
 use crate::engine::lane::Stored;
 use crate::memory::words::Word;
 
-/// A word of either.
+/// A 32-bit or 64-bit word.
 pub(super) trait Element: Stored + Word {}
 
 impl Element for u32 {}

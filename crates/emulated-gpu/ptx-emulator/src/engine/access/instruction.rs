@@ -1,4 +1,4 @@
-//! An access to memory, as an instruction asks for it.
+//! The description of a memory access by an instruction.
 
 use crate::engine::core::{Core, Region};
 use crate::engine::race::Semantics;
@@ -6,62 +6,65 @@ use crate::engine::registers::{LANES, Slot, Width};
 use crate::engine::space::LaneAccess;
 use crate::engine::state_space::{SHARED_WINDOW, StateSpace, in_window};
 
-/// An access to memory.
+/// A memory access.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Access {
     pub(in crate::engine) room: StateSpace,
-    /// The register, or constant, that holds the address.
+    /// The register or constant that holds the base address.
     pub(in crate::engine) address: Slot,
-    /// Added to it.
+    /// Added to the base address.
     pub(in crate::engine) offset: u64,
-    /// Bytes of one element.
+    /// The size of one element in bytes.
     pub(in crate::engine) bytes: u64,
-    /// Destinations or sources, one for each element.
+    /// Destinations of a load or sources of a store, one per element.
     pub(in crate::engine) values: Vec<Slot>,
-    /// Elements are sign-extended to their destination.
+    /// Whether elements are sign-extended to their destination.
     pub(in crate::engine) signed: bool,
-    /// Its place in [`Core::sites`].
+    /// Index of the access in [`Core::sites`].
     pub(in crate::engine) site: u32,
-    /// A fence follows a load that acquires, and precedes a store that releases.
+    /// Whether a fence follows the load (acquire) or precedes the store (release).
     pub(in crate::engine) fence: bool,
-    /// Every lane on its own, as volatile and atomic accesses are.
+    /// Whether each lane is served separately, as for volatile and atomic accesses.
     pub(in crate::engine) strong: bool,
-    /// How it takes part in the memory model.
+    /// Its ordering and scope in the memory model.
     pub(in crate::engine) semantics: Semantics,
-    /// A weak load whose value a compare-and-swap of the same address checks.
+    /// Whether it is a weak load whose value is later checked by a compare-and-swap at the same
+    /// address.
     pub(in crate::engine) guess: bool,
-    /// A weak load of what nothing may have written, and which is only carried on; or a store of such a value.
+    /// Whether it is a weak load of possibly uninitialised memory whose value is only passed on, or
+    /// a store of such a value.
     pub(in crate::engine) carries: bool,
-    /// Nobody writes there while a kernel runs.
+    /// Whether no thread writes this memory while a kernel runs.
     pub(in crate::engine) constant: bool,
-    /// Whether another access, of the same steps without a branch, has the same address but for the offset.
+    /// Whether its address pattern is shared with another access, in the same straight-line code,
+    /// whose address differs by a constant offset.
     pub(in crate::engine) kept: Kept,
 }
 
-/// Whether what is found of the addresses of an access holds for others.
+/// Whether the address pattern of an access is shared with other accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Kept {
-    /// It does not.
+    /// It is not shared.
     No,
-    /// Some that come after it.
+    /// It is computed here and reused by later accesses.
     ForOthers,
-    /// It was found by the one with this site.
+    /// It was computed by the access with this site.
     By(u32),
 }
 
 impl Access {
-    /// Bytes of all elements.
+    /// The size of all elements in bytes.
     pub(in crate::engine) fn total(&self) -> u64 {
         self.bytes * self.values.len() as u64
     }
 
-    /// That of one lane to some bytes.
+    /// The access of one lane to `bytes` bytes.
     #[inline(always)]
     pub(in crate::engine) fn at(&self, address: u64, bytes: u64, lane: usize) -> LaneAccess {
         LaneAccess { room: self.room, site: self.site, address, bytes, lane }
     }
 
-    /// The address of one lane.
+    /// The address in one lane.
     pub(in crate::engine) fn of_lane(&self, core: &Core<'_>, lane: usize) -> u64 {
         core.registers.get(self.address, lane).wrapping_add(self.offset)
     }
@@ -83,7 +86,7 @@ impl Access {
         out
     }
 
-    /// The memory in which an address of this access most likely is.
+    /// The memory that most likely contains an address of this access.
     #[inline(always)]
     pub(super) fn region(&self, core: &mut Core<'_>, address: u64) -> Region {
         match self.room {
@@ -97,7 +100,7 @@ impl Access {
         }
     }
 
-    /// The same for a store: no thread writes to the launch's parameters.
+    /// The same for a store: parameters of the launch are never written.
     #[inline(always)]
     pub(super) fn region_to_write(&self, core: &mut Core<'_>, address: u64) -> Region {
         if self.room == StateSpace::Param { Region::NONE } else { self.region(core, address) }

@@ -1,33 +1,33 @@
-//! Access patterns of half a warp: all the same, or one element behind the other, as nearly
-//! always. It is found in the register row that holds them, before they are written out: a loop
-//! over 16 words of a width that every host's vectors have.
+//! Access patterns of half a warp: equal addresses, or consecutive elements, as nearly always. They
+//! are detected directly in the register row, by a loop over 16 words of a width that the vector
+//! units of all hosts have.
 //!
-//! Half a warp is a row of the blocks of 16 × 16 threads that are so common.
+//! Half a warp is one row of the common blocks of 16 × 16 threads.
 
 #![allow(
     unsafe_code,
-    reason = "on some hosts the compiler is kept from knowing a number too well, or vectors are loaded"
+    reason = "hides a number from the optimiser on some hosts, and loads vectors"
 )]
 
 use super::instruction::{Access, Kept};
 use crate::engine::core::{Core, Region, Stretch};
 use crate::engine::registers::{LANES, Width};
 
-/// Lanes of half a warp.
+/// The number of lanes in half a warp.
 pub(super) const HALF: usize = LANES / 2;
 
-/// An address as a register holds it.
+/// An address as stored in a register.
 trait Address: Copy + PartialEq {
     fn wide(self) -> u64;
-    /// The low bits.
+    /// Truncates to the width of the register.
     fn cut(wide: u64) -> Self;
     fn minus(self, other: Self) -> Self;
-    /// This many bytes further.
+    /// Adds a number of bytes.
     fn further(self, bytes: i64) -> Self;
     fn or(self, other: Self) -> Self;
-    /// Where a lane takes part itself, and 0 where not.
+    /// The address if the lane is in the mask, and 0 otherwise.
     fn only(self, mask: u32, lane: usize) -> Self;
-    /// Whether each is as far from the next.
+    /// Whether all adjacent lanes differ by `gap`.
     fn steady(row: &[Self; HALF], gap: Self) -> bool;
 }
 
@@ -73,14 +73,14 @@ macro_rules! addresses {
 
 addresses!(u32, u64);
 
-/// The number itself, of which the compiler knows nothing: else it takes the loops below for 16
-/// comparisons and joins them one by one, which takes longer than all the rest.
+/// Returns its argument in a way that the optimiser can't see through. Otherwise the compiler would
+/// turn the loops below into 16 separate comparisons, which takes longer than all the rest.
 #[inline(always)]
 fn opaque(word: u64) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         let mut word = word;
-        // SAFETY: it does nothing.
+        // SAFETY: the assembly is empty.
         unsafe {
             std::arch::asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
         }
@@ -90,12 +90,13 @@ fn opaque(word: u64) -> u64 {
     word
 }
 
-/// The stretch of half a warp, all of whose lanes take part: each is as far from the next as the first
-/// from the second.
+/// The stretch of half a warp, all of whose lanes are active: adjacent lanes must all differ by the
+/// same amount.
 #[inline(always)]
 fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
     let gap = A::cut(opaque(row[1].minus(row[0]).wide()));
-    // 0 or as many, which is one bit; of two comparisons the compiler makes a table of places to go to.
+    // The gap must be 0 or `bytes`, which is a single bit; for two comparisons the compiler would
+    // create a jump table.
     debug_assert!(bytes.is_power_of_two());
     if gap.wide() & !u64::from(bytes) != 0 {
         return None;
@@ -112,7 +113,7 @@ fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
 #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
 #[inline(always)]
 fn steady<A: Address>(row: &[A; HALF], gap: A) -> bool {
-    // Fifteen distances, four at a time; one of them twice.
+    // Fifteen differences, four at a time; one is computed twice.
     let mut apart = [A::cut(0); 4];
     for start in [0, 4, 8, 11] {
         for (lane, apart) in apart.iter_mut().enumerate() {
@@ -124,7 +125,7 @@ fn steady<A: Address>(row: &[A; HALF], gap: A) -> bool {
     opaque(a.or(b).or(c.or(d)).wide()) == 0
 }
 
-/// The same in WebAssembly, where the compiler knows too much of words, and nothing of vectors.
+/// The same in WebAssembly, where the compiler doesn't vectorise the loop.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod vectors {
     use std::arch::wasm32::{
@@ -143,7 +144,7 @@ mod vectors {
                 let mut expected = $make($(row[0].wrapping_add(further($lane))),*);
                 let mut apart = $splat(0);
                 for start in (0..HALF).step_by(LANES as usize) {
-                    // SAFETY: as many lanes of the row.
+                    // SAFETY: the load is inside the row.
                     let here = unsafe { v128_load(row.as_ptr().add(start).cast()) };
                     apart = v128_or(apart, v128_xor(here, expected));
                     expected = $add(expected, $splat(further(LANES)));
@@ -157,7 +158,8 @@ mod vectors {
     steady!(u64, [0, 1], u64x2, u64x2_splat, i64x2_add);
 }
 
-/// The same of lanes of a mask, which are not none. The first two of them say what it would be.
+/// The same for the lanes in a nonempty mask. The first two active lanes determine the expected
+/// pattern.
 #[inline(always)]
 fn some<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
     let from = mask.trailing_zeros() as usize % HALF;
@@ -177,14 +179,13 @@ fn some<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
         let (start, bytes) = (first.wide(), u64::from(bytes));
         return (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform });
     }
-    // Where lane 0 would be.
+    // The address that lane 0 would have.
     let start = first.wide().wrapping_sub(from as u64 * u64::from(bytes));
     let bytes = HALF as u64 * u64::from(bytes);
     (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
 }
 
-/// In a register of 32 bits the next address after the last is the first: what lies around the end is
-/// no stretch.
+/// Whether a range wraps around in a 32-bit register; then the addresses are not a stretch.
 #[inline(always)]
 fn wraps<A: Address>(start: u64, bytes: u64) -> bool {
     size_of::<A>() == 4 && start.checked_add(bytes).is_none_or(|end| end > 1 << 32)
@@ -201,14 +202,14 @@ fn both<A: Address, const FULL: bool>(
         return Some([whole(low, bytes)?, whole(high, bytes)?]);
     }
     let (low_mask, high_mask) = (mask & 0xffff, mask >> HALF);
-    // A half that does not take part is where the other is.
+    // An inactive half gets the stretch of the other half.
     let low = if low_mask == 0 { None } else { Some(some(low, low_mask, bytes)?) };
     let high = if high_mask == 0 { None } else { Some(some(high, high_mask, bytes)?) };
     Some([low.or(high)?, high.or(low)?])
 }
 
-/// The stretches of both halves of a warp, elements of some bytes; `FULL` where all lanes of the
-/// warp take part.
+/// The stretches of both halves of a warp, for elements of `bytes` bytes. `FULL` if all lanes are
+/// active.
 #[inline(always)]
 pub(super) fn stretches<const FULL: bool>(
     core: &mut Core<'_>,
@@ -217,7 +218,7 @@ pub(super) fn stretches<const FULL: bool>(
     bytes: u64,
 ) -> Option<[Stretch; 2]> {
     let mut found = match (access.kept, core.kept) {
-        // All lanes took part there, too: no branch lies between.
+        // All lanes were active there too, because there is no branch in between.
         (Kept::By(site), Some((of, found))) if site == of => found,
         _ => {
             let found = both_of_row::<FULL>(core, access, mask, bytes);
@@ -247,7 +248,7 @@ fn both_of_row<const FULL: bool>(
     }
 }
 
-/// Where the host has both, where both are inside a region and each element is aligned.
+/// The host addresses of both stretches, if both are inside a region and each element is aligned.
 #[inline(always)]
 pub(super) fn inside(region: Region, found: &[Stretch; 2], bytes: u64) -> Option<[*mut u8; 2]> {
     let [low, high] = found;

@@ -1,11 +1,11 @@
-//! The common accesses: 1, 2 or 4 elements for each lane, of 32 or 64 bits, by whole rows where the
-//! addresses of each half warp lie in a [`Stretch`]; where not, lane by lane.
+//! The common accesses, 1, 2 or 4 elements of 32 or 64 bits per lane: by whole rows if the
+//! addresses of each half warp form a [`Stretch`], and lane by lane otherwise.
 //!
-//! `AVX` is for a host with AVX2 and FMA, `FULL` for a warp all of whose lanes take part.
+//! `AVX` if the host has AVX2 and FMA, `FULL` if all lanes of the warp are active.
 
 #![allow(
     unsafe_code,
-    reason = "device memory is read and written here, through pointers that have been checked"
+    reason = "device memory is read and written through pointers that have been checked"
 )]
 
 use super::choose::Watched;
@@ -42,7 +42,7 @@ by_rows! {
     store = store_stretches, store_scattered;
 }
 
-/// False where it is not for this function to do.
+/// Loads stretches. Returns false if the access has to be done lane by lane.
 #[inline(always)]
 fn load_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
@@ -92,7 +92,7 @@ fn load_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const
 /// Reads the elements of half a warp.
 ///
 /// # Safety
-/// The stretch is readable at `host`, and aligned; `AVX` only where the processor has it.
+/// The stretch is readable at `host`, and aligned; `AVX` is only true if the processor has AVX.
 #[inline(always)]
 unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
     host: *const u8,
@@ -111,8 +111,8 @@ unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
     to.fill(one);
 }
 
-/// False where it is not for this function to do. Of lanes that write to the same place the last
-/// one's value stays, as where each is served by itself.
+/// Stores stretches. Returns false if the access has to be done lane by lane. If several lanes
+/// write to the same place, the last one's value remains, as with lane-by-lane stores.
 #[inline(always)]
 fn store_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
@@ -123,7 +123,7 @@ fn store_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, cons
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region_to_write(core, found[0].start);
     let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
-    // What idle lanes would have written is not.
+    // Inactive lanes write nothing, so only the active ones are marked.
     if W::INIT && !FULL {
         mark_all_written(core, access, mask)?;
     }
@@ -168,7 +168,7 @@ fn store_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, cons
     Ok(true)
 }
 
-/// The addresses of the lanes of a mask, and for the other lanes that of the first of them.
+/// The addresses of the active lanes; inactive lanes get the address of the first active one.
 #[inline(always)]
 fn addresses(core: &Core<'_>, access: &Access, mask: u32) -> [u64; LANES] {
     let mut addresses = access.addresses(core);
@@ -181,7 +181,8 @@ fn addresses(core: &Core<'_>, access: &Access, mask: u32) -> [u64; LANES] {
     addresses
 }
 
-/// Where the host has `bytes` bytes (a power of two) at each address, all checked.
+/// The host addresses of `bytes` bytes (a power of two) at each address, after checking all of
+/// them.
 #[inline(always)]
 fn locate(
     core: &mut Core<'_>,
@@ -209,7 +210,7 @@ fn locate(
     Ok(hosts)
 }
 
-/// The same, where not all of them are where the last access of this site was.
+/// The same if not all addresses are in the region that this site accessed last.
 #[cold]
 fn locate_each(
     core: &mut Core<'_>,
@@ -231,7 +232,7 @@ fn locate_each(
     Ok(hosts)
 }
 
-/// A load of which each lane is served by itself.
+/// A load that serves each lane separately.
 pub(super) fn load_scattered<T: Element, W: Watched, const N: usize>(
     core: &mut Core<'_>,
     access: &Access,
@@ -257,7 +258,7 @@ pub(super) fn load_scattered<T: Element, W: Watched, const N: usize>(
     Ok(())
 }
 
-/// A store of which each lane is served by itself.
+/// A store that serves each lane separately.
 pub(super) fn store_scattered<T: Element, W: Watched, const N: usize>(
     core: &mut Core<'_>,
     access: &Access,

@@ -1,9 +1,10 @@
-//! A module of WebAssembly that is one function: `fma.rn.f32` of 32 lanes by `f32x4.relaxed_madd`. A browser
-//! that doesn't know an instruction refuses the whole module that it stands in: so this one has a module
-//! of its own, made when a page asks for it, and the emulator goes on without where it is refused.
+//! Generator of a WebAssembly module with one function: `fma.rn.f32` for 32 lanes with
+//! `f32x4.relaxed_madd`. A browser rejects a whole module if it contains an unknown instruction. So
+//! this function has a separate module, created when a page asks for it; if it is rejected, the
+//! emulator does without.
 //!
-//! Whether `relaxed_madd` rounds once or twice is the machine's choice
-//! ([relaxed SIMD](https://github.com/WebAssembly/relaxed-simd)): [`super::use_slot`] tries.
+//! Whether `relaxed_madd` rounds once or twice depends on the machine ([relaxed
+//! SIMD](https://github.com/WebAssembly/relaxed-simd)), so [`super::use_slot`] tests it.
 
 use std::mem::offset_of;
 
@@ -15,13 +16,13 @@ use wasm_encoder::{
 use crate::engine::code::Operands;
 use crate::engine::registers::{FIRST_ROW, LANES, Registers, Row};
 
-/// Bytes of a vector, and lanes of one.
+/// The size of a vector in bytes, and its number of lanes.
 const BYTES: usize = 16;
 const GROUP: usize = 4;
-/// What `fma` gives where the result is no number (PTX ISA, 9.7.3).
+/// The NaN that `fma` returns (PTX ISA, 9.7.3).
 const NAN: i128 = 0x7fff_ffff_7fff_ffff_7fff_ffff_7fff_ffff;
 
-/// The function's parameters, and what it keeps: where the rows of the operands are, and vectors.
+/// The function's parameters and local variables: addresses of the operands' rows, and vectors.
 const REGISTERS: u32 = 0;
 const OPERANDS: u32 = 1;
 const MASK: u32 = 2;
@@ -32,8 +33,8 @@ const C: u32 = 6;
 const SUM: u32 = 7;
 const OWN: u32 = 8;
 
-/// The bytes of the module, which takes `emulator.memory` and gives `fma`. `None` where it can't be written,
-/// for want of memory or since the compiler has laid out registers as nobody expects.
+/// The bytes of the module, which imports `emulator.memory` and exports `fma`. `None` if the host
+/// is out of memory, or if the compiler's layout of registers is not the expected one.
 #[must_use]
 pub fn module() -> Option<Vec<u8>> {
     let rows = Registers::new(FIRST_ROW, 0).ok()?.offset_of_rows()?;
@@ -94,7 +95,7 @@ fn fma(rows: usize) -> Function {
     function
 }
 
-/// Four sums; where one is no number, the one that PTX has.
+/// Computes four sums; NaNs are replaced by PTX's NaN.
 fn sum(code: &mut InstructionSink<'_>, group: usize) {
     for row in [A, B, C] {
         code.local_get(row).v128_load(at(group * BYTES, 4));
@@ -103,7 +104,7 @@ fn sum(code: &mut InstructionSink<'_>, group: usize) {
     code.local_get(SUM).local_get(SUM).f32x4_eq().i32x4_relaxed_laneselect();
 }
 
-/// This many bytes further, aligned to a power of two.
+/// A memory operand at an offset, aligned to a power of two.
 fn at(offset: usize, align: u32) -> MemArg {
     MemArg { offset: offset as u64, align, target: MemArgTarget::Memory(0), ordering: None }
 }

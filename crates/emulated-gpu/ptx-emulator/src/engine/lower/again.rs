@@ -1,5 +1,6 @@
-//! Accesses by the address of one before: how a warp's addresses lie is found once for both. A loop that
-//! the compiler unrolled reads `[%rd1]`, `[%rd1+4]`, `[%rd1+8]`, ….
+//! Sharing of address patterns between accesses with the same base address, such as `[%rd1]`,
+//! `[%rd1+4]`, `[%rd1+8]`, … in an unrolled loop: the pattern of a warp's addresses is only
+//! computed once.
 
 use std::collections::HashSet;
 
@@ -7,10 +8,10 @@ use crate::engine::access::instruction::{Access, Kept};
 use crate::engine::code::{Action, Step};
 use crate::engine::registers::{ALWAYS, Slot, Width};
 
-/// Marks them, in all steps of a kernel, whose branches are resolved.
+/// Marks such accesses in all steps of a kernel. Branches have to be resolved already.
 pub(super) fn mark(code: &mut [Step]) {
     let targets = targets(code);
-    // The first access by each address that still is what it was, and where that is.
+    // The first access with each base address, size and step, as long as the address is unchanged.
     let mut first: Vec<(Slot, u64, usize)> = Vec::new();
     for at in 0..code.len() {
         if targets.contains(&(at as u32)) {
@@ -27,7 +28,8 @@ pub(super) fn mark(code: &mut [Step]) {
                 let before = first.iter().find(|(slot, of, _)| (*slot, *of) == (address, bytes));
                 match before {
                     Some(&(.., before)) => link(code, before, at),
-                    // Of one that may be left out nothing is known later.
+                    // If it is guarded, it may not be executed, so that later accesses can't rely
+                    // on it.
                     None if all => first.push((address, bytes, at)),
                     None => {}
                 }
@@ -36,15 +38,15 @@ pub(super) fn mark(code: &mut [Step]) {
                     !access.values.iter().any(|to| touches(to.index, to.width, *address))
                 });
             }
-            // It computes nothing.
+            // This step only checks.
             Action::Uses(_) => {}
-            // It may change anything, or let another warp run.
+            // Any other step may change anything, or let another warp run.
             _ => first.clear(),
         }
     }
 }
 
-/// Has the second find what the first has found.
+/// Lets the second access reuse the address pattern of the first.
 fn link(code: &mut [Step], first: usize, second: usize) {
     let site = |step: &mut Step, set: &dyn Fn(&mut Access)| {
         if let Action::Transfer(_, access) = &mut step.action {
@@ -58,8 +60,8 @@ fn link(code: &mut [Step], first: usize, second: usize) {
     site(&mut code[second], &|access| access.kept = Kept::By(own));
 }
 
-/// Whether a step that writes from a row on may write to a register: a wide one takes two rows, and which
-/// a step writes is not always known.
+/// Whether a step that writes `width`, starting at a row, may write to a register. A wide register
+/// takes two rows, and the width that a step writes is not always known.
 fn touches(row: u32, width: Width, register: Slot) -> bool {
     let rows = |width| match width {
         Width::Predicate => 0,
@@ -70,7 +72,7 @@ fn touches(row: u32, width: Width, register: Slot) -> bool {
     row < register.index + rows(register.width) && register.index < row + rows(width)
 }
 
-/// The steps that others lead to than the one before.
+/// The steps that are targets of branches and calls.
 fn targets(code: &[Step]) -> HashSet<u32> {
     let mut targets = HashSet::new();
     for step in code {
@@ -91,7 +93,7 @@ mod tests {
     use crate::engine::registers::Width;
 
     #[test]
-    fn what_a_step_writes_touches_registers_of_two_rows() {
+    fn touches_includes_all_rows_of_both_registers() {
         let wide = Slot { index: 10, width: Width::Wide };
         let touched: Vec<u32> = (0..20).filter(|&row| touches(row, Width::Wide, wide)).collect();
         assert_eq!(touched, [9, 10, 11]);

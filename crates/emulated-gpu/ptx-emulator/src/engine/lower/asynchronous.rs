@@ -1,4 +1,4 @@
-//! Asynchronous copies and barrier objects.
+//! Lowering of asynchronous copies and barrier objects.
 
 use super::Lowering;
 use crate::engine::asynchronous::{Act, AsynchronousStep, Bulk, pending_count};
@@ -20,7 +20,7 @@ impl Lowering<'_> {
             Asynchronous::Wait { pending } => {
                 AsynchronousStep::Wait { pending: *pending, bulk: false }
             }
-            // A copy that is done has been read and written.
+            // Copies are performed at once, so `.read` makes no difference.
             Asynchronous::WaitBulk { pending, .. } => {
                 AsynchronousStep::Wait { pending: Some(*pending), bulk: true }
             }

@@ -1,5 +1,5 @@
-//! Calls: arguments are copied to where the function expects them, results to where the caller
-//! does. A call through a register is a choice between the functions that it may mean.
+//! Lowering of calls: arguments are copied to the function's parameters, results to where the
+//! caller expects them. An indirect call becomes a choice between all possible functions.
 
 use super::Lowering;
 use super::recursion::Spot;
@@ -37,7 +37,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `kept` is a slot that is needed after the call, beside the registers.
+    /// `kept` is a slot, in addition to the registers, that is needed after the call.
     fn call_direct(
         &mut self,
         id: FunctionId,
@@ -50,13 +50,13 @@ impl Lowering<'_> {
             let problem = Problem::new(
                 self.place.span,
                 format!(
-                    "`{}` is only declared, and this device has no such function",
+                    "`{}` is only declared, and is not a function of this device",
                     function.name
                 ),
             );
             self.problems.push(problem.help(
-                "define it in this file; built in are vprintf, __assertfail, malloc, free and \
-                 cudaGraphSetConditional",
+                "define it in this file; the built-in functions are vprintf, __assertfail, malloc, \
+                 free and cudaGraphSetConditional",
             ));
             return;
         }
@@ -78,7 +78,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where a function has a parameter or a result.
+    /// The place of a parameter or result of a function.
     pub(super) fn parameter_spot(&self, id: FunctionId, parameter: Parameter) -> Spot {
         let plan = self.plans.get(&id);
         match parameter {
@@ -94,14 +94,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// Something is written that is no operand of an instruction.
+    /// For initcheck, marks the target of an implicit copy as initialised.
     pub(super) fn note_written(&mut self, to: Spot) {
         if let (Spot::Register(slot, _), true) = (to, self.loading.checks.initialisation) {
             self.emit(Action::Uses(Box::new(Uses::writes(slot))));
         }
     }
 
-    /// Copies a value of a call from one place to another.
+    /// Copies an argument or result from one place to another.
     pub(super) fn carry_over(&mut self, from: Spot, to: Spot) {
         match (from, to) {
             (Spot::Memory(from, size), Spot::Memory(to, room)) => {
@@ -131,7 +131,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Stores a register to, or loads it from, the thread's own memory.
+    /// Stores a register to local memory, or loads it.
     fn local_access(&mut self, slot: Slot, ty: Type, at: u64, store: bool) {
         let access = Access {
             room: StateSpace::Local,
@@ -193,7 +193,7 @@ impl Lowering<'_> {
     ) {
         let callee = self.operand(callee, Type::B64);
         let outer = self.guard;
-        // The lanes that have not found their function yet.
+        // The lanes whose function has not been found yet.
         let left = self.new_slot(Width::Predicate);
         let always = self.constant(1, Width::Predicate);
         let never = self.constant(0, Width::Predicate);

@@ -1,6 +1,7 @@
-//! Registers that a compiler carries around where their value does not matter, as it copies the padding
-//! of a structure, and sets the bits of a field in a word that holds nothing yet. initcheck lets such
-//! a value go where only its own thread reads: what it is stored to holds nothing, either.
+//! Values that may be uninitialised and are only passed on, as compilers do with the padding of
+//! structures, or when they set a bit field in an uninitialised word. initcheck allows such a value
+//! to go where only its own thread can read it; the memory that it is stored to is then
+//! uninitialised too.
 
 use std::collections::HashSet;
 
@@ -9,17 +10,17 @@ use crate::program::{
     Type,
 };
 
-/// What a function carries.
+/// The possibly uninitialised values that a function passes on.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Carried {
-    /// Registers whose value nothing may have written.
+    /// Registers that may be uninitialised.
     registers: HashSet<Register>,
-    /// Instructions that load such a value.
+    /// Indices of instructions that load such a value.
     loads: HashSet<usize>,
 }
 
 impl Carried {
-    /// Of a function.
+    /// Analyses a function.
     pub(super) fn of(function: &Function) -> Self {
         let body = function.body.as_deref().unwrap_or(&[]);
         let loads = loads(body);
@@ -34,7 +35,7 @@ impl Carried {
             registers.remove(&register.0);
         }
         registers.extend(loads.iter().filter_map(|&index| loaded(&body[index].op)));
-        // As often as something is copied, which is once for most.
+        // Repeats until no copy adds a register; for most functions that is once.
         loop {
             let before = registers.len();
             for instruction in body {
@@ -50,12 +51,12 @@ impl Carried {
         }
     }
 
-    /// Whether nothing may have written a register, and it may be carried on.
+    /// Whether a register may be uninitialised, so that it may only be passed on.
     pub(in crate::engine) fn holds(&self, register: Register) -> bool {
         self.registers.contains(&register)
     }
 
-    /// Whether this instruction loads a value that is only carried, or stores one.
+    /// Whether this instruction loads a value that is only passed on, or stores one.
     pub(super) fn at(&self, index: usize, instruction: &Instruction) -> bool {
         let stores = || match carries(&instruction.op) {
             Some((sources, None)) => sources.iter().any(|&source| self.holds(source)),
@@ -65,8 +66,8 @@ impl Carried {
     }
 }
 
-/// What an instruction carries on, and where to: a register, or, without one, a thread's own memory or
-/// other lanes.
+/// The registers whose values an instruction passes on, and their destination: a register or, if
+/// there is none, local memory or other lanes.
 fn carries(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
     let sources = |operands: &[Operand]| {
         let register = |&operand: &Operand| match operand {
@@ -85,13 +86,13 @@ fn carries(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
         Op::Store {
             space: Space::Local | Space::Generic | Space::Param, ordering, a, ty, ..
         } if *ordering == Ordering::Weak && ty.bytes() <= 8 => Some((sources(a), None)),
-        // Who reads the value that a lane brings, the shuffle itself finds out.
+        // The shuffle itself checks the values that lanes contribute.
         Op::Shuffle { a, .. } => Some((sources(&[*a]), None)),
         _ => None,
     }
 }
 
-/// The register that a plain load of what may be a thread's own memory writes.
+/// The register that a plain load, possibly from local memory, writes.
 fn loaded(op: &Op) -> Option<Register> {
     match op {
         Op::Load {
@@ -108,14 +109,14 @@ fn loaded(op: &Op) -> Option<Register> {
     }
 }
 
-/// The loads of which all that is done with the value carries it on, if anything is: where a field of
-/// bits is a whole byte, compilers load what it was and leave it there.
+/// The loads whose value is only passed on or unused: if a bit field is a whole byte, compilers
+/// load the old value and ignore it.
 fn loads(body: &[Instruction]) -> HashSet<usize> {
     let mut only: HashSet<Register> =
         body.iter().flat_map(|instruction| instruction.op.writes()).map(|(d, _)| d).collect();
     loop {
         let before = only.len();
-        // From the end, as what is said of a copy is said of its source.
+        // In reverse order, so that the state of a copy is known before that of its source.
         for instruction in body.iter().rev() {
             if let Some(guard) = instruction.guard {
                 only.remove(&guard.register);

@@ -1,5 +1,5 @@
-//! Registers that depend on a clock: those of a loop that tests a barrier object, and looks at the
-//! time meanwhile, change though nothing else does.
+//! Registers that depend on a clock. If a loop polls a barrier object and reads the time, they
+//! change although the loop makes no progress.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::engine::image::FunctionLayout;
 use crate::engine::registers::Slot;
 use crate::program::{Asynchronous, Function, ObjectAction, Op, Operand, Register};
 
-/// Whether a function tests a phase of a barrier object.
+/// Whether a function tests the phase of a barrier object.
 pub(super) fn tests(function: &Function) -> bool {
     let is_test = |op: &Op| match op {
         Op::Asynchronous(asynchronous) => matches!(
@@ -19,7 +19,7 @@ pub(super) fn tests(function: &Function) -> bool {
     function.body.iter().flatten().any(|instruction| is_test(&instruction.op))
 }
 
-/// The places of a function's registers but for those whose value depends on a clock.
+/// Register slots of a function, excluding those whose value depends on a clock.
 pub(super) fn untimed(function: &Function, layout: &FunctionLayout) -> Vec<Slot> {
     let mut timed: HashSet<Register> = HashSet::new();
     let depends = |operand: Operand, timed: &HashSet<Register>| match operand {
@@ -27,7 +27,7 @@ pub(super) fn untimed(function: &Function, layout: &FunctionLayout) -> Vec<Slot>
         Operand::Special(special) => special.is_clock(),
         _ => false,
     };
-    // Until nothing is new: what is written later in the text may be read earlier, in a loop.
+    // Repeat until nothing is added: in a loop, a register may be read before it is written.
     loop {
         let before = timed.len();
         for instruction in function.body.iter().flatten() {

@@ -1,4 +1,4 @@
-//! Comparisons and selections.
+//! Lowering of comparisons and selections.
 
 use super::Lowering;
 use crate::arithmetic;
@@ -26,7 +26,8 @@ impl Lowering<'_> {
                     && let Some(compute) = simd::compare(comparison, ty, flush, self.fast)
                     && (a.width, b.width) == (w, w)
                 {
-                    // In two steps: the comparison, then one operation on words of 32 lanes.
+                    // Two steps: the comparison, then one operation on predicates, which are words
+                    // of 32 lanes.
                     let c = self.operand(*c, Type::Pred);
                     let holds = self.new_slot(Width::Predicate);
                     self.fast(Some(compute), &[(holds, Width::Predicate), (a, w), (b, w)]);

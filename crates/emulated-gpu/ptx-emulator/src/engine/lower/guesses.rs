@@ -1,6 +1,6 @@
-//! Loads whose value is a guess: it goes into a compare-and-swap of the same address, which checks it.
-//! racecheck lets them read beside atomic operations. The compare-and-swap may be in a function that is
-//! given both, as NVRTC without optimisation has it.
+//! Loads whose value is a guess: a compare-and-swap at the same address checks it later. racecheck
+//! allows them to race with atomic operations. The compare-and-swap may be in a function that gets
+//! the address and the value as arguments, as in unoptimised code of NVRTC.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,27 +9,27 @@ use crate::program::{
     Op, Operand, Ordering, Parameter, Register, Space, Symbol,
 };
 
-/// The one instruction that writes a register, where there is one only.
+/// The instruction that writes each register, or `None` if there are several.
 type Writers<'b> = HashMap<Register, Option<&'b Op>>;
 
-/// Where an address comes from, as far as it can be followed.
+/// The origin of an address, as far as it can be traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Root {
     Register(Register),
     Symbol(Symbol),
-    /// What the function is given in this variable.
+    /// The argument that the function receives in this parameter variable.
     Given(LocalId),
 }
 
-/// A compare-and-swap, or a call that does one.
+/// A compare-and-swap, or a call to a function that performs one.
 struct Swap {
     place: Option<(Root, i64)>,
     compared: Register,
     bytes: u64,
 }
 
-/// A compare-and-swap of what a function is given: the indices of the parameters that are its address and
-/// the value that it compares, and the bytes of that.
+/// A compare-and-swap on arguments of a function: the indices of the parameters with the address
+/// and the compared value, and the size of that value in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     address: usize,
@@ -37,7 +37,7 @@ struct Given {
     bytes: u64,
 }
 
-/// The functions of a module that have been looked at.
+/// The results for functions of a module, computed on demand.
 #[derive(Debug, Default)]
 pub(super) struct Guesses {
     functions: HashMap<FunctionId, Vec<Given>>,
@@ -107,12 +107,12 @@ impl Guesses {
         swaps
     }
 
-    /// What a function does to what it is given.
+    /// The compare-and-swaps that a function performs on its arguments.
     fn given(&mut self, module: &Module, id: FunctionId) -> Vec<Given> {
         if let Some(known) = self.functions.get(&id) {
             return known.clone();
         }
-        // One that calls itself is looked at once.
+        // A recursive function is only visited once.
         self.functions.insert(id, Vec::new());
         let function = &module.functions[id.0 as usize];
         let body = function.body.as_deref().unwrap_or(&[]);
@@ -135,7 +135,7 @@ impl Guesses {
     }
 }
 
-/// Which parameter of a function a value is.
+/// The index of the parameter that a value comes from.
 fn parameter(function: &Function, root: Root) -> Option<usize> {
     function.parameters.iter().position(|&parameter| match (parameter, root) {
         (Parameter::Register(parameter), Root::Register(register)) => parameter == register,
@@ -144,10 +144,10 @@ fn parameter(function: &Function, root: Root) -> Option<usize> {
     })
 }
 
-/// What is known of the registers of a function.
+/// Data flow between the registers of a function.
 struct Registers<'b> {
     writers: Writers<'b>,
-    /// What is copied into each.
+    /// The registers that are copied into each register.
     copies: HashMap<Register, Vec<Register>>,
 }
 
@@ -169,7 +169,7 @@ impl<'b> Registers<'b> {
         Self { writers, copies }
     }
 
-    /// The registers whose value may have been copied into this one, and itself.
+    /// The register itself, and all registers whose value may have been copied into it.
     fn copied_into(&self, register: Register) -> HashSet<Register> {
         let mut values = HashSet::from([register]);
         let mut open = vec![register];
@@ -180,7 +180,8 @@ impl<'b> Registers<'b> {
         values
     }
 
-    /// What a register holds, where that is what the function is given.
+    /// The origin of a register's value: the register itself, or the parameter variable that it is
+    /// loaded from.
     fn followed(&self, register: Register) -> Root {
         match self.writers.get(&register).copied().flatten() {
             Some(Op::Load {
@@ -192,7 +193,7 @@ impl<'b> Registers<'b> {
         }
     }
 
-    /// The register that a call passes.
+    /// The register whose value a call passes in an argument.
     fn argument(&self, body: &[Instruction], argument: CallArgument) -> Option<Register> {
         let variable = match argument {
             CallArgument::Operand(Operand::Register(register)) => return Some(register),
@@ -212,10 +213,10 @@ impl<'b> Registers<'b> {
         })
     }
 
-    /// Follows an address through copies, conversions and constant sums.
+    /// Traces an address through copies, conversions and additions of constants.
     fn root(&self, address: Address) -> Option<(Root, i64)> {
         let (mut base, mut offset) = (address.base, address.offset);
-        // A chain is never longer than the registers that it goes through.
+        // A chain without a cycle is not longer than the number of registers.
         for _ in 0..=self.writers.len() {
             let register = match base {
                 Operand::Register(register) => register,

@@ -1,4 +1,5 @@
-//! One instruction: the fast operation where there is one, else the general one lane by lane.
+//! Lowering of one instruction: to a vectorised operation if there is one, and otherwise to a
+//! general function that runs lane by lane.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::program::{BarrierAction, Instruction, IntBinary, Op, Scope, Space, Ty
 const NOWHERE: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
 
 impl Lowering<'_> {
-    /// The steps of an instruction.
+    /// Emits the steps of an instruction.
     pub(super) fn instruction(&mut self, instruction: &Instruction) {
         match &instruction.op {
             Op::Mov { ty, d, a } => self.mov(*ty, *d, *a),
@@ -184,7 +185,8 @@ impl Lowering<'_> {
                 let d = self.destination(*d, to);
                 let Some(b) = *b else {
                     let compute = simd::convert((to, from), rounding, mode, self.fast)
-                        // To an integral value of the same type is another thing.
+                        // Rounding a float to an integral float of the same type is a different
+                        // operation.
                         .filter(|_| !integer || is_integer(to));
                     let expected = [(d, super::slots::width(to)), (a, super::slots::width(from))];
                     if !self.fast(compute, &expected) {
@@ -235,7 +237,7 @@ impl Lowering<'_> {
                 let wide = matches!(scope, Scope::Gpu | Scope::System);
                 self.emit(Action::Fence { wide });
             }
-            // Hardware drops a prefetch that leads nowhere.
+            // Hardware ignores prefetches of invalid addresses.
             Op::Hint { .. } => self.emit(Action::Nothing),
             Op::Asynchronous(asynchronous) => self.asynchronous(asynchronous),
             Op::Texture(texture) => self.texture(texture),
@@ -336,7 +338,7 @@ impl Lowering<'_> {
             Op::StackRestore { a } => {
                 let a = self.operand(*a, Type::U64);
                 if let (Some(pointer), Some(start)) = (self.stack_pointer, self.stack_start) {
-                    // What is below the stack holds the thread's variables.
+                    // Below the stack are the thread's variables.
                     self.lanes2(pointer, (a, start), u64::max);
                 }
             }
@@ -351,7 +353,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Waits for the lanes of a mask.
+    /// Emits a collective of the lanes in a mask.
     pub(super) fn everybody(&mut self, kind: CollectiveKind, mask: Slot) {
         self.collective(kind, Some(mask), NOWHERE, (NOWHERE, NOWHERE));
     }

@@ -1,4 +1,5 @@
-//! Steps that do one thing for every lane: the fast operation, or a function lane by lane.
+//! Emission of steps that compute for every lane: a vectorised operation, or a function that runs
+//! lane by lane.
 
 use super::Lowering;
 use crate::engine::code::{Action, Compute, Operands};
@@ -6,7 +7,7 @@ use crate::engine::registers::{Registers, Slot, Width, lanes};
 use crate::program::{Combine, Destination, Operand, Type};
 
 impl Lowering<'_> {
-    /// Does the same for each lane, from the lowest.
+    /// Emits a step that calls a function for each active lane, starting from the lowest.
     pub(super) fn each_lane(&mut self, f: impl Fn(&mut Registers, usize) + Send + Sync + 'static) {
         self.emit(Action::General(Box::new(move |registers, mask| {
             lanes(mask).for_each(|lane| f(registers, lane));
@@ -50,7 +51,8 @@ impl Lowering<'_> {
         });
     }
 
-    /// Emits the fast operation if there is one and every operand is stored as wide as it expects.
+    /// Emits the vectorised operation, if there is one and all operands have the expected widths.
+    /// Returns whether it did.
     pub(super) fn fast(&mut self, compute: Option<Compute>, expected: &[(Slot, Width)]) -> bool {
         let fits = expected.iter().all(|(slot, width)| slot.width == *width);
         let Some(compute) = compute.filter(|_| fits) else { return false };

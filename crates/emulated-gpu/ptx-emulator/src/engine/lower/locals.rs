@@ -1,31 +1,31 @@
-//! Variables in a thread's own memory, with redzones around them: memory that belongs to none of them, so that an
-//! access past one of them does not reach its neighbour.
+//! Placement of variables in local memory, with redzones around them: unused memory, so that an
+//! access past the end of a variable doesn't reach its neighbour.
 
 use crate::engine::image::LocalVariable;
 use crate::limits::{MAX_REDZONES, REDZONE};
 use crate::program::Variable;
 
-/// The next multiple of an alignment, or as far as it goes.
+/// The next multiple of an alignment; saturates on overflow.
 pub(super) fn aligned(at: u64, align: u64) -> u64 {
     at.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX)
 }
 
-/// See the module's comment.
+/// The variables in local memory. See the module's comment.
 #[derive(Default)]
 pub(super) struct Locals {
     list: Vec<LocalVariable>,
-    /// Bytes of all redzones.
+    /// The bytes of all redzones.
     padding: u64,
-    /// Where the last redzone ends.
+    /// The end of the last redzone.
     end: Option<u64>,
 }
 
 impl Locals {
-    /// Puts a variable after the memory that is taken, up to `local`, with a redzone before and after it: its
-    /// offset.
+    /// Places a variable, with a redzone before and after it, at the end of the used memory
+    /// (`local`). Returns its offset.
     pub(super) fn place(&mut self, local: &mut u64, variable: &Variable) -> u64 {
         let guard = variable.size > 0 && self.padding + 2 * REDZONE <= MAX_REDZONES;
-        // One is enough between two variables, and nothing is before the first.
+        // Adjacent variables share a redzone, and there is none before offset 0.
         if guard && *local > 0 && self.end != Some(*local) {
             *local = local.saturating_add(REDZONE);
             self.padding += REDZONE;
@@ -43,7 +43,7 @@ impl Locals {
         start
     }
 
-    /// The bytes of all redzones, and the variables in the order of their offsets.
+    /// The bytes of all redzones, and the variables sorted by offset.
     pub(super) fn finish(mut self) -> (u32, Vec<LocalVariable>) {
         self.list.sort_by_key(|variable| variable.start);
         (self.padding as u32, self.list)

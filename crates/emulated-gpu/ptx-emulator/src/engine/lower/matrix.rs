@@ -1,4 +1,4 @@
-//! Instructions of the matrix units.
+//! Lowering of matrix instructions (tensor cores).
 
 use super::Lowering;
 use crate::engine::code::Action;
@@ -9,7 +9,7 @@ use crate::program::{Address, Destination, Matrix, Operand, Space, Type};
 
 impl Lowering<'_> {
     pub(super) fn matrix(&mut self, matrix: &Matrix) {
-        // First all lanes have to come, from wherever in the program they are.
+        // First, all lanes have to reconverge.
         let everybody = self.constant(u64::from(u32::MAX), Width::Narrow(32));
         let step = match matrix {
             Matrix::Multiply(multiply) => {

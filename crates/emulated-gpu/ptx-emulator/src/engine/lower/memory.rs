@@ -1,4 +1,4 @@
-//! Instructions that access memory.
+//! Lowering of instructions that access memory.
 
 use super::Lowering;
 use super::slots::signed;
@@ -13,7 +13,7 @@ use crate::engine::state_space::StateSpace;
 use crate::program::{Address, Atomic, Destination, Operand, Ordering, Scope, Space, Symbol, Type};
 
 impl Lowering<'_> {
-    /// An access without values.
+    /// Creates an access without values.
     pub(super) fn access(&mut self, space: Space, address: Address, ty: Type) -> Access {
         let (room, slot, offset) = match address.base {
             Operand::Address(symbol, extra) => {
@@ -49,7 +49,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// A variable named in an access is accessed in its own space.
+    /// The state space, address and offset of a variable that an access names.
     fn symbol_access(&mut self, symbol: Symbol, offset: i64) -> (StateSpace, Slot, i64) {
         let module_global = matches!(symbol, Symbol::Module(_))
             && !matches!(self.variable_space(symbol), Space::Shared | Space::Local);
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         let acquires = matches!(ordering, Ordering::Acquire | Ordering::AcquireRelease);
         let releases = matches!(ordering, Ordering::Release | Ordering::AcquireRelease);
         let compare_with = match (op, c) {
-            // `b` is what memory is compared with, `c` what is put there.
+            // `b` is the value that memory is compared with, `c` the new value.
             (Atomic::CompareAndSwap, Some(c)) => Some(self.operand(c, ty)),
             _ => None,
         };

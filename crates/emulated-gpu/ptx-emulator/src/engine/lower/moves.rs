@@ -1,4 +1,4 @@
-//! Moves, addresses, and integer operations of one or two operands.
+//! Lowering of moves, address conversions, and integer operations with one or two operands.
 
 use super::Lowering;
 use super::slots::width;
@@ -94,7 +94,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// `cvta`: only shared, local and parameter addresses differ from their generic ones.
+    /// `cvta`: only shared, local and parameter addresses differ from generic ones.
     pub(super) fn convert_address(
         &mut self,
         space: Space,
@@ -103,7 +103,8 @@ impl Lowering<'_> {
         d: Destination,
         a: Operand,
     ) {
-        // The address of a local variable is an offset; of a parameter in local memory, generic.
+        // The address of a local variable is an offset; that of a parameter in local memory is
+        // generic.
         let a = self.operand(a, ty);
         let d = self.destination(d, ty);
         let window = match space {

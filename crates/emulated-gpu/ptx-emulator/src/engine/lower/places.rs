@@ -1,4 +1,4 @@
-//! The places of a function's registers and variables.
+//! Placement of a function's registers and variables.
 
 use super::locals::aligned;
 use super::{Lowering, slots};
@@ -7,7 +7,7 @@ use crate::engine::registers::Width;
 use crate::program::{Function, FunctionId, LocalId, Op, Parameter, Space, Symbol};
 
 impl Lowering<'_> {
-    /// Shared variables of known size, for reports.
+    /// The shared variables of known size, for reports.
     pub(super) fn shared_variables(&self) -> Vec<(String, u64, u64)> {
         let of_functions = self
             .plans
@@ -37,7 +37,7 @@ impl Lowering<'_> {
             let offset = aligned(end, variable.align);
             end = offset.saturating_add(variable.size);
             layout.push(ParameterLayout {
-                // What does not fit is refused with all parameters.
+                // Too large values are rejected later, by the limit on parameters.
                 offset: u32::try_from(offset).unwrap_or(u32::MAX),
                 size: u32::try_from(variable.size).unwrap_or(u32::MAX),
                 align: variable.align as u32,
@@ -47,9 +47,9 @@ impl Lowering<'_> {
         layout
     }
 
-    /// Gives a function's registers slots and its variables places.
-    /// `again` says that the function may come to call itself. Its variables are on the stack then, so that
-    /// their addresses are others in each call, and may be passed on.
+    /// Assigns slots to a function's registers, and places to its variables. If the function is
+    /// recursive, its variables are on the stack: each call needs separate variables, whose
+    /// addresses may be passed on.
     pub(super) fn plan(&mut self, id: FunctionId, circle: u32, again: bool) {
         let function = self.function(id);
         let registers = function
@@ -134,7 +134,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where a variable is.
+    /// The place of a variable.
     pub(super) fn home(&mut self, symbol: Symbol) -> Home {
         match symbol {
             Symbol::Local(local) => self

@@ -1,6 +1,6 @@
-//! Volatile loads that a loop waits for: the value decides whether the loop goes on, and the loop stores it
-//! nowhere, as in `while (*flag == 0);`. racecheck takes these for synchronisation, and every other volatile
-//! access for data.
+//! Detection of polling: volatile loads on which a loop waits, as in `while (*flag == 0);`. The
+//! loaded value decides whether the loop continues, and the loop doesn't store it anywhere.
+//! racecheck treats these loads as synchronisation, and all other volatile accesses as data.
 
 mod loops;
 
@@ -12,17 +12,18 @@ use crate::program::{
     Parameter, Register, Space,
 };
 
-/// An address is followed through as many copies against the order of the text, which compilers don't make.
+/// The maximum number of passes when tracing local addresses. Only copies against the order of the
+/// text need more than one; compilers don't emit those.
 const MAX_PASSES: u32 = 8;
 
-/// The polling loads of a module: their functions, and their indices there.
+/// The polling loads of a module, by function and index of the instruction.
 pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
     let mut found = HashSet::new();
     let bodies = || module.functions.iter().filter_map(|function| function.body.as_deref());
     if !bodies().flatten().any(is_volatile_load) {
         return found;
     }
-    // Functions whose result a loop waits for, as without inlining.
+    // Functions on whose result a loop polls, which occur without inlining.
     let mut awaited = Vec::new();
     for (id, function) in module.functions.iter().enumerate() {
         let id = FunctionId(id as u32);
@@ -66,7 +67,7 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
     found
 }
 
-/// Notes an instruction whose result is waited for, if it is a load or a call.
+/// Records an instruction whose result a loop waits for, if it is a load or a call.
 fn note(
     id: FunctionId,
     index: usize,
@@ -91,8 +92,8 @@ fn may_poll(instruction: &Instruction) -> bool {
     is_volatile_load(instruction) || matches!(instruction.op, Op::Call { .. })
 }
 
-/// What decides whether a loop is entered at all, by a branch outside of it to where the loop goes when it is
-/// `left`: compilers move the first look at a flag there.
+/// The values that decide whether a loop is entered at all, by a branch outside of it to an exit of
+/// the loop: compilers move the first test of a flag there.
 fn before_the_loop(
     body: &[Instruction],
     (left, inside): (&HashSet<usize>, &HashSet<usize>),
@@ -113,12 +114,12 @@ fn before_the_loop(
     first
 }
 
-/// What some values are computed from.
+/// A backward slice: the values from which some values are computed.
 #[derive(Debug, Default)]
 struct Slice {
     registers: HashSet<Register>,
-    /// Also from the thread's own memory, which counts as one value: parameters of calls, and variables of
-    /// code that has not been optimised.
+    /// Whether local memory is included. It counts as a single value: parameters of calls, and
+    /// variables in unoptimised code.
     memory: bool,
 }
 
@@ -127,7 +128,7 @@ impl Slice {
         self.registers.extend(register(operand));
     }
 
-    /// Whether an instruction gives such a value to a register, or through a call's result.
+    /// Whether an instruction writes a value of the slice to a register, or returns it from a call.
     fn given_by(&self, instruction: &Instruction) -> bool {
         let called = match &instruction.op {
             Op::Call { results, .. } if self.memory => {
@@ -139,14 +140,14 @@ impl Slice {
             || instruction.op.writes().iter().any(|(register, _)| self.registers.contains(register))
     }
 
-    /// Adds what the values come from in these instructions.
+    /// Adds all values from which those in the slice are computed.
     fn grow<'b>(
         &mut self,
         instructions: impl Iterator<Item = &'b Instruction>,
         own: &HashSet<Register>,
     ) {
         let mut writers: HashMap<Register, Vec<&Instruction>> = HashMap::new();
-        // What writes to the thread's own memory.
+        // Instructions that write to local memory.
         let mut keepers = Vec::new();
         for instruction in instructions {
             for (register, _) in instruction.op.writes() {
@@ -179,7 +180,8 @@ impl Slice {
         }
     }
 
-    /// The registers that what an instruction writes comes from; notes whether it comes from memory.
+    /// The registers from which the result of an instruction is computed. Adds local memory to the
+    /// slice if it is read.
     fn sources(&mut self, instruction: &Instruction, own: &HashSet<Register>) -> Vec<Register> {
         let operands = match &instruction.op {
             Op::Load { space, address, .. } => {
@@ -201,7 +203,7 @@ impl Slice {
     }
 }
 
-/// The register that an operand is.
+/// The register of an operand.
 fn register(operand: Operand) -> Option<Register> {
     match operand {
         Operand::Register(register) | Operand::Not(register) => Some(register),
@@ -209,7 +211,7 @@ fn register(operand: Operand) -> Option<Register> {
     }
 }
 
-/// Whether an address is in memory that only its thread reaches.
+/// Whether an address is in local memory.
 fn is_own(space: Space, address: Address, own: &HashSet<Register>) -> bool {
     let pointer = || matches!(address.base, Operand::Register(base) if own.contains(&base));
     match space {
@@ -219,7 +221,7 @@ fn is_own(space: Space, address: Address, own: &HashSet<Register>) -> bool {
     }
 }
 
-/// Registers that hold generic addresses of the thread's own memory.
+/// Registers that hold generic addresses of local memory.
 fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
     let mut found = HashSet::new();
     for _ in 0..MAX_PASSES {
@@ -246,12 +248,13 @@ fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
     found
 }
 
-/// What decides whether it goes on, and what it stores where others see it.
+/// The slice of values that decide whether a loop continues, and the slice of values that it stores
+/// in memory visible to other threads.
 fn slices(each: &Loop, body: &[Instruction], own: &HashSet<Register>) -> [Slice; 2] {
     let mut slices = [Slice::default(), Slice::default()];
     let [decides, stored] = &mut slices;
     let instructions = || each.all.iter().map(|&index| &body[index]);
-    // A loop that only waits may decide in several places: `while (*a == 0 || *b == 0);`.
+    // A loop that only waits may have several conditions: `while (*a == 0 || *b == 0);`.
     let waits = !instructions().any(|Instruction { op, .. }| match op {
         Op::Store { space, address, .. } => !is_own(*space, *address, own),
         Op::Atomic { .. } | Op::Asynchronous(_) | Op::Texture(_) | Op::Matrix(_) => true,
@@ -288,7 +291,7 @@ mod tests {
     use super::*;
     use crate::source::Source;
 
-    /// The lines of a body whose volatile loads poll, counted from 0.
+    /// The indices of the polling loads in a body.
     fn polling(functions: &str, body: &str) -> Vec<usize> {
         let text = format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n{functions}\n.entry k(.param .u64 p)\n{{\n\
@@ -302,10 +305,10 @@ mod tests {
     }
 
     #[test]
-    fn a_load_polls_if_a_loop_waits_for_it() {
+    fn load_in_a_waiting_loop_polls() {
         let spin = "A: ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; @%p bra A;";
         assert_eq!(polling("", spin), [0]);
-        // With the waiting part out of line, as with __nanosleep.
+        // The waiting part is moved out of line, as with __nanosleep.
         let apart = "bra A; S: bra A; A: ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; \
                      @%p bra S; ret;";
         assert_eq!(polling("", apart), [2]);
@@ -320,18 +323,19 @@ mod tests {
     }
 
     #[test]
-    fn a_first_look_before_the_loop_polls_too() {
+    fn first_test_before_the_loop_polls() {
         let rotated = "ld.volatile.u32 %r1, [%d1]; setp.ne.u32 %p, %r1, 0; @%p bra X; \
                        A: ld.volatile.u32 %r2, [%d1]; setp.eq.u32 %p, %r2, 0; @%p bra A; X:";
         assert_eq!(polling("", rotated), [0, 3]);
-        // A branch around something else.
+        // A branch that skips something else.
         let other = rotated.replace("@%p bra X; A:", "@%p bra Y; st.global.u32 [%d2], %r3; Y: A:");
         assert_eq!(polling("", &other), [4]);
     }
 
     #[test]
-    fn data_does_not_poll() {
-        // No loop; a loop of a fixed number of turns; a value that is stored, though it also ends the loop.
+    fn data_loads_do_not_poll() {
+        // No loop; a loop with a fixed number of iterations; a value that is stored, although it
+        // also ends the loop.
         let lists = [
             "ld.volatile.u32 %r1, [%d1]; setp.eq.u32 %p, %r1, 0; @%p bra A; A:",
             "A: ld.volatile.u32 %r1, [%d1]; add.u32 %r2, %r2, %r1; add.u32 %r3, %r3, 1; \
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_in_a_function_polls_if_its_caller_waits() {
+    fn load_in_a_function_polls_if_its_caller_waits() {
         let function = ".func (.param .b32 r) get(.param .b64 a)\n{\n.reg .b64 %a; .reg .b32 %v;\n\
                         ld.param.u64 %a, [a]; ld.volatile.u32 %v, [%a]; st.param.b32 [r], %v; ret;\n}";
         let call = "{ .param .b64 a; .param .b32 r; st.param.b64 [a], %d1; call (r), get, (a); \
@@ -355,7 +359,7 @@ mod tests {
         let spin = format!("A: {call} setp.eq.u32 %p, %r1, 0; @%p bra A;");
         assert_eq!(polling(function, &spin), [1]);
         assert_eq!(polling(function, call), Vec::<usize>::new());
-        // Without optimisation variables are in memory.
+        // In unoptimised code, variables are in memory.
         let kept = ".local .b32 v; mov.u64 %d2, v; cvta.local.u64 %d3, %d2; \
                     A: ld.volatile.u32 %r1, [%d1]; st.u32 [%d3], %r1; ld.u32 %r2, [%d3]; \
                     setp.eq.u32 %p, %r2, 0; @%p bra A;";

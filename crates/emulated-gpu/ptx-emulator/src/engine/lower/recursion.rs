@@ -1,6 +1,7 @@
-//! Which functions a kernel may come to, which of them may come to call themselves, and how such a
-//! call is made: the caller's registers and parameters go to the thread's stack, and come back. Its variables
-//! are there all the time, since others may have their addresses.
+//! The functions that a kernel may call, and recursion. For a call that may be recursive, the
+//! caller's registers and parameters are saved on the thread's stack and restored afterwards.
+//! Variables of a recursive function are always on the stack, because their addresses may have been
+//! passed on.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,13 +16,13 @@ use crate::program::{
     Addressed, CallArgument, FunctionId, Module, Op, Operand, Parameter, Symbol, Type,
 };
 
-/// What a kernel may come to.
+/// The functions that a kernel may call.
 pub(super) struct Reachable {
-    /// The kernel first; each once.
+    /// Each function once, starting with the kernel.
     pub(super) functions: Vec<FunctionId>,
-    /// Of each, the number of the circle of calls that it is part of.
+    /// The recursion cycle of each function.
     pub(super) circles: Vec<u32>,
-    /// Of each, whether it may come to call itself.
+    /// Whether each function may be recursive.
     pub(super) recursive: Vec<bool>,
 }
 
@@ -40,17 +41,18 @@ pub(super) fn taken(module: &Module) -> HashSet<FunctionId> {
     moved.chain(held).collect()
 }
 
-/// Where an argument or a result is on its way.
+/// The place of an argument or result.
 #[derive(Clone, Copy)]
 pub(super) enum Spot {
     Register(Slot, Type),
-    /// In the thread's own memory: offset and bytes.
+    /// In local memory: offset and size in bytes.
     Memory(u64, u64),
 }
 
 impl Lowering<'_> {
-    /// The kernel and every function that it may come to. Functions that may come to call each other
-    /// are in one circle: the strongly connected components of the calls.
+    /// The kernel and all functions that it may call, directly or indirectly. Functions that may
+    /// call each other are in the same recursion cycle (a strongly connected component of the call
+    /// graph).
     pub(super) fn reachable(&self, kernel: FunctionId) -> Reachable {
         let mut functions = vec![kernel];
         let mut numbers = HashMap::from([(kernel, 0usize)]);
@@ -66,7 +68,7 @@ impl Lowering<'_> {
             let list: Vec<usize> = list.collect();
             calls.push(list);
         }
-        // In the order in which a walk along the calls leaves them.
+        // Post-order of a depth-first search in the call graph.
         let mut left = Vec::new();
         let mut path = vec![(0, 0)];
         let mut seen = vec![false; functions.len()];
@@ -126,21 +128,22 @@ impl Lowering<'_> {
         found
     }
 
-    /// Functions that a call through a register may reach: their address is taken somewhere, and
-    /// they take and give what the prototype says.
+    /// The functions that an indirect call may reach: their address is taken somewhere, and their
+    /// signature matches the prototype.
     pub(super) fn candidates(&self, prototype: u32) -> Vec<FunctionId> {
         let meant = self.module.prototypes.get(prototype as usize);
         let meant = meant.into_iter().flatten().copied();
         meant.filter(|id| self.taken.contains(id) && self.function(*id).body.is_some()).collect()
     }
 
-    /// Whether a call of a function from the one that is being lowered may lead back to it.
+    /// Whether a function may call the current one, so that calling it may be recursive.
     pub(super) fn leads_back(&self, id: FunctionId) -> bool {
         let circle = |id| self.plans.get(&id).map(|plan| plan.circle);
         circle(id).is_some() && circle(id) == circle(self.current)
     }
 
-    /// A call that may lead back to its caller. `kept` are slots of its own, beside the registers.
+    /// A call that may be recursive. `kept` is a slot, in addition to the registers, that is saved
+    /// too.
     pub(super) fn call_again(
         &mut self,
         id: FunctionId,
@@ -149,7 +152,8 @@ impl Lowering<'_> {
         kept: Option<Slot>,
     ) {
         let function = self.function(id);
-        // The predicate may have changed by the return: those who don't call go around everything.
+        // The predicate may have changed when the call returns, so the inactive lanes branch around
+        // the whole sequence.
         let guard = std::mem::replace(&mut self.guard, (ALWAYS, 0));
         if guard != (ALWAYS, 0) {
             self.guard = (guard.0, !guard.1);
@@ -160,7 +164,8 @@ impl Lowering<'_> {
         let skip = (guard != (ALWAYS, 0)).then(|| self.skips.len() - 1);
         let frame = Arc::new(self.frame(kept));
         self.emit(Action::SaveFrame(Arc::clone(&frame)));
-        // Through places of their own: the function's may be the caller's.
+        // Through temporary places, because the parameters of the function may be those of the
+        // caller.
         let way = |lowering: &mut Self, parameter| lowering.on_the_way(id, parameter);
         let inward: Vec<(CallArgument, Parameter, Spot)> = arguments
             .iter()
@@ -198,7 +203,7 @@ impl Lowering<'_> {
         self.guard = guard;
     }
 
-    /// A place for a value of a parameter between caller and function.
+    /// A temporary place for an argument or result.
     fn on_the_way(&mut self, id: FunctionId, parameter: Parameter) -> Spot {
         let ty = self.parameter_type(id, parameter);
         match parameter {
@@ -212,7 +217,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Everything that a call back would change.
+    /// All slots and memory that a recursive call may change.
     fn frame(&mut self, kept: Option<Slot>) -> Frame {
         let function = self.function(self.current);
         let mut frame = Frame::new(self.stack_pointer.unwrap_or(super::slots::sink(Width::Wide)));
@@ -231,7 +236,7 @@ impl Lowering<'_> {
         frame
     }
 
-    /// Where the caller has an argument, or wants a result.
+    /// The caller's place of an argument or result.
     pub(super) fn spot_of(
         &mut self,
         id: FunctionId,

@@ -1,4 +1,4 @@
-//! Slots: where registers, constants and special registers are.
+//! Assignment of slots to registers, constants and special registers.
 
 use super::Lowering;
 use crate::engine::code::{Action, Operands};
@@ -11,7 +11,7 @@ use crate::program::{
     Destination, FunctionId, IntBinary, Operand, Register, Space, Special, Symbol, Type,
 };
 
-/// How a register of a type is stored.
+/// The width of a register of a type.
 pub(super) fn width(ty: Type) -> Width {
     match ty.bits() {
         1 => Width::Predicate,
@@ -26,7 +26,7 @@ pub(super) fn signed(ty: Type) -> bool {
     matches!(ty, Type::S8 | Type::S16 | Type::S32 | Type::S64)
 }
 
-/// The address of a function, as a register holds it.
+/// The value of a function's address in a register.
 pub(crate) fn function_address(id: FunctionId) -> u64 {
     FUNCTION_WINDOW + u64::from(id.0) * 16
 }
@@ -51,12 +51,12 @@ impl Lowering<'_> {
             .unwrap_or(Slot { index: SINK_PREDICATE, width: Width::Predicate })
     }
 
-    /// Where a result goes.
+    /// The slot of a result; without a destination, a slot that is never read.
     pub(super) fn destination(&self, d: Destination, ty: Type) -> Slot {
         d.map_or_else(|| sink(width(ty)), |register| self.register(register))
     }
 
-    /// A slot that holds a value in every lane.
+    /// A slot that holds a constant in every lane.
     pub(super) fn constant(&mut self, value: u64, width: Width) -> Slot {
         let value = match width {
             Width::Predicate => {
@@ -74,7 +74,7 @@ impl Lowering<'_> {
         slot
     }
 
-    /// A slot that holds the operand when the step that is emitted next runs.
+    /// A slot that holds the operand when the next emitted step runs.
     pub(super) fn operand(&mut self, operand: Operand, ty: Type) -> Slot {
         match operand {
             Operand::Register(register) => self.register(register),
@@ -121,7 +121,7 @@ impl Lowering<'_> {
         slot
     }
 
-    /// The address of a variable in its own space.
+    /// The address of a variable in its own state space.
     pub(super) fn address_of(&mut self, symbol: Symbol, offset: i64, width: Width) -> Slot {
         if let Symbol::Module(id) = symbol
             && !matches!(self.module.variables[id.0 as usize].space, Space::Shared | Space::Local)
@@ -143,7 +143,7 @@ impl Lowering<'_> {
             }
             Home::Local(at) => {
                 let at = at.wrapping_add_signed(offset);
-                // `ld.param` tells a function's parameters from a kernel's by the window.
+                // `ld.param` distinguishes a function's parameters from a kernel's by the window.
                 let window =
                     if self.variable_space(symbol) == Space::Param { LOCAL_WINDOW } else { 0 };
                 self.constant(at.wrapping_add(window), width)
@@ -158,13 +158,13 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where the part of the stack begins that holds the variables of the function that is being lowered.
+    /// The slot with the start of the current function's stack frame.
     pub(super) fn stacked(&self) -> Slot {
         let stacked = self.plans.get(&self.current).and_then(|plan| plan.stacked);
         stacked.map_or(sink(Width::Wide), |(start, _)| start)
     }
 
-    /// The space that a variable is declared in.
+    /// The state space in which a variable is declared.
     pub(super) fn variable_space(&self, symbol: Symbol) -> Space {
         match symbol {
             Symbol::Module(id) => self.module.variables[id.0 as usize].space,
@@ -172,7 +172,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Copies one register to another of the same width.
+    /// Copies a register to another one of the same width.
     pub(super) fn copy(&mut self, d: Slot, a: Slot) {
         let operands = Operands { d: d.index, a: a.index, b: NEVER, c: 0 };
         match (d.width, a.width) {

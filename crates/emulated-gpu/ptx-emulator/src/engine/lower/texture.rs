@@ -1,4 +1,4 @@
-//! Textures and surfaces.
+//! Lowering of texture and surface instructions.
 
 use super::Lowering;
 use super::slots::width;
@@ -75,7 +75,7 @@ impl Lowering<'_> {
         self.emit(Action::Texture(Box::new(step)));
     }
 
-    /// The access to what a handle stands for.
+    /// The access with which a handle is looked up.
     fn handle(&mut self, handle: Operand) -> Access {
         if let Operand::Immediate(value) = handle {
             let slot = self.constant(value, width(Type::U64));
@@ -106,7 +106,7 @@ impl Lowering<'_> {
     }
 }
 
-/// An address that is put in later.
+/// A placeholder for an address that is set later.
 fn constant_base() -> Address {
     Address { base: Operand::Immediate(0), offset: 0 }
 }

@@ -1,4 +1,4 @@
-//! Matrices on their way between memory and the registers of a warp.
+//! Transfers of matrices between memory and the registers of a warp.
 
 #![allow(unsafe_code, reason = "device memory is read and written, through checked pointers")]
 
@@ -11,21 +11,22 @@ use crate::fault::FaultKind;
 use crate::memory::words::{self, read_bits, write_bits};
 use crate::program::{Fragment, Space};
 
-/// Rows of the matrices of `ldmatrix`, and elements of a row, of two bytes each.
+/// The number of rows in a matrix of `ldmatrix`, and of two-byte elements in a row.
 const ROWS: usize = 8;
-/// Bytes of a row.
+/// The bytes of a row.
 const ROW: u64 = 16;
-/// The rows of `wmma` are aligned to this many bytes, those of narrower fragments to a lane's bytes. The ISA
-/// says a lane's bytes of all, which are 32 of halves; CUDA's own documentation and samples ask for 16.
+/// Rows of `wmma` are aligned to this many bytes, or to a lane's bytes if these are fewer. The ISA
+/// asks for a lane's bytes in all cases, which are 32 for halves; CUDA's documentation and samples
+/// only ask for 16.
 const ROW_ALIGNMENT: u64 = 16;
 
-/// `movmatrix`
+/// The operands of `movmatrix`.
 pub(in crate::engine) struct Transposed {
     pub(in crate::engine) d: Slot,
     pub(in crate::engine) a: Slot,
 }
 
-/// A matrix of 8 × 8 halves as the lanes hold it: each two of a row.
+/// An 8 × 8 matrix of halves from the registers of a warp; each lane holds two elements of a row.
 fn held(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
     let mut matrix = [[0; ROWS]; ROWS];
     for (lane, word) in row.iter().enumerate() {
@@ -36,7 +37,7 @@ fn held(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
     matrix
 }
 
-/// The other way round.
+/// The inverse.
 fn hold(matrix: &[[u16; ROWS]; ROWS], transposed: bool) -> [u32; LANES] {
     std::array::from_fn(|lane| {
         let (row, column) = (lane / 4, lane % 4 * 2);
@@ -54,18 +55,18 @@ impl Transposed {
     }
 }
 
-/// `ldmatrix`, `stmatrix`: the first eight lanes have the addresses of the rows of the first matrix, the
-/// next eight those of the second.
+/// The operands of `ldmatrix` and `stmatrix`: the first eight lanes have the addresses of the rows
+/// of the first matrix, the next eight those of the second, and so on.
 pub(in crate::engine) struct Moved {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) store: bool,
     pub(in crate::engine) transposed: bool,
-    /// One for each matrix.
+    /// One register per matrix.
     pub(in crate::engine) registers: Vec<Slot>,
 }
 
 impl Moved {
-    /// The lanes whose addresses count, and how many bytes each leads to.
+    /// The lanes whose addresses are used, and the bytes at each address.
     pub(in crate::engine) fn extent(&self) -> (u32, u64) {
         let count = self.registers.len() * ROWS;
         (u32::MAX >> (LANES - count.clamp(1, LANES)), ROW)
@@ -113,7 +114,7 @@ impl Moved {
     }
 }
 
-/// Finds a generic address of a lane that leads to a space other than the instruction's.
+/// Reports a generic address that is not in one of the instruction's state spaces.
 fn require_space(
     core: &Core<'_>,
     access: &Access,
@@ -141,8 +142,8 @@ fn require_space(
     .note(format!("{name} takes addresses of {wanted} memory: copy the matrix there first")))
 }
 
-/// Where the host has `bytes` bytes at the addresses of the lanes of a mask; all that is checked of an
-/// access besides is.
+/// Performs all checks of an access, and returns the host addresses of `bytes` bytes at the active
+/// lanes' addresses.
 fn locate(
     core: &mut Core<'_>,
     access: &Access,
@@ -161,19 +162,19 @@ fn locate(
     Ok(hosts)
 }
 
-/// `wmma.load`, `wmma.store`
+/// The operands of `wmma.load` and `wmma.store`.
 pub(in crate::engine) struct Tile {
-    /// The address is the same in all lanes: that of the matrix.
+    /// The address of the matrix, which is the same in all lanes.
     pub(in crate::engine) access: Access,
     pub(in crate::engine) store: bool,
-    /// Elements from one row (or column) to the next; none where they follow each other.
+    /// The elements from one row (or column) to the next; `None` if they are contiguous.
     pub(in crate::engine) stride: Option<Slot>,
     pub(in crate::engine) fragment: Fragment,
     pub(in crate::engine) registers: Vec<Slot>,
 }
 
 impl Tile {
-    /// Elements that lie together in memory and in a register, and their bytes.
+    /// The number of elements that are adjacent both in memory and in a register, and their bytes.
     fn run_of(&self) -> (usize, u64) {
         let element = self.fragment.element;
         let parts = element.in_register();
@@ -183,13 +184,13 @@ impl Tile {
         (together, u64::from(element.bits()) * together as u64 / 8)
     }
 
-    /// Which row of those that lie together an element is in, and where in it.
+    /// The row (or column, if stored by columns) of an element, and its index in it.
     fn position(&self, lane: usize, index: usize, part: usize) -> (usize, usize) {
         let (_, row, column) = self.fragment.place(lane, index, part);
         if self.fragment.by_rows { (row, column) } else { (column, row) }
     }
 
-    /// The addresses of a part of a register of all lanes.
+    /// The addresses of a part of a register in all lanes.
     fn addresses(&self, core: &Core<'_>, index: usize, part: usize) -> [u64; LANES] {
         let bits = u64::from(self.fragment.element.bits());
         let long =
@@ -205,8 +206,8 @@ impl Tile {
         })
     }
 
-    /// What the lanes access one after another, each this many bytes. Of two registers whose words lie side
-    /// by side in memory it is one access, as `ptxas` makes it.
+    /// The addresses of consecutive accesses of the lanes, and the bytes of each. Two registers
+    /// whose words are adjacent in memory are accessed together, as in code from `ptxas`.
     pub(in crate::engine) fn accesses(&self, core: &Core<'_>) -> (Vec<[u64; LANES]>, u64) {
         let (together, bytes) = self.run_of();
         let parts = self.fragment.element.in_register();
@@ -223,7 +224,8 @@ impl Tile {
         (all, bytes)
     }
 
-    /// Finds an address or a stride that the instruction does not take (PTX ISA, "Matrix Storage for WMMA").
+    /// Reports an address or a stride that the instruction doesn't allow (PTX ISA, "Matrix Storage
+    /// for WMMA").
     fn require_valid(&self, core: &Core<'_>) -> Outcome {
         let name = if self.store { "wmma.store" } else { "wmma.load" };
         let addresses = self.access.addresses(core);
@@ -238,11 +240,11 @@ impl Tile {
                 &[Space::Global, Space::Shared],
             )?;
             if address != addresses[0] || strides.is_some_and(|strides| strides[lane] != stride) {
-                let message = format!("{name} with another address or stride than that of lane 0");
+                let message = format!("the address or stride of {name} differs from that of lane 0");
                 return Err(Problem::new(FaultKind::InvalidInstruction, message)
                     .lane(lane)
                     .address(address)
-                    .note("the lanes of a warp move one matrix together, so all have to name the same one"));
+                    .note("the lanes of a warp access one matrix together, so all have to name the same one"));
             }
         }
         let element = self.fragment.element;
@@ -269,7 +271,7 @@ impl Tile {
                 .lane(0)
                 .address(address)
                 .note(format!(
-                    "each row (or column) has to begin {row} bytes or a multiple of that after the \
+                    "each row (or column) has to start {row} bytes or a multiple of that after the \
                      last (CUDA C++ Programming Guide, \"Warp Matrix Functions\")"
                 )));
         }

@@ -40,32 +40,32 @@ impl Table {
             (_, Some((&base, live))) => {
                 format!("it is {} bytes before {}", base - address, describe(base, live))
             }
-            _ => "there is no allocation at all".to_owned(),
+            _ => "there are no allocations".to_owned(),
         }
     }
 }
 
-/// Why memory can't be written.
+/// The message for a write to read-only registered memory.
 pub(crate) fn read_only(base: u64, size: u64) -> String {
     format!(
-        "the {size} bytes at {base:#x} were registered to be read (CU_MEMHOSTREGISTER_READ_ONLY)"
+        "the {size} bytes at {base:#x} were registered as read-only (CU_MEMHOSTREGISTER_READ_ONLY)"
     )
 }
 
-/// Why memory that is mapped can't be accessed.
+/// The message for an access to a mapping without the access rights.
 pub(crate) fn closed(base: u64, size: u64, write: bool, from: Option<u32>) -> String {
     let verb = if write { "write" } else { "read" };
     let who = from.map_or("no device may".to_owned(), |device| format!("device {device} may not"));
     format!(
-        "the {size} bytes at {base:#x} are mapped there (cuMemMap), and {who} {verb} them: give access \
-         first (cuMemSetAccess)"
+        "the {size} bytes at {base:#x} are mapped there (cuMemMap), but {who} {verb} them: set access \
+         rights first (cuMemSetAccess)"
     )
 }
 
-/// Why memory can't be accessed.
+/// The message for an access to registered memory that was unmapped.
 pub(crate) fn unmapped(base: u64, size: u64) -> String {
     format!(
-        "of the {size} bytes that were registered at {base:#x} the host has unmapped some; it has to \
+        "the host has unmapped some of the {size} bytes that are registered at {base:#x}; it has to \
          unregister them first"
     )
 }

@@ -1,4 +1,4 @@
-//! The heaps that kernels allocate from.
+//! The table's heaps of kernels (`malloc`).
 
 use std::collections::btree_map::Entry;
 
@@ -8,14 +8,15 @@ use crate::memory::heap::Heap;
 use crate::memory::{self, Home};
 
 impl Table {
-    /// A block of an owner's heap, which has this many bytes when it is made; `None` when it is full.
+    /// Allocates a block in an owner's heap, which is created first if needed; `None` if it is
+    /// full.
     pub(in crate::memory) fn allocate_in_heap(
         &mut self,
         wanted: memory::Heap,
         size: u64,
     ) -> Option<u64> {
         let memory::Heap { owner, bytes, device } = wanted;
-        // Its shadow first, as a heap takes nothing back that it has just given.
+        // Create the shadow first: the heap can't easily take back a block that was just allocated.
         let shadow = if size <= bytes { self.shadow(size).ok()? } else { None };
         let own = match self.heaps.entry(owner) {
             Entry::Occupied(own) => own.into_mut(),
@@ -38,7 +39,7 @@ impl Table {
         Some(address)
     }
 
-    /// Takes back what [`allocate_in_heap`](Self::allocate_in_heap) gave.
+    /// Frees a block from [`allocate_in_heap`](Self::allocate_in_heap).
     pub(in crate::memory) fn free_in_heap(&mut self, address: u64) -> bool {
         let Some(&Live { size, heap: Some(owner), .. }) = self.live.get(&address) else {
             return false;
@@ -55,13 +56,13 @@ impl Table {
         self.heaps.contains_key(&owner)
     }
 
-    /// What kernels of an owner have allocated and not freed.
+    /// Allocations of an owner's kernels that have not been freed.
     pub(in crate::memory) fn in_heap(&self, owner: u64) -> Vec<Allocation> {
         let own = self.live.iter().filter(|(_, live)| live.heap == Some(owner));
         own.map(|(&address, live)| live.listed(address)).collect()
     }
 
-    /// Ends an owner's heap, with all that is in it. `next` as for [`free`](Self::free).
+    /// Destroys an owner's heap with all its blocks. `next` is as in [`free`](Self::free).
     pub(in crate::memory) fn end_heap(&mut self, owner: u64, next: impl FnOnce() -> u64) {
         self.live.retain(|_, live| live.heap != Some(owner));
         if let Some(heap) = self.heaps.remove(&owner) {

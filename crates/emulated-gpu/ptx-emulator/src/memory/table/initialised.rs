@@ -1,10 +1,10 @@
-//! Initialisation of the bytes of allocations, for initcheck.
+//! Tracking of initialised bytes in allocations, for initcheck.
 
 use super::{Live, Table};
 use crate::memory::known::Known;
 
-/// A part of a range that lies in one allocation: its first address, how long it is, where it begins in
-/// the allocation, and what is known of that.
+/// The part of a range that is in one allocation: its address and length, its offset in the
+/// allocation, and the allocation's shadow.
 struct Part<'table> {
     address: u64,
     len: u64,
@@ -13,8 +13,8 @@ struct Part<'table> {
 }
 
 impl Table {
-    /// The parts of a range that is inside one allocation, or goes through mappings that follow each
-    /// other. Ends where nothing is.
+    /// Splits a range that is inside one allocation or adjacent mappings at the ends of mappings.
+    /// Stops at the first address without memory.
     fn parts(&self, address: u64, len: u64) -> impl Iterator<Item = Part<'_>> {
         let mut left = (address, len);
         std::iter::from_fn(move || {
@@ -45,12 +45,12 @@ impl Table {
         })
     }
 
-    /// A copy of uninitialised bytes is no fault; the copies are uninitialised too.
+    /// Copying uninitialised bytes is not an error; their copies are uninitialised too.
     pub(in crate::memory) fn copy_initialised(&self, to: u64, from: u64, len: u64) {
         if !self.track {
             return;
         }
-        // Ranges of one allocation may overlap, and are copied in one go.
+        // If both ranges are inside one allocation, copy at once, which handles overlaps.
         let is_one = |address| self.parts(address, len).take(1).all(|part| part.len == len);
         if is_one(to) && is_one(from) {
             return self.copy_part(to, from, len);
@@ -72,7 +72,7 @@ impl Table {
         }
     }
 
-    /// The same where both are inside one allocation each.
+    /// The same for two ranges that are each inside one allocation.
     fn copy_part(&self, to: u64, from: u64, len: u64) {
         let Some(target) = self.parts(to, len).next() else { return };
         let Some(known) = target.known else { return };

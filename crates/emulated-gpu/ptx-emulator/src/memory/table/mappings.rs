@@ -1,4 +1,4 @@
-//! Addresses that are reserved before there is memory, and memory that is mapped there.
+//! Reserved addresses, and the physical memory that is mapped there (`cuMemMap`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::memory::reach::{Devices, Home, Reach};
 use crate::memory::shared::Addresses;
 use crate::room::OutOfMemory;
 
-/// Why addresses can't be reserved, mapped or given back.
+/// Why addresses can't be reserved, mapped, unmapped or released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
-    /// The system has no more.
+    /// The system has no more memory, addresses or mappings.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
     /// There is no such reservation.
     #[error(
-        "no {size} bytes of addresses are reserved at {address:#x}: both have to be those of \
-         cuMemAddressReserve"
+        "no {size} bytes of addresses are reserved at {address:#x}: address and size must be those of \
+         a call of cuMemAddressReserve"
     )]
     NotReserved {
         /// The first address.
         address: u64,
-        /// How many.
+        /// The size in bytes.
         size: u64,
     },
     /// Something is mapped there.
@@ -33,36 +33,36 @@ pub enum MapError {
     InUse {
         /// The first address.
         address: u64,
-        /// How many.
+        /// The size in bytes.
         size: u64,
     },
-    /// It is not made of whole mappings.
+    /// The range does not consist of whole mappings.
     #[error(
-        "{size} bytes at {address:#x} are no whole mappings: all of what cuMemMap mapped there, from \
-         the beginning of the first to the end of the last, without a hole"
+        "{size} bytes at {address:#x} are not whole mappings: the range must reach from the beginning \
+         of the first to the end of the last mapping of cuMemMap, without a gap"
     )]
     NotWhole {
         /// The first address.
         address: u64,
-        /// How many.
+        /// The size in bytes.
         size: u64,
     },
-    /// It is no multiple of the granularity, or more than there is.
+    /// A number is not a multiple of the granularity, or the physical memory is smaller.
     #[error(
-        "{size} bytes at {address:#x} can't be mapped of {whole} bytes of memory: addresses and sizes \
-         are multiples of {GRANULARITY}, and no more than there is"
+        "{size} bytes at {address:#x} can't be mapped to {whole} bytes of memory: addresses and sizes \
+         must be multiples of {GRANULARITY}, and the mapping can't be larger than the memory"
     )]
     Size {
         /// The first address.
         address: u64,
-        /// How many.
+        /// The size in bytes.
         size: u64,
-        /// How much memory there is.
+        /// The size of the physical memory.
         whole: u64,
     },
 }
 
-/// What is mapped at some addresses, and who may access it.
+/// The memory that is mapped at some addresses, and who may access it.
 #[derive(Debug)]
 pub(in crate::memory) struct Rights {
     physical: Arc<Physical>,
@@ -70,14 +70,14 @@ pub(in crate::memory) struct Rights {
     writable: Devices,
 }
 
-/// A mapping, as it is listed.
+/// A description of a mapping.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     /// Its first address.
     pub base: u64,
-    /// How long it is, in bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// What is mapped there.
+    /// The physical memory that is mapped there.
     pub physical: Arc<Physical>,
     /// Devices that may read it.
     pub readable: Devices,
@@ -89,12 +89,12 @@ pub struct Mapping {
 #[derive(Debug)]
 pub(in crate::memory) struct Reservation {
     addresses: Addresses,
-    /// Where something is taken away just now, and how long it is.
+    /// Mappings that are being removed: start and length.
     leaving: BTreeMap<u64, u64>,
 }
 
 impl Rights {
-    /// Whether memory may be accessed from there; by the host, where any device may.
+    /// Whether a device may access the memory. The host may if any device may.
     fn admit(&self, write: bool, from: Option<Reach>) -> bool {
         let devices = if write { self.writable } else { self.readable };
         from.map_or(devices != Devices::default(), |from| devices.contains(from.device))
@@ -106,7 +106,7 @@ impl Table {
         self.physical.get(&device).map_or(0, |bytes| bytes.load(Ordering::Relaxed))
     }
 
-    /// What counts a device's physical memory, if it has this many bytes left.
+    /// The counter of a device's physical memory, if the device has `size` bytes left.
     pub(in crate::memory) fn counter(&mut self, device: u32, size: u64) -> Option<Arc<AtomicU64>> {
         self.fits(device, size).then(|| Arc::clone(self.physical.entry(device).or_default()))
     }
@@ -123,7 +123,7 @@ impl Table {
         Ok(start)
     }
 
-    /// Start and length of a reservation that a range touches.
+    /// The start and length of a reservation that overlaps a range.
     pub(in crate::memory) fn reserved_at(&self, address: u64, end: u64) -> Option<(u64, u64)> {
         let (_, last) = self.reservations.range(..end).next_back()?;
         let Addresses { start, len } = last.addresses;
@@ -140,7 +140,7 @@ impl Table {
         Ok(())
     }
 
-    /// The first mapping that a range touches.
+    /// The last mapping that overlaps a range.
     fn first_mapped(&self, address: u64, size: u64) -> Option<u64> {
         let end = address.saturating_add(size);
         let touches = |(base, live): &(&u64, &Live)| **base + live.size > address;
@@ -148,7 +148,7 @@ impl Table {
         list.find(|(_, live)| live.rights.is_some()).map(|(base, _)| *base)
     }
 
-    /// Maps the beginning of physical memory at addresses of one reservation. Nobody may access it yet.
+    /// Maps the beginning of physical memory inside a reservation, without access rights.
     pub(in crate::memory) fn map(
         &mut self,
         address: u64,
@@ -193,7 +193,7 @@ impl Table {
         Ok(())
     }
 
-    /// The mappings that a range is made of, whole ones without a hole.
+    /// The mappings that a range consists of; fails unless they are whole and without a gap.
     fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>, MapError> {
         let error = MapError::NotWhole { address, size };
         let end = address.checked_add(size).filter(|_| size > 0).ok_or(error)?;
@@ -206,8 +206,7 @@ impl Table {
         if next == end { Ok(bases) } else { Err(error) }
     }
 
-    /// Takes whole mappings out of the table. They stay where they are, with what is mapped there,
-    /// until [`hide`](Self::hide) takes them away.
+    /// Removes whole mappings from the table. Their memory stays mapped until [`hide`](Self::hide).
     pub(in crate::memory) fn unmap(
         &mut self,
         address: u64,
@@ -224,19 +223,19 @@ impl Table {
         Ok(gone.iter().filter_map(|(base, live)| live.mapping(*base)).collect())
     }
 
-    /// Takes away what [`unmap`](Self::unmap) took out, when nobody has a pointer there any longer.
+    /// Unmaps what [`unmap`](Self::unmap) removed, once no pointers into it remain.
     pub(in crate::memory) fn hide(&mut self, mappings: &[Mapping]) {
         for &Mapping { base, size, .. } in mappings {
             if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
                 own.leaving.remove(&base);
-                // Where the system refuses that (it has too many mappings), the pages stay until
-                // something else is mapped there, or the addresses go.
+                // If the system refuses this (too many mappings), the pages stay until something
+                // else is mapped there, or the addresses are released.
                 let _ = own.addresses.hide(base, size);
             }
         }
     }
 
-    /// Says what a device may do with whole mappings.
+    /// Sets the access rights of a device to whole mappings.
     pub(in crate::memory) fn set_access(
         &mut self,
         (address, size): (u64, u64),
@@ -256,13 +255,13 @@ impl Table {
         Ok(())
     }
 
-    /// The mapping that holds an address.
+    /// The mapping that contains an address.
     pub(in crate::memory) fn mapping(&self, address: u64) -> Option<Mapping> {
         let (base, live) = self.live.range(..=address).next_back()?;
         (address - base < live.size).then(|| live.mapping(*base))?
     }
 
-    /// Whether a range begins in a mapping and goes on through others that follow it.
+    /// Whether a range is completely inside adjacent mappings.
     pub(super) fn is_mapped_through(&self, address: u64, len: u64) -> bool {
         let Some(end) = address.checked_add(len) else { return false };
         let mut next = address;
@@ -275,7 +274,7 @@ impl Table {
         len > 0
     }
 
-    /// The first mapping of a range that may not be accessed so.
+    /// The first mapping in a range that doesn't allow the access.
     pub(super) fn closed(
         &self,
         address: u64,

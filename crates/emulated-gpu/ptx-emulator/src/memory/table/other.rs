@@ -1,15 +1,15 @@
-//! Allocations that several processes have.
+//! Allocations shared between processes.
 
 use super::{AllocationKind, Block, Live, Table};
 use crate::memory::reach::Home;
 use crate::memory::shared_memory::{ShareError, SharedMemory};
 
 impl Table {
-    /// By what other processes find the allocation that holds an address, if they can have it already. All of it
-    /// counts as written then.
+    /// The description with which other processes find the allocation that holds an address, if it
+    /// is already shared. All of a shared allocation counts as initialised.
     ///
     /// # Errors
-    /// When it is no memory of a device's.
+    /// If the address is not in an allocation of a device.
     pub(in crate::memory) fn shared(
         &self,
         address: u64,
@@ -20,17 +20,17 @@ impl Table {
         let look =
             |file: &_, offset| SharedMemory::new(file, offset + base - host.start(), live.size);
         let found = host.shared(look).flatten();
-        // Nobody here knows what the others write.
+        // Writes of other processes are not recorded here.
         if let (Some(_), Some(known)) = (found, &live.shadow) {
             known.set(0, live.size as usize, true);
         }
         Ok(found)
     }
 
-    /// Makes it so that they can. No work may have found anything that it still uses.
+    /// Shares the allocation that holds an address. No work may still use any memory.
     ///
     /// # Errors
-    /// When it is no memory of a device's, or can't be shared.
+    /// If the address is not in an allocation of a device, or can't be shared.
     pub(in crate::memory) fn share_with_processes(
         &mut self,
         address: u64,
@@ -42,7 +42,7 @@ impl Table {
         self.shared(address)?.ok_or(ShareError::Unavailable)
     }
 
-    /// Lists memory of another process, which begins `offset` bytes into a block.
+    /// Adds memory of another process, which starts `offset` bytes into a block, to the table.
     pub(in crate::memory) fn insert_other(
         &mut self,
         block: Block,

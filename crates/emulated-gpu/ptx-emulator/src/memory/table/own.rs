@@ -1,4 +1,4 @@
-//! The program's own memory: what it has registered, and what can't be its own.
+//! The program's own memory: registered ranges, and addresses that can't be the program's.
 
 use super::{Found, Live, Table};
 use crate::memory::allocation::AllocationKind;
@@ -48,8 +48,8 @@ impl Table {
         self.live.remove(&address).is_some()
     }
 
-    /// Whether a range touches the device's memory or the space around it without being inside one
-    /// allocation: it can't be memory of the program's own.
+    /// Whether a range overlaps device memory or the gaps around it without being inside one
+    /// allocation, so that it can't be the program's own memory.
     pub(in crate::memory) fn is_astray(&self, address: u64, len: u64) -> bool {
         let end = address.saturating_add(len);
         if len == 0 || matches!(self.find(address, len), Found::Live { .. } | Found::Across) {
@@ -58,7 +58,7 @@ impl Table {
         if self.is_reserved(address, end) {
             return true;
         }
-        // Blocks don't overlap: of those that begin below the end, the last one ends last.
+        // Blocks don't overlap, so of those that start before the end, the last one ends last.
         let is_block = |(_, live): &(&u64, &Live)| live.host.is_some();
         let below = self.live.range(..end).rev().find(is_block);
         let above = self.live.range(end..).find(is_block);
@@ -68,7 +68,7 @@ impl Table {
             || self.freed.iter().any(|freed| freed.host.touches(address, end))
     }
 
-    /// Whether a range touches addresses that are the devices' alone.
+    /// Whether a range overlaps the addresses that are reserved for the devices.
     fn is_reserved(&self, address: u64, end: u64) -> bool {
         self.space.as_ref().is_some_and(|space| space.touches(address, end))
             || self.reserved_at(address, end).is_some()

@@ -1,31 +1,31 @@
-//! The control flow of a function: what comes after what, and its loops.
+//! Control flow of a function: successors of instructions, and loops.
 
 use crate::program::{Instruction, Op};
 
-/// Loops nested deeper than this are taken for part of the loop around them: each level costs a walk through
-/// the function.
+/// Loops that are nested deeper than this count as part of the surrounding loop: each level costs a
+/// walk through the function.
 const MAX_NESTING: u32 = 64;
 
-/// Branches without a condition, one after the other, that are followed.
+/// The maximum number of consecutive unconditional branches that are followed.
 const MAX_HOPS: u32 = 64;
 
-/// A loop of a body.
+/// A loop in a function's body.
 pub(super) struct Loop {
-    /// Its instructions, those of the loops inside it too, in order.
+    /// The indices of its instructions, including those of nested loops, in order.
     pub(super) all: Vec<usize>,
-    /// Those that are in no loop inside it.
+    /// The instructions that are not in a nested loop.
     pub(super) own: Vec<usize>,
 }
 
 impl Loop {
-    /// Where it goes when it is left.
+    /// The instructions that control flow reaches when it leaves the loop.
     pub(super) fn exits(&self, body: &[Instruction]) -> Vec<usize> {
         let next = self.all.iter().flat_map(|&index| successors(body, index));
         next.filter(|to| self.all.binary_search(to).is_err()).map(|to| landing(body, to)).collect()
     }
 }
 
-/// The instructions that may come after one; one past the last stands for the end.
+/// The possible successors of an instruction; the number of instructions stands for the end.
 pub(super) fn successors(body: &[Instruction], index: usize) -> Vec<usize> {
     let Instruction { guard, op, .. } = &body[index];
     let mut list: Vec<usize> = match op {
@@ -40,8 +40,8 @@ pub(super) fn successors(body: &[Instruction], index: usize) -> Vec<usize> {
     list
 }
 
-/// The loops of a body: the strongly connected components of its control flow, and again those of what is
-/// left of each without the instructions at which it is entered (Steensgaard, "Sequentializing Program
+/// The loops of a body: the strongly connected components of its control flow and, recursively,
+/// those of each component without its entry instructions (Steensgaard, "Sequentializing Program
 /// Dependence Graphs for Irreducible Programs", 1993).
 pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
     let inside = |index| {
@@ -53,7 +53,7 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
     for (index, list) in after.iter().enumerate() {
         list.iter().for_each(|&to| before[to].push(index));
     }
-    // Which component each instruction is part of, and the innermost loop.
+    // The component and the innermost loop of each instruction.
     let mut part = vec![0; body.len()];
     let mut innermost = vec![usize::MAX; body.len()];
     let mut parts = 0;
@@ -101,7 +101,7 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
     found
 }
 
-/// Instructions of one part in the order in which a depth-first walk leaves them; the part stays as it is.
+/// The instructions of one component in post-order of a depth-first search. `part` is restored.
 fn finished(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<usize> {
     let Some(&first) = members.first() else { return Vec::new() };
     let whole = part[first];
@@ -133,7 +133,7 @@ fn finished(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<
     left
 }
 
-/// Where one gets from an instruction by branches without a condition.
+/// The target of an instruction after following unconditional branches.
 pub(super) fn landing(body: &[Instruction], mut index: usize) -> usize {
     for _ in 0..MAX_HOPS {
         match body.get(index) {
