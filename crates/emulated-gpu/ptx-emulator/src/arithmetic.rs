@@ -1,7 +1,8 @@
 //! The arithmetic of PTX, on the bits of one lane.
 //!
-//! Pure functions without state. Each family has a general function for every type and modifier,
-//! on values as bits in a u64, narrow ones zero-extended; bits above a type's width don't count:
+//! Pure functions without state. Each family has a general function for all types and modifiers,
+//! which takes values as bits in a u64. Narrow values are zero-extended; bits above a type's width
+//! are ignored:
 //!
 //! | instructions | function |
 //! |---|---|
@@ -9,18 +10,18 @@
 //! | bit fields, bytes | [`bit_extract`], [`bit_insert`], [`find_nth_set`], [`lop3`], [`funnel_shift`], [`permute`], [`dot_product`] |
 //! | f16, f16x2, bf16, bf16x2, f32, f64 | [`float_binary`], [`float_unary`], [`fma`] |
 //! | `cvt` | [`convert()`] |
-//! | `vadd` and its kin, `cvt.pack` | [`video`] |
+//! | `vadd` and similar, `cvt.pack` | [`video`] |
 //! | `mma`, `wmma` of integers, bits and doubles | [`inner_product`]; of narrower numbers, the crate [`tensor_core`] |
 //! | `setp`, `set`, `slct`, `testp` | [`compare()`], [`compare_both`], [`combine`], [`set_value`], [`select_by_sign`], [`test_property`] |
 //!
-//! For the common ones there are besides small functions on Rust's own types, meant to be inlined
-//! into loops over lanes: f32 and f64 to nearest in [`host`], halves in [`half`], integers of 32 bits in [`integer`], the
-//! conversions in [`mod@convert`], the approximations in [`approximate`]. Both ways give the same
-//! bits, on every platform: no function of the C library is called but a fused multiply-add (where
-//! the processor has none), which is exact.
+//! For the common instructions there are also small functions on Rust's own types, meant to be
+//! inlined into loops over lanes: f32 and f64 to nearest in [`host`], halves in [`half`], 32-bit
+//! integers in [`integer`], conversions in [`mod@convert`], approximations in [`approximate`]. Both
+//! ways give the same bits on all platforms. No function of the C library is called, except for
+//! fused multiply-adds on processors without such an instruction; these are exact.
 //!
-//! What the ISA leaves open is said where it is decided. No argument panics; a combination that the
-//! checker refuses gives a value that the function names.
+//! Where the ISA leaves something open, a comment gives the choice made here. No argument causes a
+//! panic; for combinations that the checker rejects, each function documents what it returns.
 
 pub(crate) mod approximate;
 pub(crate) mod bit_field;

@@ -1,9 +1,9 @@
-//! Containers that the tests write, whole and damaged in every place.
+//! Tests with generated fatbins, complete and damaged in every place.
 
 use super::*;
 
 const TEXT: &str = include_str!("tests.ptx");
-/// The same as zstd's own program packs it (`zstd -19`).
+/// The same, compressed by the zstd program (`zstd -19`).
 const PACKED: &[u8] = include_bytes!("tests.ptx.zst");
 
 fn entry(kind: u16, capability: u32, flags: u64, payload: &[u8], unpacked: usize) -> Vec<u8> {
@@ -42,7 +42,7 @@ fn packed_by_lz4() -> Vec<u8> {
     lz4_flex::block::compress(TEXT.as_bytes())
 }
 
-/// The text as it is, and packed in both ways.
+/// The text uncompressed, and compressed in both ways.
 fn texts() -> [Vec<u8>; 3] {
     [
         entry(PTX, 80, 0, TEXT.as_bytes(), 0),
@@ -52,7 +52,7 @@ fn texts() -> [Vec<u8>; 3] {
 }
 
 #[test]
-fn texts_come_out_plain_and_packed() {
+fn plain_and_compressed_texts_are_extracted() {
     for one in texts() {
         let found = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
         assert_eq!(found.unwrap(), TEXT);
@@ -60,7 +60,7 @@ fn texts_come_out_plain_and_packed() {
 }
 
 #[test]
-fn the_newest_text_that_is_old_enough_is_taken() {
+fn newest_supported_architecture_is_chosen() {
     let of = |capability: u32| {
         entry(PTX, capability, 0, format!(".version 8.0 // {capability}").as_bytes(), 0)
     };
@@ -75,7 +75,7 @@ fn the_newest_text_that_is_old_enough_is_taken() {
 }
 
 #[test]
-fn machine_code_alone_is_refused_with_what_to_ask_for() {
+fn machine_code_without_ptx_is_rejected_with_advice() {
     let refusal = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0)]), 90).unwrap_err();
     let asks = "-gencode arch=compute_90,code=compute_90";
     assert!(matches!(&refusal, Wrong::NoPtx(log) if log.contains(asks)), "{refusal}");
@@ -83,7 +83,7 @@ fn machine_code_alone_is_refused_with_what_to_ask_for() {
 }
 
 #[test]
-fn what_is_cut_off_is_refused() {
+fn truncated_fatbins_are_rejected() {
     for one in texts() {
         let whole = container(&[one]);
         for len in 0..whole.len() {
@@ -101,14 +101,14 @@ fn what_is_cut_off_is_refused() {
 }
 
 #[test]
-fn whatever_byte_is_wrong_there_is_an_answer() {
+fn no_wrong_byte_causes_a_panic() {
     for one in texts() {
         let whole = container(&[one]);
         for at in 0..whole.len() {
             for wrong in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
                 damaged[at] = wrong;
-                // A text or a refusal; what a flipped byte of a text says is the parser's to judge.
+                // A text or an error; a changed byte in a text is for the parser to detect.
                 let _ = ptx_of(&damaged, 90);
             }
         }
@@ -116,23 +116,23 @@ fn whatever_byte_is_wrong_there_is_an_answer() {
 }
 
 #[test]
-fn a_text_that_says_it_is_huge_takes_no_memory() {
+fn huge_lengths_allocate_no_memory() {
     for flag in [LZ4, ZSTD] {
         let whole = container(&[entry(PTX, 80, flag, &packed_by_lz4(), usize::MAX)]);
         let refusal = ptx_of(&whole, 90).unwrap_err();
-        assert!(refusal.to_string().contains("at most"), "{refusal}");
+        assert!(refusal.to_string().contains("the limit is"), "{refusal}");
     }
     let mut header: [u8; HEADER] = container(&[]).try_into().unwrap();
     assert_eq!(length(&header), Ok(HEADER));
     header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
     let refusal = length(&header).unwrap_err();
-    assert!(refusal.to_string().contains("at most"), "{refusal}");
+    assert!(refusal.to_string().contains("the limit is"), "{refusal}");
     header[0] = 0;
     assert!(matches!(length(&header), Err(Wrong::Damaged(_))));
 }
 
 #[test]
-fn what_is_written_is_as_long_as_it_says_and_is_read_again() {
+fn written_fatbins_have_the_stated_length_and_are_read_back() {
     for text in [".version 8.0", ".version 8.0 //", ".version 8.0 // 7", ".version 8.0 // 8"] {
         let image = of_ptx(text.as_bytes(), 80);
         assert_eq!(length(image.first_chunk().unwrap()), Ok(image.len()));

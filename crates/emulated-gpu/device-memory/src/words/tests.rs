@@ -1,13 +1,13 @@
 use super::*;
 
-/// More than two blocks, and bytes that tell where they are from.
+/// More than two blocks. Each byte has a different value.
 const LEN: usize = 96;
 
 fn bytes() -> Vec<u8> {
     (0..LEN as u8).map(|at| at.wrapping_mul(37) ^ 0x5a).collect()
 }
 
-/// Every length from every alignment on either side.
+/// Various lengths with all alignments on either side.
 fn ranges() -> impl Iterator<Item = (usize, usize, usize)> {
     let offsets = (0..9).flat_map(|to| (0..9).map(move |from| (to, from)));
     offsets.flat_map(|(to, from)| {
@@ -16,7 +16,7 @@ fn ranges() -> impl Iterator<Item = (usize, usize, usize)> {
 }
 
 #[test]
-fn bytes_come_where_they_belong_and_nowhere_else() {
+fn bytes_only_change_in_the_range() {
     let source = bytes();
     for (to, from, len) in ranges() {
         let mut expected = vec![0xee; LEN];
@@ -37,20 +37,20 @@ fn bytes_come_where_they_belong_and_nowhere_else() {
 }
 
 #[test]
-fn ranges_that_overlap_are_copied_as_if_they_did_not() {
+fn overlapping_copies_are_correct() {
     for (to, from, len) in ranges().chain([(0, 20, 75), (20, 0, 75), (16, 0, 75), (0, 16, 75)]) {
         let mut expected = bytes();
         expected.copy_within(from..from + len, to);
         let mut target = bytes();
         let start = target.as_mut_ptr();
-        // SAFETY: inside of the one vector.
+        // SAFETY: inside one vector.
         unsafe { copy(start.add(to), start.add(from), len) };
         assert_eq!(target, expected, "{to} {from} {len}");
     }
 }
 
 #[test]
-fn patterns_repeat_from_where_they_begin() {
+fn patterns_repeat_from_the_start() {
     for (pattern, to, count) in (1..=8)
         .flat_map(|len| (0..9).map(move |to| (len, to)))
         .flat_map(|(len, to)| [0, 1, 2, 5, 10].map(|count| (&b"abcdefgh"[..len], to, count)))
@@ -65,12 +65,12 @@ fn patterns_repeat_from_where_they_begin() {
 }
 
 #[test]
-fn rows_are_the_same_in_both_versions() {
+fn rows_equal_in_both_versions() {
     fn both<const AVX: bool>(source: &[u32; 24]) -> (Vec<u32>, Vec<u64>, Vec<u32>) {
         let (mut narrow, mut wide) = ([0u32; 16], [0u64; 8]);
         let mut target = [7u32; 24];
-        // SAFETY: rows inside the arrays; `u64` are aligned as the array begins at a multiple of
-        // 8, and the tests ask for AVX where there is some.
+        // SAFETY: rows inside the arrays; `u64` are aligned because the array starts at a multiple
+        // of 8, and the tests only use AVX if the host has it.
         unsafe {
             load_row::<u32, AVX>(source.as_ptr().add(3).cast(), &mut narrow);
             load_row::<u64, AVX>(source.as_ptr().add(2).cast(), &mut wide);
@@ -90,15 +90,15 @@ fn rows_are_the_same_in_both_versions() {
     }
 }
 
-/// Three words of each type, and more than a block of them, from every place where one may lie.
+/// Three words of each type, and more than a block of them, at all aligned offsets.
 #[test]
-fn words_of_every_type_come_where_they_belong() {
+fn words_only_change_in_the_range() {
     fn check<T: Word + PartialEq + std::fmt::Debug>(word: impl Fn(u8) -> T) {
         for (first, count) in (0..9).flat_map(|first| [0, 1, 3, 8, 40].map(|count| (first, count)))
         {
             let source: Vec<T> = (0..64).map(&word).collect();
             let mut read = vec![T::default(); count];
-            // SAFETY: 40 words from at most the eighth on are inside 64.
+            // SAFETY: 40 words, starting at most at the eighth, are inside 64.
             unsafe { read_words(source.as_ptr().add(first).cast(), &mut read) };
             assert_eq!(read, source[first..first + count], "{first} {count}");
             let mut target = vec![word(99); 64];

@@ -1,19 +1,19 @@
-//! The approximations: `.approx` and `.full`, and the elementary functions.
+//! Approximate instructions (`.approx`, `.full`) and elementary functions.
 //!
-//! The ISA bounds their errors and leaves the bits open. Here each is computed in double precision,
-//! by IEEE operations or the `libm` crate, and rounded once, so it is the same on every platform
-//! and well within the bounds. Special values are those of the ISA's tables. The errors were
-//! measured on a million f32 spread evenly over all encodings (every 4093rd), and on every f16 and
-//! bf16; 0.5 ulp means correctly rounded as far as the sample tells.
+//! The ISA bounds their errors, but doesn't specify the bits. Here each is computed in double
+//! precision, by IEEE operations or the `libm` crate, and rounded once, so the result is the same
+//! on all platforms and well within the bounds. Special values follow the ISA's tables. The errors
+//! were measured on a million f32 spread evenly over all encodings (every 4093rd), and on all f16
+//! and bf16; 0.5 ulp means that all results in the sample were correctly rounded.
 //!
-//! | instruction | bound (PTX ISA, "Floating-Point Instructions") | greatest error measured |
+//! | instruction | bound (PTX ISA, "Floating-Point Instructions") | maximum measured error |
 //! |---|---|---|
 //! | `rcp.approx.f32` | 1 ulp | 0.5 ulp |
 //! | `div.approx.f32`, `div.full.f32` | 2 ulp | 0.5 ulp |
 //! | `sqrt.approx.f32` | relative 2^−23 | 0.5 ulp |
 //! | `rsqrt.approx.f32` | relative 2^−22.9 | 0.5 ulp |
 //! | `sin`, `cos` | absolute 2^−20.5 in \[−2π, 2π\], 2^−14.7 in \[−100π, 100π\] | 0.5 ulp |
-//! | `lg2` | absolute 2^−22 in (0.5, 2), else relative 2^−22 | 0.5 ulp |
+//! | `lg2` | absolute 2^−22 in (0.5, 2), otherwise relative 2^−22 | 0.5 ulp |
 //! | `ex2.approx.f32` | 2 ulp | 0.5 ulp |
 //! | `tanh.approx.f32` | relative 2^−11 | 0.5 ulp |
 //! | `ex2`, `tanh` of f16 and bf16 | relative 2^−9.9 and 2^−7, absolute 2^−10.987 and 2^−8 | 0.5 ulp |
@@ -25,14 +25,14 @@ use super::host::canonical_f32;
 use super::soft::Unpacked;
 use crate::program::{FloatUnary, Rounding};
 
-/// The functions without an exact form, of an `f32`.
+/// Elementary functions, which have no exact result, of an `f32`.
 #[inline(always)]
 pub(crate) fn elementary_f32(op: FloatUnary, a: f32) -> f32 {
     canonical_f32(elementary_f64(op, f64::from(a)) as f32)
 }
 
-/// For ±0, `rsqrt` is ±∞ and `lg2` −∞; for negative numbers, both are NaN. `sin` and `cos` of an infinity are NaN,
-/// and so are operations that aren't elementary functions.
+/// For ±0, `rsqrt` is ±∞ and `lg2` −∞; for negative numbers, both are NaN. `sin` and `cos` of an
+/// infinity are NaN. Operations that aren't elementary functions return NaN.
 #[inline(always)]
 fn elementary_f64(op: FloatUnary, x: f64) -> f64 {
     match op {
@@ -58,17 +58,17 @@ pub(crate) fn div_approx_f32(a: f32, b: f32) -> f32 {
     canonical_f32(a / b)
 }
 
-/// `rcp.approx.ftz.f64`: of the upper 32 bits of the operand, with 20 bits of fraction, subnormals
-/// flushed. NaN becomes 0x7fffffff00000000.
+/// `rcp.approx.ftz.f64`: uses the upper 32 bits of the operand and gives 20 bits of fraction;
+/// subnormals are flushed. NaN becomes 0x7fffffff00000000.
 pub(crate) fn rcp_approx_ftz_f64(a: u64) -> u64 {
     upper_half(a, |x| Unpacked::integer(1).divide(x))
 }
 
-/// `rsqrt.approx.ftz.f64`: of the upper 32 bits of the operand, with 20 bits of fraction,
-/// subnormals flushed: −∞ for those below 0. NaN becomes 0x7fffffff00000000.
+/// `rsqrt.approx.ftz.f64`: uses the upper 32 bits of the operand and gives 20 bits of fraction;
+/// subnormals are flushed, so negative ones give −∞. NaN becomes 0x7fffffff00000000.
 pub(crate) fn rsqrt_approx_ftz_f64(a: u64) -> u64 {
     upper_half(a, |x| {
-        // The root of −0 is −0, and so the result −∞, as the table has it. The sticky bit of the
+        // The root of −0 is −0, so the result is −∞, as in the ISA's table. The sticky bit of the
         // root is far below the 20 bits.
         Unpacked::integer(1).divide(x.square_root())
     })
@@ -83,7 +83,7 @@ fn upper_half(a: u64, function: impl Fn(Unpacked) -> Unpacked) -> u64 {
     format.flush(function(operand).round(format, Rounding::NearestEven)) << 32
 }
 
-/// The functions without an exact form, in every format, of an operand that isn't NaN.
+/// Elementary functions in all formats, of an operand that isn't NaN.
 pub(crate) fn elementary(op: FloatUnary, format: Format, a: u64) -> u64 {
     if format == Format::F32 {
         return u64::from(elementary_f32(op, f32::from_bits(a as u32)).to_bits());

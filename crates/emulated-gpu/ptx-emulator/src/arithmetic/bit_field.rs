@@ -1,18 +1,19 @@
-//! Bits and bytes picked out and put together: `bfe`, `bfi`, `fns`, `lop3`, `shf`, `prmt`, and the
+//! Extraction and insertion of bits and bytes: `bfe`, `bfi`, `fns`, `lop3`, `shf`, `prmt`, and the
 //! dot products of bytes `dp4a` and `dp2a`.
 
 use super::bits::{integer_value, is_signed, mask, width};
 use crate::program::{Permute, Type};
 
-/// `bfe`: `length` bits of `a` from `position` on, of which only the lowest 8 bits count; with the
-/// sign for signed types. Where the field reaches beyond `a`, the sign is that of `a`.
+/// `bfe`: extracts `length` bits of `a` from `position` on; only the lowest 8 bits of both are
+/// used. The field is sign-extended for signed types. If it reaches beyond `a`, its sign is that of
+/// `a`.
 pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     if length == 0 {
         return 0;
     }
-    // Beyond the top of `a` the value goes on with its sign, so the field's own sign is right even
-    // where it lies there.
+    // The value is sign-extended beyond the top of `a`, so the sign of the field is right even if
+    // its top bit is there.
     let field = integer_value(ty, a) >> position.min(64);
     let unused = 128_u32.saturating_sub(length);
     let field = if is_signed(ty) {
@@ -23,8 +24,8 @@ pub(crate) fn bit_extract(ty: Type, a: u64, position: u32, length: u32) -> u64 {
     field as u64 & mask(width(ty))
 }
 
-/// `bfi`: the lowest `length` bits of `a` put into `b` from `position` on; of both amounts only the
-/// lowest 8 bits count.
+/// `bfi`: inserts the lowest `length` bits of `a` into `b` from `position` on; only the lowest 8
+/// bits of both are used.
 pub(crate) fn bit_insert(ty: Type, a: u64, b: u64, position: u32, length: u32) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     let whole = mask(width(ty));
@@ -33,9 +34,9 @@ pub(crate) fn bit_insert(ty: Type, a: u64, b: u64, position: u32, length: u32) -
     b & whole & !field | inserted & field
 }
 
-/// `fns`: the position of the `offset`-th bit set in `mask`, counted from `base`, upwards or (where
-/// `offset` is negative) downwards; 0 asks for the bit at `base` itself. 0xffffffff where there is
-/// none, also where `base` is beyond 31 ("behavior is undefined").
+/// `fns`: the position of the `offset`-th set bit in `mask`, counting from `base`, upwards or (if
+/// `offset` is negative) downwards; 0 asks for the bit at `base` itself. 0xffffffff if there is
+/// none, or if `base` is greater than 31 ("behavior is undefined").
 pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     const NONE: u32 = u32::MAX;
     let Some(from_base) = u32::MAX.checked_shl(base) else { return NONE };
@@ -53,7 +54,7 @@ pub(crate) fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     if upwards { rest.trailing_zeros() } else { rest.ilog2() }
 }
 
-/// `lop3`: for each bit position the bits of `a`, `b` and `c` are an index into the table.
+/// `lop3`: for each bit position, the bits of `a`, `b` and `c` form an index into the table.
 #[inline(always)]
 pub(crate) const fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
     let mut result = 0;
@@ -70,8 +71,9 @@ pub(crate) const fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
     result
 }
 
-/// `shf`: `b` and `a` (the lower half) shifted together by `c`, clamped to 32 or, with `.wrap`,
-/// modulo 32: the upper half of the shift to the left, the lower half of that to the right.
+/// `shf`: shifts the 64 bits of `b` (upper half) and `a` (lower half) by `c`, clamped to 32 or,
+/// with `.wrap`, modulo 32. Returns the upper half of a left shift, or the lower half of a right
+/// shift.
 #[inline(always)]
 pub(crate) const fn funnel_shift(right: bool, wrap: bool, a: u32, b: u32, c: u32) -> u32 {
     let amount = if wrap {
@@ -85,10 +87,10 @@ pub(crate) const fn funnel_shift(right: bool, wrap: bool, a: u32, b: u32, c: u32
     if right { (both >> amount) as u32 } else { ((both << amount) >> 32) as u32 }
 }
 
-/// `prmt`: four bytes out of the eight of `a` (0 to 3) and `b` (4 to 7), as `c` says.
+/// `prmt`: selects four of the eight bytes of `a` (0 to 3) and `b` (4 to 7), as specified by `c`.
 pub(crate) const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
     let n = c & 3;
-    // Four selectors of four bits, the lowest byte's first.
+    // Four selectors of four bits each, starting with that of the lowest byte.
     let selectors = match mode {
         Permute::Generic => c & 0xffff,
         Permute::F4e => 0x3210 + 0x1111 * n,
@@ -115,7 +117,7 @@ pub(crate) const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
     while at < 4 {
         let selector = selectors >> (4 * at) & 0xf;
         let byte = (bytes >> (8 * (selector & 7))) as u8;
-        // The top bit of a selector asks for the byte's sign eight times.
+        // The top bit of a selector replicates the byte's sign eight times.
         let byte = if selector & 8 == 0 { byte } else { ((byte as i8) >> 7) as u8 };
         result |= (byte as u32) << (8 * at);
         at += 1;
@@ -124,8 +126,8 @@ pub(crate) const fn permute(mode: Permute, a: u32, b: u32, c: u32) -> u32 {
 }
 
 /// `dp4a` (`high` is `None`): `c` plus the sum of the products of the four bytes. `dp2a`: `c` plus
-/// the sum of the products of the two 16-bit halves of `a` and the two lower (or, `high`, upper)
-/// bytes of `b`. It wraps.
+/// the sum of the products of the two 16-bit halves of `a` and the two lower (or, if `high`, upper)
+/// bytes of `b`. The result wraps.
 pub(crate) const fn dot_product(
     high: Option<bool>,
     (a_signed, b_signed): (bool, bool),
@@ -149,7 +151,7 @@ pub(crate) const fn dot_product(
     sum
 }
 
-/// The `index`-th of the elements that `bits` is made of.
+/// The element of `bits` at an index.
 const fn element(bits: u32, width: u32, index: u32, signed: bool) -> i32 {
     let to_top = bits << (32 - width * (index + 1));
     if signed { (to_top as i32) >> (32 - width) } else { (to_top >> (32 - width)) as i32 }

@@ -1,4 +1,4 @@
-//! Comparisons and what is made of them: `setp`, `set`, `slct`, `selp`, `testp`.
+//! Comparisons, and selections by their result: `setp`, `set`, `slct`, `selp`, `testp`.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,11 @@ use super::float::is_pair;
 use super::format::Format;
 use crate::program::{Combine, Comparison, FloatProperty, Type};
 
-/// The comparison of `setp` and `set` (PTX ISA, "Comparison and Selection Instructions"), of every
-/// scalar type; of a packed type that of the lower half.
+/// The comparison of `setp` and `set` (PTX ISA, "Comparison and Selection Instructions") for all
+/// scalar types; for packed types, that of the lower half.
 ///
-/// `flush` is `.ftz`: subnormal operands are zero. Of integers, the unordered comparisons are the
-/// ordered ones, `Num` is true and `Nan` false; the checker refuses those.
+/// `flush` is `.ftz`: subnormal operands count as zero. For integers, unordered comparisons equal
+/// the ordered ones, `Num` is true and `Nan` false; the checker rejects these.
 #[inline]
 pub(crate) fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> bool {
     let ordering = match Format::of(ty) {
@@ -28,8 +28,8 @@ pub(crate) fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: 
     holds(comparison, ordering)
 }
 
-/// The comparison of both halves of a packed type, the lower first: `setp` puts them into `p` and
-/// `q`. Of a scalar type, its comparison and the opposite of it.
+/// The comparison of both halves of a packed type, the lower one first: `setp` writes them to `p`
+/// and `q`. For a scalar type, the comparison and its negation.
 #[inline]
 pub(crate) fn compare_both(
     comparison: Comparison,
@@ -50,7 +50,7 @@ pub(crate) fn compare_both(
     }
 }
 
-/// Whether a comparison holds, given how the operands are ordered: `None` when one is NaN.
+/// Whether a comparison holds for an ordering of the operands; `None` if one is NaN.
 #[inline(always)]
 pub(crate) const fn holds(comparison: Comparison, ordering: Option<Ordering>) -> bool {
     use Comparison::{Eq, Equ, Ge, Geu, Gt, Gtu, Le, Leu, Lt, Ltu, Nan, Ne, Neu, Num};
@@ -69,7 +69,7 @@ pub(crate) const fn holds(comparison: Comparison, ordering: Option<Ordering>) ->
     }
 }
 
-/// `.and`, `.or`, `.xor` of a comparison and another predicate.
+/// Combines a comparison with another predicate: `.and`, `.or`, `.xor`.
 #[inline(always)]
 pub(crate) const fn combine(combine: Combine, a: bool, b: bool) -> bool {
     match combine {
@@ -79,9 +79,9 @@ pub(crate) const fn combine(combine: Combine, a: bool, b: bool) -> bool {
     }
 }
 
-/// What `set` writes: 1.0 or all ones, as wide as the result's type, where true, else 0. `ty` is
-/// the type compared: of a packed one both outcomes count, the lower half's first, and each gets
-/// 16 bits of the result; of a scalar one only the first.
+/// The result of `set`: if true, 1.0 or all ones in the result's type, otherwise 0. `ty` is the
+/// type of the operands. For a packed type, both outcomes are used, the lower half's first, and
+/// each gives 16 bits of the result; for a scalar type, only the first is used.
 #[inline]
 pub(crate) fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
     let truth = match Format::of(result) {
@@ -95,15 +95,15 @@ pub(crate) fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
     u64::from(outcomes.0) * truth
 }
 
-/// `slct`: `a` where `c ≥ 0`, −0 included, else `b`, as of a NaN. `flush` is `.ftz`: a subnormal `c` is a zero.
-/// `sign` is `.s32` or `.f32`.
+/// `slct`: `a` if `c ≥ 0` (including −0), otherwise (or if `c` is NaN) `b`. `flush` is `.ftz`: a
+/// subnormal `c` counts as zero. `sign` is `.s32` or `.f32`.
 #[inline]
 pub(crate) fn select_by_sign(sign: Type, flush: bool, a: u64, b: u64, c: u64) -> u64 {
     if compare(Comparison::Ge, sign, flush, c, 0) { a } else { b }
 }
 
 /// `testp` (PTX ISA, "Floating-Point Instructions: testp"): "positive and negative zero are
-/// considered normal numbers". Of a type that isn't a floating-point one, false.
+/// considered normal numbers". False for types that aren't floating-point.
 pub(crate) fn test_property(property: FloatProperty, ty: Type, a: u64) -> bool {
     let Some(format) = Format::of(ty) else { return false };
     let magnitude = a & format.magnitude();

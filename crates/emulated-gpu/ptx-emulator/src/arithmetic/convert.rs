@@ -1,17 +1,19 @@
-//! `cvt` between every pair of types (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+//! `cvt` between all pairs of types (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 //!
-//! - To an integer, a value is rounded as `.rni .rzi .rmi .rpi` say and clamped to the type's range,
-//!   `.sat` or not. NaN gives 0, but from f64, or to 64 bits, the uppermost bit alone: the least
-//!   signed number, or half the unsigned range.
-//! - From integer to integer, bits are chopped, or extended by the sign of the source; `.sat` clamps.
-//! - To a floating-point type, the value is rounded once; `.sat` clamps to \[0, 1\] and makes NaN +0,
-//!   `.relu` makes negative values +0. NaN becomes the destination's canonical NaN, and keeps its
-//!   payload only between f64 and f64, and from f32 to f64.
-//! - `.ftz` flushes subnormal f32, as source and as destination, and nothing else.
-//! - `.satfinite` makes what is too great, and an infinity, the greatest finite number. To `.e4m3x2`
-//!   and `.e5m2x2` it is mandatory, and so always done. To `.f16x2`, `.bf16`, `.bf16x2` and `.tf32`,
-//!   which have no `.sat`, [`FloatMode::saturate`] stands for it; to a single `.f16` that is `.sat`.
-//! - Two f32 become a packed pair with `a` in the upper half.
+//! - To an integer, a value is rounded (`.rni .rzi .rmi .rpi`) and clamped to the type's range,
+//!   even without `.sat`. NaN gives 0; but from f64, or to 64 bits, only the top bit is set: the
+//!   minimum of a signed type, or half the range of an unsigned one.
+//! - From integer to integer, bits are truncated, or extended by the sign of the source; `.sat`
+//!   clamps.
+//! - To a floating-point type, the value is rounded once; `.sat` clamps to \[0, 1\] and turns NaN
+//!   into +0, `.relu` turns negative values into +0. NaN becomes the canonical NaN of the
+//!   destination; only from f64 to f64 and from f32 to f64 is the payload kept.
+//! - `.ftz` only affects f32: it flushes subnormal sources and destinations.
+//! - `.satfinite` turns infinities and values that are too large into the largest finite number.
+//!   For `.e4m3x2` and `.e5m2x2` it is mandatory, so it is always done. For `.f16x2`, `.bf16`,
+//!   `.bf16x2` and `.tf32`, which have no `.sat`, [`FloatMode::saturate`] means `.satfinite`; for a
+//!   single `.f16` it means `.sat`.
+//! - Two f32 are converted to a packed pair with `a` in the upper half.
 
 use super::bits::{integer_range, integer_value, mask, width};
 use super::float::finish;
@@ -19,15 +21,14 @@ use super::format::Format;
 use super::soft::{Magnitude, Unpacked};
 use crate::program::{FloatMode, Rounding, Type};
 
-/// Converts the bits of one type to those of another. Bits above the width of the source's type
-/// don't count (a source register may be wider); the result is zero-extended from the width of the
-/// destination's type, and a destination register that is wider wants it extended by
-/// [`extend_result`].
+/// Converts the bits of one type to those of another. Bits above the width of the source type are
+/// ignored (a source register may be wider). The result is zero-extended from the width of the
+/// destination type; for a wider destination register, extend it with [`extend_result`].
 ///
-/// `rounding` is that of a result in a floating-point type, or, with `integer` or an integer
-/// destination, to an integer. Without one it is to nearest, and towards zero to an integer; the
-/// checker demands it wherever it matters. `b` is the second f32 of those that are packed.
-/// A conversion that the ISA lacks (of a packed type to another sort of type) gives 0.
+/// `rounding` is the rounding of a floating-point result or, with `integer` or an integer
+/// destination, the rounding to an integer. The default is to nearest, and towards zero to an
+/// integer; the checker requires a rounding wherever it matters. `b` is the second f32 of a pair to
+/// be packed. Unsupported conversions (of a packed type to another kind of type) return 0.
 pub(crate) fn convert(
     to: Type,
     from: Type,
@@ -42,7 +43,7 @@ pub(crate) fn convert(
         return bits;
     }
     let one = |value| {
-        // Each half of a packed pair as if it were alone, where that is the common case.
+        // Each half of a packed pair is converted like a single value, if that is a common case.
         let alone = match to {
             Type::F16x2 => Type::F16,
             Type::Bf16x2 => Type::Bf16,
@@ -55,7 +56,7 @@ pub(crate) fn convert(
     };
     match (pair(to), pair(from)) {
         (None, None) => scalar(cvt, a),
-        // The upper half comes from `a`; without `b` the lower one is that of 0.
+        // The upper half comes from `a`; without `b`, the lower one is 0.
         (Some(half), None) if from == Type::F32 => one(a) << half | one(b.unwrap_or(0)),
         (Some(half), Some(source)) => {
             one(a >> source & mask(source)) << half | one(a & mask(source))
@@ -64,7 +65,7 @@ pub(crate) fn convert(
     }
 }
 
-/// What [`convert`] is told of a conversion.
+/// The parameters of a conversion.
 #[derive(Clone, Copy)]
 struct Conversion {
     to: Type,
@@ -74,7 +75,7 @@ struct Conversion {
     mode: FloatMode,
 }
 
-/// The width of half a packed floating-point type.
+/// The width of one half of a packed floating-point type.
 const fn pair(ty: Type) -> Option<u32> {
     match ty {
         Type::F16x2 | Type::Bf16x2 => Some(16),
@@ -83,9 +84,9 @@ const fn pair(ty: Type) -> Option<u32> {
     }
 }
 
-/// The result of `cvt` for a destination register that is wider than the type: "sign-extended to the
-/// destination register width for signed integers, and … zero-extended … for unsigned, bit-size, and
-/// floating-point types".
+/// The result of `cvt` in a destination register that is wider than the type: "sign-extended to the
+/// destination register width for signed integers, and … zero-extended … for unsigned, bit-size,
+/// and floating-point types".
 #[inline]
 pub(crate) const fn extend_result(ty: Type, bits: u64) -> u64 {
     match ty {
@@ -94,7 +95,7 @@ pub(crate) const fn extend_result(ty: Type, bits: u64) -> u64 {
     }
 }
 
-/// Conversions that programs are full of, by the host's own instructions.
+/// Common conversions, by the host's own instructions.
 #[inline]
 fn common(cvt: Conversion, a: u64) -> Option<u64> {
     let Conversion { to, from, rounding, integer, mode } = cvt;
@@ -152,14 +153,14 @@ fn scalar(cvt: Conversion, a: u64) -> u64 {
     }
 }
 
-/// The value of a source operand, flushed where `.ftz` asks for it.
+/// The value of a source operand, flushed for `.ftz`.
 fn source(from: Type, format: Format, mode: FloatMode, a: u64) -> u64 {
     let a = if from == Type::Tf32 { a >> 13 } else { a };
     let a = a & (format.sign() | format.magnitude());
     if mode.flush && from == Type::F32 { format.flush(a) } else { a }
 }
 
-/// The digits of `.tf32` are the upper ones of its 32 bits.
+/// `.tf32` is stored in the upper bits of 32.
 fn to_register(to: Type, bits: u64) -> u64 {
     if to != Type::Tf32 {
         bits
@@ -222,7 +223,8 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
     to_register(to, finish(target, mode, bits))
 }
 
-/// A NaN as a double: the payload of an f64 or f32 is kept, made quiet; others are canonical.
+/// A NaN converted to double: the payload of an f64 or f32 is kept and made quiet; others are
+/// canonical.
 fn double_nan(format: Format, a: u64) -> u64 {
     match format {
         Format::F64 => a | 1 << 51,
@@ -235,8 +237,8 @@ fn double_nan(format: Format, a: u64) -> u64 {
 #[inline(always)]
 pub(crate) fn f16_to_f32(a: u16) -> f32 {
     let magnitude = u32::from(a & 0x7fff);
-    // With exponent and fraction moved into place, what lacks is a factor of 2^(127 − 15); times
-    // this subnormal numbers come out right too.
+    // After moving exponent and fraction into place, only a factor of 2^(127 − 15) is missing;
+    // multiplying by it also handles subnormal numbers.
     let scaled = f32::from_bits(magnitude << 13) * f32::from_bits((127 + 127 - 15) << 23);
     let bits = match magnitude {
         0x7c01.. => return f32::from_bits(0x7fff_ffff),
@@ -255,10 +257,10 @@ pub(crate) fn f32_to_f16(a: f32) -> u16 {
     } else if magnitude >= 65520.0 {
         0x7c00
     } else if magnitude < f32::from_bits((127 - 14) << 23) {
-        // Subnormal: the sum with 0.5 has its last bit at 2^−24, so the addition rounds.
+        // Subnormal: the last bit of the sum with 0.5 is 2^−24, so the addition rounds.
         (magnitude + 0.5).to_bits() - 0.5_f32.to_bits()
     } else {
-        // Half of the last place kept, less one where that is even already.
+        // Add half of the last kept place, minus one if the kept digits are already even.
         let bits = magnitude.to_bits() - ((127 - 15) << 23);
         (bits + 0xfff + (bits >> 13 & 1)) >> 13
     };
@@ -278,7 +280,7 @@ pub(crate) fn f32_to_bf16(a: f32) -> u16 {
     if a.is_nan() { 0x7fff } else { ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16 }
 }
 
-/// The digits that TF32 has, of the 32 bits of a number; NaN becomes 0x7fffffff.
+/// Truncates a rounded number to the digits of TF32; NaN becomes 0x7fffffff.
 #[inline(always)]
 fn tf32(a: f32, rounded: u32) -> u32 {
     if a.is_nan() { 0x7fff_ffff } else { rounded & !0x1fff }
@@ -287,14 +289,14 @@ fn tf32(a: f32, rounded: u32) -> u32 {
 /// `cvt.rna.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
 pub(crate) fn f32_to_tf32_away(a: f32) -> u32 {
-    // Half of the last place kept. What carries over goes into the exponent, up to infinity.
+    // Add half of the last kept place. A carry goes into the exponent, up to infinity.
     tf32(a, a.to_bits().wrapping_add(0x1000))
 }
 
 /// `cvt.rn.tf32.f32`; NaN becomes 0x7fffffff.
 #[inline(always)]
 pub(crate) fn f32_to_tf32(a: f32) -> u32 {
-    // Half of the last place kept, less one where that is even already.
+    // Add half of the last kept place, minus one if the kept digits are already even.
     let bits = a.to_bits();
     tf32(a, bits.wrapping_add(0xfff + (bits >> 13 & 1)))
 }
@@ -305,7 +307,7 @@ pub(crate) fn f32_to_tf32_towards_zero(a: f32) -> u32 {
     tf32(a, a.to_bits())
 }
 
-/// `cvt.rzi.s32.f32`: clamped, NaN gives 0.
+/// `cvt.rzi.s32.f32`: clamped; NaN gives 0.
 #[inline(always)]
 pub(crate) fn f32_to_s32(a: f32) -> i32 {
     a as i32
@@ -341,7 +343,7 @@ pub(crate) fn f64_to_f32(a: f64) -> f32 {
 mod tests {
     use super::*;
 
-    /// Numbers of every exponent, with the digits that TF32 keeps and drops at their ends and around half.
+    /// Numbers with all exponents, and with edge cases of the digits that TF32 keeps and drops.
     fn singles() -> impl Iterator<Item = u32> {
         let dropped = [0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff];
         let kept = [0, 0x2000, 0x4000, 0x002a_a000, 0x007f_c000, 0x007f_e000];
@@ -351,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn tf32_by_integers_is_tf32_by_the_general_rounding() {
+    fn fast_tf32_equals_the_general_rounding() {
         let mode = FloatMode::NEAREST;
         for (rounding, quick) in [
             (Rounding::NearestAway, f32_to_tf32_away as fn(f32) -> u32),

@@ -1,15 +1,15 @@
-//! Floating-point arithmetic in general: every type, rounding and modifier.
+//! General floating-point arithmetic: all types, roundings and modifiers.
 //!
 //! Sources: PTX ISA, "Floating-Point Instructions" and "Half Precision Floating-Point
-//! Instructions". To nearest, all go by way of the host's floating-point unit ([`host`], [`half`]);
-//! all else goes through integers ([`soft`](super::soft)), and a test shows that both give the same
+//! Instructions". Rounding to nearest uses the host's floating-point unit ([`host`], [`half`]);
+//! everything else uses integers ([`soft`](super::soft)), and a test checks that both give the same
 //! bits.
 //!
 //! Order of the modifiers: `.ftz` flushes the operands, the operation rounds once, `.ftz` flushes
-//! the result if it is subnormal (or only isn't for want of digits, see [`Unpacked::is_tiny`]),
-//! `.sat` or `.relu` clamps it. Clamped, −0 becomes +0.
+//! the result if it is subnormal (or tiny, see [`Unpacked::is_tiny`]), `.sat` or `.relu` clamps it.
+//! Clamping turns −0 into +0.
 //!
-//! A type that isn't a floating-point one (the checker refuses it) gives 0.
+//! For types that aren't floating-point, which the checker rejects, all functions return 0.
 
 use super::approximate;
 use super::bits::{halves, pack_halves};
@@ -19,13 +19,13 @@ use super::host;
 use super::soft::Unpacked;
 use crate::program::{Approximate, FloatBinary, FloatMode, FloatUnary, Rounding, Type};
 
-/// Whether a type packs two floating-point numbers of 16 bits.
+/// Whether a type packs two 16-bit floating-point numbers.
 #[inline]
 pub(crate) const fn is_pair(ty: Type) -> bool {
     matches!(ty, Type::F16x2 | Type::Bf16x2)
 }
 
-/// `add`, `sub`, `mul`, `div`, `min`, `max`, `copysign` of `f16`, `f16x2`, `bf16`, `bf16x2`, `f32`
+/// `add`, `sub`, `mul`, `div`, `min`, `max`, `copysign` for `f16`, `f16x2`, `bf16`, `bf16x2`, `f32`
 /// and `f64`. Values are bits, zero-extended.
 pub(crate) fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b: u64) -> u64 {
     let Some(format) = Format::of(ty) else { return 0 };
@@ -39,9 +39,9 @@ pub(crate) fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b
     binary(op, mode, format, a, b)
 }
 
-/// `neg`, `abs`, `rcp`, `sqrt` and the approximations.
+/// `neg`, `abs`, `rcp`, `sqrt` and the approximate instructions.
 ///
-/// `neg` and `abs` give the canonical NaN for a NaN, except for f64, where its payload stays.
+/// For NaN, `neg` and `abs` return the canonical NaN, except for f64, where the payload is kept.
 pub(crate) fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> u64 {
     let Some(format) = Format::of(ty) else { return 0 };
     if is_pair(ty) {
@@ -51,7 +51,7 @@ pub(crate) fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> 
     unary(op, mode, format, a)
 }
 
-/// `fma`, and `mad` of floating-point types: `a · b + c` with one rounding.
+/// `fma`, and `mad` for floating-point types: `a · b + c` with one rounding.
 pub(crate) fn fma(mode: FloatMode, ty: Type, a: u64, b: u64, c: u64) -> u64 {
     let Some(format) = Format::of(ty) else { return 0 };
     if is_pair(ty) {
@@ -64,7 +64,7 @@ pub(crate) fn fma(mode: FloatMode, ty: Type, a: u64, b: u64, c: u64) -> u64 {
     multiply_add(mode, format, a, b, c)
 }
 
-/// `.ftz`, `.sat` and `.relu` of a result.
+/// Applies `.ftz`, `.sat` and `.relu` to a result.
 #[inline]
 pub(crate) fn finish(format: Format, mode: FloatMode, bits: u64) -> u64 {
     let bits = if mode.flush { format.flush(bits) } else { bits };
@@ -82,7 +82,7 @@ pub(crate) fn finish(format: Format, mode: FloatMode, bits: u64) -> u64 {
     }
 }
 
-/// What comes of operands of which one is NaN; `None` where none is.
+/// The result if an operand is NaN; `None` if none is.
 fn nan_of(format: Format, operands: &[u64]) -> Option<u64> {
     let nan = *operands.iter().find(|&&x| format.is_nan(x))?;
     Some(if format == Format::F64 { nan | 1 << 51 } else { format.nan() })
@@ -150,7 +150,8 @@ fn binary(op: FloatBinary, mode: FloatMode, format: Format, a: u64, b: u64) -> u
     finish(format, mode, result)
 }
 
-/// `add`, `sub`, `mul`, `div` on integers, without modifiers; other operations count as `div`.
+/// `add`, `sub`, `mul`, `div` with integer arithmetic, without modifiers; other operations count as
+/// `div`.
 pub(crate) fn soft_binary(
     op: FloatBinary,
     rounding: Rounding,
@@ -172,7 +173,7 @@ fn exact_binary(op: FloatBinary, rounding: Rounding, format: Format, a: u64, b: 
     }
 }
 
-/// `fma` on integers, without modifiers.
+/// `fma` with integer arithmetic, without modifiers.
 pub(crate) fn soft_fma(rounding: Rounding, format: Format, a: u64, b: u64, c: u64) -> u64 {
     nan_of(format, &[a, b, c])
         .unwrap_or_else(|| exact_fma(rounding, format, a, b, c).round(format, rounding))
@@ -183,7 +184,7 @@ fn exact_fma(rounding: Rounding, format: Format, a: u64, b: u64, c: u64) -> Unpa
     a.multiply(b).add(c, rounding)
 }
 
-/// `.ftz` of a rounded result, and of what [`Unpacked::is_tiny`] tells about the exact one.
+/// Flushes a rounded result (`.ftz`) if the exact result is tiny (see [`Unpacked::is_tiny`]).
 fn flush_result(
     format: Format,
     mode: FloatMode,
@@ -194,7 +195,7 @@ fn flush_result(
     if doubtful && exact().is_tiny(format, mode.rounding) { result & format.sign() } else { result }
 }
 
-/// `sqrt` on integers, without modifiers.
+/// `sqrt` with integer arithmetic, without modifiers.
 pub(crate) fn soft_sqrt(rounding: Rounding, format: Format, a: u64) -> u64 {
     nan_of(format, &[a])
         .unwrap_or_else(|| Unpacked::new(format, a).square_root().round(format, rounding))
@@ -222,7 +223,7 @@ fn multiply_add(mode: FloatMode, format: Format, a: u64, b: u64, c: u64) -> u64 
 }
 
 fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
-    // Both know `.ftz` in a way of their own.
+    // Both handle `.ftz` in their own way.
     if format == Format::F64 && op == (FloatUnary::Rcp { approximate: true }) {
         return approximate::rcp_approx_ftz_f64(a);
     }
@@ -244,7 +245,7 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
             let div = FloatBinary::Div { approximate: Approximate::No };
             let rounding = if approximate { Rounding::NearestEven } else { mode.rounding };
             let mode = FloatMode { rounding, ..mode };
-            // The operand comes first where it is NaN.
+            // A NaN operand takes precedence.
             nan_of(format, &[a]).unwrap_or_else(|| binary(div, mode, format, format.one(), a))
         }
         FloatUnary::Sqrt { approximate } => {
@@ -267,13 +268,13 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
     finish(format, mode, result)
 }
 
-/// `min` and `max` (PTX ISA, "Floating-Point Instructions: min"). −0 is less than +0. Of a number
-/// and a NaN it is the number, or with `.NaN` the NaN. With `.xorsign.abs` magnitudes are compared,
-/// and the result has the exclusive or of both signs.
+/// `min` and `max` (PTX ISA, "Floating-Point Instructions: min"). −0 is less than +0. If one
+/// operand is NaN, the result is the other one or, with `.NaN`, NaN. With `.xorsign.abs`,
+/// magnitudes are compared, and the sign of the result is the exclusive or of both signs.
 fn least(format: Format, nan: bool, xorsign_abs: bool, a: u64, b: u64, greatest: bool) -> u64 {
     let sign = (a ^ b) & format.sign();
     let [x, y] = [a, b].map(|v| if xorsign_abs { v & format.magnitude() } else { v });
-    // Zeros in their order too.
+    // Orders zeros too.
     let order = |v: u64| 2 * i128::from(format.order(v)) - i128::from(v & format.sign() != 0);
     let chosen = match (format.is_nan(x), format.is_nan(y)) {
         (true, true) => return nan_of(format, &[a, b]).unwrap_or(format.nan()),

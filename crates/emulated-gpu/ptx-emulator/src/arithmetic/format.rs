@@ -1,14 +1,14 @@
-//! Floating-point formats: where their bits are, and which encodings are special.
+//! Floating-point formats: the layout of their bits, and special encodings.
 
 use crate::program::Type;
 
-/// A binary floating-point format: a sign, an exponent, a fraction, from the top.
+/// A binary floating-point format: a sign, an exponent and a fraction, from the top.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
     exponent_bits: u32,
     pub(super) fraction_bits: u32,
-    /// Whether the greatest exponent is kept for infinities and NaNs, as in IEEE 754. Without it
-    /// only the greatest encoding is NaN, and there are no infinities.
+    /// Whether the largest exponent is reserved for infinities and NaNs, as in IEEE 754. Otherwise
+    /// only the largest encoding is NaN, and there are no infinities.
     pub(super) ieee: bool,
 }
 
@@ -17,24 +17,24 @@ impl Format {
     pub(crate) const F16: Self = Self::ieee(5, 10);
     /// The upper half of [`Format::F32`].
     pub(crate) const BF16: Self = Self::ieee(8, 7);
-    /// The 19 bits of `.tf32`; in a register they are the upper bits of 32.
+    /// The 19 bits of `.tf32`, which are the upper bits of a 32-bit register.
     pub(crate) const TF32: Self = Self::ieee(8, 10);
     /// IEEE single precision.
     pub(crate) const F32: Self = Self::ieee(8, 23);
     /// IEEE double precision.
     pub(crate) const F64: Self = Self::ieee(11, 52);
-    /// `.e4m3`: no infinities, NaN is 0x7f, the greatest number 448.
+    /// `.e4m3`: no infinities; NaN is 0x7f; the largest number is 448.
     pub(crate) const E4M3: Self = Self { exponent_bits: 4, fraction_bits: 3, ieee: false };
-    /// `.e5m2`: the greatest number is 57344.
+    /// `.e5m2`: the largest number is 57344.
     pub(crate) const E5M2: Self = Self::ieee(5, 2);
-    /// The upper half of a double, in which `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` work.
+    /// The upper half of a double, used by `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`.
     pub(crate) const F64_UPPER: Self = Self::ieee(11, 20);
 
     const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Self {
         Self { exponent_bits, fraction_bits, ieee: true }
     }
 
-    /// The format of a floating-point type, of one element where it is packed; `None` for integers
+    /// The format of a floating-point type, or of one element of a packed type; `None` for integers
     /// and bits.
     #[inline]
     pub(crate) const fn of(ty: Type) -> Option<Self> {
@@ -56,7 +56,7 @@ impl Format {
         1 << (self.exponent_bits + self.fraction_bits)
     }
 
-    /// Everything but the sign.
+    /// A mask of all bits except the sign.
     #[inline]
     pub(crate) const fn magnitude(self) -> u64 {
         self.sign() - 1
@@ -68,26 +68,26 @@ impl Format {
         (self.bias() as u64) << self.fraction_bits
     }
 
-    /// +∞; in `.e4m3`, which has none, NaN.
+    /// +∞; in `.e4m3`, which has no infinity, NaN.
     #[inline]
     pub(crate) const fn infinity(self) -> u64 {
         if self.ieee { self.magnitude() & !(self.least_normal() - 1) } else { self.magnitude() }
     }
 
-    /// The greatest finite number.
+    /// The largest finite number.
     #[inline]
     pub(crate) const fn greatest(self) -> u64 {
         self.infinity() - 1
     }
 
-    /// The least normal number above 0.
+    /// The smallest positive normal number.
     #[inline]
     pub(crate) const fn least_normal(self) -> u64 {
         1 << self.fraction_bits
     }
 
-    /// The NaN of an operation that has none among its operands: 0x7fff for the halves, 0x7fffffff
-    /// for f32 ("Single-precision instructions return an unspecified NaN", this one in practice),
+    /// The NaN that an operation without NaN operands returns: 0x7fff for halves, 0x7fffffff for
+    /// f32 ("Single-precision instructions return an unspecified NaN"; in practice it is this one),
     /// 0xfff8000000000000 for f64.
     #[inline]
     pub(crate) const fn nan(self) -> u64 {
@@ -104,13 +104,13 @@ impl Format {
         }
     }
 
-    /// Zero with the sign of `bits` where those are subnormal, else `bits`: `.ftz`.
+    /// `.ftz`: a zero with the sign of `bits` if they are subnormal, otherwise `bits`.
     #[inline]
     pub(crate) const fn flush(self, bits: u64) -> u64 {
         if bits & self.magnitude() < self.least_normal() { bits & self.sign() } else { bits }
     }
 
-    /// A number that orders as the values do, with −0 and +0 equal. NaNs have none.
+    /// An integer with the same order as the values, with −0 and +0 equal. Not defined for NaN.
     #[inline]
     pub(crate) const fn order(self, bits: u64) -> i64 {
         let magnitude = (bits & self.magnitude()) as i64;

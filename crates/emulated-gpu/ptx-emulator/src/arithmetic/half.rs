@@ -1,18 +1,18 @@
-//! f16 and bf16 to nearest, by way of the host's double precision, with a single rounding.
+//! f16 and bf16 arithmetic, rounded once to nearest, using the host's double precision.
 //!
-//! A product of two halves is exact in double precision. So is a sum of two f16; one of two bf16
-//! need not be, but a double has more than twice the digits of a bf16 and two more, so that its
-//! rounding can't change the next one (Figueroa, "When is double rounding innocuous?"). A
-//! multiply-add has no such luck: its sum is rounded to odd, which leaves the last bit as a witness
-//! of what was lost, and is then harmless to any shorter rounding (Boldo and Melquiond, "Emulation
-//! of FMA and correctly rounded sums").
+//! A product of two halves is exact in double precision, and so is a sum of two f16. A sum of two
+//! bf16 may not be, but a double has more than twice the digits of a bf16 plus two, so rounding
+//! twice is harmless (Figueroa, "When is double rounding innocuous?"). This isn't true for
+//! multiply-adds: their sum is rounded to odd, so that the last bit shows whether digits were lost;
+//! then rounding to fewer digits is correct (Boldo and Melquiond, "Emulation of FMA and correctly
+//! rounded sums").
 //!
-//! A result that is NaN is 0x7fff, the canonical NaN of both formats. Subnormal numbers count.
+//! NaN results are 0x7fff, the canonical NaN of both formats. Subnormal numbers are supported.
 
 use super::convert::{bf16_to_f32, f16_to_f32};
 
-/// Declares the arithmetic of a format: how it becomes an `f32`, how many bits of fraction it has, and its exponent's
-/// bias.
+/// Declares the arithmetic of a format: its conversion to `f32`, its number of fraction bits, and
+/// its exponent bias.
 macro_rules! arithmetic {
     ($($add:ident, $mul:ident, $fma:ident: $to_f32:ident, $fraction:literal, $bias:literal;)*) => {$(
         #[inline(always)]
@@ -25,7 +25,7 @@ macro_rules! arithmetic {
             round::<$fraction, $bias>(f64::from($to_f32(a)) * f64::from($to_f32(b)))
         }
 
-        /// With one rounding.
+        /// A multiply-add with one rounding.
         #[inline(always)]
         pub(crate) fn $fma(a: u16, b: u16, c: u16) -> u16 {
             let product = f64::from($to_f32(a)) * f64::from($to_f32(b));
@@ -39,12 +39,12 @@ arithmetic! {
     add_bf16, mul_bf16, fma_bf16: bf16_to_f32, 7, 127;
 }
 
-/// The sum rounded to odd: of the two neighbours of an inexact sum the one whose last bit is set.
+/// The sum rounded to odd: if it is inexact, the neighbour whose last bit is set.
 #[inline(always)]
 fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
-    // Knuth's TwoSum: what the addition lost, exactly. NaN where the sum is infinite or NaN, and a
-    // comparison with NaN is false.
+    // Knuth's TwoSum: the exact rounding error of the addition. It is NaN if the sum is infinite or
+    // NaN, and comparisons with NaN are false.
     let b_part = sum - a;
     let lost = (a - (sum - b_part)) + (b - b_part);
     let bits = sum.to_bits();
@@ -56,7 +56,8 @@ fn add_to_odd(a: f64, b: f64) -> f64 {
     }
 }
 
-/// The nearest number with this many bits of fraction, and its exponent's bias, as 16 bits.
+/// Rounds to the nearest number with `FRACTION` bits of fraction and the given exponent bias, as 16
+/// bits.
 #[inline(always)]
 fn round<const FRACTION: u32, const BIAS: u64>(x: f64) -> u16 {
     let infinity = 0x7fff_u64 >> FRACTION << FRACTION;
@@ -66,11 +67,11 @@ fn round<const FRACTION: u32, const BIAS: u64>(x: f64) -> u16 {
     let rounded = if x.is_nan() {
         return 0x7fff;
     } else if magnitude < least_normal {
-        // In this sum the last place of a double is that of the subnormal numbers: it rounds.
+        // The last bit of this sum is that of the subnormal numbers, so the addition rounds.
         let unit = f64::from_bits((1023 + 1 - BIAS + 52 - FRACTION as u64) << 52);
         (magnitude + unit).to_bits() - unit.to_bits()
     } else {
-        // Half of the last place kept, less one where that is even already.
+        // Add half of the last kept place, minus one if the kept digits are already even.
         let shift = 52 - FRACTION;
         let bits = bits - ((1023 - BIAS) << 52);
         ((bits + (1 << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift).min(infinity)

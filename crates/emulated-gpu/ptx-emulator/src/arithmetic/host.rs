@@ -1,29 +1,29 @@
-//! The common case on the host's own floating-point unit: f32 and f64, to nearest, no modifiers.
+//! Fast paths on the host's floating-point unit: f32 and f64, to nearest, without modifiers.
 //!
-//! These are the small functions that an engine puts into its loops over lanes; each is a few
-//! instructions without a branch, and vectorises. The general functions of
-//! [`float`](super::float) give the same bits.
+//! These small functions are inlined into loops over lanes; each takes a few instructions without a
+//! branch, and can be vectorised. The general functions of [`float`](super::float) give the same
+//! bits.
 //!
 //! NaN (PTX ISA, "Floating-Point Instructions"): "Single-precision instructions return an
-//! unspecified NaN", here always 0x7fffffff as on hardware. "NaN payloads are supported for
-//! double-precision instructions": a result that is NaN is the first operand that is one, made
-//! quiet, and 0xfff8000000000000 where none is. The hosts differ in both, so it is done here.
+//! unspecified NaN"; here that is always 0x7fffffff, as on hardware. "NaN payloads are supported
+//! for double-precision instructions": the result is the first NaN operand, made quiet, or
+//! 0xfff8000000000000 if no operand is NaN. Hosts differ in both, so NaNs are replaced here.
 //!
-//! The multiply-adds are fused on every host: where the processor has no such instruction (or the
-//! calling function isn't compiled for it), `mul_add` calls the C library's `fma`, which is exact
-//! and slow. WebAssembly never has one: there single precision goes by [`fma_by_f64`].
+//! Multiply-adds are fused on all hosts: if the processor has no such instruction (or the calling
+//! function isn't compiled for it), `mul_add` calls the C library's `fma`, which is exact but slow.
+//! WebAssembly has no such instruction, so single precision uses [`fma_by_f64`] there.
 
 const QUIET: u64 = 1 << 51;
 const SIGN: u64 = 1 << 63;
 const DEFAULT_NAN: u64 = 0xfff8_0000_0000_0000;
 
-/// A NaN becomes the one NaN of single precision, 0x7fffffff.
+/// Replaces NaN by the canonical NaN of single precision, 0x7fffffff.
 #[inline(always)]
 pub(crate) fn canonical_f32(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { x }
 }
 
-/// `.ftz`: a subnormal number becomes the zero of its sign.
+/// `.ftz`: replaces a subnormal number by a zero with the same sign.
 #[inline(always)]
 pub(crate) fn flush_f32(x: f32) -> f32 {
     if x.abs() < f32::MIN_POSITIVE { f32::from_bits(x.to_bits() & 0x8000_0000) } else { x }
@@ -69,17 +69,18 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(target_family = "wasm") { fma_by_f64(a, b, c) } else { a.mul_add(b, c) }
 }
 
-/// The multiply-add of single precision, rounded once, by double precision alone.
+/// A single-precision multiply-add with one rounding, computed in double precision.
 ///
 /// The product of two `f32` is exact in `f64`, whose 53 digits are more than twice 24. The sum is
-/// rounded to odd: where it is not exact, the neighbour whose last digit is 1. Such a number rounds to
-/// the same `f32` as the exact sum, since it has more than two digits to spare (Boldo and Melquiond,
-/// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+/// rounded to odd: if it is inexact, it is the neighbour whose last digit is 1. It then rounds to
+/// the same `f32` as the exact sum, because an `f64` has more than two additional digits (Boldo and
+/// Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
+/// odd", 2008).
 #[inline(always)]
 pub(crate) fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
     let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + c;
-    // What rounding took from it, exactly (Knuth's two-sum); NaN where the sum is no number.
+    // Knuth's TwoSum: the exact rounding error; NaN if the sum is infinite or NaN.
     let rest = sum - product;
     let error = (product - (sum - rest)) + (c - rest);
     let bits = sum.to_bits();
@@ -92,22 +93,22 @@ pub(crate) fn fma_by_f64(a: f32, b: f32, c: f32) -> f32 {
 /// `sqrt.rn.f32`
 #[inline(always)]
 pub(crate) fn sqrt_f32(a: f32) -> f32 {
-    // LLVM takes "NaN where the operand is less than 0, else the root" for the root alone, because
-    // that is a NaN there too, if another one. It doesn't where the bits are asked.
+    // LLVM would fold a select on `a < 0` into the square root, because sqrt is NaN there anyway
+    // (with other bits). Comparing bit patterns prevents that.
     let root = a.sqrt().to_bits();
     f32::from_bits(if root & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { root })
 }
 
-/// `min.f32`: of a number and a NaN the number; −0 < +0.
+/// `min.f32`: of a number and a NaN, the number; −0 < +0.
 #[inline(always)]
 pub(crate) fn min_f32(a: f32, b: f32) -> f32 {
-    // Equal values differ at most in the sign of a zero.
+    // Equal values can only differ in the sign of a zero.
     let equal = f32::from_bits(a.to_bits() | b.to_bits());
     let least = if a < b || b.is_nan() { a } else { b };
     canonical_f32(if a == b { equal } else { least })
 }
 
-/// `max.f32`: of a number and a NaN the number; −0 < +0.
+/// `max.f32`: of a number and a NaN, the number; −0 < +0.
 #[inline(always)]
 pub(crate) fn max_f32(a: f32, b: f32) -> f32 {
     let equal = f32::from_bits(a.to_bits() & b.to_bits());
@@ -115,7 +116,7 @@ pub(crate) fn max_f32(a: f32, b: f32) -> f32 {
     canonical_f32(if a == b { equal } else { greatest })
 }
 
-/// `add.rn.ftz.f32`. What is subnormal in a sum of normal numbers is exact.
+/// `add.rn.ftz.f32`. A subnormal sum of normal numbers is exact.
 #[inline(always)]
 pub(crate) fn add_ftz_f32(a: f32, b: f32) -> f32 {
     flush_f32(add_f32(flush_f32(a), flush_f32(b)))
@@ -135,10 +136,10 @@ pub(crate) fn fma_ftz_f32(a: f32, b: f32, c: f32) -> f32 {
     flush_result(fma_f32(a, b, c), mul_add(a + a, b, c + c))
 }
 
-/// `.ftz` of a result, by the same operation with a result twice as great: just below the least
-/// normal number that one has all its digits, and so tells as
-/// [`is_tiny`](super::soft::Unpacked::is_tiny) does. Where the double overflows it is not less, and
-/// the result is not subnormal, or an exact zero.
+/// Flushes a tiny result (`.ftz`), given the result `double` of the same operation with a result
+/// twice as large. Just below the smallest normal number, `double` still has all digits, so it
+/// decides as [`is_tiny`](super::soft::Unpacked::is_tiny) does. If `double` overflows, it isn't
+/// small, and the result is neither subnormal nor an exact zero.
 #[inline(always)]
 fn flush_result(result: f32, double: f32) -> f32 {
     if double.abs() < 2.0 * f32::MIN_POSITIVE {
@@ -148,8 +149,8 @@ fn flush_result(result: f32, double: f32) -> f32 {
     }
 }
 
-/// The result of a double-precision operation on `a`, `b` and `c`, its NaN as the ISA wants it; an
-/// operand that the operation lacks is given as 0.
+/// The result of a double-precision operation on `a`, `b` and `c`, with the NaN that the ISA
+/// specifies. Pass 0 for missing operands.
 #[inline(always)]
 pub(crate) fn propagate_f64(result: f64, a: f64, b: f64, c: f64) -> f64 {
     let quiet = |x: f64| f64::from_bits(x.to_bits() | QUIET);
@@ -174,7 +175,7 @@ pub(crate) fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
 /// `sqrt.rn.f64`
 #[inline(always)]
 pub(crate) fn sqrt_f64(a: f64) -> f64 {
-    // By the bits, for the reason that `sqrt_f32` gives.
+    // By bit patterns, for the same reason as in `sqrt_f32`.
     let (operand, root) = (a.to_bits(), a.sqrt().to_bits());
     let infinity = 0x7ff0_0000_0000_0000;
     let nan = if operand & !SIGN > infinity { operand | QUIET } else { DEFAULT_NAN };
@@ -185,9 +186,9 @@ pub(crate) fn sqrt_f64(a: f64) -> f64 {
 mod tests {
     use super::fma_by_f64;
 
-    /// The host's own, or the C library's, rounds once.
+    /// Compares with the host's or the C library's multiply-add, which round once.
     #[test]
-    fn a_multiply_add_by_double_precision_is_rounded_once() {
+    fn multiply_add_by_double_precision_is_rounded_once() {
         let edges = [
             0x0000_0000,
             0x0000_0001,
@@ -217,7 +218,7 @@ mod tests {
         for _ in 0..200_000 {
             let (a, b) = (next(), next());
             triples.push([a, b, next()]);
-            // Close to what makes a tie, or takes nearly all away: exponents that fit each other.
+            // Near-ties and cancellation: exponents that match.
             let product = f32::from_bits(a) * f32::from_bits(b);
             triples.push([a, b, product.to_bits() ^ next() >> 20 ^ 1 << 31]);
             triples.push([a & 0xffff_f000, b & 0xffff_f000, (product / 16_777_216.0).to_bits()]);

@@ -1,13 +1,14 @@
-//! Inner products of `mma` that the ISA says all of: integers, bits, double precision. A row of `a`, eight
-//! columns of `b`. How narrow floating-point factors are added is the crate `tensor_core`'s.
+//! Inner products of `mma` that the ISA fully specifies: integers, bits, double precision; one row
+//! of `a` with eight columns of `b`. Sums of narrow floating-point products are in the crate
+//! `tensor_core`.
 
 use tensor_core::COLUMNS;
 
 use super::float::fma;
 use crate::program::{FloatMode, Type};
 
-/// `c[n] + Σ a[k]·b[k][n]` of factors of up to 9 bits, 256 at most. With `saturate` the sum is limited to
-/// what 32 bits hold, else its low bits stay; the products themselves always fit.
+/// `c[n] + Σ a[k]·b[k][n]` for up to 256 factors of up to 9 bits. With `saturate` the sum is
+/// clamped to 32 bits, otherwise it wraps; the sum of the products always fits.
 #[inline(always)]
 pub(crate) fn integers(a: &[i32], b: &[[i32; COLUMNS]], c: &mut [i32; COLUMNS], saturate: bool) {
     let mut sums = [0_i32; COLUMNS];
@@ -21,7 +22,7 @@ pub(crate) fn integers(a: &[i32], b: &[[i32; COLUMNS]], c: &mut [i32; COLUMNS], 
     }
 }
 
-/// `c[n]` and how many bits are left of words after `xor`, or after `and`.
+/// Adds the number of set bits of `a xor b` (or `a and b`) to `c[n]`.
 #[inline(always)]
 pub(crate) fn bits(a: &[u32], b: &[[u32; COLUMNS]], c: &mut [i32; COLUMNS], xor: bool) {
     for (a, b) in a.iter().zip(b) {
@@ -32,8 +33,8 @@ pub(crate) fn bits(a: &[u32], b: &[[u32; COLUMNS]], c: &mut [i32; COLUMNS], xor:
     }
 }
 
-/// `c[n] + Σ a[k]·b[k][n]` in double precision: one fused multiply-add after another, from the first
-/// factors on, as it was measured on a 9.0 (the ISA leaves the order open).
+/// `c[n] + Σ a[k]·b[k][n]` in double precision: consecutive fused multiply-adds, starting with the
+/// first factors, as measured on a 9.0 (the ISA leaves the order open).
 pub(crate) fn doubles(a: &[u64], b: &[[u64; COLUMNS]], c: &mut [u64; COLUMNS], mode: FloatMode) {
     for (&a, b) in a.iter().zip(b) {
         for n in 0..COLUMNS {

@@ -1,23 +1,22 @@
-//! Integer arithmetic, and the logic and shifts of every width (PTX ISA, "Integer Arithmetic
-//! Instructions", "Extended-Precision Integer Arithmetic Instructions", "Logic and Shift
-//! Instructions").
+//! Integer arithmetic, logic and shifts of all widths (PTX ISA, "Integer Arithmetic Instructions",
+//! "Extended-Precision Integer Arithmetic Instructions", "Logic and Shift Instructions").
 //!
-//! Values are bits, zero-extended; bits of an operand above the width of its type don't count. Every
-//! operation wraps. An operation on a type that the ISA doesn't allow gives what the same formula
-//! gives, never a panic; a product that is wider than 64 bits its lowest 64.
+//! Values are bits, zero-extended; bits of an operand above the width of its type are ignored. All
+//! operations wrap. For types that the ISA doesn't allow, the same formulas are used, without a
+//! panic; of a product wider than 64 bits, the lowest 64 are returned.
 
 use super::bits::{
     halves, integer_range, integer_value, is_signed, mask, pack_halves, sign_extend, width,
 };
 use crate::program::{IntBinary, IntUnary, Type};
 
-/// A binary operation on integers or bits; `.u16x2` and `.s16x2` by halves.
+/// A binary operation on integers or bits; on both halves of `.u16x2` and `.s16x2`.
 ///
-/// - `div` and `rem` by zero ("an unspecified, machine-specific value") give all ones, as hardware
-///   does; the least number divided by −1 is itself, with remainder 0.
+/// - `div` and `rem` by zero ("an unspecified, machine-specific value") return all ones, like
+///   hardware; the minimum divided by −1 is itself, with remainder 0.
 /// - The second operand of shifts is a u32 of any size: "Shift amounts greater than the register
 ///   width N are clamped to N."
-/// - `mul24` and its like take the lowest 24 bits of each operand, with the sign for `.s32`.
+/// - `mul24` and similar use the lowest 24 bits of each operand, sign-extended for `.s32`.
 /// - The result of `mul.wide` is twice as wide as `ty`.
 pub(crate) fn int_binary(op: IntBinary, ty: Type, a: u64, b: u64) -> u64 {
     let half = match ty {
@@ -50,13 +49,13 @@ fn scalar(op: IntBinary, ty: Type, a: u64, b: u64) -> u64 {
         IntBinary::And => a & b & ones,
         IntBinary::Or => (a | b) & ones,
         IntBinary::Xor => (a ^ b) & ones,
-        // 64 is enough for every width, and i128 has room for it.
+        // A shift by 64 exceeds all widths, and is valid for i128.
         IntBinary::ShiftLeft => (x << (b as u32).min(64)) as u64 & ones,
         IntBinary::ShiftRight => (x >> (b as u32).min(64)) as u64 & ones,
     }
 }
 
-/// The exact product, as the bits of 128.
+/// The exact product, as 128 bits.
 fn product(ty: Type, x: i128, y: i128) -> u128 {
     if is_signed(ty) { (x * y) as u128 } else { x as u128 * y as u128 }
 }
@@ -74,8 +73,8 @@ fn wrap_or_clamp(ty: Type, saturate: bool, value: i128) -> u64 {
     value as u64 & mask(width(ty))
 }
 
-/// A unary operation on integers or bits. `popc`, `clz` and `bfind` give a u32; of the least number
-/// `neg` and `abs` give itself.
+/// A unary operation on integers or bits. `popc`, `clz` and `bfind` return a u32; `neg` and `abs`
+/// of the minimum return the minimum.
 pub(crate) fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
     let width = width(ty);
     let a = a & mask(width);
@@ -89,7 +88,7 @@ pub(crate) fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
         IntUnary::Brev => a.reverse_bits() >> (64 - width),
         IntUnary::BFind { shift_amount } => {
             let value = integer_value(ty, a);
-            // Of a negative number the first bit that differs from the sign.
+            // For a negative number, find the first bit that differs from the sign.
             let bits = if value < 0 { !value } else { value };
             match bits.checked_ilog2() {
                 None => 0xffff_ffff,
@@ -100,8 +99,8 @@ pub(crate) fn int_unary(op: IntUnary, ty: Type, a: u64) -> u64 {
     }
 }
 
-/// `mad.lo`, `mad.hi`, `mad.wide`, `mad24.lo`, `mad24.hi`: the product as [`int_binary`] has it, plus
-/// `c`, which with `mad.wide` is twice as wide as `ty`. `saturate` clamps the sum (`.hi.sat.s32`).
+/// `mad.lo`, `mad.hi`, `mad.wide`, `mad24.lo`, `mad24.hi`: the product from [`int_binary`] plus
+/// `c`, which for `mad.wide` is twice as wide as `ty`. `saturate` clamps the sum (`.hi.sat.s32`).
 pub(crate) fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c: u64) -> u64 {
     let product = int_binary(op, ty, a, b);
     if op == IntBinary::MulWide {
@@ -110,17 +109,17 @@ pub(crate) fn int_mad(op: IntBinary, saturate: bool, ty: Type, a: u64, b: u64, c
     wrap_or_clamp(ty, saturate, integer_value(ty, product) + integer_value(ty, c))
 }
 
-/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc` and their like: `x + y` or `x − y`, where `x`
-/// is `a · b` and `y` is `c` if there is a product, else `a` and `b`. `flag` is the carry flag CC.CF
-/// where the instruction reads it. Returns the result and the flag that `.cc` leaves.
+/// `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc` and similar: `x + y` or `x − y`. If there
+/// is a product, `x` is `a · b` and `y` is `c`; otherwise they are `a` and `b`. `flag` is the carry
+/// flag CC.CF if the instruction reads it. Returns the result and the new flag for `.cc`.
 ///
-/// The flag is the carry of an addition, of a subtraction too: `x − y` is `x + ¬y + 1`, and `subc`
-/// adds the flag in place of the 1. After a subtraction the flag is therefore 1 where nothing was
-/// borrowed. The PTX ISA ("Extended-Precision Arithmetic Instructions") calls it a borrow there,
-/// which comes to the same as long as only `subc` reads what `sub.cc` and `subc.cc` wrote, and only
-/// `addc` and `madc` what additions wrote. Where they are mixed, what decides is the machine code
-/// that ptxas makes, which has one flag for both (`IADD3.X R, ~R, P`); NVIDIA's own division of 128
-/// bits relies on it: it reads a comparison by `subc.cc` with `addc`.
+/// The flag is the carry of an addition, even for a subtraction: `x − y` is `x + ¬y + 1`, and
+/// `subc` adds the flag instead of 1. So after a subtraction the flag is 1 if nothing was borrowed.
+/// The PTX ISA ("Extended-Precision Arithmetic Instructions") calls the flag a borrow there, which
+/// is equivalent as long as only `subc` reads the flag of `sub.cc` and `subc.cc`, and only `addc`
+/// and `madc` read the flag of additions. For mixtures, the machine code of ptxas is decisive,
+/// which has one flag for both (`IADD3.X R, ~R, P`); NVIDIA's own 128-bit division relies on it,
+/// reading a comparison by `subc.cc` with `addc`.
 pub(crate) fn carry(
     subtract: bool,
     product: Option<IntBinary>,
@@ -144,8 +143,8 @@ pub(crate) fn sad(ty: Type, a: u64, b: u64, c: u64) -> u64 {
     (distance as u64).wrapping_add(c) & mask(width(ty))
 }
 
-/// Declares shifts of a width by any amount: `shl.b32`, `shr.u32`, which is `shr.b32` too, and `shr.s32`, where all bits
-/// are the sign beyond the width.
+/// Declares shifts by any amount: `shl.b32`, `shr.u32` (also `shr.b32`), and `shr.s32`, which gives
+/// all sign bits for amounts beyond the width.
 macro_rules! shifts {
     ($($left:ident, $right:ident, $signed_right:ident: $word:ident, $signed:ident;)*) => {$(
         #[inline(always)]
@@ -182,7 +181,7 @@ pub(crate) const fn mul_hi_s32(a: i32, b: i32) -> i32 {
     ((a as i64 * b as i64) >> 32) as i32
 }
 
-/// `div.u32`; by zero all ones.
+/// `div.u32`; division by zero returns all ones.
 #[inline(always)]
 pub(crate) const fn div_u32(a: u32, b: u32) -> u32 {
     match a.checked_div(b) {
@@ -191,7 +190,7 @@ pub(crate) const fn div_u32(a: u32, b: u32) -> u32 {
     }
 }
 
-/// `rem.u32`; by zero all ones.
+/// `rem.u32`; division by zero returns all ones.
 #[inline(always)]
 pub(crate) const fn rem_u32(a: u32, b: u32) -> u32 {
     match a.checked_rem(b) {
@@ -200,13 +199,13 @@ pub(crate) const fn rem_u32(a: u32, b: u32) -> u32 {
     }
 }
 
-/// `div.s32`; by zero −1.
+/// `div.s32`; division by zero returns −1.
 #[inline(always)]
 pub(crate) const fn div_s32(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { a.wrapping_div(b) }
 }
 
-/// `rem.s32`; by zero −1.
+/// `rem.s32`; division by zero returns −1.
 #[inline(always)]
 pub(crate) const fn rem_s32(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { a.wrapping_rem(b) }

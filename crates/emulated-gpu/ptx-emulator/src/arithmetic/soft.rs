@@ -1,16 +1,15 @@
-//! Floating-point arithmetic on integers: exact results, rounded once, in every format and
-//! rounding.
+//! Floating-point arithmetic with integers: exact results, rounded once, for all formats and
+//! roundings.
 //!
-//! A number is taken apart into a sign, an exponent and a significand of up to 128 bits. An
-//! operation gives its result exactly, or with the last bit of the significand set where bits below
-//! it got lost ("sticky"); the significand is then long enough that rounding can't tell the
-//! difference. [`Unpacked::round`] is the only place where anything is rounded. The host's rounding
-//! mode is never touched.
+//! A number is unpacked into a sign, an exponent and a significand of up to 128 bits. The result of
+//! an operation is exact, or the last bit of its significand is set because lower bits were lost
+//! ("sticky"); the significand is then long enough that this doesn't affect rounding. Rounding only
+//! happens in [`Unpacked::round`]. The host's rounding mode is never changed.
 
 use super::format::Format;
 use crate::program::Rounding;
 
-/// What is left of a number when its format is taken away.
+/// The magnitude of an unpacked number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Magnitude {
     /// Not a number.
@@ -28,19 +27,19 @@ pub(crate) enum Magnitude {
     },
 }
 
-/// A sign and a [`Magnitude`].
+/// An unpacked number: a sign and a [`Magnitude`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unpacked {
     /// Whether the sign is set.
     pub(crate) negative: bool,
-    /// The rest.
+    /// The magnitude.
     pub(crate) magnitude: Magnitude,
 }
 
 impl Unpacked {
     const NAN: Self = Self { negative: false, magnitude: Magnitude::Nan };
 
-    /// Takes the bits of a format apart.
+    /// Unpacks the bits of a format.
     pub(crate) fn new(format: Format, bits: u64) -> Self {
         let negative = bits & format.sign() != 0;
         let field = ((bits & format.magnitude()) >> format.fraction_bits) as i32;
@@ -65,7 +64,7 @@ impl Unpacked {
         Self { negative, magnitude }
     }
 
-    /// An integer.
+    /// Converts an integer.
     pub(crate) fn integer(value: i128) -> Self {
         let magnitude = match value.unsigned_abs() {
             0 => Magnitude::Zero,
@@ -74,9 +73,9 @@ impl Unpacked {
         Self { negative: value < 0, magnitude }
     }
 
-    /// The nearest number of the format, by this rounding, as its bits. What is too great becomes
-    /// an infinity or the greatest finite number, as IEEE 754 says for the rounding; in a format
-    /// without infinities always the latter.
+    /// Rounds to the format, and returns its bits. Numbers that are too large become an infinity or
+    /// the largest finite number, as IEEE 754 specifies for the rounding; in a format without
+    /// infinities always the latter.
     pub(crate) fn round(self, format: Format, rounding: Rounding) -> u64 {
         let sign = if self.negative { format.sign() } else { 0 };
         let (exponent, significand) = match self.magnitude {
@@ -89,8 +88,8 @@ impl Unpacked {
         let top = exponent + significand.ilog2() as i32;
         let last = (top - format.fraction_bits as i32).max(format.least_exponent());
         let kept = round_at(significand, last - exponent, rounding, self.negative);
-        // The leading 1 of a normal significand counts one up in the exponent's field, and so does
-        // a carry out of the rounding: subnormal, normal and overflowing results need no cases.
+        // The leading 1 of a normal significand increments the exponent field, and so does a carry
+        // from rounding: subnormal, normal and overflowing results need no special cases.
         let steps = (last - format.least_exponent()) as u128;
         let bits = (steps << format.fraction_bits) + kept;
         if bits < u128::from(format.infinity()) {
@@ -105,11 +104,11 @@ impl Unpacked {
         sign | if away && format.ieee { format.infinity() } else { format.greatest() }
     }
 
-    /// Whether `.ftz` makes this result a zero: whether it would be less than the least normal
-    /// number if it were rounded to as many digits without a limit to the exponent (IEEE 754's
-    /// "tininess after rounding"). Some of what [`Unpacked::round`] rounds up to the least normal
-    /// number is, because subnormal numbers have fewer digits. The ISA doesn't say; this is how
-    /// ptxas folds constants.
+    /// Whether `.ftz` flushes this result: whether it would be less than the smallest normal number
+    /// if it were rounded to the same number of digits with an unlimited exponent (IEEE 754's
+    /// "tininess after rounding"). Some numbers that [`Unpacked::round`] rounds up to the smallest
+    /// normal number are tiny, because subnormal numbers have fewer digits. The ISA doesn't specify
+    /// this; ptxas folds constants in this way.
     pub(crate) fn is_tiny(self, format: Format, rounding: Rounding) -> bool {
         let Magnitude::Finite { exponent, significand } = self.magnitude else { return false };
         let top = exponent + significand.ilog2() as i32;
@@ -122,7 +121,7 @@ impl Unpacked {
         kept < 2 << format.fraction_bits
     }
 
-    /// The nearest integer, by this rounding; a zero keeps the sign.
+    /// Rounds to an integer; a zero keeps the sign.
     pub(crate) fn round_to_integer(self, rounding: Rounding) -> Self {
         let Magnitude::Finite { exponent, significand } = self.magnitude else { return self };
         if exponent >= 0 {
@@ -135,8 +134,8 @@ impl Unpacked {
         Self { magnitude, ..self }
     }
 
-    /// `self · other`, exactly. Both significands have to be at most 64 bits long, as those of all
-    /// formats are.
+    /// `self · other`, exactly. Both significands must have at most 64 bits, which holds for all
+    /// formats.
     pub(crate) fn multiply(self, other: Self) -> Self {
         use Magnitude::{Finite, Infinite, Nan, Zero};
         let magnitude = match (self.magnitude, other.magnitude) {
@@ -150,8 +149,8 @@ impl Unpacked {
         Self { negative: self.negative != other.negative, magnitude }
     }
 
-    /// `self + other`. The rounding decides the sign of an exact zero. Operands may be products of
-    /// two doubles: 106 bits.
+    /// `self + other`. The rounding determines the sign of an exact zero. Operands may be products
+    /// of two doubles (106 bits).
     pub(crate) fn add(self, other: Self, rounding: Rounding) -> Self {
         use Magnitude::{Finite, Infinite, Nan, Zero};
         let exact_zero = Self { negative: rounding == Rounding::Down, magnitude: Zero };
@@ -164,9 +163,9 @@ impl Unpacked {
             (_, Zero) => self,
             (Zero, _) => other,
             (Finite { exponent: e, significand: s }, Finite { exponent: f, significand: t }) => {
-                // Both begin at bit 125, so that a sum can carry. The smaller one loses bits only
-                // where it begins more than 19 bits below the greater one, and then at most one
-                // leading bit cancels.
+                // Both start at bit 125, so that a sum can carry. The smaller one only loses bits
+                // if it starts more than 19 bits below the larger one, and then at most one leading
+                // bit cancels.
                 let (e, s) = normalised(e, s);
                 let (f, t) = normalised(f, t);
                 let (negative, exponent, great, small) = if (e, s) >= (f, t) {
@@ -185,7 +184,7 @@ impl Unpacked {
         }
     }
 
-    /// `self / other`. Both significands have to be at most 63 bits long.
+    /// `self / other`. Both significands must have at most 63 bits.
     pub(crate) fn divide(self, other: Self) -> Self {
         use Magnitude::{Finite, Infinite, Nan, Zero};
         let magnitude = match (self.magnitude, other.magnitude) {
@@ -193,7 +192,7 @@ impl Unpacked {
             (Infinite, _) | (_, Zero) => Infinite,
             (Zero, _) | (_, Infinite) => Zero,
             (Finite { exponent: e, significand: s }, Finite { exponent: f, significand: t }) => {
-                // A quotient of at least 125 − 63 = 62 bits, and more than any format has.
+                // The quotient has at least 125 − 63 = 62 bits, more than any format.
                 let (e, s) = normalised(e, s);
                 let sticky = u128::from(s % t != 0);
                 Finite { exponent: e - f, significand: (s / t) | sticky }
@@ -202,7 +201,7 @@ impl Unpacked {
         Self { negative: self.negative != other.negative, magnitude }
     }
 
-    /// The square root; of −0 it is −0, of what is less NaN.
+    /// The square root; −0 for −0, NaN for negative numbers.
     pub(crate) fn square_root(self) -> Self {
         use Magnitude::{Finite, Nan, Zero};
         let (exponent, significand) = match self.magnitude {
@@ -212,7 +211,7 @@ impl Unpacked {
             Magnitude::Infinite => return self,
             Finite { exponent, significand } => (exponent, significand),
         };
-        // An even exponent and 125 or 126 bits: the root has 63.
+        // With an even exponent and 125 or 126 bits, the root has 63 bits.
         let (mut exponent, mut significand) = normalised(exponent, significand);
         if exponent % 2 != 0 {
             exponent += 1;
@@ -227,7 +226,7 @@ impl Unpacked {
     }
 }
 
-/// `significand / 2^shift` (times, where the shift is negative) as an integer, by this rounding.
+/// Rounds `significand / 2^shift` (a multiplication if the shift is negative) to an integer.
 fn round_at(significand: u128, shift: i32, rounding: Rounding, negative: bool) -> u128 {
     if shift <= 0 {
         return significand << -shift;
@@ -238,7 +237,7 @@ fn round_at(significand: u128, shift: i32, rounding: Rounding, negative: bool) -
     if rest == 0 {
         return kept;
     }
-    // Half a unit in the last place kept; beyond 128 bits more than any rest.
+    // Compare with half a unit in the last place; beyond 128 bits that is more than any remainder.
     let to_half = 1_u128.checked_shl(shift - 1).map_or(std::cmp::Ordering::Less, |h| rest.cmp(&h));
     let up = match rounding {
         Rounding::NearestEven => to_half.is_gt() || to_half.is_eq() && kept & 1 == 1,
@@ -250,14 +249,14 @@ fn round_at(significand: u128, shift: i32, rounding: Rounding, negative: bool) -
     kept + u128::from(up)
 }
 
-/// The same number with its first digit at bit 125. The significand is not 0 and at most 126 bits
-/// long.
+/// The same number with its first digit at bit 125. The significand is not 0, and has at most 126
+/// bits.
 fn normalised(exponent: i32, significand: u128) -> (i32, u128) {
     let shift = significand.leading_zeros().saturating_sub(2);
     (exponent - shift as i32, significand << shift)
 }
 
-/// `value >> shift`, with the last bit set where bits got lost.
+/// `value >> shift`, with the last bit set if bits were lost.
 fn shift_right_sticky(value: u128, shift: u32) -> u128 {
     let shifted = value.checked_shr(shift).unwrap_or(0);
     let lost = value != shifted.checked_shl(shift).unwrap_or(0);

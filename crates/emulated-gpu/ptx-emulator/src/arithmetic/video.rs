@@ -1,15 +1,15 @@
-//! The video instructions, as the ISA's pseudocode has them ("Scalar Video Instructions", "SIMD Video
+//! Video instructions, following the ISA's pseudocode ("Scalar Video Instructions", "SIMD Video
 //! Instructions").
 //!
-//! It computes with 34 bits; here nothing is cut off until the end, so that what is limited or compared is
-//! the exact result.
+//! The pseudocode uses 34 bits; here intermediate values are exact, so that clamping and
+//! comparisons apply to the exact result.
 
 use super::compare::holds;
 use crate::program::{
     ScalarVideo, SimdVideo, Video, VideoMad, VideoOperation, VideoPart, VideoSecond,
 };
 
-/// The result of one, on the bits of its operands.
+/// The result of a video instruction, given the bits of its operands.
 #[must_use]
 pub(crate) fn video(form: &Video, a: u32, b: u32, c: u32) -> u32 {
     match form {
@@ -20,7 +20,7 @@ pub(crate) fn video(form: &Video, a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-/// A number of this many bits, as it stands at the low end of a word.
+/// The number in the low `bits` bits of a word.
 fn number(bits: u32, signed: bool, word: u64) -> i128 {
     let unused = 64 - bits;
     let high = word << unused;
@@ -31,7 +31,7 @@ fn part(part: VideoPart, signed: bool, word: u32) -> i128 {
     number(part.bits, signed, u64::from(word) >> (part.bits * part.index))
 }
 
-/// Limited to what this many bits hold.
+/// Clamps to the range of a `bits`-bit number.
 fn limited(value: i128, bits: u32, signed: bool) -> i128 {
     if signed {
         value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
@@ -112,7 +112,8 @@ fn several(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
     d
 }
 
-/// `b` lowest, then `a`, both limited to this many bits; above them what stands low in `c`.
+/// `cvt.pack`: `b` in the lowest bits, then `a`, both clamped to `bits` bits; the low bits of `c`
+/// above them.
 fn packed(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
     let ones = (1_u32 << bits) - 1;
     let narrow = |word| limited(number(32, true, u64::from(word)), bits, signed) as u32 & ones;

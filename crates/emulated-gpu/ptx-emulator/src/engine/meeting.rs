@@ -1,4 +1,4 @@
-//! The convergence of a warp's lanes in a collective instruction, wherever in the program each waits.
+//! Reconvergence of a warp's lanes at collective instructions, wherever in the program they wait.
 
 use super::code::{Action, Step};
 use super::collective::{Collective, CollectiveKind, Everything};
@@ -7,17 +7,18 @@ use super::turn::{Rules, Stopped};
 use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 
-/// A lane executes an instruction that its own mask leaves out.
+/// The problem that a lane executes a collective whose mask doesn't include it.
 fn outside_mask(active: u32, members: u32) -> Box<Problem> {
     let lane = (active & !members).trailing_zeros() as usize;
     let message =
-        format!("lane {lane} executes this, and is not in the member mask {members:#010x}");
+        format!("lane {lane} executes this, but is not in the member mask {members:#010x}");
     Problem::new(FaultKind::BadMemberMask, message)
         .lane(lane)
         .note("every lane that executes a .sync instruction has to be named in its mask")
 }
 
-/// Lets those go on whose collective instruction all members have come to.
+/// Executes the waiting collectives at which all members have arrived. Returns whether there were
+/// any.
 pub(super) fn meet(
     core: &mut Core<'_>,
     warp: &mut Warp,
@@ -86,8 +87,8 @@ pub(super) fn meet(
     Ok(met)
 }
 
-/// Lanes come to a collective instruction. Of those that name the same members, all go on if none
-/// is missing; the lanes that have to wait are returned, and wait.
+/// Lanes arrive at a collective. Groups of lanes that name the same members execute it at once if
+/// no member is missing; the others wait. Returns the lanes that have to wait.
 pub(super) fn come(
     core: &mut Core<'_>,
     warp: &mut Warp,
@@ -127,7 +128,8 @@ pub(super) fn come(
     Ok(waiting)
 }
 
-/// Nobody in the warp can go on: each waits for lanes that wait elsewhere, or for others.
+/// The problem that no lane of the warp can continue: all of them wait for lanes that wait
+/// elsewhere.
 pub(super) fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
     let first = &warp.splits[0];
     let members = match &code[first.pc as usize].action {
@@ -141,7 +143,7 @@ pub(super) fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
         Some(other) => (
             format!(
                 "lanes {lanes:#010x} name {members:#010x} as members and wait for lanes \
-                 {:#010x}, which are here too, and name other members",
+                 {:#010x}, which are here too, but name other members",
                 other.mask & missing
             ),
             "every lane in a member mask has to name the same mask",

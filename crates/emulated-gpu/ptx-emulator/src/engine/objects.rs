@@ -1,31 +1,34 @@
-//! Barrier objects (PTX ISA, "mbarrier"): phases, each of this many arrivals and of transactions.
+//! Barrier objects (PTX ISA, "mbarrier"), whose phases wait for a number of arrivals and for
+//! transactions.
 //!
-//! The object itself is beside the block, by its place in shared memory; what stands there is its state,
-//! as a program gets it from an arrival. A program that writes over it has no object any more.
+//! The objects themselves are stored outside of the emulated memory, by their address in shared
+//! memory. The memory only contains an object's state, as an arrival returns it. If the program
+//! overwrites it, the object becomes invalid.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::race::{Copied, ThreadClocks, VectorClock, join};
 
-/// Arrivals of a phase, and transactions, at most.
+/// The maximum number of arrivals per phase, and of transactions.
 const MOST: i64 = (1 << 20) - 1;
 
-/// The state of an object, which its 64 bits hold.
+/// The state of an object, which fits into its 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Status {
-    /// Modulo 4.
+    /// The phase modulo 4.
     phase: u64,
-    /// Arrivals that each phase waits for.
+    /// The number of arrivals that each phase waits for.
     expected: i64,
-    /// Those that this one still waits for.
+    /// The number of arrivals that the current phase still waits for.
     pub(super) pending: i64,
-    /// Transactions that it waits for; below 0 where more have come than were expected so far.
+    /// The transactions (bytes) that the phase waits for; negative if more have completed than were
+    /// expected so far.
     transactions: i64,
 }
 
 impl Status {
-    /// As 64 bits. The highest is 1, so that memory which is zero is no state.
+    /// Encodes the state. The highest bit is 1, so that zeroed memory is not a valid state.
     fn bits(self) -> u64 {
         let word = |number: i64, bits: u32| (number as u64) & ((1 << bits) - 1);
         word(self.transactions, 21)
@@ -35,7 +38,7 @@ impl Status {
             | 1 << 63
     }
 
-    /// And back.
+    /// Decodes a state.
     pub(super) fn of(bits: u64) -> Option<Self> {
         let word = |at: u32, width: u32| (bits >> at & ((1 << width) - 1)) as i64;
         (bits >> 63 == 1).then_some(Self {
@@ -47,36 +50,37 @@ impl Status {
     }
 }
 
-/// An object.
+/// A barrier object.
 #[derive(Clone, Debug)]
 struct Object {
     status: Status,
-    /// What those know who have arrived in this phase, where races are looked for, and what those that
-    /// wait for an earlier one learn.
+    /// The joined clocks of threads that have arrived in this phase, and of those that arrived in
+    /// completed phases; waiting threads learn the latter. For racecheck.
     arrived: Option<Arc<VectorClock>>,
     completed: Option<Arc<VectorClock>>,
-    /// Copies that are there when the phase is over, and those of phases that are, for which no thread
-    /// has waited yet.
+    /// Copies that complete with the current phase, and copies that completed with earlier phases
+    /// but have not been waited for yet.
     copies: Vec<Copied>,
     landed: Vec<Copied>,
 }
 
-/// What has been done wrong, in words.
+/// A message that describes an invalid use.
 pub(super) type Wrong = String;
 
-/// All objects of a block.
+/// All barrier objects of a block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Objects {
     at: BTreeMap<u64, Object>,
-    /// How many times something has been done to one.
+    /// The number of operations on objects so far.
     pub(super) events: u64,
 }
 
 impl Objects {
-    /// What to write at a place for a new object.
+    /// Creates an object. Returns the state to be written to memory.
     ///
     /// # Errors
-    /// Where the count is none, or with `strict` where there is one already, of which `stored` is left.
+    /// If the count is invalid, or, with `strict`, if memory holds the state of an existing object
+    /// (`stored`).
     pub(super) fn initialise(
         &mut self,
         at: u64,
@@ -87,7 +91,7 @@ impl Objects {
         let expected = arrivals(count)?;
         if strict && self.at.get(&at).is_some_and(|object| object.status.bits() == stored) {
             return Err(
-                "there is a barrier object already, which no mbarrier.inval has ended".into()
+                "there is already a barrier object, which has not been invalidated (mbarrier.inval)".into()
             );
         }
         let status = Status { phase: 0, expected, pending: expected, transactions: 0 };
@@ -103,40 +107,41 @@ impl Objects {
         Ok(status.bits())
     }
 
-    /// The object at a place, to be changed.
+    /// Looks up an object for a change, and counts the operation.
     fn change(&mut self, at: u64, stored: u64) -> Result<&mut Object, Wrong> {
         self.events += 1;
         self.find(at, stored)
     }
 
-    /// The object at a place, where `stored` stands in memory.
+    /// Looks up an object whose memory contains `stored`.
     fn find(&mut self, at: u64, stored: u64) -> Result<&mut Object, Wrong> {
         match self.at.get_mut(&at) {
             Some(object) if object.status.bits() == stored => Ok(object),
-            Some(_) => Err("something has been written over the barrier object there".into()),
+            Some(_) => Err("the barrier object there has been written over".into()),
             None => Err(
-                "there is no barrier object: mbarrier.init has not made one, or mbarrier.inval \
+                "there is no barrier object: mbarrier.init has not created one, or mbarrier.inval \
                          has ended it"
                     .into(),
             ),
         }
     }
 
-    /// Ends an object; what to write in its place.
+    /// Removes an object. Returns the value to be written to memory.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is no such object.
     pub(super) fn invalidate(&mut self, at: u64, stored: u64) -> Result<u64, Wrong> {
         self.change(at, stored)?;
         self.at.remove(&at);
         Ok(0)
     }
 
-    /// This many arrivals, of which `known` is known, after this many transactions more are expected; what to
-    /// write.
+    /// Expects the transactions of an arrival, and performs the arrival. `known` is the clock of
+    /// the arriving thread. Returns the state to be written to memory.
     ///
     /// # Errors
-    /// Where the phase does not wait for this many, or they end one that they must not.
+    /// If the phase doesn't wait for that many arrivals, or if it ends although `incomplete`
+    /// doesn't allow that.
     pub(super) fn arrive(
         &mut self,
         (at, stored): (u64, u64),
@@ -147,10 +152,10 @@ impl Objects {
         let count = arrivals(arrival.count)?;
         let Status { pending, expected, .. } = object.status;
         if count > pending {
-            return Err(format!("{count} arrive, and the phase waits for {pending}"));
+            return Err(format!("{count} threads arrive, but the phase waits for {pending}"));
         }
         if arrival.drop && count > expected {
-            return Err(format!("{count} drop out, and phases wait for {expected}"));
+            return Err(format!("{count} threads drop out, but phases only wait for {expected}"));
         }
         object.expect(arrival.expected)?;
         object.status.pending -= count;
@@ -159,7 +164,7 @@ impl Objects {
         }
         if arrival.incomplete && object.is_complete() {
             return Err(format!(
-                "{count} arrive with .noComplete, and are the last {pending} that the phase waits for"
+                "{count} threads arrive with .noComplete, but are the last {pending} that the phase waits for"
             ));
         }
         if let Some(known) = known {
@@ -168,10 +173,11 @@ impl Objects {
         Ok(object.settled())
     }
 
-    /// Transactions that are expected, or have come (`come`).
+    /// Expects transactions, or completes them (`completed`). Returns the state to be written to
+    /// memory.
     ///
     /// # Errors
-    /// Where there are too many.
+    /// If there are too many.
     pub(super) fn transact(
         &mut self,
         (at, stored): (u64, u64),
@@ -184,10 +190,10 @@ impl Objects {
         Ok(object.settled())
     }
 
-    /// Copies that are there when the phase is over.
+    /// Registers copies that complete with the current phase.
     ///
     /// # Errors
-    /// Where there is no object.
+    /// If there is no such object.
     pub(super) fn carry(
         &mut self,
         (at, stored): (u64, u64),
@@ -197,10 +203,11 @@ impl Objects {
         Ok(())
     }
 
-    /// Whether the phase of a state is over, and what is learnt where it is.
+    /// Tests whether a phase is complete. If it is, returns the clock that the testing thread
+    /// learns.
     ///
     /// # Errors
-    /// Where the state is none, or of neither this phase nor the last.
+    /// If `phase` is invalid, or is neither the current phase nor the one before.
     pub(super) fn test(
         &mut self,
         (at, stored): (u64, u64),
@@ -211,12 +218,12 @@ impl Objects {
         let now = object.status.phase;
         let over = match phase {
             Phase::Parity(parity) if parity > 1 => {
-                return Err(format!("{parity} is no parity of a phase: it is 0 or 1"));
+                return Err(format!("the parity of a phase is 0 or 1, not {parity}"));
             }
             Phase::Parity(parity) => parity != now & 1,
             Phase::State(bits) => {
                 let state =
-                    Status::of(bits).ok_or("the register holds no state of a barrier object")?;
+                    Status::decode(bits).ok_or("the register does not hold the state of a barrier object")?;
                 if state.phase != now && state.phase != (now + 3) % 4 {
                     return Err("the state is neither of this phase nor of the one before".into());
                 }
@@ -233,9 +240,9 @@ impl Objects {
         Ok(Some(object.completed.clone()))
     }
 
-    /// What an object still waits for, in words.
+    /// Describes what an object waits for.
     pub(super) fn waits_for(&self, at: u64) -> String {
-        let Some(object) = self.at.get(&at) else { return "which is gone".into() };
+        let Some(object) = self.at.get(&at) else { return "which no longer exists".into() };
         let Status { expected, pending, transactions, .. } = object.status;
         let arrivals = format!("{pending} of {expected} arrivals");
         match transactions {
@@ -244,27 +251,27 @@ impl Objects {
                 format!("which waits for {arrivals} and for {transactions} bytes of transactions")
             }
             _ => format!(
-                "which waits for {arrivals}, and to be told to expect {} bytes that have come",
+                "which waits for {arrivals}, and for {} completed bytes to be expected",
                 -transactions
             ),
         }
     }
 }
 
-/// Which phase is waited for.
+/// The phase that is tested.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Phase {
-    /// That of a state.
+    /// The phase of a state.
     State(u64),
-    /// The latest of that parity.
+    /// The latest phase with a parity.
     Parity(u64),
 }
 
-/// What an arrival says.
+/// The operands of an arrival.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) count: u64,
-    /// Transactions to expect.
+    /// The transactions to expect.
     pub(super) expected: i64,
     pub(super) drop: bool,
     pub(super) incomplete: bool,
@@ -274,7 +281,7 @@ impl Object {
     fn expect(&mut self, transactions: i64) -> Result<(), Wrong> {
         let sum = self.status.transactions.saturating_add(transactions);
         if sum.abs() > MOST {
-            return Err(format!("{sum} bytes of transactions, and an object counts to {MOST}"));
+            return Err(format!("{sum} bytes of transactions: a barrier object only counts to {MAX_COUNT}"));
         }
         self.status.transactions = sum;
         Ok(())
@@ -284,7 +291,7 @@ impl Object {
         self.status.pending == 0 && self.status.transactions == 0
     }
 
-    /// Ends the phase where nothing is missing any more; its state.
+    /// Completes the phase if nothing is missing. Returns the state to be written to memory.
     fn settled(&mut self) -> u64 {
         if self.is_complete() {
             let Status { phase, expected, .. } = self.status;
@@ -300,7 +307,7 @@ impl Object {
 
 fn arrivals(count: u64) -> Result<i64, Wrong> {
     let fits = (1..=MOST as u64).contains(&count);
-    if fits { Ok(count as i64) } else { Err(format!("{count} is no number of arrivals")) }
+    if fits { Ok(count as i64) } else { Err(format!("{count} is not a valid number of arrivals")) }
 }
 
 #[cfg(test)]
@@ -318,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_is_what_its_bits_say() {
+    fn encoding_and_decoding_are_inverse() {
         for transactions in [-MOST, -1, 0, MOST] {
             let status = Status { phase: 3, expected: MOST, pending: 5, transactions };
             assert_eq!(Status::of(status.bits()), Some(status));
@@ -327,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_ends_with_its_last_arrival_and_its_last_transaction() {
+    fn phase_ends_with_its_last_arrival_and_transaction() {
         let mut objects = Objects::default();
         let first = objects.initialise(8, 0, 2, true).unwrap();
         let one = arrive(&mut objects, first, ONE).unwrap();
@@ -343,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn transactions_may_come_before_they_are_expected() {
+    fn transactions_may_complete_before_they_are_expected() {
         let mut objects = Objects::default();
         let first = objects.initialise(8, 0, 1, true).unwrap();
         let early = objects.transact((8, first), 64, true).unwrap();
@@ -353,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn who_drops_out_is_not_waited_for_again() {
+    fn dropped_threads_are_not_waited_for_again() {
         let mut objects = Objects::default();
         let first = objects.initialise(8, 0, 3, true).unwrap();
         let dropped = arrive(&mut objects, first, Arrival { count: 2, drop: true, ..ONE }).unwrap();
@@ -363,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
+    fn invalid_uses_are_errors() {
         let mut objects = Objects::default();
         assert!(arrive(&mut objects, 0, ONE).unwrap_err().contains("no barrier object"));
         assert!(objects.initialise(8, 0, 0, true).is_err());

@@ -3,18 +3,18 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Takes what kernels print: standard output, or a writer of one's own.
+/// The destination of kernel output: standard output, or a custom writer.
 #[derive(Clone, Default)]
 pub struct Output(Option<Arc<Mutex<dyn Write + Send>>>);
 
 impl Output {
-    /// A writer of one's own.
+    /// Sends the output to a custom writer.
     #[must_use]
     pub fn to(writer: Arc<Mutex<dyn Write + Send>>) -> Self {
         Self(Some(writer))
     }
 
-    /// Writes; what can't be written is lost, as there is nobody a kernel could tell.
+    /// Writes some output. Errors are ignored, because there is no way to report them to a kernel.
     pub(super) fn write(&self, text: &[u8]) {
         let _ = match &self.0 {
             Some(writer) => writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(text),

@@ -1,4 +1,4 @@
-//! Counts for each step, when statistics are asked for.
+//! Counters for each step, if statistics are enabled.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::program::OperationCounts;
 use crate::source::line_ends;
 use crate::statistics::LineStatistics;
 
-/// One count for each step.
+/// The counters of all steps.
 #[derive(Clone, Default)]
 pub(super) struct Profile {
     steps: Vec<LineStatistics>,
@@ -27,7 +27,7 @@ impl Profile {
         Self { steps: vec![LineStatistics::default(); executable.code.len()], trace }
     }
 
-    /// A warp comes to a step.
+    /// Counts the execution of a step by a warp.
     pub(super) fn step(
         &mut self,
         core: &Core<'_>,
@@ -89,7 +89,7 @@ impl Profile {
         }
     }
 
-    /// A branch sent the lanes two ways.
+    /// Counts a divergent branch.
     pub(super) fn split(&mut self, pc: u32) {
         self.steps[pc as usize].splits += 1;
     }
@@ -101,8 +101,8 @@ impl Profile {
         }
     }
 
-    /// One entry for each instruction of the text. The steps that one instruction became are all
-    /// executed alike, so executions are those of its first, and accesses are added up.
+    /// Returns the statistics of each instruction. All steps of an instruction are executed equally
+    /// often, so executions are those of its first step, and accesses are summed.
     pub(super) fn lines(&self, executable: &Executable) -> Vec<LineStatistics> {
         let mut by_place: BTreeMap<u32, LineStatistics> = BTreeMap::new();
         for (place, count) in executable.places.iter().zip(&self.steps) {
@@ -112,7 +112,7 @@ impl Profile {
                 }
                 Some(own) => {
                     let LineStatistics { executions, active_lanes, divergent, .. } = *own;
-                    // The first may be one that runs whatever the guard says.
+                    // The first step may be one that ignores the guard.
                     let alike = count.executions == executions;
                     let active_lanes =
                         if alike { active_lanes.min(count.active_lanes) } else { active_lanes };
@@ -123,7 +123,7 @@ impl Profile {
             }
         }
         let works = works(executable);
-        // Places come in order, so that the text is gone through once.
+        // Places are sorted, so the text is only scanned once.
         let text = executable.source.text.as_bytes();
         let (mut counted, mut line) = (0, 1);
         by_place
@@ -148,8 +148,8 @@ impl Profile {
     }
 }
 
-/// What each instruction calculates, by its place in the text.
-fn works(executable: &Executable) -> BTreeMap<u32, OperationCounts> {
+/// The arithmetic work of each instruction, by its position in the text.
+fn works(executable: &Executable) -> BTreeMap<u32, Work> {
     let functions =
         executable.plans.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
     let bodies = functions.filter_map(|function| function.body.as_deref());

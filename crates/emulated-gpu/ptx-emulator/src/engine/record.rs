@@ -1,5 +1,5 @@
-//! The recorder of one block's warps, for [`Record`]. A step is seen before it happens; what it
-//! wrote is looked up at the warp's next step.
+//! The recorder of one block's warps, for [`Record`]. It is called before each step; the results of
+//! a step are read at the warp's next one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,34 +20,34 @@ use crate::record::{
 };
 use crate::trace::Value;
 
-/// Bytes that global memory is fetched in at most: four sectors.
+/// The maximum bytes of a request to global memory: four sectors.
 const LINE: u64 = 128;
 
-/// Lanes of a warp that have executed an instruction, whose results are still to be looked up.
+/// Lanes of a warp that have executed an instruction, but whose results have not been read yet.
 struct Pending {
     origin: Origin,
     mask: u32,
 }
 
-/// What is known of a warp.
+/// The recording state of a warp.
 #[derive(Default)]
 struct Following {
-    /// The place of its latest step in the record; none where that was left out.
+    /// The index of its latest step in the record; `None` if that step was left out.
     latest: Option<usize>,
-    /// And the instruction that it was of, with the lanes that came to it.
+    /// The instruction of its latest step, with the lanes that executed it.
     origin: Option<(Origin, u32)>,
     pending: Vec<Pending>,
 }
 
-/// Records.
+/// Records the steps of one block.
 pub(crate) struct Recorder {
     executable: Arc<Executable>,
-    /// The block's number in the grid.
+    /// The block's index in the grid.
     block: u64,
-    /// As many steps are kept.
+    /// The maximum number of recorded steps.
     most: usize,
     origins: Vec<Option<(Origin, bool)>>,
-    /// The place of each register in the record.
+    /// The index of each register in the record.
     numbers: HashMap<(FunctionId, Register), usize>,
     warps: HashMap<u32, Following>,
     view: View,
@@ -86,12 +86,12 @@ impl Recorder {
         }
     }
 
-    /// The record, when the launch is over.
+    /// Returns the record, after the launch.
     pub(crate) fn take(&mut self) -> Record {
         std::mem::take(&mut self.record)
     }
 
-    /// Looks up what the warp's latest instructions have written, but for lanes that still wait there.
+    /// Reads the results of the warp's latest instructions, except for lanes that still wait there.
     fn settle(&mut self, core: &Core<'_>, warp: &Warp) {
         let Some(following) = self.warps.get_mut(&core.warp) else { return };
         let Some(latest) = following.latest else { return };
@@ -119,7 +119,7 @@ impl Recorder {
         place.map_or(0, |place| core.image.source.line_of(place.span.start).0)
     }
 
-    /// A new step of the record.
+    /// Creates a step of the record.
     fn begin(
         &self,
         core: &Core<'_>,
@@ -201,7 +201,7 @@ impl Recorder {
         let base = match (shared, access.room) {
             (true, StateSpace::Generic) => SHARED_WINDOW,
             (true, _) => 0,
-            // An address that leads nowhere is a fault of the next moment.
+            // An invalid address causes a fault in the next moment.
             _ => core.memory.range_of(first).map_or(first / LINE * LINE, |(base, _)| base),
         };
         let generic = if shared { first - base + SHARED_WINDOW } else { base };
@@ -248,7 +248,8 @@ impl Watch for Recorder {
         let following = self.warps.entry(core.warp).or_default();
         following.origin = Some((origin, mask));
         let Some(latest) = following.latest else { return };
-        // The results of a call come when the function returns, at a further step of it.
+        // The results of a call are available when the function returns, at a later step of the
+        // call.
         if !(first && calls_away(core, instruction)) {
             following.pending.push(Pending { origin, mask: active });
         }
@@ -258,7 +259,7 @@ impl Watch for Recorder {
     }
 }
 
-/// Whether an instruction is a further part of what the text has as one with that before it.
+/// Whether an instruction and the one before it are parts of a single instruction in the text.
 fn continues(core: &Core<'_>, before: (Origin, u32), now: (Origin, u32)) -> bool {
     let span = |origin: Origin| origin.instruction(core).map(|(_, found)| found.span);
     before.1 == now.1
@@ -267,7 +268,7 @@ fn continues(core: &Core<'_>, before: (Origin, u32), now: (Origin, u32)) -> bool
         && span(before.0) == span(now.0)
 }
 
-/// What lanes have written by an instruction.
+/// Records the results of an instruction in the lanes `done`.
 fn written(
     core: &Core<'_>,
     pending: &Pending,
@@ -292,7 +293,7 @@ fn written(
             }
         });
         let values = values.collect();
-        // Several steps of one instruction see the same.
+        // Several steps of one instruction have the same results.
         into.retain(|one| (one.register, one.lanes) != (number, done));
         into.push(Written { register: number, lanes: done, values });
     }

@@ -1,5 +1,5 @@
-//! What a function that may come to call itself keeps on the thread's stack while it calls; and calls
-//! of what is no function.
+//! Frames: what a recursive function saves on the thread's stack during a call. Also the report of
+//! an invalid indirect call.
 
 use super::copy_async;
 use super::core::{Core, Outcome, Problem};
@@ -7,24 +7,24 @@ use super::registers::{Slot, Width, lanes};
 use super::state_space::FUNCTION_WINDOW;
 use crate::fault::FaultKind;
 
-/// Frames begin at multiples of this.
+/// The alignment of frames.
 const ALIGN: u64 = 16;
 
-/// What one function keeps.
+/// The layout of a function's frame.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// Where the stack ends.
+    /// The stack pointer.
     pointer: Slot,
-    /// Registers, and the offset of each in the frame.
+    /// The saved registers, and their offsets in the frame.
     registers: Vec<(Slot, u64)>,
-    /// Variables: where, the offset in the frame, and bytes.
+    /// The saved variables: address, offset in the frame, and size.
     memory: Vec<(u64, u64, u64)>,
     bytes: u64,
 }
 
 impl Frame {
     pub(super) fn new(pointer: Slot) -> Self {
-        // Even a function that keeps nothing takes some, so that no recursion is without end.
+        // Frames are never empty, so that infinite recursion runs out of stack.
         Self { pointer, registers: Vec::new(), memory: Vec::new(), bytes: ALIGN }
     }
 
@@ -42,7 +42,7 @@ impl Frame {
         self.bytes.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX)
     }
 
-    /// For the lanes of a mask.
+    /// Saves the frame of the active lanes.
     pub(super) fn save(&self, core: &mut Core<'_>, mask: u32) -> Outcome {
         let limit = core.thread_local_bytes();
         for lane in lanes(mask) {
@@ -50,13 +50,13 @@ impl Frame {
             let end = base.checked_add(self.size()).filter(|&end| end <= limit);
             let Some(end) = end else {
                 let message = format!(
-                    "a call needs {} bytes of the thread's stack, of which {} are left",
+                    "a call needs {} bytes of the thread's stack, but only {} are left",
                     self.size(),
                     limit.saturating_sub(base)
                 );
                 return Err(Problem::new(FaultKind::IllegalAddress, message)
                     .lane(lane)
-                    .note("a function calls itself too often: is there an end to it?"));
+                    .note("the recursion is too deep: does it end?"));
             };
             for &(slot, offset) in &self.registers {
                 self.write(core, slot, base + offset, lane);
@@ -69,7 +69,7 @@ impl Frame {
         Ok(())
     }
 
-    /// For the lanes of a mask, which have saved it.
+    /// Restores the frame of the active lanes.
     pub(super) fn restore(&self, core: &mut Core<'_>, mask: u32) -> Outcome {
         for lane in lanes(mask) {
             let end = core.registers.get(self.pointer, lane);
@@ -111,7 +111,7 @@ impl Frame {
     }
 }
 
-/// Bytes of a register on the stack.
+/// The bytes of a register in a frame.
 fn width(slot: Slot) -> u64 {
     match slot.width {
         Width::Predicate | Width::Narrow(_) => 4,
@@ -120,13 +120,14 @@ fn width(slot: Slot) -> u64 {
     }
 }
 
-/// Where bytes of a lane's own memory are in the warp's.
+/// The range of a lane's local memory in the warp's.
 fn range(core: &Core<'_>, at: u64, bytes: u64, lane: usize) -> std::ops::Range<usize> {
     let start = core.thread_local_bytes() * lane as u64 + at;
     start as usize..(start + bytes) as usize
 }
 
-/// A call through a register that holds something else than the prototype says.
+/// The problem of an indirect call whose register doesn't hold a function that matches the
+/// prototype.
 pub(super) fn no_function(core: &Core<'_>, callee: Slot, mask: u32) -> Box<Problem> {
     let lane = mask.trailing_zeros() as usize;
     let address = core.registers.get(callee, lane);
@@ -136,18 +137,18 @@ pub(super) fn no_function(core: &Core<'_>, callee: Slot, mask: u32) -> Box<Probl
     let (message, note) = match function {
         Some(function) if function.body.is_some() => (
             format!(
-                "call of `{}`, which takes or gives something else than the prototype",
+                "call of `{}`, whose parameters or results differ from the prototype",
                 function.name
             ),
-            "a prototype has to agree with the functions that are called by it",
+            "the prototype of a call has to match the called functions",
         ),
         Some(function) => (
             format!("call of `{}`, which is only declared", function.name),
             "define it in this file: nothing is linked",
         ),
         None => (
-            format!("call through a register that holds {address:#x}, which is no function"),
-            "the address of a function is taken with mov, or is in an initial value",
+            format!("call through a register that holds {address:#x}, which is not a function"),
+            "take the address of a function with mov, or in an initial value",
         ),
     };
     Problem::new(FaultKind::InvalidInstruction, message).lane(lane).address(address).note(note)

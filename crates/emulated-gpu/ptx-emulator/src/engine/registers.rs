@@ -1,55 +1,55 @@
-//! The registers of a warp: struct of arrays, 32 lanes side by side.
+//! The registers of a warp, as a struct of arrays: the values of 32 lanes are contiguous.
 //!
-//! A register of up to 32 bits is one row of 32 words (16- and 8-bit ones zero-extended), one of 64
-//! bits is two rows that hold 32 words of 64 bits. A predicate is one word with a bit for each lane.
-//! Constants and most special registers are rows too, filled beforehand: to fetch an operand is to
-//! read a row, whatever it is.
+//! A register of up to 32 bits is one row of 32 words (16- and 8-bit values are zero-extended); one
+//! of 64 bits is two rows that hold 32 words of 64 bits. A predicate is one word with one bit per
+//! lane. Constants and most special registers are rows too, initialised in advance, so that every
+//! operand can be fetched by reading a row.
 
 #![allow(
     unsafe_code,
-    reason = "two rows of 32-bit words are viewed as one of 64-bit words, in the innermost loop"
+    reason = "the innermost loop views two rows of 32-bit words as one of 64-bit words"
 )]
 
 use crate::room::OutOfMemory;
 use crate::room::filled;
 
-/// How many lanes a warp has.
+/// The number of lanes in a warp.
 pub(super) const LANES: usize = 32;
 
-/// 32 words.
+/// A row of 32 words.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(128))]
 pub(super) struct Row(pub(super) [u32; LANES]);
 
-/// Predicate slots that are the same in every kernel.
+/// A predicate slot that is always true.
 pub(super) const ALWAYS: u32 = 0;
 /// Always false.
 pub(super) const NEVER: u32 = 1;
-/// Takes predicates that nobody wants.
+/// A predicate slot for unused results.
 pub(super) const SINK_PREDICATE: u32 = 2;
-/// The first predicate slot that is free.
+/// The first free predicate slot.
 pub(super) const FIRST_PREDICATE: u32 = 3;
-/// Rows 0 to 3 take results that nobody wants.
+/// Rows 0 to 3 are for unused results.
 pub(super) const SINK: u32 = 0;
-/// The first row that is free.
+/// The first free row.
 pub(super) const FIRST_ROW: u32 = 4;
 
 /// The registers of one warp.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registers {
     rows: Box<[Row]>,
-    /// One bit for each lane.
+    /// One bit per lane.
     pub(super) predicates: Vec<u32>,
-    /// For rows and for predicates, which lanes something has written; empty where nobody asks.
+    /// The lanes in which each row and each predicate is initialised; empty unless tracked.
     defined: [Vec<u32>; 2],
 }
 
-/// How a register is stored.
+/// The storage of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Width {
     /// One bit, in `predicates`.
     Predicate,
-    /// One row, of which this many low bits count.
+    /// One row, of which only the given number of low bits is used.
     Narrow(u8),
     /// Two rows.
     Wide,
@@ -57,7 +57,7 @@ pub(super) enum Width {
     Quad,
 }
 
-/// Where a register is.
+/// The location of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Slot {
     pub(super) index: u32,
@@ -65,7 +65,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The low or the high half of a register of 128 bits; of others, itself and a sink.
+    /// The low and the high half of a 128-bit register; for others, the register itself and a sink.
     pub(super) fn halves(self) -> (Self, Self) {
         let wide = |index| Self { index, width: Width::Wide };
         match self.width {
@@ -76,10 +76,10 @@ impl Slot {
 }
 
 impl Registers {
-    /// This many of each, zero.
+    /// Allocates zeroed rows and predicates.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(super) fn new(rows: u32, predicates: u32) -> Result<Self, OutOfMemory> {
         let mut words = filled(0, predicates.max(FIRST_PREDICATE) as usize)?;
         words[ALWAYS as usize] = u32::MAX;
@@ -91,7 +91,7 @@ impl Registers {
         })
     }
 
-    /// A number that tells what some of them hold from what they held before.
+    /// A hash of the content of some registers, to detect changes.
     pub(super) fn digest(&self, slots: &[Slot]) -> u64 {
         let mix = |sum: u64, word: u32| {
             (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
@@ -109,23 +109,23 @@ impl Registers {
         })
     }
 
-    /// From now on it is remembered what something writes; what is here by now is known.
+    /// Starts to track initialisation. All current values count as initialised.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(super) fn track(&mut self) -> Result<(), OutOfMemory> {
         self.defined =
             [filled(u32::MAX, self.rows.len())?, filled(u32::MAX, self.predicates.len())?];
         Ok(())
     }
 
-    /// The lanes in which something has written a register.
+    /// The lanes in which a register is initialised.
     pub(super) fn defined(&self, slot: Slot) -> u32 {
         let list = &self.defined[usize::from(slot.width == Width::Predicate)];
         list.get(slot.index as usize).copied().unwrap_or(u32::MAX)
     }
 
-    /// The lanes of a mask are written; `known` are those in which the value is.
+    /// Sets the initialisation of a register in the lanes of `mask`, from the bits in `known`.
     pub(super) fn define(&mut self, slot: Slot, mask: u32, known: u32) {
         let list = &mut self.defined[usize::from(slot.width == Width::Predicate)];
         if let Some(word) = list.get_mut(slot.index as usize) {
@@ -133,7 +133,7 @@ impl Registers {
         }
     }
 
-    /// Sets the rows and predicates of a range to zero, as a new block finds them.
+    /// Zeroes a range of rows, and all predicates, for a new block.
     pub(super) fn clear(&mut self, rows: std::ops::Range<u32>) {
         let rows = rows.start as usize..rows.end as usize;
         self.rows[rows.clone()].fill(Row([0; LANES]));
@@ -151,18 +151,18 @@ impl Registers {
         &self.rows[index as usize].0
     }
 
-    /// The same, to be written.
+    /// A mutable row of 32-bit words.
     #[inline(always)]
     pub(super) fn narrow_mut(&mut self, index: u32) -> &mut [u32; LANES] {
         &mut self.rows[index as usize].0
     }
 
-    /// Where in these the address of the first row is; `None` where a reference to rows isn't an address
-    /// and a number, in this order.
+    /// The offset in this struct of the address of the first row; `None` unless a reference to rows
+    /// is represented as an address followed by a length.
     #[cfg(target_family = "wasm")]
     pub(super) fn offset_of_rows(&self) -> Option<usize> {
         let offset = std::mem::offset_of!(Self, rows);
-        // SAFETY: the first word of a field of two.
+        // SAFETY: the first word of a field of two words.
         let word = unsafe { (&raw const *self).byte_add(offset).cast::<usize>().read() };
         (word == self.rows.as_ptr().addr()).then_some(offset)
     }
@@ -175,7 +175,7 @@ impl Registers {
         unsafe { &*rows.as_ptr().cast::<[u64; LANES]>() }
     }
 
-    /// The same, to be written.
+    /// A mutable row of 64-bit words.
     #[inline(always)]
     pub(super) fn wide_mut(&mut self, index: u32) -> &mut [u64; LANES] {
         let rows = &mut self.rows[index as usize..index as usize + 2];
@@ -183,7 +183,7 @@ impl Registers {
         unsafe { &mut *rows.as_mut_ptr().cast::<[u64; LANES]>() }
     }
 
-    /// One lane of a register of up to 64 bits; the low half of a wider one.
+    /// The value in one lane of a register of up to 64 bits; of a wider one, its low half.
     #[inline]
     pub(super) fn get(&self, slot: Slot, lane: usize) -> u64 {
         match slot.width {
@@ -193,14 +193,14 @@ impl Registers {
         }
     }
 
-    /// One lane of a register of up to 128 bits.
+    /// The value in one lane of a register of up to 128 bits.
     pub(super) fn get_whole(&self, slot: Slot, lane: usize) -> u128 {
         let (low, high) = slot.halves();
         let high = if slot.width == Width::Quad { self.get(high, lane) } else { 0 };
         u128::from(self.get(low, lane)) | u128::from(high) << 64
     }
 
-    /// Writes one lane of a register of up to 128 bits.
+    /// Sets one lane of a register of up to 128 bits.
     pub(super) fn set_whole(&mut self, slot: Slot, lane: usize, value: u128) {
         let (low, high) = slot.halves();
         self.set(low, lane, value as u64);
@@ -209,7 +209,7 @@ impl Registers {
         }
     }
 
-    /// The same of all lanes.
+    /// The values in all lanes of a register of up to 64 bits.
     #[inline]
     pub(super) fn all(&self, slot: Slot) -> [u64; LANES] {
         match slot.width {
@@ -219,7 +219,7 @@ impl Registers {
         }
     }
 
-    /// Writes one lane; what does not fit is cut off.
+    /// Sets one lane of a register; higher bits are truncated.
     #[inline]
     pub(super) fn set(&mut self, slot: Slot, lane: usize, value: u64) {
         match slot.width {
@@ -239,7 +239,7 @@ impl Registers {
         }
     }
 
-    /// The same value in every lane.
+    /// Sets all lanes of a register to the same value.
     pub(super) fn broadcast(&mut self, slot: Slot, value: u64) {
         self.set(slot, 0, value);
         let at = slot.index as usize;
@@ -260,7 +260,7 @@ impl Registers {
     }
 }
 
-/// The lanes of a mask, from the lowest.
+/// Iterates over the lanes in a mask, starting from the lowest.
 #[inline]
 pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut left = mask;

@@ -1,8 +1,8 @@
-//! The interpreter's loop: a warp's turn.
+//! The interpreter's main loop: one turn of a warp.
 
 #![allow(
     unsafe_code,
-    reason = "operations compiled for AVX2 and FMA are called, where the host has been asked"
+    reason = "operations compiled for AVX2 and FMA are called after the host has been checked"
 )]
 
 use super::arrival::{arrive, missed, passed_by, same_barrier};
@@ -21,11 +21,11 @@ use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, textu
 use crate::fault::FaultKind;
 use crate::program::Special;
 
-/// Loop iterations of a turn.
+/// The number of loop iterations per turn.
 const FUEL: i64 = 16 << 10;
 
-/// Runs a warp until it waits, exits, or has run for long. Its registers and local memory are in
-/// `core`.
+/// Runs a warp until it waits, exits, or has used up its turn. Its registers and local memory are
+/// in `core`.
 pub(super) fn turn(
     (core, code): (&mut Core<'_>, &[Step]),
     warp: &mut Warp,
@@ -37,7 +37,7 @@ pub(super) fn turn(
         Some(profile) => run::<true>((core, code), warp, barriers, profile, rules),
         None => run::<false>((core, code), warp, barriers, &mut Profile::default(), rules),
     }?;
-    // Whatever ended the turn: a loop with a barrier in it never uses up its fuel.
+    // Check after every turn: a loop with a barrier never uses up its fuel.
     over(warp, rules)?;
     Ok(result)
 }
@@ -50,12 +50,12 @@ fn run<const PROFILE: bool>(
     rules: Rules,
 ) -> Result<(Turn, u64), Stopped> {
     let mut fuel = FUEL;
-    // Executed by lanes, in this turn.
+    // The instructions executed in this turn, summed over lanes.
     let mut threads = 0;
-    // Executed by the warp.
+    // The instructions executed by the warp so far.
     let mut executed = warp.executed;
     let begun = executed;
-    // So that a long way round a loop doesn't take a warp far beyond its limit.
+    // Checked during the turn, so that a loop with a long body doesn't exceed the limit by much.
     let deadline = rules.instruction_limit;
     let end = |core: &mut Core<'_>, warp: &mut Warp, executed: u64| {
         core.clock += executed - begun;
@@ -167,7 +167,7 @@ fn run<const PROFILE: bool>(
                             let kind = FaultKind::InvalidInstruction;
                             stopped(Problem::new(kind, message).lane(lane))
                         })?;
-                        // Those that go to the same place join when one of them is picked.
+                        // Lanes with the same target are merged when one of them is picked.
                         warp.splits.push(WarpSplit {
                             pc: target,
                             mask: 1 << lane,
@@ -315,11 +315,11 @@ fn run<const PROFILE: bool>(
                         let Some(end) = end else {
                             let left = limit.saturating_sub(at);
                             let message = format!(
-                                "{size} bytes of the thread's stack are needed, of which {left} are left"
+                                "{size} bytes of the thread's stack are needed, but only {left} are left"
                             );
                             let problem = Problem::new(FaultKind::IllegalAddress, message)
                                 .lane(lane)
-                                .note("alloca asks for too much, or a function calls itself too often");
+                                .note("alloca asks for too much, or the recursion is too deep");
                             return Err(stopped(problem));
                         };
                         core.registers.set(*d, lane, at);
@@ -374,7 +374,7 @@ fn run<const PROFILE: bool>(
     }
 }
 
-/// Takes lanes out of a split; the rest goes on with the next step.
+/// Removes lanes from a split; the remaining ones continue with the next step.
 fn leave(warp: &mut Warp, mut split: WarpSplit, active: u32) {
     split.mask &= !active;
     split.pc += 1;

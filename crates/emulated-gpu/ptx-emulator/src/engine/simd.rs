@@ -1,5 +1,5 @@
-//! The operations that most instructions of a kernel are, for 32 lanes at once. What is not here
-//! goes through the general functions of [`crate::arithmetic`], lane by lane, to the same bits.
+//! Vectorised operations for 32 lanes at once, for the most common instructions. All others use the
+//! general functions of [`crate::arithmetic`], lane by lane, which give the same bits.
 
 #![cfg_attr(test, allow(unsafe_code, reason = "the tests call both versions of an operation"))]
 
@@ -18,23 +18,23 @@ use crate::program::{
     Approximate, FloatBinary, FloatMode, FloatUnary, IntBinary, IntUnary, Rounding, Type,
 };
 
-/// The first in the upper half.
+/// A pair of halves, with the first one in the upper half.
 #[inline(always)]
 fn pair(f: impl Fn(f32) -> u16, a: f32, b: f32) -> u32 {
     u32::from(f(a)) << 16 | u32::from(f(b))
 }
 
-/// The one NaN has no sign to turn.
+/// Negation; NaN is canonical and keeps its sign.
 #[inline(always)]
 fn negated(a: f32) -> f32 {
     let a = host::canonical_f32(a);
     if a.is_nan() { a } else { -a }
 }
 
-/// Gives the version of an operation for a host that is fast or not.
+/// Selects the version of an operation for a host with AVX2 and FMA, or the portable one.
 type Version = fn(bool) -> Compute;
 
-/// An integer operation whose operands are all as wide as the type.
+/// An integer operation, if all operands are as wide as the type.
 pub(super) fn int_binary(op: IntBinary, ty: Type, fast: bool) -> Option<Compute> {
     use IntBinary as I;
     use Type::{B32, B64, S32, S64, U32, U64};
@@ -92,7 +92,7 @@ pub(super) fn int_binary(op: IntBinary, ty: Type, fast: bool) -> Option<Compute>
     Some(version(fast))
 }
 
-/// As [`int_binary`].
+/// Like [`int_binary`].
 pub(super) fn int_unary(op: IntUnary, ty: Type, fast: bool) -> Option<Compute> {
     let version: Version = match (op, ty) {
         (IntUnary::Not, Type::B32) => lane!(|a: u32| -> u32 { !a }),
@@ -103,7 +103,7 @@ pub(super) fn int_unary(op: IntUnary, ty: Type, fast: bool) -> Option<Compute> {
     Some(version(fast))
 }
 
-/// As [`int_binary`].
+/// Like [`int_binary`].
 pub(super) fn int_mad(product: IntBinary, ty: Type, fast: bool) -> Option<Compute> {
     let version: Version = match (product, ty) {
         (IntBinary::MulLow, Type::U32 | Type::S32) => {
@@ -127,7 +127,7 @@ fn plain(mode: FloatMode) -> bool {
     mode.rounding == Rounding::NearestEven && !mode.saturate && !mode.relu
 }
 
-/// As [`int_binary`].
+/// Like [`int_binary`].
 pub(super) fn float_binary(
     op: FloatBinary,
     mode: FloatMode,
@@ -184,7 +184,7 @@ pub(super) fn float_binary(
     Some(version(fast))
 }
 
-/// As [`int_binary`].
+/// Like [`int_binary`].
 pub(super) fn float_unary(
     op: FloatUnary,
     mode: FloatMode,
@@ -216,7 +216,7 @@ pub(super) fn float_unary(
     Some(version(fast))
 }
 
-/// As [`int_binary`].
+/// Like [`int_binary`].
 pub(super) fn fma(mode: FloatMode, ty: Type, fast: bool) -> Option<Compute> {
     if !plain(mode) {
         return None;
@@ -238,7 +238,7 @@ pub(super) fn fma(mode: FloatMode, ty: Type, fast: bool) -> Option<Compute> {
     Some(version(fast))
 }
 
-/// `cvt` between registers as wide as the types.
+/// `cvt` between registers that are as wide as their types.
 pub(super) fn convert(
     (to, from): (Type, Type),
     rounding: Option<Rounding>,
@@ -277,7 +277,7 @@ pub(super) fn convert(
     Some(version(fast))
 }
 
-/// `cvt` of two registers of `f32` to a pair.
+/// `cvt` of two `f32` registers to a pair of halves.
 pub(super) fn convert_pair(
     to: Type,
     rounding: Option<Rounding>,

@@ -1,6 +1,6 @@
-//! Address resolution: the look-up of one lane's address, with the report when it leads nowhere.
+//! Address resolution: converts the address of a lane to a host address, or reports a fault.
 
-#![allow(unsafe_code, reason = "pointers into a block's or a thread's memory are computed here")]
+#![allow(unsafe_code, reason = "computes pointers into a block's or a thread's memory")]
 
 use super::core::{Core, Problem, Region, Site};
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW, in_window};
@@ -12,7 +12,7 @@ use crate::program::Space;
 #[derive(Clone, Copy)]
 pub(super) struct LaneAccess {
     pub(super) room: StateSpace,
-    /// Its place in [`Core::sites`].
+    /// Index of the access in [`Core::sites`].
     pub(super) site: u32,
     pub(super) address: u64,
     pub(super) bytes: u64,
@@ -20,14 +20,15 @@ pub(super) struct LaneAccess {
 }
 
 impl LaneAccess {
-    /// An access that no site caches: to local or shared memory, or to a generic address that is resolved each time.
+    /// An access whose memory is not cached in a site: to local or shared memory, or to a generic
+    /// address that is resolved each time.
     pub(super) fn of(room: StateSpace, address: u64, bytes: u64, lane: usize) -> Self {
         Self { room, site: 0, address, bytes, lane }
     }
 }
 
 impl Core<'_> {
-    /// The aligned host address of an access, whose size is a power of two.
+    /// The host address of an access, which must be aligned. Its size is a power of two.
     pub(super) fn resolve(
         &mut self,
         access: LaneAccess,
@@ -42,12 +43,12 @@ impl Core<'_> {
             )
             .lane(lane)
             .address(address)
-            .note("the address of an access has to be a multiple of its size, all elements of a vector together"));
+            .note("the address of an access has to be a multiple of its size (for a vector, the size of all elements)"));
         }
         self.resolve_bytes(access, write)
     }
 
-    /// As [`resolve`](Self::resolve), of any number of bytes at any address.
+    /// Like [`resolve`](Self::resolve), for any number of bytes at any address.
     pub(super) fn resolve_bytes(
         &mut self,
         access: LaneAccess,
@@ -81,7 +82,8 @@ impl Core<'_> {
         found.ok_or_else(|| self.outside(access, write))
     }
 
-    /// Whether a generic address leads to a space; constant variables lie in the ranges given.
+    /// Whether a generic address is in a state space; `constants` are the ranges of constant
+    /// variables.
     pub(super) fn is_in(&self, space: Space, address: u64, constants: &[(u64, u64)]) -> bool {
         let shared = in_window(address, SHARED_WINDOW);
         let local = in_window(address, LOCAL_WINDOW);
@@ -97,28 +99,29 @@ impl Core<'_> {
         }
     }
 
-    /// Shared memory, as it begins at an address.
+    /// The region of shared memory, starting at the address `base`.
     pub(super) fn shared_region(&mut self, base: u64) -> Region {
         Region { base, len: self.shared.len(), host: self.shared.as_mut_ptr() }
     }
 
-    /// The launch's parameters, as they begin at an address.
+    /// The region of the launch's parameters, starting at the address `base`.
     pub(super) fn parameter_region(&self, base: u64) -> Region {
         let bytes = self.parameters.as_slice();
         Region { base, len: bytes.len() as u64, host: bytes.as_ptr().cast_mut() }
     }
 
-    /// The host address of bytes of one thread's own memory, as it begins at `base`; none of a redzone.
+    /// The host address of bytes in a thread's local memory, which starts at `base`; `None` for
+    /// redzones.
     fn own(&mut self, base: u64, address: u64, bytes: u64, lane: usize) -> Option<*mut u8> {
         let found = self.local_region(base, lane).host(address, bytes)?;
         self.image.trespasses(address.wrapping_sub(base), bytes).is_none().then_some(found)
     }
 
-    /// One thread's own memory, as it begins at an address.
+    /// The region of one thread's local memory, starting at the address `base`.
     pub(super) fn local_region(&mut self, base: u64, lane: usize) -> Region {
         let len = self.thread_local_bytes();
         let at = len as usize * lane;
-        // A range of the slice, so that a lane stays inside of its own whatever the lengths are.
+        // A range of the slice, so that a lane can never access another lane's memory.
         let own = self.local.as_mut_slice().get_mut(at..at + len as usize);
         own.map_or(Region::NONE, |own| Region { base, len, host: own.as_mut_ptr() })
     }
@@ -133,7 +136,7 @@ impl Core<'_> {
         }
         let what = access_name(StateSpace::Global, bytes, write);
         let problem = match self.memory.open(address, bytes, write, self.reach) {
-            // No region is remembered, so that every access is asked here.
+            // Constant memory is never cached for writes, so every one is checked here.
             Found::Live { constant: true, .. } if write => Problem::new(
                 FaultKind::IllegalAddress,
                 format!("{what} at {address:#x}, which is constant memory: kernels only read it"),
@@ -149,8 +152,8 @@ impl Core<'_> {
                 return Ok(address as *mut u8);
             }
             Found::Across => {
-                // No region is remembered of an access that goes through several: what is known of it
-                // is noted here, and its races are not looked for.
+                // Accesses that span several mappings are not cached, so their initialisation is
+                // recorded here, and racecheck ignores them.
                 self.sites[site as usize] = Site::NONE;
                 if write {
                     self.memory.note_written(address, bytes);
@@ -158,7 +161,7 @@ impl Core<'_> {
                 return Ok(address as *mut u8);
             }
             Found::Closed { base, size, write, from } => {
-                let message = format!("{what} at {address:#x}, where access is not given");
+                let message = format!("{what} at {address:#x}, where this device has no access");
                 Problem::new(FaultKind::IllegalAddress, message)
                     .note(closed(base, size, write, from))
             }
@@ -192,7 +195,7 @@ impl Core<'_> {
         Err(problem.lane(lane).address(address).note(near))
     }
 
-    /// What an address is part of, for a report.
+    /// Describes the memory that contains an address, for a report.
     pub(super) fn near(&self, room: StateSpace, address: u64) -> Option<String> {
         let shared = match room {
             StateSpace::Shared => Some(address),

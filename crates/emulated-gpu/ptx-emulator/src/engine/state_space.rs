@@ -1,27 +1,28 @@
-//! State spaces (PTX ISA, "State Spaces") as accesses tell them apart, and the windows that shared and
-//! local memory have among generic addresses.
+//! State spaces (PTX ISA, "State Spaces") of accesses, and the windows of shared and local memory
+//! in the generic address space.
 
-/// Generic addresses of shared memory begin here. No address of the host is as high.
+/// The start of shared memory in the generic address space. No host address is that high.
 pub(super) const SHARED_WINDOW: u64 = 1 << 48;
-/// Generic addresses of local memory begin here.
+/// The start of local memory in the generic address space.
 pub(super) const LOCAL_WINDOW: u64 = 2 << 48;
-/// Function addresses begin here.
+/// The start of function addresses.
 pub(super) const FUNCTION_WINDOW: u64 = 3 << 48;
-/// Windows are this large.
+/// The size of each window.
 pub(super) const WINDOW: u64 = 1 << 32;
 
-/// Which rule finds the memory of an address.
+/// The state space of an access, which determines how its address is resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StateSpace {
-    /// Global and constant memory: addresses of the host.
+    /// Global and constant memory: host addresses.
     Global,
     /// Offsets in the block's shared memory.
     Shared,
-    /// Offsets in the thread's own memory.
+    /// Offsets in the thread's local memory.
     Local,
-    /// Offsets in the launch's parameters, or, above [`LOCAL_WINDOW`], in the thread's own memory.
+    /// Offsets in the launch's parameters or, from [`LOCAL_WINDOW`] on, in the thread's local
+    /// memory.
     Param,
-    /// Any of them.
+    /// Generic addresses, which may be in any state space.
     Generic,
 }
 

@@ -1,37 +1,37 @@
-//! The part of the interpreter's loop that nearly all of the time goes into: instructions that compute, or
-//! access memory, what initcheck asks before them, and branches that all lanes take or none. A function of
-//! its own, so that what it needs stays in the host's registers.
+//! The hot part of the interpreter's loop: computations, memory accesses, initcheck's checks before
+//! them, and uniform branches. It is a separate function so that its variables stay in host
+//! registers.
 
 #![allow(
     unsafe_code,
-    reason = "operations compiled for AVX2 and FMA are called, where the host has been asked"
+    reason = "operations compiled for AVX2 and FMA are called after the host has been checked"
 )]
 
 use super::code::{Action, Step};
 use super::core::Core;
 use super::turn::Stopped;
 
-/// An atomic or volatile access costs as much of a turn as this many iterations of a loop: it may be a spin.
+/// The cost of an atomic or volatile access, in loop iterations of a turn: it may be polling.
 pub(super) const SPIN: i64 = 1 << 10;
 
-/// How far a split has come.
+/// The progress of a split.
 pub(super) struct Progress {
-    /// The step that is next.
+    /// The next step.
     pub(super) pc: u32,
-    /// Iterations that are left of the turn.
+    /// The remaining loop iterations of the turn.
     pub(super) fuel: i64,
-    /// Instructions that have been executed.
+    /// The number of executed instructions.
     pub(super) executed: u64,
 }
 
-/// Whether there is fuel for one more iteration, and none too many has been executed.
+/// Counts a loop iteration. Returns false if the turn is over or the limit has been exceeded.
 #[inline(always)]
 pub(super) fn tick(fuel: &mut i64, executed: u64, deadline: u64) -> bool {
     *fuel -= 1;
     *fuel > 0 && executed <= deadline
 }
 
-/// Goes on as far as that is: to `stop`, or to a step of another kind. True where the turn is over.
+/// Runs until `stop`, or a step of another kind. Returns true if the turn is over.
 #[inline(never)]
 pub(super) fn straight(
     core: &mut Core<'_>,
@@ -41,7 +41,8 @@ pub(super) fn straight(
     deadline: u64,
 ) -> Result<bool, Stopped> {
     let Progress { mut pc, mut fuel, executed } = *progress;
-    // What is executed, less what stands before the step that is next: it stays as it is until a branch.
+    // The executed instructions minus the weights of all steps before the next one, which only
+    // changes at branches.
     let ahead = |executed: u64, pc: u32| executed.wrapping_sub(u64::from(code[pc as usize].before));
     let mut apart = ahead(executed, pc);
     let over = loop {
@@ -56,7 +57,7 @@ pub(super) fn straight(
                     // SAFETY: the lowering chose a version for this host's features.
                     unsafe { compute(&mut core.registers, operands, active) };
                 }
-                // One that is strong costs more of a turn, and is left to the loop outside.
+                // Strong accesses cost more of a turn, and are handled by the outer loop.
                 Action::Transfer(transfer, access) if !access.strong => {
                     core.step = pc;
                     // SAFETY: as above.
@@ -64,7 +65,7 @@ pub(super) fn straight(
                         return Err(Stopped { problem, pc, mask: active });
                     }
                 }
-                // It stands before nearly every instruction where initcheck is on.
+                // With initcheck, this precedes nearly every instruction.
                 Action::Uses(uses) => {
                     if let Err(problem) = uses.run(&mut core.registers, active) {
                         return Err(Stopped { problem, pc, mask: active });

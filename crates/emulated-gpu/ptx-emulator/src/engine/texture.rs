@@ -1,10 +1,11 @@
-//! Textures and surfaces: what a handle stands for, and the texels, each access to which is checked as any
-//! other is.
+//! Texture and surface instructions: looking up handles, and accessing texels. Each access is
+//! checked like any other.
 //!
-//! initcheck and racecheck see the texels that are read or written, of those with a weight only. What they
-//! don't see: a texture may be cached, so that a kernel that reads what it has written itself, in
-//! whatever order, has no promise of the new value (CUDA C++ Programming Guide, "Read/Write Coherency").
-//! Here it reads the new value, and racecheck reports it only where nothing orders the two.
+//! initcheck and racecheck cover the texels that are read (only those with a nonzero weight) or
+//! written. One problem is not reported: a texture may be cached, so a kernel that reads a texel
+//! which it has written itself may get the old value, even if the accesses are ordered (CUDA C++
+//! Programming Guide, "Read/Write Coherency"). Here it reads the new value, and racecheck only
+//! reports unordered accesses.
 
 #![allow(unsafe_code, reason = "texels are read through checked pointers")]
 
@@ -25,21 +26,21 @@ use crate::program::Query;
 use crate::texture::cube::SIDES;
 use crate::texture::{AddressMode, Channel, Filter, Opaque, Resource, Wanted};
 
-/// A step of them.
+/// A texture or surface step.
 pub(super) enum TextureStep {
     Fetch(Fetch),
     Surface(SurfaceStep),
     Asked { access: Access, d: Slot, asked: Asked },
 }
 
-/// What is asked of a handle.
+/// A query about a handle.
 #[derive(Clone, Copy)]
 pub(super) enum Asked {
     Query(Opaque, Query),
     IsType(Option<Opaque>),
 }
 
-/// Does a step for the lanes of a mask.
+/// Runs a step for the active lanes.
 pub(super) fn run(core: &mut Core<'_>, step: &TextureStep, mask: u32) -> Outcome {
     match step {
         TextureStep::Fetch(fetch) => {
@@ -74,7 +75,8 @@ pub(super) fn run(core: &mut Core<'_>, step: &TextureStep, mask: u32) -> Outcome
     }
 }
 
-/// Does something for the lanes of a mask, for those together that have the same handle.
+/// Looks up the handles of the active lanes, and calls `body` once for all lanes with the same
+/// handle.
 fn each(
     core: &mut Core<'_>,
     access: &Access,
@@ -95,7 +97,7 @@ fn each(
     Ok(())
 }
 
-/// What a handle stands for; the launch keeps it.
+/// The resource of a handle. The launch keeps it alive.
 fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Result<Arc<Resource>, Box<Problem>> {
     let name = |kind| match kind {
         Opaque::Texture => "texture",
@@ -118,26 +120,25 @@ fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Result<Arc<Resource>,
         }
         Wanted::Bound(_) => {
             let other = if kind == Opaque::Texture { "surface" } else { "texture" };
-            let what = format!("the handle {handle:#x} stands for a {other}, not for a {own}");
+            let what = format!("{handle:#x} is the handle of a {other}, not of a {own}");
             wrong(what, "textures are read with tex and tld4, surfaces with suld, sust and sured")
         }
         Wanted::Empty(found) => {
-            let what = format!("nothing is bound to the {} at {handle:#x}", name(found));
-            wrong(what, "the host binds memory or an array to it, before the launch")
+            let what = format!("no memory is bound to the {} at {handle:#x}", name(found));
+            wrong(what, "bind memory or an array to it on the host, before the launch")
         }
         Wanted::Destroyed => {
-            let what =
-                format!("the handle {handle:#x} stood for something that has been destroyed");
-            wrong(what, "the host has to keep it until the kernel has ended")
+            let what = format!("the {own} with the handle {handle:#x} has been destroyed");
+            wrong(what, "keep it until the kernel has ended")
         }
         Wanted::Unknown => {
-            let what = format!("the handle {handle:#x} stands for no {own}");
-            wrong(what, "pass the kernel the handle that the host was given, all 64 bits of it")
+            let what = format!("{handle:#x} is not the handle of a {own}");
+            wrong(what, "pass the handle that the host created to the kernel, all 64 bits of it")
         }
     }
 }
 
-/// `txq` and `suq`; the numbers of channels are OpenCL's, and those of modes the ISA's.
+/// The result of `txq` or `suq`. Channel formats are numbered as in OpenCL, modes as in the ISA.
 fn answer(resource: &Resource, query: Query) -> u64 {
     let texels = resource.texels();
     let Resource::Texture(_, sampling) = resource else {
@@ -166,7 +167,7 @@ fn of_texels(resource: &Resource, query: Query) -> u64 {
         Query::Width => texels.width,
         Query::Height => texels.height,
         Query::Depth => texels.depth,
-        // How many cubes, and none where it is one alone.
+        // The number of cubes; 0 unless there are several.
         Query::ArraySize if texels.cube => {
             Some(texels.layers / SIDES).filter(|&n| n > 1).unwrap_or(0)
         }
@@ -191,12 +192,12 @@ fn of_texels(resource: &Resource, query: Query) -> u64 {
             Channel::F16 => 0x10dd,
             Channel::F32 => 0x10de,
         },
-        // No texture has several levels, or samples.
+        // Mipmaps and multisampling are not supported.
         _ => 0,
     }
 }
 
-/// Reads `bytes` bytes, 1 to 16, for each lane of a mask.
+/// Reads `bytes` bytes (1 to 16) for each active lane.
 fn read(
     core: &mut Core<'_>,
     access: &Access,
@@ -213,7 +214,7 @@ fn read(
         let host = core.resolve(at, false)?;
         core.check_written(at, Does::Read)?;
         let mut buffer = [0; 16];
-        // SAFETY: `resolve` has checked this many bytes.
+        // SAFETY: `resolve` has checked `bytes` bytes.
         unsafe { words::read(host, &mut buffer[..bytes as usize]) };
         found[lane] = u128::from_le_bytes(buffer);
     }

@@ -1,20 +1,21 @@
-//! The device's timer, `%globaltimer`: one for all launches and for all threads of the host, which never
+//! The device's timer, `%globaltimer`. It is shared by all launches and host threads, and never
 //! runs backwards.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(target_family = "wasm"))]
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// See the module's comment.
+/// The timer of a device. See the module's comment.
 #[derive(Debug)]
 pub(crate) struct Timer {
-    /// The time of day, in nanoseconds, when the device was made: from there on the host's steady clock
-    /// counts, which nobody sets back.
+    /// The time of day in nanoseconds when the device was created, and the host's monotonic clock
+    /// at that moment. Later times are computed from the latter, because the time of day may be set
+    /// back.
     #[cfg(not(target_family = "wasm"))]
     began: (u64, Instant),
-    /// Nanoseconds in which all threads of some block did nothing but wait, and which were left out.
+    /// Nanoseconds that were skipped because all threads of a block were waiting.
     skipped: AtomicU64,
-    /// The clocks of the deterministic launches so far, together.
+    /// The sum of the clocks of all deterministic launches so far.
     ran: AtomicU64,
 }
 
@@ -31,7 +32,8 @@ impl Timer {
         }
     }
 
-    /// Nanoseconds; in deterministic runs steps, of which the launch has come to `clock`.
+    /// The time in nanoseconds; in deterministic runs the number of steps, of which the current
+    /// launch has executed `clock`.
     pub(crate) fn read(&self, clock: u64, deterministic: bool) -> u64 {
         let skipped = self.skipped.load(Ordering::Acquire);
         self.counted(clock, deterministic).wrapping_add(skipped)
@@ -46,18 +48,18 @@ impl Timer {
         began.wrapping_add(since.elapsed().as_nanos() as u64)
     }
 
-    /// A page is given no clock.
+    /// WebAssembly has no clock.
     #[cfg(target_family = "wasm")]
     fn counted(&self, clock: u64, _: bool) -> u64 {
         self.ran.load(Ordering::Relaxed).wrapping_add(clock)
     }
 
-    /// Leaves out time in which nothing happens.
+    /// Advances the timer, because all threads are waiting.
     pub(crate) fn skip(&self, nanoseconds: u64) {
         self.skipped.fetch_add(nanoseconds, Ordering::AcqRel);
     }
 
-    /// A thread of the host has done its part of a launch, which has taken `clock` steps.
+    /// Adds the `clock` steps that a host thread has executed in a launch.
     pub(crate) fn add(&self, clock: u64) {
         self.ran.fetch_add(clock, Ordering::Relaxed);
     }
@@ -68,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_timer_goes_on_over_launches_and_waits() {
+    fn timer_is_monotonic_over_launches_and_waits() {
         for deterministic in [false, true] {
             let timer = Timer::new();
             let mut last = 0;

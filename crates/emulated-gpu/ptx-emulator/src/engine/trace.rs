@@ -1,5 +1,5 @@
-//! The recorder of one thread, for [`Trace`]. A step of the thread is seen before it happens; what
-//! it wrote is looked up at the thread's next step, since no other thread writes its registers.
+//! The recorder of one thread, for [`Trace`]. It is called before each step; the results of a step
+//! are read at the thread's next one, because no other thread writes its registers.
 
 pub(super) mod origin;
 mod places;
@@ -16,33 +16,33 @@ use crate::trace::{Event, Trace, Value};
 use origin::{Origin, origins, slot_of};
 use view::View;
 
-/// Stands before the results of a call.
+/// The note before the results of a call.
 const RETURNED: &str = "returned";
 
-/// The thread that is followed.
+/// The thread that is traced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Followed {
-    /// The block's number in the grid.
+    /// The block's index in the grid.
     pub(crate) block: u64,
-    /// The thread's number in the block.
+    /// The thread's index in the block.
     pub(crate) thread: u32,
-    /// As many events are kept.
+    /// The maximum number of recorded events.
     pub(crate) most: usize,
 }
 
-/// Records.
+/// Records the events of one thread.
 pub(crate) struct Tracer {
     followed: Followed,
-    /// From the thread's lane.
+    /// The view of the thread's lane.
     view: View,
     trace: Trace,
-    /// For each step the instruction it is of, if any, and whether it is its first.
+    /// For each step, its instruction, if any, and whether it is the first step of it.
     origins: Vec<Option<(Origin, bool)>>,
-    /// For each step whether it returns from a function.
+    /// For each step, whether it returns from a function.
     returns: Vec<bool>,
     /// The instruction of the thread's latest step.
     current: Option<Origin>,
-    /// The same, where its results are still to be looked up.
+    /// The same, while its results have not been read.
     pending: Option<Origin>,
     depth: usize,
     other_lanes: u64,
@@ -70,12 +70,12 @@ impl Tracer {
         }
     }
 
-    /// The record, when the launch is over.
+    /// Returns the trace, after the launch.
     pub(crate) fn take(&mut self) -> Trace {
         std::mem::take(&mut self.trace)
     }
 
-    /// Counts how deep in calls the thread is.
+    /// Updates the call depth of the thread.
     fn follow_calls(&mut self, core: &Core<'_>, origin: Origin, first: bool) {
         let Some((_, instruction)) = origin.instruction(core) else { return };
         if !first || !self.runs(core, origin, instruction) {
@@ -112,7 +112,8 @@ impl Tracer {
         };
         self.pending = Some(origin);
         if !first {
-            // Behind a call, where its results are fetched: the callee's return has counted.
+            // After a call, where its results are read; the callee's return has already been
+            // counted.
             event.before.push(Value::Note(RETURNED.into()));
             self.trace.events.push(event);
             return;
@@ -129,7 +130,7 @@ impl Tracer {
         }
         for read in instruction.op.reads() {
             let value = self.view.value(core, origin.function, function, read, false);
-            // A register that is read twice is shown once.
+            // A register that is read twice is only shown once.
             event.before.extend(value.filter(|value| !event.before.contains(value)));
         }
         let (from, to) = self.view.memory(core, origin.function, function, &instruction.op);
@@ -139,7 +140,7 @@ impl Tracer {
         self.trace.events.push(event);
     }
 
-    /// A further part of the same instruction: what it reads besides.
+    /// Another part of the same instruction: adds the values that it reads.
     fn go_on(&mut self, core: &Core<'_>, origin: Origin) {
         let Some((function, instruction)) = origin.instruction(core) else { return };
         if self.trace.left_out > 0 || !self.runs(core, origin, instruction) {
@@ -158,13 +159,13 @@ impl Tracer {
         self.pending = Some(origin);
     }
 
-    /// Looks up what the instruction before has written.
+    /// Reads the results of the previous instruction.
     fn finish(&mut self, core: &Core<'_>) {
         let Some(origin) = self.pending.take() else { return };
         let Some((function, instruction)) = origin.instruction(core) else { return };
         let returned = |event: &Event| event.before.first() == Some(&Value::Note(RETURNED.into()));
         if calls_away(core, instruction) && !self.trace.events.last().is_some_and(returned) {
-            // The results come when the function returns.
+            // The results are available when the function returns.
             return;
         }
         let mut values: Vec<Value> = Vec::new();
@@ -173,14 +174,14 @@ impl Tracer {
             values.extend(self.view.value(core, origin.function, function, read, true));
         }
         if let Some(event) = self.trace.events.last_mut() {
-            // Registers come before where it goes.
+            // Registers are listed before control flow.
             let known = event.after.iter();
             let at = known.take_while(|value| matches!(value, Value::Register(..))).count();
             event.after.splice(at..at, values);
         }
     }
 
-    /// Where an instruction sends the thread.
+    /// Describes where an instruction sends the thread.
     fn control(&self, core: &Core<'_>, function: &Function, op: &Op) -> Option<Value> {
         let note = |text: String| Some(Value::Note(text));
         match op {
@@ -200,9 +201,9 @@ impl Tracer {
             Op::Return if self.depth > 0 => note("returns".into()),
             Op::Return | Op::Exit => note("the thread ends".into()),
             Op::Barrier { action: BarrierAction::Arrive, .. } => {
-                note("arrives, and does not wait".into())
+                note("arrives, but does not wait".into())
             }
-            Op::Barrier { .. } => note("waits until every thread has come".into()),
+            Op::Barrier { .. } => note("waits until all threads have arrived".into()),
             _ => None,
         }
     }
@@ -222,7 +223,7 @@ impl Watch for Tracer {
             return;
         }
         let Some((origin, first)) = self.origins.get(pc as usize).copied().flatten() else {
-            // What the lowering added: the end of a function that has no `ret` there.
+            // A step added by the lowering: the end of a function without `ret`.
             self.finish(core);
             let returns = self.returns.get(pc as usize).copied().unwrap_or(false);
             self.depth = self.depth.saturating_sub(usize::from(returns));
@@ -251,7 +252,7 @@ impl Watch for Tracer {
     }
 }
 
-/// Whether an operation is part of the same instruction of the text as the one before it.
+/// Whether an operation is part of the same instruction of the text as the previous one.
 fn is_next_part(core: &Core<'_>, before: Origin, origin: Origin) -> bool {
     let span = |origin: Origin| origin.instruction(core).map(|(_, found)| found.span);
     before.function == origin.function
@@ -265,7 +266,7 @@ fn is_call(core: &Core<'_>, origin: Origin) -> bool {
     instruction.is_some_and(|(_, instruction)| matches!(instruction.op, Op::Call { .. }))
 }
 
-/// Whether it calls a function of the program: what the device provides is over at once.
+/// Whether it calls a function of the program. Built-in functions complete in one step.
 pub(super) fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Call { callee: Operand::Function(id), .. } => {

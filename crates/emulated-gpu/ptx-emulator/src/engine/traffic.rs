@@ -1,16 +1,16 @@
-//! The cost of a warp's access: sectors of global memory, passes through shared memory.
+//! Memory traffic of a warp's access: sectors of global memory, passes through shared memory.
 
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::statistics::LineStatistics;
 
-/// Bytes of a sector, the unit in which global memory is fetched.
+/// The bytes per sector, the unit in which global memory is transferred.
 const SECTOR: u64 = 32;
-/// Shared memory has as many banks, each 4 bytes wide.
+/// The number of banks of shared memory, each 4 bytes wide.
 const BANKS: u64 = 32;
-/// Bytes of a word of a bank.
+/// The bytes per word of a bank.
 const WORD: u64 = 4;
 
-/// An access of lanes, each to an address and this many bytes behind it, which are not 0.
+/// Counts an access, given the address and the (nonzero) bytes of each lane.
 pub(super) fn count(count: &mut LineStatistics, room: StateSpace, parts: &[(u64, u64)]) {
     let shared = match room {
         StateSpace::Shared => true,
@@ -27,10 +27,10 @@ pub(super) fn count(count: &mut LineStatistics, room: StateSpace, parts: &[(u64,
     }
 }
 
-/// Passes through shared memory.
+/// The number of passes through shared memory.
 fn passes(parts: &[(u64, u64)]) -> u64 {
     let most = parts.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
-    // Lanes whose words together fill the banks once go in one pass.
+    // Lanes whose words together fill the banks once are served in one pass.
     let together = (BANKS * WORD / most.max(WORD)).max(1) as usize;
     let of_group = |group: &[(u64, u64)]| {
         let mut banks = [0; BANKS as usize];
@@ -46,8 +46,8 @@ fn passes(parts: &[(u64, u64)]) -> u64 {
     parts.chunks(together).map(of_group).sum()
 }
 
-/// The units of this many bytes that are touched, from the first to the last of those that lie together; none
-/// is in two of these. However large the parts are, no more are returned than there are of them.
+/// The aligned units of `unit` bytes that are touched, as ranges (first, last) that don't overlap.
+/// There are never more ranges than parts, however large these are.
 fn touched(parts: &[(u64, u64)], unit: u64) -> Vec<(u64, u64)> {
     let of_part = |&(at, bytes): &(u64, u64)| (at / unit, at.saturating_add(bytes - 1) / unit);
     let mut ranges: Vec<(u64, u64)> = parts.iter().map(of_part).collect();
@@ -65,14 +65,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_overlaps_is_touched_once() {
+    fn overlapping_units_are_touched_once() {
         assert_eq!(touched(&[(0, 4), (4, 4), (28, 8), (96, 1)], 32), [(0, 1), (3, 3)]);
         assert_eq!(touched(&[(64, 1), (0, 200), (32, 4)], 32), [(0, 6)]);
         assert_eq!(touched(&[(u64::MAX - 3, 16)], 32), [(u64::MAX / 32, u64::MAX / 32)]);
     }
 
     #[test]
-    fn a_copy_of_any_length_is_counted_without_listing_it() {
+    fn long_copies_are_counted_without_listing_units() {
         let mut counted = LineStatistics::default();
         count(&mut counted, StateSpace::Global, &[(0, 0xffff_fff0)]);
         count(&mut counted, StateSpace::Shared, &[(0, 0xffff_fff0)]);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn banks_conflict_within_those_that_go_together() {
+    fn banks_conflict_within_a_pass() {
         let rows = |pitch: u64, bytes: u64| (0..32).map(move |lane| (lane * pitch, bytes));
         let passes = |parts: Vec<(u64, u64)>| super::passes(&parts);
         assert_eq!(passes(rows(4, 4).collect()), 1);

@@ -1,30 +1,30 @@
-//! A turn of a warp, as those see it who give one: what is asked of it and how it ends.
+//! The interface of a warp's turn: its limits, and how it ends.
 
 use super::core::Problem;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Every lane has exited.
+    /// All lanes have exited.
     Exited,
-    /// Every split waits.
+    /// All splits are waiting.
     Waiting,
-    /// It ran for long; others are to have a turn.
+    /// The turn is used up; other warps are next.
     Yielded,
 }
 
-/// A problem, and the step and the lanes that had it.
+/// A problem, with the step and the lanes that caused it.
 pub(super) struct Stopped {
     pub(super) problem: Box<Problem>,
     pub(super) pc: u32,
     pub(super) mask: u32,
 }
 
-/// What a launch asks of every turn.
+/// The settings of a launch for all turns.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
-    /// Most instructions of one warp.
+    /// The maximum number of instructions per warp.
     pub(super) instruction_limit: u64,
-    /// Report lanes of one warp that wait at different barriers.
+    /// Whether to report lanes of one warp that wait at different barriers.
     pub(super) check_synchronisation: bool,
 }

@@ -1,5 +1,5 @@
-//! Operations on 32 lanes at once. Each is written once, as what it does to one lane, and compiled
-//! twice: for AVX2 and FMA, and for whatever the host has. Both give the same bits.
+//! Operations on 32 lanes at once. Each is written once, for a single lane, and compiled twice: for
+//! AVX2 and FMA, and for the host's baseline. Both versions give the same bits.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -14,7 +14,7 @@ pub(super) trait Operation {
     type A: Lane;
     type B: Lane;
     type C: Lane;
-    /// On one lane.
+    /// The result for one lane.
     fn apply(a: Self::A, b: Self::B, c: Self::C) -> Self::D;
 }
 
@@ -44,14 +44,14 @@ fn rows_avx2<O: Operation>(registers: &mut Registers, operands: &Operands, mask:
 }
 // ANCHOR_END: rows
 
-/// For WebAssembly a row that is collected first, and then written, is filled with zeros and copied by
-/// calls, which take longer than the operation.
+/// Whether to compute and write lanes in groups. In WebAssembly, a complete row of results would be
+/// zeroed and copied by function calls, which take longer than the operation.
 const IN_GROUPS: bool = cfg!(target_family = "wasm");
-/// Lanes of a vector of 128 bits.
+/// Lanes per 128-bit vector.
 const GROUP: usize = 4;
 
-/// The same, a few lanes after the other, which are written at once. A lane's result depends on that lane
-/// of the operands alone: it may be written over any of them.
+/// Computes a few lanes at a time and writes them at once. A lane's result only depends on the same
+/// lane of the operands, so it may overwrite any of them.
 fn rows_in_groups<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
     for start in (0..LANES).step_by(GROUP) {
         let a = group(O::A::row(registers, operands.a), start);
@@ -75,7 +75,7 @@ fn write_group<T: Stored>(row: &mut [T; LANES], start: usize, values: [T; GROUP]
     }
 }
 
-/// Whether the host has what the fast versions are compiled for. Miri has not.
+/// Whether the host has AVX2 and FMA. Under Miri it doesn't.
 pub(super) fn fast_host() -> bool {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
@@ -85,7 +85,7 @@ pub(super) fn fast_host() -> bool {
     false
 }
 
-/// The version for this host; the caller says whether it is fast.
+/// The version for this host; `fast` if it has AVX2 and FMA.
 pub(super) fn compile<O: Operation>(fast: bool) -> Compute {
     #[cfg(target_arch = "x86_64")]
     if fast {
@@ -133,7 +133,7 @@ fn compares_avx2<O: Comparator>(registers: &mut Registers, operands: &Operands, 
     *word = *word & !mask | bits & mask;
 }
 
-/// As [`compile`].
+/// Like [`compile`].
 pub(super) fn compile_comparison<O: Comparator>(fast: bool) -> Compute {
     #[cfg(target_arch = "x86_64")]
     if fast {
@@ -155,7 +155,7 @@ fn selects_portable<T: Stored>(registers: &mut Registers, operands: &Operands, m
     selects::<T, false>(registers, operands, mask);
 }
 
-/// As [`rows_in_groups`].
+/// Like [`rows_in_groups`].
 fn selects_in_groups<T: Stored>(registers: &mut Registers, operands: &Operands, mask: u32) {
     let chosen = registers.predicates[operands.c as usize];
     for start in (0..LANES).step_by(GROUP) {
@@ -172,7 +172,7 @@ fn selects_avx2<T: Stored>(registers: &mut Registers, operands: &Operands, mask:
     selects::<T, true>(registers, operands, mask);
 }
 
-/// `selp` of a width.
+/// `selp` of one width.
 pub(super) fn compile_select<T: Stored>(fast: bool) -> Compute {
     #[cfg(target_arch = "x86_64")]
     if fast {
@@ -185,7 +185,7 @@ pub(super) fn compile_select<T: Stored>(fast: bool) -> Compute {
     selects_portable::<T>
 }
 
-/// A lane's value as an operation takes or gives it: as a row holds it, or the same bits as another type.
+/// The type of an operand or result: the type of the row, or another one with the same bits.
 pub(super) trait Value {
     type Lane: Lane;
     fn from_lane(lane: Self::Lane) -> Self;
@@ -219,7 +219,8 @@ values! {
     (), (): |x| x, |x| x;
 }
 
-/// [`compile`] for an operation that is given as what happens to one lane, with one to three operands.
+/// [`compile`] for an operation with one to three operands, given as a function of one lane's
+/// values.
 macro_rules! lane {
     (|$a:ident: $at:ty| -> $d:ty $body:block) => {
         lane!(|$a: $at, _b: ()| -> $d $body)

@@ -1,15 +1,16 @@
-//! A warp and its splits. Lanes that diverge form splits ("warp-splits" in Meng, Tarjan and Skadron,
-//! "Dynamic Warp Subdivision for Integrated Branch and Memory Divergence Tolerance", ISCA 2010), each
-//! with a program counter, a mask and a call stack. The split that is deepest in calls, and of those the
-//! one that stands first in the program, runs; splits that come to the same place join. That is
-//! reconvergence without a stack of masks (Collange, "Stack-less SIMT reconvergence at low cost", 2011).
+//! A warp and its splits. Lanes that diverge form splits ("warp-splits" in Meng, Tarjan and
+//! Skadron, "Dynamic Warp Subdivision for Integrated Branch and Memory Divergence Tolerance", ISCA
+//! 2010), each with a program counter, a mask and a call stack. The split with the deepest call
+//! stack runs first, and of several the one that is earliest in the program; splits at the same
+//! place merge. This reconverges lanes without a stack of masks (Collange, "Stack-less SIMT
+//! reconvergence at low cost", 2011).
 
 use std::rc::Rc;
 
 use super::core::Bytes;
 use super::registers::Registers;
 
-/// Where a call returns to.
+/// A stack frame of a call.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) return_to: u32,
@@ -17,10 +18,10 @@ pub(super) struct Frame {
     depth: u32,
 }
 
-/// A call stack, shared between splits that have the same one.
+/// A call stack, shared between splits whose stacks are equal.
 pub(super) type Frames = Option<Rc<Frame>>;
 
-/// Enters a function.
+/// Pushes a frame for a call.
 pub(super) fn push(parent: Frames, return_to: u32) -> Frames {
     let depth = depth(&parent) + 1;
     Some(Rc::new(Frame { return_to, parent, depth }))
@@ -43,15 +44,15 @@ fn same(a: &Frames, b: &Frames) -> bool {
 /// What a split is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing.
+    /// It can run.
     Ready,
     /// A barrier of the block.
     AtBarrier(u8),
-    /// The other members of a collective instruction.
+    /// The other members of a collective.
     AtCollective,
 }
 
-/// Lanes that are at the same place, and run together.
+/// Lanes at the same place, which run together.
 #[derive(Clone, Debug)]
 pub(super) struct WarpSplit {
     pub(super) pc: u32,
@@ -60,7 +61,7 @@ pub(super) struct WarpSplit {
     pub(super) state: State,
 }
 
-/// A warp between two turns.
+/// The state of a warp between two turns.
 #[derive(Default)]
 pub(crate) struct Warp {
     pub(super) registers: Registers,
@@ -68,37 +69,40 @@ pub(crate) struct Warp {
     pub(super) splits: Vec<WarpSplit>,
     /// Lanes that have not exited.
     pub(super) alive: u32,
-    /// Its number in the block.
+    /// Its index in the block.
     pub(super) index: u32,
-    /// Its last turn ended because it ran for long: another split is to go first.
+    /// Whether its last turn was used up, so that another split runs next.
     pub(super) rotate: bool,
     pub(super) executed: u64,
-    /// A barrier that lanes wait at, these lanes, and those that had gone by it when they came.
+    /// A barrier at which lanes wait, these lanes, and the lanes that were already past it when
+    /// they arrived.
     pub(super) missing: Option<(u32, u32, u32)>,
-    /// Splits that have tested a phase of a barrier object which is not over.
+    /// Splits that have tested an incomplete phase of a barrier object.
     pub(super) polls: Vec<Poll>,
 }
 
-/// Failed tests that are remembered of a warp: two for each lane.
+/// The maximum number of recorded polls per warp: two per lane.
 const MOST_POLLS: usize = 64;
 
-/// A test that failed, as it was the last time.
+/// The latest failed test of a split.
 pub(super) struct Poll {
-    /// Behind it.
+    /// The step after the test.
     pc: u32,
     mask: u32,
-    /// The place of the object.
+    /// The address of the barrier object.
     object: u64,
-    /// What the warp's registers held, what it had seen of others, what had been done to barriers.
+    /// A digest of the warp's registers, the count of polling operations, and the count of
+    /// operations on barriers.
     registers: u64,
     seen: u64,
     events: u64,
-    /// All of that was the same the time before: so it goes on, as long as no thread does anything.
+    /// Whether all of that was unchanged since the previous test: then the split keeps polling as
+    /// long as no other thread does anything.
     again: bool,
 }
 
 impl Warp {
-    /// Puts all lanes of `mask` at the beginning of the program.
+    /// Starts all lanes of `mask` at the beginning of the program.
     pub(super) fn start(&mut self, mask: u32) {
         self.splits.clear();
         self.splits.push(WarpSplit { pc: 0, mask, frames: None, state: State::Ready });
@@ -109,13 +113,13 @@ impl Warp {
         self.polls.clear();
     }
 
-    /// Whether a turn would do something.
+    /// Whether some split can run.
     pub(super) fn ready(&self) -> bool {
         self.splits.iter().any(|split| split.state == State::Ready)
     }
 
-    /// A split, which stands behind a test, found a phase of an object that is not over. `registers` is
-    /// a digest of what they hold, but for what depends on a clock.
+    /// Records that a split, which is already past the test, found an incomplete phase. `registers`
+    /// is a digest of the registers that don't depend on a clock.
     pub(super) fn poll(
         &mut self,
         registers: u64,
@@ -132,32 +136,32 @@ impl Warp {
                 *old = Poll { again, ..now };
             }
             None => {
-                // Splits come and go.
+                // Splits change, so old entries may be obsolete.
                 self.polls.truncate(MOST_POLLS - 1);
                 self.polls.push(now);
             }
         }
     }
 
-    /// The object at which a split tests the same again and again, and nothing has changed since.
+    /// The object that a split polls, if nothing has changed since its last test.
     pub(super) fn polled(&self, split: &WarpSplit, seen: u64, events: u64) -> Option<u64> {
         let found =
             self.polls.iter().find(|poll| (poll.pc, poll.mask) == (split.pc, split.mask))?;
         (found.again && (found.seen, found.events) == (seen, events)).then_some(found.object)
     }
 
-    /// Whether all that run do nothing but test phases that are not over.
+    /// Whether all splits that can run only poll incomplete phases.
     pub(super) fn spins(&self, seen: u64, events: u64) -> bool {
         let mut ready = self.splits.iter().filter(|split| split.state == State::Ready);
         ready.all(|split| self.polled(split, seen, events).is_some())
     }
 
     // ANCHOR: pick
-    /// Takes the split that is to run next, joined with those at the same place, and the place
-    /// at which it meets the next one.
+    /// Takes the split that runs next, merged with splits at the same place. Also returns the place
+    /// where it meets another split.
     pub(super) fn pick(&mut self) -> Option<(WarpSplit, u32)> {
         if let [only] = &self.splits[..] {
-            // Nothing to choose, and no other lanes to meet.
+            // A single split has no other lanes to meet.
             return (only.state == State::Ready)
                 .then(|| self.splits.pop())
                 .flatten()

@@ -1,11 +1,11 @@
-//! Watchers of a running launch: statistics, trace and record.
+//! The interface for observers of a running launch: statistics, traces and records.
 
 use super::core::Core;
 use super::warp::Warp;
 
-/// Is told of each step before it happens.
+/// An observer that is called before each step.
 pub(crate) trait Watch: Send {
-    /// A warp comes to the step `pc` with the lanes of a mask. Its registers and its local memory are
-    /// in `core`; `warp` has its other fragments.
+    /// A warp is about to run the step `pc` with the lanes of a mask. Its registers and local
+    /// memory are in `core`, and its other splits in `warp`.
     fn step(&mut self, core: &Core<'_>, pc: u32, mask: u32, warp: &Warp);
 }

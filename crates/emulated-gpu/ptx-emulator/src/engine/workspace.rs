@@ -1,5 +1,6 @@
-//! The workspace of a cooperative grid, in which its blocks count each other. The driver gives it to a
-//! launch, and the code of cooperative groups, which is a part of the kernel, finds it in `%envreg1` and 2.
+//! The workspace of a cooperative grid, in which its blocks count arrivals at grid barriers. The
+//! driver passes it to the launch in `%envreg1` and `%envreg2`; the kernel contains the code of
+//! cooperative groups that uses it.
 
 use super::core::{Core, Problem};
 use super::image::Image;
@@ -7,7 +8,7 @@ use crate::fault::FaultKind;
 use crate::memory::{Home, Memory, OutOfMemory};
 use crate::program::Special;
 
-/// A launch's own.
+/// The workspace of one launch.
 pub(super) struct Workspace<'launch> {
     memory: &'launch Memory,
     address: u64,
@@ -16,10 +17,10 @@ pub(super) struct Workspace<'launch> {
 impl<'launch> Workspace<'launch> {
     const BYTES: u32 = 8;
 
-    /// That of a launch on a device, where the kernel asks for it.
+    /// Allocates the workspace of a launch on a device, if the kernel uses it.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If the device is out of memory.
     pub(super) fn of(
         image: &Image,
         memory: &'launch Memory,
@@ -44,14 +45,15 @@ impl<'launch> Workspace<'launch> {
     }
 }
 
-/// The fault of `trap`. Cooperative groups execute it in `grid.sync()` if the launch has no workspace.
+/// The fault of a `trap`. Cooperative groups execute it in `grid.sync()` if the launch has no
+/// workspace.
 pub(super) fn trap(core: &Core<'_>) -> Box<Problem> {
     let low = Special::Workspace { high: false };
     let found = core.image.specials.iter().find(|(_, special)| *special == low);
     let problem = Problem::new(FaultKind::Trap, "the kernel executed trap");
     if found.is_some_and(|(slot, _)| core.registers.get(*slot, 0) == 0) {
         return problem.note(
-            "the launch isn't cooperative, and `grid.sync()` traps then: launch the kernel with \
+            "the launch is not cooperative, so `grid.sync()` traps: launch the kernel with \
              cuLaunchCooperativeKernel, or run it with `--cooperative`",
         );
     }
@@ -60,7 +62,7 @@ pub(super) fn trap(core: &Core<'_>) -> Box<Problem> {
 
 impl Drop for Workspace<'_> {
     fn drop(&mut self) {
-        // It was allocated here, and nobody else frees it.
+        // It was allocated by `new`, and is only freed here.
         let _ = self.memory.free(self.address);
     }
 }

@@ -1,5 +1,6 @@
-//! The integers' arithmetic beside LLVM's APFloat, which rustc computes constants with: an opinion
-//! from outside on what `oracle` says too, infinities and NaNs included. It has no square root.
+//! Comparison of the integer-based arithmetic with LLVM's APFloat, which rustc uses for constants:
+//! a second opinion in addition to `oracle`, which also covers infinities and NaNs. It has no
+//! square root.
 
 use super::oracle::{BF16, F16, F32, F64, ROUNDINGS, Shape, bits, config};
 use crate::arithmetic::float::{soft_binary, soft_fma};
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-/// Its word for a rounding.
+/// APFloat's name for a rounding.
 fn round(rounding: Rounding) -> Round {
     match rounding {
         Rounding::NearestEven => Round::NearestTiesToEven,
@@ -25,15 +26,16 @@ fn roundings() -> impl Strategy<Value = Rounding> {
     proptest::sample::select([ROUNDINGS.as_slice(), &[Rounding::NearestAway]].concat())
 }
 
-/// The same bits, or NaN on both sides: which NaN it is, every instruction set says for itself.
+/// Checks for equal bits, or NaN on both sides: the NaN that is returned depends on the instruction
+/// set.
 fn same(what: &str, shape: Shape, found: u64, expected: impl Float) -> Result<(), TestCaseError> {
     let expected = expected.to_bits() as u64;
     let agree = found == expected || shape.is_nan(found) && shape.is_nan(expected);
-    prop_assert!(agree, "{what}: {found:#x}, and APFloat has {expected:#x}");
+    prop_assert!(agree, "{what}: {found:#x}, but APFloat returns {expected:#x}");
     Ok(())
 }
 
-/// Every operation of a format.
+/// Checks all operations of a format.
 fn check<F: Float>(
     (format, shape): (Format, Shape),
     rounding: Rounding,
@@ -56,7 +58,7 @@ fn check<F: Float>(
     same(&format!("fma {rounding:?} {a:#x} {b:#x} {c:#x}"), shape, found, expected)
 }
 
-/// A number of one format in another.
+/// Converts a number of one format to another, and compares.
 fn converted<F: FloatConvert<T>, T: Float>(
     (from, _): (Format, Shape),
     (to, shape): (Format, Shape),
@@ -77,7 +79,7 @@ proptest! {
     #![proptest_config(config(8000))]
 
     #[test]
-    fn every_operation_is_what_llvm_computes(
+    fn operations_equal_apfloat(
         r in roundings(),
         half in [bits(F16), bits(F16), bits(F16)],
         brain in [bits(BF16), bits(BF16), bits(BF16)],
@@ -91,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn every_conversion_is_what_llvm_computes(
+    fn conversions_equal_apfloat(
         r in roundings(),
         half in bits(F16), brain in bits(BF16), single in bits(F32), double in bits(F64),
     ) {

@@ -1,4 +1,5 @@
-//! The approximations: special values as in the ISA's tables, recorded values, measured errors.
+//! Approximate instructions: special values from the ISA's tables, recorded values, measured
+//! errors.
 
 use super::oracle::PLAIN;
 use crate::arithmetic::{approximate as fast, float_binary, float_unary};
@@ -118,7 +119,7 @@ fn gross_approximations_of_doubles() {
         (4.0_f64.to_bits(), 0.25_f64.to_bits(), 0.5_f64.to_bits()),
         // 2^1023: the reciprocal would be subnormal; its root is 2^511.5.
         (0x7fe0_0000_0000_0000, 0, 0x1ff6_a09e_0000_0000),
-        // The lower 32 bits don't count.
+        // The lower 32 bits are ignored.
         (0x3ff0_0000_ffff_ffff, 1.0_f64.to_bits(), 1.0_f64.to_bits()),
         // 1/3 and 1/√3, 20 bits of each.
         (3.0_f64.to_bits(), 0x3fd5_5555_0000_0000, 0x3fe2_79a7_0000_0000),
@@ -127,7 +128,7 @@ fn gross_approximations_of_doubles() {
         assert_eq!(rsqrt(a), root, "{a:#x}");
     }
     assert_eq!(rsqrt((-4.0_f64).to_bits()), nan);
-    // Without .ftz it is in full precision, and of subnormals too.
+    // Without .ftz it has full precision, and supports subnormals.
     let rsqrt = |a: f64| float_unary(FloatUnary::Rsqrt, PLAIN, Type::F64, a.to_bits());
     assert_eq!(rsqrt(4.0), 0.5_f64.to_bits());
     assert_eq!(rsqrt(-0.0), inf | sign);
@@ -180,9 +181,9 @@ fn recorded_values() {
     }
 }
 
-/// The small functions give what the general ones give.
+/// Compares the small functions with the general ones.
 #[test]
-fn the_small_functions_agree_with_the_general_ones() {
+fn small_functions_equal_the_general_ones() {
     let operations = [
         FloatUnary::Rsqrt,
         FloatUnary::Sin,
@@ -199,14 +200,14 @@ fn the_small_functions_agree_with_the_general_ones() {
     }
 }
 
-/// The distance of two numbers in units of the last place of the second one as an f32.
+/// The distance of two numbers in units in the last place of the second one as an f32.
 fn ulps(result: f32, exact: f64) -> f64 {
     let exponent = (exact.abs().to_bits() >> 52) as i32 - 1023;
     (f64::from(result) - exact).abs() / 2.0_f64.powi(exponent.max(-126) - 23)
 }
 
-/// What the ISA promises, over a dense sample, against double precision from the platform's own
-/// library (not from the one under test).
+/// Checks the ISA's bounds on a dense sample, against double precision of the platform's own
+/// library (not the one under test).
 #[test]
 fn errors_stay_within_the_bounds_of_the_isa() {
     type Exact = fn(f64) -> f64;
@@ -232,14 +233,14 @@ fn errors_stay_within_the_bounds_of_the_isa() {
             }
             greatest = greatest.max(ulps(result, exact));
         }
-        // Half an ulp, and a little for the double that is rounded.
+        // Half an ulp, plus a margin for the rounding of the double.
         println!("{op:?}: {greatest:.6} ulp");
         assert!(greatest <= 0.500_01, "{op:?}: {greatest} ulp");
     }
 }
 
-/// As above, of every half there is; the bounds are 2^−9.9 and 2^−7 relative for `ex2`, 2^−10.987
-/// and 2^−8 absolute for `tanh`. Besides, each is rounded to nearest.
+/// The same for all halves; the bounds are 2^−9.9 and 2^−7 relative for `ex2`, 2^−10.987 and 2^−8
+/// absolute for `tanh`. In addition, each is rounded to nearest.
 #[test]
 fn errors_of_halves_stay_within_the_bounds_of_the_isa() {
     for (ty, mode, ex2_bound, tanh_bound) in
@@ -265,7 +266,7 @@ fn errors_of_halves_stay_within_the_bounds_of_the_isa() {
             if x.is_nan() {
                 continue;
             }
-            // Half a unit in the last place, and a little for the double that is rounded.
+            // Half a unit in the last place, plus a margin for the rounding of the double.
             let (least_exponent, fraction) = if ty == Type::F16 { (-14, 10) } else { (-126, 7) };
             let half_ulp = |exact: f64| {
                 let exponent = (exact.abs().to_bits() >> 52) as i32 - 1023;

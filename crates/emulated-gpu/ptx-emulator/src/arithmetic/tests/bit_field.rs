@@ -1,4 +1,4 @@
-//! Bit fields, bytes and dot products: values written down, and the loops of the ISA.
+//! Bit fields, bytes and dot products: fixed values, and the loops in the ISA.
 
 use super::oracle::config;
 use crate::arithmetic::{
@@ -65,8 +65,8 @@ fn funnel_shifts() {
     assert_eq!(funnel_shift(true, true, a, b, 32), a);
 }
 
-/// The table of modes in the ISA's "prmt": with the bytes numbered, the result shows which went
-/// where.
+/// The table of modes in the ISA's "prmt": the bytes are numbered, so the result shows the
+/// permutation.
 #[test]
 fn byte_permutations() {
     let (a, b) = (0x0302_0100, 0x0706_0504);
@@ -81,7 +81,7 @@ fn byte_permutations() {
     for (mode, rows) in table {
         for (selector, row) in (0..).zip(rows) {
             assert_eq!(permute(mode, a, b, selector), row, "{mode:?} {selector}");
-            // Only the two lowest bits of the selector count.
+            // Only the two lowest bits of the selector are used.
             assert_eq!(permute(mode, a, b, selector | 0xffff_fff4), row, "{mode:?} {selector}");
         }
     }

@@ -20,7 +20,7 @@ const ALL: [Comparison; 14] = [
     Comparison::Nan,
 ];
 
-/// Columns as in [`ALL`], written down from the ISA's "Comparisons" (of floating-point values).
+/// Columns as in [`ALL`], copied from the ISA's "Comparisons" (of floating-point values).
 const LESS: [bool; 14] = columns("-+++--|-+++--|+-");
 const EQUAL: [bool; 14] = columns("+--+-+|+--+-+|+-");
 const GREATER: [bool; 14] = columns("-+--++|-+--++|+-");
@@ -79,7 +79,7 @@ fn ordered_and_unordered_comparisons_of_f32() {
 
 #[test]
 fn comparisons_of_halves() {
-    // 1.0, 2.0, NaN, −0, the least subnormal
+    // 1.0, 2.0, NaN, −0, the smallest subnormal
     for (ty, one, two, nan, tiny) in
         [(Type::F16, 0x3c00, 0x4000, 0x7e00, 1), (Type::Bf16, 0x3f80, 0x4000, 0x7fc0, 1)]
     {
@@ -122,7 +122,7 @@ fn packed_halves_compare_separately() {
     let (a, b) = (0x7e00_3c00, 0x3c00_3c00);
     assert_eq!(compare_both(Comparison::Eq, Type::F16x2, false, a, b), (true, false));
     assert_eq!(compare_both(Comparison::Neu, Type::F16x2, false, a, b), (false, true));
-    // A scalar comes with its opposite.
+    // A scalar comparison also returns its negation.
     assert_eq!(compare_both(Comparison::Lt, Type::S32, false, 1, 2), (true, false));
     let nan = single(f32::NAN);
     assert_eq!(compare_both(Comparison::Lt, Type::F32, false, nan, nan), (false, true));

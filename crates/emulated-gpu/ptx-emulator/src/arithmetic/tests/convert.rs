@@ -1,5 +1,5 @@
-//! `cvt` from and to integers. Between floating-point numbers it is in `narrow_floats.rs`, exact
-//! rounding in `rounding.rs`.
+//! `cvt` from and to integers. Conversions between floating-point numbers are in
+//! `narrow_floats.rs`, exact rounding is in `rounding.rs`.
 
 use super::oracle::{F32, F64, PLAIN, Random, config};
 use crate::arithmetic::convert as fast;
@@ -20,18 +20,18 @@ pub(super) fn bits(x: f32) -> u64 {
     u64::from(x.to_bits())
 }
 
-/// `cvt` with a rounding to an integer.
+/// `cvt` with rounding to an integer.
 fn integer(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
     convert(to, from, rounding, true, PLAIN, a, None)
 }
 
-/// `cvt` with a rounding of a floating-point result, or none.
+/// `cvt` with an optional rounding of a floating-point result.
 pub(super) fn plain(to: Type, from: Type, rounding: Option<Rounding>, a: u64) -> u64 {
     convert(to, from, rounding, false, PLAIN, a, None)
 }
 
 #[test]
-fn integers_are_extended_and_chopped() {
+fn integers_are_extended_and_truncated() {
     assert_eq!(plain(Type::S64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
     assert_eq!(plain(Type::U64, Type::U32, None, 0xffff_fffe), 0xffff_fffe);
     assert_eq!(plain(Type::U64, Type::S32, None, 0xffff_fffe), u64::MAX - 1);
@@ -39,7 +39,7 @@ fn integers_are_extended_and_chopped() {
     assert_eq!(plain(Type::S32, Type::U8, None, 0x80), 0x80);
     assert_eq!(plain(Type::U16, Type::U32, None, 0x0012_3456), 0x3456);
     assert_eq!(plain(Type::S8, Type::S32, None, 0x1ff), 0xff);
-    // A wider source register: only its lowest bits count.
+    // A wider source register: only its lowest bits are used.
     assert_eq!(plain(Type::U32, Type::U8, None, 0xabcd), 0xcd);
     // A wider destination register.
     assert_eq!(fast::extend_result(Type::S8, 0xff), u64::MAX);
@@ -49,7 +49,7 @@ fn integers_are_extended_and_chopped() {
 }
 
 #[test]
-fn integers_saturate_where_asked() {
+fn integers_saturate_with_sat() {
     let run = |to, from, a| convert(to, from, None, false, SATURATE, a, None);
     assert_eq!(run(Type::U8, Type::S32, 300), 255);
     assert_eq!(run(Type::U8, Type::S32, 0xffff_ffff), 0);
@@ -98,7 +98,7 @@ fn floats_become_integers_by_each_rounding() {
                     assert_eq!(integer(to, Type::Bf16, rounding, brain), expected(width));
                 }
             }
-            // To an unsigned type what is negative is clamped.
+            // Negative numbers are clamped for unsigned types.
             let clamped = u64::try_from(value).unwrap_or(0);
             assert_eq!(
                 integer(Type::U32, Type::F32, rounding, single),
@@ -115,7 +115,7 @@ fn floats_become_integers_by_each_rounding() {
 }
 
 #[test]
-fn floats_are_clamped_to_the_integer_range_without_being_asked() {
+fn floats_are_clamped_to_the_integer_range_without_sat() {
     for mode in [PLAIN, SATURATE] {
         let run = |to, from, a| convert(to, from, ZERO, true, mode, a, None);
         assert_eq!(run(Type::S32, Type::F32, bits(3e9)), 0x7fff_ffff);
@@ -137,7 +137,7 @@ fn floats_are_clamped_to_the_integer_range_without_being_asked() {
     }
 }
 
-/// NaN gives 0 between types of at most 32 bits, else the uppermost bit.
+/// NaN gives 0 between types of at most 32 bits, and only the top bit otherwise.
 #[test]
 fn nan_becomes_an_integer() {
     let (single, double) = (bits(f32::NAN), f64::NAN.to_bits());
@@ -159,7 +159,7 @@ fn nan_becomes_an_integer() {
 }
 
 #[test]
-fn flushing_applies_to_f32_alone() {
+fn flushing_only_applies_to_f32() {
     let run = |to, from, rounding, integer, a| convert(to, from, rounding, integer, FLUSH, a, None);
     // As a source:
     assert_eq!(run(Type::S32, Type::F32, UP, true, 1), 0);
@@ -170,11 +170,12 @@ fn flushing_applies_to_f32_alone() {
     // As a destination:
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 1e-40_f64.to_bits()), 0);
     assert_eq!(plain(Type::F32, Type::F64, NEAREST, 1e-40_f64.to_bits()), 0x0001_16c2);
-    // 2^−126 − 2^−150 rounds to the least normal number, but has 24 digits of its own.
+    // 2^−126 − 2^−150 rounds to the smallest normal number, but it is tiny when rounded to 24
+    // digits.
     assert_eq!(plain(Type::F32, Type::F64, NEAREST, 0x380f_ffff_e000_0000), 0x0080_0000);
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_e000_0000), 0);
     assert_eq!(run(Type::F32, Type::F64, NEAREST, false, 0x380f_ffff_ffff_ffff), 0x0080_0000);
-    // A subnormal f16 is a normal f32, and a subnormal result in f16 stays.
+    // A subnormal f16 is a normal f32, and a subnormal f16 result is kept.
     assert_eq!(run(Type::F32, Type::F16, None, false, 1), bits(2.0_f32.powi(-24)));
     assert_eq!(run(Type::F16, Type::F32, NEAREST, false, bits(2.0_f32.powi(-24))), 1);
     // A subnormal bf16 becomes a subnormal f32.
@@ -195,7 +196,7 @@ fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
     assert_eq!(integer(Type::F64, Type::F64, DOWN, (-1.5_f64).to_bits()), (-2.0_f64).to_bits());
     assert_eq!(integer(Type::F16, Type::F16, UP, 0x3c01), 0x4000);
     assert_eq!(integer(Type::Bf16, Type::Bf16, NEAREST, 0x4020), 0x4000);
-    // The sum of both modifiers: 1.7 rounds to 2, which is clamped.
+    // Both modifiers: 1.7 rounds to 2, which is clamped.
     let saturated = convert(Type::F32, Type::F32, NEAREST, true, SATURATE, bits(1.7), None);
     assert_eq!(saturated, bits(1.0));
 }
@@ -219,12 +220,12 @@ fn integers_become_floats() {
     assert_eq!(convert(Type::F32, Type::S32, NEAREST, false, SATURATE, 7, None), bits(1.0));
 }
 
-/// The functions for loops over lanes against the integers: with the rounding `.rna` of a value that
-/// isn't a tie the general function takes the other way.
+/// Compares the functions for loops over lanes with the integer-based ones: with the rounding
+/// `.rna` of a value that isn't a tie, the general function uses integers.
 #[test]
-fn the_small_functions_agree_with_the_general_ones() {
+fn small_functions_equal_the_general_ones() {
     let mut random = Random(3);
-    // A mode that changes nothing here and keeps off the shortcut.
+    // This mode changes nothing here, but avoids the fast path.
     let slow = |to, from, rounding, a| convert(to, from, rounding, false, FLUSH, a, None);
     for _ in 0..500_000 {
         let a = F32.draw(&mut random);
@@ -265,7 +266,7 @@ fn the_small_functions_agree_with_the_general_ones() {
 proptest! {
     #![proptest_config(config(4000))]
 
-    /// Rust's own conversions: towards zero and clamped.
+    /// Rust's own conversions round towards zero and clamp.
     #[test]
     fn towards_zero_agrees_with_rust(a in any::<u64>(), b in any::<u32>()) {
         let (double, single) = (f64::from_bits(a), f32::from_bits(b));

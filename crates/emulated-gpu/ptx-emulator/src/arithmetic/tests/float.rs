@@ -57,15 +57,15 @@ fn ordinary_values() {
     );
 }
 
-/// 1 + 2^−12 squared is 1 + 2^−11 + 2^−24; minus the first two, only a fused operation keeps the
-/// last.
+/// (1 + 2^−12)² is 1 + 2^−11 + 2^−24; after subtracting the first two terms, only a fused operation
+/// keeps the last one.
 #[test]
 fn multiply_add_is_fused() {
     let a = 1.0 + 1.0 / 4096.0;
     let c = -(1.0 + 1.0 / 2048.0);
     let expected = bits(2.0_f32.powi(-24));
     assert_eq!(fma(PLAIN, Type::F32, bits(a), bits(a), bits(c)), expected);
-    // In f64 the sum 1 + 2^−24 + 2^−60-odd would be rounded to a tie first, and then down.
+    // In f64 the sum 1 + 2^−24 + 2^−60 would first be rounded to a tie, and then down.
     let (a, b) = (bits(1.0), bits(1.0 + 2.0_f32.powi(-23)));
     let tie_and_more = fma(PLAIN, Type::F32, bits(2.0_f32.powi(-24)), b, a);
     assert_eq!(tie_and_more, bits(1.0 + 2.0_f32.powi(-23)));
@@ -195,11 +195,12 @@ fn flush_to_zero_takes_operands_and_results_and_keeps_the_sign() {
     assert!(flush_f32(f32::NAN).is_nan());
 }
 
-/// 2^−126 − 2^−150 is a tie between the greatest subnormal number and the least normal one, and
-/// rounds to the latter. With 24 digits and no limit to the exponent it is less, and flushed; ptxas
-/// folds the constants of `mul.ftz.f32` and `cvt.rn.ftz.f32.f64` so. 2^−126 − 2^−173 is not.
+/// 2^−126 − 2^−150 is a tie between the largest subnormal number and the smallest normal one, and
+/// rounds to the latter. With 24 digits and an unlimited exponent it is smaller, so it is flushed;
+/// ptxas folds the constants of `mul.ftz.f32` and `cvt.rn.ftz.f32.f64` in this way. 2^−126 − 2^−173
+/// is not flushed.
 #[test]
-fn results_that_are_normal_only_for_want_of_digits_are_flushed() {
+fn tiny_results_that_round_to_normal_are_flushed() {
     let least_normal = bits(f32::MIN_POSITIVE);
     let (a, half) = (0x00ff_ffff, bits(0.5));
     let run = |mode, a, b| float_binary(FloatBinary::Mul, mode, Type::F32, a, b);
@@ -274,9 +275,9 @@ fn copysign_takes_the_sign_of_the_first() {
     assert_eq!(run(-0.0, 2.0), (-2.0_f64).to_bits());
 }
 
-/// The functions for loops over lanes and the general ones, on the same operands.
+/// Compares the functions for loops over lanes with the general ones.
 #[test]
-fn the_small_functions_agree_with_the_general_ones() {
+fn small_functions_equal_the_general_ones() {
     let mut random = Random(2);
     for _ in 0..200_000 {
         let (a, b) = (F32.draw(&mut random), F32.draw(&mut random));
@@ -287,8 +288,8 @@ fn the_small_functions_agree_with_the_general_ones() {
     }
 }
 
-/// As an engine calls them, inlined into a loop that the compiler vectorises. It must not take one
-/// NaN for another there.
+/// As in the engine, inlined into a loop that the compiler vectorises. It must not replace one NaN
+/// by another.
 #[test]
 fn loops_over_lanes_give_the_same_bits() {
     type Lanes = [u32; 32];
@@ -328,7 +329,7 @@ fn loops_over_lanes_give_the_same_bits() {
         check!(&a, &b, host::add_ftz_f32, run(FloatBinary::Add, FLUSH));
         check!(&a, &b, host::mul_ftz_f32, run(FloatBinary::Mul, FLUSH));
         check!(&a, &b, |x, y| host::fma_ftz_f32(x, y, x), |x, y| fma(FLUSH, Type::F32, x, y, x));
-        // Products near the least normal number.
+        // Products near the smallest normal number.
         let near = |seed: u32, exponent: u32| seed & 0x807f_ffff | exponent << 23;
         let c: Lanes = std::array::from_fn(|lane| near(a[lane] | 0x007f_f000, 64));
         let d: Lanes = std::array::from_fn(|lane| near(b[lane] & 0xff80_0fff, 63));
@@ -353,7 +354,7 @@ fn loops_over_lanes_give_the_same_bits() {
     }
 }
 
-/// What the checker refuses gives a value all the same.
+/// Types that the checker rejects.
 #[test]
 fn types_without_arithmetic_give_zero() {
     assert_eq!(float_binary(FloatBinary::Add, PLAIN, Type::S32, 1, 1), 0);

@@ -10,7 +10,7 @@ const FLUSH: FloatMode = FloatMode { flush: true, ..PLAIN };
 const RELU: FloatMode = FloatMode { relu: true, ..PLAIN };
 const SATURATE: FloatMode = FloatMode { saturate: true, ..PLAIN };
 
-// Half precision: 1, 2, 3, 0.5, the greatest, infinity, the canonical NaN.
+// Half precision: 1, 2, 3, 0.5, the largest number, infinity, the canonical NaN.
 const ONE: u64 = 0x3c00;
 const TWO: u64 = 0x4000;
 const THREE: u64 = 0x4200;
@@ -29,13 +29,13 @@ fn half_precision() {
     assert_eq!(f16(FloatBinary::Add, ONE, TWO), THREE);
     assert_eq!(f16(FloatBinary::Sub, ONE, THREE), TWO | SIGN);
     assert_eq!(f16(FloatBinary::Mul, THREE, HALF), 0x3e00);
-    // 2048 + 1 is a tie, 2048 + 3 one that goes up: to even.
+    // 2048 + 1 is a tie that rounds down to even, 2048 + 3 one that rounds up.
     assert_eq!(f16(FloatBinary::Add, 0x6800, ONE), 0x6800);
     assert_eq!(f16(FloatBinary::Add, 0x6800, THREE), 0x6802);
     assert_eq!(f16(FloatBinary::Add, GREATEST, GREATEST), INF);
     assert_eq!(f16(FloatBinary::Mul, INF, 0), NAN);
     assert_eq!(f16(FloatBinary::Add, 0xfc01, ONE), NAN);
-    // The least normal halved is subnormal, and flushed with .ftz.
+    // Half the smallest normal number is subnormal, and flushed with .ftz.
     assert_eq!(f16(FloatBinary::Mul, 0x0400, HALF), 0x0200);
     assert_eq!(float_binary(FloatBinary::Mul, FLUSH, Type::F16, 0x0400, HALF), 0);
     assert_eq!(float_binary(FloatBinary::Add, FLUSH, Type::F16, 0x83ff, 0x83ff), SIGN);
@@ -53,7 +53,7 @@ fn brain_floats() {
     assert_eq!(run(FloatBinary::Sub, 0x7f80, 0x7f80), NAN);
 }
 
-/// (1 + 2^−10)² = 1 + 2^−9 + 2^−20: the last part survives only in a fused operation.
+/// (1 + 2^−10)² = 1 + 2^−9 + 2^−20: only a fused operation keeps the last term.
 #[test]
 fn multiply_add_is_fused() {
     let a = ONE + 1;

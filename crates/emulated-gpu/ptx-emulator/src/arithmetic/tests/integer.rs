@@ -1,4 +1,4 @@
-//! Integers: values written down, and Rust's own integer types as the second opinion.
+//! Integers: fixed values, and comparison with Rust's own integer types.
 
 use super::oracle::config;
 use crate::arithmetic::integer as fast;
@@ -19,7 +19,7 @@ fn addition_and_subtraction_wrap_in_their_width() {
     assert_eq!(int_binary(ADD, Type::U64, u64::MAX, 1), 0);
     assert_eq!(int_binary(SUB, Type::U32, 0, 1), 0xffff_ffff);
     assert_eq!(int_binary(SUB, Type::S16, 0x8000, 1), 0x7fff);
-    // Bits above the width don't count.
+    // Bits above the width are ignored.
     assert_eq!(int_binary(ADD, Type::U16, 0xabcd_0001, 0xffff_0001), 2);
 }
 
@@ -58,7 +58,7 @@ fn products() {
 }
 
 #[test]
-fn products_of_24_bits_ignore_the_rest() {
+fn products_of_24_bits_ignore_higher_bits() {
     let (low, high) = (IntBinary::Mul24Low, IntBinary::Mul24High);
     assert_eq!(int_binary(low, Type::U32, 0xff00_0003, 0xff00_0004), 12);
     // 0xffffff is −1 as a signed 24-bit number.
@@ -168,7 +168,7 @@ fn bits_are_counted_found_and_reversed() {
     assert_eq!(int_unary(BFIND, Type::U32, 0), NONE);
     assert_eq!(int_unary(BFIND, Type::U32, 0x0001_0000), 16);
     assert_eq!(int_unary(BFIND, Type::U64, 1 << 63), 63);
-    // Of a negative number the most significant 0; of −1 there is none.
+    // For a negative number the most significant 0; −1 has none.
     assert_eq!(int_unary(BFIND, Type::S32, 0xffff_fff0), 3);
     assert_eq!(int_unary(BFIND, Type::S32, 0xffff_ffff), NONE);
     assert_eq!(int_unary(BFIND, Type::S64, u64::MAX), NONE);
@@ -222,7 +222,7 @@ fn carries() {
     assert_eq!(carry(false, high, Type::U32, ones, Some(true)), (0, true));
 }
 
-/// After a subtraction the flag says that nothing was borrowed.
+/// After a subtraction the flag is set if nothing was borrowed.
 #[test]
 fn borrows() {
     let sub = |ty, a, b, flag| carry(true, None, ty, (a, b, 0), flag);

@@ -1,4 +1,4 @@
-//! The arithmetic of PTX, against values written down from the ISA and against exact arithmetic.
+//! Tests of the arithmetic: against values from the ISA, and against exact arithmetic.
 
 mod apfloat;
 mod approximate;

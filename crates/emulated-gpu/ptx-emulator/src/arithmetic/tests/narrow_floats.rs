@@ -1,5 +1,5 @@
-//! `cvt` between floating-point numbers: NaN and what is clamped, pairs, TF32 and the formats of eight
-//! bits. Exact rounding is in `rounding.rs`.
+//! `cvt` between floating-point numbers: NaN and clamping, pairs, TF32 and the 8-bit formats. Exact
+//! rounding is in `rounding.rs`.
 
 use super::convert::{NAN, NEAREST, RELU, SATURATE, ZERO, bits, plain};
 use super::oracle::{F16, PLAIN};
@@ -44,7 +44,7 @@ fn two_floats_are_packed_with_the_first_on_top() {
     assert_eq!(run(Type::F16x2, NEAREST, PLAIN, 70000.0, f32::NAN), 0x7c00_7fff);
 }
 
-/// `.satfinite`, of the types that have no `.sat`.
+/// `.satfinite` for the types that have no `.sat`.
 #[test]
 fn finite_saturation() {
     let run =
@@ -75,7 +75,7 @@ fn tf32() {
     assert_eq!(convert(Type::Tf32, Type::F32, NEAREST, false, RELU, bits(-1.0), None), 0);
 }
 
-/// The formats of eight bits: e4m3 has no infinities and 448 as the greatest number, e5m2 has
+/// The 8-bit formats: e4m3 has no infinities, and 448 is its largest number; the largest of e5m2 is
 /// 57344; both saturate.
 #[test]
 fn eight_bit_floats() {
@@ -85,10 +85,11 @@ fn eight_bit_floats() {
     assert_eq!(run(Type::E4m3x2, PLAIN, 1.0, -1.5), 0x38bc);
     assert_eq!(run(Type::E4m3x2, PLAIN, 448.0, 1e9), 0x7e7e);
     assert_eq!(run(Type::E4m3x2, PLAIN, f32::NEG_INFINITY, f32::NAN), 0xfe7f);
-    // 464 is halfway from 448 to what would be 480; 17 is a tie of 16 and 18, 19 one of 18 and 20.
+    // 464 is halfway from 448 to 480, which doesn't exist; 17 is a tie of 16 and 18, 19 one of 18
+    // and 20.
     assert_eq!(run(Type::E4m3x2, PLAIN, 464.0, 17.0), 0x7e58);
     assert_eq!(run(Type::E4m3x2, PLAIN, 19.0, -0.0), 0x5a80);
-    // The least subnormal, 2^−9, and its half, which is a tie with 0.
+    // The smallest subnormal, 2^−9, and half of it, which is a tie with 0.
     assert_eq!(run(Type::E4m3x2, PLAIN, 2.0_f32.powi(-9), 2.0_f32.powi(-10)), 0x0100);
     assert_eq!(run(Type::E4m3x2, RELU, -3.0, 0.5), 0x0030);
     assert_eq!(run(Type::E5m2x2, PLAIN, 1.0, -1.5), 0x3cbe);
@@ -106,7 +107,7 @@ fn eight_bit_floats() {
     assert_eq!(unpack(Type::E5m2x2, PLAIN, 0x7c01), 0x7c00_0100);
 }
 
-/// Every number of the formats of eight bits, by their definition.
+/// All numbers of the 8-bit formats, by definition.
 #[test]
 fn every_eight_bit_float() {
     for bits in 0..=255_u32 {
@@ -139,9 +140,9 @@ fn check_eight_bits(ty: Type, encoding: u32, magnitude: f64) {
     assert_eq!(back, u64::from(encoding * 0x101), "{ty:?} {value}");
 }
 
-/// Every half there is, by its definition.
+/// All halves, by definition.
 #[test]
-fn every_half_becomes_a_single() {
+fn every_half_converts_to_single() {
     for half in 0..=u16::MAX {
         let single = fast::f16_to_f32(half);
         if F16.is_nan(u64::from(half)) {

@@ -1,6 +1,6 @@
-//! An independent opinion on every rounding: exact rational arithmetic on big integers, and a binary
-//! search for the neighbours among all numbers of a format. Nothing here shifts or sticks bits as
-//! the code under test does, and as APFloat does, which `apfloat` asks too.
+//! An independent oracle for all roundings: exact rational arithmetic on big integers, and a binary
+//! search for the neighbours among all numbers of a format. Unlike the code under test and APFloat,
+//! it uses no shifts and no sticky bits.
 
 use crate::program::{FloatMode, Rounding};
 use num_bigint::BigUint;
@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 pub(crate) use super::random::Random;
 
-/// A format: the widths of exponent and fraction.
+/// A format: the numbers of exponent and fraction bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) exponent: u32,
@@ -28,7 +28,7 @@ pub(crate) const ROUNDINGS: [Rounding; 4] =
 
 pub(crate) const PLAIN: FloatMode = FloatMode::NEAREST;
 
-/// The modifiers of a rounding alone.
+/// The modifiers with only a rounding set.
 pub(crate) fn mode(rounding: Rounding) -> FloatMode {
     FloatMode { rounding, ..PLAIN }
 }
@@ -63,8 +63,8 @@ impl Shape {
         bits & (self.sign() - 1) == 0
     }
 
-    /// The digits and the exponent of the last one, of an encoding without sign; that of infinity
-    /// counts as the power of two that would come next.
+    /// The significand and exponent of an encoding without sign; infinity counts as the next power
+    /// of two.
     fn digits(self, magnitude: u64) -> (u64, i64) {
         let field = magnitude >> self.fraction;
         let fraction = magnitude & ((1 << self.fraction) - 1);
@@ -151,13 +151,13 @@ impl Exact {
         left.cmp(&right)
     }
 
-    /// The encoding that the rounding picks. The value is not zero.
+    /// The encoding that the rounding selects. The value is not zero.
     pub(crate) fn round(&self, shape: Shape, rounding: Rounding) -> u64 {
         let compare = |magnitude: u64| {
             let (digits, exponent) = shape.digits(magnitude);
             self.compare(&BigUint::from(digits), exponent)
         };
-        // The greatest finite encoding that is not above the value.
+        // The largest finite encoding that is not above the value.
         let (mut low, mut high) = (0, shape.infinity());
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -181,8 +181,8 @@ impl Exact {
     }
 }
 
-/// Bits of a format: edge cases, anything at all, and numbers of like size (whose sums cancel and
-/// whose products fall near the limits).
+/// Bits of a format: edge cases, arbitrary bits, and numbers of similar size (so that sums cancel
+/// and products are near the limits).
 pub(crate) fn bits(shape: Shape) -> impl Strategy<Value = u64> + Clone {
     let sign = shape.sign();
     let infinity = shape.infinity();
@@ -207,7 +207,7 @@ pub(crate) fn bits(shape: Shape) -> impl Strategy<Value = u64> + Clone {
         infinity + normal / 2,
     ];
     let near = one.saturating_sub(4 * normal)..one + 4 * normal;
-    // Few digits, so that ties come up.
+    // Few digits, so that ties occur.
     let short = (0..infinity >> shape.fraction, 0..8_u64).prop_map(move |(field, top)| {
         field << shape.fraction | top << shape.fraction.saturating_sub(3)
     });
@@ -225,18 +225,18 @@ pub(crate) fn bits(shape: Shape) -> impl Strategy<Value = u64> + Clone {
         })
 }
 
-/// One of the roundings that arithmetic has.
+/// One of the roundings of arithmetic.
 pub(crate) fn rounding() -> impl Strategy<Value = Rounding> + Clone {
     proptest::sample::select(ROUNDINGS.to_vec())
 }
 
-/// Many cases, and no files left behind.
+/// Many cases, without regression files.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 impl Shape {
-    /// Bits of a format, one in eight of them extreme.
+    /// Random bits of a format, one in eight of them extreme.
     pub(crate) fn draw(self, random: &mut Random) -> u64 {
         let bits = random.next();
         let width = 1 + self.exponent + self.fraction;

@@ -1,4 +1,5 @@
-//! Every format and rounding against exact arithmetic, and the host's unit against the integers.
+//! All formats and roundings against exact arithmetic, and the host's floating-point unit against
+//! integer arithmetic.
 
 use super::oracle::{
     BF16, E5M2, Exact, F16, F32, F64, ROUNDINGS, Random, Shape, TF32, bits, config, mode, rounding,
@@ -11,13 +12,12 @@ use proptest::prelude::*;
 
 const DIV: FloatBinary = FloatBinary::Div { approximate: Approximate::No };
 
-/// What a finite operation has to give; a zero's sign is that of the sum's rule, which the caller
-/// passes for the case that the exact result is zero.
+/// The expected result of a finite operation; if the exact result is zero, it is `zero`.
 fn expected(shape: Shape, rounding: Rounding, exact: &Exact, zero: u64) -> u64 {
     if exact.is_zero() { zero } else { exact.round(shape, rounding) }
 }
 
-/// The zero that a sum of these signs gives (IEEE 754, 6.3).
+/// The zero that a sum of operands with these signs gives (IEEE 754, 6.3).
 fn zero_sum(shape: Shape, rounding: Rounding, a: bool, b: bool) -> u64 {
     if a && b || a != b && rounding == Rounding::Down { shape.sign() } else { 0 }
 }
@@ -120,7 +120,7 @@ proptest! {
         check_fma(Type::Bf16, BF16, r, (a, b, c))?;
     }
 
-    /// An operand close to minus the product, so that almost everything cancels.
+    /// An operand close to minus the product, so that nearly everything cancels.
     #[test]
     fn cancelling_sums_are_exactly_rounded(
         r in rounding(), a in bits(F64), b in bits(F64), nudge in -4_i64..=4,
@@ -161,7 +161,7 @@ proptest! {
                     "{:?} from {:?}", to, from
                 );
             }
-            // A zero's sign goes to the top of the 32 bits.
+            // A zero's sign is the top one of the 32 bits.
             prop_assert_eq!(
                 convert(Type::Tf32, from, Some(r), false, mode(Rounding::NearestEven), a, None),
                 expected(TF32, r, &exact, sign & TF32.sign()) << 13
@@ -242,10 +242,10 @@ proptest! {
     }
 }
 
-/// The common case runs on the host's floating-point unit, all else on integers: both agree, NaNs
-/// and their payloads included.
+/// The common case uses the host's floating-point unit, everything else integers: both agree,
+/// including NaNs and their payloads.
 #[test]
-fn the_host_and_the_integers_agree() {
+fn host_and_integer_arithmetic_agree() {
     let mut random = Random(1);
     let nearest = Rounding::NearestEven;
     let types = [

@@ -291,7 +291,7 @@ impl Tile {
                 for (lane, host) in hosts.into_iter().enumerate() {
                     if self.store {
                         let value = core.registers.get(slot, lane) >> shift;
-                        // SAFETY: `locate` has checked this many bytes, and their alignment.
+                        // SAFETY: `locate` has checked `bytes` bytes, and their alignment.
                         unsafe { write_bits(host as *mut u8, bytes, value) };
                     } else {
                         // SAFETY: as above.

@@ -1,4 +1,4 @@
-//! Elements as registers hold them, and as numbers.
+//! Conversion of matrix elements between registers and numbers.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::arithmetic::soft::Unpacked;
 use crate::engine::registers::LANES;
 use crate::program::{Element, Rounding};
 
-/// All numbers of a format of eight bits.
+/// The values of all numbers of an 8-bit format.
 type Eight = LazyLock<[f32; 256]>;
 
 static E4M3: Eight = LazyLock::new(|| eight(Format::E4M3));
@@ -21,7 +21,7 @@ fn eight(format: Format) -> [f32; 256] {
     })
 }
 
-/// A type whose products are rounded, as its format.
+/// The number format of an element type, for the tensor-core model.
 pub(super) fn format(element: Element) -> tensor_core::Format {
     use tensor_core::Format;
     match element {
@@ -34,7 +34,7 @@ pub(super) fn format(element: Element) -> tensor_core::Format {
     }
 }
 
-/// Puts the numbers of a register of all lanes where `places` has them.
+/// Decodes the elements in a register of all lanes, and stores each at its index in `places`.
 #[inline(always)]
 pub(super) fn spread(element: Element, row: &[u32; LANES], places: &[u16], out: &mut [f32]) {
     match element {
@@ -42,13 +42,13 @@ pub(super) fn spread(element: Element, row: &[u32; LANES], places: &[u16], out: 
         Element::Bf16 => each::<2, _>(row, places, out, |word| bf16_to_f32(word as u16)),
         Element::E4m3 => each::<4, _>(row, places, out, |word| E4M3[(word & 0xff) as usize]),
         Element::E5m2 => each::<4, _>(row, places, out, |word| E5M2[(word & 0xff) as usize]),
-        // The unit does not look at the lower bits.
+        // The tensor core ignores the lower bits.
         Element::Tf32 => each::<1, _>(row, places, out, |word| f32::from_bits(word & 0xffff_e000)),
         _ => each::<1, _>(row, places, out, f32::from_bits),
     }
 }
 
-/// The same of any parts; `of` takes the word with the part at its lower end.
+/// The same for any element type; `decode` gets a word with the element in its low bits.
 #[inline(always)]
 pub(super) fn each<const PARTS: usize, T>(
     row: &[u32; LANES],
@@ -63,7 +63,7 @@ pub(super) fn each<const PARTS: usize, T>(
     }
 }
 
-/// What a lane's register holds of a result.
+/// Encodes the elements of a result that belong in a lane's register.
 #[inline(always)]
 pub(super) fn packed(element: Element, places: &[u16], numbers: &[f32]) -> u32 {
     match element {

@@ -1,8 +1,8 @@
-//! Products of matrices: the registers of a warp become tiles, which are multiplied, and registers again.
+//! Matrix products: the registers of a warp are unpacked into tiles, multiplied, and packed again.
 
 #![allow(
     unsafe_code,
-    reason = "functions compiled for AVX2 and FMA are called, where the host has been asked"
+    reason = "functions compiled for AVX2 and FMA are called after the host has been checked"
 )]
 
 use tensor_core::{COLUMNS, Rules, Sum};
@@ -14,15 +14,15 @@ use crate::engine::core::Outcome;
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
 use crate::program::{Element, FloatMode, Fragment, InnerProduct, MatrixShape, Multiply, Role};
 
-/// Computes; `unsafe` because it may need AVX2 and FMA.
+/// Computes a product; `unsafe` because it may need AVX2 and FMA.
 type Compute = unsafe fn(&Product, &[u16], &mut Registers);
 
-/// Rows of `a`, and of `c` (eight columns wide), at most: of all matrices of a warp.
+/// The maximum number of rows of `a` and of `c` (eight columns wide), over all matrices of a warp.
 const ROWS: usize = 32;
-/// Groups of eight columns of `b`, at most.
+/// The maximum number of stripes of eight columns in `b`.
 const STRIPES: usize = 4;
 
-/// A product, with its operands found.
+/// A product with resolved operands.
 pub(in crate::engine) struct Product {
     compute: Compute,
     inner_product: InnerProduct,
@@ -31,19 +31,19 @@ pub(in crate::engine) struct Product {
     rules: Rules,
     elements: [Element; 3],
     result: Element,
-    shape: MatrixShape,
-    /// How many matrices there are, each with its own `b`.
+    shape: Shape,
+    /// The number of matrices, each with a separate `b`.
     matrices: usize,
-    /// For each register of `a`, of `b`, of `c` and of `d`, for each lane, for each part of it: which
-    /// element of the tile.
+    /// The index in the tile of each element, for a, b, c and d: by register, then by lane, then by
+    /// position in the register.
     places: [Vec<u16>; 4],
     registers: [Vec<Slot>; 4],
-    /// `mma.sp`, of which the places of `a` are found when it runs.
+    /// The metadata of `mma.sp`; then the places of `a` are only known when it runs.
     sparse: Option<Sparse>,
 }
 
-/// Where an element lies in its tile: rows of `a` behind each other, `b` and `c` in stripes of eight
-/// columns, matrix after matrix. Bits come by words.
+/// The index of each element in its tile: `a` is stored by rows, `b` and `c` in stripes of eight
+/// columns, one matrix after the other. Single bits are grouped into words.
 fn places(fragment: Fragment) -> Vec<u16> {
     let word = fragment.element == Element::B1;
     let parts = if word { 1 } else { fragment.element.in_register() };
@@ -70,7 +70,7 @@ fn places(fragment: Fragment) -> Vec<u16> {
 }
 
 impl Product {
-    /// `registers` are those of a, b, c and d; `fast` says that the host has AVX2 and FMA.
+    /// `registers` are those of a, b, c and d; `fast` if the host has AVX2 and FMA.
     pub(in crate::engine) fn new(
         multiply: &Multiply,
         registers: [Vec<Slot>; 4],
@@ -80,7 +80,8 @@ impl Product {
     ) -> Self {
         let [a, b, c] = multiply.fragments;
         let d = Fragment { element: multiply.result, ..c };
-        // A sum of halves is one of the unit's only where d is one too.
+        // The rules depend on the type of `a`. Only if d is half precision too are sums rounded to
+        // halves.
         let rules = Rules::of(capability, format(a.element));
         let sparse = multiply.sparse.zip(metadata).map(|(sparse, slot)| {
             Sparse::new(slot, (sparse.selector, sparse.ordered), a, b.shape.k)
@@ -101,10 +102,10 @@ impl Product {
         }
     }
 
-    /// Multiplies, and adds.
+    /// Computes the product and stores the result.
     ///
     /// # Errors
-    /// Where metadata have no meaning.
+    /// If the metadata are invalid.
     pub(super) fn run(&self, registers: &mut Registers) -> Outcome {
         let expanded = self.sparse.as_ref().map(|sparse| sparse.places(registers)).transpose()?;
         let places = expanded.as_deref().unwrap_or(&self.places[0]);
@@ -113,17 +114,17 @@ impl Product {
         Ok(())
     }
 
-    /// The rows of each register of a matrix, with the places of its elements.
+    /// The registers of a matrix, each with the indices of its elements.
     fn rows(&self, which: usize) -> impl Iterator<Item = (Slot, &[u16])> {
         each_row(&self.registers[which], &self.places[which])
     }
 
-    /// The same of `a`, whose elements are in these places.
+    /// The same for `a`, with the given indices.
     fn rows_of_a<'p>(&'p self, places: &'p [u16]) -> impl Iterator<Item = (Slot, &'p [u16])> {
         each_row(&self.registers[0], places)
     }
 
-    /// Stripes of eight columns that `b` and `c` have, of all matrices.
+    /// The number of stripes of eight columns in `b` and `c`, over all matrices.
     fn stripes(&self) -> usize {
         self.matrices * self.shape.n / COLUMNS
     }
@@ -205,7 +206,7 @@ fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Reg
     }
 }
 
-/// The factors of integers, sign-extended.
+/// Decodes an integer element, with sign extension.
 fn integer(element: Element) -> impl Fn(u32) -> i32 {
     move |word| match element {
         Element::S8 => i32::from(word as u8 as i8),

@@ -1,30 +1,32 @@
-//! `mma.sp`: of every few elements of a row of `a` only some are kept, and metadata say which (PTX ISA,
-//! "Sparse matrix storage").
+//! `mma.sp`: `a` only stores some elements of each chunk of a row, and metadata give their
+//! positions (PTX ISA, "Sparse matrix storage").
 //!
-//! In a group of four lanes one or two have the metadata of rows `g` and `g + 8`, or all four, each a word of
-//! 32 bits: four bits for each chunk of a row, which are two places in it, the first in the low ones. A word
-//! of factors of 16 bits or more has the row `g` in its lower and `g + 8` in its upper half; the lane after
-//! it goes on with the columns. One of narrower factors has a single row, the lane after it the other one.
+//! In each group of four lanes, one, two or all of them hold the metadata of rows `g` and `g + 8`,
+//! one 32-bit word each. Each chunk of a row takes four bits: two positions in the chunk, with the
+//! first one in the low bits. With elements of 16 bits or more, a word has row `g` in its lower
+//! half and `g + 8` in its upper half, and the next lane continues with further columns. With
+//! narrower elements, a word has a single row, and the next lane has the other row.
 
 use crate::engine::core::Problem;
 use crate::engine::registers::{LANES, Registers, Slot};
 use crate::fault::FaultKind;
 use crate::program::{Element, Fragment};
 
-/// Which elements of `a` a product has.
+/// The structure of a sparse `a`.
 pub(super) struct Sparse {
     metadata: Slot,
-    /// The lanes of a group that have metadata begin this many times as many of them further on.
+    /// Selects the lanes of a group that hold metadata: they start at this multiple of their
+    /// number.
     selector: u32,
-    /// Places in a chunk are named in their order.
+    /// Whether the positions in a chunk have to be in ascending order.
     ordered: bool,
-    /// That of the elements that are kept.
+    /// The fragment of the stored elements.
     fragment: Fragment,
-    /// Columns of `a`, of `b` the rows.
+    /// The number of columns of the full `a`, and of rows of `b`.
     k: usize,
 }
 
-/// Bits of metadata for a chunk.
+/// The bits of metadata per chunk.
 const NIBBLE: usize = 4;
 
 impl Sparse {
@@ -37,17 +39,17 @@ impl Sparse {
         Self { metadata, selector, ordered, fragment, k }
     }
 
-    /// Elements that a place in a chunk stands for, and columns of a chunk.
+    /// The number of elements per position in a chunk, and of columns in a chunk.
     fn granularity(&self) -> (usize, usize) {
         match self.fragment.element {
-            // Two halves of an element are named.
+            // Each element has two positions, one for each half of it.
             Element::Tf32 => (1, 2),
             Element::S4 | Element::U4 => (2, 8),
             _ => (1, 4),
         }
     }
 
-    /// The four bits of a chunk of a row, from the lane that has them.
+    /// The metadata of a chunk, from the lane that holds them.
     fn nibble(&self, words: &[u32; LANES], row: usize, chunk: usize) -> u32 {
         let chunks = self.k / self.granularity().1;
         let (group, upper) = (row % 8, row / 8);
@@ -64,14 +66,14 @@ impl Sparse {
         words[lane % LANES] >> shift & 0xf
     }
 
-    /// The column of an element that is kept: the `kept`-th of a row.
+    /// The column of a row's `kept`-th stored element.
     fn column(
         &self,
         words: &[u32; LANES],
         (row, kept): (usize, usize),
     ) -> Result<usize, Box<Problem>> {
         let (run, width) = self.granularity();
-        // Half of a chunk is kept.
+        // Half of each chunk is stored.
         let (chunk, within) = (kept / (width / 2), kept % (width / 2));
         let bits = self.nibble(words, row, chunk);
         let (first, second) = (bits as usize & 3, bits as usize >> 2);
@@ -89,9 +91,9 @@ impl Sparse {
                 chunk * width + width - 1
             );
             let help = match (width, self.ordered) {
-                (2, _) => "of two numbers the first is 0b0100, the second 0b1110",
-                (_, true) => "they name two places of the chunk, the lower one first",
-                (_, false) => "they name two different places of the chunk",
+                (2, _) => "for the first of two elements they have to be 0b0100, for the second 0b1110",
+                (_, true) => "they have to name two positions in the chunk, the lower one first",
+                (_, false) => "they have to name two different positions in the chunk",
             };
             return Err(Problem::new(FaultKind::InvalidInstruction, message).note(help));
         }
@@ -103,7 +105,8 @@ impl Sparse {
         Ok(chunk * width + place * run + within % run)
     }
 
-    /// For each register of `a`, each lane and each part of it, which element of the whole tile it is.
+    /// The index in the full tile of each element of `a`, by register, lane and position in the
+    /// register.
     pub(super) fn places(&self, registers: &Registers) -> Result<Vec<u16>, Box<Problem>> {
         let words = registers.narrow(self.metadata.index);
         let mut found = Vec::new();

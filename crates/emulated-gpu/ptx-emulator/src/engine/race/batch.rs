@@ -1,4 +1,4 @@
-//! The accesses that one instruction makes, word for word, against what is remembered.
+//! Checks and records the accesses of one instruction, word by word.
 
 use super::cell::{Cell, Conflict, Does};
 use super::event::{Event, Moment, Semantics};
@@ -6,12 +6,12 @@ use super::shadow::{PAGE, Shadow};
 use super::thread_clocks::{ThreadClocks, UniformClock};
 use crate::engine::registers::{LANES, lanes};
 
-/// The accesses of one instruction that go to the same shadow.
+/// The accesses of one instruction to the same shadow.
 pub(super) struct Batch<'batch> {
     pub(super) shadow: &'batch Shadow,
     pub(super) shared: bool,
     pub(super) addresses: &'batch [u64; LANES],
-    /// Taken from an address, it is the shadow's own.
+    /// Subtracted from an address to get the shadow's address.
     pub(super) minus: u64,
     pub(super) bytes: u64,
     pub(super) semantics: Semantics,
@@ -23,7 +23,8 @@ pub(super) struct Batch<'batch> {
 }
 
 impl Batch<'_> {
-    /// Remembers those of the lanes of a mask; the first that races, and with what.
+    /// Records the accesses of the active lanes. Returns the first lane that races, and the
+    /// conflict.
     pub(super) fn run(&self, threads: &mut ThreadClocks, mask: u32) -> Option<(usize, Conflict)> {
         let moment = threads.moment(self.semantics);
         let threads = &*threads;
@@ -40,7 +41,7 @@ impl Batch<'_> {
         }
     }
 
-    /// The same of weak accesses to a word each, which are aligned, by lanes that know what their block does.
+    /// The same for weak, aligned accesses to one word per lane, by lanes with a uniform clock.
     fn words(
         &self,
         threads: &ThreadClocks,
@@ -58,7 +59,7 @@ impl Batch<'_> {
                 continue;
             };
             let mut cells = page.cells();
-            // As long as they are words of this page.
+            // While the words are in this page.
             while left != 0 {
                 let lane = left.trailing_zeros() as usize;
                 let at = self.shadow.word(self.addresses[lane].wrapping_sub(self.minus));
@@ -73,7 +74,8 @@ impl Batch<'_> {
                     let knows = |new, old| plainly.knows(new, old);
                     return self.each(threads, moment, (left, mask), knows);
                 };
-                // One that is kept beside this may make the word one that needs no look.
+                // Another read is recorded too, so the word may become one that needs no more
+                // checks (see `Shadow`).
                 let alone = !kept.is_some() || kept.same_warp(event);
                 page.set_stamp(at, if alone { 0 } else { threads.stamp(cell) });
                 left &= left - 1;
@@ -82,7 +84,8 @@ impl Batch<'_> {
         None
     }
 
-    /// The same of those that are `left` of a mask; `known` says whether an access is ordered before a new one.
+    /// The same for the `left` lanes of a mask; `known` is whether an old access happens before a
+    /// new one.
     #[inline(always)]
     fn each(
         &self,
@@ -102,7 +105,7 @@ impl Batch<'_> {
             for word in self.shadow.word(address)..=last {
                 if page_at != word / PAGE {
                     page_at = word / PAGE;
-                    // The last page's lock goes before the next is taken.
+                    // The lock of the last page is released before the next one is taken.
                     drop(page.take());
                     page = self.shadow.page(word).map(|page| (page, page.cells()));
                 }
@@ -128,7 +131,7 @@ impl Batch<'_> {
         first
     }
 
-    /// Two lanes store the same value to the same address with this instruction.
+    /// Whether two lanes store the same value to the same address with this instruction.
     fn same_store(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
         let other = (conflict.event.thread() % LANES as u32) as usize;
         self.does == Does::Write
@@ -144,7 +147,7 @@ impl Batch<'_> {
     }
 }
 
-/// Which bytes of the word at `word` an access touches, one bit for each.
+/// The bytes of the word at `word` that an access touches, one bit each.
 fn bytes_of(word: u64, address: u64, bytes: u64) -> u32 {
     let from = address.saturating_sub(word).min(4);
     let to = (address + bytes).saturating_sub(word).min(4);
@@ -156,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_access_touches_bytes_of_its_words() {
+    fn access_covers_bytes_of_its_words() {
         assert_eq!(bytes_of(8, 8, 4), 0b1111);
         assert_eq!(bytes_of(8, 10, 2), 0b1100);
         assert_eq!(bytes_of(8, 9, 1), 0b0010);

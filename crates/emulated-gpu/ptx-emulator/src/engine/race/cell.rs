@@ -1,41 +1,42 @@
-//! The shadow cell of one word of memory: its last accesses.
+//! The shadow cell of a word of memory, which records its last accesses.
 //!
-//! Two writes and two reads are kept. The second of each is there because accesses that don't race
-//! with each other (two reads, two atomics) may both race with a third one: of those that nothing
-//! orders, the last is kept and the one that is furthest from it, in another block rather than in
-//! another warp, in another warp rather than in another lane. So a third access by any thread finds
-//! one that is not its own. What is forgotten can hide a race; it never invents one.
+//! Two writes and two reads are recorded. The second of each is needed because accesses that don't
+//! race with each other (two reads, two atomics) may both race with a third one. Of the unordered
+//! accesses, the last one is kept, and the one that is furthest from it: preferably in another
+//! block, then in another warp, then in another lane. So a third access by any thread finds one
+//! that is not its own. Discarded accesses can hide a race, but never cause a false positive.
 //!
-//! Of strong accesses it is remembered which observed which: an atomic operation observes the write
-//! before it and, through it, those that it observed, a strong read the write that it reads. What is
-//! observed precedes what comes after the observer, without a fence (PTX ISA, "Causality order", its
-//! second rule): so the last of the blocks that count may set the counter back with a plain store.
+//! Strong accesses also record whether they observed another one: an atomic operation observes the
+//! write before it and, transitively, the writes that this one observed; a strong read observes the
+//! write that it reads. An observed write happens before the observer's next accesses, without a
+//! fence (PTX ISA, "Causality order", second rule): so the last of several blocks that count may
+//! reset the counter with a plain store.
 
 use super::event::Event;
 
-/// See the module's comment.
+/// The recorded accesses of a word. See the module's comment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cell {
     writes: [Event; 2],
     reads: [Event; 2],
-    /// The step of each: writes, then reads. The highest bit of the first says that the last write
-    /// observed the other one, that of a read that it observed the last write.
+    /// The step of each write, then of each read. The highest bit of the first is set if the last
+    /// write observed the other one; that of a read if it observed the last write.
     steps: [u32; 4],
 }
 
-/// See [`Cell::steps`].
+/// The flag in [`Cell::steps`].
 const OBSERVED: u32 = 1 << 31;
 
-/// What an access does.
+/// The effect of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     Read,
     Write,
-    /// An atomic operation, which observes what was there.
+    /// An atomic operation, which observes the old value.
     Update,
 }
 
-/// An access that another one races with.
+/// The recorded access in a race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conflict {
     pub(crate) event: Event,
@@ -43,12 +44,12 @@ pub(crate) struct Conflict {
     pub(crate) wrote: bool,
 }
 
-/// All four bytes of a word.
+/// The mask of all four bytes of a word.
 const WHOLE: u32 = 0xf;
 
 impl Cell {
-    /// Remembers an access, and finds one that it races with. `known` says what is ordered before
-    /// the access.
+    /// Records an access, and returns a conflict if it races. `known` is whether an old access
+    /// happens before this one.
     #[inline]
     pub(crate) fn access(
         &mut self,
@@ -63,8 +64,9 @@ impl Cell {
         self.general(new, step, does, known)
     }
 
-    /// As [`general`](Self::general), of a weak access to the whole word that comes after all that could
-    /// race with it: as nearly all do. Of a read, which other one is kept. `None` where it has to be looked at.
+    /// A fast path of [`general`](Self::general), for a weak access to the whole word after all
+    /// accesses that could race with it, which is nearly always the case. Returns the other read
+    /// that is kept. `None` if the general path is needed.
     #[inline(always)]
     pub(crate) fn quick(
         &mut self,
@@ -91,7 +93,7 @@ impl Cell {
         if one == new {
             return Some(other);
         }
-        // The one that is further from this, as `furthest` says.
+        // Keep the read that is further from this one, like `furthest`.
         let (kept, kept_step) = match (first, second) {
             (true, true) => (Event::NONE, 0),
             (false, true) => (one, self.steps[2]),
@@ -104,7 +106,7 @@ impl Cell {
         Some(kept)
     }
 
-    /// Of any access.
+    /// The general path, for any access.
     fn general(
         &mut self,
         new: Event,
@@ -154,7 +156,7 @@ impl Cell {
         conflict
     }
 
-    /// Whether something that is ordered before the access has observed a write.
+    /// Whether an access that happens before the new one has observed a write.
     fn observed(&self, index: usize, known: impl Fn(Event) -> bool) -> bool {
         let last = index == 0 || self.steps[0] & OBSERVED != 0;
         let by_update = index == 1 && last && known(self.writes[0]);
@@ -183,7 +185,8 @@ impl Cell {
         (self.steps[2], self.steps[3]) = (step | observes, kept_step);
     }
 
-    /// The asynchronous access of a thread has been waited for: from now on it is `settled`.
+    /// Marks the asynchronous accesses of a thread as waited for: they become ordinary accesses,
+    /// like `settled`.
     pub(crate) fn settle(&mut self, settled: Event) {
         for event in self.writes.iter_mut().chain(&mut self.reads) {
             if event.asynchronous() && event.same_thread(settled) {
@@ -198,7 +201,7 @@ impl Cell {
         }
     }
 
-    /// The two reads, where both are weak and of the whole word; and the writes.
+    /// The two reads, if both are weak and of the whole word; and the two writes.
     #[inline]
     pub(crate) fn read_by(&self) -> Option<([Event; 2], [Event; 2])> {
         let plain = |read: Event| read.bytes() == WHOLE && !read.strong() && !read.asynchronous();
@@ -206,7 +209,7 @@ impl Cell {
     }
 }
 
-/// Of two events the one to be kept beside a new one.
+/// Of two old events, the one to be kept in addition to a new one.
 #[inline]
 fn furthest(
     old: [(Event, u32); 2],
@@ -246,7 +249,7 @@ mod tests {
         )
     }
 
-    /// Knows only what the thread itself did.
+    /// Only accesses of the thread itself are known.
     fn own(thread: Event) -> impl Fn(Event) -> bool {
         move |event: Event| event.same_thread(thread)
     }
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_races_with_what_does_not_precede_it() {
+    fn write_races_with_unordered_accesses() {
         let mut cell = Cell::default();
         assert_eq!(add(&mut cell, weak(0, 1), 10, true), None);
         assert_eq!(add(&mut cell, weak(0, 1), 11, false), None);
@@ -273,17 +276,17 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_has_read_too_finds_the_other_readers() {
+    fn writer_that_also_reads_finds_the_other_readers() {
         let mut cell = Cell::default();
         for thread in [5, 6, 7, 70, 1] {
             assert_eq!(add(&mut cell, weak(0, thread), thread, false), None);
         }
-        // The last reader is thread 1 itself; of the others one of another warp is left.
+        // The last reader is thread 1 itself; of the others, one in another warp was kept.
         assert_eq!(add(&mut cell, weak(0, 1), 9, true), Some((70, 70)));
     }
 
     #[test]
-    fn atomics_race_with_weak_accesses_only() {
+    fn atomics_only_race_with_weak_accesses() {
         let mut cell = Cell::default();
         for block in 0..3 {
             assert_eq!(add(&mut cell, atomic(block, 0), block, true), None);
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_a_word_are_apart() {
+    fn different_bytes_of_a_word_do_not_race() {
         let byte = |thread, bytes| Event::new(0, thread, 1, Semantics::default(), bytes);
         let mut cell = Cell::default();
         assert_eq!(add(&mut cell, byte(0, 0b0011), 0, true), None);
@@ -303,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn an_asynchronous_write_races_until_it_has_settled() {
+    fn asynchronous_write_races_until_it_is_settled() {
         let semantics = Semantics { asynchronous: true, ..Semantics::default() };
         let copy = Event::new(0, 0, 1, semantics, WHOLE);
         let known = |event: Event| !event.asynchronous();
@@ -316,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn who_has_observed_an_atomic_comes_after_it() {
-        // Four blocks count; the last of them sets the counter back.
+    fn observer_of_an_atomic_is_ordered_after_it() {
+        // Four blocks count; the last of them resets the counter.
         let mut cell = Cell::default();
         for block in 0..4 {
             assert_eq!(add(&mut cell, atomic(block, 0), block, true), None);
         }
         assert_eq!(add(&mut cell, weak(3, 0), 9, true), None);
-        // Another than the last does not know of those after it.
+        // Any other block is not ordered after the later ones.
         let mut cell = Cell::default();
         for block in 0..4 {
             add(&mut cell, atomic(block, 0), block, true);
@@ -338,13 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn who_has_read_a_flag_comes_after_it() {
+    fn reader_of_a_flag_is_ordered_after_it() {
         let mut cell = Cell::default();
         let flag = atomic(0, 0);
         assert_eq!(cell.access(flag, 1, Does::Write, own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
         assert_eq!(add(&mut cell, weak(1, 0), 3, true), None);
-        // Who has not read it does not.
+        // A thread that has not read the flag isn't.
         let mut cell = Cell::default();
         assert_eq!(cell.access(flag, 1, Does::Write, own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);

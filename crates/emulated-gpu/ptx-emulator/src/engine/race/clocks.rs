@@ -1,6 +1,6 @@
-//! Vector clocks: for each thread of each block, up to which clock its accesses happen before what
-//! comes next. A block's components are mostly alike, so the least of them is kept, and beside it
-//! those that are larger.
+//! Vector clocks: for each thread of each block, the clock up to which its accesses are known, that
+//! is, happen before what comes next. The components of a block are mostly equal, so their minimum
+//! is stored, and those that are larger.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 /// The components of one block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockClock {
-    /// The least component: accesses of all threads up to this clock are known.
+    /// The smallest component: accesses of all threads up to this clock are known.
     pub(crate) least: u32,
-    /// The larger components: thread and clock; by thread.
+    /// The larger components as (thread, clock), sorted by thread.
     pub(crate) threads: Vec<(u32, u32)>,
 }
 
 impl BlockClock {
-    /// Whether it knows what a thread did at a clock.
+    /// Whether the access of a thread at a clock is known.
     pub(crate) fn knows(&self, thread: u32, clock: u32) -> bool {
         clock <= self.least
             || self
@@ -24,7 +24,7 @@ impl BlockClock {
                 .is_ok_and(|at| clock <= self.threads[at].1)
     }
 
-    /// Takes over what another knows.
+    /// Joins with another clock (the maximum of each component).
     pub(crate) fn join(&mut self, other: &Self) {
         self.least = self.least.max(other.least);
         let own = std::mem::take(&mut self.threads);
@@ -72,19 +72,19 @@ fn join_block(blocks: &mut BlockClocks, block: u32, of_block: &Arc<BlockClock>) 
 /// The components of all blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VectorClock {
-    /// What many share, of other blocks: so that a copy costs little.
+    /// The part that many threads share, so that copies are cheap.
     common: Arc<BlockClocks>,
-    /// What goes beyond it.
+    /// Additional components.
     blocks: BlockClocks,
 }
 
 impl VectorClock {
-    /// Whether nothing is known of anybody.
+    /// Whether no accesses are known.
     pub(crate) fn is_empty(&self) -> bool {
         self.common.is_empty() && self.blocks.is_empty()
     }
 
-    /// Whether it knows what a thread of a block did at a clock.
+    /// Whether the access of a thread at a clock is known.
     pub(crate) fn knows(&self, block: u32, thread: u32, clock: u32) -> bool {
         let known = |blocks: &BlockClocks| {
             blocks
@@ -94,12 +94,12 @@ impl VectorClock {
         known(&self.blocks) || known(&self.common)
     }
 
-    /// Takes over what is known of a block.
+    /// Joins with a clock of one block.
     pub(crate) fn join_block(&mut self, block: u32, of_block: &Arc<BlockClock>) {
         join_block(&mut self.blocks, block, of_block);
     }
 
-    /// Takes over what another knows.
+    /// Joins with another clock.
     pub(crate) fn join(&mut self, other: &Self) {
         if !Arc::ptr_eq(&self.common, &other.common) {
             for (&block, of_block) in other.common.iter() {
@@ -111,7 +111,7 @@ impl VectorClock {
         }
     }
 
-    /// Everything is shared from now on, and nothing is kept of a block.
+    /// Moves everything into the shared part, except for the block `without`, which is dropped.
     pub(crate) fn settle(&mut self, without: u32) {
         if !self.blocks.is_empty() {
             let mut all = std::mem::take(&mut self.blocks);
@@ -124,7 +124,7 @@ impl VectorClock {
     }
 }
 
-/// Joins into what may not be there yet.
+/// Joins with a clock that may not exist yet.
 pub(crate) fn join(into: &mut Option<Arc<VectorClock>>, other: &Arc<VectorClock>) {
     match into {
         None => *into = Some(Arc::clone(other)),
@@ -138,19 +138,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_join_knows_what_either_knew() {
+    fn join_knows_what_either_knew() {
         let mut one = BlockClock { least: 3, threads: vec![(1, 5), (4, 9)] };
         let other = BlockClock { least: 4, threads: vec![(0, 7), (1, 6), (9, 8)] };
         one.join(&other);
         assert_eq!(one, BlockClock { least: 4, threads: vec![(0, 7), (1, 6), (4, 9), (9, 8)] });
         assert!(one.knows(1, 6) && one.knows(2, 4) && !one.knows(2, 5) && !one.knows(4, 10));
-        // What is below the least component needs no mention.
+        // Components that are not larger than the minimum are dropped.
         one.join(&BlockClock { least: 8, threads: vec![] });
         assert_eq!(one, BlockClock { least: 8, threads: vec![(4, 9)] });
     }
 
     #[test]
-    fn blocks_are_known_apart() {
+    fn blocks_have_separate_components() {
         let of_block = |least| Arc::new(BlockClock { least, threads: Vec::new() });
         let mut one = VectorClock::default();
         one.join_block(7, &of_block(3));

@@ -1,4 +1,4 @@
-//! The race detector: it records the accesses of a warp's lanes, and reports races.
+//! The race detector: records the accesses of a warp's lanes, and reports races.
 
 use super::batch::Batch;
 use super::cell::{Conflict, Does};
@@ -13,7 +13,7 @@ use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_win
 use crate::fault::FaultKind;
 
 impl Core<'_> {
-    /// Where it is remembered who reads words that an access reaches by rows.
+    /// The shadow of the memory that an access by rows reaches.
     #[inline]
     fn shadow_of(&self, access: &Access) -> Option<&Shadow> {
         match access.room {
@@ -23,18 +23,18 @@ impl Core<'_> {
         }
     }
 
-    /// Whether two halves of a warp read words of which enough is remembered.
+    /// Whether an access by rows only reads words whose cells need no update.
     #[inline]
     pub(in crate::engine) fn need_no_look(&self, access: &Access, found: &[Stretch; 2]) -> bool {
         let Some(threads) = &self.threads else { return true };
         let Some(shadow) = self.shadow_of(access) else { return false };
         let stamps = threads.quiet_stamps();
         let quiet = |stretch: &Stretch| shadow.all_stamped(stretch.start, stretch.bytes, stamps);
-        // Rows of a tile: both halves of the warp read the same words.
+        // In tiled kernels, both halves of a warp often read the same words.
         quiet(&found[0]) && (found[0] == found[1] || quiet(&found[1]))
     }
 
-    /// The same of any words, one for each lane.
+    /// The same for any addresses, one per lane.
     #[inline]
     pub(in crate::engine) fn needs_no_look(
         &self,
@@ -48,8 +48,7 @@ impl Core<'_> {
         lanes(mask).all(|lane| shadow.all_stamped(addresses[lane], bytes, stamps))
     }
 
-    /// Remembers what the two halves of a warp access by rows, of which has been found where they are, and
-    /// reports a race.
+    /// Records an access by rows, whose memory has already been located, and reports a race.
     pub(in crate::engine) fn race_by_rows(
         &mut self,
         access: &Access,
@@ -97,7 +96,7 @@ impl Core<'_> {
         })
     }
 
-    /// Remembers the accesses of the lanes of a mask, `bytes` bytes each, and reports a race.
+    /// Records the accesses of the active lanes, `bytes` bytes each, and reports a race.
     pub(in crate::engine) fn race(
         &mut self,
         access: &Access,
@@ -134,7 +133,7 @@ impl Core<'_> {
         while left != 0 {
             let first = left.trailing_zeros() as usize;
             let address = addresses[first];
-            // Finds the allocation, or the fault.
+            // Finds the allocation, or fails.
             self.resolve_bytes(access.at(address, bytes, first), write)?;
             let shared_window =
                 in_window(address, SHARED_WINDOW) && access.room == StateSpace::Generic;
@@ -232,26 +231,26 @@ impl Core<'_> {
                      neither a barrier nor an atomic update",
                 )
                 .note(
-                    "racecheck stays silent where a loop waits for a volatile load, and where a \
-                     volatile access meets an atomic one",
+                    "racecheck does not report a volatile load on which a loop polls, nor a volatile \
+                     access that races with an atomic one",
                 );
         }
         if semantics.strong != event.strong() {
             let (weak, strong) = if semantics.strong { (wrote, write) } else { (write, wrote) };
             let name = |write: bool| if write { "write" } else { "read" };
             problem = problem.note(format!(
-                "the {} is weak, the {} strong (atomic, volatile or relaxed): a data race, for both \
-                 have to be strong (PTX ISA, Memory Consistency Model, \"Data-Races\"); {}",
+                "the {} is weak, the {} strong (atomic, volatile or relaxed): this is a data race, unless \
+                 both are strong (PTX ISA, Memory Consistency Model, \"Data-Races\"); {}",
                 name(weak),
                 name(strong),
-                if weak { "what is there afterwards is open" } else { "which value is read is open" }
+                if weak { "the final value is undefined" } else { "the value that is read is undefined" }
             ));
         }
         problem.note(advice)
     }
 
-    /// Where a strong access finds what was published for its block; and for all, where it can be
-    /// accessed by all.
+    /// The key under which strong accesses at an address publish and find clocks, and whether other
+    /// blocks can access that address.
     fn meeting_place(room: StateSpace, address: u64) -> (u64, bool) {
         match room {
             StateSpace::Shared => (address.wrapping_add(SHARED_WINDOW), false),
@@ -259,7 +258,7 @@ impl Core<'_> {
         }
     }
 
-    /// Before a strong write: tells what the thread has closed off.
+    /// To be called before a strong write: publishes the thread's clock.
     pub(in crate::engine) fn publish(&mut self, access: &Access, lane: usize, release: bool) {
         let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
         let address = self.registers.get(access.address, lane).wrapping_add(access.offset);
@@ -276,7 +275,7 @@ impl Core<'_> {
         }
     }
 
-    /// After a strong read: finds what others have told.
+    /// To be called after a strong read: learns the published clocks.
     pub(in crate::engine) fn observe(
         &mut self,
         access: &Access,
@@ -299,7 +298,7 @@ impl Core<'_> {
     }
 }
 
-/// Whether two lanes store the same.
+/// Whether two lanes store the same value.
 fn same_value(registers: &Registers, access: &Access, one: usize, other: usize) -> bool {
     access.values.iter().all(|&slot| {
         let (low, high) = slot.halves();
@@ -308,7 +307,8 @@ fn same_value(registers: &Registers, access: &Access, one: usize, other: usize) 
     })
 }
 
-/// As [`inner`], the others: of halves of a warp that read one element, the first and the last lane that does.
+/// Like [`inner`], but the lanes that are kept: the first and the last lane of each half that reads
+/// a single element, and all lanes of other halves.
 fn ends(found: &[Stretch; 2], mask: u32) -> u32 {
     let mut kept = 0;
     for (stretch, half) in found.iter().zip([0xffff, 0xffff_0000]) {
@@ -319,14 +319,14 @@ fn ends(found: &[Stretch; 2], mask: u32) -> u32 {
     kept
 }
 
-/// Of lanes that follow each other and read the same address, all but the first and the last: they
-/// add nothing.
+/// Of consecutive lanes that read the same address, all except the first and the last: recording
+/// them adds nothing.
 fn inner(addresses: &[u64; LANES], mask: u32) -> u32 {
     let mut same = 0;
     for lane in 1..LANES {
         same |= u32::from(addresses[lane] == addresses[lane - 1]) << lane;
     }
-    // Like the one before, like the one after, and both take part.
+    // Lanes with the same address as the one before and the one after, if all three are active.
     same & same >> 1 & mask << 1 & mask >> 1
 }
 
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_half_that_reads_one_element_two_lanes_are_kept() {
+    fn two_lanes_are_kept_of_a_half_that_reads_one_element() {
         let row = Stretch { start: 0, bytes: 64, uniform: false };
         let one = Stretch { start: 0, bytes: 4, uniform: true };
         assert_eq!(ends(&[row, one], u32::MAX), 0x8001_ffff);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn of_lanes_that_read_the_same_word_two_are_kept() {
+    fn two_lanes_are_kept_of_those_that_read_the_same_word() {
         let mut addresses = [4; LANES];
         addresses[3] = 8;
         addresses[4] = 12;

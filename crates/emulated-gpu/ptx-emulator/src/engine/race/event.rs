@@ -1,38 +1,38 @@
-//! One access, as the shadow of memory remembers it: who, when, how, and which bytes of a word.
+//! The record of one access in the shadow: thread, clock, semantics, and bytes of a word.
 
-/// Threads of a block and blocks of a grid are numbers of this many bits here. In a larger grid
-/// blocks are taken for one another, which hides races and invents none.
+/// The bits of thread, block and clock numbers. In a larger grid some blocks have the same number,
+/// which can hide races, but causes no false positives.
 const THREAD_BITS: u32 = 10;
 const BLOCK_BITS: u32 = 26;
 const CLOCK_BITS: u32 = 21;
-/// Of a thread's number, those of its lane.
+/// The bits of the lane in a thread's number.
 const LANE_BITS: u32 = 5;
 
-/// The latest time. A block that has come so far is no longer checked.
+/// The maximum clock. A block that reaches it is no longer checked.
 pub(crate) const LAST_CLOCK: u32 = (1 << CLOCK_BITS) - 1;
-/// The number that stands for the host among the blocks.
+/// The block number that stands for the host.
 pub(crate) const HOST: u32 = (1 << BLOCK_BITS) - 1;
 
 /// How an access takes part in the memory model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Semantics {
-    /// Volatile, relaxed, acquire, release or atomic, not weak.
+    /// Not weak: volatile, relaxed, acquire, release or atomic.
     pub(crate) strong: bool,
-    /// Strong towards other blocks too: its scope is wider than `.cta`.
+    /// Strong with respect to other blocks: its scope is wider than `.cta`.
     pub(crate) wide: bool,
-    /// Volatile, and no load that a loop waits for. Strong, too.
+    /// A volatile access that is not a polling load. Also strong.
     pub(crate) volatile: bool,
-    /// The write of a `cp.async` that has not been waited for. Weak.
+    /// The access of an asynchronous copy that has not been waited for. Weak.
     pub(crate) asynchronous: bool,
 }
 
-/// See the module's comment. Zero is none: clocks begin at 1.
+/// A recorded access. See the module's comment. Zero means none: clocks start at 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
 const STRONG: u64 = 1 << 4;
 const WIDE: u64 = 1 << 5;
-/// Of a weak access: asynchronous. Of a strong one: volatile.
+/// Asynchronous, for a weak access; volatile, for a strong one.
 const SPECIAL: u64 = 1 << 6;
 const CLOCK_AT: u32 = 7;
 const THREAD_AT: u32 = CLOCK_AT + CLOCK_BITS;
@@ -42,7 +42,7 @@ impl Event {
     /// No access.
     pub(crate) const NONE: Self = Self(0);
 
-    /// An access to the bytes of `mask`, one bit for each of the four of a word.
+    /// An access to the bytes in `mask`, one bit for each of a word's four bytes.
     #[inline]
     pub(crate) fn new(
         block: u32,
@@ -108,13 +108,13 @@ impl Event {
         self.0 & (SPECIAL | STRONG) == SPECIAL | STRONG
     }
 
-    /// Whether two accesses are of the same thread.
+    /// Whether two accesses are by the same thread.
     #[inline]
     pub(crate) fn same_thread(self, other: Self) -> bool {
         (self.0 ^ other.0) >> THREAD_AT == 0
     }
 
-    /// Whether two accesses are of the same warp.
+    /// Whether two accesses are by the same warp.
     #[inline]
     pub(crate) fn same_warp(self, other: Self) -> bool {
         (self.0 ^ other.0) >> (THREAD_AT + LANE_BITS) == 0
@@ -125,15 +125,16 @@ impl Event {
         (self.0 ^ other.0) >> BLOCK_AT == 0
     }
 
-    /// Whether two accesses never race, whatever orders them: both strong, each in the scope of the
-    /// other (PTX ISA, "Morally strong operations"), and not both volatile.
+    /// Whether two accesses never race, even if unordered: both are strong, each is in the other's
+    /// scope (PTX ISA, "Morally strong operations"), and they are not both volatile.
     #[inline]
     pub(crate) fn compatible(self, other: Self) -> bool {
         let both = self.0 & other.0;
         both & (STRONG | SPECIAL) == STRONG && (both & WIDE != 0 || self.same_block(other))
     }
 
-    /// How far apart two threads are: 0 the same, 1 in one warp, 2 in one block, 3 further.
+    /// The distance of two threads: 0 if equal, 1 in the same warp, 2 in the same block, otherwise
+    /// 3.
     #[inline]
     pub(crate) fn distance(self, other: Self) -> u32 {
         u32::from(!self.same_block(other))
@@ -142,12 +143,12 @@ impl Event {
     }
 }
 
-/// What the accesses of one instruction have in common.
+/// The common properties of all accesses of one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment(pub(crate) Event);
 
 impl Moment {
-    /// That of a thread, to the bytes of a mask.
+    /// The access of one thread, to the bytes in a mask.
     #[inline]
     pub(crate) fn of(self, thread: u32, bytes: u32) -> Event {
         Event(
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_gives_back_what_it_was_made_of() {
+    fn event_returns_its_components() {
         let semantics = Semantics { asynchronous: true, ..Semantics::default() };
         let event = Event::new(70_000, 1023, 12_345, semantics, 0b0110);
         assert_eq!((event.block(), event.thread(), event.clock()), (70_000, 1023, 12_345));

@@ -1,7 +1,8 @@
-//! Shadow memory: a cell for each word, in pages that are made when they are first touched.
+//! Shadow memory: one cell per word, in pages that are allocated when they are first touched.
 //!
-//! Most memory is only read, by many. A stamp for each word says so, and a read that finds one that
-//! holds for it is done: the cell has two readers already of which any later writer will find one.
+//! Most memory is only read, by many threads. A stamp marks a word whose cell already holds two
+//! readers, so that any later writer will conflict with one of them. If the stamp is valid for a
+//! reader, its read need not be recorded.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,10 +11,10 @@ use super::cell::Cell;
 use crate::room::OutOfMemory;
 use crate::room::{filled, vector};
 
-/// Words of a page.
+/// The words per page.
 pub(crate) const PAGE: usize = 1024;
 
-/// Blocks other than one's own have read this word too, and no thread has written it.
+/// The stamp of a word that has been read by several other blocks, and written by no thread.
 pub(crate) const READ_BY_BLOCKS: u64 = u64::MAX;
 
 /// The stamp of a word that several warps of a block have read since its last barrier.
@@ -21,25 +22,25 @@ pub(crate) fn read_by_warps(block: u32, least: u32) -> u64 {
     1 << 63 | u64::from(block) << 32 | u64::from(least)
 }
 
-/// The words of 4 KiB of memory.
+/// The shadow of 4 KiB of memory.
 #[derive(Debug)]
 pub(crate) struct Page {
     stamps: Box<[AtomicU64; PAGE]>,
     cells: Mutex<Box<[Cell; PAGE]>>,
 }
 
-/// Pages that wait to be used again: to make one anew costs more than to clear it.
+/// A pool of unused pages: clearing a page is cheaper than allocating one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pool(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
     pages: Mutex<Vec<Page>>,
-    /// There was no room for a page, so that not all is known.
+    /// Whether an allocation has failed, so that some accesses were not recorded.
     exhausted: AtomicBool,
 }
 
-/// As many pages wait at most, some 57 MB.
+/// The maximum number of pages in the pool, about 57 MB.
 const POOL: usize = 1024;
 
 impl Pool {
@@ -68,13 +69,13 @@ impl Pool {
         self.0.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there was no room for a page since this was asked last.
+    /// Whether an allocation has failed since the last call.
     pub(crate) fn was_exhausted(&self) -> bool {
         self.0.exhausted.swap(false, Ordering::Relaxed)
     }
 }
 
-/// What is one for each word of a page, without another allocation.
+/// Converts a list with one element per word to an array, without another allocation.
 fn array<T: std::fmt::Debug>(list: Vec<T>) -> Box<[T; PAGE]> {
     list.into_boxed_slice().try_into().expect("as many as a page has")
 }
@@ -115,10 +116,10 @@ impl Drop for Shadow {
 }
 
 impl Shadow {
-    /// Of this many bytes.
+    /// Creates the shadow of `size` bytes.
     ///
     /// # Errors
-    /// When the host has not the room for a list of its pages.
+    /// If the host is out of memory for the list of pages.
     pub(crate) fn new(address: u64, size: u64, pool: Pool) -> Result<Self, OutOfMemory> {
         let base = address & !3;
         let words = (address + size - base).div_ceil(4) as usize;
@@ -128,7 +129,7 @@ impl Shadow {
         Ok(Self { base, pages: pages.into_boxed_slice(), pool })
     }
 
-    /// Nobody has accessed anything.
+    /// Removes all recorded accesses.
     pub(crate) fn clear(&self) {
         for page in self.pages.iter().filter_map(OnceLock::get) {
             page.cells().fill(Cell::default());
@@ -136,13 +137,13 @@ impl Shadow {
         }
     }
 
-    /// Whether it is as long as an allocation of this many bytes.
+    /// Whether it is large enough for an allocation of `size` bytes.
     pub(crate) fn holds(&self, address: u64, size: u64) -> bool {
         let words = (address + size - self.base).div_ceil(4) as usize;
         words.div_ceil(PAGE) <= self.pages.len()
     }
 
-    /// The number of the word at an address.
+    /// The index of the word at an address.
     #[inline]
     pub(crate) fn word(&self, address: u64) -> usize {
         (address.wrapping_sub(self.base) / 4) as usize
@@ -154,13 +155,13 @@ impl Shadow {
         self.base.wrapping_add(word as u64 * 4)
     }
 
-    /// Whether every word of some bytes has one of two stamps.
+    /// Whether every word in a range has one of two stamps.
     #[inline]
     pub(crate) fn all_stamped(&self, address: u64, bytes: u64, [one, other]: [u64; 2]) -> bool {
         let (first, last) = (self.word(address), self.word(address + bytes - 1));
         let Some(page) = self.pages.get(first / PAGE).and_then(OnceLock::get) else { return false };
         let stamps = page.stamps.get(first % PAGE..=last % PAGE);
-        // Words of two pages are looked at one by one.
+        // A range that spans two pages is checked word by word by the caller.
         first / PAGE == last / PAGE
             && stamps.is_some_and(|stamps| {
                 stamps.iter().fold(true, |all, stamp| {
@@ -170,7 +171,7 @@ impl Shadow {
             })
     }
 
-    /// The page of a word; `None` beyond the end, and where the host has no room for it.
+    /// The page of a word; `None` beyond the end, or if the host is out of memory.
     #[inline]
     pub(crate) fn page(&self, word: usize) -> Option<&Page> {
         let page = self.pages.get(word / PAGE)?;
@@ -179,7 +180,7 @@ impl Shadow {
 
     #[cold]
     fn make<'page>(&self, page: &'page OnceLock<Page>) -> Option<&'page Page> {
-        // Another thread may have been faster.
+        // Another thread may have set it first.
         if let Err(mine) = page.set(self.pool.take()?) {
             self.pool.give(std::iter::once(mine));
         }

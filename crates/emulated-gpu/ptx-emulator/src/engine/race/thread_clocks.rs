@@ -1,10 +1,11 @@
-//! The vector clocks of a block's threads: what they know of each other and of other blocks.
+//! The vector clocks of a block's threads: which accesses of each other and of other blocks they
+//! know.
 //!
-//! The block has one clock, since its warps take turns on one thread of the host. It goes on
-//! whenever something is ordered. Most orders are alike for all threads of a block (a barrier) or
-//! of a warp (`bar.warp.sync`, a shuffle), so the least component is kept for each; what single threads know
-//! beyond that, from barriers of some warps, from masks of some lanes, from what others released,
-//! is kept with them.
+//! The block has a single clock, because its warps take turns on one host thread. It is incremented
+//! whenever accesses become ordered. Most synchronisation is uniform for a block (a barrier) or a
+//! warp (`bar.warp.sync`, a shuffle), so the minimum is stored for each block and warp. Additional
+//! knowledge of single threads, from barriers of some warps, from masks of some lanes or from
+//! releases, is stored per thread.
 
 mod copies;
 mod strong;
@@ -24,41 +25,42 @@ use crate::engine::registers::{LANES, lanes};
 use crate::limits::BARRIERS;
 use crate::room::OutOfMemory;
 
-/// Scopes, as indices: of the block, and wider.
+/// Scopes as indices: the block, and wider.
 const NARROW: usize = 0;
 const WIDE: usize = 1;
 
-/// What one thread knows beyond its block and its warp.
+/// What one thread knows in addition to its block and its warp.
 #[derive(Clone, Debug, Default)]
 struct Extra {
     known: Option<Arc<VectorClock>>,
-    /// What a strong write publishes, by its scope: what the last fence closed.
+    /// The clock that a strong write publishes, by scope: that of the last fence.
     released: [Option<Arc<VectorClock>>; 2],
-    /// What strong reads have found, by scope: a fence makes it known.
+    /// Clocks that strong reads have found, by scope; a fence makes them known.
     pending: [Option<Arc<VectorClock>>; 2],
     listed: bool,
 }
 
-/// Lanes that have come to a barrier.
+/// Lanes that have arrived at a barrier.
 #[derive(Clone, Debug)]
 struct Arrival {
     warp: u32,
     mask: u32,
-    /// What they leave there; `None` where they wait, and so do nothing meanwhile.
+    /// The clock that they contribute; `None` if they wait, and so can't do anything before the
+    /// release.
     left: Option<Arc<VectorClock>>,
 }
 
-/// What comes before an access of a warp whose lanes know no more than their block does, of other
-/// blocks nothing: as it is in most kernels, and quickly told.
+/// A fast representation of what the lanes of a warp know, if they know no more than their block,
+/// and nothing of other blocks. This is the case in most kernels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UniformClock {
     least: u32,
-    /// Of shared memory, where other blocks have left what counts no longer.
+    /// Whether it is for shared memory, where accesses of other (earlier) blocks don't count.
     shared: bool,
 }
 
 impl UniformClock {
-    /// As [`ThreadClocks::knows`], of the thread that does `new`.
+    /// Like [`ThreadClocks::knows`], for the thread of `new`.
     #[inline(always)]
     pub(crate) fn knows(self, new: Event, old: Event) -> bool {
         if !old.same_block(new) {
@@ -68,43 +70,43 @@ impl UniformClock {
     }
 }
 
-/// See the module's comment.
+/// The clocks of a block's threads. See the module's comment.
 #[derive(Debug)]
 pub(crate) struct ThreadClocks {
     block: u32,
     clock: u32,
-    /// Something has been accessed since the clock went on.
+    /// Whether there was an access since the clock was incremented.
     accessed: bool,
     least: u32,
     /// What all threads know of other blocks.
     base: Arc<VectorClock>,
-    /// What all threads have released before the last barrier.
+    /// What all threads had released before the last barrier.
     base_released: [Option<Arc<VectorClock>>; 2],
     warp_least: Vec<u32>,
     extras: Vec<Extra>,
-    /// Threads whose extra is not empty.
+    /// Threads whose extra may be nonempty.
     listed: Vec<u32>,
     arrivals: [Vec<Arrival>; BARRIERS],
-    /// What strong writes have published to this block.
+    /// The clocks that strong writes have published to this block.
     published: Published,
     copies: Vec<Pending>,
-    /// How many groups of copies each thread has committed, of `cp.async` and of `cp.async.bulk`.
+    /// The number of groups that each thread has committed, for `cp.async` and for `cp.async.bulk`.
     groups: [Vec<u32>; 2],
-    /// `None` while it is looked at.
+    /// The shadow of shared memory; `None` while it is in use elsewhere.
     pub(crate) shared: Option<Box<Shadow>>,
 }
 
 impl ThreadClocks {
-    /// Threads of a block, with this many bytes of shared memory.
+    /// Creates the clocks of a block's threads, with `shared` bytes of shared memory.
     ///
     /// # Errors
-    /// When the host has not the room.
+    /// If the host is out of memory.
     pub(crate) fn new(threads: u32, shared: u64) -> Result<Self, OutOfMemory> {
         let shared = Shadow::new(0, shared, Pool::default())?;
         Ok(Self { shared: Some(Box::new(shared)), ..Self::fresh(threads) })
     }
 
-    /// As they begin a block.
+    /// The state at the start of a block.
     fn fresh(threads: u32) -> Self {
         Self {
             block: 0,
@@ -124,20 +126,20 @@ impl ThreadClocks {
         }
     }
 
-    /// Begins a block. Cells of its shared memory that another block has left are not looked at.
+    /// Starts a block. Accesses of earlier blocks to shared memory stay recorded, but are ignored.
     pub(crate) fn start(&mut self, block: u64) {
         let shared = self.shared.take();
         *self = Self { shared, ..Self::fresh(self.extras.len() as u32) };
         self.block = block as u32 & (super::event::HOST);
     }
 
-    /// Whether it is still possible to tell what comes before what.
+    /// Whether clocks can still be incremented, so that ordering can be determined.
     #[inline]
     pub(crate) fn counting(&self) -> bool {
         self.clock < LAST_CLOCK
     }
 
-    /// The last clock of everything so far; what comes is later.
+    /// The last clock of everything so far; later accesses get a larger one.
     fn now(&mut self) -> u32 {
         if self.accessed {
             self.accessed = false;
@@ -146,15 +148,15 @@ impl ThreadClocks {
         self.clock - 1
     }
 
-    /// Accesses happen now.
+    /// The clock and semantics of accesses that happen now.
     #[inline]
     pub(crate) fn moment(&mut self, semantics: Semantics) -> Moment {
         self.accessed = true;
         Moment(Event::new(self.block, 0, self.clock, semantics, 0))
     }
 
-    /// Whether an access comes before what a thread does now. Of `shared` memory only the block's
-    /// own accesses count.
+    /// Whether an access happens before a thread's next access. In `shared` memory, only accesses
+    /// of the block itself count.
     #[inline]
     pub(crate) fn knows(&self, thread: u32, event: Event, shared: bool) -> bool {
         let (of, clock) = (event.thread(), event.clock());
@@ -180,7 +182,7 @@ impl ThreadClocks {
         shared || self.base.knows(event.block(), of, clock) || extra()
     }
 
-    /// Whether [`UniformClock`] tells it all of a warp.
+    /// The [`UniformClock`] of a warp, if that describes what its lanes know.
     #[inline]
     pub(crate) fn plainly(&self, warp: u32, shared: bool) -> Option<UniformClock> {
         let warp_least = self.warp_least.get(warp as usize).copied().unwrap_or(0);
@@ -188,7 +190,7 @@ impl ThreadClocks {
         alike.then_some(UniformClock { least: self.least, shared })
     }
 
-    /// Stamps of words that the threads of this block need not look at to read them.
+    /// The stamps with which reads by threads of this block need not be recorded.
     #[inline]
     pub(crate) fn quiet_stamps(&self) -> [u64; 2] {
         if !self.listed.is_empty() {
@@ -198,7 +200,7 @@ impl ThreadClocks {
         [own, if self.base.is_empty() { READ_BY_BLOCKS } else { own }]
     }
 
-    /// The stamp of a word that has just been read, 0 where it gets none.
+    /// The stamp of a word that has just been read, or 0.
     #[inline]
     pub(crate) fn stamp(&self, cell: &Cell) -> u64 {
         let Some(([a, b], writes)) = cell.read_by() else { return 0 };
@@ -224,7 +226,7 @@ impl ThreadClocks {
         extra
     }
 
-    /// What a thread knows now, itself included.
+    /// What a thread knows now, including its own accesses.
     fn snapshot(&mut self, thread: u32) -> VectorClock {
         let upto = self.now();
         let mut clocks = VectorClock::clone(&self.base);
@@ -244,7 +246,7 @@ impl ThreadClocks {
         clocks
     }
 
-    /// Lanes of a warp that all wait for each other. `alive` are those that still run.
+    /// Synchronises lanes of a warp. `alive` are the lanes that have not exited.
     pub(crate) fn warp_sync(&mut self, warp: u32, members: u32, alive: u32) {
         let first = warp * LANES as u32;
         let members = members & alive;
@@ -261,7 +263,7 @@ impl ThreadClocks {
         self.meet(&list, None);
     }
 
-    /// Threads that wait for each other, and for what others have left.
+    /// Synchronises threads, which also learn the clock `left` of threads that only arrived.
     fn meet(&mut self, list: &[u32], left: Option<Arc<VectorClock>>) {
         let mut all = left;
         let mut released: [Option<Arc<VectorClock>>; 2] = [None, None];
@@ -282,7 +284,7 @@ impl ThreadClocks {
         }
     }
 
-    /// Lanes come to a barrier of the block.
+    /// Lanes arrive at a barrier of the block.
     pub(crate) fn arrive(&mut self, barrier: u8, warp: u32, mask: u32, waits: bool) {
         let mut left = None;
         if !waits {
@@ -294,7 +296,8 @@ impl ThreadClocks {
         self.arrivals[usize::from(barrier) % BARRIERS].push(Arrival { warp, mask, left });
     }
 
-    /// A barrier lets those go on that wait there: of all threads that still run, or of a number.
+    /// Releases the threads that wait at a barrier. `counted` if the barrier has a number of
+    /// threads.
     pub(crate) fn release(&mut self, barrier: u8, counted: bool) {
         let arrivals = std::mem::take(&mut self.arrivals[usize::from(barrier) % BARRIERS]);
         let waiting = || arrivals.iter().filter(|arrival| arrival.left.is_none());
@@ -315,7 +318,7 @@ impl ThreadClocks {
         self.meet(&list, left);
     }
 
-    /// All threads of the block have waited for each other.
+    /// Synchronises all threads of the block.
     fn everybody(&mut self) {
         self.least = self.now();
         let listed = std::mem::take(&mut self.listed);

@@ -1,9 +1,9 @@
-//! Release clocks that strong writes have published, by address: whoever reads it strongly finds
-//! what the writer had closed off with a fence or a release. This is for all blocks; what is only for
-//! one's own block is kept with its threads.
+//! Release clocks that strong writes have published, by address. A later strong read at that
+//! address finds what the writer had done before its fence or release. These are for all blocks;
+//! clocks that are only visible in a block are stored with its threads.
 //!
-//! A writer publishes before it writes and a reader looks after it has read, so that no order is
-//! missed. What is published stays, also when something else is written there later.
+//! A writer publishes before it writes, and a reader looks after it has read, so no ordering is
+//! missed. Published clocks are kept even if the address is overwritten later.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::clocks::{VectorClock, join};
 
-/// Locks, so that host threads seldom wait for each other.
+/// The number of locks; several, so that host threads rarely wait for each other.
 const SHARDS: usize = 16;
 
-/// By address.
+/// Published clocks, by address.
 pub(crate) type Published = HashMap<u64, Option<Arc<VectorClock>>>;
 
-/// See the module's comment.
+/// The published clocks. See the module's comment.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
-    /// Something has been published; most kernels never do.
+    /// Whether anything has been published; most kernels never do.
     any: AtomicBool,
     shards: [Mutex<Published>; SHARDS],
 }

@@ -1,4 +1,4 @@
-//! Comparisons into predicates, and operations on predicates.
+//! Vectorised comparisons, and operations on predicates.
 
 use super::ftz;
 use crate::engine::code::{Compute, Operands};
@@ -6,7 +6,7 @@ use crate::engine::registers::Registers;
 use crate::engine::vector::{Comparator, Value, compile_comparison};
 use crate::program::{Comparison, IntBinary, Type};
 
-/// A comparison by its number: the order in which [`compare`] lists them.
+/// A comparison, by its index in the list in [`compare`].
 #[inline(always)]
 #[expect(
     clippy::double_comparisons,
@@ -33,7 +33,7 @@ fn holds<const OP: u8, T: PartialOrd + Copy>(a: T, b: T) -> bool {
     }
 }
 
-/// `setp` without `combine` and with one destination.
+/// `setp` without `combine`, and with one destination.
 pub(in crate::engine) fn compare(
     op: Comparison,
     ty: Type,

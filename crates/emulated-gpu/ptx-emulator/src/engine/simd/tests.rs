@@ -1,4 +1,4 @@
-//! Both versions of every operation give the bits of the general arithmetic.
+//! Tests that both versions of all operations give the bits of the general arithmetic.
 
 use super::*;
 use crate::engine::code::Operands;
@@ -8,7 +8,7 @@ use crate::program::Comparison;
 use crate::engine::registers::{FIRST_ROW, LANES, Slot, Width};
 use crate::engine::vector::fast_host;
 
-/// Every operation of this file, in the version asked for.
+/// All operations of this module, in the given version.
 fn all(fast: bool) -> Vec<Compute> {
     use FloatBinary as F;
     use IntBinary as I;
@@ -108,7 +108,7 @@ const UNARY: [FloatUnary; 10] = [
 ];
 
 #[test]
-fn unary_operations_are_those_of_the_general_arithmetic() {
+fn unary_operations_equal_the_general_arithmetic() {
     let mut values: Vec<u32> = (0..64).map(|i: u32| i.wrapping_mul(0x9e37_79b9)).collect();
     values.extend([0, 1, 0x8000_0000, 0x8000_0001, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000]);
     values.extend([0xffc0_0001, 0x0080_0000, 0x007f_ffff, 0x3f80_0000, 0xbf80_0000, 0x7f7f_ffff]);
@@ -133,7 +133,7 @@ fn unary_operations_are_those_of_the_general_arithmetic() {
 }
 
 #[test]
-fn both_versions_of_every_operation_give_the_same_bits() {
+fn both_versions_of_all_operations_give_the_same_bits() {
     let fast = all(fast_host());
     let portable = all(false);
     assert!(fast.len() > 200 && fast.len() == portable.len());
@@ -170,18 +170,18 @@ fn both_versions_of_every_operation_give_the_same_bits() {
                 registers.set(Slot { index, width: Width::Wide }, lane, value);
             }
         }
-        // As a select takes its predicate from where others have their third operand.
+        // A select reads its predicate where other operations have their third operand.
         registers.predicates[rows[3] as usize] = word();
         let mask = match round % 4 {
             0 => u32::MAX,
-            // One lane, as of a block of one thread.
+            // A single lane, as in a block with one thread.
             1 => 1 << (round % 32),
             _ => word(),
         };
         let operands = Operands { d: rows[0], a: rows[1], b: rows[2], c: rows[3] };
         for (index, (fast, portable)) in fast.iter().zip(&portable).enumerate() {
             let (mut one, mut other) = (registers.clone(), registers.clone());
-            // SAFETY: the fast ones were made for what `fast_host` found.
+            // SAFETY: the fast versions were selected for a host that has AVX2 and FMA.
             unsafe {
                 fast(&mut one, &operands, mask);
                 portable(&mut other, &operands, mask);

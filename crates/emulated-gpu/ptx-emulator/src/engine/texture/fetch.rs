@@ -1,4 +1,4 @@
-//! `tex` and `tld4`.
+//! Texture fetches: `tex` and `tld4`.
 
 use super::read;
 use crate::arithmetic::convert::f32_to_f16;
@@ -12,36 +12,37 @@ use crate::texture::footprint::{Along, ONE, around, nearest, pair, place};
 use crate::texture::format::{decode, is_float};
 use crate::texture::{AddressMode, Filter, Resource, Sampling, Texels};
 
-/// A fetch. The address of `access` is the handle.
+/// The operands of a fetch. The address of `access` is the handle.
 pub(in crate::engine) struct Fetch {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) geometry: Geometry,
     /// The channel that `tld4` gathers.
     pub(in crate::engine) gather: Option<u8>,
     pub(in crate::engine) ty: Type,
-    /// Four, or two of packed halves.
+    /// Four destinations, or two for packed halves.
     pub(in crate::engine) d: Vec<Slot>,
     pub(in crate::engine) p: Option<Slot>,
-    /// The coordinates are integers.
+    /// Whether the coordinates are integers.
     pub(in crate::engine) integers: bool,
-    /// The number of the layer first, where there are layers.
+    /// The coordinates; for layered textures, preceded by the index of the layer.
     pub(in crate::engine) at: Vec<Slot>,
     pub(in crate::engine) offset: Vec<Slot>,
 }
 
-/// Where a lane reads.
+/// The texels that a lane reads.
 #[derive(Clone, Copy, Default)]
 struct Footprint {
     axes: [Along; 3],
     layer: u64,
-    /// Of a cube whose sides go on at their edges, their width: then the indices are one larger than they
-    /// are, so that there is one before the first.
+    /// The side length of a seamless cube map, whose indices are shifted by one to make room for
+    /// the border texel.
     seamless: Option<u64>,
 }
 
 impl Footprint {
-    /// One of its corners: bit by bit, the first or the second texel along each axis. Where it is, with its
-    /// layer, and its weight, out of a whole of [`ONE`] to the power of the axes.
+    /// The texel at a corner of the footprint, its layer, and its weight (out of [`ONE`] to the
+    /// power of the number of axes). Each bit of `corner` selects the first or the second texel
+    /// along an axis.
     fn corner(&self, corner: usize, axes: usize) -> (Option<([u64; 3], u64)>, u32) {
         let (mut inside, mut weight) = (true, 1);
         let mut at = [0; 3];
@@ -68,7 +69,7 @@ impl Footprint {
 }
 
 impl Fetch {
-    /// Fetches for the lanes of a mask.
+    /// Fetches for the active lanes.
     pub(super) fn run(&self, core: &mut Core<'_>, resource: &Resource, mask: u32) -> Outcome {
         let Resource::Texture(texels, sampling) = resource else { return Ok(()) };
         self.check(core, texels, mask)?;
@@ -106,7 +107,7 @@ impl Fetch {
         Ok(())
     }
 
-    /// That the texture is what the instruction takes it for, and has no dimension that it does not know.
+    /// Checks that the texture has the kind and the dimensions that the instruction expects.
     fn check(&self, core: &Core<'_>, texels: &Texels, mask: u32) -> Outcome {
         let (lengths, geometry) = (texels.lengths(), self.geometry);
         let more = lengths.iter().skip(geometry.axes).any(|&length| length > 1);
@@ -132,7 +133,7 @@ impl Fetch {
             ),
         );
         problem = problem.lane(lane).address(self.access.of_lane(core, lane));
-        Err(problem.note("name all that it is: tex.1d, .2d, .3d, .a1d, .a2d, .cube, .acube"))
+        Err(problem.note("use the geometry of the texture: tex.1d, .2d, .3d, .a1d, .a2d, .cube, .acube"))
     }
 
     fn footprint(
@@ -163,7 +164,7 @@ impl Fetch {
             let bits = core.registers.get(slot, lane) as u32;
             let offset = self.offset.get(axis);
             let offset = offset.map_or(0, |&slot| core.registers.get(slot, lane) as u32 as i32);
-            // OutOfBounds of memory without dimensions there is nothing, whatever is asked for.
+            // Reads outside of linear memory always return zeros.
             let mode = if texels.linear { AddressMode::Border } else { sampling.mode(axis) };
             let (normalised, x) = (sampling.normalised && !texels.linear, f32::from_bits(bits));
             found.axes[axis] = if self.integers {
@@ -178,7 +179,7 @@ impl Fetch {
         found
     }
 
-    /// Where a direction leads, on the cube that is the footprint's layer.
+    /// The footprint in the direction from the centre of the cube that `found.layer` selects.
     fn on_cube(
         &self,
         mut found: Footprint,
@@ -194,7 +195,7 @@ impl Fetch {
         for (axis, along) in place.into_iter().enumerate() {
             let mode = sampling.mode(axis);
             found.axes[axis] = match (found.seamless, mixed) {
-                // What leads nowhere, as a direction with a NaN does, leads to an edge at most.
+                // An invalid direction (NaN) still selects a texel inside.
                 (Some(width), _) => {
                     let along = if along.is_nan() { 0.0 } else { along.clamp(0.0, 1.0) };
                     around(AddressMode::Clamp, along * width as f64 + 1.0, 0, width + 2)
@@ -206,8 +207,8 @@ impl Fetch {
         found
     }
 
-    /// The channels of all corners of each lane's footprint. Where only three texels meet, at a corner of a
-    /// cube, the fourth is their mean.
+    /// The channels of all corners of each lane's footprint. At a corner of a seamless cube, where
+    /// only three texels meet, the fourth is their mean.
     fn corners(
         &self,
         core: &mut Core<'_>,
@@ -233,7 +234,7 @@ impl Fetch {
                     three.map(|corner| f64::from(f32::from_bits(found[corner][lane][channel])));
                 ((values.sum::<f64>() / 3.0) as f32).to_bits()
             };
-            // Integers aren't mixed: that of the side which the direction leads to.
+            // Integers have no mean: use the texel on the face that the direction points to.
             let values =
                 if fractions { [0, 1, 2, 3].map(mean) } else { found[missing ^ 0b11][lane] };
             found[missing][lane] = values;
@@ -241,7 +242,7 @@ impl Fetch {
         Ok(found)
     }
 
-    /// The channels of one corner of each lane's footprint, where it has a weight.
+    /// The channels of one corner of each lane's footprint; not read if its weight is 0.
     fn corner(
         &self,
         core: &mut Core<'_>,
@@ -255,7 +256,7 @@ impl Fetch {
         for lane in lanes(mask) {
             let (at, weight) = places[lane].corner(corner, self.geometry.axes);
             match at {
-                // What is gathered has no weight.
+                // Weights don't matter for gathers.
                 _ if weight == 0 && self.gather.is_none() => {}
                 Some((at, layer)) => {
                     addresses[lane] = texels.address(at, layer);
@@ -275,7 +276,8 @@ impl Fetch {
         Ok(values)
     }
 
-    /// One channel of the four texels around a place: counter-clockwise from the lower left.
+    /// Gathers one channel of the four texels around a place, counter-clockwise from the lower
+    /// left.
     fn gather(
         &self,
         core: &mut Core<'_>,
@@ -293,7 +295,7 @@ impl Fetch {
         Ok(())
     }
 
-    /// Writes four channels of a lane.
+    /// Writes the four channels of a lane's result.
     fn put(&self, core: &mut Core<'_>, values: [u32; 4], fractions: bool, lane: usize) {
         let half = |value: u32| {
             let half = if fractions { f32_to_f16(f32::from_bits(value)) } else { value as u16 };

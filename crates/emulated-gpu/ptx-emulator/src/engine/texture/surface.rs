@@ -1,4 +1,4 @@
-//! `suld`, `sust` and `sured`.
+//! Surface accesses: `suld`, `sust` and `sured`.
 
 use super::read;
 use crate::engine::access::instruction::Access;
@@ -12,20 +12,20 @@ use crate::program::{Atomic, Geometry, OutOfBounds, Type};
 use crate::texture::Texels;
 use crate::texture::format::encode;
 
-/// An access to a surface. The address of `access` is the handle.
+/// The operands of a surface access. The address of `access` is the handle.
 pub(in crate::engine) struct SurfaceStep {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) geometry: Geometry,
-    pub(in crate::engine) outside: OutOfBounds,
-    /// The first coordinate counts texels.
+    pub(in crate::engine) outside: Outside,
+    /// Whether the first coordinate counts texels instead of bytes.
     pub(in crate::engine) formatted: bool,
     pub(in crate::engine) ty: Type,
-    /// The number of the layer first, where there are layers.
+    /// The coordinates; for layered surfaces, preceded by the index of the layer.
     pub(in crate::engine) at: Vec<Slot>,
     pub(in crate::engine) moves: Moves,
 }
 
-/// What it moves, element by element.
+/// The kind of access, with its elements.
 pub(in crate::engine) enum Moves {
     Load(Vec<Slot>),
     Store(Vec<Slot>),
@@ -33,7 +33,7 @@ pub(in crate::engine) enum Moves {
 }
 
 impl SurfaceStep {
-    /// Runs for the lanes of a mask.
+    /// Runs the access for the active lanes.
     pub(super) fn run(&self, core: &mut Core<'_>, texels: &Texels, mask: u32) -> Outcome {
         let bytes = self.bytes(texels);
         let mut addresses = [0; LANES];
@@ -73,7 +73,7 @@ impl SurfaceStep {
         }
     }
 
-    /// What a reduction of bits takes them for: by the surface's format.
+    /// The type of a reduction. For untyped bits, the surface's format decides.
     fn reduced(&self, texels: &Texels) -> Type {
         use crate::texture::Channel;
         let signed = matches!(texels.format.channel, Channel::S8 | Channel::S16 | Channel::S32);
@@ -86,7 +86,8 @@ impl SurfaceStep {
         }
     }
 
-    /// Where a lane accesses the surface; nowhere, if it is outside and that is no harm.
+    /// The address that a lane accesses; `None` if it is outside of the surface and that is
+    /// allowed.
     fn address(
         &self,
         core: &Core<'_>,
@@ -106,8 +107,8 @@ impl SurfaceStep {
         if self.formatted {
             at[0] *= size;
         }
-        // The last place of each axis at which the access is inside; before the first for one that is
-        // longer than a row.
+        // The last place along each axis at which the access is inside; negative if it is longer
+        // than a row.
         let last = [width * size - bytes as i64, height - 1, depth - 1];
         let layers = texels.layers.max(1);
         let fits = at.iter().zip(last).all(|(&at, last)| (0..=last).contains(&at));
@@ -144,7 +145,7 @@ impl SurfaceStep {
         Problem::new(FaultKind::Trap, message)
             .lane(lane)
             .address(self.access.of_lane(core, lane))
-            .note("x counts bytes, not texels; .clamp and .zero don't stop the kernel there")
+            .note("x counts bytes, not texels; with .clamp or .zero, accesses outside do not stop the kernel")
     }
 
     fn store(
@@ -180,7 +181,7 @@ impl SurfaceStep {
                 });
                 each.fold(0, |all, value| all | value)
             };
-            // SAFETY: `resolve` has checked this many bytes.
+            // SAFETY: `resolve` has checked `bytes` bytes.
             unsafe { words::write(hosts[lane], &value.to_le_bytes()[..bytes as usize]) };
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The source instruction of each step of the engine.
+//! The source instruction of each step.
 
 use crate::engine::code::Executable;
 use crate::engine::core::Core;
@@ -6,7 +6,7 @@ use crate::engine::image::FunctionLayout;
 use crate::engine::registers::Slot;
 use crate::program::{Function, FunctionId, Instruction, Register};
 
-/// Where a step comes from.
+/// The instruction that a step belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) struct Origin {
     pub(in crate::engine) function: FunctionId,
@@ -24,7 +24,7 @@ impl Origin {
     }
 }
 
-/// For each step the instruction it is of, if any, and whether it is its first.
+/// For each step, its instruction, if any, and whether it is the first step of it.
 pub(in crate::engine) fn origins(executable: &Executable) -> Vec<Option<(Origin, bool)>> {
     let mut origins = vec![None; executable.code.len()];
     for (&function, plan) in &executable.plans {
@@ -41,7 +41,7 @@ pub(in crate::engine) fn origins(executable: &Executable) -> Vec<Option<(Origin,
     origins
 }
 
-/// Where a register of a function is.
+/// The slot of a function's register.
 pub(in crate::engine) fn slot_of(
     core: &Core<'_>,
     function: FunctionId,

@@ -1,4 +1,4 @@
-//! Descriptions of addresses: the buffer that a parameter names, the variable, and how far into it.
+//! Descriptions of addresses: a buffer passed in a parameter, or a variable, and an offset.
 
 use std::collections::HashMap;
 
@@ -12,11 +12,11 @@ use crate::program::{
 };
 use crate::trace::Value;
 
-/// So far behind the end of an allocation an address is still shown as an offset into it.
+/// Addresses up to this many bytes after the end of an allocation are shown as offsets into it.
 const BEYOND: u64 = 256;
 
 impl View {
-    /// The memory that an instruction reads, and that it writes.
+    /// The memory that an instruction reads, and the memory that it writes.
     pub(super) fn memory(
         &self,
         core: &Core<'_>,
@@ -89,7 +89,7 @@ impl View {
         own.unwrap_or_else(|| format!("{value:#x}"))
     }
 
-    /// What a generic address leads to, as a name and an offset.
+    /// The name and offset of a generic address.
     pub(in crate::engine) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
         if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
             return shared_place(core.image, address - SHARED_WINDOW);
@@ -111,7 +111,7 @@ impl View {
                 Some(with_offset(&name, offset as i64))
             })
         };
-        // Small numbers are no addresses: they need no look-up.
+        // Small numbers are not addresses; skip the search.
         if address < 1 << 20 { None } else { named.or_else(variable) }
     }
 
@@ -151,7 +151,7 @@ impl View {
     }
 }
 
-/// The shared variable that holds an offset.
+/// The shared variable that contains an offset.
 fn shared_place(image: &Image, offset: u64) -> Option<String> {
     let homes: HashMap<&str, (Home, u64)> = image
         .plans
@@ -183,12 +183,12 @@ fn shared_place(image: &Image, offset: u64) -> Option<String> {
     })
 }
 
-/// `name+4`
+/// Formats a name and an offset: `name+4`.
 fn with_offset(name: &str, offset: i64) -> String {
     if offset == 0 { name.to_owned() } else { format!("{name}{offset:+}") }
 }
 
-/// NVRTC calls the parameters of `_Z5saxpy…` `_Z5saxpy…_param_0` and so on.
+/// Shortens a parameter's name: NVRTC's names are `_Z5saxpy…_param_0` and so on.
 fn short(name: &str) -> &str {
     name.rfind("_param_").map_or(name, |at| &name[at + 1..])
 }

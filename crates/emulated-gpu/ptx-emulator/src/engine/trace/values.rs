@@ -1,10 +1,11 @@
-//! Values in words.
+//! Formatting of values.
 
 use crate::arithmetic;
 use crate::program::{FloatMode, Type};
 
-/// The type to show a register as: that of the instruction, but what is only bits to it is shown as
-/// it is declared, and what has been widened into a register as wide as that.
+/// The type as which a register is shown. Usually it is the instruction's type. If that is untyped
+/// bits, the declared type is used; if the value is extended into a wider register, the type is
+/// widened.
 pub(super) fn shown_type(ty: Option<Type>, declared: Type, written: bool) -> Type {
     use Type as T;
     let Some(ty) = ty else { return declared };
@@ -28,7 +29,7 @@ pub(super) fn shown_type(ty: Option<Type>, declared: Type, written: bool) -> Typ
     }
 }
 
-/// A value in words: decimal for numbers, hexadecimal for bits and for NaN.
+/// Formats a value: decimal for numbers, hexadecimal for bits and NaN.
 pub(super) fn decode(ty: Type, bits: u64) -> String {
     let to_single = |from: Type, bits: u64| {
         let mode = FloatMode::NEAREST;

@@ -1,4 +1,4 @@
-//! A lane's view: its registers and the places in memory, described.
+//! Formatted values of registers and addresses, as one lane sees them.
 
 use super::origin::slot_of;
 use super::values::{decode, shown_type};
@@ -7,15 +7,15 @@ use crate::engine::registers::{Slot, Width};
 use crate::program::{Function, FunctionId, Operand, Read, Type};
 use crate::trace::Value;
 
-/// From one lane of the warp whose turn it is.
+/// The view of one lane of the current warp.
 pub(in crate::engine) struct View {
     pub(in crate::engine) lane: usize,
-    /// Buffers that the launch hands over: base, size, the parameter's name.
+    /// The buffers passed to the launch: base, size, and the parameter's name.
     pub(in crate::engine) buffers: Vec<(u64, u64, String)>,
 }
 
 impl View {
-    /// A register with its name and value.
+    /// A register or special register with its name and value.
     pub(in crate::engine) fn value(
         &self,
         core: &Core<'_>,
@@ -27,7 +27,7 @@ impl View {
         match operand {
             Operand::Register(register) | Operand::Not(register) => {
                 let info = function.registers.get(register.0 as usize)?;
-                // What takes several steps uses registers that nobody has named.
+                // Instructions that take several steps use unnamed registers.
                 if info.name.is_empty() {
                     return None;
                 }
@@ -46,7 +46,7 @@ impl View {
         }
     }
 
-    /// What is in a register of this lane, as a type; an address as the place it leads to.
+    /// Formats a register of this lane; an address as the place that it points to.
     pub(in crate::engine) fn show(&self, core: &Core<'_>, slot: Slot, ty: Type) -> String {
         let low = core.registers.get(slot, self.lane);
         if slot.width == Width::Quad {

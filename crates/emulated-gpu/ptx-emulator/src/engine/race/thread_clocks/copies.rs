@@ -1,4 +1,4 @@
-//! Copies that a thread doesn't wait for at once: `cp.async`, `cp.async.bulk`.
+//! Asynchronous copies that have not been waited for (`cp.async`, `cp.async.bulk`).
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::engine::race::event::Semantics;
 use crate::engine::race::shadow::PAGE;
 use crate::engine::registers::{LANES, lanes};
 
-/// Bytes of shared memory that are copied while their thread goes on.
+/// A range of shared memory that is copied asynchronously.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copied {
     pub(crate) thread: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Copied {
     pub(crate) bytes: u64,
 }
 
-/// A copy that has not been waited for, and the thread's group of them that it is in.
+/// A copy that has not been waited for, and the ordinal of its thread's group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     copied: Copied,
@@ -25,33 +25,33 @@ pub(super) struct Pending {
 }
 
 impl ThreadClocks {
-    /// Remembers a copy that is under way.
+    /// Records a copy that is in flight.
     pub(crate) fn copies(&mut self, copied: Copied, bulk: bool) {
         let group = self.groups[usize::from(bulk)][copied.thread as usize];
         self.copies.push(Pending { copied, group, bulk });
     }
 
-    /// The `cp.async` copies of a thread that are under way.
+    /// The `cp.async` copies of a thread that are in flight.
     pub(crate) fn under_way(&self, thread: u32) -> Vec<Copied> {
         let own = self.copies.iter().filter(|copy| !copy.bulk && copy.copied.thread == thread);
         own.map(|copy| copy.copied).collect()
     }
 
-    /// `cp.async.commit_group`, and that of `cp.async.bulk`.
+    /// `cp.async.commit_group`, and the same for `cp.async.bulk`.
     pub(crate) fn commit(&mut self, warp: u32, mask: u32, bulk: bool) {
         for lane in lanes(mask) {
             self.groups[usize::from(bulk)][warp as usize * LANES + lane] += 1;
         }
     }
 
-    /// `cp.async.wait_group`, of all but the last `pending` groups, and `wait_all`: what has been
-    /// copied is there now.
+    /// `cp.async.wait_group`, which leaves the last `pending` groups, and `wait_all`: the
+    /// waited-for copies are complete.
     pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>, bulk: bool) {
         let groups = &self.groups[usize::from(bulk)];
         let done = |copy: &Pending| {
             let thread = copy.copied.thread;
             let of_mask = thread / LANES as u32 == warp && mask & 1 << (thread % LANES as u32) != 0;
-            // Groups are counted as they are committed; an open one waits for `wait_all` only.
+            // Groups are numbered when they are committed; only `wait_all` waits for an open group.
             let committed = groups[thread as usize];
             copy.bulk == bulk
                 && of_mask
@@ -64,8 +64,8 @@ impl ThreadClocks {
         self.settle(&complete);
     }
 
-    /// Copies are there: from now on they are accesses of their threads like others. Gives what those know
-    /// who have waited for them.
+    /// Completes copies: they become ordinary accesses of their threads. Returns the clock that
+    /// threads which have waited for them learn.
     pub(crate) fn settle(&mut self, complete: &[Copied]) -> Option<Arc<VectorClock>> {
         if complete.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Fences, and what strong accesses tell.
+//! Fences, and clocks that strong accesses publish.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::engine::race::clocks::{VectorClock, join};
 use crate::engine::registers::{LANES, lanes};
 
 impl ThreadClocks {
-    /// A fence of lanes of a warp.
+    /// A fence by lanes of a warp.
     pub(crate) fn fence(&mut self, warp: u32, mask: u32, wide: bool) {
         for lane in lanes(mask) {
             let thread = warp * LANES as u32 + lane as u32;
@@ -20,7 +20,7 @@ impl ThreadClocks {
         }
     }
 
-    /// What a strong write of a thread tells those who read it, in a scope.
+    /// The clock that a strong write of a thread publishes in a scope.
     pub(crate) fn publishes(
         &mut self,
         thread: u32,
@@ -41,17 +41,17 @@ impl ThreadClocks {
         }
     }
 
-    /// A strong write publishes to this block.
+    /// Publishes the clock of a strong write to this block.
     pub(crate) fn publish(&mut self, address: u64, clocks: &Arc<VectorClock>) {
         join(self.published.entry(address).or_default(), clocks);
     }
 
-    /// What has been published to this block at an address.
+    /// The clock that has been published to this block at an address.
     pub(crate) fn published(&self, address: u64) -> Option<Arc<VectorClock>> {
         self.published.get(&address).cloned().flatten()
     }
 
-    /// A strong read of a thread has found what others published.
+    /// A strong read of a thread has found a published clock.
     pub(crate) fn found(
         &mut self,
         thread: u32,

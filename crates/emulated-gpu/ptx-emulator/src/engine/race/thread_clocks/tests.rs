@@ -7,7 +7,7 @@ fn write(threads: &mut ThreadClocks, thread: u32) -> Event {
 }
 
 #[test]
-fn what_is_told_plainly_is_so() {
+fn uniform_clock_equals_the_general_clocks() {
     let mut threads = ThreadClocks::new(64, 0).unwrap();
     threads.start(3);
     let mut events = vec![write(&mut threads, 3)];
@@ -21,7 +21,7 @@ fn what_is_told_plainly_is_so() {
     events.push(threads.moment(asynchronous).of(40, 0xf));
     events.extend([Semantics::default(), asynchronous].map(|m| Event::new(9, 3, 1, m, 0xf)));
     for shared in [false, true] {
-        let plainly = threads.plainly(0, shared).expect("only a barrier of all");
+        let plainly = threads.plainly(0, shared).expect("only a barrier of the whole block");
         for thread in 0..32 {
             let new = write(&mut threads, thread);
             for &old in &events {
@@ -35,7 +35,7 @@ fn what_is_told_plainly_is_so() {
 }
 
 #[test]
-fn a_barrier_of_all_orders_everything_before_it() {
+fn block_barrier_orders_everything_before_it() {
     let mut threads = ThreadClocks::new(64, 0).unwrap();
     let before = write(&mut threads, 3);
     assert!(threads.knows(3, before, true) && !threads.knows(4, before, true));
@@ -47,11 +47,11 @@ fn a_barrier_of_all_orders_everything_before_it() {
 }
 
 #[test]
-fn a_barrier_of_two_warps_orders_these_two() {
+fn barrier_of_two_warps_only_orders_these() {
     let mut threads = ThreadClocks::new(96, 0).unwrap();
     let producer = write(&mut threads, 0);
     let other = write(&mut threads, 64);
-    // Warp 0 arrives and goes on, warp 1 waits.
+    // Warp 0 arrives and continues, warp 1 waits.
     threads.arrive(1, 0, u32::MAX, false);
     let late = write(&mut threads, 0);
     threads.arrive(1, 1, u32::MAX, true);
@@ -59,7 +59,7 @@ fn a_barrier_of_two_warps_orders_these_two() {
     assert!(threads.knows(40, producer, true));
     assert!(!threads.knows(40, late, true) && !threads.knows(40, other, true));
     assert!(!threads.knows(70, producer, true));
-    // What a thread knows goes on to whom it meets.
+    // What a thread knows is passed on to threads that it synchronises with.
     threads.arrive(2, 1, u32::MAX, true);
     threads.arrive(2, 2, u32::MAX, true);
     threads.release(2, true);
@@ -67,7 +67,7 @@ fn a_barrier_of_two_warps_orders_these_two() {
 }
 
 #[test]
-fn a_warp_barrier_orders_its_members() {
+fn warp_barrier_orders_its_members() {
     let mut threads = ThreadClocks::new(64, 0).unwrap();
     let event = write(&mut threads, 0);
     threads.warp_sync(0, 0xffff, u32::MAX);
@@ -77,7 +77,7 @@ fn a_warp_barrier_orders_its_members() {
 }
 
 #[test]
-fn a_fence_and_a_flag_order_threads_of_two_blocks() {
+fn fence_and_flag_order_threads_of_two_blocks() {
     let (mut one, mut other) =
         (ThreadClocks::new(32, 0).unwrap(), ThreadClocks::new(32, 0).unwrap());
     one.start(0);
@@ -92,7 +92,7 @@ fn a_fence_and_a_flag_order_threads_of_two_blocks() {
     other.fence(0, 1 << 5, true);
     assert!(other.knows(5, data, false));
     assert!(!other.knows(5, mate, false) && !other.knows(5, late, false));
-    // A barrier hands it on to the whole block.
+    // A barrier passes it on to the whole block.
     assert!(!other.knows(6, data, false));
     other.arrive(0, 0, u32::MAX, true);
     other.release(0, false);
@@ -100,7 +100,7 @@ fn a_fence_and_a_flag_order_threads_of_two_blocks() {
 }
 
 #[test]
-fn a_fence_of_the_block_publishes_nothing_to_other_blocks() {
+fn block_fence_publishes_nothing_to_other_blocks() {
     let mut threads = ThreadClocks::new(32, 0).unwrap();
     threads.fence(0, 1, false);
     assert!(threads.publishes(0, false, false).is_some());
