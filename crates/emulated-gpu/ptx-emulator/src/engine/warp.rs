@@ -41,7 +41,7 @@ fn same(a: &Frames, b: &Frames) -> bool {
     }
 }
 
-/// What a split is waiting for.
+/// Whether a split can run, or what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It can run.

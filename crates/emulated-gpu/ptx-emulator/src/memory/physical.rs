@@ -1,4 +1,4 @@
-//! Physical memory with no address of its own; it can be mapped at any number of addresses
+//! Physical memory, which has no fixed address and can be mapped at any number of addresses
 //! (`cuMemCreate`).
 //!
 //! Memory that stays in the process comes from one common file, because a process can only have a

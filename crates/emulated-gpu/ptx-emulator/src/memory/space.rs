@@ -4,7 +4,7 @@
 //! tell them apart. NVIDIA's driver reserves a range for all devices and all pinned memory (CUDA
 //! C++ Programming Guide, "Unified Virtual Address Space"), so an address in it is never the
 //! program's own. In a process that can't reserve that many addresses, allocations come from the
-//! heap; then an address far from all of them can't be told from the program's.
+//! heap; then an address far from all of them may also be the program's.
 
 use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

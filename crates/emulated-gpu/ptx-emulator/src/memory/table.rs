@@ -83,7 +83,7 @@ struct Live {
     /// Whether it will be freed in a stream's order, and no longer counts as used memory.
     is_leaving: bool,
     home: Home,
-    /// What is mapped there and who may access it, if it is a mapping.
+    /// The mapped memory and its access rights, if it is a mapping.
     rights: Option<Rights>,
 }
 

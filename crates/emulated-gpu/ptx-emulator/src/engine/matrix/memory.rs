@@ -15,7 +15,7 @@ use crate::program::{Fragment, Space};
 const ROWS: usize = 8;
 /// The bytes of a row.
 const ROW: u64 = 16;
-/// Rows of `wmma` are aligned to this many bytes, or to a lane's bytes if these are fewer. The ISA
+/// The alignment of the rows of `wmma` in bytes, or to a lane's bytes if these are fewer. The ISA
 /// asks for a lane's bytes in all cases, which are 32 for halves; CUDA's documentation and samples
 /// only ask for 16.
 const ROW_ALIGNMENT: u64 = 16;

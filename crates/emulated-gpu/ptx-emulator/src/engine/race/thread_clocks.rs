@@ -29,7 +29,7 @@ use crate::room::OutOfMemory;
 const NARROW: usize = 0;
 const WIDE: usize = 1;
 
-/// What one thread knows in addition to its block and its warp.
+/// The accesses that one thread knows in addition to its block and its warp.
 #[derive(Clone, Debug, Default)]
 struct Extra {
     known: Option<Arc<VectorClock>>,
@@ -50,7 +50,7 @@ struct Arrival {
     left: Option<Arc<VectorClock>>,
 }
 
-/// A fast representation of what the lanes of a warp know, if they know no more than their block,
+/// A fast representation of the clocks of a warp's lanes, if they know no more than their block,
 /// and nothing of other blocks. This is the case in most kernels.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UniformClock {
@@ -78,9 +78,9 @@ pub(crate) struct ThreadClocks {
     /// Whether there was an access since the clock was incremented.
     accessed: bool,
     least: u32,
-    /// What all threads know of other blocks.
+    /// The accesses of other blocks that all threads know.
     base: Arc<VectorClock>,
-    /// What all threads had released before the last barrier.
+    /// The clocks that all threads had released before the last barrier, by scope.
     base_released: [Option<Arc<VectorClock>>; 2],
     warp_least: Vec<u32>,
     extras: Vec<Extra>,
@@ -226,7 +226,7 @@ impl ThreadClocks {
         extra
     }
 
-    /// What a thread knows now, including its own accesses.
+    /// The accesses that a thread knows now, including its own ones.
     fn snapshot(&mut self, thread: u32) -> VectorClock {
         let upto = self.now();
         let mut clocks = VectorClock::clone(&self.base);

@@ -12,7 +12,7 @@ use crate::program::{
 };
 use crate::trace::Value;
 
-/// Addresses up to this many bytes after the end of an allocation are shown as offsets into it.
+/// The distance from the end of an allocation up to which an address is shown as an offset into it.
 const BEYOND: u64 = 256;
 
 impl View {

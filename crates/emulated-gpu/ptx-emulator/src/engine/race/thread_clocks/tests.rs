@@ -59,7 +59,7 @@ fn barrier_of_two_warps_only_orders_these() {
     assert!(threads.knows(40, producer, true));
     assert!(!threads.knows(40, late, true) && !threads.knows(40, other, true));
     assert!(!threads.knows(70, producer, true));
-    // What a thread knows is passed on to threads that it synchronises with.
+    // A thread passes its knowledge on to threads that it synchronises with.
     threads.arrive(2, 1, u32::MAX, true);
     threads.arrive(2, 2, u32::MAX, true);
     threads.release(2, true);
