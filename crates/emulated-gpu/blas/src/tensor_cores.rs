@@ -59,7 +59,7 @@ impl Units {
         };
         // The first tensor cores, of 7.0, take halves; TF32 and bfloat16 came with 8.0.
         let first = if format == Format::F16 { 70 } else { 80 };
-        let rules = Rules::of(product.capability, format);
+        let rules = Rules::new(product.capability, format);
         let sum = if product.compute == Compute::F16 { Sum::Half } else { Sum::Single };
         (suits && product.capability >= first).then_some(Self { rules, format, sum, inputs })
     }

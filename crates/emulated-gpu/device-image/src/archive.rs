@@ -2,9 +2,9 @@
 //! can't run; only for NVIDIA's `libcudadevrt.a` is there a replacement in PTX.
 
 /// The magic bytes at the start of an ar(1) archive.
-const ARCHIVE: &[u8] = b"!<arch>\n";
+const MAGIC: &[u8] = b"!<arch>\n";
 /// A member name by which `libcudadevrt.a` is recognised.
-const OF_DEVICE_RUNTIME: &[u8] = b"cuda_device_runtime";
+const DEVICE_RUNTIME_MEMBER: &[u8] = b"cuda_device_runtime";
 /// The PTX that replaces `libcudadevrt.a`: grid-wide synchronisation.
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 
@@ -15,14 +15,14 @@ pub const UNSUPPORTED_LIBRARY: &str = "the library is machine code, which the em
 /// Whether `bytes` start like an ar archive.
 #[must_use]
 pub fn is_archive(bytes: &[u8]) -> bool {
-    bytes.starts_with(ARCHIVE)
+    bytes.starts_with(MAGIC)
 }
 
 /// The PTX that replaces an archive's machine code, if there is any.
 #[must_use]
-pub fn ptx_of(bytes: &[u8]) -> Option<&'static str> {
+pub fn replacement_ptx(bytes: &[u8]) -> Option<&'static str> {
     let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
-    (is_archive(bytes) && has(OF_DEVICE_RUNTIME)).then_some(DEVICE_RUNTIME)
+    (is_archive(bytes) && has(DEVICE_RUNTIME_MEMBER)).then_some(DEVICE_RUNTIME)
 }
 
 #[cfg(test)]
@@ -31,11 +31,11 @@ mod tests {
 
     #[test]
     fn only_the_device_runtime_is_replaced() {
-        let named = [ARCHIVE, b"x.o/", OF_DEVICE_RUNTIME, b".o/"].concat();
-        assert!(ptx_of(&named).unwrap().contains("cudaCGSynchronize"));
-        assert!(is_archive(&named));
-        for other in [&named[1..], ARCHIVE, b"", b"!<arch>\nlibm.o/"] {
-            assert_eq!(ptx_of(other), None);
+        let archive = [MAGIC, b"x.o/", DEVICE_RUNTIME_MEMBER, b".o/"].concat();
+        assert!(replacement_ptx(&archive).unwrap().contains("cudaCGSynchronize"));
+        assert!(is_archive(&archive));
+        for other in [&archive[1..], MAGIC, b"", b"!<arch>\nlibm.o/"] {
+            assert_eq!(replacement_ptx(other), None);
         }
     }
 }

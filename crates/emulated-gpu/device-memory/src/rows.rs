@@ -47,7 +47,7 @@ pub(crate) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) {
 
 /// Copies one row of registers. The words are plain numbers.
 #[inline(always)]
-pub fn copy_own<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
+pub fn copy_row<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
     if cfg!(not(target_family = "wasm")) {
         // A plain assignment, which the compiler can optimise.
         *to = *from;
@@ -60,7 +60,7 @@ pub fn copy_own<T: Word, const N: usize>(to: &mut [T; N], from: &[T; N]) {
 /// Fills a part of a row of registers with one word.
 #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
 #[inline(always)]
-pub fn fill_own<T: Word>(to: &mut [T], word: T) {
+pub fn fill_row<T: Word>(to: &mut [T], word: T) {
     to.fill(word);
 }
 
@@ -68,7 +68,7 @@ pub fn fill_own<T: Word>(to: &mut [T], word: T) {
 /// after would stall until all of the stores have completed.
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 #[inline(always)]
-pub fn fill_own<T: Word>(to: &mut [T], word: T) {
+pub fn fill_row<T: Word>(to: &mut [T], word: T) {
     use std::arch::wasm32::{u32x4_splat, u64x2_splat, v128, v128_store};
     // SAFETY: words have 4 or 8 bytes, and every bit pattern is a valid number.
     let vector = unsafe {

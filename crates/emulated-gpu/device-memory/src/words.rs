@@ -130,7 +130,7 @@ pub unsafe fn write_bits(at: *mut u8, bytes: u64, value: u64) {
 }
 
 /// Whether the target has a single thread, so that nothing else can access memory while it runs.
-const ALONE: bool = cfg!(all(target_family = "wasm", not(target_feature = "atomics")));
+const SINGLE_THREADED: bool = cfg!(all(target_family = "wasm", not(target_feature = "atomics")));
 
 /// The number of bytes that [`move_block`] moves.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -187,7 +187,7 @@ pub unsafe fn load_row<T: Word, const AVX: bool>(from: *const u8, to: &mut [T]) 
         }
         return;
     }
-    if ALONE {
+    if SINGLE_THREADED {
         // SAFETY: as the caller promises; `to` is borrowed uniquely.
         return unsafe { rows::copy(to.as_mut_ptr().cast(), from, size_of_val(to)) };
     }
@@ -212,7 +212,7 @@ pub unsafe fn store_row<T: Word, const AVX: bool>(to: *mut u8, from: &[T]) {
         }
         return;
     }
-    if ALONE {
+    if SINGLE_THREADED {
         // SAFETY: as the caller promises; `from` is borrowed.
         return unsafe { rows::copy(to, from.as_ptr().cast(), size_of_val(from)) };
     }
@@ -282,7 +282,7 @@ pub unsafe fn write_words<T: Word>(to: *mut u8, words: &[T]) {
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes; if they overlap, `to` is before `from`.
 #[inline(always)]
-unsafe fn forwards(
+unsafe fn move_forwards(
     (to, from, len): (*mut u8, *const u8, usize),
     start: usize,
     byte: impl Fn(usize),
@@ -311,7 +311,7 @@ pub unsafe fn read(from: *const u8, into: &mut [u8]) {
     // SAFETY: `move_forwards` only passes offsets inside both ranges, and uses words where `from`
     // is aligned.
     unsafe {
-        forwards(
+        move_forwards(
             (to, from, len),
             from as usize,
             |at| to.add(at).write(u8::load(from.add(at))),
@@ -328,7 +328,7 @@ pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
     let (from, len) = (bytes.as_ptr(), bytes.len());
     // SAFETY: as in `read`.
     unsafe {
-        forwards(
+        move_forwards(
             (to, from, len),
             to as usize,
             |at| from.add(at).read().store(to.add(at)),
@@ -342,18 +342,19 @@ pub unsafe fn write(to: *mut u8, bytes: &[u8]) {
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes.
 pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
-    let alike = (to as usize ^ from as usize).is_multiple_of(8);
+    let same_alignment = (to as usize ^ from as usize).is_multiple_of(8);
     // SAFETY: `at` is inside both ranges; words are only used where both are aligned.
     unsafe {
         let byte = |at: usize| u8::load(from.add(at)).store(to.add(at));
         let word = |at: usize| u64::load(from.add(at)).store(to.add(at));
         if (to as usize).wrapping_sub(from as usize) >= len {
-            let word = |at: usize| if alike { word(at) } else { (at..at + 8).for_each(byte) };
-            return forwards((to, from, len), to as usize, byte, word);
+            let word =
+                |at: usize| if same_alignment { word(at) } else { (at..at + 8).for_each(byte) };
+            return move_forwards((to, from, len), to as usize, byte, word);
         }
         let mut left = len;
         while left > 0 {
-            if alike && left >= 8 && (to as usize + left).is_multiple_of(8) {
+            if same_alignment && left >= 8 && (to as usize + left).is_multiple_of(8) {
                 left -= 8;
                 word(left);
             } else {

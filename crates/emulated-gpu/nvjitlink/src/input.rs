@@ -152,7 +152,7 @@ fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, R
             // The parser reports the replacement characters.
             Ok(String::from_utf8_lossy(text).into_owned())
         }
-        Contents::Fatbin => fatbin::ptx_of(bytes, options.architecture).map_err(|wrong| {
+        Contents::Fatbin => fatbin::extract_ptx(bytes, options.architecture).map_err(|wrong| {
             let status = match wrong {
                 Wrong::NoPtx(_) => Status::MissingFatbin,
                 Wrong::Damaged(_) => Status::InvalidInput,
@@ -160,9 +160,9 @@ fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, R
             };
             (status, wrong.to_string())
         }),
-        Contents::Archive => match archive::ptx_of(bytes) {
+        Contents::Archive => match archive::replacement_ptx(bytes) {
             Some(text) => Ok(text.to_owned()),
-            None => wrong(Status::UnrecognizedInput, archive::REFUSED),
+            None => wrong(Status::UnrecognizedInput, archive::UNSUPPORTED_LIBRARY),
         },
         Contents::Elf => wrong(
             Status::UnrecognizedInput,

@@ -238,7 +238,7 @@ impl Link {
                 Some(most) => linked::with_max_registers(&text, most),
                 None => text,
             };
-            State::Image(fatbin::of_ptx(text.as_bytes(), options.architecture))
+            State::Image(fatbin::from_ptx(text.as_bytes(), options.architecture))
         };
         if options.time {
             let milliseconds = |begun: Instant| begun.elapsed().as_secs_f64() * 1e3;

@@ -146,7 +146,7 @@ impl Program {
                 let names = ptx.names.into_iter().map(text).collect();
                 let ptx = text(ptx.text);
                 let image = if asked.for_card {
-                    fatbin::of_ptx(ptx.as_bytes(), asked.arch)
+                    fatbin::from_ptx(ptx.as_bytes(), asked.arch)
                 } else {
                     Vec::new()
                 };

@@ -17,7 +17,7 @@ use crate::engine::output::Output;
 use crate::engine::race::Pool;
 use crate::engine::record::Recorder;
 use crate::engine::timer::Timer;
-use crate::engine::trace::{Followed, Tracer};
+use crate::engine::trace::{TracedThread, Tracer};
 use crate::engine::watch::Watch;
 use crate::engine::{grid, lower};
 use crate::fault::{Fault, FaultKind, Report};
@@ -198,7 +198,7 @@ impl Emulator {
         check_launch(kernel, launch, self.memory())?;
         let block = number(kernel, "block", block, launch.grid)?;
         let thread = number(kernel, "thread", thread, launch.block)?;
-        let followed = Followed { block, thread: thread as u32, most };
+        let followed = TracedThread { block, thread: thread as u32, max_events: most };
         let tracer = Arc::new(Mutex::new(Tracer::new(&kernel.executable, followed)));
         let watch: Arc<Mutex<dyn Watch>> = tracer.clone();
         let outcome = self.run(Reach::default(), kernel, launch, Some(watch));

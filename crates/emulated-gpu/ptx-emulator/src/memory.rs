@@ -13,9 +13,9 @@
 mod allocation;
 mod error;
 mod heap;
+mod initialised_bytes;
 mod interprocess;
 mod kernel_heaps;
-mod known;
 mod launch_heap;
 mod leases;
 mod mapped;
@@ -42,18 +42,18 @@ pub use allocation::{Allocation, AllocationKind};
 pub(crate) use device_memory::rows;
 pub use device_memory::words;
 pub use error::{AccessError, NotAllocated, RegisterError};
-pub(crate) use known::Known;
+pub(crate) use initialised_bytes::InitialisedBytes;
 pub use launch_heap::Heap;
 use leases::Leases;
 use pages::PAGE;
 use physical::Stores;
 pub use physical::{GRANULARITY, Physical};
-pub(crate) use reach::elsewhere;
+pub(crate) use reach::wrong_device;
 pub use reach::{Devices, Home, Reach};
 pub use shared_memory::{OpenError, ShareError, SharedMemory, SharedNumbers};
 use space::Space;
 use table::Table;
-pub(crate) use table::{Found, Neighbourhood, Shadow, closed, read_only, unmapped};
+pub(crate) use table::{Lookup, Neighbourhood, Shadow, no_access, read_only, unmapped};
 pub use table::{MapError, Mapping};
 
 /// The memory of the emulated devices, in one range of addresses.
@@ -92,10 +92,10 @@ impl Memory {
     /// Creates the memory of the devices, with `max_bytes` each. If `track`, it records of each
     /// byte whether it has been written. If `reserve`, the memory is in a reserved address range,
     /// if the process can have one.
-    pub(crate) fn new(reserve: bool, track: bool, most: u64) -> Self {
+    pub(crate) fn new(reserve: bool, track: bool, max_bytes: u64) -> Self {
         let space = if reserve { Space::reserve() } else { None };
         Self {
-            table: RwLock::new(Table::new(space, track, most)),
+            table: RwLock::new(Table::new(space, track, max_bytes)),
             leases: Leases::default(),
             bindings: Bindings::default(),
             conditions: Conditions::default(),
@@ -152,8 +152,8 @@ impl Memory {
     }
 
     /// Sets which other devices may access the allocation that starts at an address.
-    pub fn share(&self, base: u64, with: Devices) {
-        self.write_table().share(base, with);
+    pub fn share(&self, base: u64, devices: Devices) {
+        self.write_table().share(base, devices);
     }
 
     /// Like [`allocate`](Self::allocate), with a kind and a name for reports.
@@ -194,8 +194,8 @@ impl Memory {
 
     /// Counts an allocation as free, although it can be accessed until [`free`](Self::free) frees
     /// it: memory that is freed in a stream's order is available to later work in that order.
-    pub fn leave(&self, address: u64) {
-        self.write_table().leave(address);
+    pub fn mark_freed(&self, address: u64) {
+        self.write_table().mark_freed(address);
     }
 
     fn shrink_quarantine(&self, table: &mut Table) {
@@ -243,7 +243,7 @@ impl Memory {
     #[must_use]
     pub fn range_of(&self, address: u64) -> Option<(u64, u64)> {
         match self.read_table().find(address, 1) {
-            Found::Live { base, size, .. } => Some((base, size)),
+            Lookup::Live { base, size, .. } => Some((base, size)),
             _ => None,
         }
     }
@@ -299,7 +299,7 @@ impl Memory {
 
     /// Runs `body` with a lease, as a launch does: ranges that [`check_read`](Self::check_read) and
     /// [`check_write`](Self::check_write) accept in it stay accessible until it returns.
-    pub fn keep_while<T>(&self, body: impl FnOnce() -> T) -> T {
+    pub fn with_lease<T>(&self, body: impl FnOnce() -> T) -> T {
         let _lease = self.lease();
         body()
     }
@@ -314,7 +314,7 @@ impl Memory {
     }
 
     /// Finds the memory of a kernel's access of `len` bytes. The caller holds a lease.
-    pub(crate) fn open(&self, address: u64, len: u64, write: bool, from: Reach) -> Found {
+    pub(crate) fn open(&self, address: u64, len: u64, write: bool, from: Reach) -> Lookup {
         self.read_table().open(address, len, write, from)
     }
 

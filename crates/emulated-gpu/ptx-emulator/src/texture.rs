@@ -11,7 +11,7 @@ pub(crate) mod footprint;
 pub(crate) mod format;
 mod table;
 
-pub(crate) use table::Wanted;
+pub(crate) use table::HandleLookup;
 pub use table::{Bindings, NotBound};
 
 /// The type of a channel.

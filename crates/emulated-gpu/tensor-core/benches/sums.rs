@@ -18,12 +18,12 @@ fn value(index: usize) -> f32 {
 
 #[divan::bench(args = [80, 90])]
 fn strips(bencher: Bencher<'_, '_>, capability: u32) {
-    let rules = Rules::of(capability, Format::Tf32);
+    let rules = Rules::new(capability, Format::Tf32);
     let mut memory = vec![0.0; Line::elements(LENGTH)];
     let line = Line::new(Format::Tf32, LENGTH, &mut memory, value).expect("its length");
     let mut memory = vec![[0.0; WIDTH]; Strip::rows(LENGTH)];
-    let of = |k: usize, n: usize| value(k * WIDTH + n);
-    let strip = Strip::new(Format::Tf32, (LENGTH, WIDTH), &mut memory, of).expect("its length");
+    let factor = |k: usize, n: usize| value(k * WIDTH + n);
+    let strip = Strip::new(Format::Tf32, (LENGTH, WIDTH), &mut memory, factor).expect("its length");
     bencher
         .counter(ItemsCount::new(LENGTH * WIDTH))
         .bench(|| strip.sum(&rules, Sum::Single, divan::black_box(&line)));
@@ -32,7 +32,7 @@ fn strips(bencher: Bencher<'_, '_>, capability: u32) {
 /// [`multiply`] compiled for the target's baseline, without checking for vector instructions.
 #[divan::bench(args = [80, 90])]
 fn tiles(bencher: Bencher<'_, '_>, capability: u32) {
-    let rules = Rules::of(capability, Format::Tf32);
+    let rules = Rules::new(capability, Format::Tf32);
     let a = [std::array::from_fn(value); 16];
     let b: [[f32; COLUMNS]; 8] = std::array::from_fn(|k| std::array::from_fn(|n| value(k * 8 + n)));
     bencher.counter(ItemsCount::new(16_usize * 8 * COLUMNS)).bench(|| {
@@ -44,7 +44,7 @@ fn tiles(bencher: Bencher<'_, '_>, capability: u32) {
 
 #[divan::bench(args = [80, 90])]
 fn one_sum(bencher: Bencher<'_, '_>, capability: u32) {
-    let rules = Rules::of(capability, Format::Tf32);
+    let rules = Rules::new(capability, Format::Tf32);
     let factors: Vec<(f32, f32)> = (0..LENGTH).map(|k| (value(k), value(k + 5))).collect();
     bencher
         .counter(ItemsCount::new(LENGTH))

@@ -1,7 +1,7 @@
 //! The reference model of one dot product, for any input.
 
 use crate::format::Format;
-use crate::parts::{Part, aligned_c, finished, scaled, up};
+use crate::parts::{Decoded, aligned_c, product_shift, round_result, scale};
 use crate::rules::{Rules, Sum};
 
 /// `c + Σ aᵢ·bᵢ` as a tensor core computes it. The factors must be representable in their formats,
@@ -27,37 +27,37 @@ fn group_sum(
 ) -> f32 {
     let finite = |&(a, b): &(f32, f32)| a.is_finite() && b.is_finite();
     if !c.is_finite() || !factors.iter().all(finite) {
-        return special(factors, c);
+        return nonfinite_result(factors, c);
     }
-    let up = up(rules, a_format, b_format);
+    let shift = product_shift(rules, a_format, b_format);
     let products = factors.iter().map(|&(a, b)| {
-        let (a, b) = (Part::new(a, a_format), Part::new(b, b_format));
-        Part {
+        let (a, b) = (Decoded::new(a, a_format), Decoded::new(b, b_format));
+        Decoded {
             exponent: a.exponent + b.exponent,
-            magnitude: (a.magnitude * b.magnitude) << up,
+            magnitude: (a.magnitude * b.magnitude) << shift,
             sign: a.sign ^ b.sign,
         }
     });
-    let early = Part::new(if rules.late { 0.0 } else { c }, Format::F32);
+    let early = Decoded::new(if rules.adds_c_last { 0.0 } else { c }, Format::F32);
     let top = products.clone().map(|product| product.exponent).fold(early.exponent, i32::max);
-    let top = top.max(rules.least);
+    let top = top.max(rules.min_exponent);
     let mut total = i64::from(aligned_c(rules, top, early));
-    for Part { exponent, magnitude, sign } in products {
-        total += i64::from(Part::aligned(top, exponent, magnitude, sign));
+    for Decoded { exponent, magnitude, sign } in products {
+        total += i64::from(Decoded::aligned(top, exponent, magnitude, sign));
     }
-    let value = scaled(rules, top, total as f64);
-    if !rules.late {
-        return finished(rules, sum, value);
+    let value = scale(rules, top, total as f64);
+    if !rules.adds_c_last {
+        return round_result(rules, sum, value);
     }
     match sum {
-        Sum::Single => finished(rules, sum, value) + c,
-        Sum::Half => finished(rules, sum, value + f64::from(c)),
+        Sum::Single => round_result(rules, sum, value) + c,
+        Sum::Half => round_result(rules, sum, value + f64::from(c)),
     }
 }
 
 /// The result if any factor or `c` is infinite or NaN.
 #[cold]
-fn special(factors: &[(f32, f32)], c: f32) -> f32 {
+fn nonfinite_result(factors: &[(f32, f32)], c: f32) -> f32 {
     // Finite products can't affect the result, so they count as 0.
     let product = |(a, b): (f32, f32)| {
         if a.is_finite() && b.is_finite() { 0.0 } else { a * b }

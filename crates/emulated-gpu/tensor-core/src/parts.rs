@@ -4,18 +4,18 @@ use crate::format::{Format, nearest_half};
 use crate::rules::{Rules, Sum};
 
 /// The exponent of a zero: small enough that a product with one is below every other exponent.
-const ZERO: i32 = -(1 << 20);
+const ZERO_EXPONENT: i32 = -(1 << 20);
 
 /// A decoded number: a sign (0 or −1), and `magnitude · 2^exponent`. The magnitude has as many
 /// fraction bits as the format. Subnormal numbers have the smallest exponent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
+pub(super) struct Decoded {
     pub(super) exponent: i32,
     pub(super) magnitude: u32,
     pub(super) sign: i32,
 }
 
-impl Part {
+impl Decoded {
     /// Decodes a finite number that is representable in the format.
     #[inline(always)]
     pub(super) fn new(value: f32, format: Format) -> Self {
@@ -26,7 +26,7 @@ impl Part {
         let kept = exponent.max(format.least_normal_exponent());
         let shift = (23 - format.fraction_bits() as i32).wrapping_add(kept.wrapping_sub(exponent));
         let magnitude = magnitude.wrapping_shr(shift.min(31) as u32);
-        let exponent = if magnitude == 0 { ZERO } else { kept };
+        let exponent = if magnitude == 0 { ZERO_EXPONENT } else { kept };
         Self { exponent, magnitude, sign: bits as i32 >> 31 }
     }
 
@@ -42,32 +42,33 @@ impl Part {
 
 /// The left shift that gives the product of two magnitudes the model's number of fraction bits.
 #[inline(always)]
-pub(super) fn up(rules: &Rules, a: Format, b: Format) -> u32 {
-    rules.fraction.saturating_sub(a.fraction_bits() + b.fraction_bits())
+pub(super) fn product_shift(rules: &Rules, a: Format, b: Format) -> u32 {
+    rules.fraction_bits.saturating_sub(a.fraction_bits() + b.fraction_bits())
 }
 
 /// `c` with the model's number of fraction bits.
 #[inline(always)]
-pub(super) fn aligned_c(rules: &Rules, top: i32, c: Part) -> i32 {
-    let (left, right) = (rules.fraction.saturating_sub(23), 23_u32.saturating_sub(rules.fraction));
+pub(super) fn aligned_c(rules: &Rules, top: i32, c: Decoded) -> i32 {
+    let (left, right) =
+        (rules.fraction_bits.saturating_sub(23), 23_u32.saturating_sub(rules.fraction_bits));
     let top = top.wrapping_add(right as i32);
-    Part::aligned(top, c.exponent, c.magnitude << left, c.sign)
+    Decoded::aligned(top, c.exponent, c.magnitude << left, c.sign)
 }
 
 /// The exact value of an integer sum at an exponent.
 #[inline(always)]
-pub(super) fn scaled(rules: &Rules, top: i32, sum: f64) -> f64 {
-    let power = top.max(-600) - rules.fraction as i32 + 1023;
+pub(super) fn scale(rules: &Rules, top: i32, sum: f64) -> f64 {
+    let power = top.max(-600) - rules.fraction_bits as i32 + 1023;
     sum * f64::from_bits((power as u64) << 52)
 }
 
 /// Rounds or truncates a sum to the format of the result.
 #[inline(always)]
-pub(super) fn finished(rules: &Rules, sum: Sum, value: f64) -> f32 {
+pub(super) fn round_result(rules: &Rules, sum: Sum, value: f64) -> f32 {
     if sum == Sum::Half {
         return nearest_half(value);
     }
-    let below = 52 - rules.result;
+    let below = 52 - rules.result_bits;
     let cut = f64::from_bits(value.to_bits() >> below << below);
     let least_normal = f64::from_bits((1023 - 126) << 52);
     if cut.abs() < least_normal { subnormal(rules, cut) } else { cut as f32 }
@@ -76,6 +77,6 @@ pub(super) fn finished(rules: &Rules, sum: Sum, value: f64) -> f32 {
 /// The same for results below the normal numbers of single precision.
 #[cold]
 fn subnormal(rules: &Rules, value: f64) -> f32 {
-    let unit = f64::from_bits((1023 - 126 - u64::from(rules.result)) << 52);
+    let unit = f64::from_bits((1023 - 126 - u64::from(rules.result_bits)) << 52);
     ((value / unit).trunc() * unit) as f32
 }

@@ -7,39 +7,45 @@ use crate::format::Format;
 pub struct Rules {
     /// Fraction bits that are kept of each product and of `c`, at the exponent of the largest of
     /// them.
-    pub fraction: u32,
+    pub fraction_bits: u32,
     /// The number of products that are added at once.
     pub group: usize,
     /// Fraction bits that are kept of a sum in single precision.
-    pub result: u32,
+    pub result_bits: u32,
     /// Whether `c` is added (rounded to nearest) to the sum of a group's products, instead of among
     /// them.
-    pub late: bool,
+    pub adds_c_last: bool,
     /// The smallest exponent that products are shifted to. The authors found it on 9.0 and 10.0.
-    pub least: i32,
+    pub min_exponent: i32,
 }
 
 impl Rules {
     /// The rules of a compute capability, such as 90 for 9.0, for factors of a format. For a format
     /// that only later cards have, these are the rules of the first such card.
     #[must_use]
-    pub fn of(capability: u32, format: Format) -> Self {
-        let narrow = format == Format::E4m3 || format == Format::E5m2;
+    pub fn new(capability: u32, format: Format) -> Self {
+        let is_fp8 = format == Format::E4m3 || format == Format::E5m2;
         let capability = match format {
             Format::F16 => capability,
-            _ if narrow => capability.max(89),
+            _ if is_fp8 => capability.max(89),
             _ => capability.max(80),
         };
-        let least = if capability >= 90 { -133 } else { -1000 };
-        let plain = |fraction, group| Self { fraction, group, result: 23, late: false, least };
-        let wide = format == Format::Tf32;
+        let min_exponent = if capability >= 90 { -133 } else { -1000 };
+        let plain = |fraction_bits, group| Self {
+            fraction_bits,
+            group,
+            result_bits: 23,
+            adds_c_last: false,
+            min_exponent,
+        };
+        let is_tf32 = format == Format::Tf32;
         match capability {
             0..80 => plain(23, 4),
-            80..90 if narrow => Self { result: 13, ..plain(13, 16) },
-            80..90 => plain(24, if wide { 4 } else { 8 }),
-            90..100 if narrow => Self { result: 13, ..plain(13, 32) },
-            _ if narrow => Self { late: true, ..plain(25, 32) },
-            _ => plain(25, if wide { 8 } else { 16 }),
+            80..90 if is_fp8 => Self { result_bits: 13, ..plain(13, 16) },
+            80..90 => plain(24, if is_tf32 { 4 } else { 8 }),
+            90..100 if is_fp8 => Self { result_bits: 13, ..plain(13, 32) },
+            _ if is_fp8 => Self { adds_c_last: true, ..plain(25, 32) },
+            _ => plain(25, if is_tf32 { 8 } else { 16 }),
         }
     }
 }

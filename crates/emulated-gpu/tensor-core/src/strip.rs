@@ -13,7 +13,7 @@
 
 use crate::format::Format;
 use crate::rules::{Rules, Sum};
-use crate::tile::{COLUMNS, multiply};
+use crate::tile::{COLUMNS, PRODUCTS_PER_I32, multiply};
 
 /// The number of columns in a strip.
 pub const WIDTH: usize = 16;
@@ -21,10 +21,10 @@ pub const WIDTH: usize = 16;
 const DEPTH: usize = 16;
 /// The exponents of products on the fast path. From the minimum on, the truncated numbers are
 /// normal; up to the maximum, sums of `MAX_FAST_LENGTH` products are finite.
-const LEAST: i32 = -100;
-const GREATEST: i32 = 60;
+const MIN_EXPONENT: i32 = -100;
+const MAX_EXPONENT: i32 = 60;
 /// The longest sum on the fast path.
-const MOST: usize = 1 << 20;
+const MAX_FAST_LENGTH: usize = 1 << 20;
 
 /// The range of exponents of a line's nonzero factors.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl Range {
     /// The range of zeros, which is compatible with any other.
     const EMPTY: Self = Self { least: 400, greatest: -400, finite: true };
 
-    fn with(self, value: f32, power: f32) -> Self {
+    fn include(self, value: f32, power: f32) -> Self {
         if value == 0.0 {
             return self;
         }
@@ -51,16 +51,16 @@ impl Range {
     }
 
     /// Whether all products of two ranges are in the range of the fast path.
-    fn suits(self, other: Self) -> bool {
+    fn allows_fast_path(self, other: Self) -> bool {
         self.finite
             && other.finite
-            && self.least + other.least >= LEAST
-            && self.greatest + other.greatest <= GREATEST
+            && self.least + other.least >= MIN_EXPONENT
+            && self.greatest + other.greatest <= MAX_EXPONENT
     }
 }
 
 /// 2 to the exponent that the tensor core sees in a factor; 0 for a zero.
-fn power(value: f32, format: Format) -> f32 {
+fn power_of_two(value: f32, format: Format) -> f32 {
     let least = f32::from_bits(((format.least_normal_exponent() + 127) as u32) << 23);
     if value == 0.0 { 0.0 } else { f32::from_bits(value.to_bits() & 0x7f80_0000).max(least) }
 }
@@ -92,7 +92,7 @@ impl<'a> Line<'a> {
         format: Format,
         length: usize,
         memory: &'a mut [f32],
-        of: impl Fn(usize) -> f32,
+        factor: impl Fn(usize) -> f32,
     ) -> Option<Self> {
         if memory.len() != Self::elements(length) {
             return None;
@@ -100,9 +100,9 @@ impl<'a> Line<'a> {
         let (values, powers) = memory.split_at_mut(padded(length));
         let mut range = Range::EMPTY;
         for (k, (value, place)) in values.iter_mut().zip(powers.iter_mut()).enumerate() {
-            *value = if k < length { of(k) } else { 0.0 };
-            *place = power(*value, format);
-            range = range.with(*value, *place);
+            *value = if k < length { factor(k) } else { 0.0 };
+            *place = power_of_two(*value, format);
+            range = range.include(*value, *place);
         }
         Some(Self { format, values, powers, range })
     }
@@ -131,7 +131,7 @@ impl<'a> Strip<'a> {
         format: Format,
         (length, columns): (usize, usize),
         memory: &'a mut [[f32; WIDTH]],
-        of: impl Fn(usize, usize) -> f32,
+        factor: impl Fn(usize, usize) -> f32,
     ) -> Option<Self> {
         if memory.len() != Self::rows(length) {
             return None;
@@ -140,9 +140,9 @@ impl<'a> Strip<'a> {
         let mut range = Range::EMPTY;
         for (k, (values, powers)) in values.iter_mut().zip(powers.iter_mut()).enumerate() {
             for (column, (value, place)) in values.iter_mut().zip(powers).enumerate() {
-                *value = if k < length && column < columns { of(k, column) } else { 0.0 };
-                *place = power(*value, format);
-                range = range.with(*value, *place);
+                *value = if k < length && column < columns { factor(k, column) } else { 0.0 };
+                *place = power_of_two(*value, format);
+                range = range.include(*value, *place);
             }
         }
         Some(Self { format, values, powers, range })
@@ -153,20 +153,26 @@ impl<'a> Strip<'a> {
     #[must_use]
     pub fn sum(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let length = line.values.len().min(self.values.len());
-        let plain = rules.result == 23 && !rules.late && (23..=25).contains(&rules.fraction);
-        if sum == Sum::Half || !plain || length > MOST || !line.range.suits(self.range) {
-            return self.any(rules, sum, line);
+        let plain = rules.result_bits == 23
+            && !rules.adds_c_last
+            && (23..=25).contains(&rules.fraction_bits);
+        if sum == Sum::Half
+            || !plain
+            || length > MAX_FAST_LENGTH
+            || !line.range.allows_fast_path(self.range)
+        {
+            return self.sum_slow(rules, sum, line);
         }
         match rules.group {
-            4 => self.near::<4>(rules.fraction, line),
-            8 => self.near::<8>(rules.fraction, line),
-            16 => self.near::<16>(rules.fraction, line),
-            _ => self.any(rules, sum, line),
+            4 => self.sum_fast::<4>(rules.fraction_bits, line),
+            8 => self.sum_fast::<8>(rules.fraction_bits, line),
+            16 => self.sum_fast::<16>(rules.fraction_bits, line),
+            _ => self.sum_slow(rules, sum, line),
         }
     }
 
     /// The slow path, for any numbers and rules.
-    fn any(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
+    fn sum_slow(&self, rules: &Rules, sum: Sum, line: &Line<'_>) -> [f32; WIDTH] {
         let mut sums = [0.0; WIDTH];
         let formats = (line.format, self.format);
         let (a, _) = line.values.as_chunks::<DEPTH>();
@@ -181,13 +187,13 @@ impl<'a> Strip<'a> {
     }
 
     /// The fast path, for products inside the range of exponents.
-    fn near<const GROUP: usize>(&self, fraction: u32, line: &Line<'_>) -> [f32; WIDTH] {
+    fn sum_fast<const GROUP: usize>(&self, fraction: u32, line: &Line<'_>) -> [f32; WIDTH] {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
-            return unsafe { near_avx2::<GROUP>(fraction, line, self) };
+            return unsafe { fast_sums_avx2::<GROUP>(fraction, line, self) };
         }
-        near::<GROUP>(fraction, line, self)
+        fast_sums::<GROUP>(fraction, line, self)
     }
 }
 
@@ -224,21 +230,21 @@ fn tile_avx2(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn near_avx2<const GROUP: usize>(
+fn fast_sums_avx2<const GROUP: usize>(
     fraction: u32,
     line: &Line<'_>,
     strip: &Strip<'_>,
 ) -> [f32; WIDTH] {
-    near::<GROUP>(fraction, line, strip)
+    fast_sums::<GROUP>(fraction, line, strip)
 }
 
-/// The number of products whose sum fits into 32 bits: each is below 2² with at most 25 fraction
-/// bits.
-const AT_ONCE: usize = 8;
-
 #[inline(always)]
-fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -> [f32; WIDTH] {
-    let least = f32::from_bits(((LEAST + 127) as u32) << 23);
+fn fast_sums<const GROUP: usize>(
+    fraction: u32,
+    line: &Line<'_>,
+    strip: &Strip<'_>,
+) -> [f32; WIDTH] {
+    let least = f32::from_bits(((MIN_EXPONENT + 127) as u32) << 23);
     let mut sums = [0.0_f32; WIDTH];
     let rows = line.values.as_chunks::<GROUP>().0.iter().zip(line.powers.as_chunks::<GROUP>().0);
     let columns =
@@ -266,7 +272,7 @@ fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -
         }
         // No product is greater than 2² times `top`, and no sum greater than twice that, so the
         // converted numbers are below 2^27.
-        // SAFETY: so they fit, and `suits` has checked that all numbers are finite.
+        // SAFETY: so they fit, and `allows_fast_path` has checked that all numbers are finite.
         let cut = |x: f32| unsafe { x.to_int_unchecked::<i32>() };
         let mut total = [0_i32; WIDTH];
         for n in 0..WIDTH {
@@ -274,13 +280,13 @@ fn near<const GROUP: usize>(fraction: u32, line: &Line<'_>, strip: &Strip<'_>) -
         }
         let mut rest = [0_i32; WIDTH];
         for k in 0..GROUP {
-            let into = if k < AT_ONCE { &mut total } else { &mut rest };
+            let into = if k < PRODUCTS_PER_I32 { &mut total } else { &mut rest };
             for n in 0..WIDTH {
                 into[n] = into[n].wrapping_add(cut(a[k] * b[k][n] * up[n]));
             }
         }
         for n in 0..WIDTH {
-            sums[n] = if GROUP <= AT_ONCE {
+            sums[n] = if GROUP <= PRODUCTS_PER_I32 {
                 let nearest = total[n] as f32;
                 // If rounding to 24 bits went up, subtracting one unit gives the truncated sum.
                 // SAFETY: a sum of eight products and one earlier sum is below 2^30 + 2^27.

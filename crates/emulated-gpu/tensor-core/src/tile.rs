@@ -2,7 +2,7 @@
 
 use crate::dot::dot;
 use crate::format::Format;
-use crate::parts::{Part, aligned_c, finished, scaled, up};
+use crate::parts::{Decoded, aligned_c, product_shift, round_result, scale};
 use crate::rules::{Rules, Sum};
 
 /// The number of columns in a tile: the lanes of an AVX2 register.
@@ -10,7 +10,7 @@ pub const COLUMNS: usize = 8;
 
 /// The number of products whose sum fits into 32 bits: each is below 2² with at most 25 fraction
 /// bits.
-const AT_ONCE: usize = 8;
+pub(super) const PRODUCTS_PER_I32: usize = 8;
 
 /// Adds `Σ a[m][k]·b[k][n]` to `c[m][n]`, as [`dot`] does. To be inlined into a function that is
 /// compiled for the host's vector instructions.
@@ -23,38 +23,38 @@ pub fn multiply<const K: usize>(
     b: &[[f32; COLUMNS]; K],
     c: &mut [[f32; COLUMNS]],
 ) {
-    let up = up(rules, formats.0, formats.1);
+    let shift = product_shift(rules, formats.0, formats.1);
     let mut exponents = [[0_i32; COLUMNS]; K];
     let mut magnitudes = [[0_u32; COLUMNS]; K];
     let mut signs = [[0; COLUMNS]; K];
     // Whether a column contains an infinity or a NaN.
-    let mut outside = [false; COLUMNS];
+    let mut nonfinite_columns = [false; COLUMNS];
     for k in 0..K {
         for n in 0..COLUMNS {
-            let part = Part::new(b[k][n], formats.1);
+            let part = Decoded::new(b[k][n], formats.1);
             (exponents[k][n], magnitudes[k][n], signs[k][n]) =
                 (part.exponent, part.magnitude, part.sign);
-            outside[n] |= !b[k][n].is_finite();
+            nonfinite_columns[n] |= !b[k][n].is_finite();
         }
     }
     for (a, c) in a.iter().zip(c) {
-        let (before, mut special) = (*c, outside);
-        let mut row = [Part::default(); K];
+        let (before, mut special) = (*c, nonfinite_columns);
+        let mut row = [Decoded::default(); K];
         let mut finite = true;
         for k in 0..K {
-            let part = Part::new(a[k], formats.0);
-            row[k] = Part { magnitude: part.magnitude << up, ..part };
+            let part = Decoded::new(a[k], formats.0);
+            row[k] = Decoded { magnitude: part.magnitude << shift, ..part };
             finite &= a[k].is_finite();
         }
         let mut from = 0;
         while from < K {
             let to = (from + rules.group).min(K);
-            let mut early = [Part::default(); COLUMNS];
+            let mut early = [Decoded::default(); COLUMNS];
             let mut top = [0; COLUMNS];
             for n in 0..COLUMNS {
                 special[n] |= !c[n].is_finite();
-                early[n] = Part::new(if rules.late { 0.0 } else { c[n] }, Format::F32);
-                top[n] = early[n].exponent.max(rules.least);
+                early[n] = Decoded::new(if rules.adds_c_last { 0.0 } else { c[n] }, Format::F32);
+                top[n] = early[n].exponent.max(rules.min_exponent);
             }
             for k in from..to {
                 for n in 0..COLUMNS {
@@ -67,11 +67,11 @@ pub fn multiply<const K: usize>(
             }
             let mut first = from;
             while first < to {
-                let last = (first + AT_ONCE).min(to);
+                let last = (first + PRODUCTS_PER_I32).min(to);
                 let mut part = [0_i32; COLUMNS];
                 for k in first..last {
                     for n in 0..COLUMNS {
-                        let product = Part::aligned(
+                        let product = Decoded::aligned(
                             top[n],
                             row[k].exponent.wrapping_add(exponents[k][n]),
                             row[k].magnitude.wrapping_mul(magnitudes[k][n]),
@@ -86,11 +86,11 @@ pub fn multiply<const K: usize>(
                 first = last;
             }
             for n in 0..COLUMNS {
-                let value = scaled(rules, top[n], total[n]);
-                c[n] = match (rules.late, sum) {
-                    (false, _) => finished(rules, sum, value),
-                    (true, Sum::Single) => finished(rules, sum, value) + c[n],
-                    (true, Sum::Half) => finished(rules, sum, value + f64::from(c[n])),
+                let value = scale(rules, top[n], total[n]);
+                c[n] = match (rules.adds_c_last, sum) {
+                    (false, _) => round_result(rules, sum, value),
+                    (true, Sum::Single) => round_result(rules, sum, value) + c[n],
+                    (true, Sum::Half) => round_result(rules, sum, value + f64::from(c[n])),
                 };
             }
             from = to;

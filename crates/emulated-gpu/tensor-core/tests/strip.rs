@@ -7,7 +7,7 @@ const FORMATS: [Format; 3] = [Format::Tf32, Format::F16, Format::Bf16];
 const CAPABILITIES: [u32; 6] = [70, 75, 80, 89, 90, 100];
 
 /// Truncates an `f32` to a number that is representable in the format.
-fn of(format: Format, value: f32) -> f32 {
+fn truncate(format: Format, value: f32) -> f32 {
     let kept = f32::from_bits(
         value.to_bits() >> (23 - format.fraction_bits()) << (23 - format.fraction_bits()),
     );
@@ -20,19 +20,19 @@ fn of(format: Format, value: f32) -> f32 {
 }
 
 fn check(format: Format, capability: u32, a: &[f32], b: &[[f32; WIDTH]]) {
-    let rules = Rules::of(capability, format);
+    let rules = Rules::new(capability, format);
     let length = a.len();
     let mut line = vec![7.0; Line::elements(length)];
-    let line = Line::new(format, length, &mut line, |k| of(format, a[k])).unwrap();
+    let line = Line::new(format, length, &mut line, |k| truncate(format, a[k])).unwrap();
     let mut strip = vec![[7.0; WIDTH]; Strip::rows(length)];
     let strip =
-        Strip::new(format, (length, WIDTH), &mut strip, |k, n| of(format, b[k][n])).unwrap();
+        Strip::new(format, (length, WIDTH), &mut strip, |k, n| truncate(format, b[k][n])).unwrap();
     // Only halves have sums in half precision.
     let kinds = if format == Format::F16 { &[Sum::Single, Sum::Half][..] } else { &[Sum::Single] };
     for (&sum, n) in kinds.iter().flat_map(|sum| (0..WIDTH).map(move |n| (sum, n))) {
         let sums = strip.sum(&rules, sum, &line);
         let mut factors: Vec<(f32, f32)> =
-            (0..length).map(|k| (of(format, a[k]), of(format, b[k][n]))).collect();
+            (0..length).map(|k| (truncate(format, a[k]), truncate(format, b[k][n]))).collect();
         // Padded to a multiple of the instruction's depth; this also turns a sum of −0 into +0.
         factors.resize(length.next_multiple_of(16), (0.0, 0.0));
         let expected = dot(&rules, (format, format), sum, &factors, 0.0);
@@ -92,9 +92,9 @@ fn nonfinite_column_does_not_affect_the_others() {
 #[test]
 fn sums_of_one_sign_drift_down() {
     let value =
-        |index: usize| of(Format::Tf32, ((index * 7919 + 13) % 2003) as f32 / 2003.0 + 0.001);
+        |index: usize| truncate(Format::Tf32, ((index * 7919 + 13) % 2003) as f32 / 2003.0 + 0.001);
     for (capability, least, most) in [(80, 40.0, 784.0), (90, 20.0, 784.0)] {
-        let rules = Rules::of(capability, Format::Tf32);
+        let rules = Rules::new(capability, Format::Tf32);
         let factors: Vec<(f32, f32)> = (0..784).map(|k| (value(k), value(3 * k + 1))).collect();
         let exact: f64 = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b)).sum();
         let sum = dot(&rules, (Format::Tf32, Format::Tf32), Sum::Single, &factors, 0.0);

@@ -253,7 +253,7 @@ mod tests {
     /// A sum of this many products of such numbers on tensor cores, and what it is off, as a multiple of
     /// 2⁻²⁴ Σ|aᵢ||bᵢ|.
     fn units_off(capability: u32, format: Format, factors: &[(f32, f32)]) -> f64 {
-        let rules = tensor_core::Rules::of(capability, format);
+        let rules = tensor_core::Rules::new(capability, format);
         let formats = (format, format);
         let sum = tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, 0.0);
         let products = factors.iter().map(|&(a, b)| f64::from(a) * f64::from(b));
@@ -303,7 +303,7 @@ mod tests {
     /// The same of numbers of single precision, as three TF32 numbers each: six products, of which the
     /// large one is added up eight at a time, and that by ordinary additions.
     fn three_off(capability: u32, factors: &[(f32, f32)]) -> f64 {
-        let rules = tensor_core::Rules::of(capability, Format::Tf32);
+        let rules = tensor_core::Rules::new(capability, Format::Tf32);
         let dot = |factors: &[(f32, f32)], c| {
             let formats = (Format::Tf32, Format::Tf32);
             tensor_core::dot(&rules, formats, tensor_core::Sum::Single, factors, c)

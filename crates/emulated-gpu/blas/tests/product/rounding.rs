@@ -136,7 +136,7 @@ fn sums_are_those_of_the_cards_tensor_cores() {
             unsafe { product.run(None) }.unwrap();
             let Compute::F32(inputs) = compute else { unreachable!("all are in single precision") };
             let input = |x: f64| (x as f32).rounded(inputs);
-            let rules = Rules::of(capability, format);
+            let rules = Rules::new(capability, format);
             for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
                 let mut factors: Vec<(f32, f32)> =
                     (0..k).map(|p| (input(a.get(row, p)), input(b.get(p, column)))).collect();

@@ -150,7 +150,7 @@ impl Transfer {
         // SAFETY: the program keeps the range valid during the call. The vector has a capacity of `reach` bytes, and
         // all of them are written before its length is set.
         unsafe {
-            Memory::copy_of_host(bytes.as_mut_ptr(), address as *const u8, reach);
+            Memory::copy_on_host(bytes.as_mut_ptr(), address as *const u8, reach);
             bytes.set_len(reach);
         }
         self.from.place = CopyMemory::Staged(Arc::new(bytes));
@@ -208,14 +208,14 @@ impl Transfer {
             (CopyMemory::Host(HostMemory(source)), CopyMemory::Host(HostMemory(target))) => {
                 let (source, target) = ((source + from) as *const u8, (target + to) as *mut u8);
                 // SAFETY: as above, for both.
-                unsafe { Memory::copy_of_host(target, source, len) };
+                unsafe { Memory::copy_on_host(target, source, len) };
                 Ok(())
             }
             (CopyMemory::Staged(bytes), CopyMemory::Host(HostMemory(target))) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 let target = (target + to) as *mut u8;
-                // SAFETY: as above; the source belongs to the driver.
-                unsafe { Memory::copy_of_host(target, bytes.as_ptr(), bytes.len()) };
+                // SAFETY: as above, and the other range is the driver's own.
+                unsafe { Memory::copy_on_host(target, bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }
             // Nothing is copied into a staged source.

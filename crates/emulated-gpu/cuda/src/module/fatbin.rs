@@ -67,8 +67,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrapped_fatbin_is_read() {
-        let whole = fatbin::of_ptx(b".version 8.0", 80);
+    fn the_structure_around_it_leads_to_it() {
+        let whole = fatbin::from_ptx(b".version 8.0", 80);
         let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
         let wrapper = [magic, whole.as_ptr() as u64, 0];
         // SAFETY: both are readable.
@@ -82,8 +82,8 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_stated_length_is_rejected_before_allocating() {
-        let mut header = fatbin::of_ptx(b".version 8.0", 80);
+    fn one_that_says_it_is_huge_takes_no_memory() {
+        let mut header = fatbin::from_ptx(b".version 8.0", 80);
         header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         // SAFETY: its header is readable, and nothing more is read.
         let refusal = unsafe { read(header.as_ptr() as usize) }.unwrap_err();

@@ -9,7 +9,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use device_image::fatbin::ptx_of;
+use device_image::fatbin::extract_ptx;
 use ptx_emulator::source::Source;
 use ptx_emulator::texture::{Opaque, Sampling};
 
@@ -60,7 +60,7 @@ pub(crate) unsafe fn text_of(image: usize, card: u32) -> std::result::Result<Str
     }
     if fatbin::is_fatbin(magic) {
         // SAFETY: the caller's promise.
-        return Ok(ptx_of(&unsafe { fatbin::read(image) }?, card)?);
+        return Ok(extract_ptx(&unsafe { fatbin::read(image) }?, card)?);
     }
     // SAFETY: the caller's promise, and it begins at an address that can be read.
     let bytes = unsafe { CStr::from_ptr(image as *const _) }.to_bytes().to_vec();

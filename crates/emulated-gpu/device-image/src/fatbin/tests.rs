@@ -54,7 +54,7 @@ fn texts() -> [Vec<u8>; 3] {
 #[test]
 fn plain_and_compressed_texts_are_extracted() {
     for one in texts() {
-        let found = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
+        let found = extract_ptx(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0), one]), 90);
         assert_eq!(found.unwrap(), TEXT);
     }
 }
@@ -65,21 +65,22 @@ fn newest_supported_architecture_is_chosen() {
         entry(PTX, capability, 0, format!(".version 8.0 // {capability}").as_bytes(), 0)
     };
     let whole = container(&[of(70), of(90), of(80), of(100)]);
-    assert!(ptx_of(&whole, 90).unwrap().ends_with("90"));
-    assert!(ptx_of(&whole, 86).unwrap().ends_with("80"));
-    let refusal = ptx_of(&whole, 60).unwrap_err();
+    assert!(extract_ptx(&whole, 90).unwrap().ends_with("90"));
+    assert!(extract_ptx(&whole, 86).unwrap().ends_with("80"));
+    let refusal = extract_ptx(&whole, 60).unwrap_err();
     assert!(
-        matches!(&refusal, Wrong::NoPtx(log) if log.contains("compute_70, compute_90")),
+        matches!(&refusal, FatbinError::NoPtx(log) if log.contains("compute_70, compute_90")),
         "{refusal}"
     );
 }
 
 #[test]
 fn machine_code_without_ptx_is_rejected_with_advice() {
-    let refusal = ptx_of(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0)]), 90).unwrap_err();
+    let refusal =
+        extract_ptx(&container(&[entry(MACHINE_CODE, 90, 0, &[1; 24], 0)]), 90).unwrap_err();
     let asks = "-gencode arch=compute_90,code=compute_90";
-    assert!(matches!(&refusal, Wrong::NoPtx(log) if log.contains(asks)), "{refusal}");
-    assert!(matches!(ptx_of(&container(&[]), 90), Err(Wrong::NoPtx(_))));
+    assert!(matches!(&refusal, FatbinError::NoPtx(log) if log.contains(asks)), "{refusal}");
+    assert!(matches!(extract_ptx(&container(&[]), 90), Err(FatbinError::NoPtx(_))));
 }
 
 #[test]
@@ -87,15 +88,15 @@ fn truncated_fatbins_are_rejected() {
     for one in texts() {
         let whole = container(&[one]);
         for len in 0..whole.len() {
-            let refusal = ptx_of(&whole[..len], 90).unwrap_err();
-            assert!(matches!(refusal, Wrong::Damaged(_)), "{len} bytes: {refusal}");
+            let refusal = extract_ptx(&whole[..len], 90).unwrap_err();
+            assert!(matches!(refusal, FatbinError::Damaged(_)), "{len} bytes: {refusal}");
         }
     }
     let lz4 = packed_by_lz4();
     for (flag, packed) in [(LZ4, lz4.as_slice()), (ZSTD, PACKED)] {
         for len in 0..packed.len() {
             let whole = container(&[entry(PTX, 80, flag, &packed[..len], TEXT.len())]);
-            assert!(ptx_of(&whole, 90).is_err(), "{len} of {} bytes", packed.len());
+            assert!(extract_ptx(&whole, 90).is_err(), "{len} of {} bytes", packed.len());
         }
     }
 }
@@ -109,7 +110,7 @@ fn no_wrong_byte_causes_a_panic() {
                 let mut damaged = whole.clone();
                 damaged[at] = wrong;
                 // A text or an error; a changed byte in a text is for the parser to detect.
-                let _ = ptx_of(&damaged, 90);
+                let _ = extract_ptx(&damaged, 90);
             }
         }
     }
@@ -119,7 +120,7 @@ fn no_wrong_byte_causes_a_panic() {
 fn huge_lengths_allocate_no_memory() {
     for flag in [LZ4, ZSTD] {
         let whole = container(&[entry(PTX, 80, flag, &packed_by_lz4(), usize::MAX)]);
-        let refusal = ptx_of(&whole, 90).unwrap_err();
+        let refusal = extract_ptx(&whole, 90).unwrap_err();
         assert!(refusal.to_string().contains("the limit is"), "{refusal}");
     }
     let mut header: [u8; HEADER] = container(&[]).try_into().unwrap();
@@ -128,17 +129,17 @@ fn huge_lengths_allocate_no_memory() {
     let refusal = length(&header).unwrap_err();
     assert!(refusal.to_string().contains("the limit is"), "{refusal}");
     header[0] = 0;
-    assert!(matches!(length(&header), Err(Wrong::Damaged(_))));
+    assert!(matches!(length(&header), Err(FatbinError::Damaged(_))));
 }
 
 #[test]
 fn written_fatbins_have_the_stated_length_and_are_read_back() {
     for text in [".version 8.0", ".version 8.0 //", ".version 8.0 // 7", ".version 8.0 // 8"] {
-        let image = of_ptx(text.as_bytes(), 80);
+        let image = from_ptx(text.as_bytes(), 80);
         assert_eq!(length(image.first_chunk().unwrap()), Ok(image.len()));
         assert_eq!(image.last(), Some(&0));
         assert!(is_fatbin(&image) && !is_fatbin(text.as_bytes()));
-        assert_eq!(ptx_of(&image, 90).unwrap(), text);
-        assert!(matches!(ptx_of(&image, 75), Err(Wrong::NoPtx(_))));
+        assert_eq!(extract_ptx(&image, 90).unwrap(), text);
+        assert!(matches!(extract_ptx(&image, 75), Err(FatbinError::NoPtx(_))));
     }
 }

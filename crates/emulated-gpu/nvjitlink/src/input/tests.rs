@@ -17,8 +17,8 @@ fn lto() -> Options {
 }
 
 #[test]
-fn ptx_and_fatbins_are_read_by_declared_type_and_by_detection() {
-    let fatbin = fatbin::of_ptx(PTX.as_bytes(), 80);
+fn ptx_and_fatbins_are_read_as_what_they_are_and_as_anything() {
+    let fatbin = fatbin::from_ptx(PTX.as_bytes(), 80);
     for (kind, bytes) in
         [(2, PTX.as_bytes()), (10, PTX.as_bytes()), (4, &fatbin), (10, &fatbin), (1, &fatbin)]
     {
@@ -33,8 +33,8 @@ fn ptx_and_fatbins_are_read_by_declared_type_and_by_detection() {
 }
 
 #[test]
-fn inputs_that_do_not_match_their_declared_type_are_refused() {
-    let fatbin = fatbin::of_ptx(PTX.as_bytes(), 80);
+fn what_is_not_what_it_is_said_to_be_is_refused() {
+    let fatbin = fatbin::from_ptx(PTX.as_bytes(), 80);
     let forms: [(&[u8], &[i32]); 5] = [
         (PTX.as_bytes(), &[2, 10]),
         (&fatbin, &[1, 3, 4, 10]),
@@ -63,7 +63,7 @@ fn machine_code_is_refused_and_the_log_suggests_an_alternative() {
     let cases: [(&[u8], Status, &str); 3] = [
         (b"\x7fELF", Status::UnrecognizedInput, "--ptx"),
         (b"!<arch>\nlibm.o/", Status::UnrecognizedInput, "libcudadevrt.a"),
-        (&fatbin::of_ptx(PTX.as_bytes(), 90), Status::MissingFatbin, "compute_80"),
+        (&fatbin::from_ptx(PTX.as_bytes(), 90), Status::MissingFatbin, "compute_80"),
     ];
     for (bytes, status, words) in cases {
         let (found, log) = read(10, bytes, "the one", &lto()).unwrap_err();
@@ -85,8 +85,8 @@ fn the_device_runtime_library_is_replaced_by_the_emulators() {
 }
 
 #[test]
-fn truncated_and_corrupted_fatbins_do_not_panic() {
-    let whole = fatbin::of_ptx(PTX.as_bytes(), 80);
+fn a_fatbin_damaged_in_any_place_has_an_answer() {
+    let whole = fatbin::from_ptx(PTX.as_bytes(), 80);
     for len in 4..whole.len() {
         let (status, log) = read(4, &whole[..len], "one", &plain()).unwrap_err();
         assert_eq!(status, Status::InvalidInput, "{len} bytes: {log}");

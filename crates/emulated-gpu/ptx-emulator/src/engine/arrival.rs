@@ -22,7 +22,7 @@ pub(super) fn same_barrier(core: &Core<'_>, barrier: &Barrier, mask: u32) -> u32
 
 /// Lanes that are past a barrier at which others of their warp have arrived, and are not about to
 /// exit.
-pub(super) fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
+pub(super) fn lanes_past(warp: &Warp, code: &[Step], pc: u32) -> u32 {
     let behind = |split: &&WarpSplit| {
         let exits = split.frames.is_none() && ends(&code[split.pc as usize].action);
         split.state == State::Ready && split.pc > pc && !exits
@@ -31,7 +31,7 @@ pub(super) fn passed_by(warp: &Warp, code: &[Step], pc: u32) -> u32 {
 }
 
 /// Reports lanes that exit after passing by a barrier at which others of their warp wait.
-pub(super) fn missed(warp: &Warp, exiting: u32) -> Result<(), Stopped> {
+pub(super) fn check_missed_barrier(warp: &Warp, exiting: u32) -> Result<(), Stopped> {
     let Some((pc, mask, missing)) = warp.missing.filter(|(_, _, missing)| missing & exiting != 0)
     else {
         return Ok(());

@@ -7,8 +7,8 @@
 use super::access::instruction::Access;
 use super::copy_async::{self, CopyAsync};
 use super::core::{Core, Outcome, Problem};
-use super::objects::{Arrival, Objects, Phase, Status, Wrong};
-use super::race::{Copied, Does, Semantics};
+use super::objects::{Arrival, ObjectError, ObjectState, Objects, Phase};
+use super::race::{AsyncCopy, Effect, Semantics};
 use super::registers::{LANES, Slot, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use super::turn::Rules;
@@ -32,7 +32,7 @@ pub(super) enum AsynchronousStep {
     Bulk(Bulk),
     Object {
         access: Access,
-        action: Act,
+        action: ObjectOperation,
     },
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Bulk {
 }
 
 /// The operation on a barrier object.
-pub(super) enum Act {
+pub(super) enum ObjectOperation {
     Initialise {
         count: Slot,
     },
@@ -62,7 +62,7 @@ pub(super) enum Act {
     /// Transactions are expected, or have completed.
     Transact {
         count: Slot,
-        come: bool,
+        completed: bool,
     },
     Test {
         acquires: bool,
@@ -94,7 +94,7 @@ impl AsynchronousStep {
                 copy.into_iter().filter(|_| bytes > 0).chain(object).collect()
             }
             Self::Object { access, action } => {
-                let tests = matches!(action, Act::Test { .. });
+                let tests = matches!(action, ObjectOperation::Test { .. });
                 vec![(access, 8, if tests { AccessKind::Load } else { AccessKind::Atomic })]
             }
             Self::Commit { .. } | Self::Wait { .. } => Vec::new(),
@@ -103,9 +103,9 @@ impl AsynchronousStep {
 
     /// The memory that one lane accesses: source, target, and barrier object. Empty ranges are
     /// omitted.
-    pub(super) fn moved(&self, core: &Core<'_>, lane: usize) -> [Option<Moved>; 3] {
+    pub(super) fn memory_ranges(&self, core: &Core<'_>, lane: usize) -> [Option<MemoryRange>; 3] {
         let part = |access: &Access, bytes: u64| {
-            (bytes > 0).then(|| (access.room, access.of_lane(core, lane), bytes))
+            (bytes > 0).then(|| (access.state_space, access.lane_address(core, lane), bytes))
         };
         match self {
             Self::Copy(copy) => {
@@ -123,11 +123,11 @@ impl AsynchronousStep {
 }
 
 /// A range of memory: state space, address and size in bytes.
-pub(super) type Moved = (StateSpace, u64, u64);
+pub(super) type MemoryRange = (StateSpace, u64, u64);
 
 /// A barrier object: its address in shared memory, its content, and its host address.
 #[derive(Clone, Copy)]
-struct Named {
+struct NamedObject {
     at: u64,
     stored: u64,
     host: *mut u8,
@@ -163,7 +163,7 @@ pub(super) fn run(
         AsynchronousStep::Object { access, action } => {
             let mut waits = None;
             for lane in lanes(mask) {
-                waits = act(core, objects, (access, action), lane, rules)?.or(waits);
+                waits = perform(core, objects, (access, action), lane, rules)?.or(waits);
             }
             return Ok(waits);
         }
@@ -173,14 +173,14 @@ pub(super) fn run(
 
 /// Finds the barrier object that a lane names. `whole` for initialisation and invalidation, which
 /// are ordinary writes.
-fn named(
+fn find_object(
     core: &mut Core<'_>,
     access: &Access,
     lane: usize,
     whole: bool,
-) -> Result<Named, Box<Problem>> {
-    let address = access.of_lane(core, lane);
-    let at = match access.room {
+) -> Result<NamedObject, Box<Problem>> {
+    let address = access.lane_address(core, lane);
+    let at = match access.state_space {
         StateSpace::Shared => address,
         _ if in_window(address, SHARED_WINDOW) => address - SHARED_WINDOW,
         _ => {
@@ -190,45 +190,45 @@ fn named(
             return Err(problem.lane(lane).address(address));
         }
     };
-    let does = if whole { Does::Write } else { Does::Update };
-    let bytes = access.at(address, 8, lane);
+    let effect = if whole { Effect::Write } else { Effect::Update };
+    let bytes = access.lane_access(address, 8, lane);
     let host = core.resolve(bytes, true)?;
-    core.check_written(bytes, does)?;
+    core.check_written(bytes, effect)?;
     let semantics = Semantics { strong: !whole, ..Semantics::default() };
-    core.race(access, &[address; LANES], 1 << lane, (8, semantics), does)?;
+    core.race(access, &[address; LANES], 1 << lane, (8, semantics), effect)?;
     // SAFETY: `resolve` has checked eight bytes, and their alignment.
     let stored = unsafe { u64::load(host) };
-    Ok(Named { at, stored, host })
+    Ok(NamedObject { at, stored, host })
 }
 
-fn wrong(core: &Core<'_>, wrong: Wrong, at: u64, lane: usize) -> Box<Problem> {
-    let problem = Problem::new(FaultKind::InvalidInstruction, wrong).lane(lane).address(at);
-    match core.near(StateSpace::Shared, at) {
+fn object_problem(core: &Core<'_>, error: ObjectError, at: u64, lane: usize) -> Box<Problem> {
+    let problem = Problem::new(FaultKind::InvalidInstruction, error).lane(lane).address(at);
+    match core.describe_address(StateSpace::Shared, at) {
         Some(near) => problem.note(near),
         None => problem,
     }
 }
 
 /// Performs the action of one lane. Returns the address of an object that the lane has to wait for.
-fn act(
+fn perform(
     core: &mut Core<'_>,
     objects: &mut Objects,
-    (access, action): (&Access, &Act),
+    (access, action): (&Access, &ObjectOperation),
     lane: usize,
     rules: Rules,
 ) -> Result<Option<u64>, Box<Problem>> {
-    let whole = matches!(action, Act::Initialise { .. } | Act::Invalidate);
-    let object = named(core, access, lane, whole)?;
-    let Named { at, stored, host } = object;
+    let whole = matches!(action, ObjectOperation::Initialise { .. } | ObjectOperation::Invalidate);
+    let object = find_object(core, access, lane, whole)?;
+    let NamedObject { at, stored, host } = object;
     let thread = core.warp * LANES as u32 + lane as u32;
     let narrow = |slot: Slot, core: &Core<'_>| core.registers.get(slot, lane) & 0xffff_ffff;
     let new = match action {
-        Act::Initialise { count } => {
+        ObjectOperation::Initialise { count } => {
             let strict = rules.check_synchronisation;
             objects.initialise(at, stored, narrow(*count, core), strict)
         }
-        Act::Invalidate => objects.invalidate(at, stored),
-        Act::Arrive { drop, incomplete, releases, count, expected, d } => {
+        ObjectOperation::Invalidate => objects.invalidate(at, stored),
+        ObjectOperation::Arrive { drop, incomplete, releases, count, expected, d } => {
             let arrival = Arrival {
                 count: count.map_or(1, |count| narrow(count, core)),
                 expected: expected.map_or(0, |count| narrow(count, core) as i64),
@@ -238,30 +238,30 @@ fn act(
             let known = core
                 .threads
                 .as_mut()
-                .and_then(|threads| threads.publishes(thread, false, *releases));
+                .and_then(|threads| threads.clock_to_publish(thread, false, *releases));
             core.registers.set(*d, lane, stored);
             objects.arrive((at, stored), arrival, known)
         }
-        Act::Transact { count, come } => {
-            objects.transact((at, stored), narrow(*count, core), *come)
+        ObjectOperation::Transact { count, completed } => {
+            objects.transact((at, stored), narrow(*count, core), *completed)
         }
-        Act::Test { acquires, parity, phase, d } => {
+        ObjectOperation::Test { acquires, parity, phase, d } => {
             let phase = match parity {
                 true => Phase::Parity(narrow(*phase, core)),
                 false => Phase::State(core.registers.get(*phase, lane)),
             };
             let over = objects.test((at, stored), phase, core.threads.as_deref_mut());
-            let over = over.map_err(|problem| wrong(core, problem, at, lane))?;
+            let over = over.map_err(|problem| object_problem(core, problem, at, lane))?;
             core.registers.set(*d, lane, u64::from(over.is_some()));
             if let (Some(Some(known)), Some(threads)) = (&over, &mut core.threads) {
-                threads.found(thread, known, false, *acquires);
+                threads.learn(thread, known, false, *acquires);
             }
             return Ok(if over.is_none() { Some(at) } else { None });
         }
-        Act::CopiesArrive { counted } => {
+        ObjectOperation::CopiesArrive { counted } => {
             let copies =
-                core.threads.as_ref().map_or_else(Vec::new, |threads| threads.under_way(thread));
-            let carried = objects.carry((at, stored), copies);
+                core.threads.as_ref().map_or_else(Vec::new, |threads| threads.in_flight(thread));
+            let carried = objects.add_copies((at, stored), copies);
             // Without `.noinc` this both adds an expected arrival and performs it.
             let once = Arrival { count: 1, expected: 0, drop: false, incomplete: false };
             carried.and_then(|()| match counted {
@@ -270,21 +270,21 @@ fn act(
             })
         }
     };
-    let new = new.map_err(|problem| wrong(core, problem, at, lane))?;
-    // SAFETY: `named` has checked eight bytes, and their alignment.
+    let new = new.map_err(|problem| object_problem(core, problem, at, lane))?;
+    // SAFETY: `find_object` has checked eight bytes, and their alignment.
     unsafe { new.store(host) };
     Ok(None)
 }
 
 /// `mbarrier.pending_count`: the pending count in the state that an arrival returned.
 pub(super) fn pending_count(state: u64) -> u64 {
-    Status::of(state).map_or(0, |status| status.pending as u64)
+    ObjectState::decode(state).map_or(0, |status| status.pending as u64)
 }
 
 impl Bulk {
     fn run(&self, core: &mut Core<'_>, objects: &mut Objects, lane: usize) -> Outcome {
         let bytes = core.registers.get(self.bytes, lane) & 0xffff_ffff;
-        let (to, from) = (self.to.of_lane(core, lane), self.from.of_lane(core, lane));
+        let (to, from) = (self.to.lane_address(core, lane), self.from.lane_address(core, lane));
         for (what, number) in [("size", bytes), ("target", to), ("source", from)] {
             if !number.is_multiple_of(16) {
                 let message =
@@ -298,40 +298,40 @@ impl Bulk {
         if bytes > 0 {
             // A copy from shared memory may still read it after the thread has continued.
             let away = self.object.is_none();
-            let source = part(core, &self.from, (from, bytes, lane), away, Does::Read)?;
-            let target = part(core, &self.to, (to, bytes, lane), !away, Does::Write)?;
+            let source = check_range(core, &self.from, (from, bytes, lane), away, Effect::Read)?;
+            let target = check_range(core, &self.to, (to, bytes, lane), !away, Effect::Write)?;
             // SAFETY: `bytes` bytes at both have been checked.
             unsafe { words::copy(target, source, bytes as usize) };
         }
         let Some(access) = &self.object else {
             if let Some(threads) = &mut core.threads {
-                threads.copies(Copied { thread, address: from, bytes }, true);
+                threads.record_copy(AsyncCopy { thread, address: from, bytes }, true);
             }
             return Ok(());
         };
-        let Named { at, stored, host } = named(core, access, lane, false)?;
-        let copies = core.threads.is_some().then_some(Copied { thread, address: to, bytes });
-        let carried = objects.carry((at, stored), copies);
+        let NamedObject { at, stored, host } = find_object(core, access, lane, false)?;
+        let copies = core.threads.is_some().then_some(AsyncCopy { thread, address: to, bytes });
+        let carried = objects.add_copies((at, stored), copies);
         let new = carried.and_then(|()| objects.transact((at, stored), bytes, true));
-        let new = new.map_err(|problem| wrong(core, problem, at, lane))?;
-        // SAFETY: `named` has checked eight bytes, and their alignment.
+        let new = new.map_err(|problem| object_problem(core, problem, at, lane))?;
+        // SAFETY: `find_object` has checked eight bytes, and their alignment.
         unsafe { new.store(host) };
         Ok(())
     }
 }
 
 /// Checks the source or target of a bulk copy, and returns its host address.
-fn part(
+fn check_range(
     core: &mut Core<'_>,
     access: &Access,
     (address, bytes, lane): (u64, u64, usize),
     asynchronous: bool,
-    does: Does,
+    effect: Effect,
 ) -> Result<*mut u8, Box<Problem>> {
-    let at = access.at(address, bytes, lane);
-    let host = core.resolve_bytes(at, does == Does::Write)?;
-    core.check_written(at, does)?;
+    let at = access.lane_access(address, bytes, lane);
+    let host = core.resolve_bytes(at, effect == Effect::Write)?;
+    core.check_written(at, effect)?;
     let semantics = Semantics { asynchronous, ..Semantics::default() };
-    core.race(access, &[address; LANES], 1 << lane, (bytes, semantics), does)?;
+    core.race(access, &[address; LANES], 1 << lane, (bytes, semantics), effect)?;
     Ok(host)
 }

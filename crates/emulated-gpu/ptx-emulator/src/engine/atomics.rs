@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
-use super::race::{Does, Races};
+use super::race::{Effect, Races};
 use super::registers::{LANES, Slot, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::arithmetic::{self, host};
@@ -83,7 +83,7 @@ fn combine((op, ty): (Atomic, Type), shared: bool, old: u64, b: u64, c: u64) -> 
 /// # Safety
 /// `at` is readable and writable for `bytes` bytes (2, 4 or 8), and aligned to them.
 unsafe fn update(at: *mut u8, bytes: u64, mut change: impl FnMut(u64) -> u64) -> u64 {
-    macro_rules! with {
+    macro_rules! cas_loop {
         ($atomic:ty, $word:ty) => {{
             // SAFETY: as the caller promises.
             let atomic = unsafe { <$atomic>::from_ptr(at.cast()) };
@@ -98,9 +98,9 @@ unsafe fn update(at: *mut u8, bytes: u64, mut change: impl FnMut(u64) -> u64) ->
         }};
     }
     match bytes {
-        2 => with!(AtomicU16, u16),
-        4 => with!(AtomicU32, u32),
-        _ => with!(AtomicU64, u64),
+        2 => cas_loop!(AtomicU16, u16),
+        4 => cas_loop!(AtomicU32, u32),
+        _ => cas_loop!(AtomicU64, u64),
     }
 }
 
@@ -190,7 +190,7 @@ macro_rules! common {
 /// Combines the operations of all active lanes on one word, as in sums: one atomic update instead
 /// of one per lane. The result is the same as if the lanes ran from lowest to highest without
 /// interruption. Returns false if that is not possible here.
-fn run_together(
+fn run_combined(
     core: &mut Core<'_>,
     atomic: &AtomicAccess,
     source: Slot,
@@ -208,8 +208,8 @@ fn run_together(
     if apart != 0 || common!(what, shared, |_change| ()).is_none() {
         return Ok(false);
     }
-    let host = core.resolve(access.at(address, access.bytes, lowest), true)?;
-    let (b, mut before) = (core.registers.all(source), [0; LANES]);
+    let host = core.resolve(access.lane_access(address, access.bytes, lowest), true)?;
+    let (b, mut before) = (core.registers.all_lanes(source), [0; LANES]);
     common!(what, shared, |change| {
         // SAFETY: `resolve` has checked the range and its alignment.
         unsafe {
@@ -231,9 +231,9 @@ fn run_together(
 
 /// Whether an address of an access is in shared memory.
 fn is_shared(access: &Access, address: u64) -> bool {
-    match access.room {
+    match access.state_space {
         StateSpace::Generic => in_window(address, SHARED_WINDOW),
-        room => room == StateSpace::Shared,
+        state_space => state_space == StateSpace::Shared,
     }
 }
 
@@ -243,19 +243,19 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
     let Some(&source) = access.values.first() else { return Ok(()) };
     let (op, ty) = (atomic.op, atomic.ty);
     let watched = core.threads.is_some() || core.initialisation;
-    let addressed = !matches!(access.room, StateSpace::Local | StateSpace::Param);
+    let addressed = !matches!(access.state_space, StateSpace::Local | StateSpace::Param);
     let several = mask & mask.wrapping_sub(1) != 0;
-    if addressed && several && !watched && run_together(core, atomic, source, mask)? {
+    if addressed && several && !watched && run_combined(core, atomic, source, mask)? {
         return Ok(());
     }
     let races = core.races;
-    let _turn = races.map(Races::in_turn);
+    let _turn = races.map(Races::lock_strong_accesses);
     if core.threads.is_some() && addressed {
         let addresses = access.addresses(core);
-        core.race(access, &addresses, mask, (access.bytes, access.semantics), Does::Update)?;
+        core.race(access, &addresses, mask, (access.bytes, access.semantics), Effect::Update)?;
     }
     for lane in lanes(mask) {
-        let address = access.of_lane(core, lane);
+        let address = access.lane_address(core, lane);
         if !addressed {
             return Err(Problem::new(
                 FaultKind::InvalidInstruction,
@@ -264,9 +264,9 @@ pub(super) fn run(core: &mut Core<'_>, atomic: &AtomicAccess, mask: u32) -> Outc
             .lane(lane)
             .address(address));
         }
-        let at = access.at(address, access.bytes, lane);
+        let at = access.lane_access(address, access.bytes, lane);
         let host = core.resolve(at, true)?;
-        core.check_written(at, Does::Update)?;
+        core.check_written(at, Effect::Update)?;
         core.publish(access, lane, atomic.releases);
         if access.bytes == 16 {
             run_wide(core, atomic, source, lane, host);

@@ -16,7 +16,7 @@ use crate::room::OutOfMemory;
 
 /// The dimensions and properties of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct LaunchShape {
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
     pub(super) dynamic_shared: u32,
@@ -28,7 +28,7 @@ pub(super) struct Shape {
     pub(super) workspace: u64,
 }
 
-impl Shape {
+impl LaunchShape {
     pub(super) fn threads(&self) -> u32 {
         self.block.iter().product()
     }
@@ -55,15 +55,15 @@ fn position(index: u64, shape: [u32; 3]) -> [u32; 3] {
 
 /// The first and the longest interval, in nanoseconds, by which the timer is advanced while all
 /// threads wait. The longest is about an hour.
-const SHORTEST_WAIT: u64 = 1 << 19;
-const LONGEST_WAIT: u64 = 1 << 42;
+const MIN_WAIT: u64 = 1 << 19;
+const MAX_WAIT: u64 = 1 << 42;
 
 /// The result of a pass over a block's warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     Finished,
     /// Some warps need another turn.
-    Going,
+    Running,
 }
 
 /// The state of a block between two passes.
@@ -90,7 +90,7 @@ impl Block {
     /// If the host is out of memory.
     pub(super) fn new(
         executable: &Executable,
-        shape: Shape,
+        shape: LaunchShape,
         track: bool,
         races: bool,
     ) -> Result<Self, OutOfMemory> {
@@ -128,7 +128,7 @@ impl Block {
     pub(super) fn start(
         &mut self,
         executable: &Executable,
-        shape: Shape,
+        shape: LaunchShape,
         index: u64,
         seed: Option<u64>,
         processor: u32,
@@ -214,15 +214,15 @@ impl Block {
             return Ok(Pass::Finished);
         }
         let (seen, events) = (core.seen, self.barriers.events());
-        if moved && !self.warps.iter().all(|warp| warp.spins(seen, events)) {
+        if moved && !self.warps.iter().all(|warp| warp.only_polls(seen, events)) {
             self.waited = 0;
-            return Ok(Pass::Going);
+            return Ok(Pass::Running);
         }
-        if moved && core.timed != timed && self.waited < LONGEST_WAIT {
+        if moved && core.timed != timed && self.waited < MAX_WAIT {
             // They poll the clock: advance it, because they may be waiting for a time to pass.
-            self.waited = self.waited.max(SHORTEST_WAIT) * 2;
+            self.waited = self.waited.max(MIN_WAIT) * 2;
             core.timer.skip(self.waited);
-            return Ok(Pass::Going);
+            return Ok(Pass::Running);
         }
         Err(self.deadlock(core))
     }
@@ -252,7 +252,8 @@ impl Block {
             "all threads of the block that still run are waiting, and none can continue",
         );
         // A split that polls an object is already one step past the test.
-        let object = |(warp, split): &(&Warp, &WarpSplit)| warp.polled(split, core.seen, events);
+        let object =
+            |(warp, split): &(&Warp, &WarpSplit)| warp.polled_object(split, core.seen, events);
         let place = |at: &(&Warp, &WarpSplit)| at.1.pc - u32::from(object(at).is_some());
         for at in waiting.iter().take(8) {
             let (warp, split) = at;
@@ -285,7 +286,7 @@ fn constant_special(
     registers: &mut Registers,
     slot: Slot,
     special: Special,
-    shape: Shape,
+    shape: LaunchShape,
     warp: u32,
     executable: &Executable,
 ) {

@@ -13,7 +13,7 @@ use crate::fault::FaultKind;
 use crate::memory::words::{read_bits, write_bits};
 
 /// The maximum length of a string; a longer one is probably not terminated.
-const LONGEST_STRING: u64 = 1 << 16;
+const MAX_STRING_BYTES: u64 = 1 << 16;
 
 /// Calls a builtin for each lane of a mask.
 pub(super) fn run(
@@ -26,9 +26,9 @@ pub(super) fn run(
     for lane in lanes(mask) {
         let result = match builtin {
             Builtin::Print => {
-                let text = argument(core, arguments, 0, lane)?;
-                let mut at = argument(core, arguments, 1, lane)?;
-                let template = string(core, text, lane)?;
+                let text = read_argument(core, arguments, 0, lane)?;
+                let mut at = read_argument(core, arguments, 1, lane)?;
+                let template = read_string(core, text, lane)?;
                 let mut taken = 0;
                 let core = std::cell::RefCell::new(&mut *core);
                 format(
@@ -36,24 +36,24 @@ pub(super) fn run(
                     &mut printed,
                     |bytes| {
                         at = at.checked_next_multiple_of(bytes).unwrap_or(u64::MAX);
-                        let bits = generic(&mut core.borrow_mut(), at, bytes, lane)?;
+                        let bits = read_generic(&mut core.borrow_mut(), at, bytes, lane)?;
                         at = at.wrapping_add(bytes);
                         taken += 1;
                         Ok(bits)
                     },
-                    |address| string(&mut core.borrow_mut(), address, lane),
+                    |address| read_string(&mut core.borrow_mut(), address, lane),
                 )?;
                 // Returns the number of arguments, unlike C (CUDA C++ Programming Guide, "Formatted
                 // Output").
                 taken
             }
             Builtin::AssertFail => {
-                let expression = argument(core, arguments, 0, lane)?;
-                let file = argument(core, arguments, 1, lane)?;
-                let line = argument(core, arguments, 2, lane)?;
-                let function = argument(core, arguments, 3, lane)?;
+                let expression = read_argument(core, arguments, 0, lane)?;
+                let file = read_argument(core, arguments, 1, lane)?;
+                let line = read_argument(core, arguments, 2, lane)?;
+                let function = read_argument(core, arguments, 3, lane)?;
                 let [expression, file, function] = [expression, file, function].map(|address| {
-                    string(core, address, lane)
+                    read_string(core, address, lane)
                         .map(|text| String::from_utf8_lossy(&text).into_owned())
                 });
                 let message = format!("`{}` does not hold", expression?);
@@ -62,11 +62,11 @@ pub(super) fn run(
                     .note(format!("{}:{}, in {}", file?, line as u32, function?)));
             }
             Builtin::Allocate => {
-                let size = argument(core, arguments, 0, lane)?;
+                let size = read_argument(core, arguments, 0, lane)?;
                 core.memory.allocate_in_heap(core.heap, size).unwrap_or(0)
             }
             Builtin::Free => {
-                let address = argument(core, arguments, 0, lane)?;
+                let address = read_argument(core, arguments, 0, lane)?;
                 if address != 0 && core.memory.free_in_heap(address).is_err() {
                     let message =
                         format!("free of {address:#x}, where no allocation of a kernel starts");
@@ -76,15 +76,15 @@ pub(super) fn run(
                         .note(core.memory.neighbourhood(address)));
                 }
                 if let Some(races) = core.races {
-                    races.forget(address);
+                    races.clear(address);
                 }
                 // A site must not access the freed memory through its cached region.
                 core.forget_sites();
                 0
             }
             Builtin::SetCondition => {
-                let handle = argument(core, arguments, 0, lane)?;
-                let value = argument(core, arguments, 1, lane)? as u32;
+                let handle = read_argument(core, arguments, 0, lane)?;
+                let value = read_argument(core, arguments, 1, lane)? as u32;
                 // Conditions belong to a context, like heaps.
                 let set = core.memory.conditions().set(core.heap.owner, handle, value);
                 set.map_err(|why| {
@@ -100,7 +100,7 @@ pub(super) fn run(
         match arguments.result {
             Some(Argument::Register(slot)) => core.registers.set(slot, lane, result),
             Some(Argument::Memory { offset, bytes }) => {
-                let at = LaneAccess::of(StateSpace::Local, offset, bytes, lane);
+                let at = LaneAccess::uncached(StateSpace::Local, offset, bytes, lane);
                 let host = core.resolve(at, true)?;
                 core.mark_written(at);
                 // SAFETY: `resolve` has checked the range and its alignment.
@@ -115,7 +115,7 @@ pub(super) fn run(
     Ok(())
 }
 
-fn argument(
+fn read_argument(
     core: &mut Core<'_>,
     arguments: &BuiltinArguments,
     index: usize,
@@ -124,7 +124,7 @@ fn argument(
     match arguments.arguments.get(index) {
         Some(&Argument::Register(slot)) => Ok(core.registers.get(slot, lane)),
         Some(&Argument::Memory { offset, bytes }) => {
-            let at = LaneAccess::of(StateSpace::Local, offset, bytes, lane);
+            let at = LaneAccess::uncached(StateSpace::Local, offset, bytes, lane);
             let host = core.resolve(at, false)?;
             // SAFETY: `resolve` has checked the range and its alignment.
             Ok(unsafe { read_bits(host, bytes) })
@@ -136,23 +136,23 @@ fn argument(
     }
 }
 
-fn generic(
+fn read_generic(
     core: &mut Core<'_>,
     address: u64,
     bytes: u64,
     lane: usize,
 ) -> Result<u64, Box<Problem>> {
-    let at = LaneAccess::of(StateSpace::Generic, address, bytes, lane);
+    let at = LaneAccess::uncached(StateSpace::Generic, address, bytes, lane);
     let host = core.resolve(at, false)?;
     // SAFETY: `resolve` has checked the range and its alignment.
     Ok(unsafe { read_bits(host, bytes) })
 }
 
 /// Reads a zero-terminated string.
-fn string(core: &mut Core<'_>, address: u64, lane: usize) -> Result<Vec<u8>, Box<Problem>> {
+fn read_string(core: &mut Core<'_>, address: u64, lane: usize) -> Result<Vec<u8>, Box<Problem>> {
     let mut text = Vec::new();
-    for at in address..address.saturating_add(LONGEST_STRING) {
-        match generic(core, at, 1, lane)? {
+    for at in address..address.saturating_add(MAX_STRING_BYTES) {
+        match read_generic(core, at, 1, lane)? {
             0 => return Ok(text),
             byte => text.push(byte as u8),
         }

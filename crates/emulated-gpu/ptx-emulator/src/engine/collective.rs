@@ -31,7 +31,7 @@ pub(super) enum CollectiveKind {
     Barrier,
     /// Reconvergence before a matrix instruction, which is the next step. It has no ordering
     /// effect.
-    Together,
+    Converge,
     Shuffle(Shuffle),
     Vote(Vote),
     MatchAny,
@@ -42,15 +42,15 @@ pub(super) enum CollectiveKind {
 
 /// The contributions of all lanes.
 #[derive(Default)]
-pub(super) struct Everything {
-    of: [Brought; LANES],
+pub(super) struct Contributions {
+    by_lane: [Contribution; LANES],
     /// The lanes whose value is initialised, if initialisation is tracked.
     known: u32,
 }
 
 /// The contribution of one lane.
 #[derive(Clone, Copy, Default)]
-struct Brought {
+struct Contribution {
     a: u64,
     lane: u32,
     clamp: u32,
@@ -83,8 +83,8 @@ impl Collective {
             [self.a, self.lane, self.clamp].map(|slot| *registers.narrow(slot.index));
         let (mut d, mut p) = ([0; LANES], 0);
         for at in 0..LANES {
-            let brought = Brought { a: 0, lane: lane[at], clamp: clamp[at] };
-            let (source, inside) = shuffle_source(mode, at as u32, brought);
+            let contribution = Contribution { a: 0, lane: lane[at], clamp: clamp[at] };
+            let (source, inside) = shuffle_source(mode, at as u32, contribution);
             d[at] = a[source as usize % LANES];
             p |= u32::from(inside) << at;
         }
@@ -95,10 +95,10 @@ impl Collective {
     }
 
     /// Collects the contributions of the active lanes.
-    pub(super) fn bring(&self, registers: &Registers, mask: u32, all: &mut Everything) {
+    pub(super) fn collect_from(&self, registers: &Registers, mask: u32, all: &mut Contributions) {
         all.known |= registers.defined(self.a) & mask;
         for lane in lanes(mask) {
-            all.of[lane] = Brought {
+            all.by_lane[lane] = Contribution {
                 a: registers.get(self.a, lane) ^ u64::from(self.negated),
                 lane: registers.get(self.lane, lane) as u32,
                 clamp: registers.get(self.clamp, lane) as u32,
@@ -107,10 +107,10 @@ impl Collective {
     }
 
     /// Reports a problem if a lane of `mask` shuffles from a lane that doesn't participate.
-    pub(super) fn require_sources(&self, mask: u32, members: u32, all: &Everything) -> Outcome {
+    pub(super) fn require_sources(&self, mask: u32, members: u32, all: &Contributions) -> Outcome {
         let CollectiveKind::Shuffle(mode) = self.kind else { return Ok(()) };
         for lane in lanes(mask) {
-            let (source, _) = shuffle_source(mode, lane as u32, all.of[lane]);
+            let (source, _) = shuffle_source(mode, lane as u32, all.by_lane[lane]);
             if members & 1 << source == 0 {
                 let message = format!(
                     "lane {lane} reads the value of lane {source}, which does not take part: lanes {members:#010x} do"
@@ -124,21 +124,21 @@ impl Collective {
     }
 
     /// Writes the results of the lanes in `mask`, given the participating `members`.
-    pub(super) fn give(
+    pub(super) fn write_results(
         &self,
         registers: &mut Registers,
         mask: u32,
         members: u32,
-        all: &Everything,
+        all: &Contributions,
     ) {
-        let values = || lanes(members).map(|lane| all.of[lane].a);
+        let values = || lanes(members).map(|lane| all.by_lane[lane].a);
         match self.kind {
-            CollectiveKind::Barrier | CollectiveKind::Together => {}
+            CollectiveKind::Barrier | CollectiveKind::Converge => {}
             CollectiveKind::Shuffle(mode) => {
                 let mut known = 0;
                 for lane in lanes(mask) {
-                    let (source, inside) = shuffle_source(mode, lane as u32, all.of[lane]);
-                    registers.set(self.d, lane, all.of[source as usize].a);
+                    let (source, inside) = shuffle_source(mode, lane as u32, all.by_lane[lane]);
+                    registers.set(self.d, lane, all.by_lane[source as usize].a);
                     registers.set(self.p, lane, u64::from(inside));
                     known |= (all.known >> source & 1) << lane;
                 }
@@ -147,7 +147,7 @@ impl Collective {
             }
             CollectiveKind::Vote(mode) => {
                 let ballot = lanes(members)
-                    .fold(0, |ballot, lane| ballot | ((all.of[lane].a & 1) as u32) << lane);
+                    .fold(0, |ballot, lane| ballot | ((all.by_lane[lane].a & 1) as u32) << lane);
                 let result = match mode {
                     Vote::All => u64::from(ballot == members),
                     Vote::Any => u64::from(ballot != 0),
@@ -159,7 +159,7 @@ impl Collective {
             CollectiveKind::MatchAny => {
                 for lane in lanes(mask) {
                     let same = lanes(members)
-                        .filter(|&other| all.of[other].a == all.of[lane].a)
+                        .filter(|&other| all.by_lane[other].a == all.by_lane[lane].a)
                         .fold(0u32, |same, other| same | 1 << other);
                     registers.set(self.d, lane, u64::from(same));
                 }
@@ -199,10 +199,10 @@ impl Collective {
 
 /// The lane from which a lane reads, and whether it is inside its segment (this is the pseudocode
 /// of the PTX ISA, "Data Movement and Conversion Instructions: shfl.sync").
-fn shuffle_source(mode: Shuffle, lane: u32, brought: Brought) -> (u32, bool) {
-    let distance = brought.lane & 0x1f;
-    let clamp = brought.clamp & 0x1f;
-    let segment = brought.clamp >> 8 & 0x1f;
+fn shuffle_source(mode: Shuffle, lane: u32, contribution: Contribution) -> (u32, bool) {
+    let distance = contribution.lane & 0x1f;
+    let clamp = contribution.clamp & 0x1f;
+    let segment = contribution.clamp >> 8 & 0x1f;
     let last = lane & segment | clamp & !segment & 0x1f;
     let first = lane & segment;
     let (source, inside) = match mode {
@@ -227,7 +227,7 @@ mod tests {
 
     fn sources(mode: Shuffle, distance: u32, clamp: u32) -> Vec<(u32, bool)> {
         (0..32)
-            .map(|lane| shuffle_source(mode, lane, Brought { a: 0, lane: distance, clamp }))
+            .map(|lane| shuffle_source(mode, lane, Contribution { a: 0, lane: distance, clamp }))
             .collect()
     }
 
@@ -251,9 +251,9 @@ mod tests {
             }
             let mut by_rows = registers.clone();
             assert!(shuffle.shuffle_rows(&mut by_rows));
-            let mut all = Everything::default();
-            shuffle.bring(&registers, u32::MAX, &mut all);
-            shuffle.give(&mut registers, u32::MAX, u32::MAX, &all);
+            let mut all = Contributions::default();
+            shuffle.collect_from(&registers, u32::MAX, &mut all);
+            shuffle.write_results(&mut registers, u32::MAX, u32::MAX, &all);
             assert_eq!(by_rows.narrow(d.index), registers.narrow(d.index), "{mode:?} {round}");
             assert_eq!(by_rows.predicates, registers.predicates, "{mode:?} {round}");
         }

@@ -5,7 +5,7 @@
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
-use super::race::{Copied, Does, Semantics};
+use super::race::{AsyncCopy, Effect, Semantics};
 use super::registers::{LANES, Slot, lanes};
 use super::space::LaneAccess;
 use super::state_space::StateSpace;
@@ -40,7 +40,7 @@ impl CopyAsync {
 pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
     let bytes = u64::from(copy.copy);
     for lane in lanes(mask) {
-        let (to, from) = (copy.to.of_lane(core, lane), copy.from.of_lane(core, lane));
+        let (to, from) = (copy.to.lane_address(core, lane), copy.from.lane_address(core, lane));
         let wanted = copy.wanted(core, lane);
         if from & (bytes - 1) != 0 {
             let message = format!(
@@ -50,22 +50,22 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
         }
         let mut buffer = [0u8; 16];
         if wanted > 0 {
-            let at = copy.from.at(from, wanted, lane);
+            let at = copy.from.lane_access(from, wanted, lane);
             let host = core.resolve_bytes(at, false)?;
-            core.check_written(at, Does::Read)?;
+            core.check_written(at, Effect::Read)?;
             let read = (wanted, Semantics::default());
-            core.race(&copy.from, &[from; LANES], 1 << lane, read, Does::Read)?;
+            core.race(&copy.from, &[from; LANES], 1 << lane, read, Effect::Read)?;
             // SAFETY: `wanted` bytes at `host` have been checked; the buffer holds 16.
             unsafe { words::read(host, &mut buffer[..wanted.min(16) as usize]) };
         }
-        let at = copy.to.at(to, bytes, lane);
+        let at = copy.to.lane_access(to, bytes, lane);
         let host = core.resolve(at, true)?;
-        core.check_written(at, Does::Write)?;
+        core.check_written(at, Effect::Write)?;
         let semantics = Semantics { asynchronous: true, ..Semantics::default() };
-        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, semantics), Does::Write)?;
+        core.race(&copy.to, &[to; LANES], 1 << lane, (bytes, semantics), Effect::Write)?;
         if let Some(threads) = &mut core.threads {
             let thread = core.warp * LANES as u32 + lane as u32;
-            threads.copies(Copied { thread, address: to, bytes }, false);
+            threads.record_copy(AsyncCopy { thread, address: to, bytes }, false);
         }
         // SAFETY: `bytes` (4, 8 or 16) bytes at `host` have been checked.
         unsafe { words::write(host, &buffer[..bytes.min(16) as usize]) };
@@ -75,7 +75,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
 
 /// Copies within one thread's local memory.
 pub(super) fn local(core: &mut Core<'_>, to: u64, from: u64, bytes: u64, lane: usize) -> Outcome {
-    let at = |address| LaneAccess::of(StateSpace::Local, address, bytes, lane);
+    let at = |address| LaneAccess::uncached(StateSpace::Local, address, bytes, lane);
     let source = core.resolve_bytes(at(from), false)?;
     let target = core.resolve_bytes(at(to), true)?;
     core.copy_written(to, from, bytes, lane);

@@ -11,7 +11,7 @@ use super::race::{Races, Shadow as RaceShadow, ThreadClocks};
 use super::registers::Registers;
 use super::timer::Timer;
 use crate::fault::FaultKind;
-use crate::memory::{Heap, Known, Memory, OutOfMemory, Reach, Shadow};
+use crate::memory::{Heap, InitialisedBytes, Memory, OutOfMemory, Reach, Shadow};
 use crate::room::Zeroed;
 use crate::texture::Resource;
 
@@ -68,10 +68,10 @@ pub(super) type Outcome = Result<(), Box<Problem>>;
 /// Zeroed bytes, aligned to 128.
 #[derive(Default)]
 pub(super) struct Bytes {
-    room: Option<Zeroed>,
+    memory: Option<Zeroed>,
     len: usize,
     /// The initialised bytes, if initialisation is tracked.
-    shadow: Option<Known>,
+    shadow: Option<InitialisedBytes>,
     /// Whether nothing has been written since they were allocated.
     fresh: bool,
 }
@@ -93,14 +93,14 @@ impl Bytes {
         if len == 0 {
             return Ok(Self::default());
         }
-        let room = Some(Zeroed::new(len.next_multiple_of(128), 128)?);
-        let shadow = if track { Some(Known::new(len)?) } else { None };
-        Ok(Self { room, len, shadow, fresh: true })
+        let memory = Some(Zeroed::new(len.next_multiple_of(128), 128)?);
+        let shadow = if track { Some(InitialisedBytes::new(len)?) } else { None };
+        Ok(Self { memory, len, shadow, fresh: true })
     }
 
     /// The initialised bytes, if initialisation is tracked.
     #[inline]
-    pub(super) fn shadow(&self) -> Option<&Known> {
+    pub(super) fn shadow(&self) -> Option<&InitialisedBytes> {
         self.shadow.as_ref()
     }
 
@@ -125,7 +125,7 @@ impl Bytes {
     }
 
     fn start(&self) -> *mut u8 {
-        self.room.as_ref().map_or(std::ptr::without_provenance_mut(128), Zeroed::as_ptr)
+        self.memory.as_ref().map_or(std::ptr::without_provenance_mut(128), Zeroed::as_ptr)
     }
 
     pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
@@ -218,7 +218,7 @@ pub(crate) struct Core<'launch> {
     /// The current step, if it accesses memory.
     pub(super) step: u32,
     /// The stretches of the last site whose address pattern is shared with later accesses.
-    pub(super) kept: Option<(u32, [Stretch; 2])>,
+    pub(super) last_pattern: Option<(u32, [Stretch; 2])>,
     /// The launch's data for racecheck, if enabled.
     pub(super) races: Option<&'launch Races>,
     /// The block's data for racecheck.

@@ -45,7 +45,7 @@ struct Stored {
 enum Flow {
     /// Always initialised.
     #[default]
-    Known,
+    InitialisedBytes,
     /// Initialised if any of these is.
     Any(Vec<Slot>),
     /// Initialised if the register that the predicate selects is; `None` is always initialised.
@@ -79,15 +79,15 @@ impl Uses {
         let mut stored = None;
         let (reads, flow) = match &instruction.op {
             Op::Mov { a, .. } | Op::Unpack { a, .. } => {
-                (Vec::new(), source(*a).map_or(Flow::Known, |a| Flow::Any(vec![a])))
+                (Vec::new(), source(*a).map_or(Flow::InitialisedBytes, |a| Flow::Any(vec![a])))
             }
             Op::Pack { parts, .. } => {
                 let known = parts.iter().any(|&part| source(part).is_none());
                 let sources = parts.iter().filter_map(|&part| source(part)).collect();
-                (Vec::new(), if known { Flow::Known } else { Flow::Any(sources) })
+                (Vec::new(), if known { Flow::InitialisedBytes } else { Flow::Any(sources) })
             }
             Op::Select { a, b, c, .. } => {
-                let flow = source(*c).map_or(Flow::Known, |chosen| Flow::Selected {
+                let flow = source(*c).map_or(Flow::InitialisedBytes, |chosen| Flow::Selected {
                     a: source(*a),
                     b: source(*b),
                     chosen,
@@ -103,7 +103,7 @@ impl Uses {
                     [*a, *b].into_iter().partition(|&a| carries(a));
                 let known = *op == IntBinary::Or && !others.is_empty();
                 let carried = carried.into_iter().filter_map(source).collect();
-                let flow = if known { Flow::Known } else { Flow::Any(carried) };
+                let flow = if known { Flow::InitialisedBytes } else { Flow::Any(carried) };
                 (others.into_iter().filter_map(read).collect(), flow)
             }
             Op::Store { space, address, a, .. } if a.iter().any(|&a| carries(a)) => {
@@ -122,16 +122,16 @@ impl Uses {
                     }
                     _ => reads.extend(carried),
                 }
-                (reads, Flow::Known)
+                (reads, Flow::InitialisedBytes)
             }
             // The shuffle itself checks the values that lanes contribute.
             Op::Shuffle { lane, clamp, mask, .. } => {
                 let operands = [Some(*lane), Some(*clamp), *mask];
-                (operands.into_iter().flatten().filter_map(read).collect(), Flow::Known)
+                (operands.into_iter().flatten().filter_map(read).collect(), Flow::InitialisedBytes)
             }
             op => {
                 let reads = op.reads().into_iter().filter_map(|(operand, _)| read(operand));
-                (reads.collect(), Flow::Known)
+                (reads.collect(), Flow::InitialisedBytes)
             }
         };
         let guard = instruction.guard.and_then(|guard| {
@@ -177,7 +177,7 @@ impl Uses {
             }
         }
         let known = match &self.flow {
-            Flow::Known => u32::MAX,
+            Flow::InitialisedBytes => u32::MAX,
             Flow::Any(sources) => {
                 sources.iter().fold(0, |known, &slot| known | registers.defined(slot))
             }

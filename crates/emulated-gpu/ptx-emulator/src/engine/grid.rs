@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::block::{Block, Pass, Shape};
+use super::block::{Block, LaunchShape, Pass};
 use super::code::Executable;
 use super::core::{Bytes, Core, Other, Site};
 use super::output::Output;
@@ -56,7 +56,7 @@ pub(crate) struct Grid<'launch> {
 struct Shared<'launch> {
     executable: &'launch Executable,
     setting: &'launch Setting<'launch>,
-    shape: Shape,
+    shape: LaunchShape,
     parameters: Bytes,
     races: Option<Races>,
     next: AtomicU64,
@@ -77,12 +77,12 @@ pub(crate) fn run(
     let given = grid.parameters.len().min(parameters.len() as usize);
     parameters.as_mut_slice()[..given].copy_from_slice(&grid.parameters[..given]);
     let workspace = match grid.cooperative {
-        true => Workspace::of(executable, setting.memory, setting.reach.device)
+        true => Workspace::allocate(executable, setting.memory, setting.reach.device)
             .map_err(|error| refused(executable, error.to_string()))?,
         false => None,
     };
     let threads = setting.pool.map_or(1, |pool| pool.current_num_threads() + 1);
-    let shape = Shape {
+    let shape = LaunchShape {
         grid: grid.grid,
         block: grid.block,
         dynamic_shared: grid.dynamic_shared,
@@ -138,7 +138,7 @@ pub(crate) fn run(
     if let Some((_, fault)) = fault {
         return Err(fault);
     }
-    if shared.races.as_ref().is_some_and(Races::lost_some) {
+    if shared.races.as_ref().is_some_and(Races::is_incomplete) {
         return Err(refused(
             executable,
             "the host ran out of memory for recording accesses, so racecheck may have missed a \
@@ -178,7 +178,7 @@ impl Shared<'_> {
             deterministic: self.setting.deterministic,
             initialisation: self.setting.check_initialisation,
             step: 0,
-            kept: None,
+            last_pattern: None,
             races: self.races.as_ref(),
             threads: None,
             resources: Vec::new(),
@@ -242,7 +242,7 @@ impl Shared<'_> {
                 return false;
             }
             match block.pass(core, &self.executable.code, profile, self.rules()) {
-                Ok(Pass::Going) => {}
+                Ok(Pass::Running) => {}
                 Ok(Pass::Finished) => return true,
                 Err((stopped, warp)) => {
                     self.report(stopped, index, warp);
@@ -281,7 +281,7 @@ impl Shared<'_> {
                     return false;
                 }
                 match block.pass(&mut core, &self.executable.code, &mut profile, self.rules()) {
-                    Ok(Pass::Going) => true,
+                    Ok(Pass::Running) => true,
                     Ok(Pass::Finished) => {
                         sum.warp_instructions +=
                             block.warps.iter().map(|warp| warp.executed).sum::<u64>();
@@ -314,7 +314,7 @@ impl Shared<'_> {
     /// Stops the launch: there is not enough memory for the blocks that have to be resident at
     /// once.
     fn refuse(&self, error: OutOfMemory, blocks: u64) {
-        let Shape { block, dynamic_shared, .. } = self.shape;
+        let LaunchShape { block, dynamic_shared, .. } = self.shape;
         // Has the lowest priority: a fault of a block is reported instead.
         self.stop_with(u64::MAX, no_room(self.executable, (block, dynamic_shared), blocks, error));
     }

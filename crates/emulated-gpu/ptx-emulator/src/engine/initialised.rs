@@ -3,16 +3,16 @@
 
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem, Stretch};
-use super::race::Does;
+use super::race::Effect;
 use super::space::LaneAccess;
 use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
 use crate::fault::FaultKind;
-use crate::memory::Known;
+use crate::memory::InitialisedBytes;
 
 impl LaneAccess {
     /// Whether it accesses the thread's local memory.
     pub(super) fn is_own(self) -> bool {
-        match self.room {
+        match self.state_space {
             StateSpace::Local => true,
             StateSpace::Param => self.address >= LOCAL_WINDOW,
             StateSpace::Generic => in_window(self.address, LOCAL_WINDOW),
@@ -25,26 +25,26 @@ impl Core<'_> {
     /// With initcheck, marks the bytes of a checked write as initialised, and reports a read of
     /// uninitialised bytes.
     #[inline]
-    pub(super) fn check_written(&self, access: LaneAccess, does: Does) -> Outcome {
-        match does {
+    pub(super) fn check_written(&self, access: LaneAccess, effect: Effect) -> Outcome {
+        match effect {
             _ if !self.initialisation => Ok(()),
-            Does::Write => {
+            Effect::Write => {
                 self.mark_written(access);
                 Ok(())
             }
-            Does::Read | Does::Update => self.require_written(access),
+            Effect::Read | Effect::Update => self.require_written(access),
         }
     }
 
     /// The shadow of the bytes of an access, and their offset in it; `None` if all bytes are
     /// initialised.
-    fn shadow(&self, access: LaneAccess) -> Option<(&Known, usize)> {
-        let LaneAccess { room, site, address, lane, .. } = access;
+    fn shadow(&self, access: LaneAccess) -> Option<(&InitialisedBytes, usize)> {
+        let LaneAccess { state_space, site, address, lane, .. } = access;
         let local = |offset: u64| {
             let at = self.thread_local_bytes() * lane as u64 + offset;
             (self.local.shadow(), at)
         };
-        let (shadow, at) = match room {
+        let (shadow, at) = match state_space {
             StateSpace::Shared => (self.shared.shadow(), address),
             StateSpace::Local => local(address),
             StateSpace::Param if address < LOCAL_WINDOW => return None,
@@ -72,44 +72,44 @@ impl Core<'_> {
     }
 
     /// Marks the bytes of an access as uninitialised, because an uninitialised value was stored.
-    pub(super) fn mark_unknown(&self, access: LaneAccess) {
+    pub(super) fn mark_uninitialised(&self, access: LaneAccess) {
         if let Some((shadow, at)) = self.shadow(access) {
             shadow.set(at, access.bytes as usize, false);
         }
     }
 
     /// Whether all bytes of an access are uninitialised.
-    pub(super) fn holds_nothing(&self, access: LaneAccess) -> bool {
+    pub(super) fn is_uninitialised(&self, access: LaneAccess) -> bool {
         self.shadow(access).is_some_and(|(shadow, at)| {
-            (0..access.bytes as usize).all(|byte| !shadow.all(at + byte, 1))
+            (0..access.bytes as usize).all(|byte| !shadow.are_initialised(at + byte, 1))
         })
     }
 
     /// Whether all bytes of both stretches are initialised.
     #[inline]
-    pub(super) fn are_written(&self, access: &Access, found: &[Stretch; 2]) -> bool {
+    pub(super) fn stretches_are_written(&self, access: &Access, found: &[Stretch; 2]) -> bool {
         found.iter().all(|stretch| {
-            let shadow = self.shadow(access.at(stretch.start, stretch.bytes, 0));
-            shadow.is_none_or(|(shadow, at)| shadow.all(at, stretch.bytes as usize))
+            let shadow = self.shadow(access.lane_access(stretch.start, stretch.bytes, 0));
+            shadow.is_none_or(|(shadow, at)| shadow.are_initialised(at, stretch.bytes as usize))
         })
     }
 
     /// Marks all bytes of both stretches as initialised.
     #[inline]
-    pub(super) fn are_now_written(&self, access: &Access, found: &[Stretch; 2]) {
-        found
-            .iter()
-            .for_each(|stretch| self.mark_written(access.at(stretch.start, stretch.bytes, 0)));
+    pub(super) fn mark_stretches_written(&self, access: &Access, found: &[Stretch; 2]) {
+        found.iter().for_each(|stretch| {
+            self.mark_written(access.lane_access(stretch.start, stretch.bytes, 0))
+        });
     }
 
     /// Reports a problem if an access reads uninitialised bytes.
     pub(super) fn require_written(&self, access: LaneAccess) -> Outcome {
-        let unknown = self
-            .shadow(access)
-            .and_then(|(shadow, at)| Some(shadow.first_unknown(at, access.bytes as usize)? - at));
+        let unknown = self.shadow(access).and_then(|(shadow, at)| {
+            Some(shadow.first_uninitialised(at, access.bytes as usize)? - at)
+        });
         let Some(unknown) = unknown else { return Ok(()) };
-        let LaneAccess { room, address, bytes, lane, .. } = access;
-        let space = match room {
+        let LaneAccess { state_space, address, bytes, lane, .. } = access;
+        let space = match state_space {
             StateSpace::Shared => "shared",
             StateSpace::Local | StateSpace::Param => "local",
             StateSpace::Global => "global",
@@ -119,7 +119,7 @@ impl Core<'_> {
             "{space} read of {bytes} bytes at {address:#x}, of which byte {unknown} has never been written"
         );
         let problem = Problem::new(FaultKind::Uninitialised, message).lane(lane).address(address);
-        Err(match room {
+        Err(match state_space {
             StateSpace::Global => problem.note(self.memory.neighbourhood(address)),
             _ => problem,
         })
@@ -127,7 +127,7 @@ impl Core<'_> {
 
     /// Copies the initialisation of bytes within local memory.
     pub(super) fn copy_written(&self, to: u64, from: u64, bytes: u64, lane: usize) {
-        let access = |address| LaneAccess::of(StateSpace::Local, address, bytes, lane);
+        let access = |address| LaneAccess::uncached(StateSpace::Local, address, bytes, lane);
         let (to, from) = (self.shadow(access(to)), self.shadow(access(from)));
         if let (Some((shadow, to)), Some((source, from))) = (to, from) {
             shadow.copy(to, source, from, bytes as usize);

@@ -8,7 +8,7 @@
 use super::registers::{LANES, Registers};
 #[cfg(target_arch = "x86_64")]
 use super::vector::avx2;
-use crate::memory::rows::copy_own;
+use crate::memory::rows::copy_row;
 use crate::memory::words::Word;
 
 /// A value in a row.
@@ -33,7 +33,7 @@ pub(super) trait Stored: Lane + Word {
     ) {
         let row = Self::row_mut(registers, index);
         if mask == u32::MAX {
-            copy_own(row, values);
+            copy_row(row, values);
         } else {
             Self::merge::<AVX2>(row, values, mask);
         }

@@ -1,7 +1,7 @@
 //! Reconvergence of a warp's lanes at collective instructions, wherever in the program they wait.
 
 use super::code::{Action, Step};
-use super::collective::{Collective, CollectiveKind, Everything};
+use super::collective::{Collective, CollectiveKind, Contributions};
 use super::core::{Core, Problem};
 use super::turn::{Rules, Stopped};
 use super::warp::{State, Warp, WarpSplit};
@@ -19,7 +19,7 @@ fn outside_mask(active: u32, members: u32) -> Box<Problem> {
 
 /// Executes the waiting collectives at which all members have arrived. Returns whether there were
 /// any.
-pub(super) fn meet(
+pub(super) fn run_converged(
     core: &mut Core<'_>,
     warp: &mut Warp,
     code: &[Step],
@@ -54,11 +54,11 @@ pub(super) fn meet(
         if members & warp.alive & !present != 0 {
             continue;
         }
-        let mut all = Everything::default();
+        let mut all = Contributions::default();
         for &index in &group {
             let split = &warp.splits[index];
             if let Some(step) = collective(code, split.pc) {
-                step.bring(&core.registers, split.mask, &mut all);
+                step.collect_from(&core.registers, split.mask, &mut all);
             }
         }
         for &index in &group {
@@ -72,13 +72,13 @@ pub(super) fn meet(
                         mask,
                     })?;
                 }
-                step.give(&mut core.registers, split.mask, present, &all);
+                step.write_results(&mut core.registers, split.mask, present, &all);
             }
             split.state = State::Ready;
             split.pc += 1;
         }
         if let Some(threads) = &mut core.threads
-            && kind != CollectiveKind::Together
+            && kind != CollectiveKind::Converge
         {
             threads.warp_sync(core.warp, present, warp.alive);
         }
@@ -89,7 +89,7 @@ pub(super) fn meet(
 
 /// Lanes arrive at a collective. Groups of lanes that name the same members execute it at once if
 /// no member is missing; the others wait. Returns the lanes that have to wait.
-pub(super) fn come(
+pub(super) fn join_collective(
     core: &mut Core<'_>,
     warp: &mut Warp,
     collective: &Collective,
@@ -113,14 +113,14 @@ pub(super) fn come(
         if plain && group == u32::MAX && collective.shuffle_rows(&mut core.registers) {
             continue;
         }
-        let mut all = Everything::default();
-        collective.bring(&core.registers, group, &mut all);
+        let mut all = Contributions::default();
+        collective.collect_from(&core.registers, group, &mut all);
         if rules.check_synchronisation {
             collective.require_sources(group, group, &all)?;
         }
-        collective.give(&mut core.registers, group, group, &all);
+        collective.write_results(&mut core.registers, group, group, &all);
         if let Some(threads) = &mut core.threads
-            && collective.kind != CollectiveKind::Together
+            && collective.kind != CollectiveKind::Converge
         {
             threads.warp_sync(core.warp, group, warp.alive);
         }
@@ -130,7 +130,7 @@ pub(super) fn come(
 
 /// The problem that no lane of the warp can continue: all of them wait for lanes that wait
 /// elsewhere.
-pub(super) fn stranded(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
+pub(super) fn deadlock(warp: &Warp, code: &[Step], core: &Core<'_>) -> Stopped {
     let first = &warp.splits[0];
     let members = match &code[first.pc as usize].action {
         Action::Collective(collective) => collective.members_of(&core.registers, first.mask).0,

@@ -8,14 +8,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::race::{Copied, ThreadClocks, VectorClock, join};
+use super::race::{AsyncCopy, ThreadClocks, VectorClock, join};
 
 /// The maximum number of arrivals per phase, and of transactions.
-const MOST: i64 = (1 << 20) - 1;
+const MAX_COUNT: i64 = (1 << 20) - 1;
 
 /// The state of an object, which fits into its 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Status {
+pub(super) struct ObjectState {
     /// The phase modulo 4.
     phase: u64,
     /// The number of arrivals that each phase waits for.
@@ -27,7 +27,7 @@ pub(super) struct Status {
     transactions: i64,
 }
 
-impl Status {
+impl ObjectState {
     /// Encodes the state. The highest bit is 1, so that zeroed memory is not a valid state.
     fn bits(self) -> u64 {
         let word = |number: i64, bits: u32| (number as u64) & ((1 << bits) - 1);
@@ -39,7 +39,7 @@ impl Status {
     }
 
     /// Decodes a state.
-    pub(super) fn of(bits: u64) -> Option<Self> {
+    pub(super) fn decode(bits: u64) -> Option<Self> {
         let word = |at: u32, width: u32| (bits >> at & ((1 << width) - 1)) as i64;
         (bits >> 63 == 1).then_some(Self {
             phase: bits >> 61 & 3,
@@ -53,19 +53,19 @@ impl Status {
 /// A barrier object.
 #[derive(Clone, Debug)]
 struct Object {
-    status: Status,
+    status: ObjectState,
     /// The joined clocks of threads that have arrived in this phase, and of those that arrived in
     /// completed phases; waiting threads learn the latter. For racecheck.
     arrived: Option<Arc<VectorClock>>,
     completed: Option<Arc<VectorClock>>,
     /// Copies that complete with the current phase, and copies that completed with earlier phases
     /// but have not been waited for yet.
-    copies: Vec<Copied>,
-    landed: Vec<Copied>,
+    copies: Vec<AsyncCopy>,
+    landed: Vec<AsyncCopy>,
 }
 
 /// A message that describes an invalid use.
-pub(super) type Wrong = String;
+pub(super) type ObjectError = String;
 
 /// All barrier objects of a block.
 #[derive(Clone, Debug, Default)]
@@ -87,14 +87,14 @@ impl Objects {
         stored: u64,
         count: u64,
         strict: bool,
-    ) -> Result<u64, Wrong> {
+    ) -> Result<u64, ObjectError> {
         let expected = arrivals(count)?;
         if strict && self.at.get(&at).is_some_and(|object| object.status.bits() == stored) {
             return Err(
                 "there is already a barrier object, which has not been invalidated (mbarrier.inval)".into()
             );
         }
-        let status = Status { phase: 0, expected, pending: expected, transactions: 0 };
+        let status = ObjectState { phase: 0, expected, pending: expected, transactions: 0 };
         let object = Object {
             status,
             arrived: None,
@@ -108,13 +108,13 @@ impl Objects {
     }
 
     /// Looks up an object for a change, and counts the operation.
-    fn change(&mut self, at: u64, stored: u64) -> Result<&mut Object, Wrong> {
+    fn change(&mut self, at: u64, stored: u64) -> Result<&mut Object, ObjectError> {
         self.events += 1;
         self.find(at, stored)
     }
 
     /// Looks up an object whose memory contains `stored`.
-    fn find(&mut self, at: u64, stored: u64) -> Result<&mut Object, Wrong> {
+    fn find(&mut self, at: u64, stored: u64) -> Result<&mut Object, ObjectError> {
         match self.at.get_mut(&at) {
             Some(object) if object.status.bits() == stored => Ok(object),
             Some(_) => Err("the barrier object there has been written over".into()),
@@ -130,7 +130,7 @@ impl Objects {
     ///
     /// # Errors
     /// If there is no such object.
-    pub(super) fn invalidate(&mut self, at: u64, stored: u64) -> Result<u64, Wrong> {
+    pub(super) fn invalidate(&mut self, at: u64, stored: u64) -> Result<u64, ObjectError> {
         self.change(at, stored)?;
         self.at.remove(&at);
         Ok(0)
@@ -147,10 +147,10 @@ impl Objects {
         (at, stored): (u64, u64),
         arrival: Arrival,
         known: Option<Arc<VectorClock>>,
-    ) -> Result<u64, Wrong> {
+    ) -> Result<u64, ObjectError> {
         let object = self.change(at, stored)?;
         let count = arrivals(arrival.count)?;
-        let Status { pending, expected, .. } = object.status;
+        let ObjectState { pending, expected, .. } = object.status;
         if count > pending {
             return Err(format!("{count} threads arrive, but the phase waits for {pending}"));
         }
@@ -170,7 +170,7 @@ impl Objects {
         if let Some(known) = known {
             join(&mut object.arrived, &known);
         }
-        Ok(object.settled())
+        Ok(object.complete_if_done())
     }
 
     /// Expects transactions, or completes them (`completed`). Returns the state to be written to
@@ -182,23 +182,23 @@ impl Objects {
         &mut self,
         (at, stored): (u64, u64),
         count: u64,
-        come: bool,
-    ) -> Result<u64, Wrong> {
+        completed: bool,
+    ) -> Result<u64, ObjectError> {
         let object = self.change(at, stored)?;
         let count = count as i64;
-        object.expect(if come { -count } else { count })?;
-        Ok(object.settled())
+        object.expect(if completed { -count } else { count })?;
+        Ok(object.complete_if_done())
     }
 
     /// Registers copies that complete with the current phase.
     ///
     /// # Errors
     /// If there is no such object.
-    pub(super) fn carry(
+    pub(super) fn add_copies(
         &mut self,
         (at, stored): (u64, u64),
-        copies: impl IntoIterator<Item = Copied>,
-    ) -> Result<(), Wrong> {
+        copies: impl IntoIterator<Item = AsyncCopy>,
+    ) -> Result<(), ObjectError> {
         self.change(at, stored)?.copies.extend(copies);
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Objects {
         (at, stored): (u64, u64),
         phase: Phase,
         threads: Option<&mut ThreadClocks>,
-    ) -> Result<Option<Option<Arc<VectorClock>>>, Wrong> {
+    ) -> Result<Option<Option<Arc<VectorClock>>>, ObjectError> {
         let object = self.find(at, stored)?;
         let now = object.status.phase;
         let over = match phase {
@@ -222,8 +222,8 @@ impl Objects {
             }
             Phase::Parity(parity) => parity != now & 1,
             Phase::State(bits) => {
-                let state =
-                    Status::decode(bits).ok_or("the register does not hold the state of a barrier object")?;
+                let state = ObjectState::decode(bits)
+                    .ok_or("the register does not hold the state of a barrier object")?;
                 if state.phase != now && state.phase != (now + 3) % 4 {
                     return Err("the state is neither of this phase nor of the one before".into());
                 }
@@ -243,7 +243,7 @@ impl Objects {
     /// Describes what an object waits for.
     pub(super) fn waits_for(&self, at: u64) -> String {
         let Some(object) = self.at.get(&at) else { return "which no longer exists".into() };
-        let Status { expected, pending, transactions, .. } = object.status;
+        let ObjectState { expected, pending, transactions, .. } = object.status;
         let arrivals = format!("{pending} of {expected} arrivals");
         match transactions {
             0 => format!("which waits for {arrivals}"),
@@ -278,10 +278,12 @@ pub(super) struct Arrival {
 }
 
 impl Object {
-    fn expect(&mut self, transactions: i64) -> Result<(), Wrong> {
+    fn expect(&mut self, transactions: i64) -> Result<(), ObjectError> {
         let sum = self.status.transactions.saturating_add(transactions);
-        if sum.abs() > MOST {
-            return Err(format!("{sum} bytes of transactions: a barrier object only counts to {MAX_COUNT}"));
+        if sum.abs() > MAX_COUNT {
+            return Err(format!(
+                "{sum} bytes of transactions: a barrier object only counts to {MAX_COUNT}"
+            ));
         }
         self.status.transactions = sum;
         Ok(())
@@ -292,10 +294,10 @@ impl Object {
     }
 
     /// Completes the phase if nothing is missing. Returns the state to be written to memory.
-    fn settled(&mut self) -> u64 {
+    fn complete_if_done(&mut self) -> u64 {
         if self.is_complete() {
-            let Status { phase, expected, .. } = self.status;
-            self.status = Status { phase: (phase + 1) % 4, pending: expected, ..self.status };
+            let ObjectState { phase, expected, .. } = self.status;
+            self.status = ObjectState { phase: (phase + 1) % 4, pending: expected, ..self.status };
             self.landed.append(&mut self.copies);
             if let Some(known) = self.arrived.take() {
                 join(&mut self.completed, &known);
@@ -305,8 +307,8 @@ impl Object {
     }
 }
 
-fn arrivals(count: u64) -> Result<i64, Wrong> {
-    let fits = (1..=MOST as u64).contains(&count);
+fn arrivals(count: u64) -> Result<i64, ObjectError> {
+    let fits = (1..=MAX_COUNT as u64).contains(&count);
     if fits { Ok(count as i64) } else { Err(format!("{count} is not a valid number of arrivals")) }
 }
 
@@ -316,7 +318,7 @@ mod tests {
 
     const ONE: Arrival = Arrival { count: 1, expected: 0, drop: false, incomplete: false };
 
-    fn arrive(objects: &mut Objects, stored: u64, arrival: Arrival) -> Result<u64, Wrong> {
+    fn arrive(objects: &mut Objects, stored: u64, arrival: Arrival) -> Result<u64, ObjectError> {
         objects.arrive((8, stored), arrival, None)
     }
 
@@ -326,11 +328,11 @@ mod tests {
 
     #[test]
     fn encoding_and_decoding_are_inverse() {
-        for transactions in [-MOST, -1, 0, MOST] {
-            let status = Status { phase: 3, expected: MOST, pending: 5, transactions };
-            assert_eq!(Status::of(status.bits()), Some(status));
+        for transactions in [-MAX_COUNT, -1, 0, MAX_COUNT] {
+            let status = ObjectState { phase: 3, expected: MAX_COUNT, pending: 5, transactions };
+            assert_eq!(ObjectState::decode(status.bits()), Some(status));
         }
-        assert_eq!(Status::of(0), None);
+        assert_eq!(ObjectState::decode(0), None);
     }
 
     #[test]
@@ -346,7 +348,7 @@ mod tests {
         assert!(over(&mut objects, done, Phase::State(first)));
         assert!(over(&mut objects, done, Phase::Parity(0)));
         assert!(!over(&mut objects, done, Phase::Parity(1)));
-        assert_eq!(Status::of(done).unwrap().pending, 2);
+        assert_eq!(ObjectState::decode(done).unwrap().pending, 2);
     }
 
     #[test]

@@ -49,11 +49,11 @@ impl Profile {
             return;
         }
         let of_lanes = |access: &Access, mask: u32| -> Vec<u64> {
-            lanes(mask).map(|lane| access.of_lane(core, lane)).collect()
+            lanes(mask).map(|lane| access.lane_address(core, lane)).collect()
         };
         let mut counted = |access: &Access, addresses: &[u64], bytes: u64| {
             let parts: Vec<(u64, u64)> = addresses.iter().map(|&at| (at, bytes)).collect();
-            traffic::count(count, access.room, &parts);
+            traffic::count(count, access.state_space, &parts);
         };
         match &step.action {
             Action::Transfer(_, access) => {
@@ -75,13 +75,14 @@ impl Profile {
                 MatrixStep::Product(_) | MatrixStep::Transposed(_) => {}
             },
             Action::Asynchronous(step) => {
-                let of_lanes: Vec<_> = lanes(active).map(|lane| step.moved(core, lane)).collect();
+                let of_lanes: Vec<_> =
+                    lanes(active).map(|lane| step.memory_ranges(core, lane)).collect();
                 for which in 0..3 {
                     let moved = of_lanes.iter().filter_map(|moved| moved[which]);
                     let parts: Vec<(u64, u64)> = moved.map(|(_, at, bytes)| (at, bytes)).collect();
-                    let room = of_lanes.iter().find_map(|moved| moved[which]);
-                    if let Some((room, ..)) = room {
-                        traffic::count(count, room, &parts);
+                    let state_space = of_lanes.iter().find_map(|moved| moved[which]);
+                    if let Some((state_space, ..)) = state_space {
+                        traffic::count(count, state_space, &parts);
                     }
                 }
             }

@@ -64,12 +64,12 @@ mod variables;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(super) use self::cell::Does;
+pub(super) use self::cell::Effect;
 pub(super) use self::clocks::{VectorClock, join};
 pub(super) use self::event::Semantics;
 pub(crate) use self::shadow::Pool;
 pub(super) use self::shadow::Shadow;
-pub(super) use self::thread_clocks::{Copied, ThreadClocks};
+pub(super) use self::thread_clocks::{AsyncCopy, ThreadClocks};
 use self::variables::Variables;
 use crate::program::{Ordering, Scope};
 use crate::room::OutOfMemory;
@@ -91,7 +91,7 @@ impl Races {
 
     /// Locks strong accesses: held while one is recorded and performed, so that they are recorded
     /// in the order in which they observe each other.
-    pub(super) fn in_turn(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn lock_strong_accesses(&self) -> MutexGuard<'_, ()> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,7 +112,7 @@ impl Races {
 
     /// Removes the recorded accesses to a freed block of a kernel's heap: they can't race with
     /// accesses to the next block at that address.
-    pub(super) fn forget(&self, base: u64) {
+    pub(super) fn clear(&self, base: u64) {
         let shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(shadow) = shadows.get(&base) {
             shadow.clear();
@@ -120,7 +120,7 @@ impl Races {
     }
 
     /// Whether some accesses could not be recorded, because the host is out of memory.
-    pub(super) fn lost_some(&self) -> bool {
+    pub(super) fn is_incomplete(&self) -> bool {
         self.pool.was_exhausted()
     }
 }

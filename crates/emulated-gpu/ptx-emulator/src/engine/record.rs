@@ -9,7 +9,7 @@ use super::code::{Action, BarrierKind, Executable};
 use super::core::Core;
 use super::registers::{LANES, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
-use super::trace::calls_away;
+use super::trace::calls_function;
 use super::trace::origin::{Origin, origins};
 use super::trace::view::View;
 use super::warp::{State, Warp};
@@ -31,7 +31,7 @@ struct Pending {
 
 /// The recording state of a warp.
 #[derive(Default)]
-struct Following {
+struct WarpRecord {
     /// The index of its latest step in the record; `None` if that step was left out.
     latest: Option<usize>,
     /// The instruction of its latest step, with the lanes that executed it.
@@ -45,17 +45,17 @@ pub(crate) struct Recorder {
     /// The block's index in the grid.
     block: u64,
     /// The maximum number of recorded steps.
-    most: usize,
+    max_steps: usize,
     origins: Vec<Option<(Origin, bool)>>,
     /// The index of each register in the record.
     numbers: HashMap<(FunctionId, Register), usize>,
-    warps: HashMap<u32, Following>,
+    warps: HashMap<u32, WarpRecord>,
     view: View,
     record: Record,
 }
 
 impl Recorder {
-    pub(crate) fn new(executable: &Arc<Executable>, block: u64, most: usize) -> Self {
+    pub(crate) fn new(executable: &Arc<Executable>, block: u64, max_steps: usize) -> Self {
         let mut record = Record::default();
         let mut numbers = HashMap::new();
         let mut functions: Vec<FunctionId> = executable.plans.keys().copied().collect();
@@ -77,7 +77,7 @@ impl Recorder {
         Self {
             executable: Arc::clone(executable),
             block,
-            most,
+            max_steps,
             origins: origins(executable),
             numbers,
             warps: HashMap::new(),
@@ -191,14 +191,14 @@ impl Recorder {
         kind: AccessKind,
         active: u32,
     ) -> Option<Accessed> {
-        let first = access.of_lane(core, lanes(active).next()?);
-        let shared = match access.room {
+        let first = access.lane_address(core, lanes(active).next()?);
+        let shared = match access.state_space {
             StateSpace::Shared => true,
             StateSpace::Global => false,
             StateSpace::Generic => in_window(first, SHARED_WINDOW),
             StateSpace::Local | StateSpace::Param => return None,
         };
-        let base = match (shared, access.room) {
+        let base = match (shared, access.state_space) {
             (true, StateSpace::Generic) => SHARED_WINDOW,
             (true, _) => 0,
             // An invalid address causes a fault in the next moment.
@@ -206,7 +206,7 @@ impl Recorder {
         };
         let generic = if shared { first - base + SHARED_WINDOW } else { base };
         let place = self.view.place(core, generic).unwrap_or_else(|| format!("{base:#x}"));
-        let offset = |lane| access.of_lane(core, lane).wrapping_sub(base) as i64;
+        let offset = |lane| access.lane_address(core, lane).wrapping_sub(base) as i64;
         Some(Accessed {
             shared,
             kind,
@@ -236,7 +236,7 @@ impl Watch for Recorder {
             if self.record.steps.is_empty() {
                 self.view.name_buffers(core);
             }
-            let full = self.record.steps.len() >= self.most;
+            let full = self.record.steps.len() >= self.max_steps;
             self.record.left_out += u64::from(full);
             let begun =
                 if full { None } else { self.begin(core, origin, (pc, mask, active), warp) };
@@ -250,7 +250,7 @@ impl Watch for Recorder {
         let Some(latest) = following.latest else { return };
         // The results of a call are available when the function returns, at a later step of the
         // call.
-        if !(first && calls_away(core, instruction)) {
+        if !(first && calls_function(core, instruction)) {
             following.pending.push(Pending { origin, mask: active });
         }
         if let Some(step) = self.record.steps.get_mut(latest) {

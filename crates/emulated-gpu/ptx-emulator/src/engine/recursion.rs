@@ -105,7 +105,7 @@ impl Frame {
         }
         core.registers.set_whole(slot, lane, u128::from_le_bytes(value));
         if let Some(shadow) = core.local.shadow() {
-            let known = shadow.all(range.start, range.len());
+            let known = shadow.are_initialised(range.start, range.len());
             core.registers.define(slot, 1 << lane, u32::from(known) << lane);
         }
     }
@@ -128,7 +128,7 @@ fn range(core: &Core<'_>, at: u64, bytes: u64, lane: usize) -> std::ops::Range<u
 
 /// The problem of an indirect call whose register doesn't hold a function that matches the
 /// prototype.
-pub(super) fn no_function(core: &Core<'_>, callee: Slot, mask: u32) -> Box<Problem> {
+pub(super) fn invalid_callee(core: &Core<'_>, callee: Slot, mask: u32) -> Box<Problem> {
     let lane = mask.trailing_zeros() as usize;
     let address = core.registers.get(callee, lane);
     let number = address.wrapping_sub(FUNCTION_WINDOW);

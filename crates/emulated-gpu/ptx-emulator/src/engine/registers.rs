@@ -211,7 +211,7 @@ impl Registers {
 
     /// The values in all lanes of a register of up to 64 bits.
     #[inline]
-    pub(super) fn all(&self, slot: Slot) -> [u64; LANES] {
+    pub(super) fn all_lanes(&self, slot: Slot) -> [u64; LANES] {
         match slot.width {
             Width::Narrow(_) => self.narrow(slot.index).map(u64::from),
             Width::Wide | Width::Quad => *self.wide(slot.index),

@@ -5,24 +5,24 @@
     reason = "operations compiled for AVX2 and FMA are called after the host has been checked"
 )]
 
-use super::arrival::{arrive, missed, passed_by, same_barrier};
+use super::arrival::{arrive, check_missed_barrier, lanes_past, same_barrier};
 use super::barrier::Barriers;
 use super::code::{Action, BarrierKind, Step};
 use super::collective::CollectiveKind;
 use super::core::{Core, Problem};
-use super::meeting::{come, meet, stranded};
+use super::meeting::{deadlock, join_collective, run_converged};
 use super::profile::Profile;
 use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
-use super::straight::{Progress, SPIN, straight, tick};
+use super::straight::{POLL_COST, Progress, run_straight, tick};
 use super::turn::{Rules, Stopped, Turn};
-use super::warp::{State, Warp, WarpSplit, push};
+use super::warp::{State, Warp, WarpSplit, push_frame};
 use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, texture, workspace};
 use crate::fault::FaultKind;
 use crate::program::Special;
 
 /// The number of loop iterations per turn.
-const FUEL: i64 = 16 << 10;
+const TURN_ITERATIONS: i64 = 16 << 10;
 
 /// Runs a warp until it waits, exits, or has used up its turn. Its registers and local memory are
 /// in `core`.
@@ -38,7 +38,7 @@ pub(super) fn turn(
         None => run::<false>((core, code), warp, barriers, &mut Profile::default(), rules),
     }?;
     // Check after every turn: a loop with a barrier never uses up its fuel.
-    over(warp, rules)?;
+    check_limit(warp, rules)?;
     Ok(result)
 }
 
@@ -49,7 +49,7 @@ fn run<const PROFILE: bool>(
     profile: &mut Profile,
     rules: Rules,
 ) -> Result<(Turn, u64), Stopped> {
-    let mut fuel = FUEL;
+    let mut fuel = TURN_ITERATIONS;
     // The instructions executed in this turn, summed over lanes.
     let mut threads = 0;
     // The instructions executed by the warp so far.
@@ -63,7 +63,7 @@ fn run<const PROFILE: bool>(
     };
     'split: loop {
         let Some((mut split, stop)) = warp.pick() else {
-            if meet(core, warp, code, rules)? {
+            if run_converged(core, warp, code, rules)? {
                 continue;
             }
             end(core, warp, executed);
@@ -71,7 +71,7 @@ fn run<const PROFILE: bool>(
                 return Ok((Turn::Exited, threads));
             }
             if warp.splits.iter().all(|split| split.state == State::AtCollective) {
-                return Err(stranded(warp, code, core));
+                return Err(deadlock(warp, code, core));
             }
             return Ok((Turn::Waiting, threads));
         };
@@ -80,7 +80,7 @@ fn run<const PROFILE: bool>(
             if !PROFILE {
                 let mut progress = Progress { pc: split.pc, fuel, executed };
                 let lanes = (split.mask, stop);
-                let over = straight(core, code, &mut progress, lanes, deadline)?;
+                let over = run_straight(core, code, &mut progress, lanes, deadline)?;
                 threads += width * (progress.executed - executed);
                 (split.pc, fuel, executed) = (progress.pc, progress.fuel, progress.executed);
                 if over {
@@ -115,7 +115,7 @@ fn run<const PROFILE: bool>(
                 Action::Transfer(transfer, access) => {
                     core.step = pc;
                     if access.strong {
-                        fuel -= SPIN;
+                        fuel -= POLL_COST;
                         core.seen += 1;
                     }
                     // SAFETY: as above.
@@ -191,11 +191,11 @@ fn run<const PROFILE: bool>(
                     let inside = WarpSplit {
                         pc: *target,
                         mask: active,
-                        frames: push(split.frames.clone(), pc + 1),
+                        frames: push_frame(split.frames.clone(), pc + 1),
                         state: State::Ready,
                     };
                     warp.splits.push(inside);
-                    leave(warp, split, active);
+                    remove_lanes(warp, split, active);
                     continue 'split;
                 }
                 Action::Return => {
@@ -210,21 +210,21 @@ fn run<const PROFILE: bool>(
                             warp.splits.push(outside);
                         }
                         None => {
-                            missed(warp, active)?;
+                            check_missed_barrier(warp, active)?;
                             warp.alive &= !active;
                         }
                     }
-                    leave(warp, split, active);
+                    remove_lanes(warp, split, active);
                     continue 'split;
                 }
                 Action::Exit => {
-                    missed(warp, active)?;
+                    check_missed_barrier(warp, active)?;
                     warp.alive &= !active;
-                    leave(warp, split, active);
+                    remove_lanes(warp, split, active);
                     continue 'split;
                 }
                 Action::Atomic(atomic) => {
-                    fuel -= SPIN;
+                    fuel -= POLL_COST;
                     core.seen += 1;
                     core.step = pc;
                     atomics::run(core, atomic, active).map_err(stopped)?;
@@ -254,19 +254,19 @@ fn run<const PROFILE: bool>(
                     texture::run(core, texture, active).map_err(stopped)?;
                 }
                 Action::Collective(collective)
-                    if collective.kind == CollectiveKind::Together && active == u32::MAX => {}
+                    if collective.kind == CollectiveKind::Converge && active == u32::MAX => {}
                 Action::Collective(collective) => {
-                    let waiting =
-                        come(core, warp, collective, (&split, active), rules).map_err(stopped)?;
+                    let waiting = join_collective(core, warp, collective, (&split, active), rules)
+                        .map_err(stopped)?;
                     if waiting != 0 {
-                        leave(warp, split, waiting);
-                        meet(core, warp, code, rules)?;
+                        remove_lanes(warp, split, waiting);
+                        run_converged(core, warp, code, rules)?;
                         continue 'split;
                     }
                 }
                 Action::Barrier(barrier) => {
                     let others = rules.check_synchronisation && barrier.aligned;
-                    let missing = if others { passed_by(warp, code, pc) } else { 0 };
+                    let missing = if others { lanes_past(warp, code, pc) } else { 0 };
                     let mut left = active;
                     while left != 0 {
                         let mask = same_barrier(core, barrier, left);
@@ -287,7 +287,7 @@ fn run<const PROFILE: bool>(
                         if missing != 0 {
                             warp.missing = Some((pc, active, missing));
                         }
-                        leave(warp, split, active);
+                        remove_lanes(warp, split, active);
                         continue 'split;
                     }
                 }
@@ -358,13 +358,13 @@ fn run<const PROFILE: bool>(
                     }
                 }
                 Action::Uses(uses) => uses.run(&mut core.registers, active).map_err(stopped)?,
-                Action::Pause => fuel -= SPIN,
+                Action::Pause => fuel -= POLL_COST,
                 Action::Nothing => {}
                 Action::Trap => {
                     return Err(stopped(workspace::trap(core)));
                 }
                 Action::NoFunction(callee) => {
-                    return Err(stopped(recursion::no_function(core, *callee, active)));
+                    return Err(stopped(recursion::invalid_callee(core, *callee, active)));
                 }
                 Action::SaveFrame(frame) => frame.save(core, active).map_err(stopped)?,
                 Action::RestoreFrame(frame) => frame.restore(core, active).map_err(stopped)?,
@@ -375,7 +375,7 @@ fn run<const PROFILE: bool>(
 }
 
 /// Removes lanes from a split; the remaining ones continue with the next step.
-fn leave(warp: &mut Warp, mut split: WarpSplit, active: u32) {
+fn remove_lanes(warp: &mut Warp, mut split: WarpSplit, active: u32) {
     split.mask &= !active;
     split.pc += 1;
     if split.mask != 0 {
@@ -383,7 +383,7 @@ fn leave(warp: &mut Warp, mut split: WarpSplit, active: u32) {
     }
 }
 
-fn over(warp: &Warp, rules: Rules) -> Result<(), Stopped> {
+fn check_limit(warp: &Warp, rules: Rules) -> Result<(), Stopped> {
     let Warp { executed, .. } = *warp;
     let Some(split) = warp.splits.last() else { return Ok(()) };
     if executed <= rules.instruction_limit {

@@ -3,15 +3,15 @@
 #![allow(unsafe_code, reason = "computes pointers into a block's or a thread's memory")]
 
 use super::core::{Core, Problem, Region, Site};
-use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW, in_window};
+use super::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, WINDOW_BYTES, in_window};
 use crate::fault::FaultKind;
-use crate::memory::{Found, closed, elsewhere, read_only, unmapped};
+use crate::memory::{Lookup, no_access, read_only, unmapped, wrong_device};
 use crate::program::Space;
 
 /// One lane's access to memory.
 #[derive(Clone, Copy)]
 pub(super) struct LaneAccess {
-    pub(super) room: StateSpace,
+    pub(super) state_space: StateSpace,
     /// Index of the access in [`Core::sites`].
     pub(super) site: u32,
     pub(super) address: u64,
@@ -22,8 +22,8 @@ pub(super) struct LaneAccess {
 impl LaneAccess {
     /// An access whose memory is not cached in a site: to local or shared memory, or to a generic
     /// address that is resolved each time.
-    pub(super) fn of(room: StateSpace, address: u64, bytes: u64, lane: usize) -> Self {
-        Self { room, site: 0, address, bytes, lane }
+    pub(super) fn uncached(state_space: StateSpace, address: u64, bytes: u64, lane: usize) -> Self {
+        Self { state_space, site: 0, address, bytes, lane }
     }
 }
 
@@ -34,9 +34,9 @@ impl Core<'_> {
         access: LaneAccess,
         write: bool,
     ) -> Result<*mut u8, Box<Problem>> {
-        let LaneAccess { room, address, bytes, lane, .. } = access;
+        let LaneAccess { state_space, address, bytes, lane, .. } = access;
         if address & bytes.wrapping_sub(1) != 0 {
-            let what = access_name(room, bytes, write);
+            let what = access_name(state_space, bytes, write);
             return Err(Problem::new(
                 FaultKind::Misaligned,
                 format!("{what} at {address:#x}, which is not a multiple of {bytes}"),
@@ -54,21 +54,21 @@ impl Core<'_> {
         access: LaneAccess,
         write: bool,
     ) -> Result<*mut u8, Box<Problem>> {
-        let LaneAccess { room, address, bytes, lane, .. } = access;
-        let found = match room {
+        let LaneAccess { state_space, address, bytes, lane, .. } = access;
+        let found = match state_space {
             StateSpace::Global => return self.resolve_global(access, write),
             StateSpace::Shared => self.shared_region(0).host(address, bytes),
-            StateSpace::Local => self.own(0, address, bytes, lane),
+            StateSpace::Local => self.local_address(0, address, bytes, lane),
             StateSpace::Param if address < LOCAL_WINDOW && write => None,
             StateSpace::Param if address < LOCAL_WINDOW => {
                 self.parameter_region(0).host(address, bytes)
             }
-            StateSpace::Param => self.own(LOCAL_WINDOW, address, bytes, lane),
+            StateSpace::Param => self.local_address(LOCAL_WINDOW, address, bytes, lane),
             StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 self.shared_region(SHARED_WINDOW).host(address, bytes)
             }
             StateSpace::Generic if in_window(address, LOCAL_WINDOW) => {
-                self.own(LOCAL_WINDOW, address, bytes, lane)
+                self.local_address(LOCAL_WINDOW, address, bytes, lane)
             }
             StateSpace::Generic => {
                 let base = self.parameters.as_slice().as_ptr() as u64;
@@ -79,7 +79,7 @@ impl Core<'_> {
                 }
             }
         };
-        found.ok_or_else(|| self.outside(access, write))
+        found.ok_or_else(|| self.outside_problem(access, write))
     }
 
     /// Whether a generic address is in a state space; `constants` are the ranges of constant
@@ -112,7 +112,13 @@ impl Core<'_> {
 
     /// The host address of bytes in a thread's local memory, which starts at `base`; `None` for
     /// redzones.
-    fn own(&mut self, base: u64, address: u64, bytes: u64, lane: usize) -> Option<*mut u8> {
+    fn local_address(
+        &mut self,
+        base: u64,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+    ) -> Option<*mut u8> {
         let found = self.local_region(base, lane).host(address, bytes)?;
         self.image.trespasses(address.wrapping_sub(base), bytes).is_none().then_some(found)
     }
@@ -137,11 +143,11 @@ impl Core<'_> {
         let what = access_name(StateSpace::Global, bytes, write);
         let problem = match self.memory.open(address, bytes, write, self.reach) {
             // Constant memory is never cached for writes, so every one is checked here.
-            Found::Live { constant: true, .. } if write => Problem::new(
+            Lookup::Live { constant: true, .. } if write => Problem::new(
                 FaultKind::IllegalAddress,
                 format!("{what} at {address:#x}, which is constant memory: kernels only read it"),
             ),
-            Found::Live { base, size, shadow, .. } => {
+            Lookup::Live { base, size, shadow, .. } => {
                 let region = Region { base, len: size, host: base as *mut u8 };
                 let races = self.races.map(|races| races.shadow(base, size)).transpose();
                 let races = races.map_err(|error| {
@@ -151,7 +157,7 @@ impl Core<'_> {
                 self.sites[site as usize] = Site { region, shadow, races };
                 return Ok(address as *mut u8);
             }
-            Found::Across => {
+            Lookup::SpansMappings => {
                 // Accesses that span several mappings are not cached, so their initialisation is
                 // recorded here, and racecheck ignores them.
                 self.sites[site as usize] = Site::NONE;
@@ -160,28 +166,28 @@ impl Core<'_> {
                 }
                 return Ok(address as *mut u8);
             }
-            Found::Closed { base, size, write, from } => {
+            Lookup::NoAccess { base, size, write, from } => {
                 let message = format!("{what} at {address:#x}, where this device has no access");
                 Problem::new(FaultKind::IllegalAddress, message)
-                    .note(closed(base, size, write, from))
+                    .note(no_access(base, size, write, from))
             }
-            Found::Freed => Problem::new(
+            Lookup::Freed => Problem::new(
                 FaultKind::UseAfterFree,
                 format!("{what} at {address:#x}, which has been freed"),
             ),
-            Found::ReadOnly { base, size } => {
+            Lookup::ReadOnly { base, size } => {
                 let message = format!("{what} at {address:#x}, which is read-only");
                 Problem::new(FaultKind::IllegalAddress, message).note(read_only(base, size))
             }
-            Found::Unmapped { base, size } => {
+            Lookup::Unmapped { base, size } => {
                 let message = format!("{what} at {address:#x}, which the host has unmapped");
                 Problem::new(FaultKind::IllegalAddress, message).note(unmapped(base, size))
             }
-            Found::Elsewhere { home, reach } => {
+            Lookup::OtherDevice { home, reach } => {
                 let message = format!("{what} at {address:#x}, which is on another device");
-                Problem::new(FaultKind::IllegalAddress, message).note(elsewhere(home, reach))
+                Problem::new(FaultKind::IllegalAddress, message).note(wrong_device(home, reach))
             }
-            Found::Nothing => Problem::new(
+            Lookup::Outside => Problem::new(
                 FaultKind::IllegalAddress,
                 format!("{what} at {address:#x}, which is outside of every allocation"),
             ),
@@ -196,8 +202,8 @@ impl Core<'_> {
     }
 
     /// Describes the memory that contains an address, for a report.
-    pub(super) fn near(&self, room: StateSpace, address: u64) -> Option<String> {
-        let shared = match room {
+    pub(super) fn describe_address(&self, state_space: StateSpace, address: u64) -> Option<String> {
+        let shared = match state_space {
             StateSpace::Shared => Some(address),
             StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 Some(address - SHARED_WINDOW)
@@ -205,7 +211,7 @@ impl Core<'_> {
             _ => None,
         };
         let Some(offset) = shared else {
-            let global = matches!(room, StateSpace::Global | StateSpace::Generic);
+            let global = matches!(state_space, StateSpace::Global | StateSpace::Generic);
             return global.then(|| self.memory.neighbourhood(address));
         };
         let variables = &self.image.shared_variables;
@@ -224,13 +230,13 @@ impl Core<'_> {
         })
     }
 
-    fn outside(
+    fn outside_problem(
         &self,
-        LaneAccess { room, address, bytes, lane, .. }: LaneAccess,
+        LaneAccess { state_space, address, bytes, lane, .. }: LaneAccess,
         write: bool,
     ) -> Box<Problem> {
-        let what = access_name(room, bytes, write);
-        let (name, size) = match room {
+        let what = access_name(state_space, bytes, write);
+        let (name, size) = match state_space {
             StateSpace::Shared => ("shared memory of the block", self.shared.len()),
             StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 ("shared memory of the block", self.shared.len())
@@ -250,8 +256,9 @@ impl Core<'_> {
                 ("local memory of the thread", self.thread_local_bytes() - redzones)
             }
         };
-        let offset = address & (WINDOW - 1);
-        let is_local = !matches!(room, StateSpace::Shared) && !in_window(address, SHARED_WINDOW);
+        let offset = address & (WINDOW_BYTES - 1);
+        let is_local =
+            !matches!(state_space, StateSpace::Shared) && !in_window(address, SHARED_WINDOW);
         if is_local && let Some(variable) = self.image.trespasses(offset, bytes) {
             let (size, name) = (variable.end - variable.start, &variable.name);
             let message =
@@ -281,8 +288,8 @@ impl Core<'_> {
     }
 }
 
-pub(super) fn access_name(room: StateSpace, bytes: u64, write: bool) -> String {
-    let space = match room {
+pub(super) fn access_name(state_space: StateSpace, bytes: u64, write: bool) -> String {
+    let space = match state_space {
         StateSpace::Global => "global ",
         StateSpace::Shared => "shared ",
         StateSpace::Local => "local ",

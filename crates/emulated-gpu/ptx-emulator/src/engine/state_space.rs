@@ -8,7 +8,7 @@ pub(super) const LOCAL_WINDOW: u64 = 2 << 48;
 /// The start of function addresses.
 pub(super) const FUNCTION_WINDOW: u64 = 3 << 48;
 /// The size of each window.
-pub(super) const WINDOW: u64 = 1 << 32;
+pub(super) const WINDOW_BYTES: u64 = 1 << 32;
 
 /// The state space of an access, which determines how its address is resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,5 +28,5 @@ pub(super) enum StateSpace {
 
 /// Whether a generic address is in a window.
 pub(super) fn in_window(address: u64, window: u64) -> bool {
-    address.wrapping_sub(window) < WINDOW
+    address.wrapping_sub(window) < WINDOW_BYTES
 }

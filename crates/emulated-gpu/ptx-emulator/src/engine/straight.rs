@@ -12,7 +12,7 @@ use super::core::Core;
 use super::turn::Stopped;
 
 /// The cost of an atomic or volatile access, in loop iterations of a turn: it may be polling.
-pub(super) const SPIN: i64 = 1 << 10;
+pub(super) const POLL_COST: i64 = 1 << 10;
 
 /// The progress of a split.
 pub(super) struct Progress {
@@ -33,7 +33,7 @@ pub(super) fn tick(fuel: &mut i64, executed: u64, deadline: u64) -> bool {
 
 /// Runs until `stop`, or a step of another kind. Returns true if the turn is over.
 #[inline(never)]
-pub(super) fn straight(
+pub(super) fn run_straight(
     core: &mut Core<'_>,
     code: &[Step],
     progress: &mut Progress,

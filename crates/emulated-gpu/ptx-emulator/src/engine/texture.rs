@@ -18,13 +18,13 @@ pub(super) use self::fetch::Fetch;
 pub(super) use self::surface::{Moves, SurfaceStep};
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
-use super::race::{Does, Semantics};
+use super::race::{Effect, Semantics};
 use super::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
 use crate::memory::words;
 use crate::program::Query;
-use crate::texture::cube::SIDES;
-use crate::texture::{AddressMode, Channel, Filter, Opaque, Resource, Wanted};
+use crate::texture::cube::FACES;
+use crate::texture::{AddressMode, Channel, Filter, HandleLookup, Opaque, Resource};
 
 /// A texture or surface step.
 pub(super) enum TextureStep {
@@ -62,10 +62,10 @@ pub(super) fn run(core: &mut Core<'_>, step: &TextureStep, mask: u32) -> Outcome
         }
         TextureStep::Asked { access, d, asked: Asked::IsType(kind) } => {
             for lane in lanes(mask) {
-                let found = match core.memory.bindings().find(access.of_lane(core, lane)) {
-                    Wanted::Bound(resource) => Some(resource.kind()),
-                    Wanted::Empty(kind) => Some(kind),
-                    Wanted::Destroyed | Wanted::Unknown => None,
+                let found = match core.memory.bindings().find(access.lane_address(core, lane)) {
+                    HandleLookup::Bound(resource) => Some(resource.kind()),
+                    HandleLookup::Empty(kind) => Some(kind),
+                    HandleLookup::Destroyed | HandleLookup::Unknown => None,
                 };
                 let yes = found.is_some() && found == *kind;
                 core.registers.set(*d, lane, u64::from(yes));
@@ -87,8 +87,8 @@ fn each(
     let mut left = mask;
     while left != 0 {
         let first = left.trailing_zeros() as usize;
-        let handle = access.of_lane(core, first);
-        let same = lanes(left).filter(|&lane| access.of_lane(core, lane) == handle);
+        let handle = access.lane_address(core, first);
+        let same = lanes(left).filter(|&lane| access.lane_address(core, lane) == handle);
         let group = same.fold(0, |group, lane| group | 1 << lane);
         left &= !group;
         let resource = find(core, handle, kind).map_err(|problem| problem.lane(first))?;
@@ -114,24 +114,24 @@ fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Result<Arc<Resource>,
         return Ok(Arc::clone(resource));
     }
     match core.memory.bindings().find(handle) {
-        Wanted::Bound(resource) if resource.kind() == kind => {
+        HandleLookup::Bound(resource) if resource.kind() == kind => {
             core.resources.push((handle, Arc::clone(&resource)));
             Ok(resource)
         }
-        Wanted::Bound(_) => {
+        HandleLookup::Bound(_) => {
             let other = if kind == Opaque::Texture { "surface" } else { "texture" };
             let what = format!("{handle:#x} is the handle of a {other}, not of a {own}");
             wrong(what, "textures are read with tex and tld4, surfaces with suld, sust and sured")
         }
-        Wanted::Empty(found) => {
+        HandleLookup::Empty(found) => {
             let what = format!("no memory is bound to the {} at {handle:#x}", name(found));
             wrong(what, "bind memory or an array to it on the host, before the launch")
         }
-        Wanted::Destroyed => {
+        HandleLookup::Destroyed => {
             let what = format!("the {own} with the handle {handle:#x} has been destroyed");
             wrong(what, "keep it until the kernel has ended")
         }
-        Wanted::Unknown => {
+        HandleLookup::Unknown => {
             let what = format!("{handle:#x} is not the handle of a {own}");
             wrong(what, "pass the handle that the host created to the kernel, all 64 bits of it")
         }
@@ -169,7 +169,7 @@ fn of_texels(resource: &Resource, query: Query) -> u64 {
         Query::Depth => texels.depth,
         // The number of cubes; 0 unless there are several.
         Query::ArraySize if texels.cube => {
-            Some(texels.layers / SIDES).filter(|&n| n > 1).unwrap_or(0)
+            Some(texels.layers / FACES).filter(|&n| n > 1).unwrap_or(0)
         }
         Query::ArraySize => texels.layers,
         Query::MemoryLayout => u64::from(texels.linear),
@@ -210,14 +210,14 @@ fn read(
         return Ok(found);
     }
     for lane in lanes(mask) {
-        let at = access.at(addresses[lane], bytes, lane);
+        let at = access.lane_access(addresses[lane], bytes, lane);
         let host = core.resolve(at, false)?;
-        core.check_written(at, Does::Read)?;
+        core.check_written(at, Effect::Read)?;
         let mut buffer = [0; 16];
         // SAFETY: `resolve` has checked `bytes` bytes.
         unsafe { words::read(host, &mut buffer[..bytes as usize]) };
         found[lane] = u128::from_le_bytes(buffer);
     }
-    core.race(access, addresses, mask, (bytes, Semantics::default()), Does::Read)?;
+    core.race(access, addresses, mask, (bytes, Semantics::default()), Effect::Read)?;
     Ok(found)
 }

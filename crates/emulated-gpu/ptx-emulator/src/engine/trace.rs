@@ -21,18 +21,18 @@ const RETURNED: &str = "returned";
 
 /// The thread that is traced.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Followed {
+pub(crate) struct TracedThread {
     /// The block's index in the grid.
     pub(crate) block: u64,
     /// The thread's index in the block.
     pub(crate) thread: u32,
     /// The maximum number of recorded events.
-    pub(crate) most: usize,
+    pub(crate) max_events: usize,
 }
 
 /// Records the events of one thread.
 pub(crate) struct Tracer {
-    followed: Followed,
+    thread: TracedThread,
     /// The view of the thread's lane.
     view: View,
     trace: Trace,
@@ -50,14 +50,14 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    pub(crate) fn new(executable: &Executable, followed: Followed) -> Self {
+    pub(crate) fn new(executable: &Executable, thread: TracedThread) -> Self {
         let steps = executable.code.iter();
         let returns = steps.map(|step| matches!(step.action, Action::Return)).collect();
-        let lane = followed.thread as usize % LANES;
+        let lane = thread.thread as usize % LANES;
         let trace =
-            Trace { warp: followed.thread / LANES as u32, lane: lane as u32, ..Trace::default() };
+            Trace { warp: thread.thread / LANES as u32, lane: lane as u32, ..Trace::default() };
         Self {
-            followed,
+            thread,
             view: View { lane, buffers: Vec::new() },
             trace,
             origins: origins(executable),
@@ -82,7 +82,7 @@ impl Tracer {
             return;
         }
         match instruction.op {
-            Op::Call { .. } => self.depth += usize::from(calls_away(core, instruction)),
+            Op::Call { .. } => self.depth += usize::from(calls_function(core, instruction)),
             Op::Return => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
@@ -141,7 +141,7 @@ impl Tracer {
     }
 
     /// Another part of the same instruction: adds the values that it reads.
-    fn go_on(&mut self, core: &Core<'_>, origin: Origin) {
+    fn continue_instruction(&mut self, core: &Core<'_>, origin: Origin) {
         let Some((function, instruction)) = origin.instruction(core) else { return };
         if self.trace.left_out > 0 || !self.runs(core, origin, instruction) {
             return;
@@ -164,7 +164,7 @@ impl Tracer {
         let Some(origin) = self.pending.take() else { return };
         let Some((function, instruction)) = origin.instruction(core) else { return };
         let returned = |event: &Event| event.before.first() == Some(&Value::Note(RETURNED.into()));
-        if calls_away(core, instruction) && !self.trace.events.last().is_some_and(returned) {
+        if calls_function(core, instruction) && !self.trace.events.last().is_some_and(returned) {
             // The results are available when the function returns.
             return;
         }
@@ -211,7 +211,7 @@ impl Tracer {
 
 impl Watch for Tracer {
     fn step(&mut self, core: &Core<'_>, pc: u32, mask: u32, _: &Warp) {
-        if core.block != self.followed.block {
+        if core.block != self.thread.block {
             return;
         }
         if core.warp != self.trace.warp {
@@ -236,10 +236,10 @@ impl Watch for Tracer {
         }
         self.finish(core);
         if first && before.is_some_and(|before| is_next_part(core, before, origin)) {
-            self.go_on(core, origin);
+            self.continue_instruction(core, origin);
             return;
         }
-        if self.trace.events.len() >= self.followed.most {
+        if self.trace.events.len() >= self.thread.max_events {
             self.trace.left_out += u64::from(first);
             self.follow_calls(core, origin, first);
             return;
@@ -267,7 +267,7 @@ fn is_call(core: &Core<'_>, origin: Origin) -> bool {
 }
 
 /// Whether it calls a function of the program. Built-in functions complete in one step.
-pub(super) fn calls_away(core: &Core<'_>, instruction: &Instruction) -> bool {
+pub(super) fn calls_function(core: &Core<'_>, instruction: &Instruction) -> bool {
     match instruction.op {
         Op::Call { callee: Operand::Function(id), .. } => {
             let function = core.image.module.functions.get(id.0 as usize);

@@ -11,8 +11,8 @@ const BANKS: u64 = 32;
 const WORD: u64 = 4;
 
 /// Counts an access, given the address and the (nonzero) bytes of each lane.
-pub(super) fn count(count: &mut LineStatistics, room: StateSpace, parts: &[(u64, u64)]) {
-    let shared = match room {
+pub(super) fn count(count: &mut LineStatistics, state_space: StateSpace, parts: &[(u64, u64)]) {
+    let shared = match state_space {
         StateSpace::Shared => true,
         StateSpace::Global => false,
         StateSpace::Generic => parts.iter().any(|&(at, _)| in_window(at, SHARED_WINDOW)),
@@ -23,7 +23,8 @@ pub(super) fn count(count: &mut LineStatistics, room: StateSpace, parts: &[(u64,
         count.shared_passes += passes(parts);
     } else {
         count.global_requests += 1;
-        count.global_sectors += touched(parts, SECTOR).iter().map(|(a, b)| b - a + 1).sum::<u64>();
+        count.global_sectors +=
+            touched_units(parts, SECTOR).iter().map(|(a, b)| b - a + 1).sum::<u64>();
     }
 }
 
@@ -34,7 +35,7 @@ fn passes(parts: &[(u64, u64)]) -> u64 {
     let together = (BANKS * WORD / most.max(WORD)).max(1) as usize;
     let of_group = |group: &[(u64, u64)]| {
         let mut banks = [0; BANKS as usize];
-        for (first, last) in touched(group, WORD) {
+        for (first, last) in touched_units(group, WORD) {
             let words = last - first + 1;
             banks.iter_mut().for_each(|bank| *bank += words / BANKS);
             for word in first..first + words % BANKS {
@@ -48,7 +49,7 @@ fn passes(parts: &[(u64, u64)]) -> u64 {
 
 /// The aligned units of `unit` bytes that are touched, as ranges (first, last) that don't overlap.
 /// There are never more ranges than parts, however large these are.
-fn touched(parts: &[(u64, u64)], unit: u64) -> Vec<(u64, u64)> {
+fn touched_units(parts: &[(u64, u64)], unit: u64) -> Vec<(u64, u64)> {
     let of_part = |&(at, bytes): &(u64, u64)| (at / unit, at.saturating_add(bytes - 1) / unit);
     let mut ranges: Vec<(u64, u64)> = parts.iter().map(of_part).collect();
     ranges.sort_unstable();
@@ -66,9 +67,9 @@ mod tests {
 
     #[test]
     fn overlapping_units_are_touched_once() {
-        assert_eq!(touched(&[(0, 4), (4, 4), (28, 8), (96, 1)], 32), [(0, 1), (3, 3)]);
-        assert_eq!(touched(&[(64, 1), (0, 200), (32, 4)], 32), [(0, 6)]);
-        assert_eq!(touched(&[(u64::MAX - 3, 16)], 32), [(u64::MAX / 32, u64::MAX / 32)]);
+        assert_eq!(touched_units(&[(0, 4), (4, 4), (28, 8), (96, 1)], 32), [(0, 1), (3, 3)]);
+        assert_eq!(touched_units(&[(64, 1), (0, 200), (32, 4)], 32), [(0, 6)]);
+        assert_eq!(touched_units(&[(u64::MAX - 3, 16)], 32), [(u64::MAX / 32, u64::MAX / 32)]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) struct Frame {
 pub(super) type Frames = Option<Rc<Frame>>;
 
 /// Pushes a frame for a call.
-pub(super) fn push(parent: Frames, return_to: u32) -> Frames {
+pub(super) fn push_frame(parent: Frames, return_to: u32) -> Frames {
     let depth = depth(&parent) + 1;
     Some(Rc::new(Frame { return_to, parent, depth }))
 }
@@ -31,11 +31,11 @@ fn depth(frames: &Frames) -> u32 {
     frames.as_ref().map_or(0, |frame| frame.depth)
 }
 
-fn same(a: &Frames, b: &Frames) -> bool {
+fn same_stack(a: &Frames, b: &Frames) -> bool {
     match (a, b) {
         (None, None) => true,
         (Some(a), Some(b)) => {
-            Rc::ptr_eq(a, b) || a.return_to == b.return_to && same(&a.parent, &b.parent)
+            Rc::ptr_eq(a, b) || a.return_to == b.return_to && same_stack(&a.parent, &b.parent)
         }
         _ => false,
     }
@@ -82,7 +82,7 @@ pub(crate) struct Warp {
 }
 
 /// The maximum number of recorded polls per warp: two per lane.
-const MOST_POLLS: usize = 64;
+const MAX_POLLS: usize = 64;
 
 /// The latest failed test of a split.
 pub(super) struct Poll {
@@ -137,23 +137,23 @@ impl Warp {
             }
             None => {
                 // Splits change, so old entries may be obsolete.
-                self.polls.truncate(MOST_POLLS - 1);
+                self.polls.truncate(MAX_POLLS - 1);
                 self.polls.push(now);
             }
         }
     }
 
     /// The object that a split polls, if nothing has changed since its last test.
-    pub(super) fn polled(&self, split: &WarpSplit, seen: u64, events: u64) -> Option<u64> {
+    pub(super) fn polled_object(&self, split: &WarpSplit, seen: u64, events: u64) -> Option<u64> {
         let found =
             self.polls.iter().find(|poll| (poll.pc, poll.mask) == (split.pc, split.mask))?;
         (found.again && (found.seen, found.events) == (seen, events)).then_some(found.object)
     }
 
     /// Whether all splits that can run only poll incomplete phases.
-    pub(super) fn spins(&self, seen: u64, events: u64) -> bool {
+    pub(super) fn only_polls(&self, seen: u64, events: u64) -> bool {
         let mut ready = self.splits.iter().filter(|split| split.state == State::Ready);
-        ready.all(|split| self.polled(split, seen, events).is_some())
+        ready.all(|split| self.polled_object(split, seen, events).is_some())
     }
 
     // ANCHOR: pick
@@ -178,7 +178,7 @@ impl Warp {
         let mut split = self.splits.remove(chosen);
         let mut stop = u32::MAX;
         self.splits.retain(|other| {
-            let meets = other.state == State::Ready && same(&other.frames, &split.frames);
+            let meets = other.state == State::Ready && same_stack(&other.frames, &split.frames);
             if meets && other.pc == split.pc {
                 split.mask |= other.mask;
                 return false;

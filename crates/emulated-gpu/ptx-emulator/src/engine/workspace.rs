@@ -21,7 +21,7 @@ impl<'launch> Workspace<'launch> {
     ///
     /// # Errors
     /// If the device is out of memory.
-    pub(super) fn of(
+    pub(super) fn allocate(
         image: &Image,
         memory: &'launch Memory,
         device: u32,

@@ -18,7 +18,7 @@ pub enum AllocationKind {
     /// Physical memory, mapped in a reserved address range.
     Mapped,
     /// Memory of another process.
-    Other,
+    OtherProcess,
 }
 
 /// An allocation in the leak report.
@@ -41,7 +41,7 @@ impl std::fmt::Display for Allocation {
         match (kind, name) {
             (AllocationKind::Device, _) => f.write_str("allocated by the host"),
             (AllocationKind::Heap, _) => f.write_str("allocated by a kernel"),
-            (AllocationKind::Other, _) => f.write_str("memory of another process"),
+            (AllocationKind::OtherProcess, _) => f.write_str("memory of another process"),
             (AllocationKind::Mapped, _) => f.write_str("physical memory, mapped"),
             (AllocationKind::Host, _) => f.write_str("pinned or managed memory"),
             (AllocationKind::Registered, _) => f.write_str("registered host memory"),

@@ -44,7 +44,7 @@ impl Heap {
                 return Some(address);
             }
             let (address, size) = self.freed.pop_front()?;
-            self.free.give(address, taken(size)?);
+            self.free.release(address, taken(size)?);
         }
     }
 

@@ -8,7 +8,7 @@
 
 use super::pages::PAGE;
 use super::shared::{self, Addresses};
-use super::shared_memory::{OpenError, ShareError, SharedMemory, file_of};
+use super::shared_memory::{OpenError, ShareError, SharedMemory, open_file};
 use super::space::Block;
 use super::{Home, Memory, OutOfMemory};
 
@@ -42,19 +42,19 @@ impl Memory {
         let &SharedMemory { process, descriptor, inode, offset, size } = found;
         let missing = OpenError::NoFile { process };
         let none = OpenError::OutOfMemory(OutOfMemory { size });
-        let file = file_of(process, descriptor, inode).ok_or(missing)?;
+        let file = open_file(process, descriptor, inode).ok_or(missing)?;
         let end = offset.checked_add(size.max(1)).ok_or(missing)?;
         if shared::sealed_len(&file).is_none_or(|len| end > len) {
             return Err(missing);
         }
         // Checks a byte in the middle: the pages at the ends may also belong to other allocations.
-        if !shared::is_there(&file, offset + size / 2) {
+        if !shared::is_written(&file, offset + size / 2) {
             return Err(OpenError::Freed { process });
         }
         let first = offset / PAGE * PAGE;
         let len = end.next_multiple_of(PAGE) - first;
         let addresses = Addresses::reserve(len, PAGE, 0).ok_or(none)?;
-        if !addresses.show(addresses.start, len, &file, first) {
+        if !addresses.map_file(addresses.start, len, &file, first) {
             return Err(none);
         }
         let block = Block::other(addresses);

@@ -26,8 +26,8 @@ impl Memory {
 
     /// Allocations in an owner's heap that have not been freed.
     #[must_use]
-    pub fn in_heap(&self, owner: u64) -> Vec<Allocation> {
-        self.read_table().in_heap(owner)
+    pub fn heap_allocations(&self, owner: u64) -> Vec<Allocation> {
+        self.read_table().heap_allocations(owner)
     }
 
     /// Destroys an owner's heap and frees everything in it. Its memory stays where it is until the

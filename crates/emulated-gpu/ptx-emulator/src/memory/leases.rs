@@ -109,7 +109,10 @@ mod tests {
             let number = self.leases.begin();
             let found = !*self.is_out.lock().unwrap();
             thread::yield_now();
-            assert!(!found || !self.is_gone.load(Ordering::SeqCst), "used after it was returned to the host");
+            assert!(
+                !found || !self.is_gone.load(Ordering::SeqCst),
+                "used after it was returned to the host"
+            );
             self.leases.end(number);
         }
     }

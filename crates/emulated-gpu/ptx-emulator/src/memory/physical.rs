@@ -10,7 +10,7 @@ use std::fs::File;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::known::Known;
+use super::initialised_bytes::InitialisedBytes;
 use super::pieces::Pieces;
 use super::shared::{self, Identity};
 use crate::room::OutOfMemory;
@@ -19,9 +19,9 @@ use crate::room::OutOfMemory;
 pub const GRANULARITY: u64 = 2 << 20;
 /// The length in bytes of the common file, equal to the address range reserved for allocations. Its
 /// pages are only allocated when they are touched.
-const LENGTH: u64 = 1 << 38;
+const FILE_BYTES: u64 = 1 << 38;
 /// Prefix of the names of files of exported memory; the device's ordinal follows.
-const NAME: &str = "emulated-gpu memory of device ";
+const NAME_PREFIX: &str = "emulated-gpu memory of device ";
 
 /// The common file of memory that stays in the process.
 #[derive(Debug)]
@@ -32,8 +32,8 @@ pub(super) struct Store {
 
 impl Store {
     fn new() -> Self {
-        let file = shared::create(c"emulated-gpu memory", LENGTH);
-        let len = if file.is_some() { LENGTH } else { 0 };
+        let file = shared::create(c"emulated-gpu memory", FILE_BYTES);
+        let len = if file.is_some() { FILE_BYTES } else { 0 };
         Self { file, free: Mutex::new(Pieces::new(GRANULARITY, 0, len)) }
     }
 }
@@ -48,7 +48,7 @@ impl Stores {
     }
 
     /// Whether the system supports physical memory.
-    pub(super) fn can_be(&self) -> bool {
+    pub(super) fn is_supported(&self) -> bool {
         self.get().file.is_some()
     }
 }
@@ -68,7 +68,7 @@ pub struct Physical {
     size: u64,
     device: u32,
     /// Shadow of initialised bytes, shared by all mappings.
-    pub(super) known: Option<Arc<Known>>,
+    pub(super) shadow: Option<Arc<InitialisedBytes>>,
     /// The counter of the device's used bytes that includes this piece.
     counter: Option<Arc<AtomicU64>>,
 }
@@ -81,19 +81,19 @@ impl Physical {
         device: u32,
         exported: bool,
     ) -> Result<Self, OutOfMemory> {
-        let none = OutOfMemory { size };
-        if !shared::has_room(size) {
-            return Err(none);
+        let out_of_memory = OutOfMemory { size };
+        if !shared::has_memory(size) {
+            return Err(out_of_memory);
         }
         let bytes = if exported {
-            let name = CString::new(format!("{NAME}{device}")).map_err(|_| none)?;
-            Bytes::Whole(shared::create(&name, size).ok_or(none)?)
+            let name = CString::new(format!("{NAME_PREFIX}{device}")).map_err(|_| out_of_memory)?;
+            Bytes::Whole(shared::create(&name, size).ok_or(out_of_memory)?)
         } else {
             let store = stores.get();
             let mut free = store.free.lock().unwrap_or_else(PoisonError::into_inner);
-            Bytes::Part(Arc::clone(store), free.take(size, GRANULARITY).ok_or(none)?)
+            Bytes::Part(Arc::clone(store), free.take(size, GRANULARITY).ok_or(out_of_memory)?)
         };
-        Ok(Self { bytes, size, device, known: None, counter: None })
+        Ok(Self { bytes, size, device, shadow: None, counter: None })
     }
 
     /// Imports memory by the file descriptor that this or another process exported. The descriptor
@@ -101,13 +101,13 @@ impl Physical {
     pub(super) fn import(descriptor: i32) -> Option<Self> {
         let (file, name) = shared::duplicate(descriptor)?;
         let size = shared::sealed_len(&file)?;
-        let device = name.split_once(NAME)?.1.split_whitespace().next()?.parse().ok()?;
+        let device = name.split_once(NAME_PREFIX)?.1.split_whitespace().next()?.parse().ok()?;
         let is_whole = size > 0 && size.is_multiple_of(GRANULARITY);
         is_whole.then_some(Self {
             bytes: Bytes::Whole(file),
             size,
             device,
-            known: None,
+            shadow: None,
             counter: None,
         })
     }
@@ -164,8 +164,8 @@ impl Physical {
     pub fn export(&self) -> Option<File> {
         let Bytes::Whole(file) = &self.bytes else { return None };
         let descriptor = file.try_clone().ok()?;
-        if let Some(known) = &self.known {
-            known.set(0, self.size as usize, true);
+        if let Some(shadow) = &self.shadow {
+            shadow.set(0, self.size as usize, true);
         }
         Some(descriptor)
     }
@@ -179,7 +179,7 @@ impl Drop for Physical {
             && shared::clear(file, *offset, self.size)
         {
             let mut free = store.free.lock().unwrap_or_else(PoisonError::into_inner);
-            free.give(*offset, self.size);
+            free.release(*offset, self.size);
         }
         if let Some(counter) = &self.counter {
             counter.fetch_sub(self.size, Ordering::Relaxed);

@@ -43,7 +43,7 @@ impl Pieces {
 
     /// Frees a piece, merges it with its free neighbours, and returns the address and length of the
     /// result.
-    pub(super) fn give(&mut self, mut address: u64, mut length: u64) -> (u64, u64) {
+    pub(super) fn release(&mut self, mut address: u64, mut length: u64) -> (u64, u64) {
         if let Some((&below, &its)) = self.by_address.range(..address).next_back()
             && below + its == address
         {
@@ -93,7 +93,7 @@ mod tests {
         let mut sorted = taken.clone();
         sorted.sort_unstable();
         assert!(sorted.windows(2).all(|pair| pair[0].0 + 48 <= pair[1].0), "{sorted:x?}");
-        let last = taken.into_iter().map(|(address, len)| pieces.give(address, len)).last();
+        let last = taken.into_iter().map(|(address, len)| pieces.release(address, len)).last();
         assert_eq!(last, Some((0x1010, 0x10_0000)));
         assert_eq!(pieces.take(0x10_0000, 16), Some(0x1010));
         assert_eq!(pieces.take(16, 16), None);
@@ -102,8 +102,8 @@ mod tests {
     #[test]
     fn take_is_best_fit() {
         let mut pieces = Pieces::new(16, 0, 0);
-        pieces.give(0x1000, 0x1000);
-        pieces.give(0x4000, 0x100);
+        pieces.release(0x1000, 0x1000);
+        pieces.release(0x4000, 0x100);
         assert_eq!(pieces.take(0x100, 16), Some(0x4000));
         assert_eq!(pieces.take(u64::MAX - 15, 64), None);
         assert_eq!(pieces.take(0x2000, 16), None);

@@ -6,7 +6,7 @@ pub struct Devices(u64);
 
 impl Devices {
     /// The maximum number of devices.
-    pub const MOST: u32 = 64;
+    pub const MAX: u32 = 64;
     /// All devices.
     pub const ALL: Self = Self(u64::MAX);
 
@@ -76,7 +76,7 @@ impl Reach {
 }
 
 /// The message for an access to memory of a device without peer access.
-pub(crate) fn elsewhere(home: Home, reach: Reach) -> String {
+pub(crate) fn wrong_device(home: Home, reach: Reach) -> String {
     let (own, other) = (reach.device, home.device);
     let remedy = if home.to_peers {
         "enable access in this context first (cuCtxEnablePeerAccess), or copy it"

@@ -54,7 +54,7 @@ mod system {
     }
 
     /// Whether the system would currently grant `len` bytes of memory.
-    pub(in crate::memory) fn has_room(len: u64) -> bool {
+    pub(in crate::memory) fn has_memory(len: u64) -> bool {
         let Ok(size) = usize::try_from(len) else { return false };
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -105,7 +105,7 @@ mod system {
     }
 
     /// Whether a byte of a file has been written, and not cleared since.
-    pub(in crate::memory) fn is_there(file: &File, offset: u64) -> bool {
+    pub(in crate::memory) fn is_written(file: &File, offset: u64) -> bool {
         let Ok(offset) = offset.try_into() else { return false };
         // SAFETY: `lseek` on an open file; nothing depends on its position.
         unsafe { libc::lseek(file.as_raw_fd(), offset, libc::SEEK_DATA) == offset }
@@ -168,23 +168,29 @@ mod system {
 
         /// Whether a range is inside these addresses. MAP_FIXED would replace mappings outside of
         /// them.
-        fn hold(&self, at: u64, len: u64) -> bool {
+        fn contains(&self, at: u64, len: u64) -> bool {
             at.checked_sub(self.start)
                 .is_some_and(|offset| offset.checked_add(len).is_some_and(|end| end <= self.len))
         }
 
         /// Maps a part of a file at some of these addresses. Returns false if that fails or the
         /// range is not inside them.
-        pub(in crate::memory) fn show(&self, at: u64, len: u64, file: &File, offset: u64) -> bool {
+        pub(in crate::memory) fn map_file(
+            &self,
+            at: u64,
+            len: u64,
+            file: &File,
+            offset: u64,
+        ) -> bool {
             // SAFETY: the range is inside these addresses, as has been checked, and the caller has
             // made sure that it is unused.
-            self.hold(at, len) && unsafe { replace(at, len as usize, file, offset) }
+            self.contains(at, len) && unsafe { replace(at, len as usize, file, offset) }
         }
 
         /// Unmaps whatever is mapped at some of these addresses. Returns false if that fails or the
         /// range is not inside them.
-        pub(in crate::memory) fn hide(&self, at: u64, len: u64) -> bool {
-            if !self.hold(at, len) {
+        pub(in crate::memory) fn unmap_file(&self, at: u64, len: u64) -> bool {
+            if !self.contains(at, len) {
                 return false;
             }
             let kind = ANONYMOUS | libc::MAP_FIXED;
@@ -214,7 +220,7 @@ mod system {
         None
     }
 
-    pub(in crate::memory) fn has_room(_: u64) -> bool {
+    pub(in crate::memory) fn has_memory(_: u64) -> bool {
         false
     }
 
@@ -226,7 +232,7 @@ mod system {
         None
     }
 
-    pub(in crate::memory) fn is_there(_: &File, _: u64) -> bool {
+    pub(in crate::memory) fn is_written(_: &File, _: u64) -> bool {
         false
     }
 
@@ -243,11 +249,11 @@ mod system {
             None
         }
 
-        pub(in crate::memory) fn show(&self, _: u64, _: u64, _: &File, _: u64) -> bool {
+        pub(in crate::memory) fn map_file(&self, _: u64, _: u64, _: &File, _: u64) -> bool {
             false
         }
 
-        pub(in crate::memory) fn hide(&self, _: u64, _: u64) -> bool {
+        pub(in crate::memory) fn unmap_file(&self, _: u64, _: u64) -> bool {
             false
         }
     }
@@ -255,7 +261,7 @@ mod system {
 
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(super) use system::replace;
-pub(super) use system::{clear, create, duplicate, has_room, identity, is_there, sealed_len};
+pub(super) use system::{clear, create, duplicate, has_memory, identity, is_written, sealed_len};
 
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
@@ -278,10 +284,10 @@ mod tests {
             (start + PAGE, u64::MAX - PAGE),
             (0, PAGE),
         ] {
-            assert!(!own.show(at, len, &file, 0), "{:x} {len:x}", at - all.start.min(at));
-            assert!(!own.hide(at, len), "{:x} {len:x}", at - all.start.min(at));
+            assert!(!own.map_file(at, len, &file, 0), "{:x} {len:x}", at - all.start.min(at));
+            assert!(!own.unmap_file(at, len), "{:x} {len:x}", at - all.start.min(at));
         }
-        assert!(own.show(start, 2 * PAGE, &file, 0) && own.hide(start + PAGE, PAGE));
-        assert!(own.hide(start, PAGE));
+        assert!(own.map_file(start, 2 * PAGE, &file, 0) && own.unmap_file(start + PAGE, PAGE));
+        assert!(own.unmap_file(start, PAGE));
     }
 }

@@ -56,19 +56,19 @@ pub enum OpenError {
 }
 
 /// Opens an in-memory file of another process of the same user.
-pub(super) fn file_of(process: u32, descriptor: i32, inode: u64) -> Option<File> {
+pub(super) fn open_file(process: u32, descriptor: i32, inode: u64) -> Option<File> {
     let path = format!("/proc/{process}/fd/{descriptor}");
     let file = File::options().read(true).write(true).open(path).ok()?;
     (shared::identity(&file)?.1 == inode).then_some(file)
 }
 
 #[cfg(unix)]
-fn number_of(file: &File) -> i32 {
+fn descriptor_of(file: &File) -> i32 {
     std::os::fd::AsRawFd::as_raw_fd(file)
 }
 
 #[cfg(not(unix))]
-fn number_of(_: &File) -> i32 {
+fn descriptor_of(_: &File) -> i32 {
     -1
 }
 
@@ -76,7 +76,13 @@ impl SharedMemory {
     /// Describes a part of a file that this process has open.
     pub(super) fn new(file: &File, offset: u64, size: u64) -> Option<Self> {
         let (_, inode) = shared::identity(file)?;
-        Some(Self { process: std::process::id(), descriptor: number_of(file), inode, offset, size })
+        Some(Self {
+            process: std::process::id(),
+            descriptor: descriptor_of(file),
+            inode,
+            offset,
+            size,
+        })
     }
 }
 
@@ -88,22 +94,22 @@ pub struct SharedNumbers {
 }
 
 impl SharedNumbers {
-    fn of(file: File) -> Option<Self> {
+    fn map(file: File) -> Option<Self> {
         let addresses = Addresses::reserve(PAGE, PAGE, 0)?;
-        addresses.show(addresses.start, PAGE, &file, 0).then_some(Self { addresses, file })
+        addresses.map_file(addresses.start, PAGE, &file, 0).then_some(Self { addresses, file })
     }
 
     /// Creates new numbers; `None` if the system can't create in-memory files.
     #[must_use]
     pub fn new() -> Option<Self> {
-        Self::of(shared::create(c"emulated-gpu event", PAGE)?)
+        Self::map(shared::create(c"emulated-gpu event", PAGE)?)
     }
 
     /// Opens the numbers of another process.
     #[must_use]
     pub fn open(process: u32, descriptor: i32, inode: u64) -> Option<Self> {
-        let file = file_of(process, descriptor, inode)?;
-        (shared::sealed_len(&file)? == PAGE).then(|| Self::of(file))?
+        let file = open_file(process, descriptor, inode)?;
+        (shared::sealed_len(&file)? == PAGE).then(|| Self::map(file))?
     }
 
     /// A description with which other processes find them.

@@ -16,7 +16,7 @@ use crate::room::{OutOfMemory, Zeroed};
 
 /// The size of the reserved address range: 256 GiB, more than a card has memory. Unused addresses
 /// cost nothing.
-const RESERVED: u64 = 1 << 38;
+const RESERVED_BYTES: u64 = 1 << 38;
 /// The granularity of blocks.
 const GRAIN: u64 = 256;
 
@@ -25,11 +25,11 @@ const GRAIN: u64 = 256;
 pub(super) struct Space {
     start: u64,
     end: u64,
-    content: Mutex<Content>,
+    contents: Mutex<Contents>,
 }
 
 #[derive(Debug)]
-struct Content {
+struct Contents {
     pages: Pages,
     /// The free pieces. Those backed by memory are zeroed.
     free: Pieces,
@@ -38,11 +38,11 @@ struct Content {
 impl Space {
     /// Reserves the range, if the process can have one.
     pub(super) fn reserve() -> Option<Arc<Self>> {
-        let pages = Pages::reserve(RESERVED)?;
+        let pages = Pages::reserve(RESERVED_BYTES)?;
         let (start, len) = pages.range();
         let free = Pieces::new(GRAIN, start, len);
-        let content = Mutex::new(Content { pages, free });
-        Some(Arc::new(Self { start, end: start + len, content }))
+        let contents = Mutex::new(Contents { pages, free });
+        Some(Arc::new(Self { start, end: start + len, contents }))
     }
 
     /// Whether an address range overlaps this space.
@@ -52,28 +52,28 @@ impl Space {
 
     /// Takes a zeroed block; `None` if there are not enough addresses left.
     fn take(self: &Arc<Self>, len: u64, align: u64) -> Result<Option<Piece>, OutOfMemory> {
-        let none = OutOfMemory { size: len };
-        let len = len.max(1).checked_next_multiple_of(GRAIN).ok_or(none)?;
-        let mut content = self.lock();
-        let Some(start) = content.free.take(len, align) else { return Ok(None) };
-        if !content.pages.grow(start + len) {
-            content.free.give(start, len);
-            return Err(none);
+        let out_of_memory = OutOfMemory { size: len };
+        let len = len.max(1).checked_next_multiple_of(GRAIN).ok_or(out_of_memory)?;
+        let mut contents = self.lock();
+        let Some(start) = contents.free.take(len, align) else { return Ok(None) };
+        if !contents.pages.grow(start + len) {
+            contents.free.release(start, len);
+            return Err(out_of_memory);
         }
         Ok(Some(Piece { start, len, space: Arc::clone(self) }))
     }
 
-    fn give(&self, start: u64, len: u64) {
-        let mut content = self.lock();
-        content.pages.clear(start, len);
-        let (first, length) = content.free.give(start, len);
+    fn release(&self, start: u64, len: u64) {
+        let mut contents = self.lock();
+        contents.pages.clear(start, len);
+        let (first, length) = contents.free.release(start, len);
         if first + length == self.end {
-            content.pages.shrink(first);
+            contents.pages.shrink(first);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Content> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,7 +87,7 @@ struct Piece {
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        self.space.give(self.start, self.len);
+        self.space.release(self.start, self.len);
     }
 }
 
@@ -106,7 +106,7 @@ enum Owner {
         piece: Piece,
     },
     Heap {
-        _room: Zeroed,
+        _memory: Zeroed,
     },
     /// A separate address range, at which memory of another process is mapped.
     Other {
@@ -130,12 +130,12 @@ impl Block {
         {
             return Ok(Self { start: piece.start, len, owner: Owner::Space { piece } });
         }
-        let none = |_| OutOfMemory { size: len };
-        let room = Zeroed::new(
-            usize::try_from(len).map_err(none)?,
-            usize::try_from(align).map_err(none)?,
+        let out_of_memory = |_| OutOfMemory { size: len };
+        let memory = Zeroed::new(
+            usize::try_from(len).map_err(out_of_memory)?,
+            usize::try_from(align).map_err(out_of_memory)?,
         )?;
-        Ok(Self { start: room.as_ptr() as u64, len, owner: Owner::Heap { _room: room } })
+        Ok(Self { start: memory.as_ptr() as u64, len, owner: Owner::Heap { _memory: memory } })
     }
 
     /// A block in which memory of another process is mapped.
@@ -148,8 +148,8 @@ impl Block {
     /// offset in it.
     pub(super) fn shared<T>(&self, look: impl FnOnce(&File, u64) -> T) -> Option<T> {
         let Owner::Space { piece } = &self.owner else { return None };
-        let content = piece.space.lock();
-        let file = content.pages.shared(self.start, self.start + self.len)?;
+        let contents = piece.space.lock();
+        let file = contents.pages.shared(self.start, self.start + self.len)?;
         Some(look(file, self.start - piece.space.start))
     }
 
@@ -212,8 +212,8 @@ mod tests {
                 }
             }
         }
-        let content = space.lock();
-        assert_eq!(content.free.all(), [(space.start, space.end - space.start)]);
+        let contents = space.lock();
+        assert_eq!(contents.free.all(), [(space.start, space.end - space.start)]);
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
             return;
         };
         // Too large for the address range, and then for the heap.
-        for len in [u64::MAX, 1 << 62, RESERVED + 1] {
+        for len in [u64::MAX, 1 << 62, RESERVED_BYTES + 1] {
             assert_eq!(Block::new(Some(&space), len, 256).unwrap_err().size, len);
         }
         assert!(Block::new(Some(&space), 4096, 4096).is_ok());

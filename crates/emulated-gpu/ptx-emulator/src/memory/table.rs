@@ -8,7 +8,7 @@ mod mappings;
 mod other;
 mod own;
 
-pub(crate) use describe::{closed, read_only, unmapped};
+pub(crate) use describe::{no_access, read_only, unmapped};
 pub use mappings::{MapError, Mapping};
 use mappings::{Reservation, Rights};
 
@@ -19,10 +19,10 @@ use std::sync::atomic::AtomicU64;
 use super::allocation::{Allocation, AllocationKind};
 use super::error::AccessError;
 use super::heap::Heap;
-use super::known::Known;
+use super::initialised_bytes::InitialisedBytes;
 use super::mapped;
 use super::pages::PAGE;
-use super::reach::{Devices, Home, Reach, elsewhere};
+use super::reach::{Devices, Home, Reach, wrong_device};
 use super::space::{Block, Space};
 use crate::room::OutOfMemory;
 
@@ -36,11 +36,11 @@ const QUARANTINE_BYTES: u64 = 64 << 20;
 const QUARANTINE_COUNT: usize = 4096;
 
 /// The shadow of an allocation's initialised bytes, if initialisation is tracked.
-pub(crate) type Shadow = Option<Arc<Known>>;
+pub(crate) type Shadow = Option<Arc<InitialisedBytes>>;
 
 /// The result of looking up an access in the table.
 #[derive(Clone, Debug)]
-pub(crate) enum Found {
+pub(crate) enum Lookup {
     /// It is inside a live allocation.
     Live {
         base: u64,
@@ -56,13 +56,13 @@ pub(crate) enum Found {
     /// It is inside registered memory of which the host has unmapped a part.
     Unmapped { base: u64, size: u64 },
     /// It is on another device to which this one has no access.
-    Elsewhere { home: Home, reach: Reach },
+    OtherDevice { home: Home, reach: Reach },
     /// It is in mapped memory whose access rights don't allow this access.
-    Closed { base: u64, size: u64, write: bool, from: Option<u32> },
+    NoAccess { base: u64, size: u64, write: bool, from: Option<u32> },
     /// It spans several adjacent mappings that all allow the access.
-    Across,
+    SpansMappings,
     /// It is not inside any memory.
-    Nothing,
+    Outside,
 }
 
 /// The surroundings of an address, as a sentence for a report.
@@ -81,7 +81,7 @@ struct Live {
     shadow: Shadow,
     writable: bool,
     /// Whether it will be freed in a stream's order, and no longer counts as used memory.
-    is_leaving: bool,
+    is_marked_freed: bool,
     home: Home,
     /// The mapped memory and its access rights, if it is a mapping.
     rights: Option<Rights>,
@@ -131,7 +131,7 @@ pub(super) struct Table {
     retired: Vec<(Heap, u64)>,
     track: bool,
     /// The size of each device's memory, and the bytes that are in use.
-    most: u64,
+    max_bytes: u64,
     used: BTreeMap<u32, Usage>,
     /// The used bytes of physical memory (`cuMemCreate`) on each device.
     physical: BTreeMap<u32, Arc<AtomicU64>>,
@@ -140,10 +140,10 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn new(space: Option<Arc<Space>>, track: bool, most: u64) -> Self {
+    pub(super) fn new(space: Option<Arc<Space>>, track: bool, max_bytes: u64) -> Self {
         Self {
             space,
-            most,
+            max_bytes,
             used: BTreeMap::new(),
             physical: BTreeMap::new(),
             reservations: BTreeMap::new(),
@@ -174,7 +174,7 @@ impl Table {
         let total = size.max(1).checked_add(front).and_then(|size| size.checked_add(GUARD));
         // Host memory doesn't count as device memory.
         if kind != AllocationKind::Host && !self.fits(home.device, size)
-            || kind == AllocationKind::Host && size > self.most
+            || kind == AllocationKind::Host && size > self.max_bytes
         {
             return Err(OutOfMemory { size });
         }
@@ -190,10 +190,10 @@ impl Table {
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
         let address = host.start() + front;
         self.count(kind, home, |bytes| *bytes += size);
-        let (host, heap, writable, is_leaving) = (Some(host), None, true, false);
+        let (host, heap, writable, is_marked_freed) = (Some(host), None, true, false);
         let rights = None;
         let live =
-            Live { size, host, heap, kind, name, shadow, writable, is_leaving, home, rights };
+            Live { size, host, heap, kind, name, shadow, writable, is_marked_freed, home, rights };
         self.live.insert(address, live);
         Ok(address)
     }
@@ -204,7 +204,7 @@ impl Table {
             return Ok(None);
         }
         let size = usize::try_from(size).map_err(|_| OutOfMemory { size })?;
-        Known::new(size).map(|known| Some(Arc::new(known)))
+        InitialisedBytes::new(size).map(|known| Some(Arc::new(known)))
     }
 
     /// Moves an allocation to the quarantine. `next` returns the number of the next lease, and is
@@ -213,10 +213,10 @@ impl Table {
         if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
         }
-        if let Some(Live { size, host: Some(host), kind, is_leaving, home, .. }) =
+        if let Some(Live { size, host: Some(host), kind, is_marked_freed, home, .. }) =
             self.live.remove(&address)
         {
-            if !is_leaving {
+            if !is_marked_freed {
                 self.count(kind, home, |bytes| *bytes -= size);
             }
             self.freed_bytes += size;
@@ -227,9 +227,9 @@ impl Table {
 
     /// Counts an allocation as freed before it is: it will be freed when the work of its stream
     /// gets there.
-    pub(super) fn leave(&mut self, address: u64) {
+    pub(super) fn mark_freed(&mut self, address: u64) {
         if let Some(live) = self.live.get_mut(&address)
-            && !std::mem::replace(&mut live.is_leaving, true)
+            && !std::mem::replace(&mut live.is_marked_freed, true)
         {
             let (kind, home, size) = (live.kind, live.home, live.size);
             self.count(kind, home, |bytes| *bytes -= size);
@@ -239,7 +239,7 @@ impl Table {
     /// Changes the used bytes of a kind of allocation.
     fn count(&mut self, kind: AllocationKind, home: Home, change: impl Fn(&mut u64)) {
         let usage = self.used.entry(home.device).or_default();
-        if !matches!(kind, AllocationKind::Host | AllocationKind::Other) {
+        if !matches!(kind, AllocationKind::Host | AllocationKind::OtherProcess) {
             change(&mut usage.all);
         }
         if kind == AllocationKind::Variable {
@@ -250,7 +250,7 @@ impl Table {
     /// Whether a device has `size` bytes left.
     fn fits(&self, device: u32, size: u64) -> bool {
         let used = self.usage(device).all.saturating_add(self.physical_bytes(device));
-        used.checked_add(size).is_some_and(|used| used <= self.most)
+        used.checked_add(size).is_some_and(|used| used <= self.max_bytes)
     }
 
     fn usage(&self, device: u32) -> Usage {
@@ -264,14 +264,14 @@ impl Table {
     }
 
     /// Sets the devices that may access an allocation.
-    pub(super) fn share(&mut self, base: u64, with: Devices) {
+    pub(super) fn share(&mut self, base: u64, devices: Devices) {
         if let Some(live) = self.live.get_mut(&base) {
-            live.home.shared_with = with;
+            live.home.shared_with = devices;
         }
     }
 
     pub(super) fn total(&self) -> u64 {
-        self.most
+        self.max_bytes
     }
 
     pub(super) fn tracks(&self) -> bool {
@@ -296,27 +296,27 @@ impl Table {
         false
     }
 
-    pub(super) fn find(&self, address: u64, len: u64) -> Found {
+    pub(super) fn find(&self, address: u64, len: u64) -> Lookup {
         let below = self.live.range(..=address).next_back();
         if let Some((&base, live)) = below
             && address - base <= live.size
             && len <= live.size - (address - base)
         {
             let constant = live.kind == AllocationKind::Constant;
-            return Found::Live { base, size: live.size, shadow: live.shadow.clone(), constant };
+            return Lookup::Live { base, size: live.size, shadow: live.shadow.clone(), constant };
         }
         if self.is_mapped_through(address, len) {
-            return Found::Across;
+            return Lookup::SpansMappings;
         }
         let touches = |(freed, size): (u64, u64)| {
             address < freed + size && freed < address.saturating_add(len)
         };
-        if self.every_freed().any(touches) { Found::Freed } else { Found::Nothing }
+        if self.every_freed().any(touches) { Lookup::Freed } else { Lookup::Outside }
     }
 
     /// Whether a range is inside one allocation or adjacent mappings.
     pub(super) fn holds(&self, address: u64, len: u64) -> bool {
-        matches!(self.find(address, len), Found::Live { .. } | Found::Across)
+        matches!(self.find(address, len), Lookup::Live { .. } | Lookup::SpansMappings)
     }
 
     /// The address and size of each allocation in quarantine, latest first.
@@ -333,28 +333,28 @@ impl Table {
         len: u64,
         write: bool,
         from: impl Into<Option<Reach>>,
-    ) -> Found {
+    ) -> Lookup {
         let found = self.find(address, len);
         let from = from.into();
-        if matches!(found, Found::Across) {
-            return self.closed(address, len, write, from).unwrap_or(found);
+        if matches!(found, Lookup::SpansMappings) {
+            return self.no_access(address, len, write, from).unwrap_or(found);
         }
-        let Found::Live { base, size, .. } = found else { return found };
+        let Lookup::Live { base, size, .. } = found else { return found };
         let live = self.live.get(&base);
         if live.is_some_and(|live| live.rights.is_some()) {
-            return self.closed(address, len, write, from).unwrap_or(found);
+            return self.no_access(address, len, write, from).unwrap_or(found);
         }
         if let (Some(live), Some(reach)) = (live, from)
             && !reach.includes(live.home)
         {
-            return Found::Elsewhere { home: live.home, reach };
+            return Lookup::OtherDevice { home: live.home, reach };
         }
         match live {
-            Some(live) if write && !live.writable => Found::ReadOnly { base, size },
+            Some(live) if write && !live.writable => Lookup::ReadOnly { base, size },
             Some(Live { kind: AllocationKind::Registered, .. })
                 if !mapped::is_mapped(base, size) =>
             {
-                Found::Unmapped { base, size }
+                Lookup::Unmapped { base, size }
             }
             _ => found,
         }
@@ -373,12 +373,12 @@ impl Table {
             return Ok(());
         }
         let nearest = match self.open(address, len, write, from) {
-            Found::Live { .. } | Found::Across => return Ok(()),
-            Found::Closed { base, size, write, from } => closed(base, size, write, from),
-            Found::ReadOnly { base, size } => read_only(base, size),
-            Found::Unmapped { base, size } => unmapped(base, size),
-            Found::Elsewhere { home, reach } => elsewhere(home, reach),
-            Found::Freed | Found::Nothing => self.neighbourhood(address),
+            Lookup::Live { .. } | Lookup::SpansMappings => return Ok(()),
+            Lookup::NoAccess { base, size, write, from } => no_access(base, size, write, from),
+            Lookup::ReadOnly { base, size } => read_only(base, size),
+            Lookup::Unmapped { base, size } => unmapped(base, size),
+            Lookup::OtherDevice { home, reach } => wrong_device(home, reach),
+            Lookup::Freed | Lookup::Outside => self.neighbourhood(address),
         };
         Err(AccessError { address, len, nearest })
     }

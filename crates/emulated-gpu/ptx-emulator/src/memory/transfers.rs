@@ -74,7 +74,7 @@ impl Memory {
     ///
     /// # Safety
     /// `from` is readable and `to` writable for `len` bytes.
-    pub unsafe fn copy_of_host(to: *mut u8, from: *const u8, len: usize) {
+    pub unsafe fn copy_on_host(to: *mut u8, from: *const u8, len: usize) {
         // SAFETY: as the caller promises.
         unsafe { words::copy(to, from, len) };
     }
@@ -163,7 +163,7 @@ mod tests {
             assert_eq!(back[from..from + len], source[from..from + len], "{to} {from}");
             let mut other = [0u8; 64];
             // SAFETY: as above.
-            unsafe { Memory::copy_of_host(other.as_mut_ptr().add(to), source.as_ptr(), len) };
+            unsafe { Memory::copy_on_host(other.as_mut_ptr().add(to), source.as_ptr(), len) };
             assert_eq!(other[to..to + len], source[..len], "{to} {from}");
         }
         for at in 0..9 {

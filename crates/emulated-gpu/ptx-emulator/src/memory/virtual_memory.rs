@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::known::Known;
+use super::initialised_bytes::InitialisedBytes;
 use super::physical::{GRANULARITY, Physical};
 use super::table::{MapError, Mapping};
 use super::{Memory, OutOfMemory};
@@ -12,7 +12,7 @@ impl Memory {
     /// the process may not use in-memory files.
     #[must_use]
     pub fn can_map(&self) -> bool {
-        self.stores.can_be()
+        self.stores.is_supported()
     }
 
     /// Reserves `size` addresses (whole host pages) at a multiple of `align` (a power of two) and
@@ -57,7 +57,8 @@ impl Memory {
         let counter = table.counter(device, size).ok_or(none)?;
         let mut made = Physical::new(&self.stores, size, device, exported)?;
         if table.tracks() {
-            made.known = Some(Arc::new(Known::new(usize::try_from(size).map_err(|_| none)?)?));
+            made.shadow =
+                Some(Arc::new(InitialisedBytes::new(usize::try_from(size).map_err(|_| none)?)?));
         }
         Ok(Arc::new(made.counted(counter)))
     }
@@ -96,7 +97,7 @@ impl Memory {
         let mappings = self.write_table().unmap(address, size)?;
         gone();
         self.leases.wait_for_those_before(self.leases.next());
-        self.write_table().hide(&mappings);
+        self.write_table().finish_unmap(&mappings);
         // The physical memory is freed with its last mapping, outside of the lock.
         drop(mappings);
         Ok(())

@@ -6,14 +6,14 @@
 //! texture.
 
 /// The number of faces, in the order of a cube's layers: +x, −x, +y, −y, +z, −z.
-pub(crate) const SIDES: u64 = 6;
+pub(crate) const FACES: u64 = 6;
 
 /// The face that a direction points to, and the two normalised coordinates on it.
 ///
 /// The coordinates are NaN for a direction of length 0, or one that is infinite or NaN.
-pub(crate) fn side([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
+pub(crate) fn face([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
     let (wide, high, deep) = (x.abs(), y.abs(), z.abs());
-    let (side, middle, s, t) = if wide > high && wide > deep {
+    let (face, middle, s, t) = if wide > high && wide > deep {
         if x >= 0.0 { (0, wide, -z, -y) } else { (1, wide, z, -y) }
     } else if high > deep {
         if y >= 0.0 { (2, high, x, z) } else { (3, high, x, -z) }
@@ -22,12 +22,12 @@ pub(crate) fn side([x, y, z]: [f64; 3]) -> (u64, [f64; 2]) {
     } else {
         (5, deep, -x, -y)
     };
-    (side, [s, t].map(|along| (along / middle + 1.0) / 2.0))
+    (face, [s, t].map(|along| (along / middle + 1.0) / 2.0))
 }
 
 /// A direction that points to a place on a face, −1 to 1 along both axes.
-fn direction(side: u64, [s, t]: [f64; 2]) -> [f64; 3] {
-    match side {
+fn direction(face: u64, [s, t]: [f64; 2]) -> [f64; 3] {
+    match face {
         0 => [1.0, -t, -s],
         1 => [-1.0, -t, s],
         2 => [s, 1.0, t],
@@ -47,7 +47,7 @@ pub(crate) fn texel(own: u64, at: [i64; 2], width: u64) -> Option<(u64, [u64; 2]
         [None, None] => None,
         _ => {
             let middles = at.map(|index| (2 * index + 1) as f64 / width as f64 - 1.0);
-            let (other, place) = side(direction(own, middles));
+            let (other, place) = face(direction(own, middles));
             Some((other, place.map(|along| ((along * width as f64) as u64).min(width - 1))))
         }
     }
@@ -69,18 +69,18 @@ mod tests {
             ([1.0, 1.0, 0.0], (2, [1.0, 0.5])),
             ([1.0, -1.0, -1.0], (5, [0.0, 1.0])),
         ] {
-            assert_eq!(side(direction), expected, "{direction:?}");
+            assert_eq!(face(direction), expected, "{direction:?}");
         }
         for nothing in [[0.0; 3], [f64::INFINITY; 3], [f64::NAN; 3]] {
-            assert!(side(nothing).1.iter().all(|along| along.is_nan()), "{nothing:?}");
+            assert!(face(nothing).1.iter().all(|along| along.is_nan()), "{nothing:?}");
         }
     }
 
     #[test]
     fn direction_and_face_are_inverse() {
-        for own in 0..SIDES {
+        for own in 0..FACES {
             for place in [[-0.5, 0.25], [0.75, -0.875], [0.0, 0.0]] {
-                let (found, [s, t]) = side(direction(own, place));
+                let (found, [s, t]) = face(direction(own, place));
                 assert_eq!((found, [2.0 * s - 1.0, 2.0 * t - 1.0]), (own, place));
             }
         }
@@ -92,7 +92,7 @@ mod tests {
     fn edges_join_the_same_texels_from_both_sides() {
         for width in [1, 2, 3, 5, 64, 32_768] {
             let last = width as i64 - 1;
-            for own in 0..SIDES {
+            for own in 0..FACES {
                 for along in [0, last / 3, last] {
                     for (outside, inside) in [
                         ([-1, along], [0, along]),

@@ -14,7 +14,7 @@ pub(crate) const ONE: u32 = 1 << 8;
 /// The texels that a fetch reads along one axis: one, or two that are interpolated. `None` is the
 /// border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Along {
+pub(crate) struct AxisTexels {
     pub(crate) first: Option<u64>,
     pub(crate) second: Option<u64>,
     /// The weight of `second`, out of [`ONE`]; `first` has the rest.
@@ -22,7 +22,7 @@ pub(crate) struct Along {
 }
 
 /// Applies the address mode to an index, along an axis with `length` texels.
-pub(crate) fn place(mode: AddressMode, index: i64, length: u64) -> Option<u64> {
+pub(crate) fn texel_index(mode: AddressMode, index: i64, length: u64) -> Option<u64> {
     let count = i64::try_from(length.max(1)).unwrap_or(i64::MAX / 2).min(i64::MAX / 2);
     let inside = match mode {
         AddressMode::Clamp => index.clamp(0, count - 1),
@@ -52,31 +52,38 @@ fn in_texels(mode: AddressMode, normalised: bool, x: f32, length: u64) -> f64 {
 }
 
 /// The texel that contains a coordinate, moved by `offset` texels.
-pub(crate) fn nearest(
+pub(crate) fn nearest_texel(
     mode: AddressMode,
     normalised: bool,
     x: f32,
     offset: i32,
     length: u64,
-) -> Along {
+) -> AxisTexels {
     let index = in_texels(mode, normalised, x, length).floor() as i64;
-    let first = place(mode, index.saturating_add(offset.into()), length);
-    Along { first, second: None, weight: 0 }
+    let first = texel_index(mode, index.saturating_add(offset.into()), length);
+    AxisTexels { first, second: None, weight: 0 }
 }
 
 /// The two texels whose centres are on either side of a coordinate.
-pub(crate) fn pair(mode: AddressMode, normalised: bool, x: f32, offset: i32, length: u64) -> Along {
-    around(mode, in_texels(mode, normalised, x, length), offset, length)
+pub(crate) fn texel_pair(
+    mode: AddressMode,
+    normalised: bool,
+    x: f32,
+    offset: i32,
+    length: u64,
+) -> AxisTexels {
+    texel_pair_around(mode, in_texels(mode, normalised, x, length), offset, length)
 }
 
 /// The same for a coordinate in texels.
-pub(crate) fn around(mode: AddressMode, x: f64, offset: i32, length: u64) -> Along {
+pub(crate) fn texel_pair_around(mode: AddressMode, x: f64, offset: i32, length: u64) -> AxisTexels {
     let from = x - 0.5;
     let fraction = from - from.floor();
     let weight = (fraction * f64::from(ONE) + 0.5).floor() as u32;
     let index = (from.floor() as i64).saturating_add(offset.into());
-    let [first, second] = [index, index.saturating_add(1)].map(|index| place(mode, index, length));
-    Along { first, second, weight }
+    let [first, second] =
+        [index, index.saturating_add(1)].map(|index| texel_index(mode, index, length));
+    AxisTexels { first, second, weight }
 }
 
 #[cfg(test)]
@@ -85,7 +92,7 @@ mod tests {
 
     #[test]
     fn address_modes_follow_the_guide() {
-        let places = |mode| (-5..9).map(|index| place(mode, index, 4)).collect::<Vec<_>>();
+        let places = |mode| (-5..9).map(|index| texel_index(mode, index, 4)).collect::<Vec<_>>();
         let all = |list: [u64; 14]| list.map(Some).to_vec();
         assert_eq!(places(AddressMode::Clamp), all([0, 0, 0, 0, 0, 0, 1, 2, 3, 3, 3, 3, 3, 3]));
         assert_eq!(places(AddressMode::Wrap), all([3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0]));
@@ -97,27 +104,30 @@ mod tests {
 
     #[test]
     fn weights_have_eight_bits_of_fraction() {
-        let at = |x: f32| pair(AddressMode::Clamp, false, x, 0, 4);
-        assert_eq!(at(1.5), Along { first: Some(1), second: Some(2), weight: 0 });
-        assert_eq!(at(2.0), Along { first: Some(1), second: Some(2), weight: 128 });
+        let at = |x: f32| texel_pair(AddressMode::Clamp, false, x, 0, 4);
+        assert_eq!(at(1.5), AxisTexels { first: Some(1), second: Some(2), weight: 0 });
+        assert_eq!(at(2.0), AxisTexels { first: Some(1), second: Some(2), weight: 128 });
         // A third of the way is 85.33 of 256.
         assert_eq!(at(1.5 + 1.0 / 3.0).weight, 85);
         // The next number below a texel's centre has the same weights as the centre.
-        assert_eq!(at(2.5_f32.next_down()), Along { first: Some(1), second: Some(2), weight: 256 });
-        assert_eq!(at(-3.0), Along { first: Some(0), second: Some(0), weight: 128 });
+        assert_eq!(
+            at(2.5_f32.next_down()),
+            AxisTexels { first: Some(1), second: Some(2), weight: 256 }
+        );
+        assert_eq!(at(-3.0), AxisTexels { first: Some(0), second: Some(0), weight: 128 });
     }
 
     #[test]
     fn normalised_coordinates_wrap_and_mirror() {
-        let index = |mode, x: f32| nearest(mode, true, x, 0, 4).first.unwrap();
+        let index = |mode, x: f32| nearest_texel(mode, true, x, 0, 4).first.unwrap();
         for (x, wrapped, mirrored) in
             [(0.1, 0, 0), (0.9, 3, 3), (1.1, 0, 3), (-0.1, 3, 0), (2.3, 1, 1), (-1.3, 2, 2)]
         {
             assert_eq!(index(AddressMode::Wrap, x), wrapped, "{x}");
             assert_eq!(index(AddressMode::Mirror, x), mirrored, "{x}");
         }
-        let seam = pair(AddressMode::Wrap, true, 1.0, 0, 4);
-        assert_eq!(seam, Along { first: Some(3), second: Some(0), weight: 128 });
+        let seam = texel_pair(AddressMode::Wrap, true, 1.0, 0, 4);
+        assert_eq!(seam, AxisTexels { first: Some(3), second: Some(0), weight: 128 });
     }
 
     #[test]
@@ -130,8 +140,8 @@ mod tests {
                     for offset in [i32::MIN, 0, i32::MAX] {
                         for length in [1, 7, u64::MAX] {
                             let all = [
-                                nearest(mode, normalised, x, offset, length),
-                                pair(mode, normalised, x, offset, length),
+                                nearest_texel(mode, normalised, x, offset, length),
+                                texel_pair(mode, normalised, x, offset, length),
                             ];
                             for along in all {
                                 assert!(along.weight <= ONE);

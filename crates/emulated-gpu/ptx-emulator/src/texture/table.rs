@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::{Opaque, Resource};
 
 /// Handles are larger than any host address, so that the two can't be confused.
-const FIRST: u64 = 1 << 62;
+const FIRST_HANDLE: u64 = 1 << 62;
 
 /// No resource of that kind has this handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +31,7 @@ struct Entry {
 
 /// The result of looking up a handle in a kernel.
 #[derive(Clone, Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum HandleLookup {
     Bound(Arc<Resource>),
     /// A variable to which nothing is bound.
     Empty(Opaque),
@@ -50,7 +50,7 @@ pub struct Bindings {
 
 impl Default for Bindings {
     fn default() -> Self {
-        Self { table: RwLock::default(), next: AtomicU64::new(FIRST) }
+        Self { table: RwLock::default(), next: AtomicU64::new(FIRST_HANDLE) }
     }
 }
 
@@ -112,14 +112,16 @@ impl Bindings {
     }
 
     /// Looks up a handle for a kernel.
-    pub(crate) fn find(&self, handle: u64) -> Wanted {
+    pub(crate) fn find(&self, handle: u64) -> HandleLookup {
         match self.read().get(&handle) {
-            Some(Entry { resource: Some(resource), .. }) => Wanted::Bound(Arc::clone(resource)),
-            Some(Entry { kind, .. }) => Wanted::Empty(*kind),
-            None if (FIRST..self.next.load(Ordering::Relaxed)).contains(&handle) => {
-                Wanted::Destroyed
+            Some(Entry { resource: Some(resource), .. }) => {
+                HandleLookup::Bound(Arc::clone(resource))
             }
-            None => Wanted::Unknown,
+            Some(Entry { kind, .. }) => HandleLookup::Empty(*kind),
+            None if (FIRST_HANDLE..self.next.load(Ordering::Relaxed)).contains(&handle) => {
+                HandleLookup::Destroyed
+            }
+            None => HandleLookup::Unknown,
         }
     }
 

@@ -266,8 +266,8 @@ fn a_limited_amount_of_freed_memory_is_quarantined(place: Options) {
     assert!(freed(first));
     free_one(1);
     assert!(!freed(first));
-    // While work is running that may have looked it up, freed memory stays in place.
-    let kept = memory.keep_while(|| {
+    // While something runs that may have found it, it stays where it is.
+    let kept = memory.with_lease(|| {
         let at = free_one(65 * MIB);
         assert!(freed(at));
         at

@@ -82,9 +82,12 @@ fn every_owner_has_its_own_heap() {
         assert_eq!(read(&emulator, out, 1), [given], "{owner}");
     }
     assert!(emulator.memory().has_heap(1) && !emulator.memory().has_heap(9));
-    assert_eq!(emulator.memory().in_heap(2).len(), 100);
+    assert_eq!(emulator.memory().heap_allocations(2).len(), 100);
     emulator.memory().end_heap(2);
-    assert!(emulator.memory().in_heap(2).is_empty() && emulator.memory().in_heap(1).len() == 10);
+    assert!(
+        emulator.memory().heap_allocations(2).is_empty()
+            && emulator.memory().heap_allocations(1).len() == 10
+    );
 }
 
 #[test]

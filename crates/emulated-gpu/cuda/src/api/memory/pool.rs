@@ -166,7 +166,7 @@ export! {
                 Ok(())
             }
             None => {
-                driver()?.hardware.allocations.begin_free(address);
+                driver()?.hardware.allocations.mark_freed(address);
                 stream::enqueue(&stream, Operation::Free(address))
             }
         }

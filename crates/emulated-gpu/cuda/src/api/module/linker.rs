@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use ::host::file::MAX_TEXT_BYTES;
-use device_image::fatbin::ptx_of;
+use device_image::fatbin::extract_ptx;
 use device_image::{archive, linked};
 use ptx_emulator::Diagnostic;
 use ptx_emulator::memory::OutOfMemory;
@@ -43,14 +43,15 @@ fn refusal(diagnostics: Vec<Diagnostic>) -> Refusal {
 
 /// The PTX that an archive of machine code was compiled from.
 fn library(bytes: &[u8]) -> std::result::Result<String, Refusal> {
-    let refusal = || Refusal { code: Code::NOT_SUPPORTED, log: archive::REFUSED.to_owned() };
-    archive::ptx_of(bytes).map(str::to_owned).ok_or_else(refusal)
+    let refusal =
+        || Refusal { code: Code::NOT_SUPPORTED, log: archive::UNSUPPORTED_LIBRARY.to_owned() };
+    archive::replacement_ptx(bytes).map(str::to_owned).ok_or_else(refusal)
 }
 
 /// The PTX of an input.
 fn ptx(mut bytes: Vec<u8>, card: u32) -> std::result::Result<String, Refusal> {
     if bytes.first_chunk().is_some_and(|magic| is_fatbin(*magic)) {
-        return Ok(ptx_of(&bytes, card)?);
+        return Ok(extract_ptx(&bytes, card)?);
     }
     while bytes.last() == Some(&0) {
         bytes.pop();

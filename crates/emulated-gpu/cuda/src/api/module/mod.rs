@@ -5,7 +5,7 @@ pub(crate) mod linker;
 use std::io;
 use std::sync::Arc;
 
-use device_image::fatbin::ptx_of;
+use device_image::fatbin::extract_ptx;
 use device_image::linked::max_registers_of;
 use host::file::{MAX_TEXT_BYTES, open, read};
 
@@ -71,7 +71,7 @@ unsafe fn load_file(
     let path = path.get()?;
     let mut image = read_file(&path)?;
     if image.first_chunk().is_some_and(|magic| fatbin::is_fatbin(*magic)) {
-        return load(|card| Ok(ptx_of(&image, card)?), Some(path), logs, context);
+        return load(|card| Ok(extract_ptx(&image, card)?), Some(path), logs, context);
     }
     // The text must end in NUL, and at least four bytes are read.
     image.extend([0; 4]);

@@ -36,7 +36,8 @@ impl<const INIT: bool, const RACE: bool> Watched for Watch<INIT, RACE> {
 /// The function that performs an access on this host.
 pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
     // Memory that no other thread accesses, or that no thread writes.
-    let own = matches!(access.room, StateSpace::Local | StateSpace::Param) || access.constant;
+    let own =
+        matches!(access.state_space, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
         (false, false) => watched::<Watch<false, false>>(access, store, host.fast),
         (false, true) => watched::<Watch<false, true>>(access, store, host.fast),
@@ -47,7 +48,7 @@ pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> T
 
 fn watched<W: Watched>(access: &Access, store: bool, fast: bool) -> Transfer {
     let alone = W::RACE && access.guess || W::INIT && access.carries;
-    let by_rows = !access.fence && access.room != StateSpace::Local && !alone;
+    let by_rows = !access.fence && access.state_space != StateSpace::Local && !alone;
     let all = |width| access.values.iter().all(|slot| slot.width == width);
     let found = match access.bytes {
         4 if by_rows && all(Width::Narrow(32)) => elements::<u32, W>(access, store, fast),

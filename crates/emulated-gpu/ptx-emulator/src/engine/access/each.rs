@@ -11,15 +11,15 @@ use std::sync::atomic::{Ordering, fence};
 use super::choose::Watched;
 use super::instruction::Access;
 use crate::engine::core::{Core, Outcome};
-use crate::engine::race::{Does, Races, Semantics};
+use crate::engine::race::{Effect, Races, Semantics};
 use crate::engine::registers::lanes;
 use crate::memory::words::{Word, read_bits, write_bits};
 
 /// The general load.
 pub(super) fn load(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let address = access.of_lane(core, lane);
-        let host = core.resolve(access.at(address, access.total(), lane), false)?;
+        let address = access.lane_address(core, lane);
+        let host = core.resolve(access.lane_access(address, access.total(), lane), false)?;
         for (index, &to) in access.values.iter().enumerate() {
             let at = host.wrapping_add(index * access.bytes as usize);
             if access.bytes == 16 {
@@ -48,8 +48,8 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
         fence(Ordering::Release);
     }
     for lane in lanes(mask) {
-        let address = access.of_lane(core, lane);
-        let host = core.resolve(access.at(address, access.total(), lane), true)?;
+        let address = access.lane_address(core, lane);
+        let host = core.resolve(access.lane_access(address, access.total(), lane), true)?;
         for (index, &from) in access.values.iter().enumerate() {
             let at = host.wrapping_add(index * access.bytes as usize);
             if access.bytes == 16 {
@@ -72,12 +72,12 @@ pub(super) fn store(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome 
 /// Reports a problem if a lane reads memory that has not been written.
 pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let read = access.at(access.of_lane(core, lane), access.total(), lane);
+        let read = access.lane_access(access.lane_address(core, lane), access.total(), lane);
         core.resolve(read, false)?;
         if access.carries && read.is_own() {
             // It counts as initialised as soon as any part is, because several registers may have
             // been packed.
-            let known = if core.holds_nothing(read) { 0 } else { u32::MAX };
+            let known = if core.is_uninitialised(read) { 0 } else { u32::MAX };
             for &to in &access.values {
                 core.registers.define(to, 1 << lane, known);
             }
@@ -91,14 +91,14 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
 /// Marks the memory that the lanes write as initialised.
 pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     for lane in lanes(mask) {
-        let written = access.at(access.of_lane(core, lane), access.total(), lane);
+        let written = access.lane_access(access.lane_address(core, lane), access.total(), lane);
         core.resolve(written, true)?;
         core.mark_written(written);
         if access.carries {
             for (index, &from) in access.values.iter().enumerate() {
                 if core.registers.defined(from) & 1 << lane == 0 {
                     let address = written.address.wrapping_add(index as u64 * access.bytes);
-                    core.mark_unknown(access.at(address, access.bytes, lane));
+                    core.mark_uninitialised(access.lane_access(address, access.bytes, lane));
                 }
             }
         }
@@ -118,11 +118,11 @@ pub(super) fn load_watched<W: Watched>(core: &mut Core<'_>, access: &Access, mas
     if !access.semantics.strong {
         let guess = Semantics { strong: true, wide: true, ..Semantics::default() };
         let semantics = if access.guess { guess } else { access.semantics };
-        core.race(access, &addresses, mask, (access.total(), semantics), Does::Read)?;
+        core.race(access, &addresses, mask, (access.total(), semantics), Effect::Read)?;
         return load(core, access, mask);
     }
-    let _turn = core.races.map(Races::in_turn);
-    core.race(access, &addresses, mask, (access.total(), access.semantics), Does::Read)?;
+    let _turn = core.races.map(Races::lock_strong_accesses);
+    core.race(access, &addresses, mask, (access.total(), access.semantics), Effect::Read)?;
     load(core, access, mask)?;
     lanes(mask).for_each(|lane| core.observe(access, lane, addresses[lane], access.fence));
     Ok(())
@@ -141,8 +141,8 @@ pub(super) fn store_watched<W: Watched>(
         return store(core, access, mask);
     }
     let addresses = access.addresses(core);
-    let _turn = core.races.filter(|_| access.semantics.strong).map(Races::in_turn);
-    core.race(access, &addresses, mask, (access.total(), access.semantics), Does::Write)?;
+    let _turn = core.races.filter(|_| access.semantics.strong).map(Races::lock_strong_accesses);
+    core.race(access, &addresses, mask, (access.total(), access.semantics), Effect::Write)?;
     if access.semantics.strong {
         lanes(mask).for_each(|lane| core.publish(access, lane, access.fence));
     }

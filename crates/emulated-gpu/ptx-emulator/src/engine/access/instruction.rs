@@ -9,7 +9,7 @@ use crate::engine::state_space::{SHARED_WINDOW, StateSpace, in_window};
 /// A memory access.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Access {
-    pub(in crate::engine) room: StateSpace,
+    pub(in crate::engine) state_space: StateSpace,
     /// The register or constant that holds the base address.
     pub(in crate::engine) address: Slot,
     /// Added to the base address.
@@ -38,18 +38,18 @@ pub(in crate::engine) struct Access {
     pub(in crate::engine) constant: bool,
     /// Whether its address pattern is shared with another access, in the same straight-line code,
     /// whose address differs by a constant offset.
-    pub(in crate::engine) kept: Kept,
+    pub(in crate::engine) pattern: PatternReuse,
 }
 
 /// Whether the address pattern of an access is shared with other accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Kept {
+pub(in crate::engine) enum PatternReuse {
     /// It is not shared.
-    No,
+    Unshared,
     /// It is computed here and reused by later accesses.
-    ForOthers,
+    Computed,
     /// It was computed by the access with this site.
-    By(u32),
+    ReusedFrom(u32),
 }
 
 impl Access {
@@ -60,12 +60,17 @@ impl Access {
 
     /// The access of one lane to `bytes` bytes.
     #[inline(always)]
-    pub(in crate::engine) fn at(&self, address: u64, bytes: u64, lane: usize) -> LaneAccess {
-        LaneAccess { room: self.room, site: self.site, address, bytes, lane }
+    pub(in crate::engine) fn lane_access(
+        &self,
+        address: u64,
+        bytes: u64,
+        lane: usize,
+    ) -> LaneAccess {
+        LaneAccess { state_space: self.state_space, site: self.site, address, bytes, lane }
     }
 
     /// The address in one lane.
-    pub(in crate::engine) fn of_lane(&self, core: &Core<'_>, lane: usize) -> u64 {
+    pub(in crate::engine) fn lane_address(&self, core: &Core<'_>, lane: usize) -> u64 {
         core.registers.get(self.address, lane).wrapping_add(self.offset)
     }
 
@@ -89,7 +94,7 @@ impl Access {
     /// The memory that most likely contains an address of this access.
     #[inline(always)]
     pub(super) fn region(&self, core: &mut Core<'_>, address: u64) -> Region {
-        match self.room {
+        match self.state_space {
             StateSpace::Generic if in_window(address, SHARED_WINDOW) => {
                 core.shared_region(SHARED_WINDOW)
             }
@@ -103,6 +108,10 @@ impl Access {
     /// The same for a store: parameters of the launch are never written.
     #[inline(always)]
     pub(super) fn region_to_write(&self, core: &mut Core<'_>, address: u64) -> Region {
-        if self.room == StateSpace::Param { Region::NONE } else { self.region(core, address) }
+        if self.state_space == StateSpace::Param {
+            Region::NONE
+        } else {
+            self.region(core, address)
+        }
     }
 }

@@ -9,7 +9,7 @@
     reason = "hides a number from the optimiser on some hosts, and loads vectors"
 )]
 
-use super::instruction::{Access, Kept};
+use super::instruction::{Access, PatternReuse};
 use crate::engine::core::{Core, Region, Stretch};
 use crate::engine::registers::{LANES, Width};
 
@@ -217,13 +217,14 @@ pub(super) fn stretches<const FULL: bool>(
     mask: u32,
     bytes: u64,
 ) -> Option<[Stretch; 2]> {
-    let mut found = match (access.kept, core.kept) {
+    let mut found = match (access.pattern, core.last_pattern) {
         // All lanes were active there too, because there is no branch in between.
-        (Kept::By(site), Some((of, found))) if site == of => found,
+        (PatternReuse::ReusedFrom(site), Some((of, found))) if site == of => found,
         _ => {
             let found = both_of_row::<FULL>(core, access, mask, bytes);
-            if access.kept == Kept::ForOthers {
-                core.kept = if FULL { found.map(|found| (access.site, found)) } else { None };
+            if access.pattern == PatternReuse::Computed {
+                core.last_pattern =
+                    if FULL { found.map(|found| (access.site, found)) } else { None };
             }
             found?
         }

@@ -14,9 +14,9 @@ use super::element::Element;
 use super::instruction::Access;
 use super::pattern::{HALF, inside, stretches};
 use crate::engine::core::{Core, Outcome, Problem, Stretch};
-use crate::engine::race::Does;
+use crate::engine::race::Effect;
 use crate::engine::registers::{LANES, lanes};
-use crate::memory::rows::fill_own;
+use crate::memory::rows::fill_row;
 use crate::memory::words::{load_row, store_row};
 
 macro_rules! by_rows {
@@ -53,11 +53,11 @@ fn load_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const
     let Some(found) = stretches::<FULL>(core, access, mask, bytes) else { return Ok(false) };
     let region = access.region(core, found[0].start);
     let Some(hosts) = inside(region, &found, bytes) else { return Ok(false) };
-    if W::INIT && !core.are_written(access, &found) {
+    if W::INIT && !core.stretches_are_written(access, &found) {
         return Ok(false);
     }
-    if W::RACE && !core.need_no_look(access, &found) {
-        core.race_by_rows(access, &found, mask, bytes, Does::Read)?;
+    if W::RACE && !core.can_skip_stretches(access, &found) {
+        core.race_by_rows(access, &found, mask, bytes, Effect::Read)?;
     }
     let mut columns = [[[T::default(); N]; HALF]; 2];
     if N > 1 {
@@ -76,7 +76,7 @@ fn load_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const
                 }
             } else if found[which].uniform {
                 // SAFETY: as above.
-                fill_own(half, unsafe { T::load(hosts[which]) });
+                fill_row(half, unsafe { T::load(hosts[which]) });
             } else {
                 // SAFETY: as above.
                 unsafe { load_row::<T, AVX>(hosts[which], half) };
@@ -128,10 +128,10 @@ fn store_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, cons
         mark_all_written(core, access, mask)?;
     }
     if W::INIT && FULL {
-        core.are_now_written(access, &found);
+        core.mark_stretches_written(access, &found);
     }
     if W::RACE {
-        core.race_by_rows(access, &found, mask, bytes, Does::Write)?;
+        core.race_by_rows(access, &found, mask, bytes, Effect::Write)?;
     }
     for which in 0..2 {
         let own = if FULL { 0xffff } else { mask >> (which * HALF) & 0xffff };
@@ -196,11 +196,11 @@ fn locate(
     let region =
         if write { access.region_to_write(core, first) } else { access.region(core, first) };
     let host = (region.host as u64).wrapping_sub(region.base);
-    let room = region.len.wrapping_sub(bytes);
+    let max_offset = region.len.wrapping_sub(bytes);
     let (mut outside, mut low) = (bytes > region.len, 0);
     let mut hosts = [0; LANES];
     for lane in 0..LANES {
-        outside |= addresses[lane].wrapping_sub(region.base) > room;
+        outside |= addresses[lane].wrapping_sub(region.base) > max_offset;
         low |= addresses[lane];
         hosts[lane] = addresses[lane].wrapping_add(host);
     }
@@ -222,7 +222,7 @@ fn locate_each(
 ) -> Result<[u64; LANES], Box<Problem>> {
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {
-        let host = core.resolve(access.at(addresses[lane], bytes, lane), write)?;
+        let host = core.resolve(access.lane_access(addresses[lane], bytes, lane), write)?;
         hosts[lane] = host as u64;
     }
     let first = hosts[mask.trailing_zeros() as usize % LANES];
@@ -243,8 +243,8 @@ pub(super) fn load_scattered<T: Element, W: Watched, const N: usize>(
     if W::INIT {
         require_all_written(core, access, mask)?;
     }
-    if W::RACE && !core.needs_no_look(access, &addresses, mask) {
-        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Read)?;
+    if W::RACE && !core.can_skip_lanes(access, &addresses, mask) {
+        core.race(access, &addresses, mask, (bytes, access.semantics), Effect::Read)?;
     }
     let hosts = locate(core, access, &addresses, mask, bytes, false)?;
     for (index, to) in access.values.iter().enumerate().take(N) {
@@ -270,7 +270,7 @@ pub(super) fn store_scattered<T: Element, W: Watched, const N: usize>(
         mark_all_written(core, access, mask)?;
     }
     if W::RACE {
-        core.race(access, &addresses, mask, (bytes, access.semantics), Does::Write)?;
+        core.race(access, &addresses, mask, (bytes, access.semantics), Effect::Write)?;
     }
     let hosts = locate(core, access, &addresses, mask, bytes, true)?;
     for lane in lanes(mask) {

@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use crate::engine::access::instruction::{Access, Kept};
+use crate::engine::access::instruction::{Access, PatternReuse};
 use crate::engine::code::{Action, Step};
 use crate::engine::registers::{ALWAYS, Slot, Width};
 
@@ -56,8 +56,8 @@ fn link(code: &mut [Step], first: usize, second: usize) {
             0
         }
     };
-    let own = site(&mut code[first], &|access| access.kept = Kept::ForOthers);
-    site(&mut code[second], &|access| access.kept = Kept::By(own));
+    let own = site(&mut code[first], &|access| access.pattern = PatternReuse::Computed);
+    site(&mut code[second], &|access| access.pattern = PatternReuse::ReusedFrom(own));
 }
 
 /// Whether a step that writes `width`, starting at a row, may write to a register. A wide register

@@ -1,7 +1,7 @@
 //! Lowering of asynchronous copies and barrier objects.
 
 use super::Lowering;
-use crate::engine::asynchronous::{Act, AsynchronousStep, Bulk, pending_count};
+use crate::engine::asynchronous::{AsynchronousStep, Bulk, ObjectOperation, pending_count};
 use crate::engine::code::Action;
 use crate::engine::copy_async::CopyAsync;
 use crate::program::{Address, Asynchronous, ObjectAction, Operand, Space, Type};
@@ -51,10 +51,12 @@ impl Lowering<'_> {
         let access = self.access(space, address, Type::B64);
         let mut count = |operand: Operand| self.operand(operand, Type::U32);
         let action = match action {
-            ObjectAction::Initialise { count: a } => Act::Initialise { count: count(*a) },
-            ObjectAction::Invalidate => Act::Invalidate,
+            ObjectAction::Initialise { count: a } => {
+                ObjectOperation::Initialise { count: count(*a) }
+            }
+            ObjectAction::Invalidate => ObjectOperation::Invalidate,
             ObjectAction::Arrive { drop, incomplete, releases, count: a, expected, d } => {
-                Act::Arrive {
+                ObjectOperation::Arrive {
                     drop: *drop,
                     incomplete: *incomplete,
                     releases: *releases,
@@ -64,21 +66,23 @@ impl Lowering<'_> {
                 }
             }
             ObjectAction::Expect { transactions } => {
-                Act::Transact { count: count(*transactions), come: false }
+                ObjectOperation::Transact { count: count(*transactions), completed: false }
             }
             ObjectAction::Complete { transactions } => {
-                Act::Transact { count: count(*transactions), come: true }
+                ObjectOperation::Transact { count: count(*transactions), completed: true }
             }
             ObjectAction::Test { acquires, parity, phase, d, .. } => {
                 let ty = if *parity { Type::U32 } else { Type::B64 };
-                Act::Test {
+                ObjectOperation::Test {
                     acquires: *acquires,
                     parity: *parity,
                     phase: self.operand(*phase, ty),
                     d: self.destination(*d, Type::Pred),
                 }
             }
-            ObjectAction::CopiesArrive { counted } => Act::CopiesArrive { counted: *counted },
+            ObjectAction::CopiesArrive { counted } => {
+                ObjectOperation::CopiesArrive { counted: *counted }
+            }
         };
         AsynchronousStep::Object { access, action }
     }

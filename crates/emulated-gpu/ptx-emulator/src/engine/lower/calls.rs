@@ -6,7 +6,7 @@ use super::recursion::Spot;
 use super::slots::{function_address, sink, width};
 use crate::diagnostic::Problem;
 use crate::engine::access::choose::transfer;
-use crate::engine::access::instruction::{Access, Kept};
+use crate::engine::access::instruction::{Access, PatternReuse};
 use crate::engine::code::{Action, Argument, Builtin, BuiltinArguments};
 use crate::engine::defined::Uses;
 use crate::engine::image::Home;
@@ -104,8 +104,8 @@ impl Lowering<'_> {
     /// Copies an argument or result from one place to another.
     pub(super) fn carry_over(&mut self, from: Spot, to: Spot) {
         match (from, to) {
-            (Spot::Memory(from, size), Spot::Memory(to, room)) => {
-                self.emit(Action::CopyLocal { to, from, bytes: size.min(room) });
+            (Spot::Memory(from, size), Spot::Memory(to, capacity)) => {
+                self.emit(Action::CopyLocal { to, from, bytes: size.min(capacity) });
             }
             (Spot::Register(from, _), Spot::Register(to, _)) => self.copy(to, from),
             (Spot::Register(slot, ty), Spot::Memory(at, _)) => {
@@ -134,7 +134,7 @@ impl Lowering<'_> {
     /// Stores a register to local memory, or loads it.
     fn local_access(&mut self, slot: Slot, ty: Type, at: u64, store: bool) {
         let access = Access {
-            room: StateSpace::Local,
+            state_space: StateSpace::Local,
             address: self.constant(at, Width::Wide),
             offset: 0,
             bytes: ty.bytes(),
@@ -147,7 +147,7 @@ impl Lowering<'_> {
             guess: false,
             carries: false,
             constant: false,
-            kept: Kept::No,
+            pattern: PatternReuse::Unshared,
         };
         let function = transfer(&access, store, self.host());
         self.emit(Action::Transfer(function, Box::new(access)));

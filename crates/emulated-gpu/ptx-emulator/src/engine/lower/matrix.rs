@@ -65,7 +65,7 @@ impl Lowering<'_> {
                 }))
             }
         };
-        self.everybody(CollectiveKind::Together, everybody);
+        self.everybody(CollectiveKind::Converge, everybody);
         self.emit(Action::Matrix(Box::new(step)));
     }
 

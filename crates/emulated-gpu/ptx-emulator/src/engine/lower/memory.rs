@@ -3,7 +3,7 @@
 use super::Lowering;
 use super::slots::signed;
 use crate::engine::access::choose::transfer;
-use crate::engine::access::instruction::{Access, Kept};
+use crate::engine::access::instruction::{Access, PatternReuse};
 use crate::engine::atomics::AtomicAccess;
 use crate::engine::code::Action;
 use crate::engine::image::Home;
@@ -15,24 +15,24 @@ use crate::program::{Address, Atomic, Destination, Operand, Ordering, Scope, Spa
 impl Lowering<'_> {
     /// Creates an access without values.
     pub(super) fn access(&mut self, space: Space, address: Address, ty: Type) -> Access {
-        let (room, slot, offset) = match address.base {
+        let (state_space, slot, offset) = match address.base {
             Operand::Address(symbol, extra) => {
                 let offset = address.offset.wrapping_add(extra);
                 self.symbol_access(symbol, offset)
             }
             Operand::Immediate(value) => {
                 let value = value.wrapping_add_signed(address.offset);
-                (room_of(space), self.constant(value, Width::Wide), 0)
+                (state_space_of(space), self.constant(value, Width::Wide), 0)
             }
             base => {
                 let slot = self.operand(base, Type::B64);
-                (room_of(space), slot, address.offset)
+                (state_space_of(space), slot, address.offset)
             }
         };
         let site = self.sites;
         self.sites += 1;
         Access {
-            room,
+            state_space,
             address: slot,
             offset: offset as u64,
             bytes: ty.bytes(),
@@ -45,7 +45,7 @@ impl Lowering<'_> {
             guess: false,
             carries: false,
             constant: space == Space::Const,
-            kept: Kept::No,
+            pattern: PatternReuse::Unshared,
         }
     }
 
@@ -131,7 +131,7 @@ impl Lowering<'_> {
     }
 }
 
-fn room_of(space: Space) -> StateSpace {
+fn state_space_of(space: Space) -> StateSpace {
     match space {
         Space::Global | Space::Const => StateSpace::Global,
         Space::Shared => StateSpace::Shared,

@@ -4,7 +4,7 @@
 
 use crate::engine::access::instruction::Access;
 use crate::engine::core::{Core, Outcome, Problem};
-use crate::engine::race::{Does, Semantics};
+use crate::engine::race::{Effect, Semantics};
 use crate::engine::registers::{LANES, Registers, Slot, lanes};
 use crate::engine::state_space::StateSpace;
 use crate::fault::FaultKind;
@@ -123,7 +123,7 @@ fn require_space(
     spaces: &[Space],
 ) -> Outcome {
     let is_in = |space: &Space| core.is_in(*space, address, &[]);
-    if access.room != StateSpace::Generic || spaces.iter().any(is_in) {
+    if access.state_space != StateSpace::Generic || spaces.iter().any(is_in) {
         return Ok(());
     }
     let others = [Space::Global, Space::Local, Space::Param];
@@ -151,14 +151,14 @@ fn locate(
     mask: u32,
     (bytes, write): (u64, bool),
 ) -> Result<[u64; LANES], Box<Problem>> {
-    let does = if write { Does::Write } else { Does::Read };
+    let effect = if write { Effect::Write } else { Effect::Read };
     let mut hosts = [0; LANES];
     for lane in lanes(mask) {
-        let at = access.at(addresses[lane], bytes, lane);
+        let at = access.lane_access(addresses[lane], bytes, lane);
         hosts[lane] = core.resolve(at, write)? as u64;
-        core.check_written(at, does)?;
+        core.check_written(at, effect)?;
     }
-    core.race(access, addresses, mask, (bytes, Semantics::default()), does)?;
+    core.race(access, addresses, mask, (bytes, Semantics::default()), effect)?;
     Ok(hosts)
 }
 
@@ -229,7 +229,8 @@ impl Tile {
     fn require_valid(&self, core: &Core<'_>) -> Outcome {
         let name = if self.store { "wmma.store" } else { "wmma.load" };
         let addresses = self.access.addresses(core);
-        let strides = self.stride.map(|slot| core.registers.all(slot).map(|stride| stride as u32));
+        let strides =
+            self.stride.map(|slot| core.registers.all_lanes(slot).map(|stride| stride as u32));
         let stride = strides.map_or(0, |strides| strides[0]);
         for (lane, &address) in addresses.iter().enumerate() {
             require_space(
@@ -240,7 +241,8 @@ impl Tile {
                 &[Space::Global, Space::Shared],
             )?;
             if address != addresses[0] || strides.is_some_and(|strides| strides[lane] != stride) {
-                let message = format!("the address or stride of {name} differs from that of lane 0");
+                let message =
+                    format!("the address or stride of {name} differs from that of lane 0");
                 return Err(Problem::new(FaultKind::InvalidInstruction, message)
                     .lane(lane)
                     .address(address)

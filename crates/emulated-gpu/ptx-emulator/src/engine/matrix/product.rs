@@ -82,7 +82,7 @@ impl Product {
         let d = Fragment { element: multiply.result, ..c };
         // The rules depend on the type of `a`. Only if d is half precision too are sums rounded to
         // halves.
-        let rules = Rules::of(capability, format(a.element));
+        let rules = Rules::new(capability, format(a.element));
         let sparse = multiply.sparse.zip(metadata).map(|(sparse, slot)| {
             Sparse::new(slot, (sparse.selector, sparse.ordered), a, b.shape.k)
         });

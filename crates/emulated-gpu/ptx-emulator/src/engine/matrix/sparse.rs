@@ -91,7 +91,9 @@ impl Sparse {
                 chunk * width + width - 1
             );
             let help = match (width, self.ordered) {
-                (2, _) => "for the first of two elements they have to be 0b0100, for the second 0b1110",
+                (2, _) => {
+                    "for the first of two elements they have to be 0b0100, for the second 0b1110"
+                }
                 (_, true) => "they have to name two positions in the chunk, the lower one first",
                 (_, false) => "they have to name two different positions in the chunk",
             };

@@ -1,6 +1,6 @@
 //! Checks and records the accesses of one instruction, word by word.
 
-use super::cell::{Cell, Conflict, Does};
+use super::cell::{Cell, Conflict, Effect};
 use super::event::{Event, Moment, Semantics};
 use super::shadow::{PAGE, Shadow};
 use super::thread_clocks::{ThreadClocks, UniformClock};
@@ -15,7 +15,7 @@ pub(super) struct Batch<'batch> {
     pub(super) minus: u64,
     pub(super) bytes: u64,
     pub(super) semantics: Semantics,
-    pub(super) does: Does,
+    pub(super) effect: Effect,
     pub(super) warp: u32,
     pub(super) step: u32,
     /// Whether two lanes store the same value.
@@ -28,12 +28,12 @@ impl Batch<'_> {
     pub(super) fn run(&self, threads: &mut ThreadClocks, mask: u32) -> Option<(usize, Conflict)> {
         let moment = threads.moment(self.semantics);
         let threads = &*threads;
-        match threads.plainly(self.warp, self.shared) {
-            Some(plainly) if self.bytes == 4 && !self.semantics.strong => {
-                self.words(threads, moment, mask, plainly)
+        match threads.uniform_clock(self.warp, self.shared) {
+            Some(uniform) if self.bytes == 4 && !self.semantics.strong => {
+                self.words(threads, moment, mask, uniform)
             }
-            Some(plainly) => {
-                self.each(threads, moment, (mask, mask), |new, old| plainly.knows(new, old))
+            Some(uniform) => {
+                self.each(threads, moment, (mask, mask), |new, old| uniform.knows(new, old))
             }
             None => self.each(threads, moment, (mask, mask), |new, old| {
                 threads.knows(new.thread(), old, self.shared)
@@ -47,7 +47,7 @@ impl Batch<'_> {
         threads: &ThreadClocks,
         moment: Moment,
         mask: u32,
-        plainly: UniformClock,
+        uniform: UniformClock,
     ) -> Option<(usize, Conflict)> {
         let first_thread = self.warp * LANES as u32;
         let mut left = mask;
@@ -66,12 +66,12 @@ impl Batch<'_> {
                 if at / PAGE != word / PAGE {
                     break;
                 }
-                let event = moment.of(first_thread + lane as u32, 0xf);
+                let event = moment.event(first_thread + lane as u32, 0xf);
                 let cell = &mut cells[at % PAGE];
-                let known = |old| plainly.knows(event, old);
-                let Some(kept) = cell.quick(event, self.step, self.does, known) else {
+                let known = |old| uniform.knows(event, old);
+                let Some(kept) = cell.fast_path(event, self.step, self.effect, known) else {
                     drop(cells);
-                    let knows = |new, old| plainly.knows(new, old);
+                    let knows = |new, old| uniform.knows(new, old);
                     return self.each(threads, moment, (left, mask), knows);
                 };
                 // Another read is recorded too, so the word may become one that needs no more
@@ -115,10 +115,10 @@ impl Batch<'_> {
                 } else {
                     bytes_of(self.shadow.address(word), address, self.bytes)
                 };
-                let event = moment.of(thread, bytes);
+                let event = moment.event(thread, bytes);
                 let cell: &mut Cell = &mut cells[word % PAGE];
-                let conflict = cell.access(event, self.step, self.does, |old| known(event, old));
-                let stamp = if self.does == Does::Read { threads.stamp(cell) } else { 0 };
+                let conflict = cell.access(event, self.step, self.effect, |old| known(event, old));
+                let stamp = if self.effect == Effect::Read { threads.stamp(cell) } else { 0 };
                 page.set_stamp(word, stamp);
                 if let Some(conflict) = conflict
                     && first.is_none()
@@ -134,7 +134,7 @@ impl Batch<'_> {
     /// Whether two lanes store the same value to the same address with this instruction.
     fn same_store(&self, mask: u32, lane: usize, event: Event, conflict: Conflict) -> bool {
         let other = (conflict.event.thread() % LANES as u32) as usize;
-        self.does == Does::Write
+        self.effect == Effect::Write
             && !self.semantics.asynchronous
             && conflict.wrote
             && conflict.step == self.step

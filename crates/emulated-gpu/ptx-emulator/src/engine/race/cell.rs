@@ -29,7 +29,7 @@ const OBSERVED: u32 = 1 << 31;
 
 /// The effect of an access on memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Does {
+pub(crate) enum Effect {
     Read,
     Write,
     /// An atomic operation, which observes the old value.
@@ -45,7 +45,7 @@ pub(crate) struct Conflict {
 }
 
 /// The mask of all four bytes of a word.
-const WHOLE: u32 = 0xf;
+const ALL_BYTES: u32 = 0xf;
 
 impl Cell {
     /// Records an access, and returns a conflict if it races. `known` is whether an old access
@@ -55,24 +55,27 @@ impl Cell {
         &mut self,
         new: Event,
         step: u32,
-        does: Does,
+        effect: Effect,
         known: impl Fn(Event) -> bool,
     ) -> Option<Conflict> {
-        if new.bytes() == WHOLE && !new.strong() && self.quick(new, step, does, &known).is_some() {
+        if new.bytes() == ALL_BYTES
+            && !new.strong()
+            && self.fast_path(new, step, effect, &known).is_some()
+        {
             return None;
         }
-        self.general(new, step, does, known)
+        self.general(new, step, effect, known)
     }
 
     /// A fast path of [`general`](Self::general), for a weak access to the whole word after all
     /// accesses that could race with it, which is nearly always the case. Returns the other read
     /// that is kept. `None` if the general path is needed.
     #[inline(always)]
-    pub(crate) fn quick(
+    pub(crate) fn fast_path(
         &mut self,
         new: Event,
         step: u32,
-        does: Does,
+        effect: Effect,
         known: impl Fn(Event) -> bool,
     ) -> Option<Event> {
         let before = |old: Event| !old.is_some() || known(old);
@@ -81,7 +84,7 @@ impl Cell {
         }
         let [one, other] = self.reads;
         let (first, second) = (before(one), before(other));
-        if does != Does::Read {
+        if effect != Effect::Read {
             if !(first && second) {
                 return None;
             }
@@ -111,7 +114,7 @@ impl Cell {
         &mut self,
         new: Event,
         step: u32,
-        does: Does,
+        effect: Effect,
         known: impl Fn(Event) -> bool,
     ) -> Option<Conflict> {
         let races =
@@ -124,7 +127,7 @@ impl Cell {
                 conflict = Some(Conflict { event: old, step, wrote: true });
             }
         }
-        if does == Does::Read {
+        if effect == Effect::Read {
             self.add_read(new, step, known);
             return conflict;
         }
@@ -135,10 +138,10 @@ impl Cell {
                 conflict = Some(Conflict { event: old, step, wrote: false });
             }
         }
-        let superfluous = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
+        let is_covered = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
         for index in 0..2 {
             self.steps[2 + index] &= !OBSERVED;
-            if self.reads[index].is_some() && superfluous(self.reads[index]) {
+            if self.reads[index].is_some() && is_covered(self.reads[index]) {
                 self.reads[index] = Event::NONE;
             }
         }
@@ -146,10 +149,10 @@ impl Cell {
         let (kept, kept_step) = furthest(
             [(before, self.steps[0] & !OBSERVED), (self.writes[1], self.steps[1])],
             new,
-            superfluous,
+            is_covered,
         );
         let through = kept == before || self.steps[0] & OBSERVED != 0;
-        let observes = does == Does::Update && before.compatible(new) && through;
+        let observes = effect == Effect::Update && before.compatible(new) && through;
         self.writes = [new, kept];
         self.steps[0] = if observes { step | OBSERVED } else { step };
         self.steps[1] = kept_step;
@@ -174,11 +177,11 @@ impl Cell {
             self.steps[2] |= if new.strong() { OBSERVED } else { 0 };
             return;
         }
-        let superfluous = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
+        let is_covered = |old: Event| old.bytes() & !new.bytes() == 0 && known(old);
         let (kept, kept_step) = furthest(
             [(self.reads[0], self.steps[2]), (self.reads[1], self.steps[3])],
             new,
-            superfluous,
+            is_covered,
         );
         self.reads = [new, kept];
         let observes = if new.strong() { OBSERVED } else { 0 };
@@ -203,8 +206,9 @@ impl Cell {
 
     /// The two reads, if both are weak and of the whole word; and the two writes.
     #[inline]
-    pub(crate) fn read_by(&self) -> Option<([Event; 2], [Event; 2])> {
-        let plain = |read: Event| read.bytes() == WHOLE && !read.strong() && !read.asynchronous();
+    pub(crate) fn plain_reads(&self) -> Option<([Event; 2], [Event; 2])> {
+        let plain =
+            |read: Event| read.bytes() == ALL_BYTES && !read.strong() && !read.asynchronous();
         (plain(self.reads[0]) && plain(self.reads[1])).then_some((self.reads, self.writes))
     }
 }
@@ -214,12 +218,12 @@ impl Cell {
 fn furthest(
     old: [(Event, u32); 2],
     new: Event,
-    superfluous: impl Fn(Event) -> bool,
+    is_covered: impl Fn(Event) -> bool,
 ) -> (Event, u32) {
     let mut kept = (Event::NONE, 0);
     let mut distance = 0;
     for (event, step) in old {
-        if !event.is_some() || superfluous(event) {
+        if !event.is_some() || is_covered(event) {
             continue;
         }
         let own = 1 + event.distance(new);
@@ -236,7 +240,7 @@ mod tests {
     use super::*;
 
     fn weak(block: u32, thread: u32) -> Event {
-        Event::new(block, thread, 1, Semantics::default(), WHOLE)
+        Event::new(block, thread, 1, Semantics::default(), ALL_BYTES)
     }
 
     fn atomic(block: u32, thread: u32) -> Event {
@@ -245,7 +249,7 @@ mod tests {
             thread,
             1,
             Semantics { strong: true, wide: true, ..Semantics::default() },
-            WHOLE,
+            ALL_BYTES,
         )
     }
 
@@ -255,12 +259,12 @@ mod tests {
     }
 
     fn add(cell: &mut Cell, new: Event, step: u32, write: bool) -> Option<(u32, u32)> {
-        let does = match (write, new.strong()) {
-            (false, _) => Does::Read,
-            (true, false) => Does::Write,
-            (true, true) => Does::Update,
+        let effect = match (write, new.strong()) {
+            (false, _) => Effect::Read,
+            (true, false) => Effect::Write,
+            (true, true) => Effect::Update,
         };
-        cell.access(new, step, does, own(new))
+        cell.access(new, step, effect, own(new))
             .map(|conflict| (conflict.event.thread(), conflict.step))
     }
 
@@ -308,14 +312,14 @@ mod tests {
     #[test]
     fn asynchronous_write_races_until_it_is_settled() {
         let semantics = Semantics { asynchronous: true, ..Semantics::default() };
-        let copy = Event::new(0, 0, 1, semantics, WHOLE);
+        let copy = Event::new(0, 0, 1, semantics, ALL_BYTES);
         let known = |event: Event| !event.asynchronous();
         let mut cell = Cell::default();
-        assert_eq!(cell.access(copy, 1, Does::Write, known), None);
+        assert_eq!(cell.access(copy, 1, Effect::Write, known), None);
         let mut early = cell;
-        assert!(early.access(weak(0, 0), 2, Does::Read, known).is_some());
+        assert!(early.access(weak(0, 0), 2, Effect::Read, known).is_some());
         cell.settle(weak(0, 0));
-        assert_eq!(cell.access(weak(0, 0), 2, Does::Read, known), None);
+        assert_eq!(cell.access(weak(0, 0), 2, Effect::Read, known), None);
     }
 
     #[test]
@@ -336,7 +340,7 @@ mod tests {
         let mut cell = Cell::default();
         add(&mut cell, atomic(0, 0), 0, true);
         let store = atomic(1, 0);
-        assert_eq!(cell.access(store, 1, Does::Write, own(store)), None);
+        assert_eq!(cell.access(store, 1, Effect::Write, own(store)), None);
         assert_eq!(add(&mut cell, weak(1, 0), 9, true), Some((0, 0)));
     }
 
@@ -344,12 +348,12 @@ mod tests {
     fn reader_of_a_flag_is_ordered_after_it() {
         let mut cell = Cell::default();
         let flag = atomic(0, 0);
-        assert_eq!(cell.access(flag, 1, Does::Write, own(flag)), None);
+        assert_eq!(cell.access(flag, 1, Effect::Write, own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
         assert_eq!(add(&mut cell, weak(1, 0), 3, true), None);
         // A thread that has not read the flag isn't.
         let mut cell = Cell::default();
-        assert_eq!(cell.access(flag, 1, Does::Write, own(flag)), None);
+        assert_eq!(cell.access(flag, 1, Effect::Write, own(flag)), None);
         assert_eq!(add(&mut cell, atomic(1, 0), 2, false), None);
         assert_eq!(add(&mut cell, weak(2, 0), 3, true), Some((0, 1)));
     }

@@ -1,7 +1,7 @@
 //! The race detector: records the accesses of a warp's lanes, and reports races.
 
 use super::batch::Batch;
-use super::cell::{Conflict, Does};
+use super::cell::{Conflict, Effect};
 use super::event::{HOST, Semantics};
 use super::shadow::Shadow;
 use super::thread_clocks::ThreadClocks;
@@ -16,7 +16,7 @@ impl Core<'_> {
     /// The shadow of the memory that an access by rows reaches.
     #[inline]
     fn shadow_of(&self, access: &Access) -> Option<&Shadow> {
-        match access.room {
+        match access.state_space {
             StateSpace::Shared => self.threads.as_deref()?.shared.as_deref(),
             StateSpace::Global => self.sites[access.site as usize].races.as_deref(),
             _ => None,
@@ -25,10 +25,14 @@ impl Core<'_> {
 
     /// Whether an access by rows only reads words whose cells need no update.
     #[inline]
-    pub(in crate::engine) fn need_no_look(&self, access: &Access, found: &[Stretch; 2]) -> bool {
+    pub(in crate::engine) fn can_skip_stretches(
+        &self,
+        access: &Access,
+        found: &[Stretch; 2],
+    ) -> bool {
         let Some(threads) = &self.threads else { return true };
         let Some(shadow) = self.shadow_of(access) else { return false };
-        let stamps = threads.quiet_stamps();
+        let stamps = threads.valid_stamps();
         let quiet = |stretch: &Stretch| shadow.all_stamped(stretch.start, stretch.bytes, stamps);
         // In tiled kernels, both halves of a warp often read the same words.
         quiet(&found[0]) && (found[0] == found[1] || quiet(&found[1]))
@@ -36,7 +40,7 @@ impl Core<'_> {
 
     /// The same for any addresses, one per lane.
     #[inline]
-    pub(in crate::engine) fn needs_no_look(
+    pub(in crate::engine) fn can_skip_lanes(
         &self,
         access: &Access,
         addresses: &[u64; LANES],
@@ -44,7 +48,7 @@ impl Core<'_> {
     ) -> bool {
         let Some(threads) = &self.threads else { return true };
         let Some(shadow) = self.shadow_of(access) else { return false };
-        let (stamps, bytes) = (threads.quiet_stamps(), access.total());
+        let (stamps, bytes) = (threads.valid_stamps(), access.total());
         lanes(mask).all(|lane| shadow.all_stamped(addresses[lane], bytes, stamps))
     }
 
@@ -55,12 +59,12 @@ impl Core<'_> {
         found: &[Stretch; 2],
         mask: u32,
         bytes: u64,
-        does: Does,
+        effect: Effect,
     ) -> Outcome {
         let addresses = access.addresses(self);
         let Some(mut threads) = self.threads.take() else { return Ok(()) };
         let shared = threads.shared.take();
-        let shadow = match access.room {
+        let shadow = match access.state_space {
             StateSpace::Shared => shared.as_deref(),
             StateSpace::Global => self.sites[access.site as usize].races.as_deref(),
             _ => None,
@@ -68,31 +72,37 @@ impl Core<'_> {
         let Some(shadow) = shadow else {
             threads.shared = shared;
             self.threads = Some(threads);
-            return self.race(access, &addresses, mask, (bytes, access.semantics), does);
+            return self.race(access, &addresses, mask, (bytes, access.semantics), effect);
         };
         let mut conflict = None;
-        if threads.counting() {
+        if threads.is_active() {
             let registers = &self.registers;
             let batch = Batch {
                 shadow,
-                shared: access.room == StateSpace::Shared,
+                shared: access.state_space == StateSpace::Shared,
                 addresses: &addresses,
                 minus: 0,
                 bytes,
                 semantics: access.semantics,
-                does,
+                effect,
                 warp: self.warp,
                 step: self.step,
                 same_value: &|one, other| same_value(registers, access, one, other),
             };
-            let group = if does == Does::Read { mask & ends(found, mask) } else { mask };
+            let group = if effect == Effect::Read { mask & kept_lanes(found, mask) } else { mask };
             conflict = batch.run(&mut threads, group);
         }
         threads.shared = shared;
         self.threads = Some(threads);
         conflict.map_or(Ok(()), |(lane, conflict)| {
-            let how = (does != Does::Read, access.semantics);
-            Err(self.racing(access.room, (addresses[lane], bytes), lane, how, conflict))
+            let how = (effect != Effect::Read, access.semantics);
+            Err(self.race_problem(
+                access.state_space,
+                (addresses[lane], bytes),
+                lane,
+                how,
+                conflict,
+            ))
         })
     }
 
@@ -103,16 +113,16 @@ impl Core<'_> {
         addresses: &[u64; LANES],
         mask: u32,
         (bytes, semantics): (u64, Semantics),
-        does: Does,
+        effect: Effect,
     ) -> Outcome {
         let Some(mut threads) = self.threads.take() else { return Ok(()) };
         let mut result = Ok(());
-        if threads.counting()
+        if threads.is_active()
             && bytes > 0
             && let Some(shared) = threads.shared.take()
         {
             let both = (&mut *threads, &*shared);
-            result = self.race_with(both, access, addresses, mask, (bytes, semantics), does);
+            result = self.race_with(both, access, addresses, mask, (bytes, semantics), effect);
             threads.shared = Some(shared);
         }
         self.threads = Some(threads);
@@ -126,18 +136,18 @@ impl Core<'_> {
         addresses: &[u64; LANES],
         mask: u32,
         (bytes, semantics): (u64, Semantics),
-        does: Does,
+        effect: Effect,
     ) -> Outcome {
-        let write = does != Does::Read;
+        let write = effect != Effect::Read;
         let mut left = mask;
         while left != 0 {
             let first = left.trailing_zeros() as usize;
             let address = addresses[first];
             // Finds the allocation, or fails.
-            self.resolve_bytes(access.at(address, bytes, first), write)?;
+            self.resolve_bytes(access.lane_access(address, bytes, first), write)?;
             let shared_window =
-                in_window(address, SHARED_WINDOW) && access.room == StateSpace::Generic;
-            let (shadow, base, len, minus) = match access.room {
+                in_window(address, SHARED_WINDOW) && access.state_space == StateSpace::Generic;
+            let (shadow, base, len, minus) = match access.state_space {
                 StateSpace::Local | StateSpace::Param => return Ok(()),
                 StateSpace::Shared => (Some(shared), 0, self.shared.len(), 0),
                 StateSpace::Generic if shared_window => {
@@ -155,14 +165,15 @@ impl Core<'_> {
                 left &= !(1 << first);
                 continue;
             };
-            let room = len.wrapping_sub(bytes);
+            let max_offset = len.wrapping_sub(bytes);
             let mut group = 0;
             for (lane, address) in addresses.iter().enumerate() {
-                group |= u32::from(bytes <= len && address.wrapping_sub(base) <= room) << lane;
+                group |=
+                    u32::from(bytes <= len && address.wrapping_sub(base) <= max_offset) << lane;
             }
             group &= left;
             left &= !group;
-            let group = if write { group } else { group & !inner(addresses, group) };
+            let group = if write { group } else { group & !redundant_lanes(addresses, group) };
             let registers = &self.registers;
             let batch = Batch {
                 shadow,
@@ -171,14 +182,14 @@ impl Core<'_> {
                 minus,
                 bytes,
                 semantics,
-                does,
+                effect,
                 warp: self.warp,
                 step: self.step,
                 same_value: &|one, other| same_value(registers, access, one, other),
             };
             if let Some((lane, conflict)) = batch.run(threads, group) {
-                return Err(self.racing(
-                    access.room,
+                return Err(self.race_problem(
+                    access.state_space,
                     (addresses[lane], bytes),
                     lane,
                     (write, semantics),
@@ -189,16 +200,16 @@ impl Core<'_> {
         Ok(())
     }
 
-    fn racing(
+    fn race_problem(
         &self,
-        room: StateSpace,
+        state_space: StateSpace,
         (address, bytes): (u64, u64),
         lane: usize,
         (write, semantics): (bool, Semantics),
         conflict: Conflict,
     ) -> Box<Problem> {
         let Conflict { event, step, wrote } = conflict;
-        let what = access_name(room, bytes, write);
+        let what = access_name(state_space, bytes, write);
         let verb = if wrote { "writes" } else { "reads" };
         let mut problem = Problem::new(
             FaultKind::Race,
@@ -220,7 +231,7 @@ impl Core<'_> {
         } else {
             "put a barrier (bar.sync, __syncthreads) between the two"
         };
-        if let Some(near) = self.near(room, address) {
+        if let Some(near) = self.describe_address(state_space, address) {
             problem = problem.note(near);
         }
         if semantics.volatile && event.volatile() {
@@ -251,8 +262,8 @@ impl Core<'_> {
 
     /// The key under which strong accesses at an address publish and find clocks, and whether other
     /// blocks can access that address.
-    fn meeting_place(room: StateSpace, address: u64) -> (u64, bool) {
-        match room {
+    fn publish_key(state_space: StateSpace, address: u64) -> (u64, bool) {
+        match state_space {
             StateSpace::Shared => (address.wrapping_add(SHARED_WINDOW), false),
             _ => (address, !in_window(address, SHARED_WINDOW)),
         }
@@ -262,14 +273,14 @@ impl Core<'_> {
     pub(in crate::engine) fn publish(&mut self, access: &Access, lane: usize, release: bool) {
         let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
         let address = self.registers.get(access.address, lane).wrapping_add(access.offset);
-        let (place, everywhere) = Self::meeting_place(access.room, address);
+        let (place, everywhere) = Self::publish_key(access.state_space, address);
         let thread = self.warp * LANES as u32 + lane as u32;
-        if let Some(clocks) = threads.publishes(thread, false, release) {
+        if let Some(clocks) = threads.clock_to_publish(thread, false, release) {
             threads.publish(place, &clocks);
         }
         if everywhere
             && access.semantics.wide
-            && let Some(clocks) = threads.publishes(thread, true, release)
+            && let Some(clocks) = threads.clock_to_publish(thread, true, release)
         {
             races.variables.publish(place, &clocks);
         }
@@ -284,16 +295,16 @@ impl Core<'_> {
         acquire: bool,
     ) {
         let (Some(threads), Some(races)) = (&mut self.threads, self.races) else { return };
-        let (place, everywhere) = Self::meeting_place(access.room, address);
+        let (place, everywhere) = Self::publish_key(access.state_space, address);
         let thread = self.warp * LANES as u32 + lane as u32;
         if let Some(clocks) = threads.published(place) {
-            threads.found(thread, &clocks, false, acquire);
+            threads.learn(thread, &clocks, false, acquire);
         }
         if everywhere
             && access.semantics.wide
             && let Some(clocks) = races.variables.find(place)
         {
-            threads.found(thread, &clocks, true, acquire);
+            threads.learn(thread, &clocks, true, acquire);
         }
     }
 }
@@ -307,9 +318,9 @@ fn same_value(registers: &Registers, access: &Access, one: usize, other: usize) 
     })
 }
 
-/// Like [`inner`], but the lanes that are kept: the first and the last lane of each half that reads
+/// Like [`redundant_lanes`], but the lanes that are kept: the first and the last lane of each half that reads
 /// a single element, and all lanes of other halves.
-fn ends(found: &[Stretch; 2], mask: u32) -> u32 {
+fn kept_lanes(found: &[Stretch; 2], mask: u32) -> u32 {
     let mut kept = 0;
     for (stretch, half) in found.iter().zip([0xffff, 0xffff_0000]) {
         let own = mask & half;
@@ -321,7 +332,7 @@ fn ends(found: &[Stretch; 2], mask: u32) -> u32 {
 
 /// Of consecutive lanes that read the same address, all except the first and the last: recording
 /// them adds nothing.
-fn inner(addresses: &[u64; LANES], mask: u32) -> u32 {
+fn redundant_lanes(addresses: &[u64; LANES], mask: u32) -> u32 {
     let mut same = 0;
     for lane in 1..LANES {
         same |= u32::from(addresses[lane] == addresses[lane - 1]) << lane;
@@ -338,10 +349,10 @@ mod tests {
     fn two_lanes_are_kept_of_a_half_that_reads_one_element() {
         let row = Stretch { start: 0, bytes: 64, uniform: false };
         let one = Stretch { start: 0, bytes: 4, uniform: true };
-        assert_eq!(ends(&[row, one], u32::MAX), 0x8001_ffff);
-        assert_eq!(ends(&[one, row], 0xffff_0ff0), 0xffff_0810);
-        assert_eq!(ends(&[one, one], 0x0100_0000), 0x0100_0000);
-        assert_eq!(ends(&[one, one], 0), 0);
+        assert_eq!(kept_lanes(&[row, one], u32::MAX), 0x8001_ffff);
+        assert_eq!(kept_lanes(&[one, row], 0xffff_0ff0), 0xffff_0810);
+        assert_eq!(kept_lanes(&[one, one], 0x0100_0000), 0x0100_0000);
+        assert_eq!(kept_lanes(&[one, one], 0), 0);
     }
 
     #[test]
@@ -350,7 +361,7 @@ mod tests {
         addresses[3] = 8;
         addresses[4] = 12;
         addresses[5] = 12;
-        assert_eq!(inner(&addresses, 0b111_1111), 0b10);
-        assert_eq!(inner(&addresses, u32::MAX), 0b10 | (u32::MAX >> 8 << 7 & !(1 << 31)));
+        assert_eq!(redundant_lanes(&addresses, 0b111_1111), 0b10);
+        assert_eq!(redundant_lanes(&addresses, u32::MAX), 0b10 | (u32::MAX >> 8 << 7 & !(1 << 31)));
     }
 }

@@ -150,7 +150,7 @@ pub(crate) struct Moment(pub(crate) Event);
 impl Moment {
     /// The access of one thread, to the bytes in a mask.
     #[inline]
-    pub(crate) fn of(self, thread: u32, bytes: u32) -> Event {
+    pub(crate) fn event(self, thread: u32, bytes: u32) -> Event {
         Event(
             self.0.0
                 | u64::from(bytes & 0xf)

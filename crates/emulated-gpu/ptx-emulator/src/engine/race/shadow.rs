@@ -61,8 +61,8 @@ impl Pool {
 
     fn give(&self, pages: impl Iterator<Item = Page>) {
         let mut waiting = self.pages();
-        let room = POOL.saturating_sub(waiting.len());
-        waiting.extend(pages.take(room));
+        let free = POOL.saturating_sub(waiting.len());
+        waiting.extend(pages.take(free));
     }
 
     fn pages(&self) -> MutexGuard<'_, Vec<Page>> {

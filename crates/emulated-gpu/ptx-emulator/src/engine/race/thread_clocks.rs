@@ -14,7 +14,7 @@ mod tests;
 
 use std::sync::Arc;
 
-pub(crate) use self::copies::Copied;
+pub(crate) use self::copies::AsyncCopy;
 use self::copies::Pending;
 use super::cell::Cell;
 use super::clocks::{BlockClock, VectorClock, join};
@@ -135,7 +135,7 @@ impl ThreadClocks {
 
     /// Whether clocks can still be incremented, so that ordering can be determined.
     #[inline]
-    pub(crate) fn counting(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         self.clock < LAST_CLOCK
     }
 
@@ -184,7 +184,7 @@ impl ThreadClocks {
 
     /// The [`UniformClock`] of a warp, if that describes what its lanes know.
     #[inline]
-    pub(crate) fn plainly(&self, warp: u32, shared: bool) -> Option<UniformClock> {
+    pub(crate) fn uniform_clock(&self, warp: u32, shared: bool) -> Option<UniformClock> {
         let warp_least = self.warp_least.get(warp as usize).copied().unwrap_or(0);
         let alike = self.listed.is_empty() && warp_least <= self.least && self.base.is_empty();
         alike.then_some(UniformClock { least: self.least, shared })
@@ -192,7 +192,7 @@ impl ThreadClocks {
 
     /// The stamps with which reads by threads of this block need not be recorded.
     #[inline]
-    pub(crate) fn quiet_stamps(&self) -> [u64; 2] {
+    pub(crate) fn valid_stamps(&self) -> [u64; 2] {
         if !self.listed.is_empty() {
             return [READ_BY_BLOCKS; 2].map(|stamp| stamp - 1);
         }
@@ -203,7 +203,7 @@ impl ThreadClocks {
     /// The stamp of a word that has just been read, or 0.
     #[inline]
     pub(crate) fn stamp(&self, cell: &Cell) -> u64 {
-        let Some(([a, b], writes)) = cell.read_by() else { return 0 };
+        let Some(([a, b], writes)) = cell.plain_reads() else { return 0 };
         if a.same_warp(b) {
             return 0;
         }
@@ -217,7 +217,7 @@ impl ThreadClocks {
         if own && settled { read_by_warps(self.block, self.least) } else { 0 }
     }
 
-    fn list(&mut self, thread: u32) -> &mut Extra {
+    fn extra_mut(&mut self, thread: u32) -> &mut Extra {
         let extra = &mut self.extras[thread as usize];
         if !extra.listed {
             extra.listed = true;
@@ -260,11 +260,11 @@ impl ThreadClocks {
             }
         }
         let list: Vec<u32> = lanes(members).map(|lane| first + lane as u32).collect();
-        self.meet(&list, None);
+        self.sync_threads(&list, None);
     }
 
     /// Synchronises threads, which also learn the clock `left` of threads that only arrived.
-    fn meet(&mut self, list: &[u32], left: Option<Arc<VectorClock>>) {
+    fn sync_threads(&mut self, list: &[u32], left: Option<Arc<VectorClock>>) {
         let mut all = left;
         let mut released: [Option<Arc<VectorClock>>; 2] = [None, None];
         for &thread in list {
@@ -278,7 +278,7 @@ impl ThreadClocks {
             }
         }
         for &thread in list {
-            let extra = self.list(thread);
+            let extra = self.extra_mut(thread);
             extra.known.clone_from(&all);
             extra.released.clone_from(&released);
         }
@@ -303,7 +303,7 @@ impl ThreadClocks {
         let waiting = || arrivals.iter().filter(|arrival| arrival.left.is_none());
         let count: u32 = waiting().map(|arrival| arrival.mask.count_ones()).sum();
         if count as usize == self.extras.len() || !counted && waiting().count() == arrivals.len() {
-            self.everybody();
+            self.sync_block();
             return;
         }
         let mut left = None;
@@ -315,11 +315,11 @@ impl ThreadClocks {
                 lanes(arrival.mask).map(|lane| arrival.warp * LANES as u32 + lane as u32)
             })
             .collect();
-        self.meet(&list, left);
+        self.sync_threads(&list, left);
     }
 
     /// Synchronises all threads of the block.
-    fn everybody(&mut self) {
+    fn sync_block(&mut self) {
         self.least = self.now();
         let listed = std::mem::take(&mut self.listed);
         if listed.is_empty() {

@@ -7,8 +7,10 @@ use crate::engine::core::{Core, Outcome, Problem};
 use crate::engine::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
 use crate::program::{Geometry, Type};
-use crate::texture::cube::{self, SIDES};
-use crate::texture::footprint::{Along, ONE, around, nearest, pair, place};
+use crate::texture::cube::{self, FACES};
+use crate::texture::footprint::{
+    AxisTexels, ONE, nearest_texel, texel_index, texel_pair, texel_pair_around,
+};
 use crate::texture::format::{decode, is_float};
 use crate::texture::{AddressMode, Filter, Resource, Sampling, Texels};
 
@@ -32,7 +34,7 @@ pub(in crate::engine) struct Fetch {
 /// The texels that a lane reads.
 #[derive(Clone, Copy, Default)]
 struct Footprint {
-    axes: [Along; 3],
+    axes: [AxisTexels; 3],
     layer: u64,
     /// The side length of a seamless cube map, whose indices are shifted by one to make room for
     /// the border texel.
@@ -58,10 +60,10 @@ impl Footprint {
             _ if !inside => None,
             None => Some((at, self.layer)),
             Some(width) => {
-                let (cube, own) = (self.layer / SIDES, self.layer % SIDES);
+                let (cube, own) = (self.layer / FACES, self.layer % FACES);
                 let [x, y, _] = at.map(|index| index as i64 - 1);
                 cube::texel(own, [x, y], width)
-                    .map(|(side, [x, y])| ([x, y, 0], cube * SIDES + side))
+                    .map(|(side, [x, y])| ([x, y, 0], cube * FACES + side))
             }
         };
         (at, weight)
@@ -111,7 +113,7 @@ impl Fetch {
     fn check(&self, core: &Core<'_>, texels: &Texels, mask: u32) -> Outcome {
         let (lengths, geometry) = (texels.lengths(), self.geometry);
         let more = lengths.iter().skip(geometry.axes).any(|&length| length > 1);
-        let most = if geometry.cube { SIDES } else { 1 };
+        let most = if geometry.cube { FACES } else { 1 };
         let cube = texels.cube == geometry.cube;
         if cube && !more && (geometry.layered || texels.layers <= most) {
             return Ok(());
@@ -132,8 +134,9 @@ impl Fetch {
                 if geometry.layered { " with layers" } else { " without layers" }
             ),
         );
-        problem = problem.lane(lane).address(self.access.of_lane(core, lane));
-        Err(problem.note("use the geometry of the texture: tex.1d, .2d, .3d, .a1d, .a2d, .cube, .acube"))
+        problem = problem.lane(lane).address(self.access.lane_address(core, lane));
+        Err(problem
+            .note("use the geometry of the texture: tex.1d, .2d, .3d, .a1d, .a2d, .cube, .acube"))
     }
 
     fn footprint(
@@ -149,7 +152,7 @@ impl Fetch {
             && let [layer, rest @ ..] = at
         {
             let last = texels.layers.max(1) - 1;
-            let last = if self.geometry.cube { last / SIDES } else { last };
+            let last = if self.geometry.cube { last / FACES } else { last };
             found.layer = (core.registers.get(*layer, lane) & 0xffff_ffff).min(last);
             at = rest;
         }
@@ -169,11 +172,11 @@ impl Fetch {
             let (normalised, x) = (sampling.normalised && !texels.linear, f32::from_bits(bits));
             found.axes[axis] = if self.integers {
                 let index = i64::from(bits as i32) + i64::from(offset);
-                Along { first: place(mode, index, length), second: None, weight: 0 }
+                AxisTexels { first: texel_index(mode, index, length), second: None, weight: 0 }
             } else if linear || self.gather.is_some() {
-                pair(mode, normalised, x, offset, length)
+                texel_pair(mode, normalised, x, offset, length)
             } else {
-                nearest(mode, normalised, x, offset, length)
+                nearest_texel(mode, normalised, x, offset, length)
             };
         }
         found
@@ -187,9 +190,9 @@ impl Fetch {
         linear: bool,
         direction: [f64; 3],
     ) -> Footprint {
-        let (side, place) = cube::side(direction);
+        let (side, place) = cube::face(direction);
         let width = texels.width.max(1);
-        found.layer = found.layer * SIDES + side;
+        found.layer = found.layer * FACES + side;
         let mixed = linear || self.gather.is_some();
         found.seamless = Some(width).filter(|_| sampling.seamless && mixed);
         for (axis, along) in place.into_iter().enumerate() {
@@ -198,10 +201,10 @@ impl Fetch {
                 // An invalid direction (NaN) still selects a texel inside.
                 (Some(width), _) => {
                     let along = if along.is_nan() { 0.0 } else { along.clamp(0.0, 1.0) };
-                    around(AddressMode::Clamp, along * width as f64 + 1.0, 0, width + 2)
+                    texel_pair_around(AddressMode::Clamp, along * width as f64 + 1.0, 0, width + 2)
                 }
-                (None, true) => pair(mode, true, along as f32, 0, width),
-                (None, false) => nearest(mode, true, along as f32, 0, width),
+                (None, true) => texel_pair(mode, true, along as f32, 0, width),
+                (None, false) => nearest_texel(mode, true, along as f32, 0, width),
             };
         }
         found

@@ -4,7 +4,7 @@ use super::read;
 use crate::engine::access::instruction::Access;
 use crate::engine::atomics;
 use crate::engine::core::{Core, Outcome, Problem};
-use crate::engine::race::{Does, Races, Semantics};
+use crate::engine::race::{Effect, Races, Semantics};
 use crate::engine::registers::{LANES, Slot, lanes};
 use crate::fault::FaultKind;
 use crate::memory::words;
@@ -144,7 +144,7 @@ impl SurfaceStep {
         );
         Problem::new(FaultKind::Trap, message)
             .lane(lane)
-            .address(self.access.of_lane(core, lane))
+            .address(self.access.lane_address(core, lane))
             .note("x counts bytes, not texels; with .clamp or .zero, accesses outside do not stop the kernel")
     }
 
@@ -161,11 +161,11 @@ impl SurfaceStep {
         }
         let mut hosts = [std::ptr::null_mut(); LANES];
         for lane in lanes(mask) {
-            let at = self.access.at(addresses[lane], bytes, lane);
+            let at = self.access.lane_access(addresses[lane], bytes, lane);
             hosts[lane] = core.resolve(at, true)?;
-            core.check_written(at, Does::Write)?;
+            core.check_written(at, Effect::Write)?;
         }
-        core.race(&self.access, addresses, mask, (bytes, Semantics::default()), Does::Write)?;
+        core.race(&self.access, addresses, mask, (bytes, Semantics::default()), Effect::Write)?;
         for lane in lanes(mask) {
             let value = if self.formatted {
                 let mut channels = [0; 4];
@@ -196,15 +196,15 @@ impl SurfaceStep {
     ) -> Outcome {
         let bytes = ty.bytes();
         let races = core.races;
-        let _turn = races.map(Races::in_turn);
+        let _turn = races.map(Races::lock_strong_accesses);
         if mask != 0 {
             let semantics = self.access.semantics;
-            core.race(&self.access, addresses, mask, (bytes, semantics), Does::Update)?;
+            core.race(&self.access, addresses, mask, (bytes, semantics), Effect::Update)?;
         }
         for lane in lanes(mask) {
-            let at = self.access.at(addresses[lane], bytes, lane);
+            let at = self.access.lane_access(addresses[lane], bytes, lane);
             let host = core.resolve(at, true)?;
-            core.check_written(at, Does::Update)?;
+            core.check_written(at, Effect::Update)?;
             let b = core.registers.get(a, lane) & (u64::MAX >> (64 - ty.bits()));
             // SAFETY: `resolve` has checked 4 or 8 bytes, and their alignment.
             unsafe { atomics::reduce(host, (op, ty), b) };

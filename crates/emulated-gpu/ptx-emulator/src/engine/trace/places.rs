@@ -6,14 +6,14 @@ use super::origin::slot_of;
 use super::view::View;
 use crate::engine::core::Core;
 use crate::engine::image::{Home, Image};
-use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW};
+use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use crate::program::{
     Address, Asynchronous, Function, FunctionId, Matrix, ObjectAction, Op, Operand, Space, Symbol,
 };
 use crate::trace::Value;
 
 /// The distance from the end of an allocation up to which an address is shown as an offset into it.
-const BEYOND: u64 = 256;
+const MAX_DISTANCE: u64 = 256;
 
 impl View {
     /// The memory that an instruction reads, and the memory that it writes.
@@ -91,14 +91,14 @@ impl View {
 
     /// The name and offset of a generic address.
     pub(in crate::engine) fn place(&self, core: &Core<'_>, address: u64) -> Option<String> {
-        if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
+        if address.wrapping_sub(SHARED_WINDOW) < WINDOW_BYTES {
             return shared_place(core.image, address - SHARED_WINDOW);
         }
-        if address.wrapping_sub(LOCAL_WINDOW) < WINDOW {
+        if address.wrapping_sub(LOCAL_WINDOW) < WINDOW_BYTES {
             return Some(self.local_place(core, address - LOCAL_WINDOW));
         }
         let inside = |base: u64, size: u64| {
-            address.checked_sub(base).filter(|&offset| offset <= size.saturating_add(BEYOND))
+            address.checked_sub(base).filter(|&offset| offset <= size.saturating_add(MAX_DISTANCE))
         };
         let named = self
             .buffers

@@ -53,7 +53,7 @@ pub(crate) fn read_only(base: u64, size: u64) -> String {
 }
 
 /// The message for an access to a mapping without the access rights.
-pub(crate) fn closed(base: u64, size: u64, write: bool, from: Option<u32>) -> String {
+pub(crate) fn no_access(base: u64, size: u64, write: bool, from: Option<u32>) -> String {
     let verb = if write { "write" } else { "read" };
     let who = from.map_or("no device may".to_owned(), |device| format!("device {device} may not"));
     format!(
@@ -80,7 +80,7 @@ fn describe(base: u64, live: &Live) -> String {
         AllocationKind::Registered => "the registered host memory",
         AllocationKind::Heap => "the kernel's own allocation",
         AllocationKind::Mapped => "the mapped memory",
-        AllocationKind::Other => "the memory of another process",
+        AllocationKind::OtherProcess => "the memory of another process",
     };
     format!("{what}{name} of {} bytes at {base:#x}", live.size)
 }

@@ -31,7 +31,7 @@ impl Table {
             name: None,
             shadow,
             writable: true,
-            is_leaving: false,
+            is_marked_freed: false,
             home: Home::on(device),
             rights: None,
         };
@@ -57,7 +57,7 @@ impl Table {
     }
 
     /// Allocations of an owner's kernels that have not been freed.
-    pub(in crate::memory) fn in_heap(&self, owner: u64) -> Vec<Allocation> {
+    pub(in crate::memory) fn heap_allocations(&self, owner: u64) -> Vec<Allocation> {
         let own = self.live.iter().filter(|(_, live)| live.heap == Some(owner));
         own.map(|(&address, live)| live.listed(address)).collect()
     }

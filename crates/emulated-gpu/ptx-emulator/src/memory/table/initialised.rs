@@ -1,7 +1,7 @@
 //! Tracking of initialised bytes in allocations, for initcheck.
 
 use super::{Live, Table};
-use crate::memory::known::Known;
+use crate::memory::initialised_bytes::InitialisedBytes;
 
 /// The part of a range that is in one allocation: its address and length, its offset in the
 /// allocation, and the allocation's shadow.
@@ -9,7 +9,7 @@ struct Part<'table> {
     address: u64,
     len: u64,
     at: usize,
-    known: Option<&'table Known>,
+    shadow: Option<&'table InitialisedBytes>,
 }
 
 impl Table {
@@ -26,21 +26,21 @@ impl Table {
             }
             let own = len.min(live.size - at);
             left = (address + own, len - own);
-            Some(Part { address, len: own, at: at as usize, known: live.shadow.as_deref() })
+            Some(Part { address, len: own, at: at as usize, shadow: live.shadow.as_deref() })
         })
     }
 
     pub(in crate::memory) fn set_initialised(&self, address: u64, len: u64) {
         for part in self.parts(address, len) {
-            if let Some(known) = part.known {
-                known.set(part.at, part.len as usize, true);
+            if let Some(shadow) = part.shadow {
+                shadow.set(part.at, part.len as usize, true);
             }
         }
     }
 
     pub(in crate::memory) fn first_uninitialised(&self, address: u64, len: u64) -> Option<u64> {
         self.parts(address, len).find_map(|part| {
-            let found = part.known?.first_unknown(part.at, part.len as usize)?;
+            let found = part.shadow?.first_uninitialised(part.at, part.len as usize)?;
             Some(part.address + (found - part.at) as u64)
         })
     }
@@ -75,12 +75,12 @@ impl Table {
     /// The same for two ranges that are each inside one allocation.
     fn copy_part(&self, to: u64, from: u64, len: u64) {
         let Some(target) = self.parts(to, len).next() else { return };
-        let Some(known) = target.known else { return };
+        let Some(shadow) = target.shadow else { return };
         match self.parts(from, len).next() {
-            Some(Part { at, known: Some(source), .. }) => {
-                known.copy(target.at, source, at, len as usize);
+            Some(Part { at, shadow: Some(source), .. }) => {
+                shadow.copy(target.at, source, at, len as usize);
             }
-            _ => known.set(target.at, len as usize, true),
+            _ => shadow.set(target.at, len as usize, true),
         }
     }
 }

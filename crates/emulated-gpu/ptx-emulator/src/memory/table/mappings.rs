@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Found, Live, Table};
+use super::{Live, Lookup, Table};
 use crate::memory::allocation::AllocationKind;
 use crate::memory::physical::{GRANULARITY, Physical};
 use crate::memory::reach::{Devices, Home, Reach};
@@ -90,7 +90,7 @@ pub struct Mapping {
 pub(in crate::memory) struct Reservation {
     addresses: Addresses,
     /// Mappings that are being removed: start and length.
-    leaving: BTreeMap<u64, u64>,
+    unmapping: BTreeMap<u64, u64>,
 }
 
 impl Rights {
@@ -119,7 +119,7 @@ impl Table {
     ) -> Result<u64, MapError> {
         let addresses = Addresses::reserve(size, align, hint).ok_or(OutOfMemory { size })?;
         let start = addresses.start;
-        self.reservations.insert(start, Reservation { addresses, leaving: BTreeMap::new() });
+        self.reservations.insert(start, Reservation { addresses, unmapping: BTreeMap::new() });
         Ok(start)
     }
 
@@ -133,7 +133,7 @@ impl Table {
     pub(in crate::memory) fn release(&mut self, address: u64, size: u64) -> Result<(), MapError> {
         let own = self.reservations.get(&address).filter(|own| own.addresses.len == size);
         let own = own.ok_or(MapError::NotReserved { address, size })?;
-        if !own.leaving.is_empty() || self.first_mapped(address, size).is_some() {
+        if !own.unmapping.is_empty() || self.first_mapped(address, size).is_some() {
             return Err(MapError::InUse { address, size });
         }
         self.reservations.remove(&address);
@@ -166,12 +166,12 @@ impl Table {
         if own.addresses.start + own.addresses.len < end {
             return Err(missing);
         }
-        let is_leaving = own.leaving.iter().any(|(at, len)| *at < end && at + len > address);
-        if is_leaving || self.first_mapped(address, size).is_some() {
+        let is_unmapping = own.unmapping.iter().any(|(at, len)| *at < end && at + len > address);
+        if is_unmapping || self.first_mapped(address, size).is_some() {
             return Err(MapError::InUse { address, size });
         }
         let (file, offset) = physical.place().ok_or(OutOfMemory { size })?;
-        if !own.addresses.show(address, size, file, offset) {
+        if !own.addresses.map_file(address, size, file, offset) {
             return Err(OutOfMemory { size }.into());
         }
         let home =
@@ -183,9 +183,9 @@ impl Table {
             heap: None,
             kind: AllocationKind::Mapped,
             name: None,
-            shadow: physical.known.clone(),
+            shadow: physical.shadow.clone(),
             writable: true,
-            is_leaving: false,
+            is_marked_freed: false,
             home,
             rights: Some(Rights { physical: Arc::clone(physical), readable: none, writable: none }),
         };
@@ -206,7 +206,7 @@ impl Table {
         if next == end { Ok(bases) } else { Err(error) }
     }
 
-    /// Removes whole mappings from the table. Their memory stays mapped until [`hide`](Self::hide).
+    /// Removes whole mappings from the table. Their memory stays mapped until [`finish_unmap`](Self::finish_unmap).
     pub(in crate::memory) fn unmap(
         &mut self,
         address: u64,
@@ -217,20 +217,20 @@ impl Table {
         let gone: Vec<(u64, Live)> = gone.collect();
         for (base, live) in &gone {
             if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
-                own.leaving.insert(*base, live.size);
+                own.unmapping.insert(*base, live.size);
             }
         }
         Ok(gone.iter().filter_map(|(base, live)| live.mapping(*base)).collect())
     }
 
     /// Unmaps what [`unmap`](Self::unmap) removed, once no pointers into it remain.
-    pub(in crate::memory) fn hide(&mut self, mappings: &[Mapping]) {
+    pub(in crate::memory) fn finish_unmap(&mut self, mappings: &[Mapping]) {
         for &Mapping { base, size, .. } in mappings {
             if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
-                own.leaving.remove(&base);
+                own.unmapping.remove(&base);
                 // If the system refuses this (too many mappings), the pages stay until something
                 // else is mapped there, or the addresses are released.
-                let _ = own.addresses.hide(base, size);
+                let _ = own.addresses.unmap_file(base, size);
             }
         }
     }
@@ -275,19 +275,19 @@ impl Table {
     }
 
     /// The first mapping in a range that doesn't allow the access.
-    pub(super) fn closed(
+    pub(super) fn no_access(
         &self,
         address: u64,
         len: u64,
         write: bool,
         from: Option<Reach>,
-    ) -> Option<Found> {
+    ) -> Option<Lookup> {
         let end = address.saturating_add(len.max(1));
         let (first, _) = self.live.range(..=address).next_back()?;
         self.live.range(first..&end).find_map(|(&base, live)| {
             let rights = live.rights.as_ref()?;
             let from_device = from.map(|from| from.device);
-            let found = Found::Closed { base, size: live.size, write, from: from_device };
+            let found = Lookup::NoAccess { base, size: live.size, write, from: from_device };
             (!rights.admit(write, from)).then_some(found)
         })
     }

@@ -54,11 +54,11 @@ impl Table {
             size,
             host: Some(block),
             heap: None,
-            kind: AllocationKind::Other,
+            kind: AllocationKind::OtherProcess,
             name: None,
             shadow: None,
             writable: true,
-            is_leaving: false,
+            is_marked_freed: false,
             home,
             rights: None,
         };

@@ -1,6 +1,6 @@
 //! The program's own memory: registered ranges, and addresses that can't be the program's.
 
-use super::{Found, Live, Table};
+use super::{Live, Lookup, Table};
 use crate::memory::allocation::AllocationKind;
 use crate::memory::error::RegisterError;
 use crate::memory::reach::Home;
@@ -33,7 +33,7 @@ impl Table {
             name: None,
             shadow: None,
             writable,
-            is_leaving: false,
+            is_marked_freed: false,
             home: Home::everywhere(),
             rights: None,
         };
@@ -52,7 +52,9 @@ impl Table {
     /// allocation, so that it can't be the program's own memory.
     pub(in crate::memory) fn is_astray(&self, address: u64, len: u64) -> bool {
         let end = address.saturating_add(len);
-        if len == 0 || matches!(self.find(address, len), Found::Live { .. } | Found::Across) {
+        if len == 0
+            || matches!(self.find(address, len), Lookup::Live { .. } | Lookup::SpansMappings)
+        {
             return false;
         }
         if self.is_reserved(address, end) {

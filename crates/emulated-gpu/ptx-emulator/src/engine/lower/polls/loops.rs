@@ -6,7 +6,7 @@ use crate::program::{Instruction, Op};
 /// walk through the function.
 const MAX_NESTING: u32 = 64;
 
-/// The maximum number of consecutive unconditional branches that are followed.
+/// The maximum number of consecutive unconditional branches that are thread.
 const MAX_HOPS: u32 = 64;
 
 /// A loop in a function's body.

@@ -10,7 +10,7 @@ use crate::engine::registers::{LANES, lanes};
 
 /// A range of shared memory that is copied asynchronously.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Copied {
+pub(crate) struct AsyncCopy {
     pub(crate) thread: u32,
     pub(crate) address: u64,
     pub(crate) bytes: u64,
@@ -19,22 +19,22 @@ pub(crate) struct Copied {
 /// A copy that has not been waited for, and the ordinal of its thread's group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    copied: Copied,
+    copy: AsyncCopy,
     group: u32,
     bulk: bool,
 }
 
 impl ThreadClocks {
     /// Records a copy that is in flight.
-    pub(crate) fn copies(&mut self, copied: Copied, bulk: bool) {
-        let group = self.groups[usize::from(bulk)][copied.thread as usize];
-        self.copies.push(Pending { copied, group, bulk });
+    pub(crate) fn record_copy(&mut self, copy: AsyncCopy, bulk: bool) {
+        let group = self.groups[usize::from(bulk)][copy.thread as usize];
+        self.copies.push(Pending { copy, group, bulk });
     }
 
     /// The `cp.async` copies of a thread that are in flight.
-    pub(crate) fn under_way(&self, thread: u32) -> Vec<Copied> {
-        let own = self.copies.iter().filter(|copy| !copy.bulk && copy.copied.thread == thread);
-        own.map(|copy| copy.copied).collect()
+    pub(crate) fn in_flight(&self, thread: u32) -> Vec<AsyncCopy> {
+        let own = self.copies.iter().filter(|copy| !copy.bulk && copy.copy.thread == thread);
+        own.map(|copy| copy.copy).collect()
     }
 
     /// `cp.async.commit_group`, and the same for `cp.async.bulk`.
@@ -49,7 +49,7 @@ impl ThreadClocks {
     pub(crate) fn wait(&mut self, warp: u32, mask: u32, pending: Option<u32>, bulk: bool) {
         let groups = &self.groups[usize::from(bulk)];
         let done = |copy: &Pending| {
-            let thread = copy.copied.thread;
+            let thread = copy.copy.thread;
             let of_mask = thread / LANES as u32 == warp && mask & 1 << (thread % LANES as u32) != 0;
             // Groups are numbered when they are committed; only `wait_all` waits for an open group.
             let committed = groups[thread as usize];
@@ -60,19 +60,19 @@ impl ThreadClocks {
         let (complete, left): (Vec<Pending>, Vec<Pending>) =
             std::mem::take(&mut self.copies).into_iter().partition(done);
         self.copies = left;
-        let complete: Vec<Copied> = complete.into_iter().map(|copy| copy.copied).collect();
+        let complete: Vec<AsyncCopy> = complete.into_iter().map(|copy| copy.copy).collect();
         self.settle(&complete);
     }
 
     /// Completes copies: they become ordinary accesses of their threads. Returns the clock that
     /// threads which have waited for them learn.
-    pub(crate) fn settle(&mut self, complete: &[Copied]) -> Option<Arc<VectorClock>> {
+    pub(crate) fn settle(&mut self, complete: &[AsyncCopy]) -> Option<Arc<VectorClock>> {
         if complete.is_empty() {
             return None;
         }
         let shared = self.shared.take()?;
         for copy in complete {
-            let settled = self.moment(Semantics::default()).of(copy.thread, 0);
+            let settled = self.moment(Semantics::default()).event(copy.thread, 0);
             let last = shared.word(copy.address + copy.bytes.max(1) - 1);
             for word in shared.word(copy.address)..=last {
                 if let Some(page) = shared.page(word) {

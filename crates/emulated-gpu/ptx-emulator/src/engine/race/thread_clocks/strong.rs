@@ -13,7 +13,7 @@ impl ThreadClocks {
             let thread = warp * LANES as u32 + lane as u32;
             self.acquire_pending(thread, usize::from(wide));
             let own = Arc::new(self.snapshot(thread));
-            let extra = self.list(thread);
+            let extra = self.extra_mut(thread);
             for released in &mut extra.released[..=usize::from(wide)] {
                 *released = Some(Arc::clone(&own));
             }
@@ -21,7 +21,7 @@ impl ThreadClocks {
     }
 
     /// The clock that a strong write of a thread publishes in a scope.
-    pub(crate) fn publishes(
+    pub(crate) fn clock_to_publish(
         &mut self,
         thread: u32,
         wide: bool,
@@ -52,14 +52,14 @@ impl ThreadClocks {
     }
 
     /// A strong read of a thread has found a published clock.
-    pub(crate) fn found(
+    pub(crate) fn learn(
         &mut self,
         thread: u32,
         clocks: &Arc<VectorClock>,
         wide: bool,
         acquire: bool,
     ) {
-        let extra = self.list(thread);
+        let extra = self.extra_mut(thread);
         if acquire {
             join(&mut extra.known, clocks);
         } else {

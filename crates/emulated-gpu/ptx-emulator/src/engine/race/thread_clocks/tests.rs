@@ -3,7 +3,7 @@
 use super::*;
 
 fn write(threads: &mut ThreadClocks, thread: u32) -> Event {
-    threads.moment(Semantics::default()).of(thread, 0xf)
+    threads.moment(Semantics::default()).event(thread, 0xf)
 }
 
 #[test]
@@ -12,26 +12,26 @@ fn uniform_clock_equals_the_general_clocks() {
     threads.start(3);
     let mut events = vec![write(&mut threads, 3)];
     let asynchronous = Semantics { asynchronous: true, ..Semantics::default() };
-    events.push(threads.moment(asynchronous).of(5, 0xf));
+    events.push(threads.moment(asynchronous).event(5, 0xf));
     for warp in 0..2 {
         threads.arrive(0, warp, u32::MAX, true);
     }
     threads.release(0, false);
     events.extend([write(&mut threads, 3), write(&mut threads, 35)]);
-    events.push(threads.moment(asynchronous).of(40, 0xf));
+    events.push(threads.moment(asynchronous).event(40, 0xf));
     events.extend([Semantics::default(), asynchronous].map(|m| Event::new(9, 3, 1, m, 0xf)));
     for shared in [false, true] {
-        let plainly = threads.plainly(0, shared).expect("only a barrier of the whole block");
+        let uniform = threads.uniform_clock(0, shared).expect("only a barrier of the whole block");
         for thread in 0..32 {
             let new = write(&mut threads, thread);
             for &old in &events {
                 let known = threads.knows(thread, old, shared);
-                assert_eq!(plainly.knows(new, old), known, "{thread} {old:?} {shared}");
+                assert_eq!(uniform.knows(new, old), known, "{thread} {old:?} {shared}");
             }
         }
     }
     threads.warp_sync(0, u32::MAX, u32::MAX);
-    assert!(threads.plainly(0, true).is_none() && threads.plainly(1, true).is_some());
+    assert!(threads.uniform_clock(0, true).is_none() && threads.uniform_clock(1, true).is_some());
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn fence_and_flag_order_threads_of_two_blocks() {
     one.start(0);
     other.start(1);
     let (data, mate) = (write(&mut one, 0), write(&mut one, 1));
-    assert!(one.publishes(0, true, false).is_none());
+    assert!(one.clock_to_publish(0, true, false).is_none());
     one.fence(0, 1, true);
     let late = write(&mut one, 0);
-    let flag = one.publishes(0, true, false).unwrap();
-    other.found(5, &flag, true, false);
+    let flag = one.clock_to_publish(0, true, false).unwrap();
+    other.learn(5, &flag, true, false);
     assert!(!other.knows(5, data, false));
     other.fence(0, 1 << 5, true);
     assert!(other.knows(5, data, false));
@@ -103,6 +103,6 @@ fn fence_and_flag_order_threads_of_two_blocks() {
 fn block_fence_publishes_nothing_to_other_blocks() {
     let mut threads = ThreadClocks::new(32, 0).unwrap();
     threads.fence(0, 1, false);
-    assert!(threads.publishes(0, false, false).is_some());
-    assert!(threads.publishes(0, true, false).is_none());
+    assert!(threads.clock_to_publish(0, false, false).is_some());
+    assert!(threads.clock_to_publish(0, true, false).is_none());
 }
