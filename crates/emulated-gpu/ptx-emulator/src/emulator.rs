@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::checks::Checks;
 use crate::diagnostic::Diagnostic;
-use crate::engine::grid::{Grid, Setting};
+use crate::engine::grid::{Grid, LaunchSettings};
 use crate::engine::lower::Loading;
 use crate::engine::output::Output;
 use crate::engine::race::Pool;
@@ -236,7 +236,7 @@ impl Emulator {
     ) -> Result<Statistics, Fault> {
         check_launch(kernel, launch, self.memory())?;
         let options = &self.0.options;
-        let setting = Setting {
+        let setting = LaunchSettings {
             memory: self.memory(),
             output: &options.output,
             pool: self.pool(),
@@ -358,7 +358,7 @@ fn check_launch(kernel: &Kernel, launch: &Launch, memory: &Memory) -> Result<(),
     if local > memory.total() || resident > crate::machine::memory() {
         let error = OutOfMemory { size: resident };
         let shape = (block, launch.dynamic_shared);
-        return Err(grid::no_room(&kernel.executable, shape, blocks, error));
+        return Err(grid::out_of_memory_fault(&kernel.executable, shape, blocks, error));
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::program::{Combine, Comparison, FloatProperty, Type};
 /// the ordered ones, `Num` is true and `Nan` false; the checker rejects these.
 #[inline]
 pub(crate) fn compare(comparison: Comparison, ty: Type, flush: bool, a: u64, b: u64) -> bool {
-    let ordering = match Format::of(ty) {
+    let ordering = match Format::from_type(ty) {
         Some(format) => {
             let [a, b] = [a, b].map(|x| if flush { format.flush(x) } else { x });
             if format.is_nan(a) || format.is_nan(b) {
@@ -84,7 +84,7 @@ pub(crate) const fn combine(combine: Combine, a: bool, b: bool) -> bool {
 /// each gives 16 bits of the result; for a scalar type, only the first is used.
 #[inline]
 pub(crate) fn set_value(result: Type, ty: Type, outcomes: (bool, bool)) -> u64 {
-    let truth = match Format::of(result) {
+    let truth = match Format::from_type(result) {
         Some(format) => format.one(),
         None => mask(width(result)),
     };
@@ -105,9 +105,9 @@ pub(crate) fn select_by_sign(sign: Type, flush: bool, a: u64, b: u64, c: u64) ->
 /// `testp` (PTX ISA, "Floating-Point Instructions: testp"): "positive and negative zero are
 /// considered normal numbers". False for types that aren't floating-point.
 pub(crate) fn test_property(property: FloatProperty, ty: Type, a: u64) -> bool {
-    let Some(format) = Format::of(ty) else { return false };
+    let Some(format) = Format::from_type(ty) else { return false };
     let magnitude = a & format.magnitude();
-    let subnormal = magnitude != 0 && magnitude < format.least_normal();
+    let subnormal = magnitude != 0 && magnitude < format.min_normal();
     let finite = magnitude < format.infinity();
     match property {
         FloatProperty::Finite => finite,

@@ -42,14 +42,14 @@ pub(crate) fn convert(
     if let (None, Some(bits)) = (b, common(cvt, a)) {
         return bits;
     }
-    let one = |value| {
+    let convert_one = |value| {
         // Each half of a packed pair is converted like a single value, if that is a common case.
-        let alone = match to {
+        let element_type = match to {
             Type::F16x2 => Type::F16,
             Type::Bf16x2 => Type::Bf16,
             other => other,
         };
-        match common(Conversion { to: alone, ..cvt }, value) {
+        match common(Conversion { to: element_type, ..cvt }, value) {
             Some(bits) => bits,
             None => float_to_float(cvt, value),
         }
@@ -57,9 +57,11 @@ pub(crate) fn convert(
     match (pair(to), pair(from)) {
         (None, None) => scalar(cvt, a),
         // The upper half comes from `a`; without `b`, the lower one is 0.
-        (Some(half), None) if from == Type::F32 => one(a) << half | one(b.unwrap_or(0)),
+        (Some(half), None) if from == Type::F32 => {
+            convert_one(a) << half | convert_one(b.unwrap_or(0))
+        }
         (Some(half), Some(source)) => {
-            one(a >> source & mask(source)) << half | one(a & mask(source))
+            convert_one(a >> source & mask(source)) << half | convert_one(a & mask(source))
         }
         _ => 0,
     }
@@ -99,7 +101,7 @@ pub(crate) const fn extend_result(ty: Type, bits: u64) -> u64 {
 #[inline]
 fn common(cvt: Conversion, a: u64) -> Option<u64> {
     let Conversion { to, from, rounding, integer, mode } = cvt;
-    if mode.flush || mode.saturate || mode.relu || integer && Format::of(to).is_some() {
+    if mode.flush || mode.saturate || mode.relu || integer && Format::from_type(to).is_some() {
         return None;
     }
     let narrow = a as u32;
@@ -136,7 +138,7 @@ fn common(cvt: Conversion, a: u64) -> Option<u64> {
 
 fn scalar(cvt: Conversion, a: u64) -> u64 {
     let Conversion { to, from, rounding, mode, .. } = cvt;
-    match (Format::of(to), Format::of(from)) {
+    match (Format::from_type(to), Format::from_type(from)) {
         (None, None) => {
             let value = integer_value(from, a);
             let (least, greatest) = integer_range(to);
@@ -194,7 +196,9 @@ fn float_to_integer(cvt: Conversion, format: Format, a: u64) -> u64 {
 
 fn float_to_float(cvt: Conversion, a: u64) -> u64 {
     let Conversion { to, from, rounding, integer, mode } = cvt;
-    let (Some(target), Some(format)) = (Format::of(to), Format::of(from)) else { return 0 };
+    let (Some(target), Some(format)) = (Format::from_type(to), Format::from_type(from)) else {
+        return 0;
+    };
     let a = source(from, format, mode, a);
     let rounding = rounding.unwrap_or(Rounding::NearestEven);
     let value = Unpacked::new(format, a);
@@ -205,15 +209,15 @@ fn float_to_float(cvt: Conversion, a: u64) -> u64 {
         _ => value.round(target, rounding),
     };
     let to_single = mode.flush && to == Type::F32;
-    let least_normal = bits & target.magnitude() == target.least_normal();
-    if to_single && least_normal && value.is_tiny(target, rounding) {
+    let min_normal = bits & target.magnitude() == target.min_normal();
+    if to_single && min_normal && value.is_tiny(target, rounding) {
         bits &= target.sign();
     }
     let eight_bits = matches!(to, Type::E4m3x2 | Type::E5m2x2);
     let without_sat = matches!(to, Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::Tf32);
     let finite = eight_bits || without_sat && mode.saturate;
     if finite && bits & target.magnitude() == target.infinity() && !target.is_nan(bits) {
-        bits = bits & target.sign() | target.greatest();
+        bits = bits & target.sign() | target.max_finite();
     }
     let mode = FloatMode {
         flush: to_single,

@@ -28,7 +28,7 @@ pub(crate) const fn is_pair(ty: Type) -> bool {
 /// `add`, `sub`, `mul`, `div`, `min`, `max`, `copysign` for `f16`, `f16x2`, `bf16`, `bf16x2`, `f32`
 /// and `f64`. Values are bits, zero-extended.
 pub(crate) fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b: u64) -> u64 {
-    let Some(format) = Format::of(ty) else { return 0 };
+    let Some(format) = Format::from_type(ty) else { return 0 };
     if is_pair(ty) {
         let ((a_low, a_high), (b_low, b_high)) = (halves(a), halves(b));
         return pack_halves(
@@ -43,7 +43,7 @@ pub(crate) fn float_binary(op: FloatBinary, mode: FloatMode, ty: Type, a: u64, b
 ///
 /// For NaN, `neg` and `abs` return the canonical NaN, except for f64, where the payload is kept.
 pub(crate) fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> u64 {
-    let Some(format) = Format::of(ty) else { return 0 };
+    let Some(format) = Format::from_type(ty) else { return 0 };
     if is_pair(ty) {
         let (low, high) = halves(a);
         return pack_halves(unary(op, mode, format, low), unary(op, mode, format, high));
@@ -53,7 +53,7 @@ pub(crate) fn float_unary(op: FloatUnary, mode: FloatMode, ty: Type, a: u64) -> 
 
 /// `fma`, and `mad` for floating-point types: `a · b + c` with one rounding.
 pub(crate) fn fma(mode: FloatMode, ty: Type, a: u64, b: u64, c: u64) -> u64 {
-    let Some(format) = Format::of(ty) else { return 0 };
+    let Some(format) = Format::from_type(ty) else { return 0 };
     if is_pair(ty) {
         let ((a_low, a_high), (b_low, b_high), (c_low, c_high)) = (halves(a), halves(b), halves(c));
         return pack_halves(
@@ -83,7 +83,7 @@ pub(crate) fn finish(format: Format, mode: FloatMode, bits: u64) -> u64 {
 }
 
 /// The result if an operand is NaN; `None` if none is.
-fn nan_of(format: Format, operands: &[u64]) -> Option<u64> {
+fn propagated_nan(format: Format, operands: &[u64]) -> Option<u64> {
     let nan = *operands.iter().find(|&&x| format.is_nan(x))?;
     Some(if format == Format::F64 { nan | 1 << 51 } else { format.nan() })
 }
@@ -98,8 +98,8 @@ fn binary(op: FloatBinary, mode: FloatMode, format: Format, a: u64, b: u64) -> u
     }
     let [a, b] = [a, b].map(|x| if mode.flush { format.flush(x) } else { x });
     let result = match op {
-        FloatBinary::Min { nan, xorsign_abs } => least(format, nan, xorsign_abs, a, b, false),
-        FloatBinary::Max { nan, xorsign_abs } => least(format, nan, xorsign_abs, a, b, true),
+        FloatBinary::Min { nan, xorsign_abs } => min_or_max(format, nan, xorsign_abs, a, b, false),
+        FloatBinary::Max { nan, xorsign_abs } => min_or_max(format, nan, xorsign_abs, a, b, true),
         FloatBinary::Div { approximate: Approximate::Approx } if format == Format::F32 => {
             u64::from(approximate::div_approx_f32(f32_of(a), f32_of(b)).to_bits())
         }
@@ -159,7 +159,7 @@ pub(crate) fn soft_binary(
     a: u64,
     b: u64,
 ) -> u64 {
-    nan_of(format, &[a, b])
+    propagated_nan(format, &[a, b])
         .unwrap_or_else(|| exact_binary(op, rounding, format, a, b).round(format, rounding))
 }
 
@@ -175,7 +175,7 @@ fn exact_binary(op: FloatBinary, rounding: Rounding, format: Format, a: u64, b: 
 
 /// `fma` with integer arithmetic, without modifiers.
 pub(crate) fn soft_fma(rounding: Rounding, format: Format, a: u64, b: u64, c: u64) -> u64 {
-    nan_of(format, &[a, b, c])
+    propagated_nan(format, &[a, b, c])
         .unwrap_or_else(|| exact_fma(rounding, format, a, b, c).round(format, rounding))
 }
 
@@ -191,13 +191,13 @@ fn flush_result(
     result: u64,
     exact: impl FnOnce() -> Unpacked,
 ) -> u64 {
-    let doubtful = mode.flush && result & format.magnitude() == format.least_normal();
+    let doubtful = mode.flush && result & format.magnitude() == format.min_normal();
     if doubtful && exact().is_tiny(format, mode.rounding) { result & format.sign() } else { result }
 }
 
 /// `sqrt` with integer arithmetic, without modifiers.
 pub(crate) fn soft_sqrt(rounding: Rounding, format: Format, a: u64) -> u64 {
-    nan_of(format, &[a])
+    propagated_nan(format, &[a])
         .unwrap_or_else(|| Unpacked::new(format, a).square_root().round(format, rounding))
 }
 
@@ -246,7 +246,8 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
             let rounding = if approximate { Rounding::NearestEven } else { mode.rounding };
             let mode = FloatMode { rounding, ..mode };
             // A NaN operand takes precedence.
-            nan_of(format, &[a]).unwrap_or_else(|| binary(div, mode, format, format.one(), a))
+            propagated_nan(format, &[a])
+                .unwrap_or_else(|| binary(div, mode, format, format.one(), a))
         }
         FloatUnary::Sqrt { approximate } => {
             match (format, approximate || mode.rounding == Rounding::NearestEven) {
@@ -260,7 +261,7 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
         | FloatUnary::Cos
         | FloatUnary::Lg2
         | FloatUnary::Ex2
-        | FloatUnary::Tanh => match nan_of(format, &[a]) {
+        | FloatUnary::Tanh => match propagated_nan(format, &[a]) {
             Some(nan) => nan,
             None => approximate::elementary(op, format, a),
         },
@@ -271,20 +272,20 @@ fn unary(op: FloatUnary, mode: FloatMode, format: Format, a: u64) -> u64 {
 /// `min` and `max` (PTX ISA, "Floating-Point Instructions: min"). −0 is less than +0. If one
 /// operand is NaN, the result is the other one or, with `.NaN`, NaN. With `.xorsign.abs`,
 /// magnitudes are compared, and the sign of the result is the exclusive or of both signs.
-fn least(format: Format, nan: bool, xorsign_abs: bool, a: u64, b: u64, greatest: bool) -> u64 {
+fn min_or_max(format: Format, nan: bool, xorsign_abs: bool, a: u64, b: u64, is_max: bool) -> u64 {
     let sign = (a ^ b) & format.sign();
     let [x, y] = [a, b].map(|v| if xorsign_abs { v & format.magnitude() } else { v });
     // Orders zeros too.
     let order = |v: u64| 2 * i128::from(format.order(v)) - i128::from(v & format.sign() != 0);
     let chosen = match (format.is_nan(x), format.is_nan(y)) {
-        (true, true) => return nan_of(format, &[a, b]).unwrap_or(format.nan()),
+        (true, true) => return propagated_nan(format, &[a, b]).unwrap_or(format.nan()),
         (true, false) | (false, true) if nan => {
-            return nan_of(format, &[a, b]).unwrap_or(format.nan());
+            return propagated_nan(format, &[a, b]).unwrap_or(format.nan());
         }
         (true, false) => y,
         (false, true) => x,
         (false, false) => {
-            if (order(x) < order(y)) != greatest {
+            if (order(x) < order(y)) != is_max {
                 x
             } else {
                 y

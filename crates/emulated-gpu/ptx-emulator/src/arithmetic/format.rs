@@ -37,7 +37,7 @@ impl Format {
     /// The format of a floating-point type, or of one element of a packed type; `None` for integers
     /// and bits.
     #[inline]
-    pub(crate) const fn of(ty: Type) -> Option<Self> {
+    pub(crate) const fn from_type(ty: Type) -> Option<Self> {
         match ty {
             Type::F16 | Type::F16x2 => Some(Self::F16),
             Type::Bf16 | Type::Bf16x2 => Some(Self::BF16),
@@ -71,18 +71,18 @@ impl Format {
     /// +∞; in `.e4m3`, which has no infinity, NaN.
     #[inline]
     pub(crate) const fn infinity(self) -> u64 {
-        if self.ieee { self.magnitude() & !(self.least_normal() - 1) } else { self.magnitude() }
+        if self.ieee { self.magnitude() & !(self.min_normal() - 1) } else { self.magnitude() }
     }
 
     /// The largest finite number.
     #[inline]
-    pub(crate) const fn greatest(self) -> u64 {
+    pub(crate) const fn max_finite(self) -> u64 {
         self.infinity() - 1
     }
 
     /// The smallest positive normal number.
     #[inline]
-    pub(crate) const fn least_normal(self) -> u64 {
+    pub(crate) const fn min_normal(self) -> u64 {
         1 << self.fraction_bits
     }
 
@@ -107,7 +107,7 @@ impl Format {
     /// `.ftz`: a zero with the sign of `bits` if they are subnormal, otherwise `bits`.
     #[inline]
     pub(crate) const fn flush(self, bits: u64) -> u64 {
-        if bits & self.magnitude() < self.least_normal() { bits & self.sign() } else { bits }
+        if bits & self.magnitude() < self.min_normal() { bits & self.sign() } else { bits }
     }
 
     /// An integer with the same order as the values, with −0 and +0 equal. Not defined for NaN.
@@ -122,7 +122,7 @@ impl Format {
     }
 
     /// The exponent of the last bit of a subnormal number.
-    pub(super) const fn least_exponent(self) -> i32 {
+    pub(super) const fn min_exponent(self) -> i32 {
         1 - self.bias() - self.fraction_bits as i32
     }
 }

@@ -63,10 +63,10 @@ fn round<const FRACTION: u32, const BIAS: u64>(x: f64) -> u16 {
     let infinity = 0x7fff_u64 >> FRACTION << FRACTION;
     let magnitude = x.abs();
     let bits = magnitude.to_bits();
-    let least_normal = f64::from_bits((1023 + 1 - BIAS) << 52);
+    let min_normal = f64::from_bits((1023 + 1 - BIAS) << 52);
     let rounded = if x.is_nan() {
         return 0x7fff;
-    } else if magnitude < least_normal {
+    } else if magnitude < min_normal {
         // The last bit of this sum is that of the subnormal numbers, so the addition rounds.
         let unit = f64::from_bits((1023 + 1 - BIAS + 52 - FRACTION as u64) << 52);
         (magnitude + unit).to_bits() - unit.to_bits()

@@ -43,7 +43,7 @@ impl Unpacked {
     pub(crate) fn new(format: Format, bits: u64) -> Self {
         let negative = bits & format.sign() != 0;
         let field = ((bits & format.magnitude()) >> format.fraction_bits) as i32;
-        let fraction = bits & (format.least_normal() - 1);
+        let fraction = bits & (format.min_normal() - 1);
         let magnitude = if format.is_nan(bits) {
             Magnitude::Nan
         } else if format.ieee && bits & format.magnitude() == format.infinity() {
@@ -51,14 +51,11 @@ impl Unpacked {
         } else if field == 0 && fraction == 0 {
             Magnitude::Zero
         } else if field == 0 {
-            Magnitude::Finite {
-                exponent: format.least_exponent(),
-                significand: u128::from(fraction),
-            }
+            Magnitude::Finite { exponent: format.min_exponent(), significand: u128::from(fraction) }
         } else {
             Magnitude::Finite {
-                exponent: format.least_exponent() + field - 1,
-                significand: u128::from(fraction | format.least_normal()),
+                exponent: format.min_exponent() + field - 1,
+                significand: u128::from(fraction | format.min_normal()),
             }
         };
         Self { negative, magnitude }
@@ -82,15 +79,15 @@ impl Unpacked {
             Magnitude::Nan => return format.nan(),
             Magnitude::Zero => return sign,
             Magnitude::Infinite if format.ieee => return sign | format.infinity(),
-            Magnitude::Infinite => return sign | format.greatest(),
+            Magnitude::Infinite => return sign | format.max_finite(),
             Magnitude::Finite { exponent, significand } => (exponent, significand),
         };
         let top = exponent + significand.ilog2() as i32;
-        let last = (top - format.fraction_bits as i32).max(format.least_exponent());
+        let last = (top - format.fraction_bits as i32).max(format.min_exponent());
         let kept = round_at(significand, last - exponent, rounding, self.negative);
         // The leading 1 of a normal significand increments the exponent field, and so does a carry
         // from rounding: subnormal, normal and overflowing results need no special cases.
-        let steps = (last - format.least_exponent()) as u128;
+        let steps = (last - format.min_exponent()) as u128;
         let bits = (steps << format.fraction_bits) + kept;
         if bits < u128::from(format.infinity()) {
             return sign | bits as u64;
@@ -101,7 +98,7 @@ impl Unpacked {
             Rounding::Down => self.negative,
             Rounding::Up => !self.negative,
         };
-        sign | if away && format.ieee { format.infinity() } else { format.greatest() }
+        sign | if away && format.ieee { format.infinity() } else { format.max_finite() }
     }
 
     /// Whether `.ftz` flushes this result: whether it would be less than the smallest normal number
@@ -113,9 +110,9 @@ impl Unpacked {
         let Magnitude::Finite { exponent, significand } = self.magnitude else { return false };
         let top = exponent + significand.ilog2() as i32;
         let fraction_bits = format.fraction_bits as i32;
-        let least_normal = format.least_exponent() + fraction_bits;
-        if top != least_normal - 1 {
-            return top < least_normal;
+        let min_normal = format.min_exponent() + fraction_bits;
+        if top != min_normal - 1 {
+            return top < min_normal;
         }
         let kept = round_at(significand, top - fraction_bits - exponent, rounding, self.negative);
         kept < 2 << format.fraction_bits

@@ -13,10 +13,10 @@ use crate::program::{
 #[must_use]
 pub(crate) fn video(form: &Video, a: u32, b: u32, c: u32) -> u32 {
     match form {
-        Video::Scalar(scalar) => one(scalar, a, b, c),
-        Video::Mad(mad) => multiply(mad, a, b, c),
-        Video::Simd(simd) => several(simd, a, b, c),
-        Video::Pack { bits, signed } => packed(*bits, *signed, a, b, c),
+        Video::Scalar(scalar) => scalar_video(scalar, a, b, c),
+        Video::Mad(mad) => multiply_add(mad, a, b, c),
+        Video::Simd(simd) => simd_video(simd, a, b, c),
+        Video::Pack { bits, signed } => pack(*bits, *signed, a, b, c),
     }
 }
 
@@ -32,7 +32,7 @@ fn part(part: VideoPart, signed: bool, word: u32) -> i128 {
 }
 
 /// Clamps to the range of a `bits`-bit number.
-fn limited(value: i128, bits: u32, signed: bool) -> i128 {
+fn clamp_to_bits(value: i128, bits: u32, signed: bool) -> i128 {
     if signed {
         value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     } else {
@@ -55,11 +55,11 @@ fn apply(operation: VideoOperation, a: i128, b: i128) -> i128 {
     }
 }
 
-fn one(form: &ScalarVideo, a: u32, b: u32, c: u32) -> u32 {
+fn scalar_video(form: &ScalarVideo, a: u32, b: u32, c: u32) -> u32 {
     let [signed, a_signed, b_signed] = form.signed;
     let value = apply(form.operation, part(form.a, a_signed, a), part(form.b, b_signed, b));
     let bits = form.d.map_or(32, |d| d.bits);
-    let value = if form.saturate { limited(value, bits, signed) } else { value };
+    let value = if form.saturate { clamp_to_bits(value, bits, signed) } else { value };
     let third = number(32, signed, u64::from(c));
     let value = match form.second {
         VideoSecond::None => value,
@@ -76,7 +76,7 @@ fn one(form: &ScalarVideo, a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-fn multiply(form: &VideoMad, a: u32, b: u32, c: u32) -> u32 {
+fn multiply_add(form: &VideoMad, a: u32, b: u32, c: u32) -> u32 {
     let ([a_signed, b_signed], [product, third]) = (form.signed, form.negate);
     let signed = a_signed || b_signed || product || third;
     let value = part(form.a, a_signed, a) * part(form.b, b_signed, b);
@@ -85,10 +85,10 @@ fn multiply(form: &VideoMad, a: u32, b: u32, c: u32) -> u32 {
     let sum = value + number(32, signed, u64::from(c));
     let sum = sum + i128::from(form.plus_one || third);
     let sum = sum >> form.shift;
-    (if form.saturate { limited(sum, 32, signed) } else { sum }) as u32
+    (if form.saturate { clamp_to_bits(sum, 32, signed) } else { sum }) as u32
 }
 
-fn several(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
+fn simd_video(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
     let [signed, a_signed, b_signed] = form.signed;
     let both = u64::from(b) << 32 | u64::from(a);
     let element =
@@ -101,7 +101,7 @@ fn several(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
         }
         let (x, y) = (form.a[at as usize], form.b[at as usize]);
         let value = apply(form.operation, element(x, a_signed), element(y, b_signed));
-        let value = if form.saturate { limited(value, form.bits, signed) } else { value };
+        let value = if form.saturate { clamp_to_bits(value, form.bits, signed) } else { value };
         d = if form.accumulate {
             d.wrapping_add(value as u32)
         } else {
@@ -114,9 +114,10 @@ fn several(form: &SimdVideo, a: u32, b: u32, c: u32) -> u32 {
 
 /// `cvt.pack`: `b` in the lowest bits, then `a`, both clamped to `bits` bits; the low bits of `c`
 /// above them.
-fn packed(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
+fn pack(bits: u32, signed: bool, a: u32, b: u32, c: u32) -> u32 {
     let ones = (1_u32 << bits) - 1;
-    let narrow = |word| limited(number(32, true, u64::from(word)), bits, signed) as u32 & ones;
+    let narrow =
+        |word| clamp_to_bits(number(32, true, u64::from(word)), bits, signed) as u32 & ones;
     let both = u64::from(narrow(a)) << bits | u64::from(narrow(b));
     (u64::from(c) << (2 * bits) | both) as u32
 }

@@ -4,7 +4,7 @@ use super::barrier::Barriers;
 use super::code::{Barrier, BarrierKind, Step, ends};
 use super::core::{Core, Problem};
 use super::registers::{LANES, lanes};
-use super::turn::{Rules, Stopped};
+use super::turn::{Stopped, TurnRules};
 use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::BARRIERS;
@@ -53,7 +53,7 @@ pub(super) fn arrive(
     barrier: &Barrier,
     pc: u32,
     active: u32,
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<Option<u8>, Box<Problem>> {
     let lane = active.trailing_zeros() as usize;
     let index = core.registers.get(barrier.index, lane);

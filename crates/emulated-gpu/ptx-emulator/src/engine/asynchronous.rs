@@ -11,7 +11,7 @@ use super::objects::{Arrival, ObjectError, ObjectState, Objects, Phase};
 use super::race::{AsyncCopy, Effect, Semantics};
 use super::registers::{LANES, Slot, lanes};
 use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
-use super::turn::Rules;
+use super::turn::TurnRules;
 use crate::fault::FaultKind;
 use crate::memory::words::{self, Word};
 use crate::record::AccessKind;
@@ -140,7 +140,7 @@ pub(super) fn run(
     objects: &mut Objects,
     step: &AsynchronousStep,
     mask: u32,
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<Option<u64>, Box<Problem>> {
     let warp = core.warp;
     match step {
@@ -215,7 +215,7 @@ fn perform(
     objects: &mut Objects,
     (access, action): (&Access, &ObjectOperation),
     lane: usize,
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<Option<u64>, Box<Problem>> {
     let whole = matches!(action, ObjectOperation::Initialise { .. } | ObjectOperation::Invalidate);
     let object = find_object(core, access, lane, whole)?;

@@ -7,7 +7,7 @@ use super::profile::Profile;
 use super::race::ThreadClocks;
 use super::registers::{LANES, Registers, Slot, lanes};
 use super::run::turn;
-use super::turn::{Rules, Stopped};
+use super::turn::{Stopped, TurnRules};
 use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 use crate::limits::RESERVED_SHARED;
@@ -172,7 +172,7 @@ impl Block {
         core: &mut Core<'_>,
         code: &[Step],
         profile: &mut Option<Profile>,
-        rules: Rules,
+        rules: TurnRules,
     ) -> Result<Pass, (Stopped, u32)> {
         std::mem::swap(&mut core.shared, &mut self.shared);
         std::mem::swap(&mut core.threads, &mut self.threads);
@@ -187,7 +187,7 @@ impl Block {
         core: &mut Core<'_>,
         code: &[Step],
         profile: &mut Option<Profile>,
-        rules: Rules,
+        rules: TurnRules,
     ) -> Result<Pass, (Stopped, u32)> {
         let count = self.warps.len();
         let timed = core.timed;

@@ -54,7 +54,7 @@ enum Flow {
 
 impl Uses {
     /// The effects of an instruction of a function with these register slots.
-    pub(super) fn of(
+    pub(super) fn new(
         instruction: &Instruction,
         function: &Function,
         slots: &[Slot],
@@ -65,13 +65,13 @@ impl Uses {
             let info = function.registers.get(register.0 as usize);
             info.map_or_else(String::new, |info| info.name.clone())
         };
-        let of_operand = |operand: Operand| match operand {
+        let register_of = |operand: Operand| match operand {
             Operand::Register(register) | Operand::Not(register) => Some(register),
             _ => None,
         };
         let named = |register: Register| Some((slot(register)?, name(register)));
-        let read = |operand: Operand| of_operand(operand).and_then(named);
-        let source = |operand: Operand| of_operand(operand).and_then(slot);
+        let read = |operand: Operand| register_of(operand).and_then(named);
+        let source = |operand: Operand| register_of(operand).and_then(slot);
         let carries = |operand: Operand| match operand {
             Operand::Register(register) => carried.holds(register),
             _ => false,
@@ -170,7 +170,7 @@ impl Uses {
             require(registers, *slot, active, || unwritten(name))?;
         }
         if let Some(stored) = &self.stored {
-            let leaves = active & !stored.own(registers);
+            let leaves = active & !stored.lanes_with_local_address(registers);
             for (slot, name) in &stored.values {
                 let what = || format!("{name} is stored, but its value has not been written");
                 require(registers, *slot, leaves, what)?;
@@ -197,7 +197,7 @@ impl Uses {
 
 impl Stored {
     /// The lanes that store to local memory.
-    fn own(&self, registers: &Registers) -> u32 {
+    fn lanes_with_local_address(&self, registers: &Registers) -> u32 {
         let own = |&lane: &usize| {
             let address = registers.get(self.address, lane).wrapping_add(self.offset);
             in_window(address, LOCAL_WINDOW)

@@ -12,7 +12,7 @@ use super::profile::Profile;
 use super::race::{Pool, Races};
 use super::registers::{LANES, Registers};
 use super::timer::Timer;
-use super::turn::{Rules, Stopped};
+use super::turn::{Stopped, TurnRules};
 use super::watch::Watch;
 use super::workspace::Workspace;
 use crate::fault::{Fault, FaultKind, OtherAccess, Report};
@@ -20,7 +20,7 @@ use crate::memory::{Heap, Memory, OutOfMemory, Reach};
 use crate::statistics::Statistics;
 
 /// The settings of a launch, in addition to its kernel.
-pub(crate) struct Setting<'launch> {
+pub(crate) struct LaunchSettings<'launch> {
     pub(crate) memory: &'launch Memory,
     pub(crate) output: &'launch Output,
     /// `None` to run everything on the calling thread.
@@ -53,9 +53,9 @@ pub(crate) struct Grid<'launch> {
 }
 
 /// The state that host threads share during a launch.
-struct Shared<'launch> {
+struct LaunchState<'launch> {
     executable: &'launch Executable,
-    setting: &'launch Setting<'launch>,
+    settings: &'launch LaunchSettings<'launch>,
     shape: LaunchShape,
     parameters: Bytes,
     races: Option<Races>,
@@ -70,34 +70,34 @@ struct Shared<'launch> {
 pub(crate) fn run(
     executable: &Executable,
     grid: &Grid<'_>,
-    setting: &Setting<'_>,
+    settings: &LaunchSettings<'_>,
 ) -> Result<Statistics, Fault> {
     let mut parameters = Bytes::new(executable.parameter_bytes as usize)
-        .map_err(|error| refused(executable, error.to_string()))?;
+        .map_err(|error| out_of_memory(executable, error.to_string()))?;
     let given = grid.parameters.len().min(parameters.len() as usize);
     parameters.as_mut_slice()[..given].copy_from_slice(&grid.parameters[..given]);
     let workspace = match grid.cooperative {
-        true => Workspace::allocate(executable, setting.memory, setting.reach.device)
-            .map_err(|error| refused(executable, error.to_string()))?,
+        true => Workspace::allocate(executable, settings.memory, settings.reach.device)
+            .map_err(|error| out_of_memory(executable, error.to_string()))?,
         false => None,
     };
-    let threads = setting.pool.map_or(1, |pool| pool.current_num_threads() + 1);
+    let threads = settings.pool.map_or(1, |pool| pool.current_num_threads() + 1);
     let shape = LaunchShape {
         grid: grid.grid,
         block: grid.block,
         dynamic_shared: grid.dynamic_shared,
-        grid_id: setting.grid_id,
+        grid_id: settings.grid_id,
         processors: threads as u32,
         workspace: workspace.as_ref().map_or(0, Workspace::address),
     };
-    let profile = (setting.statistics || setting.trace.is_some())
-        .then(|| Profile::new(executable, setting.trace.clone()));
-    let shared = Shared {
+    let profile = (settings.statistics || settings.trace.is_some())
+        .then(|| Profile::new(executable, settings.trace.clone()));
+    let shared = LaunchState {
         executable,
-        setting,
+        settings,
         shape,
         parameters,
-        races: setting.check_races.then(|| Races::new(setting.race_pages)),
+        races: settings.check_races.then(|| Races::new(settings.race_pages)),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         fault: Mutex::new(None),
@@ -105,7 +105,7 @@ pub(crate) fn run(
     };
     let blocks = shape.blocks();
     let workers = (threads as u64).min(blocks) as u32;
-    let _lease = setting.memory.lease();
+    let _lease = settings.memory.lease();
     if grid.cooperative {
         // Separate threads, because those of the pool may be busy with another launch, and a grid
         // barrier needs all of them.
@@ -115,23 +115,25 @@ pub(crate) fn run(
                 let shared = &shared;
                 let thread = std::thread::Builder::new().name(format!("emulated-gpu-{worker}"));
                 // If the system can't create more threads, this thread does their work too.
-                if thread.spawn_scoped(scope, move || shared.resident(&[worker], workers)).is_err()
+                if thread
+                    .spawn_scoped(scope, move || shared.run_resident(&[worker], workers))
+                    .is_err()
                 {
                     own.push(worker);
                 }
             }
-            shared.resident(&own, workers);
+            shared.run_resident(&own, workers);
         });
     } else {
-        match setting.pool {
+        match settings.pool {
             Some(pool) if workers > 1 => pool.in_place_scope(|scope| {
                 for worker in 1..workers {
                     let shared = &shared;
-                    scope.spawn(move |_| shared.one_by_one(worker));
+                    scope.spawn(move |_| shared.run_one_by_one(worker));
                 }
-                shared.one_by_one(0);
+                shared.run_one_by_one(0);
             }),
-            _ => shared.one_by_one(0),
+            _ => shared.run_one_by_one(0),
         }
     }
     let fault = shared.fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -139,7 +141,7 @@ pub(crate) fn run(
         return Err(fault);
     }
     if shared.races.as_ref().is_some_and(Races::is_incomplete) {
-        return Err(refused(
+        return Err(out_of_memory(
             executable,
             "the host ran out of memory for recording accesses, so racecheck may have missed a \
              race: check a smaller launch"
@@ -156,16 +158,16 @@ pub(crate) fn run(
     Ok(statistics)
 }
 
-impl Shared<'_> {
+impl LaunchState<'_> {
     fn core(&self) -> Core<'_> {
         Core {
             image: self.executable,
-            memory: self.setting.memory,
-            output: self.setting.output,
+            memory: self.settings.memory,
+            output: self.settings.output,
             parameters: &self.parameters,
             registers: Registers::default(),
-            heap: self.setting.heap,
-            reach: self.setting.reach,
+            heap: self.settings.heap,
+            reach: self.settings.reach,
             local: Bytes::default(),
             shared: Bytes::default(),
             sites: vec![Site::NONE; self.executable.sites as usize],
@@ -174,9 +176,9 @@ impl Shared<'_> {
             clock: 0,
             seen: 0,
             timed: 0,
-            timer: self.setting.timer,
-            deterministic: self.setting.deterministic,
-            initialisation: self.setting.check_initialisation,
+            timer: self.settings.timer,
+            deterministic: self.settings.deterministic,
+            initialisation: self.settings.check_initialisation,
             step: 0,
             last_pattern: None,
             races: self.races.as_ref(),
@@ -186,24 +188,24 @@ impl Shared<'_> {
     }
 
     fn block(&self) -> Result<Block, OutOfMemory> {
-        let (track, races) = (self.setting.check_initialisation, self.setting.check_races);
+        let (track, races) = (self.settings.check_initialisation, self.settings.check_races);
         Block::new(self.executable, self.shape, track, races)
     }
 
-    fn rules(&self) -> Rules {
-        Rules {
-            instruction_limit: self.setting.instruction_limit,
-            check_synchronisation: self.setting.check_synchronisation,
+    fn rules(&self) -> TurnRules {
+        TurnRules {
+            instruction_limit: self.settings.instruction_limit,
+            check_synchronisation: self.settings.check_synchronisation,
         }
     }
 
     fn profile(&self) -> Option<Profile> {
-        (self.setting.statistics || self.setting.trace.is_some())
-            .then(|| Profile::new(self.executable, self.setting.trace.clone()))
+        (self.settings.statistics || self.settings.trace.is_some())
+            .then(|| Profile::new(self.executable, self.settings.trace.clone()))
     }
 
     /// Runs one block after the other.
-    fn one_by_one(&self, processor: u32) {
+    fn run_one_by_one(&self, processor: u32) {
         let mut core = self.core();
         let mut profile = self.profile();
         let mut block = match self.block() {
@@ -218,19 +220,19 @@ impl Shared<'_> {
             if index >= self.shape.blocks() {
                 break;
             }
-            block.start(self.executable, self.shape, index, self.setting.seed, processor);
-            if !self.to_the_end(&mut core, &mut block, &mut profile, index) {
+            block.start(self.executable, self.shape, index, self.settings.seed, processor);
+            if !self.run_block(&mut core, &mut block, &mut profile, index) {
                 break;
             }
             sum.warp_instructions += block.warps.iter().map(|warp| warp.executed).sum::<u64>();
         }
         sum.thread_instructions = block.thread_instructions;
-        self.setting.timer.add(core.clock);
+        self.settings.timer.add(core.clock);
         self.add(&sum, profile.as_ref());
     }
 
     /// Runs a block until it ends. Returns false if the launch was stopped.
-    fn to_the_end(
+    fn run_block(
         &self,
         core: &mut Core<'_>,
         block: &mut Block,
@@ -254,7 +256,7 @@ impl Shared<'_> {
 
     /// Runs the blocks of the workers `own` (every `workers`-th block each), which are all resident
     /// and take turns.
-    fn resident(&self, own: &[u32], workers: u32) {
+    fn run_resident(&self, own: &[u32], workers: u32) {
         let mut core = self.core();
         let mut profile = self.profile();
         let mut sum = Statistics::default();
@@ -271,7 +273,7 @@ impl Shared<'_> {
                 Ok(block) => block,
                 Err(error) => return self.refuse(error, self.shape.blocks()),
             };
-            block.start(self.executable, self.shape, index, self.setting.seed, worker);
+            block.start(self.executable, self.shape, index, self.settings.seed, worker);
             blocks.push((index, block));
         }
         while !blocks.is_empty() {
@@ -298,7 +300,7 @@ impl Shared<'_> {
             // Blocks that only poll are waiting for blocks of other host threads.
             std::thread::yield_now();
         }
-        self.setting.timer.add(core.clock);
+        self.settings.timer.add(core.clock);
         self.add(&sum, profile.as_ref());
     }
 
@@ -316,7 +318,10 @@ impl Shared<'_> {
     fn refuse(&self, error: OutOfMemory, blocks: u64) {
         let LaunchShape { block, dynamic_shared, .. } = self.shape;
         // Has the lowest priority: a fault of a block is reported instead.
-        self.stop_with(u64::MAX, no_room(self.executable, (block, dynamic_shared), blocks, error));
+        self.stop_with(
+            u64::MAX,
+            out_of_memory_fault(self.executable, (block, dynamic_shared), blocks, error),
+        );
     }
 
     fn report(&self, stopped: Stopped, block: u64, warp: u32) {
@@ -362,7 +367,7 @@ impl Shared<'_> {
 }
 
 /// The fault of a launch without enough host memory for the number of resident blocks of its shape.
-pub(crate) fn no_room(
+pub(crate) fn out_of_memory_fault(
     executable: &Executable,
     (block, dynamic_shared): ([u32; 3], u32),
     blocks: u64,
@@ -377,10 +382,10 @@ pub(crate) fn no_room(
          smaller blocks, or declare less memory ({error})",
         if blocks == 1 { "" } else { "s" },
     );
-    refused(executable, message)
+    out_of_memory(executable, message)
 }
 
 /// The fault of a launch for which the host is out of memory.
-fn refused(executable: &Executable, message: String) -> Fault {
+fn out_of_memory(executable: &Executable, message: String) -> Fault {
     Fault::from(Report::of_launch(FaultKind::OutOfMemory, executable.name.clone(), message))
 }

@@ -76,7 +76,7 @@ pub(super) struct FunctionLayout {
     /// Its first step, once it has been lowered.
     pub(super) entry: Option<u32>,
     /// The recursion cycle that it belongs to: functions with the same number may call each other.
-    pub(super) circle: u32,
+    pub(super) cycle: u32,
 }
 
 /// A lowered kernel, without its steps.
@@ -119,7 +119,7 @@ pub(crate) struct Image {
     /// The offset of the shared memory that is reserved by the system, if the kernel uses it.
     pub(super) reserved: Option<u64>,
     /// The registers that don't depend on a clock; empty unless the kernel tests barrier objects.
-    pub(super) untimed: Vec<Slot>,
+    pub(super) clock_independent: Vec<Slot>,
 }
 
 impl std::fmt::Debug for Image {
@@ -143,7 +143,7 @@ impl Image {
     }
 
     /// The local variable whose redzone an access overlaps, if any.
-    pub(super) fn trespasses(&self, offset: u64, bytes: u64) -> Option<&LocalVariable> {
+    pub(super) fn overlapped_redzone(&self, offset: u64, bytes: u64) -> Option<&LocalVariable> {
         let variables = &self.local_variables;
         let end = offset.saturating_add(bytes);
         // The last variable that starts before the end of the access, and the one after it.

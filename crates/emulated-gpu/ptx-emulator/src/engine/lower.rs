@@ -42,11 +42,11 @@ use crate::program::{Function, FunctionId, Module, Space, Special, VariableId};
 use crate::source::{Source, Span};
 
 /// The stack size of a thread, for `alloca`.
-const STACK: u64 = 16 << 10;
+const STACK_BYTES: u64 = 16 << 10;
 /// The stack size of a thread in kernels with recursive functions.
-const RECURSIVE_STACK: u64 = 32 << 10;
+const RECURSIVE_STACK_BYTES: u64 = 32 << 10;
 /// The maximum number of register rows per warp: 128 bytes each, on each of 32 warps.
-const ROWS: u64 = 1 << 17;
+const MAX_ROWS: u64 = 1 << 17;
 
 /// The inputs that all kernels of a module share.
 pub(crate) struct Loading<'module> {
@@ -66,12 +66,12 @@ pub(crate) struct Loading<'module> {
 pub(crate) fn lower(loading: &Loading<'_>) -> Result<Vec<Arc<Executable>>, Problems> {
     let mut problems = Problems::default();
     let fast = !loading.portable && super::vector::fast_host();
-    let taken = recursion::taken(loading.module);
+    let address_taken = recursion::address_taken(loading.module);
     let polls = if loading.checks.races { polls::polls(loading.module) } else { HashSet::new() };
     let mut kernels = Vec::new();
     for (index, function) in loading.module.functions.iter().enumerate() {
         if function.entry && function.body.is_some() {
-            let lowering = Lowering::new(loading, (&taken, &polls), fast, &mut problems);
+            let lowering = Lowering::new(loading, (&address_taken, &polls), fast, &mut problems);
             kernels.push(Arc::new(lowering.kernel(FunctionId(index as u32))));
         }
     }
@@ -105,7 +105,7 @@ struct Lowering<'l> {
     /// Registers of module scope, by name.
     shared_registers: HashMap<String, Slot>,
     /// Functions whose address is taken, so that they may be called through a register.
-    taken: &'l HashSet<FunctionId>,
+    address_taken: &'l HashSet<FunctionId>,
     /// Volatile loads on which a loop polls, by function and index of the instruction.
     polls: &'l HashSet<(FunctionId, usize)>,
     /// Branches around calls: the branching step, and its target.
@@ -129,7 +129,7 @@ struct Lowering<'l> {
 impl<'l> Lowering<'l> {
     fn new(
         loading: &'l Loading<'l>,
-        (taken, polls): (&'l HashSet<FunctionId>, &'l HashSet<(FunctionId, usize)>),
+        (address_taken, polls): (&'l HashSet<FunctionId>, &'l HashSet<(FunctionId, usize)>),
         fast: bool,
         problems: &'l mut Problems,
     ) -> Self {
@@ -157,7 +157,7 @@ impl<'l> Lowering<'l> {
             stack_start: None,
             carry: None,
             shared_registers: HashMap::new(),
-            taken,
+            address_taken,
             polls,
             skips: Vec::new(),
             current: FunctionId(0),
@@ -178,9 +178,9 @@ impl<'l> Lowering<'l> {
         if recursive {
             self.need_stack();
         }
-        let circles = order.circles.iter().zip(&order.recursive);
-        for (&each, (&circle, &again)) in order.functions.iter().zip(circles) {
-            self.plan(each, circle, again);
+        let cycles = order.cycles.iter().zip(&order.recursive);
+        for (&each, (&cycle, &again)) in order.functions.iter().zip(cycles) {
+            self.plan(each, cycle, again);
         }
         let order = order.functions;
         let cleared = FIRST_ROW..self.rows;
@@ -198,8 +198,13 @@ impl<'l> Lowering<'l> {
         let parameter_bytes =
             parameters.last().map_or(0, |last| u64::from(last.offset) + u64::from(last.size));
         let parameter_bytes =
-            self.bounded(parameter_bytes, PARAMETER_BYTES, "parameters", function);
-        self.bounded(u64::from(self.rows) * 128, ROWS * 128, "registers of a warp", function);
+            self.check_limit(parameter_bytes, PARAMETER_BYTES, "parameters", function);
+        self.check_limit(
+            u64::from(self.rows) * 128,
+            MAX_ROWS * 128,
+            "registers of a warp",
+            function,
+        );
         // The same calculation as in `Image::dynamic_start`.
         let dynamic_start = aligned(self.shared, 16);
         let mut constants: Vec<(Slot, u64)> =
@@ -212,21 +217,23 @@ impl<'l> Lowering<'l> {
         let stack_start = aligned(self.local, 16);
         if let Some(slot) = self.stack_start {
             constants.push((slot, stack_start));
-            let stack = if recursive { RECURSIVE_STACK } else { STACK };
+            let stack = if recursive { RECURSIVE_STACK_BYTES } else { STACK_BYTES };
             self.local = stack_start.saturating_add(stack);
         }
         let bits: u32 = function.registers.iter().map(|r| r.ty.bits().div_ceil(32)).sum();
         let local = aligned(self.local, 16);
         let (padding, local_variables) = std::mem::take(&mut self.locals).finish();
         let own = local.saturating_sub(padding.into());
-        let own = self.bounded(own, LOCAL_BYTES, "local memory of a thread", function);
+        let own = self.check_limit(own, LOCAL_BYTES, "local memory of a thread", function);
         let local_bytes = own + padding;
         let shared_variables = self.shared_variables();
-        let static_shared = self.bounded(self.shared, SHARED_BYTES, "shared memory", function);
+        let static_shared = self.check_limit(self.shared, SHARED_BYTES, "shared memory", function);
         let each = || self.plans.iter().map(|(&id, plan)| (self.function(id), plan));
-        let asked = each().any(|(function, _)| clocks::tests(function));
-        let untimed = each().filter(|_| asked).flat_map(|(f, plan)| clocks::untimed(f, plan));
-        let untimed = untimed.collect();
+        let tests_objects = each().any(|(function, _)| clocks::tests_objects(function));
+        let clock_independent = each()
+            .filter(|_| tests_objects)
+            .flat_map(|(f, plan)| clocks::clock_independent(f, plan));
+        let clock_independent = clock_independent.collect();
         let image = Image {
             name: function.name.clone(),
             rows: self.rows,
@@ -254,13 +261,13 @@ impl<'l> Lowering<'l> {
             plans: self.plans,
             module_shared: self.module_shared,
             reserved: self.reserved,
-            untimed,
+            clock_independent,
             places: self.places,
         };
         Executable { image, code: self.code }
     }
 
-    fn bounded(&mut self, bytes: u64, most: u64, what: &str, function: &Function) -> u32 {
+    fn check_limit(&mut self, bytes: u64, most: u64, what: &str, function: &Function) -> u32 {
         if bytes > most {
             let message = format!("{bytes} bytes of {what}: the limit is {most}");
             self.problem(function.span, message);
@@ -318,12 +325,12 @@ impl<'l> Lowering<'l> {
         let body = function.body.as_deref().unwrap_or(&[]);
         let mut starts = Vec::with_capacity(body.len() + 1);
         let guesses = if self.loading.checks.races {
-            self.guesses.of(self.module, id)
+            self.guesses.find(self.module, id)
         } else {
             HashSet::new()
         };
         let initialisation = self.loading.checks.initialisation;
-        let carried = if initialisation { Carried::of(function) } else { Carried::default() };
+        let carried = if initialisation { Carried::analyse(function) } else { Carried::default() };
         for (index, instruction) in body.iter().enumerate() {
             self.carries = carried.at(index, instruction);
             self.guess = guesses.contains(&index);
@@ -338,7 +345,7 @@ impl<'l> Lowering<'l> {
             };
             self.weight = 1;
             if initialisation && let Some(plan) = self.plans.get(&id) {
-                let uses = Uses::of(instruction, function, &plan.registers, &carried);
+                let uses = Uses::new(instruction, function, &plan.registers, &carried);
                 if !uses.is_empty() {
                     self.emit_always(Action::Uses(Box::new(uses)));
                 }

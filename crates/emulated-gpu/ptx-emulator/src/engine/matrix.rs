@@ -6,7 +6,7 @@ mod number;
 mod product;
 mod sparse;
 
-pub(super) use memory::{Moved, Tile, Transposed};
+pub(super) use memory::{RowTransfer, TileTransfer, Transpose};
 pub(super) use product::Product;
 
 use super::core::{Core, Outcome, Problem};
@@ -15,11 +15,11 @@ use crate::fault::FaultKind;
 /// A matrix instruction.
 pub(super) enum MatrixStep {
     Product(Box<Product>),
-    Transposed(Transposed),
+    Transpose(Transpose),
     /// `ldmatrix`, `stmatrix`
-    Moved(Box<Moved>),
+    RowTransfer(Box<RowTransfer>),
     /// `wmma.load`, `wmma.store`
-    Tile(Box<Tile>),
+    TileTransfer(Box<TileTransfer>),
 }
 
 /// Runs a matrix instruction, after all lanes that can arrive have done so.
@@ -34,9 +34,9 @@ pub(super) fn run(core: &mut Core<'_>, step: &MatrixStep, active: u32) -> Outcom
     }
     match step {
         MatrixStep::Product(product) => return product.run(&mut core.registers),
-        MatrixStep::Transposed(transposed) => transposed.run(&mut core.registers),
-        MatrixStep::Moved(moved) => return moved.run(core),
-        MatrixStep::Tile(tile) => return tile.run(core),
+        MatrixStep::Transpose(transposed) => transposed.run(&mut core.registers),
+        MatrixStep::RowTransfer(moved) => return moved.run(core),
+        MatrixStep::TileTransfer(tile) => return tile.run(core),
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::code::{Action, Step};
 use super::collective::{Collective, CollectiveKind, Contributions};
 use super::core::{Core, Problem};
-use super::turn::{Rules, Stopped};
+use super::turn::{Stopped, TurnRules};
 use super::warp::{State, Warp, WarpSplit};
 use crate::fault::FaultKind;
 
@@ -23,7 +23,7 @@ pub(super) fn run_converged(
     core: &mut Core<'_>,
     warp: &mut Warp,
     code: &[Step],
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<bool, Stopped> {
     fn collective(code: &[Step], pc: u32) -> Option<&Collective> {
         match &code[pc as usize].action {
@@ -94,7 +94,7 @@ pub(super) fn join_collective(
     warp: &mut Warp,
     collective: &Collective,
     (at, active): (&WarpSplit, u32),
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<u32, Box<Problem>> {
     let (mut left, mut waiting) = (active, 0);
     while left != 0 {

@@ -64,15 +64,15 @@ impl Profile {
                 counted(access, &of_lanes(access, active), access.total());
             }
             Action::Matrix(matrix) => match &**matrix {
-                MatrixStep::Moved(moved) => {
+                MatrixStep::RowTransfer(moved) => {
                     let (mask, bytes) = moved.extent();
                     counted(&moved.access, &of_lanes(&moved.access, mask), bytes);
                 }
-                MatrixStep::Tile(tile) => {
+                MatrixStep::TileTransfer(tile) => {
                     let (each, bytes) = tile.accesses(core);
                     each.iter().for_each(|addresses| counted(&tile.access, addresses, bytes));
                 }
-                MatrixStep::Product(_) | MatrixStep::Transposed(_) => {}
+                MatrixStep::Product(_) | MatrixStep::Transpose(_) => {}
             },
             Action::Asynchronous(step) => {
                 let of_lanes: Vec<_> =
@@ -123,7 +123,7 @@ impl Profile {
                 }
             }
         }
-        let works = works(executable);
+        let work_by_position = work_by_position(executable);
         // Places are sorted, so the text is only scanned once.
         let text = executable.source.text.as_bytes();
         let (mut counted, mut line) = (0, 1);
@@ -131,7 +131,7 @@ impl Profile {
             .into_iter()
             .filter(|(_, count)| count.executions > 0)
             .map(|(start, count)| {
-                let work = works.get(&start).copied().unwrap_or_default();
+                let work = work_by_position.get(&start).copied().unwrap_or_default();
                 let in_all_lanes = |of_a_lane: u32| u64::from(of_a_lane) * count.active_lanes;
                 line += line_ends(text.get(counted..start as usize).unwrap_or_default());
                 counted = start as usize;
@@ -150,7 +150,7 @@ impl Profile {
 }
 
 /// The arithmetic work of each instruction, by its position in the text.
-fn works(executable: &Executable) -> BTreeMap<u32, Work> {
+fn work_by_position(executable: &Executable) -> BTreeMap<u32, Work> {
     let functions =
         executable.plans.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
     let bodies = functions.filter_map(|function| function.body.as_deref());

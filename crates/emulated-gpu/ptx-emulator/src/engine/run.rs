@@ -15,7 +15,7 @@ use super::profile::Profile;
 use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
 use super::straight::{POLL_COST, Progress, run_straight, tick};
-use super::turn::{Rules, Stopped, Turn};
+use super::turn::{Stopped, Turn, TurnRules};
 use super::warp::{State, Warp, WarpSplit, push_frame};
 use super::{asynchronous, atomics, builtin, copy_async, matrix, recursion, texture, workspace};
 use crate::fault::FaultKind;
@@ -31,7 +31,7 @@ pub(super) fn turn(
     warp: &mut Warp,
     barriers: &mut Barriers,
     profile: Option<&mut Profile>,
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<(Turn, u64), Stopped> {
     let result = match profile {
         Some(profile) => run::<true>((core, code), warp, barriers, profile, rules),
@@ -47,7 +47,7 @@ fn run<const PROFILE: bool>(
     warp: &mut Warp,
     barriers: &mut Barriers,
     profile: &mut Profile,
-    rules: Rules,
+    rules: TurnRules,
 ) -> Result<(Turn, u64), Stopped> {
     let mut fuel = TURN_ITERATIONS;
     // The instructions executed in this turn, summed over lanes.
@@ -236,7 +236,7 @@ fn run<const PROFILE: bool>(
                         .map_err(stopped)?;
                     if let Some(object) = waits {
                         split.pc += 1;
-                        let registers = core.registers.digest(&core.image.untimed);
+                        let registers = core.registers.digest(&core.image.clock_independent);
                         let others = (core.seen, barriers.events());
                         warp.poll(registers, (&split, object), others);
                         warp.splits.push(split);
@@ -383,7 +383,7 @@ fn remove_lanes(warp: &mut Warp, mut split: WarpSplit, active: u32) {
     }
 }
 
-fn check_limit(warp: &Warp, rules: Rules) -> Result<(), Stopped> {
+fn check_limit(warp: &Warp, rules: TurnRules) -> Result<(), Stopped> {
     let Warp { executed, .. } = *warp;
     let Some(split) = warp.splits.last() else { return Ok(()) };
     if executed <= rules.instruction_limit {

@@ -120,7 +120,7 @@ impl Core<'_> {
         lane: usize,
     ) -> Option<*mut u8> {
         let found = self.local_region(base, lane).host(address, bytes)?;
-        self.image.trespasses(address.wrapping_sub(base), bytes).is_none().then_some(found)
+        self.image.overlapped_redzone(address.wrapping_sub(base), bytes).is_none().then_some(found)
     }
 
     /// The region of one thread's local memory, starting at the address `base`.
@@ -259,7 +259,7 @@ impl Core<'_> {
         let offset = address & (WINDOW_BYTES - 1);
         let is_local =
             !matches!(state_space, StateSpace::Shared) && !in_window(address, SHARED_WINDOW);
-        if is_local && let Some(variable) = self.image.trespasses(offset, bytes) {
+        if is_local && let Some(variable) = self.image.overlapped_redzone(offset, bytes) {
             let (size, name) = (variable.end - variable.start, &variable.name);
             let message =
                 format!("{what} at {address:#x}, outside of the variable `{name}` ({size} bytes)");

@@ -15,7 +15,7 @@ mod surface;
 use std::sync::Arc;
 
 pub(super) use self::fetch::Fetch;
-pub(super) use self::surface::{Moves, SurfaceStep};
+pub(super) use self::surface::{SurfaceOperation, SurfaceStep};
 use super::access::instruction::Access;
 use super::core::{Core, Outcome, Problem};
 use super::race::{Effect, Semantics};
@@ -30,12 +30,12 @@ use crate::texture::{AddressMode, Channel, Filter, HandleLookup, Opaque, Resourc
 pub(super) enum TextureStep {
     Fetch(Fetch),
     Surface(SurfaceStep),
-    Asked { access: Access, d: Slot, asked: Asked },
+    Query { access: Access, d: Slot, query: HandleQuery },
 }
 
 /// A query about a handle.
 #[derive(Clone, Copy)]
-pub(super) enum Asked {
+pub(super) enum HandleQuery {
     Query(Opaque, Query),
     IsType(Option<Opaque>),
 }
@@ -44,23 +44,23 @@ pub(super) enum Asked {
 pub(super) fn run(core: &mut Core<'_>, step: &TextureStep, mask: u32) -> Outcome {
     match step {
         TextureStep::Fetch(fetch) => {
-            each(core, &fetch.access, mask, Opaque::Texture, |core, resource, mask| {
+            for_each_handle(core, &fetch.access, mask, Opaque::Texture, |core, resource, mask| {
                 fetch.run(core, resource, mask)
             })
         }
         TextureStep::Surface(step) => {
-            each(core, &step.access, mask, Opaque::Surface, |core, resource, mask| {
+            for_each_handle(core, &step.access, mask, Opaque::Surface, |core, resource, mask| {
                 step.run(core, resource.texels(), mask)
             })
         }
-        TextureStep::Asked { access, d, asked: Asked::Query(kind, query) } => {
-            each(core, access, mask, *kind, |core, resource, mask| {
-                let value = answer(resource, *query);
+        TextureStep::Query { access, d, query: HandleQuery::Query(kind, query) } => {
+            for_each_handle(core, access, mask, *kind, |core, resource, mask| {
+                let value = query_resource(resource, *query);
                 lanes(mask).for_each(|lane| core.registers.set(*d, lane, value));
                 Ok(())
             })
         }
-        TextureStep::Asked { access, d, asked: Asked::IsType(kind) } => {
+        TextureStep::Query { access, d, query: HandleQuery::IsType(kind) } => {
             for lane in lanes(mask) {
                 let found = match core.memory.bindings().find(access.lane_address(core, lane)) {
                     HandleLookup::Bound(resource) => Some(resource.kind()),
@@ -77,7 +77,7 @@ pub(super) fn run(core: &mut Core<'_>, step: &TextureStep, mask: u32) -> Outcome
 
 /// Looks up the handles of the active lanes, and calls `body` once for all lanes with the same
 /// handle.
-fn each(
+fn for_each_handle(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
@@ -139,12 +139,12 @@ fn find(core: &mut Core<'_>, handle: u64, kind: Opaque) -> Result<Arc<Resource>,
 }
 
 /// The result of `txq` or `suq`. Channel formats are numbered as in OpenCL, modes as in the ISA.
-fn answer(resource: &Resource, query: Query) -> u64 {
+fn query_resource(resource: &Resource, query: Query) -> u64 {
     let texels = resource.texels();
     let Resource::Texture(_, sampling) = resource else {
         return match query {
             Query::NormalizedCoords | Query::FilterMode | Query::AddrMode(_) => 0,
-            _ => of_texels(resource, query),
+            _ => query_texels(resource, query),
         };
     };
     match query {
@@ -156,11 +156,11 @@ fn answer(resource: &Resource, query: Query) -> u64 {
             AddressMode::Clamp => 3,
             AddressMode::Border => 4,
         },
-        _ => of_texels(resource, query),
+        _ => query_texels(resource, query),
     }
 }
 
-fn of_texels(resource: &Resource, query: Query) -> u64 {
+fn query_texels(resource: &Resource, query: Query) -> u64 {
     let texels = resource.texels();
     let scaled = matches!(resource, Resource::Texture(_, sampling) if sampling.scaled);
     match query {

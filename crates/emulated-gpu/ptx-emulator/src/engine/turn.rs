@@ -22,7 +22,7 @@ pub(super) struct Stopped {
 
 /// The settings of a launch for all turns.
 #[derive(Clone, Copy)]
-pub(super) struct Rules {
+pub(super) struct TurnRules {
     /// The maximum number of instructions per warp.
     pub(super) instruction_limit: u64,
     /// Whether to report lanes of one warp that wait at different barriers.

@@ -9,7 +9,7 @@ use super::lane::{Lane, Stored};
 use super::registers::{LANES, Registers};
 
 /// An operation on rows.
-pub(super) trait Operation {
+pub(super) trait RowOperation {
     type D: Stored;
     type A: Lane;
     type B: Lane;
@@ -20,7 +20,11 @@ pub(super) trait Operation {
 
 // ANCHOR: rows
 #[inline(always)]
-fn rows<O: Operation, const AVX2: bool>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn rows<O: RowOperation, const AVX2: bool>(
+    registers: &mut Registers,
+    operands: &Operands,
+    mask: u32,
+) {
     let mut out = [O::D::default(); LANES];
     {
         let a = O::A::row(registers, operands.a);
@@ -33,13 +37,13 @@ fn rows<O: Operation, const AVX2: bool>(registers: &mut Registers, operands: &Op
     O::D::write::<AVX2>(registers, operands.d, &out, mask);
 }
 
-fn rows_portable<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn rows_portable<O: RowOperation>(registers: &mut Registers, operands: &Operands, mask: u32) {
     rows::<O, false>(registers, operands, mask);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn rows_avx2<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn rows_avx2<O: RowOperation>(registers: &mut Registers, operands: &Operands, mask: u32) {
     rows::<O, true>(registers, operands, mask);
 }
 // ANCHOR_END: rows
@@ -52,7 +56,7 @@ const GROUP: usize = 4;
 
 /// Computes a few lanes at a time and writes them at once. A lane's result only depends on the same
 /// lane of the operands, so it may overwrite any of them.
-fn rows_in_groups<O: Operation>(registers: &mut Registers, operands: &Operands, mask: u32) {
+fn rows_in_groups<O: RowOperation>(registers: &mut Registers, operands: &Operands, mask: u32) {
     for start in (0..LANES).step_by(GROUP) {
         let a = group(O::A::row(registers, operands.a), start);
         let b = group(O::B::row(registers, operands.b), start);
@@ -86,7 +90,7 @@ pub(super) fn fast_host() -> bool {
 }
 
 /// The version for this host; `fast` if it has AVX2 and FMA.
-pub(super) fn compile<O: Operation>(fast: bool) -> Compute {
+pub(super) fn compile<O: RowOperation>(fast: bool) -> Compute {
     #[cfg(target_arch = "x86_64")]
     if fast {
         return rows_avx2::<O>;
@@ -186,7 +190,7 @@ pub(super) fn compile_select<T: Stored>(fast: bool) -> Compute {
 }
 
 /// The type of an operand or result: the type of the row, or another one with the same bits.
-pub(super) trait Value {
+pub(super) trait LaneValue {
     type Lane: Lane;
     fn from_lane(lane: Self::Lane) -> Self;
     fn into_lane(self) -> Self::Lane;
@@ -194,7 +198,7 @@ pub(super) trait Value {
 
 macro_rules! values {
     ($($value:ty, $lane:ty: |$of:ident| $from:expr, |$own:ident| $into:expr;)*) => {$(
-        impl Value for $value {
+        impl LaneValue for $value {
             type Lane = $lane;
             #[inline(always)]
             fn from_lane($of: $lane) -> Self {
@@ -229,13 +233,13 @@ macro_rules! lane {
         lane!(|$a: $at, $b: $bt, _c: ()| -> $d $body)
     };
     (|$a:ident: $at:ty, $b:ident: $bt:ty, $c:ident: $ct:ty| -> $d:ty $body:block) => {{
-        use $crate::engine::vector::{Operation, Value};
+        use $crate::engine::vector::{RowOperation, LaneValue};
         struct OfLane;
-        impl Operation for OfLane {
-            type D = <$d as Value>::Lane;
-            type A = <$at as Value>::Lane;
-            type B = <$bt as Value>::Lane;
-            type C = <$ct as Value>::Lane;
+        impl RowOperation for OfLane {
+            type D = <$d as LaneValue>::Lane;
+            type A = <$at as LaneValue>::Lane;
+            type B = <$bt as LaneValue>::Lane;
+            type C = <$ct as LaneValue>::Lane;
             #[inline(always)]
             fn apply(a: Self::A, b: Self::B, c: Self::C) -> Self::D {
                 #[inline(always)]

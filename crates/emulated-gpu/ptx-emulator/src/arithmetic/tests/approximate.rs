@@ -267,10 +267,10 @@ fn errors_of_halves_stay_within_the_bounds_of_the_isa() {
                 continue;
             }
             // Half a unit in the last place, plus a margin for the rounding of the double.
-            let (least_exponent, fraction) = if ty == Type::F16 { (-14, 10) } else { (-126, 7) };
+            let (min_exponent, fraction) = if ty == Type::F16 { (-14, 10) } else { (-126, 7) };
             let half_ulp = |exact: f64| {
                 let exponent = (exact.abs().to_bits() >> 52) as i32 - 1023;
-                0.500_01 * 2.0_f64.powi(exponent.max(least_exponent) - fraction)
+                0.500_01 * 2.0_f64.powi(exponent.max(min_exponent) - fraction)
             };
             let tanh = value(float_unary(FloatUnary::Tanh, PLAIN, ty, a));
             assert!((tanh - x.tanh()).abs() <= half_ulp(x.tanh()), "tanh {ty:?} {x}");

@@ -169,19 +169,19 @@ fn overflow_depends_on_the_rounding() {
 
 #[test]
 fn flush_to_zero_takes_operands_and_results_and_keeps_the_sign() {
-    let (tiny, least_normal) = (1_u64, bits(f32::MIN_POSITIVE));
+    let (tiny, min_normal) = (1_u64, bits(f32::MIN_POSITIVE));
     let run = |op, a, b| float_binary(op, FLUSH, Type::F32, a, b);
     assert_eq!(run(FloatBinary::Add, tiny, tiny | SIGN), 0);
     assert_eq!(run(FloatBinary::Add, tiny | SIGN, tiny | SIGN), SIGN);
-    assert_eq!(run(FloatBinary::Add, least_normal, tiny), least_normal);
-    assert_eq!(run(FloatBinary::Mul, least_normal, bits(0.5)), 0);
-    assert_eq!(run(FloatBinary::Mul, least_normal | SIGN, bits(0.5)), SIGN);
+    assert_eq!(run(FloatBinary::Add, min_normal, tiny), min_normal);
+    assert_eq!(run(FloatBinary::Mul, min_normal, bits(0.5)), 0);
+    assert_eq!(run(FloatBinary::Mul, min_normal | SIGN, bits(0.5)), SIGN);
     assert_eq!(single(FloatBinary::Mul, f32::MIN_POSITIVE, 0.5), 0x0040_0000);
     assert_eq!(run(DIV, bits(1.0), tiny), INF);
     assert_eq!(run(MIN, tiny, bits(1.0)), 0);
     assert_eq!(run(MAX, tiny | SIGN, bits(-1.0)), SIGN);
     assert_eq!(fma(FLUSH, Type::F32, tiny, bits(1.0), bits(2.0)), bits(2.0));
-    assert_eq!(fma(FLUSH, Type::F32, least_normal, bits(0.5), 0), 0);
+    assert_eq!(fma(FLUSH, Type::F32, min_normal, bits(0.5), 0), 0);
     assert_eq!(float_unary(FloatUnary::Abs, FLUSH, Type::F32, tiny | SIGN), 0);
     assert_eq!(float_unary(FloatUnary::Neg, FLUSH, Type::F32, tiny), SIGN);
     assert_eq!(float_unary(FloatUnary::Neg, PLAIN, Type::F32, tiny), tiny | SIGN);
@@ -201,19 +201,19 @@ fn flush_to_zero_takes_operands_and_results_and_keeps_the_sign() {
 /// is not flushed.
 #[test]
 fn tiny_results_that_round_to_normal_are_flushed() {
-    let least_normal = bits(f32::MIN_POSITIVE);
+    let min_normal = bits(f32::MIN_POSITIVE);
     let (a, half) = (0x00ff_ffff, bits(0.5));
     let run = |mode, a, b| float_binary(FloatBinary::Mul, mode, Type::F32, a, b);
-    assert_eq!(run(PLAIN, a, half), least_normal);
+    assert_eq!(run(PLAIN, a, half), min_normal);
     assert_eq!(run(FLUSH, a, half), 0);
     assert_eq!(run(FLUSH, a | SIGN, half), SIGN);
     assert_eq!(fma(FLUSH, Type::F32, a, half, 0), 0);
     assert_eq!(float_binary(DIV, FLUSH, Type::F32, a, bits(2.0)), 0);
     // 8388609 · 16777214 = 2^47 − 2
     let (a, b) = (bits(8_388_609.0 * 2.0_f32.powi(-100)), bits(16_777_214.0 * 2.0_f32.powi(-73)));
-    assert_eq!(run(FLUSH, a, b), least_normal);
+    assert_eq!(run(FLUSH, a, b), min_normal);
     assert_eq!(run(FloatMode { flush: true, ..mode(Rounding::TowardsZero) }, a, b), 0);
-    assert_eq!(run(FloatMode { flush: true, ..mode(Rounding::Up) }, a, b), least_normal);
+    assert_eq!(run(FloatMode { flush: true, ..mode(Rounding::Up) }, a, b), min_normal);
 }
 
 #[test]

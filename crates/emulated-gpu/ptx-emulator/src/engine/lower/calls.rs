@@ -2,7 +2,7 @@
 //! caller expects them. An indirect call becomes a choice between all possible functions.
 
 use super::Lowering;
-use super::recursion::Spot;
+use super::recursion::ValuePlace;
 use super::slots::{function_address, sink, width};
 use crate::diagnostic::Problem;
 use crate::engine::access::choose::transfer;
@@ -60,58 +60,61 @@ impl Lowering<'_> {
             ));
             return;
         }
-        if self.leads_back(id) {
-            self.call_again(id, results, arguments, kept);
+        if self.may_recurse(id) {
+            self.call_recursive(id, results, arguments, kept);
             return;
         }
         for (&argument, &parameter) in arguments.iter().zip(&function.parameters) {
-            let from = self.spot_of(id, argument, parameter);
-            let to = self.parameter_spot(id, parameter);
+            let from = self.argument_place(id, argument, parameter);
+            let to = self.parameter_place(id, parameter);
             self.note_written(to);
-            self.carry_over(from, to);
+            self.copy_value(from, to);
         }
         self.emit(Action::Call(id.0));
         for (&result, &parameter) in results.iter().zip(&function.results) {
-            let from = self.parameter_spot(id, parameter);
-            let to = self.spot_of(id, result, parameter);
-            self.carry_over(from, to);
+            let from = self.parameter_place(id, parameter);
+            let to = self.argument_place(id, result, parameter);
+            self.copy_value(from, to);
         }
     }
 
     /// The place of a parameter or result of a function.
-    pub(super) fn parameter_spot(&self, id: FunctionId, parameter: Parameter) -> Spot {
+    pub(super) fn parameter_place(&self, id: FunctionId, parameter: Parameter) -> ValuePlace {
         let plan = self.plans.get(&id);
         match parameter {
             Parameter::Register(register) => {
                 let slot = plan.and_then(|plan| plan.registers.get(register.0 as usize)).copied();
                 let ty = self.parameter_type(id, parameter);
-                Spot::Register(slot.unwrap_or(sink(width(ty))), ty)
+                ValuePlace::Register(slot.unwrap_or(sink(width(ty))), ty)
             }
             Parameter::Variable(local) => {
                 let home = plan.and_then(|plan| plan.homes.get(local.0 as usize)).copied();
-                Spot::Memory(local_offset(home), self.function(id).variables[local.0 as usize].size)
+                ValuePlace::Memory(
+                    local_offset(home),
+                    self.function(id).variables[local.0 as usize].size,
+                )
             }
         }
     }
 
     /// For initcheck, marks the target of an implicit copy as initialised.
-    pub(super) fn note_written(&mut self, to: Spot) {
-        if let (Spot::Register(slot, _), true) = (to, self.loading.checks.initialisation) {
+    pub(super) fn note_written(&mut self, to: ValuePlace) {
+        if let (ValuePlace::Register(slot, _), true) = (to, self.loading.checks.initialisation) {
             self.emit(Action::Uses(Box::new(Uses::writes(slot))));
         }
     }
 
     /// Copies an argument or result from one place to another.
-    pub(super) fn carry_over(&mut self, from: Spot, to: Spot) {
+    pub(super) fn copy_value(&mut self, from: ValuePlace, to: ValuePlace) {
         match (from, to) {
-            (Spot::Memory(from, size), Spot::Memory(to, capacity)) => {
+            (ValuePlace::Memory(from, size), ValuePlace::Memory(to, capacity)) => {
                 self.emit(Action::CopyLocal { to, from, bytes: size.min(capacity) });
             }
-            (Spot::Register(from, _), Spot::Register(to, _)) => self.copy(to, from),
-            (Spot::Register(slot, ty), Spot::Memory(at, _)) => {
+            (ValuePlace::Register(from, _), ValuePlace::Register(to, _)) => self.copy(to, from),
+            (ValuePlace::Register(slot, ty), ValuePlace::Memory(at, _)) => {
                 self.local_access(slot, ty, at, true);
             }
-            (Spot::Memory(at, _), Spot::Register(slot, ty)) => {
+            (ValuePlace::Memory(at, _), ValuePlace::Register(slot, ty)) => {
                 self.local_access(slot, ty, at, false);
             }
         }

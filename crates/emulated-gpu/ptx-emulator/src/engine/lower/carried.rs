@@ -21,9 +21,9 @@ pub(in crate::engine) struct Carried {
 
 impl Carried {
     /// Analyses a function.
-    pub(super) fn of(function: &Function) -> Self {
+    pub(super) fn analyse(function: &Function) -> Self {
         let body = function.body.as_deref().unwrap_or(&[]);
-        let loads = loads(body);
+        let loads = carried_loads(body);
         let mut registers: HashSet<Register> =
             (0..function.registers.len() as u32).map(Register).collect();
         for parameter in &function.parameters {
@@ -34,7 +34,7 @@ impl Carried {
         for register in body.iter().flat_map(|instruction| instruction.op.writes()) {
             registers.remove(&register.0);
         }
-        registers.extend(loads.iter().filter_map(|&index| loaded(&body[index].op)));
+        registers.extend(loads.iter().filter_map(|&index| load_destination(&body[index].op)));
         // Repeats until no copy adds a register; for most functions that is once.
         loop {
             let before = registers.len();
@@ -93,7 +93,7 @@ fn carries(op: &Op) -> Option<(Vec<Register>, Option<Register>)> {
 }
 
 /// The register that a plain load, possibly from local memory, writes.
-fn loaded(op: &Op) -> Option<Register> {
+fn load_destination(op: &Op) -> Option<Register> {
     match op {
         Op::Load {
             space: Space::Local | Space::Generic | Space::Param,
@@ -111,7 +111,7 @@ fn loaded(op: &Op) -> Option<Register> {
 
 /// The loads whose value is only passed on or unused: if a bit field is a whole byte, compilers
 /// load the old value and ignore it.
-fn loads(body: &[Instruction]) -> HashSet<usize> {
+fn carried_loads(body: &[Instruction]) -> HashSet<usize> {
     let mut only: HashSet<Register> =
         body.iter().flat_map(|instruction| instruction.op.writes()).map(|(d, _)| d).collect();
     loop {
@@ -144,6 +144,8 @@ fn loads(body: &[Instruction]) -> HashSet<usize> {
             break;
         }
     }
-    let is = |instruction: &Instruction| loaded(&instruction.op).is_some_and(|d| only.contains(&d));
+    let is = |instruction: &Instruction| {
+        load_destination(&instruction.op).is_some_and(|d| only.contains(&d))
+    };
     (0..body.len()).filter(|&index| is(&body[index])).collect()
 }

@@ -8,7 +8,7 @@ use crate::engine::registers::Slot;
 use crate::program::{Asynchronous, Function, ObjectAction, Op, Operand, Register};
 
 /// Whether a function tests the phase of a barrier object.
-pub(super) fn tests(function: &Function) -> bool {
+pub(super) fn tests_objects(function: &Function) -> bool {
     let is_test = |op: &Op| match op {
         Op::Asynchronous(asynchronous) => matches!(
             **asynchronous,
@@ -20,7 +20,7 @@ pub(super) fn tests(function: &Function) -> bool {
 }
 
 /// Register slots of a function, excluding those whose value depends on a clock.
-pub(super) fn untimed(function: &Function, layout: &FunctionLayout) -> Vec<Slot> {
+pub(super) fn clock_independent(function: &Function, layout: &FunctionLayout) -> Vec<Slot> {
     let mut timed: HashSet<Register> = HashSet::new();
     let depends = |operand: Operand, timed: &HashSet<Register>| match operand {
         Operand::Register(register) | Operand::Not(register) => timed.contains(&register),
@@ -42,6 +42,6 @@ pub(super) fn untimed(function: &Function, layout: &FunctionLayout) -> Vec<Slot>
         }
     }
     let slots = layout.registers.iter().enumerate();
-    let untimed = slots.filter(|(index, _)| !timed.contains(&Register(*index as u32)));
-    untimed.map(|(_, &slot)| slot).collect()
+    let slots = slots.filter(|(index, _)| !timed.contains(&Register(*index as u32)));
+    slots.map(|(_, &slot)| slot).collect()
 }

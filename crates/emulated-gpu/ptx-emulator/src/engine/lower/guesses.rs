@@ -18,7 +18,7 @@ enum Root {
     Register(Register),
     Symbol(Symbol),
     /// The argument that the function receives in this parameter variable.
-    Given(LocalId),
+    Argument(LocalId),
 }
 
 /// A compare-and-swap, or a call to a function that performs one.
@@ -31,7 +31,7 @@ struct Swap {
 /// A compare-and-swap on arguments of a function: the indices of the parameters with the address
 /// and the compared value, and the size of that value in bytes.
 #[derive(Clone, Copy, Debug)]
-struct Given {
+struct ArgumentSwap {
     address: usize,
     compared: usize,
     bytes: u64,
@@ -40,14 +40,14 @@ struct Given {
 /// The results for functions of a module, computed on demand.
 #[derive(Debug, Default)]
 pub(super) struct Guesses {
-    functions: HashMap<FunctionId, Vec<Given>>,
+    functions: HashMap<FunctionId, Vec<ArgumentSwap>>,
 }
 
 impl Guesses {
     /// The indices of such loads in a function.
-    pub(super) fn of(&mut self, module: &Module, id: FunctionId) -> HashSet<usize> {
+    pub(super) fn find(&mut self, module: &Module, id: FunctionId) -> HashSet<usize> {
         let body = module.functions[id.0 as usize].body.as_deref().unwrap_or(&[]);
-        let registers = Registers::of(body);
+        let registers = Registers::analyse(body);
         let mut found = HashSet::new();
         for swap in self.swaps(module, body, &registers) {
             let values = registers.copied_into(swap.compared);
@@ -89,15 +89,15 @@ impl Guesses {
                     bytes: ty.bytes(),
                 }),
                 Op::Call { callee: Operand::Function(id), arguments, .. } => {
-                    for given in self.given(module, *id) {
+                    for swap in self.argument_swaps(module, *id) {
                         let argument =
                             |index: usize| registers.argument(body, *arguments.get(index)?);
                         if let (Some(address), Some(compared)) =
-                            (argument(given.address), argument(given.compared))
+                            (argument(swap.address), argument(swap.compared))
                         {
                             let address = Address { base: Operand::Register(address), offset: 0 };
                             let place = registers.root(address);
-                            swaps.push(Swap { place, compared, bytes: given.bytes });
+                            swaps.push(Swap { place, compared, bytes: swap.bytes });
                         }
                     }
                 }
@@ -108,7 +108,7 @@ impl Guesses {
     }
 
     /// The compare-and-swaps that a function performs on its arguments.
-    fn given(&mut self, module: &Module, id: FunctionId) -> Vec<Given> {
+    fn argument_swaps(&mut self, module: &Module, id: FunctionId) -> Vec<ArgumentSwap> {
         if let Some(known) = self.functions.get(&id) {
             return known.clone();
         }
@@ -116,18 +116,18 @@ impl Guesses {
         self.functions.insert(id, Vec::new());
         let function = &module.functions[id.0 as usize];
         let body = function.body.as_deref().unwrap_or(&[]);
-        let registers = Registers::of(body);
-        let found: Vec<Given> = self
+        let registers = Registers::analyse(body);
+        let found: Vec<ArgumentSwap> = self
             .swaps(module, body, &registers)
             .into_iter()
             .filter_map(|swap| {
                 let values = registers.copied_into(swap.compared);
                 let (root, 0) = swap.place? else { return None };
-                let address = parameter(function, root)?;
+                let address = parameter_index(function, root)?;
                 let compared = values
                     .iter()
-                    .find_map(|&value| parameter(function, registers.followed(value)))?;
-                Some(Given { address, compared, bytes: swap.bytes })
+                    .find_map(|&value| parameter_index(function, registers.origin(value)))?;
+                Some(ArgumentSwap { address, compared, bytes: swap.bytes })
             })
             .collect();
         self.functions.insert(id, found.clone());
@@ -136,10 +136,10 @@ impl Guesses {
 }
 
 /// The index of the parameter that a value comes from.
-fn parameter(function: &Function, root: Root) -> Option<usize> {
+fn parameter_index(function: &Function, root: Root) -> Option<usize> {
     function.parameters.iter().position(|&parameter| match (parameter, root) {
         (Parameter::Register(parameter), Root::Register(register)) => parameter == register,
-        (Parameter::Variable(parameter), Root::Given(local)) => parameter == local,
+        (Parameter::Variable(parameter), Root::Argument(local)) => parameter == local,
         _ => false,
     })
 }
@@ -152,7 +152,7 @@ struct Registers<'b> {
 }
 
 impl<'b> Registers<'b> {
-    fn of(body: &'b [Instruction]) -> Self {
+    fn analyse(body: &'b [Instruction]) -> Self {
         let mut writers: Writers<'b> = HashMap::new();
         let mut copies: HashMap<Register, Vec<Register>> = HashMap::new();
         for instruction in body {
@@ -182,13 +182,13 @@ impl<'b> Registers<'b> {
 
     /// The origin of a register's value: the register itself, or the parameter variable that it is
     /// loaded from.
-    fn followed(&self, register: Register) -> Root {
+    fn origin(&self, register: Register) -> Root {
         match self.writers.get(&register).copied().flatten() {
             Some(Op::Load {
                 space: Space::Param,
                 address: Address { base: Operand::Address(Symbol::Local(local), 0), offset: 0 },
                 ..
-            }) => Root::Given(*local),
+            }) => Root::Argument(*local),
             _ => Root::Register(register),
         }
     }
@@ -233,7 +233,7 @@ impl<'b> Registers<'b> {
                     b: Operand::Immediate(b),
                     ..
                 }) => (*a, *b as i64),
-                _ => return Some((self.followed(register), offset)),
+                _ => return Some((self.origin(register), offset)),
             };
             if !matches!(next.0, Operand::Register(_) | Operand::Address(..)) {
                 return Some((Root::Register(register), offset));

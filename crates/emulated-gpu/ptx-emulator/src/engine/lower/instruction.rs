@@ -12,7 +12,7 @@ use crate::engine::registers::{SINK_PREDICATE, Slot, Width, lanes};
 use crate::engine::simd;
 use crate::program::{BarrierAction, Instruction, IntBinary, Op, Scope, Space, Type};
 
-const NOWHERE: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
+const UNUSED: Slot = Slot { index: SINK_PREDICATE, width: Width::Predicate };
 
 impl Lowering<'_> {
     /// Emits the steps of an instruction.
@@ -278,7 +278,7 @@ impl Lowering<'_> {
             }
             Op::WarpBarrier { mask } => {
                 let mask = self.operand(*mask, Type::B32);
-                self.collective(CollectiveKind::Barrier, Some(mask), NOWHERE, (NOWHERE, NOWHERE));
+                self.collective(CollectiveKind::Barrier, Some(mask), UNUSED, (UNUSED, UNUSED));
             }
             Op::Shuffle { mode, d, p, a, lane, clamp, mask } => {
                 let mask = mask.map(|mask| self.operand(mask, Type::B32));
@@ -300,7 +300,7 @@ impl Lowering<'_> {
                     _ => Type::Pred,
                 };
                 let d = self.destination(*d, ty);
-                self.collective(CollectiveKind::Vote(*mode), mask, a, (d, NOWHERE));
+                self.collective(CollectiveKind::Vote(*mode), mask, a, (d, UNUSED));
             }
             Op::Match { all, ty, d, p, a, mask } => {
                 let mask = self.operand(*mask, Type::B32);
@@ -320,13 +320,13 @@ impl Lowering<'_> {
                 let mask = self.operand(*mask, Type::B32);
                 let a = self.operand(*a, *ty);
                 let d = self.destination(*d, *ty);
-                self.collective(CollectiveKind::Reduce(*op, *ty), Some(mask), a, (d, NOWHERE));
+                self.collective(CollectiveKind::Reduce(*op, *ty), Some(mask), a, (d, UNUSED));
             }
             Op::Elect { d, p, mask } => {
                 let mask = self.operand(*mask, Type::B32);
                 let d = self.destination(*d, Type::B32);
                 let p = self.destination(*p, Type::Pred);
-                self.collective(CollectiveKind::Elect, Some(mask), NOWHERE, (d, p));
+                self.collective(CollectiveKind::Elect, Some(mask), UNUSED, (d, p));
             }
             Op::Matrix(matrix) => self.matrix(matrix),
             Op::StackSave { d } => {
@@ -354,8 +354,8 @@ impl Lowering<'_> {
     }
 
     /// Emits a collective of the lanes in a mask.
-    pub(super) fn everybody(&mut self, kind: CollectiveKind, mask: Slot) {
-        self.collective(kind, Some(mask), NOWHERE, (NOWHERE, NOWHERE));
+    pub(super) fn emit_collective(&mut self, kind: CollectiveKind, mask: Slot) {
+        self.collective(kind, Some(mask), UNUSED, (UNUSED, UNUSED));
     }
 
     fn collective(
@@ -366,7 +366,7 @@ impl Lowering<'_> {
         (d, p): (Slot, Slot),
     ) {
         let collective =
-            Collective { kind, members, a, negated: false, lane: NOWHERE, clamp: NOWHERE, d, p };
+            Collective { kind, members, a, negated: false, lane: UNUSED, clamp: UNUSED, d, p };
         self.emit(Action::Collective(Box::new(collective)));
     }
 }

@@ -3,14 +3,14 @@
 use super::Lowering;
 use crate::engine::code::Action;
 use crate::engine::collective::CollectiveKind;
-use crate::engine::matrix::{MatrixStep, Moved, Product, Tile, Transposed};
+use crate::engine::matrix::{MatrixStep, Product, RowTransfer, TileTransfer, Transpose};
 use crate::engine::registers::{Slot, Width};
 use crate::program::{Address, Destination, Matrix, Operand, Space, Type};
 
 impl Lowering<'_> {
     pub(super) fn matrix(&mut self, matrix: &Matrix) {
         // First, all lanes have to reconverge.
-        let everybody = self.constant(u64::from(u32::MAX), Width::Narrow(32));
+        let all_lanes = self.constant(u64::from(u32::MAX), Width::Narrow(32));
         let step = match matrix {
             Matrix::Multiply(multiply) => {
                 let [a, b, c] = multiply.fragments;
@@ -28,7 +28,7 @@ impl Lowering<'_> {
             }
             Matrix::Transpose { d, a } => {
                 let a = self.operand(*a, Type::B32);
-                MatrixStep::Transposed(Transposed { d: self.destination(*d, Type::B32), a })
+                MatrixStep::Transpose(Transpose { d: self.destination(*d, Type::B32), a })
             }
             Matrix::Load { transposed, space, d, address } => {
                 let registers = self.written(d, Type::B32);
@@ -43,7 +43,7 @@ impl Lowering<'_> {
                 let registers = self.written(d, fragment.element.register());
                 let stride = stride.map(|stride| self.operand(stride, Type::U32));
                 let fragment = *fragment;
-                MatrixStep::Tile(Box::new(Tile {
+                MatrixStep::TileTransfer(Box::new(TileTransfer {
                     access,
                     store: false,
                     stride,
@@ -56,7 +56,7 @@ impl Lowering<'_> {
                 let registers = self.read(a, fragment.element.register());
                 let stride = stride.map(|stride| self.operand(stride, Type::U32));
                 let fragment = *fragment;
-                MatrixStep::Tile(Box::new(Tile {
+                MatrixStep::TileTransfer(Box::new(TileTransfer {
                     access,
                     store: true,
                     stride,
@@ -65,7 +65,7 @@ impl Lowering<'_> {
                 }))
             }
         };
-        self.everybody(CollectiveKind::Converge, everybody);
+        self.emit_collective(CollectiveKind::Converge, all_lanes);
         self.emit(Action::Matrix(Box::new(step)));
     }
 
@@ -77,7 +77,7 @@ impl Lowering<'_> {
         store: bool,
     ) -> MatrixStep {
         let access = self.access(space, address, Type::B8);
-        MatrixStep::Moved(Box::new(Moved { access, store, transposed, registers }))
+        MatrixStep::RowTransfer(Box::new(RowTransfer { access, store, transposed, registers }))
     }
 
     fn read(&mut self, list: &[Operand], ty: Type) -> Vec<Slot> {

@@ -50,7 +50,7 @@ impl Lowering<'_> {
     /// Assigns slots to a function's registers, and places to its variables. If the function is
     /// recursive, its variables are on the stack: each call needs separate variables, whose
     /// addresses may be passed on.
-    pub(super) fn plan(&mut self, id: FunctionId, circle: u32, again: bool) {
+    pub(super) fn plan(&mut self, id: FunctionId, cycle: u32, again: bool) {
         let function = self.function(id);
         let registers = function
             .registers
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         let starts = Vec::new();
         self.plans.insert(
             id,
-            FunctionLayout { registers, homes, starts, saved_stack, stacked, entry: None, circle },
+            FunctionLayout { registers, homes, starts, saved_stack, stacked, entry: None, cycle },
         );
     }
 

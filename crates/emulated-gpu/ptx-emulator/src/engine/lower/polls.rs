@@ -6,7 +6,7 @@ mod loops;
 
 use std::collections::{HashMap, HashSet};
 
-use self::loops::{Loop, landing, loops, successors};
+use self::loops::{Loop, branch_target, loops, successors};
 use crate::program::{
     Address, CallArgument, FunctionId, Instruction, IntBinary, Module, Op, Operand, Ordering,
     Parameter, Register, Space,
@@ -28,24 +28,24 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
     for (id, function) in module.functions.iter().enumerate() {
         let id = FunctionId(id as u32);
         let body = function.body.as_deref().unwrap_or(&[]);
-        let own = own_pointers(body);
+        let local = local_pointers(body);
         let (mut left, mut inside) = (HashSet::new(), HashSet::new());
         for each in loops(body) {
             if !each.own.iter().any(|&index| may_poll(&body[index])) {
                 continue;
             }
-            let [decides, stored] = slices(&each, body, &own);
+            let [decides, stored] = slices(&each, body, &local);
             for index in each.own.iter().copied().filter(|&index| may_poll(&body[index])) {
-                if decides.given_by(&body[index]) && !stored.given_by(&body[index]) {
-                    note(id, index, body, &mut found, &mut awaited);
+                if decides.is_written_by(&body[index]) && !stored.is_written_by(&body[index]) {
+                    record(id, index, body, &mut found, &mut awaited);
                     left.extend(each.exits(body));
                     inside.extend(each.all.iter().copied());
                 }
             }
         }
-        let first = before_the_loop(body, (&left, &inside), &own);
-        for index in (0..body.len()).filter(|&index| first.given_by(&body[index])) {
-            note(id, index, body, &mut found, &mut awaited);
+        let first = before_the_loop(body, (&left, &inside), &local);
+        for index in (0..body.len()).filter(|&index| first.is_written_by(&body[index])) {
+            record(id, index, body, &mut found, &mut awaited);
         }
     }
     let mut known = HashSet::new();
@@ -59,16 +59,16 @@ pub(super) fn polls(module: &Module) -> HashSet<(FunctionId, usize)> {
                 Parameter::Variable(_) => result.memory = true,
             }
         }
-        result.grow(body.iter(), &own_pointers(body));
-        for index in (0..body.len()).filter(|&index| result.given_by(&body[index])) {
-            note(id, index, body, &mut found, &mut awaited);
+        result.extend(body.iter(), &local_pointers(body));
+        for index in (0..body.len()).filter(|&index| result.is_written_by(&body[index])) {
+            record(id, index, body, &mut found, &mut awaited);
         }
     }
     found
 }
 
 /// Records an instruction whose result a loop waits for, if it is a load or a call.
-fn note(
+fn record(
     id: FunctionId,
     index: usize,
     body: &[Instruction],
@@ -97,20 +97,21 @@ fn may_poll(instruction: &Instruction) -> bool {
 fn before_the_loop(
     body: &[Instruction],
     (left, inside): (&HashSet<usize>, &HashSet<usize>),
-    own: &HashSet<Register>,
+    local: &HashSet<Register>,
 ) -> Slice {
     let mut first = Slice::default();
     if left.is_empty() {
         return first;
     }
     for (index, Instruction { guard, op, .. }) in body.iter().enumerate() {
-        let past = || successors(body, index).iter().any(|&to| left.contains(&landing(body, to)));
+        let past =
+            || successors(body, index).iter().any(|&to| left.contains(&branch_target(body, to)));
         if matches!(op, Op::Branch { .. }) && guard.is_some() && !inside.contains(&index) && past()
         {
             first.registers.extend(guard.map(|guard| guard.register));
         }
     }
-    first.grow(body.iter(), own);
+    first.extend(body.iter(), local);
     first
 }
 
@@ -129,7 +130,7 @@ impl Slice {
     }
 
     /// Whether an instruction writes a value of the slice to a register, or returns it from a call.
-    fn given_by(&self, instruction: &Instruction) -> bool {
+    fn is_written_by(&self, instruction: &Instruction) -> bool {
         let called = match &instruction.op {
             Op::Call { results, .. } if self.memory => {
                 results.iter().any(|result| matches!(result, CallArgument::Variable(_)))
@@ -141,23 +142,23 @@ impl Slice {
     }
 
     /// Adds all values from which those in the slice are computed.
-    fn grow<'b>(
+    fn extend<'b>(
         &mut self,
         instructions: impl Iterator<Item = &'b Instruction>,
-        own: &HashSet<Register>,
+        local: &HashSet<Register>,
     ) {
         let mut writers: HashMap<Register, Vec<&Instruction>> = HashMap::new();
         // Instructions that write to local memory.
-        let mut keepers = Vec::new();
+        let mut local_writers = Vec::new();
         for instruction in instructions {
             for (register, _) in instruction.op.writes() {
                 writers.entry(register).or_default().push(instruction);
             }
             match &instruction.op {
-                Op::Store { space, address, .. } if is_own(*space, *address, own) => {
-                    keepers.push(instruction);
+                Op::Store { space, address, .. } if is_local(*space, *address, local) => {
+                    local_writers.push(instruction);
                 }
-                Op::Call { .. } => keepers.push(instruction),
+                Op::Call { .. } => local_writers.push(instruction),
                 _ => {}
             }
         }
@@ -166,7 +167,7 @@ impl Slice {
         loop {
             let next = if self.memory && !kept {
                 kept = true;
-                &keepers
+                &local_writers
             } else if let Some(register) = open.pop() {
                 let Some(list) = writers.get(&register) else { continue };
                 list
@@ -174,7 +175,7 @@ impl Slice {
                 return;
             };
             for instruction in next {
-                let sources = self.sources(instruction, own);
+                let sources = self.sources(instruction, local);
                 open.extend(sources.into_iter().filter(|&source| self.registers.insert(source)));
             }
         }
@@ -182,10 +183,10 @@ impl Slice {
 
     /// The registers from which the result of an instruction is computed. Adds local memory to the
     /// slice if it is read.
-    fn sources(&mut self, instruction: &Instruction, own: &HashSet<Register>) -> Vec<Register> {
+    fn sources(&mut self, instruction: &Instruction, local: &HashSet<Register>) -> Vec<Register> {
         let operands = match &instruction.op {
             Op::Load { space, address, .. } => {
-                self.memory |= is_own(*space, *address, own);
+                self.memory |= is_local(*space, *address, local);
                 Vec::new()
             }
             Op::Store { a, .. } => a.clone(),
@@ -212,8 +213,8 @@ fn register(operand: Operand) -> Option<Register> {
 }
 
 /// Whether an address is in local memory.
-fn is_own(space: Space, address: Address, own: &HashSet<Register>) -> bool {
-    let pointer = || matches!(address.base, Operand::Register(base) if own.contains(&base));
+fn is_local(space: Space, address: Address, local: &HashSet<Register>) -> bool {
+    let pointer = || matches!(address.base, Operand::Register(base) if local.contains(&base));
     match space {
         Space::Local | Space::Param => true,
         Space::Generic => pointer(),
@@ -222,7 +223,7 @@ fn is_own(space: Space, address: Address, own: &HashSet<Register>) -> bool {
 }
 
 /// Registers that hold generic addresses of local memory.
-fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
+fn local_pointers(body: &[Instruction]) -> HashSet<Register> {
     let mut found = HashSet::new();
     for _ in 0..MAX_PASSES {
         let before = found.len();
@@ -250,13 +251,13 @@ fn own_pointers(body: &[Instruction]) -> HashSet<Register> {
 
 /// The slice of values that decide whether a loop continues, and the slice of values that it stores
 /// in memory visible to other threads.
-fn slices(each: &Loop, body: &[Instruction], own: &HashSet<Register>) -> [Slice; 2] {
+fn slices(each: &Loop, body: &[Instruction], local: &HashSet<Register>) -> [Slice; 2] {
     let mut slices = [Slice::default(), Slice::default()];
     let [decides, stored] = &mut slices;
     let instructions = || each.all.iter().map(|&index| &body[index]);
     // A loop that only waits may have several conditions: `while (*a == 0 || *b == 0);`.
     let waits = !instructions().any(|Instruction { op, .. }| match op {
-        Op::Store { space, address, .. } => !is_own(*space, *address, own),
+        Op::Store { space, address, .. } => !is_local(*space, *address, local),
         Op::Atomic { .. } | Op::Asynchronous(_) | Op::Texture(_) | Op::Matrix(_) => true,
         op => matches!(op, Op::Call { .. }),
     });
@@ -272,7 +273,7 @@ fn slices(each: &Loop, body: &[Instruction], own: &HashSet<Register>) -> [Slice;
             Op::Return | Op::Exit => {
                 decides.registers.extend(guard.map(|guard| guard.register));
             }
-            Op::Store { space, address, a, .. } if !is_own(*space, *address, own) => {
+            Op::Store { space, address, a, .. } if !is_local(*space, *address, local) => {
                 a.iter().for_each(|&a| stored.add(a));
             }
             Op::Atomic { b, c, .. } => {
@@ -281,8 +282,8 @@ fn slices(each: &Loop, body: &[Instruction], own: &HashSet<Register>) -> [Slice;
             _ => {}
         }
     }
-    decides.grow(instructions(), own);
-    stored.grow(instructions(), own);
+    decides.extend(instructions(), local);
+    stored.extend(instructions(), local);
     slices
 }
 

@@ -21,13 +21,13 @@ pub(super) struct Reachable {
     /// Each function once, starting with the kernel.
     pub(super) functions: Vec<FunctionId>,
     /// The recursion cycle of each function.
-    pub(super) circles: Vec<u32>,
+    pub(super) cycles: Vec<u32>,
     /// Whether each function may be recursive.
     pub(super) recursive: Vec<bool>,
 }
 
 /// The functions whose address is taken by an instruction or an initial value.
-pub(super) fn taken(module: &Module) -> HashSet<FunctionId> {
+pub(super) fn address_taken(module: &Module) -> HashSet<FunctionId> {
     let bodies = module.functions.iter().filter_map(|function| function.body.as_deref());
     let moved = bodies.flatten().filter_map(|instruction| match instruction.op {
         Op::Mov { a: Operand::Function(id), .. } => Some(id),
@@ -43,7 +43,7 @@ pub(super) fn taken(module: &Module) -> HashSet<FunctionId> {
 
 /// The place of an argument or result.
 #[derive(Clone, Copy)]
-pub(super) enum Spot {
+pub(super) enum ValuePlace {
     Register(Slot, Type),
     /// In local memory: offset and size in bytes.
     Memory(u64, u64),
@@ -91,14 +91,14 @@ impl Lowering<'_> {
         for (caller, callees) in calls.iter().enumerate() {
             callees.iter().for_each(|&callee| callers[callee].push(caller));
         }
-        let mut circles = vec![u32::MAX; functions.len()];
+        let mut cycles = vec![u32::MAX; functions.len()];
         let mut recursive = vec![false; functions.len()];
-        for (circle, &root) in left.iter().rev().enumerate() {
+        for (cycle, &root) in left.iter().rev().enumerate() {
             let mut open = vec![root];
             let mut members = Vec::new();
             while let Some(function) = open.pop() {
-                if circles[function] == u32::MAX {
-                    circles[function] = circle as u32;
+                if cycles[function] == u32::MAX {
+                    cycles[function] = cycle as u32;
                     members.push(function);
                     open.extend(&callers[function]);
                 }
@@ -107,7 +107,7 @@ impl Lowering<'_> {
                 recursive[function] = members.len() > 1 || calls[function].contains(&function);
             }
         }
-        Reachable { functions, circles, recursive }
+        Reachable { functions, cycles, recursive }
     }
 
     /// The functions with a body that a function may call, each once.
@@ -133,18 +133,20 @@ impl Lowering<'_> {
     pub(super) fn candidates(&self, prototype: u32) -> Vec<FunctionId> {
         let meant = self.module.prototypes.get(prototype as usize);
         let meant = meant.into_iter().flatten().copied();
-        meant.filter(|id| self.taken.contains(id) && self.function(*id).body.is_some()).collect()
+        meant
+            .filter(|id| self.address_taken.contains(id) && self.function(*id).body.is_some())
+            .collect()
     }
 
     /// Whether a function may call the current one, so that calling it may be recursive.
-    pub(super) fn leads_back(&self, id: FunctionId) -> bool {
-        let circle = |id| self.plans.get(&id).map(|plan| plan.circle);
-        circle(id).is_some() && circle(id) == circle(self.current)
+    pub(super) fn may_recurse(&self, id: FunctionId) -> bool {
+        let cycle = |id| self.plans.get(&id).map(|plan| plan.cycle);
+        cycle(id).is_some() && cycle(id) == cycle(self.current)
     }
 
     /// A call that may be recursive. `kept` is a slot, in addition to the registers, that is saved
     /// too.
-    pub(super) fn call_again(
+    pub(super) fn call_recursive(
         &mut self,
         id: FunctionId,
         results: &[CallArgument],
@@ -166,36 +168,36 @@ impl Lowering<'_> {
         self.emit(Action::SaveFrame(Arc::clone(&frame)));
         // Through temporary places, because the parameters of the function may be those of the
         // caller.
-        let way = |lowering: &mut Self, parameter| lowering.on_the_way(id, parameter);
-        let inward: Vec<(CallArgument, Parameter, Spot)> = arguments
+        let way = |lowering: &mut Self, parameter| lowering.temporary_place(id, parameter);
+        let inward: Vec<(CallArgument, Parameter, ValuePlace)> = arguments
             .iter()
             .zip(&function.parameters)
             .map(|(&argument, &parameter)| (argument, parameter, way(self, parameter)))
             .collect();
-        for &(argument, parameter, spot) in &inward {
-            let from = self.spot_of(id, argument, parameter);
-            self.carry_over(from, spot);
+        for &(argument, parameter, temporary) in &inward {
+            let from = self.argument_place(id, argument, parameter);
+            self.copy_value(from, temporary);
         }
-        for &(_, parameter, spot) in &inward {
-            let to = self.parameter_spot(id, parameter);
+        for &(_, parameter, temporary) in &inward {
+            let to = self.parameter_place(id, parameter);
             self.note_written(to);
-            self.carry_over(spot, to);
+            self.copy_value(temporary, to);
         }
         self.emit(Action::Call(id.0));
-        let outward: Vec<(CallArgument, Parameter, Spot)> = results
+        let outward: Vec<(CallArgument, Parameter, ValuePlace)> = results
             .iter()
             .zip(&function.results)
             .map(|(&result, &parameter)| (result, parameter, way(self, parameter)))
             .collect();
-        for &(_, parameter, spot) in &outward {
-            let from = self.parameter_spot(id, parameter);
-            self.carry_over(from, spot);
+        for &(_, parameter, temporary) in &outward {
+            let from = self.parameter_place(id, parameter);
+            self.copy_value(from, temporary);
         }
         self.emit(Action::RestoreFrame(frame));
-        for &(result, parameter, spot) in &outward {
-            let to = self.spot_of(id, result, parameter);
+        for &(result, parameter, temporary) in &outward {
+            let to = self.argument_place(id, result, parameter);
             self.note_written(to);
-            self.carry_over(spot, to);
+            self.copy_value(temporary, to);
         }
         if let Some(skip) = skip {
             self.skips[skip].1 = self.code.len() as u32;
@@ -204,15 +206,15 @@ impl Lowering<'_> {
     }
 
     /// A temporary place for an argument or result.
-    fn on_the_way(&mut self, id: FunctionId, parameter: Parameter) -> Spot {
+    fn temporary_place(&mut self, id: FunctionId, parameter: Parameter) -> ValuePlace {
         let ty = self.parameter_type(id, parameter);
         match parameter {
-            Parameter::Register(_) => Spot::Register(self.new_slot(width(ty)), ty),
+            Parameter::Register(_) => ValuePlace::Register(self.new_slot(width(ty)), ty),
             Parameter::Variable(local) => {
                 let size = self.function(id).variables[local.0 as usize].size;
                 let at = super::locals::aligned(self.local, 16);
                 self.local = at.saturating_add(size);
-                Spot::Memory(at, size)
+                ValuePlace::Memory(at, size)
             }
         }
     }
@@ -237,21 +239,21 @@ impl Lowering<'_> {
     }
 
     /// The caller's place of an argument or result.
-    pub(super) fn spot_of(
+    pub(super) fn argument_place(
         &mut self,
         id: FunctionId,
         argument: CallArgument,
         parameter: Parameter,
-    ) -> Spot {
+    ) -> ValuePlace {
         match argument {
             CallArgument::Variable(local) => {
                 let home = self.home(Symbol::Local(local));
                 let size = self.function(self.current).variables[local.0 as usize].size;
-                Spot::Memory(super::calls::local_offset(Some(home)), size)
+                ValuePlace::Memory(super::calls::local_offset(Some(home)), size)
             }
             CallArgument::Operand(operand) => {
                 let ty = self.parameter_type(id, parameter);
-                Spot::Register(self.operand(operand, ty), ty)
+                ValuePlace::Register(self.operand(operand, ty), ty)
             }
         }
     }

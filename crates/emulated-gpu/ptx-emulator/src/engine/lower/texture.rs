@@ -5,7 +5,7 @@ use super::slots::width;
 use crate::engine::access::instruction::Access;
 use crate::engine::code::Action;
 use crate::engine::race::semantics;
-use crate::engine::texture::{Asked, Fetch, Moves, SurfaceStep, TextureStep};
+use crate::engine::texture::{Fetch, HandleQuery, SurfaceOperation, SurfaceStep, TextureStep};
 use crate::program::{Address, Operand, Ordering, Scope, Space, SurfaceAddress, TextureOp, Type};
 
 impl Lowering<'_> {
@@ -45,19 +45,19 @@ impl Lowering<'_> {
             }
             TextureOp::Query { kind, query, d, a, .. } => {
                 let (access, d) = (self.handle(*a), self.destination(*d, Type::B32));
-                TextureStep::Asked { access, d, asked: Asked::Query(*kind, *query) }
+                TextureStep::Query { access, d, query: HandleQuery::Query(*kind, *query) }
             }
             TextureOp::IsType { kind, d, a } => {
                 let (access, d) = (self.handle(*a), self.destination(*d, Type::Pred));
-                TextureStep::Asked { access, d, asked: Asked::IsType(*kind) }
+                TextureStep::Query { access, d, query: HandleQuery::IsType(*kind) }
             }
             TextureOp::Load { address, ty, d } => {
                 let values = d.iter().map(|&d| self.destination(d, *ty)).collect();
-                self.surface(address, *ty, Moves::Load(values))
+                self.surface(address, *ty, SurfaceOperation::Load(values))
             }
             TextureOp::Store { address, ty, a } => {
                 let values: Vec<_> = a.iter().map(|&a| self.operand(a, *ty)).collect();
-                let mut step = self.surface(address, *ty, Moves::Store(values.clone()));
+                let mut step = self.surface(address, *ty, SurfaceOperation::Store(values.clone()));
                 if let TextureStep::Surface(step) = &mut step {
                     step.access.values = values;
                 }
@@ -65,7 +65,7 @@ impl Lowering<'_> {
             }
             TextureOp::Reduce { address, op, ty, a } => {
                 let value = self.operand(*a, *ty);
-                let mut step = self.surface(address, *ty, Moves::Reduce(*op, value));
+                let mut step = self.surface(address, *ty, SurfaceOperation::Reduce(*op, value));
                 if let TextureStep::Surface(step) = &mut step {
                     step.access.semantics = semantics(Ordering::Relaxed, Some(Scope::Gpu));
                 }
@@ -86,7 +86,12 @@ impl Lowering<'_> {
         self.access(Space::Global, Address { base: handle, offset: 0 }, Type::B8)
     }
 
-    fn surface(&mut self, address: &SurfaceAddress, ty: Type, moves: Moves) -> TextureStep {
+    fn surface(
+        &mut self,
+        address: &SurfaceAddress,
+        ty: Type,
+        operation: SurfaceOperation,
+    ) -> TextureStep {
         let access = self.handle(address.surface);
         let layer = usize::from(address.geometry.layered);
         let at = address.at.iter().enumerate().map(|(index, &at)| {
@@ -101,7 +106,7 @@ impl Lowering<'_> {
             formatted: address.formatted,
             ty,
             at,
-            moves,
+            operation,
         })
     }
 }

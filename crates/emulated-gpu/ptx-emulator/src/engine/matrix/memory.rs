@@ -21,13 +21,13 @@ const ROW: u64 = 16;
 const ROW_ALIGNMENT: u64 = 16;
 
 /// The operands of `movmatrix`.
-pub(in crate::engine) struct Transposed {
+pub(in crate::engine) struct Transpose {
     pub(in crate::engine) d: Slot,
     pub(in crate::engine) a: Slot,
 }
 
 /// An 8 × 8 matrix of halves from the registers of a warp; each lane holds two elements of a row.
-fn held(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
+fn unpack_matrix(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
     let mut matrix = [[0; ROWS]; ROWS];
     for (lane, word) in row.iter().enumerate() {
         let (row, column) = (lane / 4, lane % 4 * 2);
@@ -38,7 +38,7 @@ fn held(row: &[u32; LANES]) -> [[u16; ROWS]; ROWS] {
 }
 
 /// The inverse.
-fn hold(matrix: &[[u16; ROWS]; ROWS], transposed: bool) -> [u32; LANES] {
+fn pack_matrix(matrix: &[[u16; ROWS]; ROWS], transposed: bool) -> [u32; LANES] {
     std::array::from_fn(|lane| {
         let (row, column) = (lane / 4, lane % 4 * 2);
         let at = |row: usize, column: usize| {
@@ -48,16 +48,16 @@ fn hold(matrix: &[[u16; ROWS]; ROWS], transposed: bool) -> [u32; LANES] {
     })
 }
 
-impl Transposed {
+impl Transpose {
     pub(super) fn run(&self, registers: &mut Registers) {
-        let matrix = held(registers.narrow(self.a.index));
-        *registers.narrow_mut(self.d.index) = hold(&matrix, true);
+        let matrix = unpack_matrix(registers.narrow(self.a.index));
+        *registers.narrow_mut(self.d.index) = pack_matrix(&matrix, true);
     }
 }
 
 /// The operands of `ldmatrix` and `stmatrix`: the first eight lanes have the addresses of the rows
 /// of the first matrix, the next eight those of the second, and so on.
-pub(in crate::engine) struct Moved {
+pub(in crate::engine) struct RowTransfer {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) store: bool,
     pub(in crate::engine) transposed: bool,
@@ -65,7 +65,7 @@ pub(in crate::engine) struct Moved {
     pub(in crate::engine) registers: Vec<Slot>,
 }
 
-impl Moved {
+impl RowTransfer {
     /// The lanes whose addresses are used, and the bytes at each address.
     pub(in crate::engine) fn extent(&self) -> (u32, u64) {
         let count = self.registers.len() * ROWS;
@@ -84,7 +84,7 @@ impl Moved {
         for (which, slot) in self.registers.iter().enumerate() {
             let hosts = &hosts[which * ROWS..(which + 1) * ROWS];
             if self.store {
-                let mut matrix = held(core.registers.narrow(slot.index));
+                let mut matrix = unpack_matrix(core.registers.narrow(slot.index));
                 if self.transposed {
                     let before = matrix;
                     matrix = std::array::from_fn(|row| std::array::from_fn(|c| before[c][row]));
@@ -108,7 +108,7 @@ impl Moved {
                     *element = u16::from_le_bytes([bytes[0], bytes[1]]);
                 }
             }
-            *core.registers.narrow_mut(slot.index) = hold(&matrix, self.transposed);
+            *core.registers.narrow_mut(slot.index) = pack_matrix(&matrix, self.transposed);
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ fn locate(
 }
 
 /// The operands of `wmma.load` and `wmma.store`.
-pub(in crate::engine) struct Tile {
+pub(in crate::engine) struct TileTransfer {
     /// The address of the matrix, which is the same in all lanes.
     pub(in crate::engine) access: Access,
     pub(in crate::engine) store: bool,
@@ -173,9 +173,9 @@ pub(in crate::engine) struct Tile {
     pub(in crate::engine) registers: Vec<Slot>,
 }
 
-impl Tile {
+impl TileTransfer {
     /// The number of elements that are adjacent both in memory and in a register, and their bytes.
-    fn run_of(&self) -> (usize, u64) {
+    fn run_length(&self) -> (usize, u64) {
         let element = self.fragment.element;
         let parts = element.in_register();
         let (_, first) = self.position(0, 0, 0);
@@ -209,7 +209,7 @@ impl Tile {
     /// The addresses of consecutive accesses of the lanes, and the bytes of each. Two registers
     /// whose words are adjacent in memory are accessed together, as in code from `ptxas`.
     pub(in crate::engine) fn accesses(&self, core: &Core<'_>) -> (Vec<[u64; LANES]>, u64) {
-        let (together, bytes) = self.run_of();
+        let (together, bytes) = self.run_length();
         let parts = self.fragment.element.in_register();
         let each = (0..self.registers.len())
             .flat_map(|index| (0..parts).step_by(together).map(move |part| (index, part)));
@@ -282,7 +282,7 @@ impl Tile {
 
     pub(super) fn run(&self, core: &mut Core<'_>) -> Outcome {
         self.require_valid(core)?;
-        let (together, bytes) = self.run_of();
+        let (together, bytes) = self.run_length();
         let parts = self.fragment.element.in_register();
         for (index, &slot) in self.registers.iter().enumerate() {
             let mut values = [0_u64; LANES];

@@ -7,7 +7,7 @@
 
 use tensor_core::{COLUMNS, Rules, Sum};
 
-use super::number::{each, format, packed, spread};
+use super::number::{decode_each, format, pack_elements, unpack_elements};
 use super::sparse::Sparse;
 use crate::arithmetic::inner_product;
 use crate::engine::core::Outcome;
@@ -18,9 +18,9 @@ use crate::program::{Element, FloatMode, Fragment, InnerProduct, MatrixShape, Mu
 type Compute = unsafe fn(&Product, &[u16], &mut Registers);
 
 /// The maximum number of rows of `a` and of `c` (eight columns wide), over all matrices of a warp.
-const ROWS: usize = 32;
+const MAX_ROWS: usize = 32;
 /// The maximum number of stripes of eight columns in `b`.
-const STRIPES: usize = 4;
+const MAX_STRIPES: usize = 4;
 
 /// A product with resolved operands.
 pub(in crate::engine) struct Product {
@@ -169,19 +169,19 @@ fn floats_avx2<const K: usize>(product: &Product, places: &[u16], registers: &mu
 
 #[inline(always)]
 fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Registers) {
-    let mut a = [[0.0; K]; ROWS];
-    let mut b = [[[0.0; COLUMNS]; K]; STRIPES];
-    let mut c = [[0.0; COLUMNS]; ROWS];
+    let mut a = [[0.0; K]; MAX_ROWS];
+    let mut b = [[[0.0; COLUMNS]; K]; MAX_STRIPES];
+    let mut c = [[0.0; COLUMNS]; MAX_ROWS];
     let [a_element, b_element, c_element] = product.elements;
     for (slot, places) in product.rows_of_a(places) {
-        spread(a_element, registers.narrow(slot.index), places, a.as_flattened_mut());
+        unpack_elements(a_element, registers.narrow(slot.index), places, a.as_flattened_mut());
     }
     for (slot, places) in product.rows(1) {
         let b = b.as_flattened_mut().as_flattened_mut();
-        spread(b_element, registers.narrow(slot.index), places, b);
+        unpack_elements(b_element, registers.narrow(slot.index), places, b);
     }
     for (slot, places) in product.rows(2) {
-        spread(c_element, registers.narrow(slot.index), places, c.as_flattened_mut());
+        unpack_elements(c_element, registers.narrow(slot.index), places, c.as_flattened_mut());
     }
     let formats = (format(a_element), format(b_element));
     let sum = if product.result == Element::F16 { Sum::Half } else { Sum::Single };
@@ -201,7 +201,7 @@ fn floats<const K: usize>(product: &Product, places: &[u16], registers: &mut Reg
     for (slot, places) in product.rows(3) {
         let row = registers.narrow_mut(slot.index);
         for (word, places) in row.iter_mut().zip(places.chunks_exact(parts)) {
-            *word = packed(product.result, places, c.as_flattened());
+            *word = pack_elements(product.result, places, c.as_flattened());
         }
     }
 }
@@ -226,9 +226,13 @@ fn integers(product: &Product, places: &[u16], registers: &mut Registers) {
         for (slot, places) in each_row(&product.registers[which], places) {
             let row = registers.narrow(slot.index);
             match element {
-                Element::S8 | Element::U8 => each::<4, _>(row, places, out, integer(element)),
-                Element::S4 | Element::U4 => each::<8, _>(row, places, out, integer(element)),
-                _ => each::<1, _>(row, places, out, |word| word as i32),
+                Element::S8 | Element::U8 => {
+                    decode_each::<4, _>(row, places, out, integer(element))
+                }
+                Element::S4 | Element::U4 => {
+                    decode_each::<8, _>(row, places, out, integer(element))
+                }
+                _ => decode_each::<1, _>(row, places, out, |word| word as i32),
             }
         }
     };
@@ -250,13 +254,17 @@ fn words(product: &Product, _: &[u16], registers: &mut Registers) {
     let mut b = vec![[0; COLUMNS]; k];
     let mut c = vec![[0; COLUMNS]; m];
     for (slot, places) in product.rows(0) {
-        each::<1, _>(registers.narrow(slot.index), places, &mut a, |word| word);
+        decode_each::<1, _>(registers.narrow(slot.index), places, &mut a, |word| word);
     }
     for (slot, places) in product.rows(1) {
-        each::<1, _>(registers.narrow(slot.index), places, b.as_flattened_mut(), |word| word);
+        decode_each::<1, _>(registers.narrow(slot.index), places, b.as_flattened_mut(), |word| {
+            word
+        });
     }
     for (slot, places) in product.rows(2) {
-        each::<1, _>(registers.narrow(slot.index), places, c.as_flattened_mut(), |w| w as i32);
+        decode_each::<1, _>(registers.narrow(slot.index), places, c.as_flattened_mut(), |w| {
+            w as i32
+        });
     }
     for (a, c) in a.chunks_exact(k).zip(&mut c) {
         inner_product::bits(a, &b, c, product.inner_product == InnerProduct::Xor);

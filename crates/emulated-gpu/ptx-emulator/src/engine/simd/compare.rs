@@ -3,7 +3,7 @@
 use super::ftz;
 use crate::engine::code::{Compute, Operands};
 use crate::engine::registers::Registers;
-use crate::engine::vector::{Comparator, Value, compile_comparison};
+use crate::engine::vector::{Comparator, LaneValue, compile_comparison};
 use crate::program::{Comparison, IntBinary, Type};
 
 /// A comparison, by its index in the list in [`compare`].
@@ -44,7 +44,7 @@ pub(in crate::engine) fn compare(
         (|$x:ident: $value:ty| $view:expr) => {{
             struct Compared<const OP: u8>;
             impl<const OP: u8> Comparator for Compared<OP> {
-                type A = <$value as Value>::Lane;
+                type A = <$value as LaneValue>::Lane;
                 #[inline(always)]
                 fn apply(a: Self::A, b: Self::A) -> bool {
                     #[inline(always)]

@@ -87,7 +87,7 @@ impl Fetch {
         }
         if !linear {
             let found = self.corner(core, (texels, sampling), &places, mask, 0)?;
-            lanes(mask).for_each(|lane| self.put(core, found[lane], fractions, lane));
+            lanes(mask).for_each(|lane| self.write_result(core, found[lane], fractions, lane));
             return Ok(());
         }
         let axes = self.geometry.axes;
@@ -104,7 +104,7 @@ impl Fetch {
                 }
             }
             let values = sums.map(|sum| ((sum / whole) as f32).to_bits());
-            self.put(core, values, fractions, lane);
+            self.write_result(core, values, fractions, lane);
         }
         Ok(())
     }
@@ -293,13 +293,13 @@ impl Fetch {
         let found = self.corners(core, texture, places, mask)?;
         for lane in lanes(mask) {
             let of = |corner: usize| found[corner][lane][usize::from(channel)];
-            self.put(core, [0b10, 0b11, 0b01, 0b00].map(of), fractions, lane);
+            self.write_result(core, [0b10, 0b11, 0b01, 0b00].map(of), fractions, lane);
         }
         Ok(())
     }
 
     /// Writes the four channels of a lane's result.
-    fn put(&self, core: &mut Core<'_>, values: [u32; 4], fractions: bool, lane: usize) {
+    fn write_result(&self, core: &mut Core<'_>, values: [u32; 4], fractions: bool, lane: usize) {
         let half = |value: u32| {
             let half = if fractions { f32_to_f16(f32::from_bits(value)) } else { value as u16 };
             u64::from(half)

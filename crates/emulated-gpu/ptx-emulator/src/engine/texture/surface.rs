@@ -22,11 +22,11 @@ pub(in crate::engine) struct SurfaceStep {
     pub(in crate::engine) ty: Type,
     /// The coordinates; for layered surfaces, preceded by the index of the layer.
     pub(in crate::engine) at: Vec<Slot>,
-    pub(in crate::engine) moves: Moves,
+    pub(in crate::engine) operation: SurfaceOperation,
 }
 
 /// The kind of access, with its elements.
-pub(in crate::engine) enum Moves {
+pub(in crate::engine) enum SurfaceOperation {
     Load(Vec<Slot>),
     Store(Vec<Slot>),
     Reduce(Atomic, Slot),
@@ -44,8 +44,8 @@ impl SurfaceStep {
                 inside |= 1 << lane;
             }
         }
-        match &self.moves {
-            Moves::Load(d) => {
+        match &self.operation {
+            SurfaceOperation::Load(d) => {
                 let found = read(core, &self.access, &addresses, inside, bytes)?;
                 let bits = self.ty.bits();
                 for lane in lanes(mask) {
@@ -56,8 +56,8 @@ impl SurfaceStep {
                 }
                 Ok(())
             }
-            Moves::Store(a) => self.store(core, texels, a, (&addresses, inside), bytes),
-            Moves::Reduce(op, a) => {
+            SurfaceOperation::Store(a) => self.store(core, texels, a, (&addresses, inside), bytes),
+            SurfaceOperation::Reduce(op, a) => {
                 let ty = self.reduced(texels);
                 self.reduce(core, (*op, ty), *a, (&addresses, inside))
             }
@@ -66,10 +66,12 @@ impl SurfaceStep {
 
     /// The bytes that a lane accesses.
     fn bytes(&self, texels: &Texels) -> u64 {
-        match &self.moves {
-            Moves::Store(_) if self.formatted => texels.format.bytes(),
-            Moves::Load(values) | Moves::Store(values) => self.ty.bytes() * values.len() as u64,
-            Moves::Reduce(..) => self.ty.bytes(),
+        match &self.operation {
+            SurfaceOperation::Store(_) if self.formatted => texels.format.bytes(),
+            SurfaceOperation::Load(values) | SurfaceOperation::Store(values) => {
+                self.ty.bytes() * values.len() as u64
+            }
+            SurfaceOperation::Reduce(..) => self.ty.bytes(),
         }
     }
 

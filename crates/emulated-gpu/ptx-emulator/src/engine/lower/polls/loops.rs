@@ -21,7 +21,9 @@ impl Loop {
     /// The instructions that control flow reaches when it leaves the loop.
     pub(super) fn exits(&self, body: &[Instruction]) -> Vec<usize> {
         let next = self.all.iter().flat_map(|&index| successors(body, index));
-        next.filter(|to| self.all.binary_search(to).is_err()).map(|to| landing(body, to)).collect()
+        next.filter(|to| self.all.binary_search(to).is_err())
+            .map(|to| branch_target(body, to))
+            .collect()
     }
 }
 
@@ -63,7 +65,7 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
         parts += 1;
         let whole = parts;
         members.iter().for_each(|&index| part[index] = whole);
-        for root in finished(&members, &after, &mut part).into_iter().rev() {
+        for root in post_order(&members, &after, &mut part).into_iter().rev() {
             if part[root] != whole {
                 continue;
             }
@@ -102,7 +104,7 @@ pub(super) fn loops(body: &[Instruction]) -> Vec<Loop> {
 }
 
 /// The instructions of one component in post-order of a depth-first search. `part` is restored.
-fn finished(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<usize> {
+fn post_order(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<usize> {
     let Some(&first) = members.first() else { return Vec::new() };
     let whole = part[first];
     let mut left = Vec::with_capacity(members.len());
@@ -134,7 +136,7 @@ fn finished(members: &[usize], after: &[Vec<usize>], part: &mut [usize]) -> Vec<
 }
 
 /// The target of an instruction after following unconditional branches.
-pub(super) fn landing(body: &[Instruction], mut index: usize) -> usize {
+pub(super) fn branch_target(body: &[Instruction], mut index: usize) -> usize {
     for _ in 0..MAX_HOPS {
         match body.get(index) {
             Some(Instruction { guard: None, op: Op::Branch { target, .. }, .. }) => {
