@@ -45,7 +45,7 @@ pub use error::{AccessError, NotAllocated, RegisterError};
 pub(crate) use initialised_bytes::InitialisedBytes;
 pub use launch_heap::Heap;
 use leases::Leases;
-use pages::PAGE;
+use pages::PAGE_BYTES;
 use physical::Stores;
 pub use physical::{GRANULARITY, Physical};
 pub(crate) use reach::wrong_device;
@@ -175,7 +175,7 @@ impl Memory {
     /// # Errors
     /// If the host is out of memory.
     pub fn allocate_host(&self, size: u64) -> Result<u64, OutOfMemory> {
-        self.allocate_as(size, PAGE, AllocationKind::Host, None, Home::everywhere())
+        self.allocate_as(size, PAGE_BYTES, AllocationKind::Host, None, Home::everywhere())
     }
 
     /// Frees memory from [`allocate`](Self::allocate). New work can no longer find it; it is

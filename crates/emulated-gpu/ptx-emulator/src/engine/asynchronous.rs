@@ -110,7 +110,7 @@ impl AsynchronousStep {
         match self {
             Self::Copy(copy) => {
                 let written = part(&copy.to, u64::from(copy.copy));
-                [part(&copy.from, copy.wanted(core, lane)), written, None]
+                [part(&copy.from, copy.bytes_to_read(core, lane)), written, None]
             }
             Self::Bulk(Bulk { to, from, bytes, object }) => {
                 let bytes = core.registers.get(*bytes, lane) & 0xffff_ffff;

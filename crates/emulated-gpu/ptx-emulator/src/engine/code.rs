@@ -147,7 +147,7 @@ pub(super) enum Builtin {
 
 impl Builtin {
     /// The builtin with the name that a PTX file declares.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "vprintf" => Some(Self::Print),
             "__assertfail" => Some(Self::AssertFail),

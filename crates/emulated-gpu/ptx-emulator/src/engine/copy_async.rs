@@ -23,7 +23,7 @@ pub(super) struct CopyAsync {
 
 impl CopyAsync {
     /// The bytes that a lane reads; the rest of its target becomes 0.
-    pub(super) fn wanted(&self, core: &Core<'_>, lane: usize) -> u64 {
+    pub(super) fn bytes_to_read(&self, core: &Core<'_>, lane: usize) -> u64 {
         let bytes = u64::from(self.copy);
         let ignored = self
             .ignore
@@ -41,7 +41,7 @@ pub(super) fn run(core: &mut Core<'_>, copy: &CopyAsync, mask: u32) -> Outcome {
     let bytes = u64::from(copy.copy);
     for lane in lanes(mask) {
         let (to, from) = (copy.to.lane_address(core, lane), copy.from.lane_address(core, lane));
-        let wanted = copy.wanted(core, lane);
+        let wanted = copy.bytes_to_read(core, lane);
         if from & (bytes - 1) != 0 {
             let message = format!(
                 "cp.async of {bytes} bytes from {from:#x}, which is not a multiple of {bytes}"

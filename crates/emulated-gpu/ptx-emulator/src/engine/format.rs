@@ -88,13 +88,13 @@ where
             b'd' | b'i' => {
                 let bits = next(integer)?;
                 let value = if spec.long { bits as i64 } else { i64::from(bits as u32 as i32) };
-                let digits = precise(value.unsigned_abs().to_string(), spec.precision);
+                let digits = pad_digits(value.unsigned_abs().to_string(), spec.precision);
                 signed(&spec, value < 0, digits, spec.precision.is_none())
             }
-            b'u' => plain(&spec, "", next(integer)?.to_string()),
+            b'u' => unsigned(&spec, "", next(integer)?.to_string()),
             b'x' => {
                 let value = next(integer)?;
-                plain(
+                unsigned(
                     &spec,
                     if spec.alternate && value != 0 { "0x" } else { "" },
                     format!("{value:x}"),
@@ -102,15 +102,17 @@ where
             }
             b'X' => {
                 let value = next(integer)?;
-                plain(
+                unsigned(
                     &spec,
                     if spec.alternate && value != 0 { "0X" } else { "" },
                     format!("{value:X}"),
                 )
             }
-            b'o' => {
-                plain(&spec, if spec.alternate { "0" } else { "" }, format!("{:o}", next(integer)?))
-            }
+            b'o' => unsigned(
+                &spec,
+                if spec.alternate { "0" } else { "" },
+                format!("{:o}", next(integer)?),
+            ),
             b'p' => pad(&spec, format!("{:#x}", next(8)?).into_bytes()),
             b'c' => pad(&spec, vec![next(4)? as u8]),
             b's' => {
@@ -143,14 +145,14 @@ fn number(text: &[u8], at: &mut usize) -> usize {
 }
 
 /// Pads digits with zeros up to the precision.
-fn precise(digits: String, precision: Option<usize>) -> String {
+fn pad_digits(digits: String, precision: Option<usize>) -> String {
     let missing = precision.unwrap_or(0).saturating_sub(digits.len());
     "0".repeat(missing) + &digits
 }
 
-fn plain(spec: &Conversion, prefix: &str, digits: String) -> Vec<u8> {
-    let digits = precise(digits, spec.precision);
-    filled(spec, prefix, digits, spec.precision.is_none())
+fn unsigned(spec: &Conversion, prefix: &str, digits: String) -> Vec<u8> {
+    let digits = pad_digits(digits, spec.precision);
+    pad_zeros(spec, prefix, digits, spec.precision.is_none())
 }
 
 fn signed(spec: &Conversion, negative: bool, digits: String, zeros: bool) -> Vec<u8> {
@@ -160,12 +162,12 @@ fn signed(spec: &Conversion, negative: bool, digits: String, zeros: bool) -> Vec
         (.., true) => " ",
         _ => "",
     };
-    filled(spec, sign, digits, zeros)
+    pad_zeros(spec, sign, digits, zeros)
 }
 
 /// Pads with zeros between the prefix and the digits if the flag asks for it, and with blanks
 /// otherwise.
-fn filled(spec: &Conversion, prefix: &str, digits: String, zeros: bool) -> Vec<u8> {
+fn pad_zeros(spec: &Conversion, prefix: &str, digits: String, zeros: bool) -> Vec<u8> {
     let missing = spec.width.saturating_sub(prefix.len() + digits.len());
     if spec.zero && zeros && !spec.left {
         return format!("{prefix}{}{digits}", "0".repeat(missing)).into_bytes();

@@ -49,7 +49,7 @@ pub(super) struct LocalVariable {
 
 /// The placement of a variable of a function.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Home {
+pub(super) enum VariablePlace {
     /// At an offset in local memory.
     Local(u64),
     /// At an offset in the function's stack frame; each call has its own.
@@ -66,7 +66,7 @@ pub(super) enum Home {
 /// The layout of a function of the kernel.
 pub(super) struct FunctionLayout {
     pub(super) registers: Vec<Slot>,
-    pub(super) homes: Vec<Home>,
+    pub(super) homes: Vec<VariablePlace>,
     /// The first step of each instruction, and the end of the last one.
     pub(super) starts: Vec<u32>,
     /// The slot that saves the stack pointer while a function that uses the stack runs.
@@ -115,7 +115,7 @@ pub(crate) struct Image {
     pub(super) module: Arc<Module>,
     pub(super) kernel: FunctionId,
     pub(super) plans: HashMap<FunctionId, FunctionLayout>,
-    pub(super) module_shared: HashMap<VariableId, Home>,
+    pub(super) module_shared: HashMap<VariableId, VariablePlace>,
     /// The offset of the shared memory that is reserved by the system, if the kernel uses it.
     pub(super) reserved: Option<u64>,
     /// The registers that don't depend on a clock; empty unless the kernel tests barrier objects.

@@ -11,7 +11,7 @@ use crate::memory::InitialisedBytes;
 
 impl LaneAccess {
     /// Whether it accesses the thread's local memory.
-    pub(super) fn is_own(self) -> bool {
+    pub(super) fn is_local(self) -> bool {
         match self.state_space {
             StateSpace::Local => true,
             StateSpace::Param => self.address >= LOCAL_WINDOW,

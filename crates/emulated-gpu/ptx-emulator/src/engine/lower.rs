@@ -2,7 +2,6 @@
 //! each variable a place, each label a step. Functions have fixed slots instead of frames; a
 //! recursive function saves the content of its slots on a stack.
 
-mod again;
 mod asynchronous;
 mod calls;
 pub(super) mod carried;
@@ -15,6 +14,7 @@ mod locals;
 mod matrix;
 mod memory;
 mod moves;
+mod pattern_reuse;
 mod places;
 mod polls;
 mod recursion;
@@ -33,7 +33,7 @@ use self::locals::{Locals, aligned};
 use super::access::choose::Host;
 use super::code::{Action, Executable, Step, ends};
 use super::defined::Uses;
-use super::image::{FunctionLayout, Home, Image, StepOrigin};
+use super::image::{FunctionLayout, Image, StepOrigin, VariablePlace};
 use super::registers::{ALWAYS, FIRST_PREDICATE, FIRST_ROW, Slot, Width};
 use crate::checks::Checks;
 use crate::diagnostic::{Problem, Problems};
@@ -94,7 +94,7 @@ struct Lowering<'l> {
     shared: u64,
     /// The offset of the shared memory that is reserved by the system.
     reserved: Option<u64>,
-    module_shared: HashMap<VariableId, Home>,
+    module_shared: HashMap<VariableId, VariablePlace>,
     /// Constants that are set to an offset from the start of dynamic shared memory.
     dynamic_shared: HashMap<(i64, Width), Slot>,
     local: u64,
@@ -190,7 +190,7 @@ impl<'l> Lowering<'l> {
             self.body(each);
         }
         self.link();
-        again::mark(&mut self.code);
+        pattern_reuse::mark(&mut self.code);
         let constant_bytes: u64 =
             self.module.variables.iter().filter(|v| v.space == Space::Const).map(|v| v.size).sum();
         let constant_bytes = constant_bytes as u32;

@@ -28,7 +28,7 @@ impl Profile {
     }
 
     /// Counts the execution of a step by a warp.
-    pub(super) fn step(
+    pub(super) fn count_step(
         &mut self,
         core: &Core<'_>,
         step: &Step,
@@ -91,7 +91,7 @@ impl Profile {
     }
 
     /// Counts a divergent branch.
-    pub(super) fn split(&mut self, pc: u32) {
+    pub(super) fn count_divergence(&mut self, pc: u32) {
         self.steps[pc as usize].splits += 1;
     }
 

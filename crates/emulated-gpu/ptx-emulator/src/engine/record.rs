@@ -21,7 +21,7 @@ use crate::record::{
 use crate::trace::Value;
 
 /// The maximum bytes of a request to global memory: four sectors.
-const LINE: u64 = 128;
+const MAX_REQUEST_BYTES: u64 = 128;
 
 /// Lanes of a warp that have executed an instruction, but whose results have not been read yet.
 struct Pending {
@@ -107,7 +107,7 @@ impl Recorder {
                 .fold(0, |mask, split| mask | split.mask);
             let done = pending.mask & !waiting;
             let Some(step) = self.record.steps.get_mut(latest) else { continue };
-            written(core, &pending, done, &mut self.view, &self.numbers, &mut step.written);
+            record_results(core, &pending, done, &mut self.view, &self.numbers, &mut step.written);
             if pending.mask & waiting != 0 {
                 following.pending.push(Pending { mask: pending.mask & waiting, ..pending });
             }
@@ -202,7 +202,10 @@ impl Recorder {
             (true, StateSpace::Generic) => SHARED_WINDOW,
             (true, _) => 0,
             // An invalid address causes a fault in the next moment.
-            _ => core.memory.range_of(first).map_or(first / LINE * LINE, |(base, _)| base),
+            _ => core
+                .memory
+                .range_of(first)
+                .map_or(first / MAX_REQUEST_BYTES * MAX_REQUEST_BYTES, |(base, _)| base),
         };
         let generic = if shared { first - base + SHARED_WINDOW } else { base };
         let place = self.view.place(core, generic).unwrap_or_else(|| format!("{base:#x}"));
@@ -212,7 +215,7 @@ impl Recorder {
             kind,
             bytes,
             place,
-            skew: if shared { 0 } else { base % LINE },
+            skew: if shared { 0 } else { base % MAX_REQUEST_BYTES },
             offsets: lanes(active).map(|lane| (lane as u32, offset(lane))).collect(),
         })
     }
@@ -269,7 +272,7 @@ fn continues(core: &Core<'_>, before: (Origin, u32), now: (Origin, u32)) -> bool
 }
 
 /// Records the results of an instruction in the lanes `done`.
-fn written(
+fn record_results(
     core: &Core<'_>,
     pending: &Pending,
     done: u32,

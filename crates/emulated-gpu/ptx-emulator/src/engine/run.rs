@@ -9,8 +9,8 @@ use super::arrival::{arrive, check_missed_barrier, lanes_past, same_barrier};
 use super::barrier::Barriers;
 use super::code::{Action, BarrierKind, Step};
 use super::collective::CollectiveKind;
+use super::convergence::{deadlock, join_collective, run_converged};
 use super::core::{Core, Problem};
-use super::meeting::{deadlock, join_collective, run_converged};
 use super::profile::Profile;
 use super::registers::lanes;
 use super::state_space::{LOCAL_WINDOW, in_window};
@@ -100,7 +100,7 @@ fn run<const PROFILE: bool>(
             executed += u64::from(step.weight);
             threads += width * u64::from(step.weight);
             if PROFILE {
-                profile.step(core, step, pc, split.mask, active, warp);
+                profile.count_step(core, step, pc, split.mask, active, warp);
             }
             if active == 0 {
                 split.pc += 1;
@@ -128,7 +128,7 @@ fn run<const PROFILE: bool>(
                         split.pc = *target;
                     } else {
                         if PROFILE {
-                            profile.split(pc);
+                            profile.count_divergence(pc);
                         }
                         let rest = WarpSplit {
                             pc: pc + 1,

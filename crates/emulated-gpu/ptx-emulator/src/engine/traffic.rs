@@ -4,11 +4,11 @@ use super::state_space::{SHARED_WINDOW, StateSpace, in_window};
 use crate::statistics::LineStatistics;
 
 /// The bytes per sector, the unit in which global memory is transferred.
-const SECTOR: u64 = 32;
+const SECTOR_BYTES: u64 = 32;
 /// The number of banks of shared memory, each 4 bytes wide.
 const BANKS: u64 = 32;
 /// The bytes per word of a bank.
-const WORD: u64 = 4;
+const WORD_BYTES: u64 = 4;
 
 /// Counts an access, given the address and the (nonzero) bytes of each lane.
 pub(super) fn count(count: &mut LineStatistics, state_space: StateSpace, parts: &[(u64, u64)]) {
@@ -24,7 +24,7 @@ pub(super) fn count(count: &mut LineStatistics, state_space: StateSpace, parts: 
     } else {
         count.global_requests += 1;
         count.global_sectors +=
-            touched_units(parts, SECTOR).iter().map(|(a, b)| b - a + 1).sum::<u64>();
+            touched_units(parts, SECTOR_BYTES).iter().map(|(a, b)| b - a + 1).sum::<u64>();
     }
 }
 
@@ -32,10 +32,10 @@ pub(super) fn count(count: &mut LineStatistics, state_space: StateSpace, parts: 
 fn passes(parts: &[(u64, u64)]) -> u64 {
     let most = parts.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
     // Lanes whose words together fill the banks once are served in one pass.
-    let together = (BANKS * WORD / most.max(WORD)).max(1) as usize;
+    let together = (BANKS * WORD_BYTES / most.max(WORD_BYTES)).max(1) as usize;
     let of_group = |group: &[(u64, u64)]| {
         let mut banks = [0; BANKS as usize];
-        for (first, last) in touched_units(group, WORD) {
+        for (first, last) in touched_units(group, WORD_BYTES) {
             let words = last - first + 1;
             banks.iter_mut().for_each(|bank| *bank += words / BANKS);
             for word in first..first + words % BANKS {

@@ -38,13 +38,13 @@ impl Heap {
 
     /// Allocates a block of `size` bytes, if there is space.
     pub(super) fn allocate(&mut self, size: u64) -> Option<u64> {
-        let len = taken(size)?;
+        let len = occupied_bytes(size)?;
         loop {
             if let Some(address) = self.free.take(len, ALIGN) {
                 return Some(address);
             }
             let (address, size) = self.freed.pop_front()?;
-            self.free.release(address, taken(size)?);
+            self.free.release(address, occupied_bytes(size)?);
         }
     }
 
@@ -60,7 +60,7 @@ impl Heap {
 }
 
 /// The bytes that a block of `size` bytes occupies in a heap.
-fn taken(size: u64) -> Option<u64> {
+fn occupied_bytes(size: u64) -> Option<u64> {
     size.max(1).checked_next_multiple_of(ALIGN)?.checked_add(GUARD)
 }
 

@@ -6,7 +6,7 @@
 //! owner's descriptor (`/proc/PID/fd`, proc(5)), which the system allows to processes of the same
 //! user.
 
-use super::pages::PAGE;
+use super::pages::PAGE_BYTES;
 use super::shared::{self, Addresses};
 use super::shared_memory::{OpenError, ShareError, SharedMemory, open_file};
 use super::space::Block;
@@ -27,7 +27,7 @@ impl Memory {
             self.leases.wait_for_those_before(self.leases.next());
             let mut table = self.write_table();
             // Work that starts now blocks on the table, so it finds nothing yet.
-            if self.leases.are_none() {
+            if self.leases.is_idle() {
                 return table.share_with_processes(address);
             }
         }
@@ -51,9 +51,9 @@ impl Memory {
         if !shared::is_written(&file, offset + size / 2) {
             return Err(OpenError::Freed { process });
         }
-        let first = offset / PAGE * PAGE;
-        let len = end.next_multiple_of(PAGE) - first;
-        let addresses = Addresses::reserve(len, PAGE, 0).ok_or(none)?;
+        let first = offset / PAGE_BYTES * PAGE_BYTES;
+        let len = end.next_multiple_of(PAGE_BYTES) - first;
+        let addresses = Addresses::reserve(len, PAGE_BYTES, 0).ok_or(none)?;
         if !addresses.map_file(addresses.start, len, &file, first) {
             return Err(none);
         }

@@ -57,7 +57,7 @@ impl Leases {
     }
 
     /// Whether no lease is active.
-    pub(super) fn are_none(&self) -> bool {
+    pub(super) fn is_idle(&self) -> bool {
         self.state().begun.is_empty()
     }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     /// The number of thread interleavings that are tried.
-    const ORDERS: usize = 2000;
+    const INTERLEAVINGS: usize = 2000;
 
     /// A model of one allocation: `is_out` if removed from the table, `is_gone` if returned to the
     /// host.
@@ -138,8 +138,8 @@ mod tests {
                 model.is_gone.store(true, Ordering::SeqCst);
             });
         };
-        shuttle::check_random(wait, ORDERS);
-        shuttle::check_pct(wait, ORDERS, 3);
+        shuttle::check_random(wait, INTERLEAVINGS);
+        shuttle::check_pct(wait, INTERLEAVINGS, 3);
     }
 
     #[test]
@@ -156,8 +156,8 @@ mod tests {
                 }
             });
         };
-        shuttle::check_random(try_it, ORDERS);
-        shuttle::check_pct(try_it, ORDERS, 3);
+        shuttle::check_random(try_it, INTERLEAVINGS);
+        shuttle::check_pct(try_it, INTERLEAVINGS, 3);
     }
 
     #[test]

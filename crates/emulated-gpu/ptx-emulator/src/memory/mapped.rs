@@ -18,12 +18,12 @@
 
 #![allow(unsafe_code, reason = "system calls that check addresses")]
 
-use super::pages::PAGE;
+use super::pages::PAGE_BYTES;
 
 /// The start and length of the whole pages that contain a range.
 fn pages(address: u64, len: u64) -> Option<(u64, u64)> {
-    let first = address / PAGE * PAGE;
-    let end = address.checked_add(len)?.checked_next_multiple_of(PAGE)?;
+    let first = address / PAGE_BYTES * PAGE_BYTES;
+    let end = address.checked_add(len)?.checked_next_multiple_of(PAGE_BYTES)?;
     Some((first, end - first))
 }
 
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", not(miri)))]
     fn mappings_of_this_process_are_found() {
-        let mut own = vec![1u8; 3 * PAGE as usize];
+        let mut own = vec![1u8; 3 * PAGE_BYTES as usize];
         let address = own.as_mut_ptr() as u64;
         assert!(populate(address, own.len() as u64, true));
         assert!(is_mapped(address, own.len() as u64));

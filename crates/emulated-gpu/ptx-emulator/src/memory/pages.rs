@@ -15,7 +15,7 @@ use super::shared;
 
 /// The smallest page size of Linux on the supported processors, in bytes. Pinned and managed memory
 /// starts at a multiple of it.
-pub(super) const PAGE: u64 = 4096;
+pub(super) const PAGE_BYTES: u64 = 4096;
 
 /// A reserved address range; its beginning is backed by memory.
 #[derive(Debug)]

@@ -113,7 +113,7 @@ impl Physical {
     }
 
     /// Adds the size to a counter of used bytes until the memory is freed.
-    pub(super) fn counted(mut self, counter: Arc<AtomicU64>) -> Self {
+    pub(super) fn with_counter(mut self, counter: Arc<AtomicU64>) -> Self {
         counter.fetch_add(self.size, Ordering::Relaxed);
         self.counter = Some(counter);
         self

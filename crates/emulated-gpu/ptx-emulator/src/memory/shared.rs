@@ -269,25 +269,28 @@ mod tests {
 
     #[test]
     fn only_reserved_addresses_are_mapped() {
-        const PAGE: u64 = 1 << 16;
-        let file = create(c"test", 4 * PAGE).expect("a file in memory");
+        const PAGE_BYTES: u64 = 1 << 16;
+        let file = create(c"test", 4 * PAGE_BYTES).expect("a file in memory");
         // Only the middle part; the addresses around it belong to another reservation.
-        let all = Addresses::reserve(4 * PAGE, PAGE, 0).expect("addresses");
-        let start = all.start + PAGE;
-        let own = std::mem::ManuallyDrop::new(Addresses { start, len: 2 * PAGE });
+        let all = Addresses::reserve(4 * PAGE_BYTES, PAGE_BYTES, 0).expect("addresses");
+        let start = all.start + PAGE_BYTES;
+        let own = std::mem::ManuallyDrop::new(Addresses { start, len: 2 * PAGE_BYTES });
         for (at, len) in [
-            (start - PAGE, PAGE),
-            (start - PAGE, 2 * PAGE),
-            (start + 2 * PAGE, PAGE),
-            (start + PAGE, 2 * PAGE),
-            (start, 3 * PAGE),
-            (start + PAGE, u64::MAX - PAGE),
-            (0, PAGE),
+            (start - PAGE_BYTES, PAGE_BYTES),
+            (start - PAGE_BYTES, 2 * PAGE_BYTES),
+            (start + 2 * PAGE_BYTES, PAGE_BYTES),
+            (start + PAGE_BYTES, 2 * PAGE_BYTES),
+            (start, 3 * PAGE_BYTES),
+            (start + PAGE_BYTES, u64::MAX - PAGE_BYTES),
+            (0, PAGE_BYTES),
         ] {
             assert!(!own.map_file(at, len, &file, 0), "{:x} {len:x}", at - all.start.min(at));
             assert!(!own.unmap_file(at, len), "{:x} {len:x}", at - all.start.min(at));
         }
-        assert!(own.map_file(start, 2 * PAGE, &file, 0) && own.unmap_file(start + PAGE, PAGE));
-        assert!(own.unmap_file(start, PAGE));
+        assert!(
+            own.map_file(start, 2 * PAGE_BYTES, &file, 0)
+                && own.unmap_file(start + PAGE_BYTES, PAGE_BYTES)
+        );
+        assert!(own.unmap_file(start, PAGE_BYTES));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use super::pages::PAGE;
+use super::pages::PAGE_BYTES;
 use super::shared::{self, Addresses};
 use crate::room::OutOfMemory;
 
@@ -95,27 +95,29 @@ pub struct SharedNumbers {
 
 impl SharedNumbers {
     fn map(file: File) -> Option<Self> {
-        let addresses = Addresses::reserve(PAGE, PAGE, 0)?;
-        addresses.map_file(addresses.start, PAGE, &file, 0).then_some(Self { addresses, file })
+        let addresses = Addresses::reserve(PAGE_BYTES, PAGE_BYTES, 0)?;
+        addresses
+            .map_file(addresses.start, PAGE_BYTES, &file, 0)
+            .then_some(Self { addresses, file })
     }
 
     /// Creates new numbers; `None` if the system can't create in-memory files.
     #[must_use]
     pub fn new() -> Option<Self> {
-        Self::map(shared::create(c"emulated-gpu event", PAGE)?)
+        Self::map(shared::create(c"emulated-gpu event", PAGE_BYTES)?)
     }
 
     /// Opens the numbers of another process.
     #[must_use]
     pub fn open(process: u32, descriptor: i32, inode: u64) -> Option<Self> {
         let file = open_file(process, descriptor, inode)?;
-        (shared::sealed_len(&file)? == PAGE).then(|| Self::map(file))?
+        (shared::sealed_len(&file)? == PAGE_BYTES).then(|| Self::map(file))?
     }
 
     /// A description with which other processes find them.
     #[must_use]
     pub fn place(&self) -> Option<SharedMemory> {
-        SharedMemory::new(&self.file, 0, PAGE)
+        SharedMemory::new(&self.file, 0, PAGE_BYTES)
     }
 
     /// The number at an index.
@@ -125,7 +127,7 @@ impl SharedNumbers {
     #[must_use]
     #[allow(unsafe_code, reason = "the numbers are in memory that several processes map")]
     pub fn get(&self, index: usize) -> &std::sync::atomic::AtomicU32 {
-        assert!(index < PAGE as usize / 4);
+        assert!(index < PAGE_BYTES as usize / 4);
         let address = self.addresses.start + 4 * index as u64;
         // SAFETY: inside the page, which is mapped as long as `self` lives, and aligned; all
         // accesses to it are atomic.

@@ -4,9 +4,9 @@
 mod describe;
 mod heaps;
 mod initialised;
+mod interprocess;
 mod mappings;
-mod other;
-mod own;
+mod registered;
 
 pub(crate) use describe::{no_access, read_only, unmapped};
 pub use mappings::{MapError, Mapping};
@@ -21,7 +21,7 @@ use super::error::AccessError;
 use super::heap::Heap;
 use super::initialised_bytes::InitialisedBytes;
 use super::mapped;
-use super::pages::PAGE;
+use super::pages::PAGE_BYTES;
 use super::reach::{Devices, Home, Reach, wrong_device};
 use super::space::{Block, Space};
 use crate::room::OutOfMemory;
@@ -70,7 +70,7 @@ pub(crate) type Neighbourhood = String;
 
 /// A live allocation.
 #[derive(Debug)]
-struct Live {
+struct LiveAllocation {
     size: u64,
     /// Its memory and the gap around it; `None` if the program or a heap owns the memory.
     host: Option<Block>,
@@ -87,21 +87,21 @@ struct Live {
     rights: Option<Rights>,
 }
 
-impl Live {
+impl LiveAllocation {
     /// Whether it owns a block (including the gap around the allocation) that overlaps a range.
     fn has_block_at(&self, address: u64, end: u64) -> bool {
         self.host.as_ref().is_some_and(|host| host.touches(address, end))
     }
 
     /// The allocation as the leak report shows it.
-    fn listed(&self, address: u64) -> Allocation {
+    fn to_allocation(&self, address: u64) -> Allocation {
         Allocation { address, size: self.size, kind: self.kind, name: self.name.clone() }
     }
 }
 
 /// An allocation in quarantine: freed, but not yet returned to the host.
 #[derive(Debug)]
-struct Freed {
+struct QuarantinedAllocation {
     address: u64,
     size: u64,
     /// Its memory and the gap around it.
@@ -122,8 +122,8 @@ struct Usage {
 pub(super) struct Table {
     /// The address range for allocations, unless they come from the process's heap.
     space: Option<Arc<Space>>,
-    live: BTreeMap<u64, Live>,
-    freed: VecDeque<Freed>,
+    live: BTreeMap<u64, LiveAllocation>,
+    freed: VecDeque<QuarantinedAllocation>,
     freed_bytes: u64,
     /// The heaps of kernels, by owner.
     heaps: BTreeMap<u64, Heap>,
@@ -181,7 +181,7 @@ impl Table {
         let mut total = total.ok_or(OutOfMemory { size })?;
         if kind == AllocationKind::Host {
             // The host may write there at any time, so nothing else may be on its pages.
-            total = total.checked_next_multiple_of(PAGE).ok_or(OutOfMemory { size })?;
+            total = total.checked_next_multiple_of(PAGE_BYTES).ok_or(OutOfMemory { size })?;
         }
         let host =
             Block::new(self.space.as_ref(), total, align).map_err(|_| OutOfMemory { size })?;
@@ -189,11 +189,21 @@ impl Table {
         // not.
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
         let address = host.start() + front;
-        self.count(kind, home, |bytes| *bytes += size);
+        self.adjust_usage(kind, home, |bytes| *bytes += size);
         let (host, heap, writable, is_marked_freed) = (Some(host), None, true, false);
         let rights = None;
-        let live =
-            Live { size, host, heap, kind, name, shadow, writable, is_marked_freed, home, rights };
+        let live = LiveAllocation {
+            size,
+            host,
+            heap,
+            kind,
+            name,
+            shadow,
+            writable,
+            is_marked_freed,
+            home,
+            rights,
+        };
         self.live.insert(address, live);
         Ok(address)
     }
@@ -213,14 +223,15 @@ impl Table {
         if self.live.get(&address).is_none_or(|live| live.host.is_none()) {
             return false;
         }
-        if let Some(Live { size, host: Some(host), kind, is_marked_freed, home, .. }) =
-            self.live.remove(&address)
+        if let Some(LiveAllocation {
+            size, host: Some(host), kind, is_marked_freed, home, ..
+        }) = self.live.remove(&address)
         {
             if !is_marked_freed {
-                self.count(kind, home, |bytes| *bytes -= size);
+                self.adjust_usage(kind, home, |bytes| *bytes -= size);
             }
             self.freed_bytes += size;
-            self.freed.push_back(Freed { address, size, host, before: next() });
+            self.freed.push_back(QuarantinedAllocation { address, size, host, before: next() });
         }
         true
     }
@@ -232,12 +243,12 @@ impl Table {
             && !std::mem::replace(&mut live.is_marked_freed, true)
         {
             let (kind, home, size) = (live.kind, live.home, live.size);
-            self.count(kind, home, |bytes| *bytes -= size);
+            self.adjust_usage(kind, home, |bytes| *bytes -= size);
         }
     }
 
     /// Changes the used bytes of a kind of allocation.
-    fn count(&mut self, kind: AllocationKind, home: Home, change: impl Fn(&mut u64)) {
+    fn adjust_usage(&mut self, kind: AllocationKind, home: Home, change: impl Fn(&mut u64)) {
         let usage = self.used.entry(home.device).or_default();
         if !matches!(kind, AllocationKind::Host | AllocationKind::OtherProcess) {
             change(&mut usage.all);
@@ -311,7 +322,7 @@ impl Table {
         let touches = |(freed, size): (u64, u64)| {
             address < freed + size && freed < address.saturating_add(len)
         };
-        if self.every_freed().any(touches) { Lookup::Freed } else { Lookup::Outside }
+        if self.quarantined().any(touches) { Lookup::Freed } else { Lookup::Outside }
     }
 
     /// Whether a range is inside one allocation or adjacent mappings.
@@ -320,7 +331,7 @@ impl Table {
     }
 
     /// The address and size of each allocation in quarantine, latest first.
-    fn every_freed(&self) -> impl Iterator<Item = (u64, u64)> {
+    fn quarantined(&self) -> impl Iterator<Item = (u64, u64)> {
         let own = self.freed.iter().rev().map(|freed| (freed.address, freed.size));
         own.chain(self.heaps.values().flat_map(|heap| heap.freed().rev()))
     }
@@ -351,7 +362,7 @@ impl Table {
         }
         match live {
             Some(live) if write && !live.writable => Lookup::ReadOnly { base, size },
-            Some(Live { kind: AllocationKind::Registered, .. })
+            Some(LiveAllocation { kind: AllocationKind::Registered, .. })
                 if !mapped::is_mapped(base, size) =>
             {
                 Lookup::Unmapped { base, size }
@@ -384,6 +395,6 @@ impl Table {
     }
 
     pub(super) fn allocations(&self) -> Vec<Allocation> {
-        self.live.iter().map(|(&address, live)| live.listed(address)).collect()
+        self.live.iter().map(|(&address, live)| live.to_allocation(address)).collect()
     }
 }

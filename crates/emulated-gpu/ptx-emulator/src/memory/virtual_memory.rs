@@ -60,7 +60,7 @@ impl Memory {
             made.shadow =
                 Some(Arc::new(InitialisedBytes::new(usize::try_from(size).map_err(|_| none)?)?));
         }
-        Ok(Arc::new(made.counted(counter)))
+        Ok(Arc::new(made.with_counter(counter)))
     }
 
     /// Imports memory that this or another process exported, by its file descriptor, which still

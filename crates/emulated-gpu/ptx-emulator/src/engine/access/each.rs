@@ -74,7 +74,7 @@ pub(super) fn require_all_written(core: &mut Core<'_>, access: &Access, mask: u3
     for lane in lanes(mask) {
         let read = access.lane_access(access.lane_address(core, lane), access.total(), lane);
         core.resolve(read, false)?;
-        if access.carries && read.is_own() {
+        if access.carries && read.is_local() {
             // It counts as initialised as soon as any part is, because several registers may have
             // been packed.
             let known = if core.is_uninitialised(read) { 0 } else { u32::MAX };

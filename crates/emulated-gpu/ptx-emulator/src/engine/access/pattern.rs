@@ -18,17 +18,17 @@ pub(super) const HALF: usize = LANES / 2;
 
 /// An address as stored in a register.
 trait Address: Copy + PartialEq {
-    fn wide(self) -> u64;
+    fn to_wide(self) -> u64;
     /// Truncates to the width of the register.
-    fn cut(wide: u64) -> Self;
-    fn minus(self, other: Self) -> Self;
+    fn from_wide(wide: u64) -> Self;
+    fn difference(self, other: Self) -> Self;
     /// Adds a number of bytes.
-    fn further(self, bytes: i64) -> Self;
+    fn add_bytes(self, bytes: i64) -> Self;
     fn or(self, other: Self) -> Self;
     /// The address if the lane is in the mask, and 0 otherwise.
-    fn only(self, mask: u32, lane: usize) -> Self;
+    fn masked(self, mask: u32, lane: usize) -> Self;
     /// Whether all adjacent lanes differ by `gap`.
-    fn steady(row: &[Self; HALF], gap: Self) -> bool;
+    fn has_constant_gap(row: &[Self; HALF], gap: Self) -> bool;
 }
 
 macro_rules! addresses {
@@ -36,19 +36,19 @@ macro_rules! addresses {
         $(
             impl Address for $word {
                 #[inline(always)]
-                fn wide(self) -> u64 {
+                fn to_wide(self) -> u64 {
                     u64::from(self)
                 }
                 #[inline(always)]
-                fn cut(wide: u64) -> Self {
+                fn from_wide(wide: u64) -> Self {
                     wide as Self
                 }
                 #[inline(always)]
-                fn minus(self, other: Self) -> Self {
+                fn difference(self, other: Self) -> Self {
                     self.wrapping_sub(other)
                 }
                 #[inline(always)]
-                fn further(self, bytes: i64) -> Self {
+                fn add_bytes(self, bytes: i64) -> Self {
                     self.wrapping_add(bytes as Self)
                 }
                 #[inline(always)]
@@ -56,11 +56,11 @@ macro_rules! addresses {
                     self | other
                 }
                 #[inline(always)]
-                fn only(self, mask: u32, lane: usize) -> Self {
+                fn masked(self, mask: u32, lane: usize) -> Self {
                     self & (Self::from(mask) >> lane & 1).wrapping_neg()
                 }
                 #[inline(always)]
-                fn steady(row: &[Self; HALF], gap: Self) -> bool {
+                fn has_constant_gap(row: &[Self; HALF], gap: Self) -> bool {
                     #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
                     return vectors::$word(row, gap);
                     #[cfg(not(all(target_family = "wasm", target_feature = "simd128")))]
@@ -93,19 +93,19 @@ fn opaque(word: u64) -> u64 {
 /// The stretch of half a warp, all of whose lanes are active: adjacent lanes must all differ by the
 /// same amount.
 #[inline(always)]
-fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
-    let gap = A::cut(opaque(row[1].minus(row[0]).wide()));
+fn full_stretch<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
+    let gap = A::from_wide(opaque(row[1].difference(row[0]).to_wide()));
     // The gap must be 0 or `bytes`, which is a single bit; for two comparisons the compiler would
     // create a jump table.
     debug_assert!(bytes.is_power_of_two());
-    if gap.wide() & !u64::from(bytes) != 0 {
+    if gap.to_wide() & !u64::from(bytes) != 0 {
         return None;
     }
-    let uniform = gap.wide() == 0;
-    if !A::steady(row, gap) {
+    let uniform = gap.to_wide() == 0;
+    if !A::has_constant_gap(row, gap) {
         return None;
     }
-    let start = row[0].wide();
+    let start = row[0].to_wide();
     let bytes = if uniform { u64::from(bytes) } else { HALF as u64 * u64::from(bytes) };
     (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
 }
@@ -114,15 +114,15 @@ fn whole<A: Address>(row: &[A; HALF], bytes: u32) -> Option<Stretch> {
 #[inline(always)]
 fn steady<A: Address>(row: &[A; HALF], gap: A) -> bool {
     // Fifteen differences, four at a time; one is computed twice.
-    let mut apart = [A::cut(0); 4];
+    let mut apart = [A::from_wide(0); 4];
     for start in [0, 4, 8, 11] {
         for (lane, apart) in apart.iter_mut().enumerate() {
-            let distance = row[start + lane + 1].minus(row[start + lane]);
-            *apart = apart.or(distance.minus(gap));
+            let distance = row[start + lane + 1].difference(row[start + lane]);
+            *apart = apart.or(distance.difference(gap));
         }
     }
     let [a, b, c, d] = apart;
-    opaque(a.or(b).or(c.or(d)).wide()) == 0
+    opaque(a.or(b).or(c.or(d)).to_wide()) == 0
 }
 
 /// The same in WebAssembly, where the compiler doesn't vectorise the loop.
@@ -161,26 +161,26 @@ mod vectors {
 /// The same for the lanes in a nonempty mask. The first two active lanes determine the expected
 /// pattern.
 #[inline(always)]
-fn some<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
+fn masked_stretch<A: Address>(row: &[A; HALF], mask: u32, bytes: u32) -> Option<Stretch> {
     let from = mask.trailing_zeros() as usize % HALF;
     let second = (mask & mask.wrapping_sub(1)).trailing_zeros() as usize;
     let first = row[from];
     let uniform = row.get(second).is_none_or(|&second| second == first);
-    let mut apart = A::cut(0);
+    let mut apart = A::from_wide(0);
     for (lane, &address) in row.iter().enumerate() {
         let beyond = (lane as i64 - from as i64) * i64::from(bytes);
-        let expected = first.further(if uniform { 0 } else { beyond });
-        apart = apart.or(address.minus(expected).only(mask, lane));
+        let expected = first.add_bytes(if uniform { 0 } else { beyond });
+        apart = apart.or(address.difference(expected).masked(mask, lane));
     }
-    if apart.wide() != 0 {
+    if apart.to_wide() != 0 {
         return None;
     }
     if uniform {
-        let (start, bytes) = (first.wide(), u64::from(bytes));
+        let (start, bytes) = (first.to_wide(), u64::from(bytes));
         return (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform });
     }
     // The address that lane 0 would have.
-    let start = first.wide().wrapping_sub(from as u64 * u64::from(bytes));
+    let start = first.to_wide().wrapping_sub(from as u64 * u64::from(bytes));
     let bytes = HALF as u64 * u64::from(bytes);
     (!wraps::<A>(start, bytes)).then_some(Stretch { start, bytes, uniform })
 }
@@ -192,19 +192,19 @@ fn wraps<A: Address>(start: u64, bytes: u64) -> bool {
 }
 
 #[inline(always)]
-fn both<A: Address, const FULL: bool>(
+fn both_stretches<A: Address, const FULL: bool>(
     row: &[A; LANES],
     mask: u32,
     bytes: u32,
 ) -> Option<[Stretch; 2]> {
     let (low, high) = (row.first_chunk::<HALF>()?, row.last_chunk::<HALF>()?);
     if FULL {
-        return Some([whole(low, bytes)?, whole(high, bytes)?]);
+        return Some([full_stretch(low, bytes)?, full_stretch(high, bytes)?]);
     }
     let (low_mask, high_mask) = (mask & 0xffff, mask >> HALF);
     // An inactive half gets the stretch of the other half.
-    let low = if low_mask == 0 { None } else { Some(some(low, low_mask, bytes)?) };
-    let high = if high_mask == 0 { None } else { Some(some(high, high_mask, bytes)?) };
+    let low = if low_mask == 0 { None } else { Some(masked_stretch(low, low_mask, bytes)?) };
+    let high = if high_mask == 0 { None } else { Some(masked_stretch(high, high_mask, bytes)?) };
     Some([low.or(high)?, high.or(low)?])
 }
 
@@ -221,7 +221,7 @@ pub(super) fn stretches<const FULL: bool>(
         // All lanes were active there too, because there is no branch in between.
         (PatternReuse::ReusedFrom(site), Some((of, found))) if site == of => found,
         _ => {
-            let found = both_of_row::<FULL>(core, access, mask, bytes);
+            let found = find_stretches::<FULL>(core, access, mask, bytes);
             if access.pattern == PatternReuse::Computed {
                 core.last_pattern =
                     if FULL { found.map(|found| (access.site, found)) } else { None };
@@ -236,16 +236,16 @@ pub(super) fn stretches<const FULL: bool>(
 }
 
 #[inline(always)]
-fn both_of_row<const FULL: bool>(
+fn find_stretches<const FULL: bool>(
     core: &Core<'_>,
     access: &Access,
     mask: u32,
     bytes: u64,
 ) -> Option<[Stretch; 2]> {
     if access.address.width == Width::Wide {
-        both::<u64, FULL>(core.registers.wide(access.address.index), mask, bytes as u32)
+        both_stretches::<u64, FULL>(core.registers.wide(access.address.index), mask, bytes as u32)
     } else {
-        both::<u32, FULL>(core.registers.narrow(access.address.index), mask, bytes as u32)
+        both_stretches::<u32, FULL>(core.registers.narrow(access.address.index), mask, bytes as u32)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::engine::access::choose::transfer;
 use crate::engine::access::instruction::{Access, PatternReuse};
 use crate::engine::code::{Action, Argument, Builtin, BuiltinArguments};
 use crate::engine::defined::Uses;
-use crate::engine::image::Home;
+use crate::engine::image::VariablePlace;
 use crate::engine::race::Semantics;
 use crate::engine::registers::{Slot, Width, lanes};
 use crate::engine::state_space::StateSpace;
@@ -18,7 +18,7 @@ use crate::program::{CallArgument, FunctionId, LocalId, Operand, Parameter, Symb
 impl Lowering<'_> {
     fn builtin(&self, id: FunctionId) -> Option<Builtin> {
         let function = self.function(id);
-        function.body.is_none().then(|| Builtin::named(&function.name)).flatten()
+        function.body.is_none().then(|| Builtin::from_name(&function.name)).flatten()
     }
 
     pub(super) fn call(
@@ -231,9 +231,9 @@ impl Lowering<'_> {
     }
 }
 
-pub(super) fn local_offset(home: Option<Home>) -> u64 {
+pub(super) fn local_offset(home: Option<VariablePlace>) -> u64 {
     match home {
-        Some(Home::Local(at)) => at,
+        Some(VariablePlace::Local(at)) => at,
         _ => 0,
     }
 }

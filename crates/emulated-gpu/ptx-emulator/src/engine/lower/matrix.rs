@@ -15,10 +15,10 @@ impl Lowering<'_> {
             Matrix::Multiply(multiply) => {
                 let [a, b, c] = multiply.fragments;
                 let registers = [
-                    self.read(&multiply.a, a.element.register()),
-                    self.read(&multiply.b, b.element.register()),
-                    self.read(&multiply.c, c.element.register()),
-                    self.written(&multiply.d, multiply.result.register()),
+                    self.source_slots(&multiply.a, a.element.register()),
+                    self.source_slots(&multiply.b, b.element.register()),
+                    self.source_slots(&multiply.c, c.element.register()),
+                    self.destination_slots(&multiply.d, multiply.result.register()),
                 ];
                 let sparse = multiply.sparse.as_ref();
                 let metadata = sparse.map(|sparse| self.operand(sparse.metadata, Type::B32));
@@ -31,16 +31,16 @@ impl Lowering<'_> {
                 MatrixStep::Transpose(Transpose { d: self.destination(*d, Type::B32), a })
             }
             Matrix::Load { transposed, space, d, address } => {
-                let registers = self.written(d, Type::B32);
-                self.moved((*space, *address), registers, *transposed, false)
+                let registers = self.destination_slots(d, Type::B32);
+                self.row_transfer((*space, *address), registers, *transposed, false)
             }
             Matrix::Store { transposed, space, address, a } => {
-                let registers = self.read(a, Type::B32);
-                self.moved((*space, *address), registers, *transposed, true)
+                let registers = self.source_slots(a, Type::B32);
+                self.row_transfer((*space, *address), registers, *transposed, true)
             }
             Matrix::LoadFragment { fragment, space, d, address, stride } => {
                 let access = self.access(*space, *address, Type::B8);
-                let registers = self.written(d, fragment.element.register());
+                let registers = self.destination_slots(d, fragment.element.register());
                 let stride = stride.map(|stride| self.operand(stride, Type::U32));
                 let fragment = *fragment;
                 MatrixStep::TileTransfer(Box::new(TileTransfer {
@@ -53,7 +53,7 @@ impl Lowering<'_> {
             }
             Matrix::StoreFragment { fragment, space, address, a, stride } => {
                 let access = self.access(*space, *address, Type::B8);
-                let registers = self.read(a, fragment.element.register());
+                let registers = self.source_slots(a, fragment.element.register());
                 let stride = stride.map(|stride| self.operand(stride, Type::U32));
                 let fragment = *fragment;
                 MatrixStep::TileTransfer(Box::new(TileTransfer {
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         self.emit(Action::Matrix(Box::new(step)));
     }
 
-    fn moved(
+    fn row_transfer(
         &mut self,
         (space, address): (Space, Address),
         registers: Vec<Slot>,
@@ -80,11 +80,11 @@ impl Lowering<'_> {
         MatrixStep::RowTransfer(Box::new(RowTransfer { access, store, transposed, registers }))
     }
 
-    fn read(&mut self, list: &[Operand], ty: Type) -> Vec<Slot> {
+    fn source_slots(&mut self, list: &[Operand], ty: Type) -> Vec<Slot> {
         list.iter().map(|&operand| self.operand(operand, ty)).collect()
     }
 
-    fn written(&self, list: &[Destination], ty: Type) -> Vec<Slot> {
+    fn destination_slots(&self, list: &[Destination], ty: Type) -> Vec<Slot> {
         list.iter().map(|&d| self.destination(d, ty)).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::engine::access::choose::transfer;
 use crate::engine::access::instruction::{Access, PatternReuse};
 use crate::engine::atomics::AtomicAccess;
 use crate::engine::code::Action;
-use crate::engine::image::Home;
+use crate::engine::image::VariablePlace;
 use crate::engine::race::{Semantics, semantics};
 use crate::engine::registers::{Slot, Width};
 use crate::engine::state_space::StateSpace;
@@ -57,14 +57,14 @@ impl Lowering<'_> {
             return (StateSpace::Global, self.address_of(symbol, offset, Width::Wide), 0);
         }
         match self.home(symbol) {
-            Home::Parameter(at) => {
+            VariablePlace::Parameter(at) => {
                 (StateSpace::Param, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
             }
-            Home::Local(at) => {
+            VariablePlace::Local(at) => {
                 (StateSpace::Local, self.constant(at.wrapping_add_signed(offset), Width::Wide), 0)
             }
-            Home::Stack(at) => {
-                (StateSpace::Local, self.stacked(), offset.wrapping_add_unsigned(at))
+            VariablePlace::Stack(at) => {
+                (StateSpace::Local, self.stack_frame(), offset.wrapping_add_unsigned(at))
             }
             _ => (StateSpace::Shared, self.address_of(symbol, offset, Width::Wide), 0),
         }

@@ -2,7 +2,7 @@
 
 use super::locals::aligned;
 use super::{Lowering, slots};
-use crate::engine::image::{FunctionLayout, Home, ParameterLayout};
+use crate::engine::image::{FunctionLayout, ParameterLayout, VariablePlace};
 use crate::engine::registers::Width;
 use crate::program::{Function, FunctionId, LocalId, Op, Parameter, Space, Symbol};
 
@@ -20,7 +20,7 @@ impl Lowering<'_> {
         let mut list: Vec<(String, u64, u64)> = of_functions
             .chain(of_module)
             .filter_map(|(home, variable)| match home {
-                Home::Shared(at) => Some((variable.name.clone(), *at, variable.size)),
+                VariablePlace::Shared(at) => Some((variable.name.clone(), *at, variable.size)),
                 _ => None,
             })
             .collect();
@@ -67,7 +67,7 @@ impl Lowering<'_> {
                 slot
             })
             .collect();
-        let mut homes = vec![Home::Nowhere; function.variables.len()];
+        let mut homes = vec![VariablePlace::Nowhere; function.variables.len()];
         if function.entry {
             let layout = self.parameter_layout(function);
             let locals = function.parameters.iter().filter_map(|parameter| match parameter {
@@ -75,12 +75,12 @@ impl Lowering<'_> {
                 Parameter::Register(_) => None,
             });
             for (LocalId(local), place) in locals.zip(layout) {
-                homes[local as usize] = Home::Parameter(u64::from(place.offset));
+                homes[local as usize] = VariablePlace::Parameter(u64::from(place.offset));
             }
         }
         let mut stacked = 0_u64;
         for (index, variable) in function.variables.iter().enumerate() {
-            if !matches!(homes[index], Home::Nowhere) {
+            if !matches!(homes[index], VariablePlace::Nowhere) {
                 continue;
             }
             let align = variable.align;
@@ -88,24 +88,24 @@ impl Lowering<'_> {
                 Space::Local if again => {
                     let at = aligned(stacked, variable.align);
                     stacked = at.saturating_add(variable.size);
-                    Home::Stack(at)
+                    VariablePlace::Stack(at)
                 }
-                Space::Local => Home::Local(self.locals.place(&mut self.local, variable)),
+                Space::Local => VariablePlace::Local(self.locals.place(&mut self.local, variable)),
                 Space::Param => {
                     let at = aligned(self.local, align);
                     self.local = at.saturating_add(variable.size);
-                    Home::Local(at)
+                    VariablePlace::Local(at)
                 }
-                Space::Shared if variable.size == 0 => Home::DynamicShared,
+                Space::Shared if variable.size == 0 => VariablePlace::DynamicShared,
                 Space::Shared => {
                     let at = aligned(self.shared, align);
                     self.shared = at.saturating_add(variable.size);
-                    Home::Shared(at)
+                    VariablePlace::Shared(at)
                 }
                 _ => {
                     let message = format!("`{}` belongs outside of the function", variable.name);
                     self.problem(variable.span, message);
-                    Home::Nowhere
+                    VariablePlace::Nowhere
                 }
             };
         }
@@ -135,27 +135,27 @@ impl Lowering<'_> {
     }
 
     /// The place of a variable.
-    pub(super) fn home(&mut self, symbol: Symbol) -> Home {
+    pub(super) fn home(&mut self, symbol: Symbol) -> VariablePlace {
         match symbol {
             Symbol::Local(local) => self
                 .plans
                 .get(&self.current)
                 .and_then(|plan| plan.homes.get(local.0 as usize))
                 .copied()
-                .unwrap_or(Home::Nowhere),
+                .unwrap_or(VariablePlace::Nowhere),
             Symbol::Module(id) => {
                 if let Some(&home) = self.module_shared.get(&id) {
                     return home;
                 }
                 let variable = &self.module.variables[id.0 as usize];
                 let home = if variable.space == Space::Local {
-                    Home::Local(self.locals.place(&mut self.local, variable))
+                    VariablePlace::Local(self.locals.place(&mut self.local, variable))
                 } else if variable.size == 0 {
-                    Home::DynamicShared
+                    VariablePlace::DynamicShared
                 } else {
                     let at = aligned(self.shared, variable.align);
                     self.shared = at.saturating_add(variable.size);
-                    Home::Shared(at)
+                    VariablePlace::Shared(at)
                 };
                 self.module_shared.insert(id, home);
                 home

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Lowering;
 use super::slots::width;
 use crate::engine::code::Action;
-use crate::engine::image::Home;
+use crate::engine::image::VariablePlace;
 use crate::engine::recursion::Frame;
 use crate::engine::registers::{ALWAYS, Slot, Width};
 use crate::program::{
@@ -231,7 +231,7 @@ impl Lowering<'_> {
             frame.keep(slot);
         }
         for (home, variable) in plan.homes.iter().zip(&function.variables) {
-            if let Home::Local(at) = home {
+            if let VariablePlace::Local(at) = home {
                 frame.keep_memory(*at, variable.size);
             }
         }

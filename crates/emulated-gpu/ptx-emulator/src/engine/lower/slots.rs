@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use crate::engine::code::{Action, Operands};
-use crate::engine::image::Home;
+use crate::engine::image::VariablePlace;
 use crate::engine::registers::{ALWAYS, NEVER, SINK, SINK_PREDICATE, Slot, Width};
 use crate::engine::simd;
 use crate::engine::state_space::{FUNCTION_WINDOW, LOCAL_WINDOW};
@@ -130,7 +130,7 @@ impl Lowering<'_> {
             return self.constant(base.wrapping_add_signed(offset), width);
         }
         match self.home(symbol) {
-            Home::DynamicShared => {
+            VariablePlace::DynamicShared => {
                 if let Some(&slot) = self.dynamic_shared.get(&(offset, width)) {
                     return slot;
                 }
@@ -138,28 +138,28 @@ impl Lowering<'_> {
                 self.dynamic_shared.insert((offset, width), slot);
                 slot
             }
-            Home::Shared(at) | Home::Parameter(at) => {
+            VariablePlace::Shared(at) | VariablePlace::Parameter(at) => {
                 self.constant(at.wrapping_add_signed(offset), width)
             }
-            Home::Local(at) => {
+            VariablePlace::Local(at) => {
                 let at = at.wrapping_add_signed(offset);
                 // `ld.param` distinguishes a function's parameters from a kernel's by the window.
                 let window =
                     if self.variable_space(symbol) == Space::Param { LOCAL_WINDOW } else { 0 };
                 self.constant(at.wrapping_add(window), width)
             }
-            Home::Stack(at) => {
+            VariablePlace::Stack(at) => {
                 let d = self.new_slot(width);
                 let at = self.constant(at.wrapping_add_signed(offset), Width::Wide);
-                self.lanes2(d, (self.stacked(), at), u64::wrapping_add);
+                self.lanes2(d, (self.stack_frame(), at), u64::wrapping_add);
                 d
             }
-            Home::Nowhere => self.constant(0, width),
+            VariablePlace::Nowhere => self.constant(0, width),
         }
     }
 
     /// The slot with the start of the current function's stack frame.
-    pub(super) fn stacked(&self) -> Slot {
+    pub(super) fn stack_frame(&self) -> Slot {
         let stacked = self.plans.get(&self.current).and_then(|plan| plan.stacked);
         stacked.map_or(sink(Width::Wide), |(start, _)| start)
     }

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, Conflict, Effect};
 use super::event::{Event, Moment, Semantics};
-use super::shadow::{PAGE, Shadow};
+use super::shadow::{PAGE_WORDS, Shadow};
 use super::thread_clocks::{ThreadClocks, UniformClock};
 use crate::engine::registers::{LANES, lanes};
 
@@ -63,11 +63,11 @@ impl Batch<'_> {
             while left != 0 {
                 let lane = left.trailing_zeros() as usize;
                 let at = self.shadow.word(self.addresses[lane].wrapping_sub(self.minus));
-                if at / PAGE != word / PAGE {
+                if at / PAGE_WORDS != word / PAGE_WORDS {
                     break;
                 }
                 let event = moment.event(first_thread + lane as u32, 0xf);
-                let cell = &mut cells[at % PAGE];
+                let cell = &mut cells[at % PAGE_WORDS];
                 let known = |old| uniform.knows(event, old);
                 let Some(kept) = cell.fast_path(event, self.step, self.effect, known) else {
                     drop(cells);
@@ -103,8 +103,8 @@ impl Batch<'_> {
             let thread = self.warp * LANES as u32 + lane as u32;
             let last = self.shadow.word(address + self.bytes - 1);
             for word in self.shadow.word(address)..=last {
-                if page_at != word / PAGE {
-                    page_at = word / PAGE;
+                if page_at != word / PAGE_WORDS {
+                    page_at = word / PAGE_WORDS;
                     // The lock of the last page is released before the next one is taken.
                     drop(page.take());
                     page = self.shadow.page(word).map(|page| (page, page.cells()));
@@ -116,7 +116,7 @@ impl Batch<'_> {
                     bytes_of(self.shadow.address(word), address, self.bytes)
                 };
                 let event = moment.event(thread, bytes);
-                let cell: &mut Cell = &mut cells[word % PAGE];
+                let cell: &mut Cell = &mut cells[word % PAGE_WORDS];
                 let conflict = cell.access(event, self.step, self.effect, |old| known(event, old));
                 let stamp = if self.effect == Effect::Read { threads.stamp(cell) } else { 0 };
                 page.set_stamp(word, stamp);

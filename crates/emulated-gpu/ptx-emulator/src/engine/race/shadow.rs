@@ -12,7 +12,7 @@ use crate::room::OutOfMemory;
 use crate::room::{filled, vector};
 
 /// The words per page.
-pub(crate) const PAGE: usize = 1024;
+pub(crate) const PAGE_WORDS: usize = 1024;
 
 /// The stamp of a word that has been read by several other blocks, and written by no thread.
 pub(crate) const READ_BY_BLOCKS: u64 = u64::MAX;
@@ -25,28 +25,28 @@ pub(crate) fn read_by_warps(block: u32, least: u32) -> u64 {
 /// The shadow of 4 KiB of memory.
 #[derive(Debug)]
 pub(crate) struct Page {
-    stamps: Box<[AtomicU64; PAGE]>,
-    cells: Mutex<Box<[Cell; PAGE]>>,
+    stamps: Box<[AtomicU64; PAGE_WORDS]>,
+    cells: Mutex<Box<[Cell; PAGE_WORDS]>>,
 }
 
 /// A pool of unused pages: clearing a page is cheaper than allocating one.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pool(Arc<Waiting>);
+pub(crate) struct Pool(Arc<PoolState>);
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct PoolState {
     pages: Mutex<Vec<Page>>,
     /// Whether an allocation has failed, so that some accesses were not recorded.
     exhausted: AtomicBool,
 }
 
 /// The maximum number of pages in the pool, about 57 MB.
-const POOL: usize = 1024;
+const MAX_POOLED_PAGES: usize = 1024;
 
 impl Pool {
     fn take(&self) -> Option<Page> {
-        let waiting = self.pages().pop();
-        let Some(mut page) = waiting else {
+        let state = self.pages().pop();
+        let Some(mut page) = state else {
             let page = Page::new();
             if page.is_err() {
                 self.0.exhausted.store(true, Ordering::Relaxed);
@@ -59,10 +59,10 @@ impl Pool {
         Some(page)
     }
 
-    fn give(&self, pages: impl Iterator<Item = Page>) {
-        let mut waiting = self.pages();
-        let free = POOL.saturating_sub(waiting.len());
-        waiting.extend(pages.take(free));
+    fn put_back(&self, pages: impl Iterator<Item = Page>) {
+        let mut state = self.pages();
+        let free = MAX_POOLED_PAGES.saturating_sub(state.len());
+        state.extend(pages.take(free));
     }
 
     fn pages(&self) -> MutexGuard<'_, Vec<Page>> {
@@ -76,25 +76,25 @@ impl Pool {
 }
 
 /// Converts a list with one element per word to an array, without another allocation.
-fn array<T: std::fmt::Debug>(list: Vec<T>) -> Box<[T; PAGE]> {
+fn array<T: std::fmt::Debug>(list: Vec<T>) -> Box<[T; PAGE_WORDS]> {
     list.into_boxed_slice().try_into().expect("as many as a page has")
 }
 
 impl Page {
     fn new() -> Result<Self, OutOfMemory> {
-        let mut stamps = vector(PAGE)?;
-        stamps.extend((0..PAGE).map(|_| AtomicU64::new(0)));
-        let cells = filled(Cell::default(), PAGE)?;
+        let mut stamps = vector(PAGE_WORDS)?;
+        stamps.extend((0..PAGE_WORDS).map(|_| AtomicU64::new(0)));
+        let cells = filled(Cell::default(), PAGE_WORDS)?;
         let (stamps, cells) = (array(stamps), array(cells));
         Ok(Self { stamps, cells: Mutex::new(cells) })
     }
 
     #[inline]
     pub(crate) fn set_stamp(&self, word: usize, stamp: u64) {
-        self.stamps[word % PAGE].store(stamp, Ordering::Relaxed);
+        self.stamps[word % PAGE_WORDS].store(stamp, Ordering::Relaxed);
     }
 
-    pub(crate) fn cells(&self) -> MutexGuard<'_, Box<[Cell; PAGE]>> {
+    pub(crate) fn cells(&self) -> MutexGuard<'_, Box<[Cell; PAGE_WORDS]>> {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -111,7 +111,7 @@ pub(crate) struct Shadow {
 impl Drop for Shadow {
     fn drop(&mut self) {
         let pool = self.pool.clone();
-        pool.give(self.pages.iter_mut().filter_map(OnceLock::take));
+        pool.put_back(self.pages.iter_mut().filter_map(OnceLock::take));
     }
 }
 
@@ -123,7 +123,7 @@ impl Shadow {
     pub(crate) fn new(address: u64, size: u64, pool: Pool) -> Result<Self, OutOfMemory> {
         let base = address & !3;
         let words = (address + size - base).div_ceil(4) as usize;
-        let count = words.div_ceil(PAGE);
+        let count = words.div_ceil(PAGE_WORDS);
         let mut pages = vector(count)?;
         pages.extend((0..count).map(|_| OnceLock::new()));
         Ok(Self { base, pages: pages.into_boxed_slice(), pool })
@@ -140,7 +140,7 @@ impl Shadow {
     /// Whether it is large enough for an allocation of `size` bytes.
     pub(crate) fn holds(&self, address: u64, size: u64) -> bool {
         let words = (address + size - self.base).div_ceil(4) as usize;
-        words.div_ceil(PAGE) <= self.pages.len()
+        words.div_ceil(PAGE_WORDS) <= self.pages.len()
     }
 
     /// The index of the word at an address.
@@ -159,10 +159,12 @@ impl Shadow {
     #[inline]
     pub(crate) fn all_stamped(&self, address: u64, bytes: u64, [one, other]: [u64; 2]) -> bool {
         let (first, last) = (self.word(address), self.word(address + bytes - 1));
-        let Some(page) = self.pages.get(first / PAGE).and_then(OnceLock::get) else { return false };
-        let stamps = page.stamps.get(first % PAGE..=last % PAGE);
+        let Some(page) = self.pages.get(first / PAGE_WORDS).and_then(OnceLock::get) else {
+            return false;
+        };
+        let stamps = page.stamps.get(first % PAGE_WORDS..=last % PAGE_WORDS);
         // A range that spans two pages is checked word by word by the caller.
-        first / PAGE == last / PAGE
+        first / PAGE_WORDS == last / PAGE_WORDS
             && stamps.is_some_and(|stamps| {
                 stamps.iter().fold(true, |all, stamp| {
                     let stamp = stamp.load(Ordering::Relaxed);
@@ -174,15 +176,15 @@ impl Shadow {
     /// The page of a word; `None` beyond the end, or if the host is out of memory.
     #[inline]
     pub(crate) fn page(&self, word: usize) -> Option<&Page> {
-        let page = self.pages.get(word / PAGE)?;
-        page.get().or_else(|| self.make(page))
+        let page = self.pages.get(word / PAGE_WORDS)?;
+        page.get().or_else(|| self.create_page(page))
     }
 
     #[cold]
-    fn make<'page>(&self, page: &'page OnceLock<Page>) -> Option<&'page Page> {
+    fn create_page<'page>(&self, page: &'page OnceLock<Page>) -> Option<&'page Page> {
         // Another thread may have set it first.
         if let Err(mine) = page.set(self.pool.take()?) {
-            self.pool.give(std::iter::once(mine));
+            self.pool.put_back(std::iter::once(mine));
         }
         page.get()
     }

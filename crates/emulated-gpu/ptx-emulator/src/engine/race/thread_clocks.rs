@@ -31,7 +31,7 @@ const WIDE: usize = 1;
 
 /// The accesses that one thread knows in addition to its block and its warp.
 #[derive(Clone, Debug, Default)]
-struct Extra {
+struct ThreadExtra {
     known: Option<Arc<VectorClock>>,
     /// The clock that a strong write publishes, by scope: that of the last fence.
     released: [Option<Arc<VectorClock>>; 2],
@@ -83,7 +83,7 @@ pub(crate) struct ThreadClocks {
     /// The clocks that all threads had released before the last barrier, by scope.
     base_released: [Option<Arc<VectorClock>>; 2],
     warp_least: Vec<u32>,
-    extras: Vec<Extra>,
+    extras: Vec<ThreadExtra>,
     /// Threads whose extra may be nonempty.
     listed: Vec<u32>,
     arrivals: [Vec<Arrival>; BARRIERS],
@@ -103,11 +103,11 @@ impl ThreadClocks {
     /// If the host is out of memory.
     pub(crate) fn new(threads: u32, shared: u64) -> Result<Self, OutOfMemory> {
         let shared = Shadow::new(0, shared, Pool::default())?;
-        Ok(Self { shared: Some(Box::new(shared)), ..Self::fresh(threads) })
+        Ok(Self { shared: Some(Box::new(shared)), ..Self::initial(threads) })
     }
 
     /// The state at the start of a block.
-    fn fresh(threads: u32) -> Self {
+    fn initial(threads: u32) -> Self {
         Self {
             block: 0,
             clock: 1,
@@ -116,7 +116,7 @@ impl ThreadClocks {
             base: Arc::default(),
             base_released: [None, None],
             warp_least: vec![0; threads.div_ceil(LANES as u32) as usize],
-            extras: vec![Extra::default(); threads as usize],
+            extras: vec![ThreadExtra::default(); threads as usize],
             listed: Vec::new(),
             arrivals: Default::default(),
             published: Published::new(),
@@ -129,7 +129,7 @@ impl ThreadClocks {
     /// Starts a block. Accesses of earlier blocks to shared memory stay recorded, but are ignored.
     pub(crate) fn start(&mut self, block: u64) {
         let shared = self.shared.take();
-        *self = Self { shared, ..Self::fresh(self.extras.len() as u32) };
+        *self = Self { shared, ..Self::initial(self.extras.len() as u32) };
         self.block = block as u32 & (super::event::HOST);
     }
 
@@ -217,7 +217,7 @@ impl ThreadClocks {
         if own && settled { read_by_warps(self.block, self.least) } else { 0 }
     }
 
-    fn extra_mut(&mut self, thread: u32) -> &mut Extra {
+    fn extra_mut(&mut self, thread: u32) -> &mut ThreadExtra {
         let extra = &mut self.extras[thread as usize];
         if !extra.listed {
             extra.listed = true;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::origin::slot_of;
 use super::view::View;
 use crate::engine::core::Core;
-use crate::engine::image::{Home, Image};
+use crate::engine::image::{Image, VariablePlace};
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use crate::program::{
     Address, Asynchronous, Function, FunctionId, Matrix, ObjectAction, Op, Operand, Space, Symbol,
@@ -71,7 +71,7 @@ impl View {
                     Symbol::Module(global) => core.image.module.variables.get(global.0 as usize),
                 };
                 let name = variable.map_or("?", |variable| &variable.name);
-                return with_offset(short(name), offset.wrapping_add(address.offset));
+                return with_offset(short_name(name), offset.wrapping_add(address.offset));
             }
             Operand::Register(register) => {
                 let slot = slot_of(core, id, register);
@@ -120,7 +120,7 @@ impl View {
             let function = core.image.module.functions.get(id.0 as usize);
             let variables = function.map_or(&[][..], |function| &function.variables);
             for (variable, home) in variables.iter().zip(&plan.homes) {
-                if let Home::Local(at) = *home
+                if let VariablePlace::Local(at) = *home
                     && offset.wrapping_sub(at) < variable.size
                 {
                     return with_offset(&variable.name, (offset - at) as i64);
@@ -145,7 +145,7 @@ impl View {
             if let Some((base, size)) = core.memory.range_of(address)
                 && !self.buffers.iter().any(|(known, ..)| *known == base)
             {
-                self.buffers.push((base, size, short(&variable.name).to_owned()));
+                self.buffers.push((base, size, short_name(&variable.name).to_owned()));
             }
         }
     }
@@ -153,7 +153,7 @@ impl View {
 
 /// The shared variable that contains an offset.
 fn shared_place(image: &Image, offset: u64) -> Option<String> {
-    let homes: HashMap<&str, (Home, u64)> = image
+    let homes: HashMap<&str, (VariablePlace, u64)> = image
         .plans
         .iter()
         .filter_map(|(id, plan)| Some((image.module.functions.get(id.0 as usize)?, plan)))
@@ -169,10 +169,10 @@ fn shared_place(image: &Image, offset: u64) -> Option<String> {
     let mut dynamic = None;
     for (name, (home, size)) in homes {
         match home {
-            Home::Shared(at) if offset.wrapping_sub(at) < size => {
+            VariablePlace::Shared(at) if offset.wrapping_sub(at) < size => {
                 return Some(with_offset(name, (offset - at) as i64));
             }
-            Home::DynamicShared => dynamic = Some(name),
+            VariablePlace::DynamicShared => dynamic = Some(name),
             _ => {}
         }
     }
@@ -189,6 +189,6 @@ fn with_offset(name: &str, offset: i64) -> String {
 }
 
 /// Shortens a parameter's name: NVRTC's names are `_Z5saxpy…_param_0` and so on.
-fn short(name: &str) -> &str {
+fn short_name(name: &str) -> &str {
     name.rfind("_param_").map_or(name, |at| &name[at + 1..])
 }

@@ -1,12 +1,12 @@
 //! Descriptions of addresses, for reports.
 
-use super::{Live, Neighbourhood, Table};
+use super::{LiveAllocation, Neighbourhood, Table};
 use crate::memory::allocation::AllocationKind;
 
 impl Table {
     pub(in crate::memory) fn neighbourhood(&self, address: u64) -> Neighbourhood {
         let holds = |&(freed, size): &(u64, u64)| address >= freed && address < freed + size;
-        if let Some((freed, size)) = self.every_freed().find(holds) {
+        if let Some((freed, size)) = self.quarantined().find(holds) {
             return format!(
                 "it is {} bytes into an allocation of {size} bytes at {freed:#x} that has been freed",
                 address - freed
@@ -70,7 +70,7 @@ pub(crate) fn unmapped(base: u64, size: u64) -> String {
     )
 }
 
-fn describe(base: u64, live: &Live) -> String {
+fn describe(base: u64, live: &LiveAllocation) -> String {
     let name = live.name.as_deref().map(|name| format!(" `{name}`")).unwrap_or_default();
     let what = match live.kind {
         AllocationKind::Device => "the allocation",

@@ -2,7 +2,7 @@
 
 use std::collections::btree_map::Entry;
 
-use super::{Live, Table};
+use super::{LiveAllocation, Table};
 use crate::memory::allocation::{Allocation, AllocationKind};
 use crate::memory::heap::Heap;
 use crate::memory::{self, Home};
@@ -23,7 +23,7 @@ impl Table {
             Entry::Vacant(none) => none.insert(Heap::new(self.space.as_ref(), bytes).ok()?),
         };
         let address = own.allocate(size)?;
-        let live = Live {
+        let live = LiveAllocation {
             size,
             host: None,
             heap: Some(owner),
@@ -41,7 +41,7 @@ impl Table {
 
     /// Frees a block from [`allocate_in_heap`](Self::allocate_in_heap).
     pub(in crate::memory) fn free_in_heap(&mut self, address: u64) -> bool {
-        let Some(&Live { size, heap: Some(owner), .. }) = self.live.get(&address) else {
+        let Some(&LiveAllocation { size, heap: Some(owner), .. }) = self.live.get(&address) else {
             return false;
         };
         self.live.remove(&address);
@@ -59,7 +59,7 @@ impl Table {
     /// Allocations of an owner's kernels that have not been freed.
     pub(in crate::memory) fn heap_allocations(&self, owner: u64) -> Vec<Allocation> {
         let own = self.live.iter().filter(|(_, live)| live.heap == Some(owner));
-        own.map(|(&address, live)| live.listed(address)).collect()
+        own.map(|(&address, live)| live.to_allocation(address)).collect()
     }
 
     /// Destroys an owner's heap with all its blocks. `next` is as in [`free`](Self::free).

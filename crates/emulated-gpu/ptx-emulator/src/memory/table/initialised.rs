@@ -1,11 +1,11 @@
 //! Tracking of initialised bytes in allocations, for initcheck.
 
-use super::{Live, Table};
+use super::{LiveAllocation, Table};
 use crate::memory::initialised_bytes::InitialisedBytes;
 
 /// The part of a range that is in one allocation: its address and length, its offset in the
 /// allocation, and the allocation's shadow.
-struct Part<'table> {
+struct RangePart<'table> {
     address: u64,
     len: u64,
     at: usize,
@@ -15,18 +15,18 @@ struct Part<'table> {
 impl Table {
     /// Splits a range that is inside one allocation or adjacent mappings at the ends of mappings.
     /// Stops at the first address without memory.
-    fn parts(&self, address: u64, len: u64) -> impl Iterator<Item = Part<'_>> {
+    fn parts(&self, address: u64, len: u64) -> impl Iterator<Item = RangePart<'_>> {
         let mut left = (address, len);
         std::iter::from_fn(move || {
             let (address, len) = left;
-            let (&base, live): (_, &Live) = self.live.range(..=address).next_back()?;
+            let (&base, live): (_, &LiveAllocation) = self.live.range(..=address).next_back()?;
             let at = address - base;
             if len == 0 || at >= live.size {
                 return None;
             }
             let own = len.min(live.size - at);
             left = (address + own, len - own);
-            Some(Part { address, len: own, at: at as usize, shadow: live.shadow.as_deref() })
+            Some(RangePart { address, len: own, at: at as usize, shadow: live.shadow.as_deref() })
         })
     }
 
@@ -77,7 +77,7 @@ impl Table {
         let Some(target) = self.parts(to, len).next() else { return };
         let Some(shadow) = target.shadow else { return };
         match self.parts(from, len).next() {
-            Some(Part { at, shadow: Some(source), .. }) => {
+            Some(RangePart { at, shadow: Some(source), .. }) => {
                 shadow.copy(target.at, source, at, len as usize);
             }
             _ => shadow.set(target.at, len as usize, true),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Live, Lookup, Table};
+use super::{LiveAllocation, Lookup, Table};
 use crate::memory::allocation::AllocationKind;
 use crate::memory::physical::{GRANULARITY, Physical};
 use crate::memory::reach::{Devices, Home, Reach};
@@ -95,7 +95,7 @@ pub(in crate::memory) struct Reservation {
 
 impl Rights {
     /// Whether a device may access the memory. The host may if any device may.
-    fn admit(&self, write: bool, from: Option<Reach>) -> bool {
+    fn allows(&self, write: bool, from: Option<Reach>) -> bool {
         let devices = if write { self.writable } else { self.readable };
         from.map_or(devices != Devices::default(), |from| devices.contains(from.device))
     }
@@ -143,7 +143,7 @@ impl Table {
     /// The last mapping that overlaps a range.
     fn first_mapped(&self, address: u64, size: u64) -> Option<u64> {
         let end = address.saturating_add(size);
-        let touches = |(base, live): &(&u64, &Live)| **base + live.size > address;
+        let touches = |(base, live): &(&u64, &LiveAllocation)| **base + live.size > address;
         let mut list = self.live.range(..end).rev().take_while(touches);
         list.find(|(_, live)| live.rights.is_some()).map(|(base, _)| *base)
     }
@@ -177,7 +177,7 @@ impl Table {
         let home =
             Home { device: physical.device(), shared_with: Devices::default(), to_peers: false };
         let none = Devices::default();
-        let live = Live {
+        let live = LiveAllocation {
             size,
             host: None,
             heap: None,
@@ -194,7 +194,7 @@ impl Table {
     }
 
     /// The mappings that a range consists of; fails unless they are whole and without a gap.
-    fn whole(&self, address: u64, size: u64) -> Result<Vec<u64>, MapError> {
+    fn whole_mappings(&self, address: u64, size: u64) -> Result<Vec<u64>, MapError> {
         let error = MapError::NotWhole { address, size };
         let end = address.checked_add(size).filter(|_| size > 0).ok_or(error)?;
         let (mut bases, mut next) = (Vec::new(), address);
@@ -212,9 +212,9 @@ impl Table {
         address: u64,
         size: u64,
     ) -> Result<Vec<Mapping>, MapError> {
-        let bases = self.whole(address, size)?;
+        let bases = self.whole_mappings(address, size)?;
         let gone = bases.iter().filter_map(|base| Some((*base, self.live.remove(base)?)));
-        let gone: Vec<(u64, Live)> = gone.collect();
+        let gone: Vec<(u64, LiveAllocation)> = gone.collect();
         for (base, live) in &gone {
             if let Some((_, own)) = self.reservations.range_mut(..=base).next_back() {
                 own.unmapping.insert(*base, live.size);
@@ -243,8 +243,8 @@ impl Table {
         read: bool,
         write: bool,
     ) -> Result<(), MapError> {
-        for base in self.whole(address, size)? {
-            if let Some(Live { rights: Some(rights), .. }) = self.live.get_mut(&base) {
+        for base in self.whole_mappings(address, size)? {
+            if let Some(LiveAllocation { rights: Some(rights), .. }) = self.live.get_mut(&base) {
                 let set = |devices: Devices, on: bool| {
                     if on { devices.with(device) } else { devices.without(device) }
                 };
@@ -288,12 +288,12 @@ impl Table {
             let rights = live.rights.as_ref()?;
             let from_device = from.map(|from| from.device);
             let found = Lookup::NoAccess { base, size: live.size, write, from: from_device };
-            (!rights.admit(write, from)).then_some(found)
+            (!rights.allows(write, from)).then_some(found)
         })
     }
 }
 
-impl Live {
+impl LiveAllocation {
     fn mapping(&self, base: u64) -> Option<Mapping> {
         let Rights { physical, readable, writable } = self.rights.as_ref()?;
         let (readable, writable) = (*readable, *writable);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ThreadClocks;
 use crate::engine::race::clocks::{BlockClock, VectorClock};
 use crate::engine::race::event::Semantics;
-use crate::engine::race::shadow::PAGE;
+use crate::engine::race::shadow::PAGE_WORDS;
 use crate::engine::registers::{LANES, lanes};
 
 /// A range of shared memory that is copied asynchronously.
@@ -76,7 +76,7 @@ impl ThreadClocks {
             let last = shared.word(copy.address + copy.bytes.max(1) - 1);
             for word in shared.word(copy.address)..=last {
                 if let Some(page) = shared.page(word) {
-                    page.cells()[word % PAGE].settle(settled);
+                    page.cells()[word % PAGE_WORDS].settle(settled);
                 }
             }
         }

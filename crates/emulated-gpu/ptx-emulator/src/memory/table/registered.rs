@@ -1,6 +1,6 @@
 //! The program's own memory: registered ranges, and addresses that can't be the program's.
 
-use super::{Live, Lookup, Table};
+use super::{LiveAllocation, Lookup, Table};
 use crate::memory::allocation::AllocationKind;
 use crate::memory::error::RegisterError;
 use crate::memory::reach::Home;
@@ -25,7 +25,7 @@ impl Table {
         if self.is_reserved(address, end) {
             return Err(RegisterError::NoAccess { address, len, writable });
         }
-        let live = Live {
+        let live = LiveAllocation {
             size: len,
             host: None,
             heap: None,
@@ -61,7 +61,7 @@ impl Table {
             return true;
         }
         // Blocks don't overlap, so of those that start before the end, the last one ends last.
-        let is_block = |(_, live): &(&u64, &Live)| live.host.is_some();
+        let is_block = |(_, live): &(&u64, &LiveAllocation)| live.host.is_some();
         let below = self.live.range(..end).rev().find(is_block);
         let above = self.live.range(end..).find(is_block);
         let heaps = self.heaps.values().chain(self.retired.iter().map(|(heap, _)| heap));

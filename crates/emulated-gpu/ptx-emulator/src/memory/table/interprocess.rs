@@ -1,6 +1,6 @@
 //! Allocations shared between processes.
 
-use super::{AllocationKind, Block, Live, Table};
+use super::{AllocationKind, Block, LiveAllocation, Table};
 use crate::memory::reach::Home;
 use crate::memory::shared_memory::{ShareError, SharedMemory};
 
@@ -50,7 +50,7 @@ impl Table {
         home: Home,
     ) -> u64 {
         let address = block.start() + offset;
-        let live = Live {
+        let live = LiveAllocation {
             size,
             host: Some(block),
             heap: None,
