@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use device_image::archive;
-use device_image::fatbin::{self, Wrong};
+use device_image::fatbin::{self, FatbinError};
 use host::input::MAX_TEXT_BYTES;
 
 use crate::options::Options;
@@ -154,9 +154,9 @@ fn text(contents: Contents, bytes: &[u8], options: &Options) -> Result<String, R
         }
         Contents::Fatbin => fatbin::extract_ptx(bytes, options.architecture).map_err(|wrong| {
             let status = match wrong {
-                Wrong::NoPtx(_) => Status::MissingFatbin,
-                Wrong::Damaged(_) => Status::InvalidInput,
-                Wrong::OutOfMemory(_) => Status::Internal,
+                FatbinError::NoPtx(_) => Status::MissingFatbin,
+                FatbinError::Damaged(_) => Status::InvalidInput,
+                FatbinError::OutOfMemory(_) => Status::Internal,
             };
             (status, wrong.to_string())
         }),

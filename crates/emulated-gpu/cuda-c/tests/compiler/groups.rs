@@ -139,7 +139,7 @@ fn grid_synchronisation() {
     // A GPU stops a launch that isn't cooperative, as its blocks might never run together.
     let plain = Launch { cooperative: false, ..launch.clone() };
     let fault = emulator.launch(&kernel, &plain).unwrap_err();
-    assert!(fault.to_string().contains("the launch isn't cooperative"), "{fault}");
+    assert!(fault.to_string().contains("the launch is not cooperative"), "{fault}");
     emulator.launch(&kernel, &launch).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     let mut bytes = vec![0; 256];
     emulator.memory().read(address + 256, &mut bytes).unwrap();

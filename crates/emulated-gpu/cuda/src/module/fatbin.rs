@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "reads the program's memory")]
 
-use device_image::fatbin::{self, HEADER, Wrong};
+use device_image::fatbin::{self, HEADER, FatbinError};
 use ptx_emulator::room::filled;
 
 use crate::abi::error::{Code, Refusal};
@@ -12,19 +12,19 @@ use crate::abi::host_memory;
 /// Magic number of the structure in which a host compiler wraps a fatbin: two numbers, and the fatbin's address.
 const WRAPPER: [u8; 4] = 0x4662_43b1u32.to_le_bytes();
 
-impl From<Wrong> for Refusal {
-    fn from(wrong: Wrong) -> Self {
+impl From<FatbinError> for Refusal {
+    fn from(wrong: FatbinError) -> Self {
         let code = match wrong {
-            Wrong::Damaged(_) => Code::INVALID_IMAGE,
-            Wrong::NoPtx(_) => Code::NO_BINARY_FOR_GPU,
-            Wrong::OutOfMemory(_) => Code::OUT_OF_MEMORY,
+            FatbinError::Damaged(_) => Code::INVALID_IMAGE,
+            FatbinError::NoPtx(_) => Code::NO_BINARY_FOR_GPU,
+            FatbinError::OutOfMemory(_) => Code::OUT_OF_MEMORY,
         };
         Self { code, log: wrong.to_string() }
     }
 }
 
-fn damaged(what: &str) -> Refusal {
-    Wrong::Damaged(what.to_owned()).into()
+fn broken(what: &str) -> Refusal {
+    FatbinError::Damaged(what.to_owned()).into()
 }
 
 /// Whether these bytes begin a fatbin or its wrapper.
@@ -55,7 +55,7 @@ pub(crate) unsafe fn read(address: usize) -> Result<Vec<u8>, Refusal> {
     }
     let whole = fatbin::length(&header)?;
     let mut bytes =
-        filled(0, whole).map_err(|_| Refusal::from(Wrong::OutOfMemory(whole as u64)))?;
+        filled(0, whole).map_err(|_| Refusal::from(FatbinError::OutOfMemory(whole as u64)))?;
     if !gather(address, whole, &mut bytes) {
         return Err(damaged(&format!("it states a length of {whole} bytes, which can't be read")));
     }
@@ -87,6 +87,6 @@ mod tests {
         header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         // SAFETY: its header is readable, and nothing more is read.
         let refusal = unsafe { read(header.as_ptr() as usize) }.unwrap_err();
-        assert!(refusal.log.contains("at most"), "{}", refusal.log);
+        assert!(refusal.log.contains("the limit is"), "{}", refusal.log);
     }
 }

@@ -152,7 +152,7 @@ fn peer_access_must_be_enabled() {
     if let Some(printed) = with_three_devices(&test_name!()) {
         for part in [
             "which is on another device",
-            "it is on device 1, and is accessed from device 0",
+            "it is on device 1, but is accessed from device 0",
             "cuCtxEnablePeerAccess",
         ] {
             assert!(printed.contains(part), "no `{part}` in:\n{printed}");

@@ -132,7 +132,7 @@ fn each_fault_has_its_code() {
         for (kernel, part) in [
             ("misaligned", "misaligned address"),
             ("trapped", "trap"),
-            ("barrier", "the launch isn't cooperative"),
+            ("barrier", "the launch is not cooperative"),
             ("endless", "runaway kernel"),
             ("freed", "freed"),
             ("null", "illegal address"),

@@ -169,7 +169,7 @@ fn grids_synchronise_through_the_device_runtime() {
     let linker = Linker::new();
     assert_eq!(linker.add(PTX, c"grid.ptx", GRID.to_bytes()), 0);
     assert_eq!(linker.add(LIBRARY, c"libother.a", b"!<arch>\nother"), code::NOT_SUPPORTED);
-    assert!(linker.log().contains("libraries are machine code"), "{}", linker.log());
+    assert!(linker.log().contains("the library is machine code"), "{}", linker.log());
     let library = [b"!<arch>\n", &[0xff; 100][..], b"cuda_device_runtime.o", &[0xff; 9]].concat();
     assert_eq!(linker.add(LIBRARY, c"libcudadevrt.a", &library), 0);
     let image = linker.complete().unwrap();

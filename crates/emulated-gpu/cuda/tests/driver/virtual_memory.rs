@@ -205,8 +205,8 @@ fn accesses_without_mapping_or_permission_fault_with_a_report() {
         }
         for (case, part) in [
             ("reserved", "addresses that were reserved at"),
-            ("closed", "device 0 may not read them: give access first (cuMemSetAccess)"),
-            ("read only", "device 0 may not write them: give access first (cuMemSetAccess)"),
+            ("closed", "device 0 may not read them: set access rights first (cuMemSetAccess)"),
+            ("read only", "device 0 may not write them: set access rights first (cuMemSetAccess)"),
             ("unmapped", "no memory is mapped there (cuMemMap)"),
             ("beyond", "no memory is mapped there (cuMemMap)"),
         ] {

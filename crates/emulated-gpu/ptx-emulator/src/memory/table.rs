@@ -88,6 +88,22 @@ struct LiveAllocation {
 }
 
 impl LiveAllocation {
+    /// A writable allocation without memory, heap, name, shadow or access rights of a mapping.
+    fn new(size: u64, kind: AllocationKind, home: Home) -> Self {
+        Self {
+            size,
+            host: None,
+            heap: None,
+            kind,
+            name: None,
+            shadow: None,
+            writable: true,
+            is_marked_freed: false,
+            home,
+            rights: None,
+        }
+    }
+
     /// Whether it owns a block (including the gap around the allocation) that overlaps a range.
     fn has_block_at(&self, address: u64, end: u64) -> bool {
         self.host.as_ref().is_some_and(|host| host.touches(address, end))
@@ -190,19 +206,11 @@ impl Table {
         let shadow = if kind == AllocationKind::Device { self.shadow(size)? } else { None };
         let address = host.start() + front;
         self.adjust_usage(kind, home, |bytes| *bytes += size);
-        let (host, heap, writable, is_marked_freed) = (Some(host), None, true, false);
-        let rights = None;
         let live = LiveAllocation {
-            size,
-            host,
-            heap,
-            kind,
+            host: Some(host),
             name,
             shadow,
-            writable,
-            is_marked_freed,
-            home,
-            rights,
+            ..LiveAllocation::new(size, kind, home)
         };
         self.live.insert(address, live);
         Ok(address)
@@ -214,7 +222,7 @@ impl Table {
             return Ok(None);
         }
         let size = usize::try_from(size).map_err(|_| OutOfMemory { size })?;
-        InitialisedBytes::new(size).map(|known| Some(Arc::new(known)))
+        InitialisedBytes::new(size).map(|shadow| Some(Arc::new(shadow)))
     }
 
     /// Moves an allocation to the quarantine. `next` returns the number of the next lease, and is

@@ -120,7 +120,7 @@ scenes: block (0, 0, 0), thread (1, 0, 0), which is lane 1 of warp 0
   22  mov.u32 %r3, box                          → %r3 = 0
   23  mad.lo.u32 %r3, %r1, 4, %r3               %r1 = 1, %r3 = 0 → %r3 = 4
   24  st.shared.u32 [%r3], %r2                  %r3 = 4, %r2 = 255 → [box+4]
-  25  bar.sync 0                                → waits until every thread has come
+  25  bar.sync 0                                → waits until all threads have arrived
       … 9 instructions of other warps
   26  ld.shared.s8 %r4, [box+4]                 [box+4] → %r4 = -1
   27  call (%r5), twice, (%r4)                  %r4 = 0xffffffff → calls twice

@@ -155,7 +155,7 @@ fn each_call_of_a_recursive_function_has_its_own_variables() {
 fn infinite_recursion_is_a_fault() {
     let fault = recursive("call (%out), f, (%in);\nret;", 32).unwrap_err();
     assert_eq!(fault.kind, FaultKind::IllegalAddress);
-    assert!(fault.to_string().contains("a function calls itself too often"), "{fault}");
+    assert!(fault.to_string().contains("the recursion is too deep"), "{fault}");
 }
 
 /// A kernel that calls the function whose address is in `%f` with the thread's index.
@@ -190,8 +190,8 @@ fn an_indirect_call_with_another_signature_is_an_error() {
     let text = through(WORD, take, WIDE);
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::InvalidInstruction);
-    assert!(fault.to_string().contains("call of `wide`, which takes or gives something else"));
-    // A register and a variable of the same width are passed alike, as in ptxas.
+    assert!(fault.to_string().contains("call of `wide`, whose parameters or results differ"));
+    // A register and a variable of the same width are passed alike, as ptxas has it.
     let alike = ".func (.reg .b32 r) twice(.reg .f32 v)\n{\n.reg .b32 %x;\nmov.b32 %x, v;\n\
                  add.u32 r, %x, %x;\nret;\n}";
     let text = through(WORD, "mov.u64 %f, twice;", alike);
@@ -200,7 +200,7 @@ fn an_indirect_call_with_another_signature_is_an_error() {
     // A value that is not the address of a function.
     let text = through(WORD, "mov.u64 %f, 4096;", WIDE);
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
-    assert!(fault.to_string().contains("holds 0x1000, which is no function"), "{fault}");
+    assert!(fault.to_string().contains("holds 0x1000, which is not a function"), "{fault}");
 }
 
 #[test]

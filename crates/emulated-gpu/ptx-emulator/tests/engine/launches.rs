@@ -96,7 +96,7 @@ fn a_trap_of_cooperative_groups_is_explained() {
     let plain = Launch { grid: [2, 1, 1], block: [32, 1, 1], ..Launch::default() };
     let fault = emulator.launch(&kernel, &plain).unwrap_err();
     assert_eq!(fault.kind, FaultKind::Trap);
-    assert!(fault.notes.iter().any(|note| note.contains("isn't cooperative")), "{fault}");
+    assert!(fault.notes.iter().any(|note| note.contains("is not cooperative")), "{fault}");
     emulator.launch(&kernel, &Launch { cooperative: true, ..plain }).unwrap();
     // Any other trap has no explanation.
     let fault = launch(&emulator, &crate::ptx::kernel(0, "trap;"), ([1; 3], [1; 3]), &[]);

@@ -139,7 +139,7 @@ fn a_phase_that_never_completes_is_a_deadlock() {
         32,
         &format!("{} {early} @%z mbarrier.arrive.shared.b64 _, [%a]; {WAIT}", init(1)),
     );
-    assert!(report.contains("to be told to expect 32 bytes"), "{report}");
+    assert!(said.contains("and for 32 completed bytes to be expected"), "{said}");
 }
 
 #[test]
@@ -151,22 +151,22 @@ fn invalid_uses_of_a_barrier_object_are_faults() {
         fault.message.clone()
     };
     let arrive = "mbarrier.arrive.shared.b64 %n, [%a];";
-    assert!(wrong(arrive).contains("mbarrier.init has not made one"));
+    assert!(wrong(arrive).contains("mbarrier.init has not created one"));
     let ended = format!("{} @%z mbarrier.inval.shared.b64 [%a]; bar.sync 0; {arrive}", init(1));
     assert!(wrong(&ended).contains("mbarrier.inval"));
     let over = format!("{} @%z st.shared.u32 [%a], 1; bar.sync 0; {arrive}", init(1));
     assert!(wrong(&over).contains("written over"));
     let many = format!("{} @%z mbarrier.arrive.shared.b64 %n, [%a], 3;", init(2));
-    assert!(wrong(&many).contains("3 arrive, and the phase waits for 2"));
+    assert!(wrong(&many).contains("3 threads arrive, but the phase waits for 2"));
     let last = format!("{} @%z mbarrier.arrive.noComplete.shared.b64 %n, [%a], 2;", init(2));
     assert!(wrong(&last).contains(".noComplete"));
     let none = format!("{} mov.u32 %c, 0; @%z mbarrier.arrive.shared.b64 %n, [%a], %c;", init(2));
-    assert!(wrong(&none).contains("0 is no number of arrivals"));
+    assert!(wrong(&none).contains("0 is not a valid number of arrivals"));
     let bytes =
         format!("{} mov.u32 %c, 1048576; @%z mbarrier.expect_tx.shared.b64 [%a], %c;", init(2));
     assert!(wrong(&bytes).contains("counts to 1048575"));
     let old = format!("{} mov.u64 %n, 0; @%z mbarrier.test_wait.shared.b64 %q, [%a], %n;", init(2));
-    assert!(wrong(&old).contains("no state"));
+    assert!(wrong(&old).contains("the register does not hold the state of a barrier object"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_barrier_object_is_initialised_once() {
     let checks = Checks { synchronisation: true, ..Checks::default() };
     let strict = Emulator::new(Options { checks, ..Options::default() });
     let fault = run_on(&strict, 32, &twice).unwrap_err();
-    assert!(fault.message.contains("a barrier object already"), "{fault}");
+    assert!(fault.message.contains("there is already a barrier object"), "{fault}");
     let between = "@%z mbarrier.inval.shared.b64 [%a]; bar.sync 0;";
     run_on(&strict, 32, &format!("{} {between} {}", init(1), init(1))).unwrap();
 }

@@ -156,7 +156,7 @@ fn cooperative_blocks_that_do_not_fit_into_memory_are_rejected() {
     assert!(8000 * 32 * u64::from(kernel.local_bytes()) >= 8000 << 24);
     let fault = emulator.launch(&kernel, &launch(8000)).unwrap_err();
     assert_eq!(fault.kind, FaultKind::OutOfMemory);
-    assert!(fault.message.contains("8000 blocks at once"), "{fault}");
+    assert!(fault.message.contains("8000 resident blocks"), "{fault}");
     assert!(fault.message.contains("524288 bytes of local memory"), "{fault}");
 }
 

@@ -20,14 +20,14 @@ fn invalid_handles_are_reported() {
     let tex = "tex.1d.v4.f32.s32 {%f0, _, _, _}, [%p0, {0}];";
     let unknown = fault(None, tex);
     assert_eq!(unknown.kind, FaultKind::InvalidInstruction);
-    assert!(unknown.message.contains("the handle 0x0 stands for no texture"), "{unknown}");
+    assert!(unknown.message.contains("0x0 is not the handle of a texture"), "{unknown}");
     let base = emulator();
     let texels = floats(&base, [2, 2, 0], &[1.0; 4]);
     let surface = fault(Some(Resource::Surface(texels)), tex);
-    assert!(surface.message.contains("stands for a surface, not for a texture"), "{surface}");
+    assert!(surface.message.contains("is the handle of a surface, not of a texture"), "{surface}");
     let texture = Resource::Texture(texels, Sampling::default());
     let load = fault(Some(texture), "suld.b.1d.b32.trap %r0, [%p0, {0}];");
-    assert!(load.message.contains("stands for a texture, not for a surface"), "{load}");
+    assert!(load.message.contains("is the handle of a texture, not of a surface"), "{load}");
     let flat = fault(Some(texture), tex);
     assert!(flat.message.contains("2 × 2 × 1 texels"), "{flat}");
     let emulator = emulator();

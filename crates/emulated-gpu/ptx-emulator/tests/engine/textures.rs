@@ -91,7 +91,7 @@ fn a_variable_stands_for_the_resource_bound_to_it() {
     // The binding may change from launch to launch. The variable is freed with its module.
     bindings.bind(texture, Opaque::Texture, None).unwrap();
     let fault = emulator.launch(&loaded.kernel("k").unwrap(), &launch).unwrap_err();
-    assert!(fault.message.contains("nothing is bound"), "{fault}");
+    assert!(fault.message.contains("no memory is bound"), "{fault}");
     drop(loaded);
     assert!(bindings.bind(texture, Opaque::Texture, None).is_err());
 }

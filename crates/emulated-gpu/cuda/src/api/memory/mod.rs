@@ -75,7 +75,7 @@ pub(crate) fn close(address: Pointer) -> Result {
         Some(false) => Ok(()),
         _ => free(
             address,
-            |kind| matches!(kind, AllocationKind::OtherProcess(_)),
+            |kind| matches!(kind, AllocationKind::Other(_)),
             "cuIpcCloseMemHandle",
         ),
     }

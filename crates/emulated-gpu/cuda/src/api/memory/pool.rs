@@ -166,7 +166,7 @@ export! {
                 Ok(())
             }
             None => {
-                driver()?.hardware.allocations.mark_freed(address);
+                driver()?.hardware.allocations.leave(address);
                 stream::enqueue(&stream, Operation::Free(address))
             }
         }

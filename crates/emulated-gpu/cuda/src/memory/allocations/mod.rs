@@ -116,7 +116,7 @@ impl Allocation {
     /// Whether it takes device memory.
     fn takes_memory(&self) -> bool {
         !self.is_host()
-            && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::OtherProcess(_))
+            && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Other(_))
     }
 }
 
@@ -372,7 +372,7 @@ impl Allocations {
             AllocationKind::Pinned => "pinned host memory",
             AllocationKind::Registered => "registered host memory",
             AllocationKind::Mapped => "mapped memory",
-            AllocationKind::OtherProcess(_) => "memory of another process",
+            AllocationKind::Other(_) => "memory of another process",
         };
         let table = self.table();
         // Mappings are omitted, since physical memory is listed by its handles.
@@ -392,7 +392,7 @@ impl Allocations {
             | AllocationKind::Array
             | AllocationKind::Managed
             | AllocationKind::Pinned
-            | AllocationKind::OtherProcess(_) => memory.free(allocation.address),
+            | AllocationKind::Other(_) => memory.free(allocation.address),
             AllocationKind::Registered => memory.unregister(allocation.address),
             // Only `unmap` removes mappings.
             AllocationKind::Mapped => Ok(()),

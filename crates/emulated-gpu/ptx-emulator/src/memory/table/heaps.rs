@@ -24,16 +24,9 @@ impl Table {
         };
         let address = own.allocate(size)?;
         let live = LiveAllocation {
-            size,
-            host: None,
             heap: Some(owner),
-            kind: AllocationKind::Heap,
-            name: None,
             shadow,
-            writable: true,
-            is_marked_freed: false,
-            home: Home::on(device),
-            rights: None,
+            ..LiveAllocation::new(size, AllocationKind::Heap, Home::on(device))
         };
         self.live.insert(address, live);
         Some(address)

@@ -21,8 +21,8 @@ impl Table {
             |file: &_, offset| SharedMemory::new(file, offset + base - host.start(), live.size);
         let found = host.shared(look).flatten();
         // Writes of other processes are not recorded here.
-        if let (Some(_), Some(known)) = (found, &live.shadow) {
-            known.set(0, live.size as usize, true);
+        if let (Some(_), Some(shadow)) = (found, &live.shadow) {
+            shadow.set(0, live.size as usize, true);
         }
         Ok(found)
     }
@@ -51,16 +51,8 @@ impl Table {
     ) -> u64 {
         let address = block.start() + offset;
         let live = LiveAllocation {
-            size,
             host: Some(block),
-            heap: None,
-            kind: AllocationKind::OtherProcess,
-            name: None,
-            shadow: None,
-            writable: true,
-            is_marked_freed: false,
-            home,
-            rights: None,
+            ..LiveAllocation::new(size, AllocationKind::OtherProcess, home)
         };
         self.live.insert(address, live);
         address

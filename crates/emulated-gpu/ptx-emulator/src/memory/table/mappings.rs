@@ -178,16 +178,9 @@ impl Table {
             Home { device: physical.device(), shared_with: Devices::default(), to_peers: false };
         let none = Devices::default();
         let live = LiveAllocation {
-            size,
-            host: None,
-            heap: None,
-            kind: AllocationKind::Mapped,
-            name: None,
             shadow: physical.shadow.clone(),
-            writable: true,
-            is_marked_freed: false,
-            home,
             rights: Some(Rights { physical: Arc::clone(physical), readable: none, writable: none }),
+            ..LiveAllocation::new(size, AllocationKind::Mapped, home)
         };
         self.live.insert(address, live);
         Ok(())

@@ -26,16 +26,8 @@ impl Table {
             return Err(RegisterError::NoAccess { address, len, writable });
         }
         let live = LiveAllocation {
-            size: len,
-            host: None,
-            heap: None,
-            kind: AllocationKind::Registered,
-            name: None,
-            shadow: None,
             writable,
-            is_marked_freed: false,
-            home: Home::everywhere(),
-            rights: None,
+            ..LiveAllocation::new(len, AllocationKind::Registered, Home::everywhere())
         };
         self.live.insert(address, live);
         Ok(())

@@ -178,8 +178,8 @@ fn the_report_names_the_register() {
     let fault = run(&format!(".reg .pred %q;\n{body}"), 32).unwrap_err();
     assert_eq!(fault.thread, Some([30, 0, 0]));
     let report = fault.to_string();
-    assert!(report.contains("%sum is read, and this thread has not written it"), "{report}");
-    assert!(report.contains("so have 1 other lanes of the warp"), "{report}");
+    assert!(report.contains("%sum is read, but this thread has not written it"), "{report}");
+    assert!(report.contains("the same in 1 other lanes of the warp"), "{report}");
     assert!(report.contains("add.u32 %sum, %sum, %t;"), "{report}");
 }
 

@@ -134,5 +134,5 @@ fn lanes_that_name_each_other_and_different_members() {
     };
     twins(32, FaultKind::Deadlock, &body(7), &body(3));
     let fault = run(&body(7), 32).unwrap_err();
-    assert!(fault.to_string().contains("which are here too, and name other members"), "{fault}");
+    assert!(fault.to_string().contains("which are here too, but name other members"), "{fault}");
 }
