@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use device_image::fatbin::{self, MOST_BYTES};
+use device_image::fatbin::{self, MAX_BYTES};
 use device_image::linked;
 use host::input::{MAX_TEXT_BYTES, open, read};
 use ptx_emulator::Diagnostic;
@@ -115,7 +115,7 @@ impl Link {
     /// # Errors
     /// If the file can't be read, and those of [`add`](Self::add).
     pub(crate) fn add_file(&mut self, kind: i32, path: &str) -> Result<(), Status> {
-        let bytes = open(Path::new(path)).and_then(|file| read(file, MOST_BYTES));
+        let bytes = open(Path::new(path)).and_then(|file| read(file, MAX_BYTES));
         let bytes = bytes.map_err(|error| {
             self.refuse((Status::InvalidInput, format!("error   : {path} can't be read: {error}")))
         })?;
@@ -151,8 +151,8 @@ impl Link {
         let mut kept = Vec::new();
         let refused = if library.is_none() {
             Some((Status::NvvmCompile, LTO_IR_REFUSED.to_owned()))
-        } else if (size + bytes.len()) as u64 > MOST_BYTES {
-            let why = format!("more than {MOST_BYTES} bytes of LTO-IR are not linked together");
+        } else if (size + bytes.len()) as u64 > MAX_BYTES {
+            let why = format!("more than {MAX_BYTES} bytes of LTO-IR are not linked together");
             Some((Status::InvalidInput, why))
         } else if kept.try_reserve_exact(bytes.len()).is_err() {
             Some((Status::Internal, format!("out of memory: {} bytes are needed", bytes.len())))

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "reads the program's memory")]
 
-use device_image::fatbin::{self, HEADER, FatbinError};
+use device_image::fatbin::{self, FatbinError, HEADER};
 use ptx_emulator::room::filled;
 
 use crate::abi::error::{Code, Refusal};

@@ -115,8 +115,7 @@ impl Allocation {
 
     /// Whether it takes device memory.
     fn takes_memory(&self) -> bool {
-        !self.is_host()
-            && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Other(_))
+        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Other(_))
     }
 }
 
