@@ -25,11 +25,11 @@ use crate::arithmetic::host;
 /// Lanes per vector.
 const GROUP: usize = 4;
 /// Lanes whose results are checked together before they are written.
-const TOGETHER: usize = 4 * GROUP;
+const CHECKED_LANES: usize = 4 * GROUP;
 /// The digits that an `f64` has and an `f32` doesn't are the low 29 bits of the low word. Shifting
-/// left by `BEFORE` drops the other bits. The remainder of a number halfway between two `f32` is
+/// left by `UPPER_BITS` drops the other bits. The remainder of a number halfway between two `f32` is
 /// then `HALF_WAY`, which is the smallest signed number.
-const BEFORE: u32 = 3;
+const UPPER_BITS: u32 = 3;
 const HALF_WAY: u32 = 1 << 31;
 /// Moves the two low lanes of a vector to the high ones, and zeroes the low ones.
 static UP: [u8; 16] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 1, 2, 3, 4, 5, 6, 7];
@@ -60,15 +60,19 @@ pub fn slot() -> usize {
 pub fn use_slot() -> bool {
     // Hides the function from the compiler, which would assume that the slot is unchanged.
     let compute: fn(&mut Registers, &Operands, u32) = std::hint::black_box(by_instruction);
-    let right = TRIED
-        .iter()
-        .all(|values| [u32::MAX, 0x8000_ff01].iter().all(|&mask| tried(compute, values, mask)));
+    let right = TEST_CASES.iter().all(|values| {
+        [u32::MAX, 0x8000_ff01].iter().all(|&mask| test_case_passes(compute, values, mask))
+    });
     REPLACED.store(right, Ordering::Relaxed);
     right
 }
 
 /// Whether a function computes the expected results, and only writes the active lanes.
-fn tried(compute: fn(&mut Registers, &Operands, u32), values: &[f32; 3], mask: u32) -> bool {
+fn test_case_passes(
+    compute: fn(&mut Registers, &Operands, u32),
+    values: &[f32; 3],
+    mask: u32,
+) -> bool {
     let [a, b, c, d] = [0, 1, 2, 3].map(|row| FIRST_ROW + row);
     let Ok(mut registers) = Registers::new(d + 1, 0) else { return false };
     for (row, value) in [a, b, c].into_iter().zip(values) {
@@ -83,7 +87,7 @@ fn tried(compute: fn(&mut Registers, &Operands, u32), values: &[f32; 3], mask: u
 /// Test cases: products with more digits than a float, of which only the low ones remain; sums
 /// halfway between two floats except for a much lower digit; tiny results; and an invalid
 /// operation.
-const TRIED: [[f32; 3]; 8] = [
+const TEST_CASES: [[f32; 3]; 8] = [
     [1.0 + f32::EPSILON, 1.0 + f32::EPSILON, -1.0],
     [1.0 + f32::EPSILON, 1.0 - f32::EPSILON, -1.0],
     [0.1, 10.0, -1.0],
@@ -101,11 +105,14 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
     // conversion into one that is computed lane by lane.
     // SAFETY: sixteen bytes of a static.
     let up = unsafe { (&raw const UP).cast::<v128>().read_volatile() };
-    for first in (0..LANES).step_by(TOGETHER) {
+    for first in (0..LANES).step_by(CHECKED_LANES) {
         let row = |index| half(u32::row(registers, index), first);
         let abc = (row(operands.a), row(operands.b), row(operands.c));
-        let mut checks =
-            Checks { behind: u32x4_splat(0), size: u32x4_splat(u32::MAX), total: u32x4_splat(0) };
+        let mut checks = Checks {
+            remainder: u32x4_splat(0),
+            size: u32x4_splat(u32::MAX),
+            total: u32x4_splat(0),
+        };
         let mut sum = |group| {
             let (a, b, c) = abc;
             checks.sum((four(a, group), four(b, group), four(c, group)), up)
@@ -115,7 +122,7 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
         if !checks.passed() {
             let sum = |group| {
                 let (a, b, c) = abc;
-                carefully(four(a, group), four(b, group), four(c, group))
+                sum_exactly(four(a, group), four(b, group), four(c, group))
             };
             (r0, r1, r2, r3) = (sum(0), sum(1), sum(2), sum(3));
         }
@@ -129,7 +136,7 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
             };
             (r0, r1, r2, r3) = (part(0, r0), part(1, r1), part(2, r2), part(3, r3));
         }
-        let d: *mut v128 = d[first..first + TOGETHER].as_mut_ptr().cast();
+        let d: *mut v128 = d[first..first + CHECKED_LANES].as_mut_ptr().cast();
         // SAFETY: sixteen words of the row.
         unsafe {
             v128_store(d, r0);
@@ -141,14 +148,14 @@ fn rows(registers: &mut Registers, operands: &Operands, mask: u32) {
 }
 
 /// The lanes of a row that are checked together.
-type Half = [u32; TOGETHER];
+type Half = [u32; CHECKED_LANES];
 
 /// The lanes from `first` on.
 #[inline(always)]
 fn half(row: &[u32; LANES], first: usize) -> &Half {
-    let (low, high) = row.split_at(TOGETHER);
+    let (low, high) = row.split_at(CHECKED_LANES);
     let half = if first == 0 { low } else { high };
-    half.first_chunk().unwrap_or(&[0; TOGETHER])
+    half.first_chunk().unwrap_or(&[0; CHECKED_LANES])
 }
 
 /// One of the four vectors of a half.
@@ -161,7 +168,7 @@ fn four(half: &Half, group: usize) -> v128 {
 /// Accumulated properties of results, to detect double rounding.
 struct Checks {
     /// The smallest of the digits that were rounded off.
-    behind: v128,
+    remainder: v128,
     /// The smallest of the magnitudes minus one (so that 0 counts as the largest).
     size: v128,
     /// The sum of the results, which is NaN if one of them is.
@@ -182,8 +189,8 @@ impl Checks {
         };
         let upper = |x| i32x4_shuffle::<2, 3, 2, 3>(x, x);
         let (low, high) = (sum(a, b, c), sum(upper(a), upper(b), upper(c)));
-        let digits = i32x4_shl(i32x4_shuffle::<0, 2, 4, 6>(low, high), BEFORE);
-        self.behind = i32x4_min(self.behind, digits);
+        let digits = i32x4_shl(i32x4_shuffle::<0, 2, 4, 6>(low, high), UPPER_BITS);
+        self.remainder = i32x4_min(self.remainder, digits);
         let high = i8x16_swizzle(f32x4_demote_f64x2_zero(high), up);
         let result = v128_or(f32x4_demote_f64x2_zero(low), high);
         // Without the sign.
@@ -195,7 +202,7 @@ impl Checks {
 
     #[inline(always)]
     fn passed(&self) -> bool {
-        let half_way = i32x4_eq(self.behind, u32x4_splat(HALF_WAY));
+        let half_way = i32x4_eq(self.remainder, u32x4_splat(HALF_WAY));
         let tiny = u32x4_lt(self.size, u32x4_splat(2 * f32::MIN_POSITIVE.to_bits()));
         let none = f32x4_ne(self.total, self.total);
         !v128_any_true(v128_or(half_way, v128_or(tiny, none)))
@@ -205,7 +212,7 @@ impl Checks {
 /// The same sums, each computed with a single rounding.
 #[cold]
 #[inline(never)]
-fn carefully(a: v128, b: v128, c: v128) -> v128 {
+fn sum_exactly(a: v128, b: v128, c: v128) -> v128 {
     // SAFETY: a vector is four words, and any bit pattern is valid.
     let words = |x: v128| unsafe { std::mem::transmute::<v128, [u32; GROUP]>(x) };
     let [a, b, c] = [words(a), words(b), words(c)];
