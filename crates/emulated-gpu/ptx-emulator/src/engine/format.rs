@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_as_c_writes_them() {
+    fn integers_are_formatted_like_c() {
         assert_eq!(
             printed("%d|%5d|%-5d|%05d|%+d", &[u64::from(-3i32 as u32), 7, 7, 7, 7]),
             "-3|    7|7    |00007|+7"
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_as_c_writes_them() {
+    fn floats_are_formatted_like_c() {
         let bits = |x: f64| x.to_bits();
         assert_eq!(
             printed("%f %.2f %8.3f", &[bits(1.5), bits(2.675), bits(-3.0)]),

@@ -70,7 +70,7 @@ impl InitialisedBytes {
         let ones = if initialised { ONES } else { 0 };
         while at < end {
             let step = Self::step(at, end);
-            // SAFETY: as in `all`.
+            // SAFETY: as in `are_initialised`.
             unsafe {
                 let here = self.shadow.as_ptr().add(at);
                 match step {

@@ -89,7 +89,7 @@ mod tests {
     /// A step over an edge and back returns to the same texel: the texel beyond the edge is an
     /// outermost one of its face, and its neighbour beyond the same edge is the first texel.
     #[test]
-    fn edges_join_the_same_texels_from_both_sides() {
+    fn edges_join_the_same_texels_in_both_directions() {
         for width in [1, 2, 3, 5, 64, 32_768] {
             let last = width as i64 - 1;
             for own in 0..FACES {

@@ -102,7 +102,7 @@ fn approximate_division() {
 
 /// `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` work on the upper 32 bits.
 #[test]
-fn gross_approximations_of_doubles() {
+fn approximate_reciprocals_of_doubles() {
     let (inf, sign) = (f64::INFINITY.to_bits(), 1 << 63);
     let nan = 0x7fff_ffff_0000_0000;
     let rcp = |a| float_unary(RCP, FLUSH, Type::F64, a);

@@ -26,7 +26,7 @@ fn bit_fields() {
 
 /// The four examples in the ISA's "fns", and its corner cases.
 #[test]
-fn the_nth_set_bit() {
+fn find_nth_set_bit() {
     assert_eq!(find_nth_set(0xaaaa_aaaa, 3, 1), 3);
     assert_eq!(find_nth_set(0xaaaa_aaaa, 3, -1), 3);
     assert_eq!(find_nth_set(0xaaaa_aaaa, 2, 1), 3);
@@ -113,7 +113,7 @@ proptest! {
 
     /// The ISA's loop for "bfe".
     #[test]
-    fn bit_extract_is_the_loop_of_the_isa(
+    fn bit_extract_equals_the_isa_loop(
         a in any::<u64>(), position in 0_u32..300, length in 0_u32..300,
     ) {
         for (ty, signed, msb) in [
@@ -132,7 +132,7 @@ proptest! {
 
     /// The ISA's loop for "bfi".
     #[test]
-    fn bit_insert_is_the_loop_of_the_isa(
+    fn bit_insert_equals_the_isa_loop(
         a in any::<u64>(), b in any::<u64>(), position in 0_u32..300, length in 0_u32..300,
     ) {
         for (ty, msb) in [(Type::B32, 31), (Type::B64, 63)] {
@@ -149,7 +149,7 @@ proptest! {
 
     /// The ISA's loop for "fns".
     #[test]
-    fn the_nth_set_bit_is_the_loop_of_the_isa(
+    fn find_nth_set_bit_equals_the_isa_loop(
         mask in any::<u32>(), thin in any::<u32>(), base in 0_u32..32, offset in -34_i32..35,
     ) {
         let mask = mask & thin;
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn three_input_logic_is_a_table(
+    fn three_input_logic_equals_the_table(
         table in any::<u8>(), a in any::<u32>(), b in any::<u32>(), c in any::<u32>(),
     ) {
         let mut expected = 0;

@@ -104,7 +104,7 @@ fn flushed_subnormals_equal_zero() {
 }
 
 #[test]
-fn integers_compare_by_their_sign() {
+fn signed_and_unsigned_comparisons_differ() {
     let ones = 0xffff_ffff;
     assert!(compare(Comparison::Lt, Type::S32, false, ones, 0));
     assert!(compare(Comparison::Gt, Type::U32, false, ones, 0));

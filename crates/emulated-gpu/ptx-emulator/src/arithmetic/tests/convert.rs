@@ -63,7 +63,7 @@ fn integers_saturate_with_sat() {
 
 /// `.rni .rzi .rmi .rpi` of halves and their neighbours.
 #[test]
-fn floats_become_integers_by_each_rounding() {
+fn floats_convert_to_integers_in_each_rounding() {
     for (x, nearest, zero, down, up) in [
         (2.5, 2, 2, 2, 3),
         (3.5, 4, 3, 3, 4),
@@ -139,7 +139,7 @@ fn floats_are_clamped_to_the_integer_range_without_sat() {
 
 /// NaN gives 0 between types of at most 32 bits, and only the top bit otherwise.
 #[test]
-fn nan_becomes_an_integer() {
+fn nan_converts_to_zero_or_the_top_bit() {
     let (single, double) = (bits(f32::NAN), f64::NAN.to_bits());
     for to in [Type::S8, Type::U8, Type::S16, Type::U16, Type::S32, Type::U32] {
         for from in [Type::F32, Type::F16, Type::Bf16] {
@@ -202,7 +202,7 @@ fn floats_rounded_to_integers_stay_floats_and_keep_their_sign() {
 }
 
 #[test]
-fn integers_become_floats() {
+fn integers_convert_to_floats() {
     assert_eq!(plain(Type::F32, Type::S32, NEAREST, 0xffff_ffff), bits(-1.0));
     assert_eq!(plain(Type::F32, Type::U32, NEAREST, 0xffff_ffff), bits(4294967296.0));
     assert_eq!(plain(Type::F32, Type::U32, ZERO, 0xffff_ffff), bits(4294967040.0));
@@ -268,7 +268,7 @@ proptest! {
 
     /// Rust's own conversions round towards zero and clamp.
     #[test]
-    fn towards_zero_agrees_with_rust(a in any::<u64>(), b in any::<u32>()) {
+    fn rounding_towards_zero_equals_rust(a in any::<u64>(), b in any::<u32>()) {
         let (double, single) = (f64::from_bits(a), f32::from_bits(b));
         prop_assume!(!double.is_nan() && !single.is_nan());
         for x in [double, f64::from(single), double.rem_euclid(1e20) - 5e19] {
@@ -284,7 +284,7 @@ proptest! {
 
     /// No conversion between any two types panics.
     #[test]
-    fn every_pair_of_types_gives_something(a in any::<u64>(), b in any::<Option<u64>>(), all in any::<u8>()) {
+    fn no_conversion_panics(a in any::<u64>(), b in any::<Option<u64>>(), all in any::<u8>()) {
         const TYPES: [Type; 25] = [
             Type::Pred, Type::B8, Type::B16, Type::B32, Type::B64, Type::B128, Type::U8, Type::U16,
             Type::U32, Type::U64, Type::S8, Type::S16, Type::S32, Type::S64, Type::F16, Type::F16x2,

@@ -168,7 +168,7 @@ fn overflow_depends_on_the_rounding() {
 }
 
 #[test]
-fn flush_to_zero_takes_operands_and_results_and_keeps_the_sign() {
+fn flush_to_zero_affects_operands_and_results_and_keeps_the_sign() {
     let (tiny, min_normal) = (1_u64, bits(f32::MIN_POSITIVE));
     let run = |op, a, b| float_binary(op, FLUSH, Type::F32, a, b);
     assert_eq!(run(FloatBinary::Add, tiny, tiny | SIGN), 0);
@@ -266,7 +266,7 @@ fn minimum_and_maximum() {
 }
 
 #[test]
-fn copysign_takes_the_sign_of_the_first() {
+fn copysign_uses_the_sign_of_the_first() {
     assert_eq!(single(FloatBinary::CopySign, -1.0, 3.0), bits(-3.0));
     assert_eq!(single(FloatBinary::CopySign, 1.0, -0.0), 0);
     let run = |a: f64, b: f64| {

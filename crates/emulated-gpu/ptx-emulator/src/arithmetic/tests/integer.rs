@@ -70,7 +70,7 @@ fn products_of_24_bits_ignore_higher_bits() {
 }
 
 #[test]
-fn division_goes_towards_zero_and_by_zero_gives_all_ones() {
+fn division_rounds_towards_zero_and_by_zero_gives_all_ones() {
     let (div, rem) = (IntBinary::Div, IntBinary::Rem);
     assert_eq!(int_binary(div, Type::S32, (-7_i32) as u32 as u64, 2), (-3_i32) as u32 as u64);
     assert_eq!(int_binary(rem, Type::S32, (-7_i32) as u32 as u64, 2), (-1_i32) as u32 as u64);
@@ -98,7 +98,7 @@ fn division_goes_towards_zero_and_by_zero_gives_all_ones() {
 }
 
 #[test]
-fn minimum_and_maximum_know_the_sign() {
+fn minimum_and_maximum_depend_on_signedness() {
     assert_eq!(int_binary(IntBinary::Min, Type::S32, 0xffff_ffff, 1), 0xffff_ffff);
     assert_eq!(int_binary(IntBinary::Min, Type::U32, 0xffff_ffff, 1), 1);
     assert_eq!(int_binary(IntBinary::Max, Type::S64, u64::MAX, 1), 1);
@@ -154,7 +154,7 @@ fn negation_and_magnitude() {
 }
 
 #[test]
-fn bits_are_counted_found_and_reversed() {
+fn bit_counts_positions_and_reversal() {
     assert_eq!(int_unary(IntUnary::PopC, Type::B32, 0xf0f0), 8);
     assert_eq!(int_unary(IntUnary::PopC, Type::B64, u64::MAX), 64);
     assert_eq!(int_unary(IntUnary::Clz, Type::B32, 0), 32);
@@ -240,7 +240,7 @@ fn borrows() {
 
 /// The example of the ISA's "madc": a product of 128 bits from four of 64.
 #[test]
-fn an_extended_product_by_its_pieces() {
+fn extended_product_from_parts() {
     let (low, high) = (Some(IntBinary::MulLow), Some(IntBinary::MulHigh));
     let multiply = |r4: u64, r5: u64, r6: u64, r7: u64| {
         let u32s = Type::U32;
@@ -319,7 +319,7 @@ proptest! {
     #![proptest_config(config(4000))]
 
     #[test]
-    fn every_width_agrees_with_rust(
+    fn every_width_equals_rust(
         a in any::<u64>(), b in any::<u64>(), c in any::<u64>(), small in 0_u32..64,
     ) {
         let b = b >> small;
@@ -327,7 +327,7 @@ proptest! {
     }
 
     #[test]
-    fn the_small_functions_agree_with_the_general_ones(
+    fn small_functions_equal_the_general_ones(
         a in any::<u64>(), b in any::<u64>(), small in 0_u32..64, amount in 0_u32..80,
     ) {
         let b = b >> small;

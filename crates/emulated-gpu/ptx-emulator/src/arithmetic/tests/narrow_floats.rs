@@ -29,7 +29,7 @@ fn nans_and_clamps_between_floats() {
 }
 
 #[test]
-fn two_floats_are_packed_with_the_first_on_top() {
+fn two_floats_are_packed_with_the_first_in_the_upper_half() {
     let run = |to, rounding, mode, a: f32, b: f32| {
         convert(to, Type::F32, rounding, false, mode, bits(a), Some(bits(b)))
     };

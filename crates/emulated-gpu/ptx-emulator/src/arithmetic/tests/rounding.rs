@@ -170,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn integers_become_exactly_rounded_floats(
+    fn integer_to_float_is_exactly_rounded(
         r in rounding(), value in any::<u64>(), shift in 0_u32..64,
     ) {
         let value = value >> shift;
@@ -196,7 +196,7 @@ proptest! {
 
     /// The nearest numbers with 20 bits of fraction, of the upper half of the operand.
     #[test]
-    fn gross_approximations_of_doubles_are_rounded_once(a in bits(F64)) {
+    fn approximate_reciprocals_of_doubles_are_rounded_once(a in bits(F64)) {
         const UPPER: Shape = Shape { exponent: 11, fraction: 20 };
         let upper = a >> 32 & !UPPER.sign();
         let normal = 1 << UPPER.fraction;
@@ -215,7 +215,7 @@ proptest! {
 
     /// At most one unit from the nearest number.
     #[test]
-    fn the_reciprocal_root_of_doubles_is_close(a in bits(F64)) {
+    fn reciprocal_root_of_doubles_is_within_one_unit(a in bits(F64)) {
         let a = a & !F64.sign();
         if F64.is_finite(a) && a != 0 {
             let exact = Exact { root: true, ..Exact::integer(1).over(&F64.exact(a)) };
