@@ -24,13 +24,13 @@ pub(super) struct Problem {
     pub(super) lane: Option<usize>,
     pub(super) address: Option<u64>,
     /// The other thread of a race.
-    pub(super) other: Option<Other>,
+    pub(super) other: Option<RacingAccess>,
     pub(super) notes: Vec<String>,
 }
 
 /// The other access of a race.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Other {
+pub(super) struct RacingAccess {
     /// The block's index in the grid, and the thread's in the block.
     pub(super) block: u32,
     pub(super) thread: u32,

@@ -26,14 +26,14 @@ pub(super) struct Uses {
     /// Registers that have to be initialised.
     reads: Vec<(Slot, String)>,
     /// Registers that have to be initialised unless the store is to local memory.
-    stored: Option<Stored>,
+    stored: Option<StoredValues>,
     flow: Flow,
     writes: Vec<Slot>,
 }
 
 /// Stored registers that may be uninitialised.
 #[derive(Clone, Debug)]
-struct Stored {
+struct StoredValues {
     /// The generic address that is stored to.
     address: Slot,
     offset: u64,
@@ -114,7 +114,7 @@ impl Uses {
                 match (space, address.base) {
                     (Space::Local, _) | (Space::Param, Operand::Address(Symbol::Local(_), _)) => {}
                     (Space::Generic, Operand::Register(base)) => {
-                        stored = slot(base).map(|slot| Stored {
+                        stored = slot(base).map(|slot| StoredValues {
                             address: slot,
                             offset: address.offset as u64,
                             values: carried.collect(),
@@ -195,7 +195,7 @@ impl Uses {
     }
 }
 
-impl Stored {
+impl StoredValues {
     /// The lanes that store to local memory.
     fn lanes_with_local_address(&self, registers: &Registers) -> u32 {
         let own = |&lane: &usize| {

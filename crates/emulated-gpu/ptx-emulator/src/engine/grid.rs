@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::block::{Block, LaunchShape, Pass};
 use super::code::Executable;
-use super::core::{Bytes, Core, Other, Site};
+use super::core::{Bytes, Core, RacingAccess, Site};
 use super::output::Output;
 use super::profile::Profile;
 use super::race::{Pool, Races};
@@ -341,7 +341,7 @@ impl LaunchState<'_> {
         let executable = self.executable;
         let lane = problem.lane.unwrap_or(mask.trailing_zeros() as usize & (LANES - 1));
         let (place, cuda) = executable.place_of(pc);
-        let other = problem.other.map(|Other { block, thread, step, wrote }| {
+        let other = problem.other.map(|RacingAccess { block, thread, step, wrote }| {
             let (place, cuda) = executable.place_of(step);
             OtherAccess {
                 block: self.shape.block_at(u64::from(block)),

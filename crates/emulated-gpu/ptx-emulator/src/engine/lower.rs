@@ -30,7 +30,7 @@ use std::sync::Arc;
 use self::carried::Carried;
 use self::guesses::Guesses;
 use self::locals::{Locals, aligned};
-use super::access::choose::Host;
+use super::access::choose::HostSettings;
 use super::code::{Action, Executable, Step, ends};
 use super::defined::Uses;
 use super::image::{FunctionLayout, Image, StepOrigin, VariablePlace};
@@ -276,8 +276,8 @@ impl<'l> Lowering<'l> {
         bytes as u32
     }
 
-    fn host(&self) -> Host {
-        Host { fast: self.fast, checks: self.loading.checks }
+    fn host(&self) -> HostSettings {
+        HostSettings { fast: self.fast, checks: self.loading.checks }
     }
 
     fn function(&self, id: FunctionId) -> &'l Function {

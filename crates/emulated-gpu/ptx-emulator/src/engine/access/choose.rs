@@ -11,7 +11,7 @@ use crate::engine::state_space::StateSpace;
 
 /// Settings of the lowering, in addition to the program.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Host {
+pub(crate) struct HostSettings {
     /// Whether the host has AVX2 and FMA.
     pub(in crate::engine) fast: bool,
     /// The enabled checks.
@@ -19,34 +19,34 @@ pub(crate) struct Host {
 }
 
 /// The checks that access functions are compiled with.
-pub(super) trait Watched {
+pub(super) trait Checked {
     /// initcheck: record writes, and check that reads only read written bytes.
     const INIT: bool;
     /// racecheck: record the thread of each access.
     const RACE: bool;
 }
 
-struct Watch<const INIT: bool, const RACE: bool>;
+struct CheckSet<const INIT: bool, const RACE: bool>;
 
-impl<const INIT: bool, const RACE: bool> Watched for Watch<INIT, RACE> {
+impl<const INIT: bool, const RACE: bool> Checked for CheckSet<INIT, RACE> {
     const INIT: bool = INIT;
     const RACE: bool = RACE;
 }
 
 /// The function that performs an access on this host.
-pub(in crate::engine) fn transfer(access: &Access, store: bool, host: Host) -> Transfer {
+pub(in crate::engine) fn transfer(access: &Access, store: bool, host: HostSettings) -> Transfer {
     // Memory that no other thread accesses, or that no thread writes.
     let own =
         matches!(access.state_space, StateSpace::Local | StateSpace::Param) || access.constant;
     match (host.checks.initialisation, host.checks.races && !own) {
-        (false, false) => watched::<Watch<false, false>>(access, store, host.fast),
-        (false, true) => watched::<Watch<false, true>>(access, store, host.fast),
-        (true, false) => watched::<Watch<true, false>>(access, store, host.fast),
-        (true, true) => watched::<Watch<true, true>>(access, store, host.fast),
+        (false, false) => with_checks::<CheckSet<false, false>>(access, store, host.fast),
+        (false, true) => with_checks::<CheckSet<false, true>>(access, store, host.fast),
+        (true, false) => with_checks::<CheckSet<true, false>>(access, store, host.fast),
+        (true, true) => with_checks::<CheckSet<true, true>>(access, store, host.fast),
     }
 }
 
-fn watched<W: Watched>(access: &Access, store: bool, fast: bool) -> Transfer {
+fn with_checks<W: Checked>(access: &Access, store: bool, fast: bool) -> Transfer {
     let alone = W::RACE && access.guess || W::INIT && access.carries;
     let by_rows = !access.fence && access.state_space != StateSpace::Local && !alone;
     let all = |width| access.values.iter().all(|slot| slot.width == width);
@@ -64,7 +64,7 @@ fn watched<W: Watched>(access: &Access, store: bool, fast: bool) -> Transfer {
     }
 }
 
-fn elements<T: Element, W: Watched>(access: &Access, store: bool, fast: bool) -> Option<Transfer> {
+fn elements<T: Element, W: Checked>(access: &Access, store: bool, fast: bool) -> Option<Transfer> {
     if access.strong {
         // Each lane separately; only a single word can be accessed atomically.
         return (access.values.len() == 1 && !W::RACE).then_some(match store {
@@ -80,7 +80,7 @@ fn elements<T: Element, W: Watched>(access: &Access, store: bool, fast: bool) ->
     })
 }
 
-fn host<T: Element, W: Watched, const N: usize>(store: bool, fast: bool) -> Transfer {
+fn host<T: Element, W: Checked, const N: usize>(store: bool, fast: bool) -> Transfer {
     #[cfg(target_arch = "x86_64")]
     if fast {
         return if store { store_avx2::<T, W, N> } else { load_avx2::<T, W, N> };
@@ -92,7 +92,7 @@ fn host<T: Element, W: Watched, const N: usize>(store: bool, fast: bool) -> Tran
 macro_rules! twins {
     ($($portable:ident, $avx2:ident = $function:ident;)*) => {
         $(
-            fn $portable<T: Element, W: Watched, const N: usize>(
+            fn $portable<T: Element, W: Checked, const N: usize>(
                 core: &mut Core<'_>,
                 access: &Access,
                 mask: u32,
@@ -102,7 +102,7 @@ macro_rules! twins {
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn $avx2<T: Element, W: Watched, const N: usize>(
+            fn $avx2<T: Element, W: Checked, const N: usize>(
                 core: &mut Core<'_>,
                 access: &Access,
                 mask: u32,

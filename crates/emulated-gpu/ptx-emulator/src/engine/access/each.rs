@@ -8,7 +8,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::choose::Watched;
+use super::choose::Checked;
 use super::instruction::Access;
 use crate::engine::core::{Core, Outcome};
 use crate::engine::race::{Effect, Races, Semantics};
@@ -107,7 +107,7 @@ pub(super) fn mark_all_written(core: &mut Core<'_>, access: &Access, mask: u32) 
 }
 
 /// The general load with initcheck or racecheck.
-pub(super) fn load_watched<W: Watched>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
+pub(super) fn load_watched<W: Checked>(core: &mut Core<'_>, access: &Access, mask: u32) -> Outcome {
     if W::INIT {
         require_all_written(core, access, mask)?;
     }
@@ -129,7 +129,7 @@ pub(super) fn load_watched<W: Watched>(core: &mut Core<'_>, access: &Access, mas
 }
 
 /// The general store with initcheck or racecheck.
-pub(super) fn store_watched<W: Watched>(
+pub(super) fn store_watched<W: Checked>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,

@@ -8,7 +8,7 @@
     reason = "device memory is read and written through pointers that have been checked"
 )]
 
-use super::choose::Watched;
+use super::choose::Checked;
 use super::each::{mark_all_written, require_all_written};
 use super::element::Element;
 use super::instruction::Access;
@@ -22,7 +22,7 @@ use crate::memory::words::{load_row, store_row};
 macro_rules! by_rows {
     ($($name:ident = $stretches:ident, $scattered:ident;)*) => {$(
         #[inline(always)]
-        pub(super) fn $name<T: Element, W: Watched, const N: usize, const AVX: bool>(
+        pub(super) fn $name<T: Element, W: Checked, const N: usize, const AVX: bool>(
             core: &mut Core<'_>,
             access: &Access,
             mask: u32,
@@ -44,7 +44,7 @@ by_rows! {
 
 /// Loads stretches. Returns false if the access has to be done lane by lane.
 #[inline(always)]
-fn load_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const FULL: bool>(
+fn load_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
@@ -114,7 +114,7 @@ unsafe fn read_elements<T: Element, const N: usize, const AVX: bool>(
 /// Stores stretches. Returns false if the access has to be done lane by lane. If several lanes
 /// write to the same place, the last one's value remains, as with lane-by-lane stores.
 #[inline(always)]
-fn store_stretches<T: Element, W: Watched, const N: usize, const AVX: bool, const FULL: bool>(
+fn store_stretches<T: Element, W: Checked, const N: usize, const AVX: bool, const FULL: bool>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
@@ -233,7 +233,7 @@ fn locate_each(
 }
 
 /// A load that serves each lane separately.
-pub(super) fn load_scattered<T: Element, W: Watched, const N: usize>(
+pub(super) fn load_scattered<T: Element, W: Checked, const N: usize>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,
@@ -259,7 +259,7 @@ pub(super) fn load_scattered<T: Element, W: Watched, const N: usize>(
 }
 
 /// A store that serves each lane separately.
-pub(super) fn store_scattered<T: Element, W: Watched, const N: usize>(
+pub(super) fn store_scattered<T: Element, W: Checked, const N: usize>(
     core: &mut Core<'_>,
     access: &Access,
     mask: u32,

@@ -6,7 +6,7 @@ use super::event::{HOST, Semantics};
 use super::shadow::Shadow;
 use super::thread_clocks::ThreadClocks;
 use crate::engine::access::instruction::Access;
-use crate::engine::core::{Core, Other, Outcome, Problem, Stretch};
+use crate::engine::core::{Core, Outcome, Problem, RacingAccess, Stretch};
 use crate::engine::registers::{LANES, Registers, lanes};
 use crate::engine::space::access_name;
 use crate::engine::state_space::{LOCAL_WINDOW, SHARED_WINDOW, StateSpace, in_window};
@@ -217,7 +217,8 @@ impl Core<'_> {
         )
         .lane(lane)
         .address(address);
-        problem.other = Some(Other { block: event.block(), thread: event.thread(), step, wrote });
+        problem.other =
+            Some(RacingAccess { block: event.block(), thread: event.thread(), step, wrote });
         let same_block = u64::from(event.block()) == self.block & u64::from(HOST);
         let advice = if event.asynchronous() {
             "an asynchronous copy has not been waited for: a cp.async with cp.async.wait_group (or \
@@ -250,8 +251,8 @@ impl Core<'_> {
             let (weak, strong) = if semantics.strong { (wrote, write) } else { (write, wrote) };
             let name = |write: bool| if write { "write" } else { "read" };
             problem = problem.note(format!(
-                "the {} is weak, the {} strong (atomic, volatile or relaxed): this is a data race, unless \
-                 both are strong (PTX ISA, Memory Consistency Model, \"Data-Races\"); {}",
+                "the {} is weak, the {} strong (atomic, volatile or relaxed): this is a data race, because \
+                 both have to be strong (PTX ISA, Memory Consistency Model, \"Data-Races\"); {}",
                 name(weak),
                 name(strong),
                 if weak { "the final value is undefined" } else { "the value that is read is undefined" }

@@ -133,15 +133,15 @@ impl Table {
     pub(in crate::memory) fn release(&mut self, address: u64, size: u64) -> Result<(), MapError> {
         let own = self.reservations.get(&address).filter(|own| own.addresses.len == size);
         let own = own.ok_or(MapError::NotReserved { address, size })?;
-        if !own.unmapping.is_empty() || self.first_mapped(address, size).is_some() {
+        if !own.unmapping.is_empty() || self.overlapping_mapping(address, size).is_some() {
             return Err(MapError::InUse { address, size });
         }
         self.reservations.remove(&address);
         Ok(())
     }
 
-    /// The last mapping that overlaps a range.
-    fn first_mapped(&self, address: u64, size: u64) -> Option<u64> {
+    /// A mapping that overlaps a range, if there is one.
+    fn overlapping_mapping(&self, address: u64, size: u64) -> Option<u64> {
         let end = address.saturating_add(size);
         let touches = |(base, live): &(&u64, &LiveAllocation)| **base + live.size > address;
         let mut list = self.live.range(..end).rev().take_while(touches);
@@ -167,7 +167,7 @@ impl Table {
             return Err(missing);
         }
         let is_unmapping = own.unmapping.iter().any(|(at, len)| *at < end && at + len > address);
-        if is_unmapping || self.first_mapped(address, size).is_some() {
+        if is_unmapping || self.overlapping_mapping(address, size).is_some() {
             return Err(MapError::InUse { address, size });
         }
         let (file, offset) = physical.place().ok_or(OutOfMemory { size })?;
