@@ -21,6 +21,7 @@ pub mod paths;
 pub mod readme;
 pub mod runs;
 pub mod share;
+pub mod style;
 pub mod targets;
 pub mod terms;
 

@@ -1,7 +1,5 @@
-//! Checks of the book: `pages`, which look at the sources alone and are quick; `html`, which looks at the
-//! built pages. And what makes it: `runs` makes pages run, `finish` does what mdBook leaves to be done,
-//! `outputs` runs the commands whose output the pages show and writes what they print now, and `readme`
-//! writes the figures among them into the README.
+//! The command line of `book-check`: quick checks of the book's sources (`pages`), of the built book (`html`) and of
+//! the repository's prose (`style`), and the steps that build the book from what mdBook and the programs print.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,23 +8,25 @@ use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
 use book_check::{
     Problem, columns, commands, html, include, output, paths, read, readme, repository, runs,
-    share, targets, terms,
+    share, style, targets, terms,
 };
 use host::file;
 
 const USAGE: &str = "\
-Usage: book-check pages           check what needs no program of the workspace: the includes, links, commands
-                                  and paths of the pages, and that each page is listed
-       book-check html            check the built book in book/html
-       book-check runs MODULE [EDITOR]
-                                  lay what makes it run beside its pages: the emulator as
-                                  WebAssembly, and the built editor, where there is one
-       book-check outputs [NAME]  run the sessions of book/outputs again (those whose names begin
-                                  with one of NAME) and write what they print
-       book-check finish [URL]    finish the built book: link the first use of a word on a page to its
-                                  entry in the glossary, mark outputs that have columns, and give each page
-                                  a description and, where the site's address is named, a picture
-       book-check readme          write the figures that the book shows into the README";
+Usage: book-check COMMAND
+
+Checks:
+  pages                   includes, links, commands and paths of the pages, and that SUMMARY.md lists each page
+  html                    the built book in book/html
+  style [PATH...]         constructions that CONTRIBUTING.md rules out; with paths, all findings in those files
+  style --baseline        record the number of findings on each page of the book, after it has fallen
+
+Steps that build the book:
+  outputs [NAME...]       rerun the sessions of book/outputs (those whose names begin with a NAME) and update them
+  readme                  copy the figures that the book shows into the README
+  runs MODULE [EDITOR]    make the built pages run: copy the emulator (WebAssembly) and the editor into book/html
+  finish [URL]            link glossary terms, mark outputs with columns, and add descriptions to the built pages;
+                          with the site's URL, add preview pictures too";
 
 fn main() -> ExitCode {
     host::main(run)
@@ -34,17 +34,22 @@ fn main() -> ExitCode {
 
 fn run() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match arguments.split_first() {
-        Some((command, [])) if command == "html" => html::check(&repository().join("book/html")),
-        Some((command, [module, editor @ ..])) if command == "runs" && editor.len() < 2 => {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match arguments[..] {
+        ["html"] => html::check(&repository().join("book/html")),
+        ["runs", module, ref editor @ ..] if editor.len() < 2 => {
             let editor = editor.first().map(Path::new);
             let (root, module) = (repository(), Path::new(module));
             runs::lay(&root, &root.join("book/html"), module, editor).map(|()| Vec::new())
         }
-        Some((command, names)) if command == "outputs" => outputs(names),
-        Some((command, [])) if command == "pages" => pages(),
-        Some((command, site)) if command == "finish" && site.len() < 2 => finish(site.first()),
-        Some((command, [])) if command == "readme" => write_readme().map(|()| Vec::new()),
+        ["outputs", ref names @ ..] => outputs(names),
+        ["pages"] => pages(),
+        ["style"] => style::check(&repository()),
+        ["style", "--baseline"] => write_baseline().map(|()| Vec::new()),
+        ["style", ref paths @ ..] => style::findings(&repository(), paths)
+            .map(|(found, _)| found.into_iter().map(|(_, problem)| problem).collect()),
+        ["finish", ref site @ ..] if site.len() < 2 => finish(site.first().copied()),
+        ["readme"] => write_readme().map(|()| Vec::new()),
         _ => {
             host::complain(USAGE);
             return ExitCode::from(2);
@@ -57,7 +62,7 @@ fn run() -> ExitCode {
     ExitCode::from(u8::from(!problems.is_empty()))
 }
 
-/// The quick part of this crate's tests, for whoever writes.
+/// The quick part of this crate's tests, for use while writing.
 fn pages() -> Result<Vec<Problem>, Problem> {
     let (root, pages) = (repository(), Page::all(&repository())?);
     let mut problems = include::check(&root, &pages)?;
@@ -68,40 +73,49 @@ fn pages() -> Result<Vec<Problem>, Problem> {
     Ok(problems)
 }
 
-/// What mdBook leaves to be done.
-fn finish(site: Option<&String>) -> Result<Vec<Problem>, Problem> {
+/// Post-processes the pages that mdBook built.
+fn finish(site: Option<&str>) -> Result<Vec<Problem>, Problem> {
     let root = repository();
     terms::link(&root)?;
     columns::mark(&root)?;
-    share::describe(&root, site.map(String::as_str))?;
+    share::describe(&root, site)?;
     Ok(Vec::new())
+}
+
+/// Writes a file of the repository.
+fn write(path: &Path, text: &str) -> Result<(), Problem> {
+    file::write_atomically(path, |writer| writer.write_all(text.as_bytes()))
+        .map_err(|error| Problem::new(path.display(), format!("can't be written: {error}")))
 }
 
 /// Writes the README with the figures of the book.
 fn write_readme() -> Result<(), Problem> {
     let path = repository().join("README.md");
-    let text = readme::with_figures(&repository(), &read(&path)?)?;
-    file::write_atomically(&path, |writer| writer.write_all(text.as_bytes()))
-        .map_err(|error| Problem::new("README.md", error.to_string()))
+    write(&path, &readme::with_figures(&repository(), &read(&path)?)?)
 }
 
-/// Runs the sessions that are named, or all, and writes each anew where it says something else.
-fn outputs(names: &[String]) -> Result<Vec<Problem>, Problem> {
+/// Records the findings on the book's pages, which may only become fewer.
+fn write_baseline() -> Result<(), Problem> {
+    let (findings, _) = style::findings(&repository(), &[])?;
+    write(&style::baseline_path(&repository()), &style::baseline(&findings))
+}
+
+/// Reruns the sessions with these names, or all, and updates those that print something else now.
+fn outputs(names: &[&str]) -> Result<Vec<Problem>, Problem> {
     output::build(&repository()).map_err(|error| Problem::new("cargo build", error.to_string()))?;
     let chosen = |name: &str| names.is_empty() || names.iter().any(|start| name.starts_with(start));
     for session in Session::all(&repository())?.into_iter().filter(|s| chosen(&s.name)) {
-        let problem =
-            |error: std::io::Error| Problem::new(session.path.display(), format!("{error}"));
-        let text = session.run(&repository()).map_err(problem)?;
+        let text = session
+            .run(&repository())
+            .map_err(|error| Problem::new(session.path.display(), format!("bash: {error}")))?;
         let change = if text == session.text {
-            "as before"
+            "unchanged"
         } else if difference(&session.text, &text).is_none() {
-            "differs only as machines do"
+            "only differs as machines do"
         } else {
-            "says something else now"
+            "changed"
         };
-        file::write_atomically(&session.path, |writer| writer.write_all(text.as_bytes()))
-            .map_err(problem)?;
+        write(&session.path, &text)?;
         host::print(&format!("{}: {change}\n", session.name))
             .map_err(|error| Problem::new("standard output", error.to_string()))?;
     }

@@ -6,3 +6,4 @@ mod pages;
 mod pictures;
 mod presets;
 mod puzzles;
+mod style;
