@@ -1,19 +1,18 @@
-//! Another machine, for programs that are told to load this library first (`LD_PRELOAD`): one whose
-//! `/proc/cpuinfo` is the file that `ANOTHER_MACHINE_CPUINFO` names, and that has as many processors
-//! as `ANOTHER_MACHINE_CORES` says.
+//! A library to preload (`LD_PRELOAD`) that imitates another machine: `/proc/cpuinfo` is the file that
+//! `ANOTHER_MACHINE_CPUINFO` names, and the number of processors is `ANOTHER_MACHINE_CORES`.
 //!
-//! Tests and `scripts/test-machines.sh` run the programs of the workspace on it. It is a library, and
-//! an example only because cargo builds those along with the tests. Linux and glibc alone.
+//! Tests and `scripts/test-machines.sh` run the programs of the workspace with it. The library is an example only because
+//! cargo builds examples along with the tests. It needs Linux and glibc.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-#![expect(unsafe_code, reason = "it stands in for functions of the C library")]
+#![expect(unsafe_code, reason = "it replaces functions of the C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_long};
 
-/// The value of a variable, as C sees it: the standard library may not be ready yet.
+/// The value of a variable, by way of C: Rust's standard library may not be initialised yet.
 fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: the name ends in a zero; the programs under test don't change their environment.
     let value = unsafe { libc::getenv(name.as_ptr()) };
-    // SAFETY: `getenv` gives a string that ends in a zero, or null.
+    // SAFETY: `getenv` returns a string that ends in a zero, or null.
     (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
 }
 
@@ -21,11 +20,11 @@ fn cores() -> Option<usize> {
     variable(c"ANOTHER_MACHINE_CORES")?.to_str().ok()?.parse().ok().filter(|&cores| cores > 0)
 }
 
-/// The path itself, or that of the other machine's file in its place.
+/// The path, or the path of the imitated file for `/proc/cpuinfo`.
 ///
 /// # Safety
 /// `path` ends in a zero, or is null.
-unsafe fn there(path: *const c_char) -> *const c_char {
+unsafe fn redirected(path: *const c_char) -> *const c_char {
     // SAFETY: by this function's own contract.
     if path.is_null() || unsafe { CStr::from_ptr(path) } != c"/proc/cpuinfo" {
         return path;
@@ -33,8 +32,8 @@ unsafe fn there(path: *const c_char) -> *const c_char {
     variable(c"ANOTHER_MACHINE_CPUINFO").map_or(path, CStr::as_ptr)
 }
 
-/// `openat(2)`. In C it takes any number of arguments; on the platforms above a caller that passes
-/// none for the mode passes what nobody reads.
+/// `openat(2)`. It is variadic in C; on these platforms `mode` holds an arbitrary value if the caller passed none, and
+/// the kernel then ignores it.
 ///
 /// # Safety
 /// As in C.
@@ -46,7 +45,7 @@ pub unsafe extern "C" fn openat(
     mode: libc::mode_t,
 ) -> c_int {
     // SAFETY: the caller's arguments, with another path that ends in a zero.
-    unsafe { libc::syscall(libc::SYS_openat, folder, there(path), flags, mode) as c_int }
+    unsafe { libc::syscall(libc::SYS_openat, folder, redirected(path), flags, mode) as c_int }
 }
 
 /// `openat64`
@@ -84,7 +83,7 @@ pub unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: libc::m
     unsafe { openat(libc::AT_FDCWD, path, flags, mode) }
 }
 
-/// `sched_getaffinity(2)`, by which programs count the processors they may use.
+/// `sched_getaffinity(2)`, with which programs count the processors that they may use.
 ///
 /// # Safety
 /// As in C: `set` has `size` bytes.
@@ -100,7 +99,7 @@ pub unsafe extern "C" fn sched_getaffinity(
         if written < 0 {
             return -1;
         }
-        // What the kernel has not written is none, as the C library has it.
+        // Clears the part that the kernel has not written, as the C library does.
         // SAFETY: `set` has `size` bytes, of which the kernel wrote `written`.
         unsafe {
             set.cast::<u8>().add(written as usize).write_bytes(0, size - written as usize);
@@ -115,8 +114,7 @@ pub unsafe extern "C" fn sched_getaffinity(
     0
 }
 
-/// `sysconf(3)`, for the number of processors alone. Everything else is asked of the other name
-/// under which the C library has it.
+/// `sysconf(3)`. Only the number of processors is replaced; other values come from the C library's `__sysconf`.
 ///
 /// # Safety
 /// As in C.

@@ -1,4 +1,4 @@
-//! Allocates two buffers, and frees both of them, or, when told to `forget`, only one.
+//! An example of a leak: it allocates two buffers and frees both, or only one with the argument `forget`.
 
 use std::error::Error;
 

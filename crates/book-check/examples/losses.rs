@@ -1,4 +1,4 @@
-//! Where backpropagation starts: `(p − y) / B` beside the measured slope of the printed loss.
+//! The start of backpropagation: `(p − y) / B` compared with the measured slope of the printed loss.
 
 use std::f64::consts::LN_2;
 

@@ -1,4 +1,4 @@
-//! Mistakes that everyone makes once, and which gradients each of them spoils.
+//! Common mistakes in a backward pass, and the gradients that each of them spoils.
 
 #[allow(dead_code, unreachable_pub, reason = "each example uses its part")]
 mod tiny;
@@ -9,7 +9,7 @@ use tiny::{Backward, Forward, Matrix, Network, matmul_a_b, matmul_at_b, sum_batc
 /// Picks one parameter of a network, to be changed.
 type Parameter = fn(&mut Network) -> &mut Matrix;
 
-/// In the order of the columns below.
+/// The parameters, in the order of the printed columns.
 const PARAMETERS: [Parameter; 4] = [
     |network| &mut network.w2,
     |network| &mut network.b2,
@@ -61,8 +61,8 @@ fn updated_too_early(network: &Network, forward: &Forward) -> Backward {
 
 fn only_the_first_sample_in_db(network: &Network, forward: &Forward) -> Backward {
     let mut wrong = network.backward(forward);
-    wrong.db2 = Matrix::of(1, wrong.db2.cols, |_, j| wrong.dz2.at(0, j));
-    wrong.db1 = Matrix::of(1, wrong.db1.cols, |_, j| wrong.dz1.at(0, j));
+    wrong.db2 = Matrix::from_fn(1, wrong.db2.cols, |_, j| wrong.dz2.at(0, j));
+    wrong.db1 = Matrix::from_fn(1, wrong.db1.cols, |_, j| wrong.dz1.at(0, j));
     wrong
 }
 // ANCHOR_END: mistakes
@@ -91,12 +91,12 @@ fn main() {
     // follow no pattern but are the same everywhere.
     let value = |seed: usize| move |i, j| (((i * 7 + j * 3 + seed) * 37) % 19) as f64 / 9.0 - 1.0;
     let network = Network {
-        x: Matrix::of(5, 3, value(1)),
-        y: Matrix::of(5, 2, value(2)),
-        w1: Matrix::of(4, 3, value(3)),
-        b1: Matrix::of(1, 4, value(4)),
-        w2: Matrix::of(2, 4, value(5)),
-        b2: Matrix::of(1, 2, value(6)),
+        x: Matrix::from_fn(5, 3, value(1)),
+        y: Matrix::from_fn(5, 2, value(2)),
+        w1: Matrix::from_fn(4, 3, value(3)),
+        b1: Matrix::from_fn(1, 4, value(4)),
+        w2: Matrix::from_fn(2, 4, value(5)),
+        b2: Matrix::from_fn(1, 2, value(6)),
     };
     let forward = network.forward();
     let passes: [(&str, Backpropagation); 6] = [

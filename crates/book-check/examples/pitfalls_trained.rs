@@ -1,5 +1,4 @@
-//! What the accuracy says of the usual mistakes: the default network, trained with each of them for
-//! an epoch from the same parameters.
+//! Accuracies of the default network, trained for an epoch with each of the common mistakes, from the same parameters.
 //!
 //!     cargo run -p book-check --example pitfalls_trained [-- FOLDER OF MNIST]
 
@@ -14,7 +13,7 @@ use level1_cpu::operations::{
 };
 use training::{Parameters, Preset};
 
-/// What is wrong with the way back.
+/// A mistake in the backward pass.
 #[derive(Clone, Copy, PartialEq)]
 enum Mistake {
     None,
@@ -47,7 +46,7 @@ struct Network {
 impl Network {
     fn start(preset: &Preset) -> Result<Self, Box<dyn Error>> {
         let &[inputs, hidden, classes] = &preset.network.sizes[..] else {
-            return Err("the preset has another number of layers".into());
+            return Err("the preset small no longer has two layers".into());
         };
         let drawn = Parameters::new(&preset.network, preset.initialisation, preset.seed);
         let of = |layer: usize| {
@@ -118,8 +117,7 @@ impl Network {
         update(&mut self.b1, &db1, rate);
     }
 
-    /// The share of the images whose largest output is at the right digit, in per cent; or that there
-    /// are outputs that are no numbers.
+    /// The percentage of images whose largest output is that of the right digit; "diverged" if an output is NaN.
     fn accuracy(&self, set: &Dataset, batch_size: usize) -> String {
         let order = Epoch::in_order(set.len(), batch_size, false);
         let (mut right, mut tested) = (0, 0);
@@ -143,7 +141,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args_os().nth(1).map(PathBuf::from);
     let source = if folder.is_some() { Source::Mnist } else { Source::Digits };
     let digits = data::load(source, folder.as_deref(), Counts::ALL, &mut |_| {})?;
-    let preset = Preset::find("small").ok_or("there is no preset small")?;
+    let preset = Preset::find("small").ok_or("the preset small is missing")?;
     let train = Dataset::new(&digits.train, preset.normalisation);
     let test = Dataset::new(&digits.test, preset.normalisation);
     let start = Network::start(&preset)?;

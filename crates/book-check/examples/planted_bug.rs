@@ -1,5 +1,5 @@
-//! A level with a bug: one training step with the operations of level 1, in which one line is
-//! missing. Reads a dump for what the step starts from, and writes a dump as every level does.
+//! A level with a bug: one training step with the operations of level 1, in which one line is missing. It starts from the
+//! parameters and the batch of a dump, and writes a dump as every level does.
 //!
 //!     cargo run -p book-check --example planted_bug -- REFERENCE OUT
 

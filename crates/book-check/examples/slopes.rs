@@ -1,4 +1,4 @@
-//! The slope of a loss, once by a rule and once by trying: one weight, one sample.
+//! The slope of a loss with one weight and one sample, by the chain rule and by measuring.
 
 use host::println;
 

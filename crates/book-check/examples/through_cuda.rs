@@ -1,6 +1,6 @@
-//! A kernel through unmodified cudarc: once as it should be, and once with an element too many.
+//! A kernel launched through unmodified cudarc: correctly, and then with one element too many.
 
-#![allow(unsafe_code, reason = "a launch can't be checked by the compiler, and cudarc says so")]
+#![allow(unsafe_code, reason = "cudarc's launch is unsafe: the compiler can't check its arguments")]
 
 use std::error::Error;
 

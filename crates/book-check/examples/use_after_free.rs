@@ -1,4 +1,4 @@
-//! A host program that frees a buffer one launch too early, by way of the emulator's library.
+//! A host program that uses the emulator's library and frees a buffer one launch too early.
 
 use std::error::Error;
 

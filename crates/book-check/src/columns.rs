@@ -1,4 +1,4 @@
-//! Outputs with columns: where a page is narrow they are scrolled, and not folded to pieces.
+//! Outputs with columns, which scroll on a narrow page instead of wrapping.
 
 use std::path::Path;
 
@@ -6,18 +6,18 @@ use host::file;
 
 use crate::{Problem, files, read};
 
-/// How mdBook begins a block that shows an output.
+/// The tag with which mdBook begins a block that shows an output.
 const OUTPUT: &str = "<code class=\"language-console\">";
 const WITH_COLUMNS: &str = "<code class=\"language-console columns\">";
 const STYLE: &str = "<style>@media(max-width:800px){.content pre \
     code.language-console.columns{white-space:pre}}</style>";
-/// A line of words that is longer is better folded than scrolled.
-const LONGEST: usize = 160;
+/// Maximum length of a line of words in a block that scrolls; longer ones are easier to read wrapped.
+const MAX_SCROLLED: usize = 160;
 
 /// Marks the outputs that have columns, on all pages of a built book.
 ///
 /// # Errors
-/// When a page can't be read or written.
+/// If a page can't be read or written.
 pub fn mark(repository: &Path) -> Result<(), Problem> {
     for path in files(&repository.join("book/html"), &["html"]) {
         let text = read(&path)?;
@@ -42,12 +42,12 @@ fn marked(html: &str) -> String {
     out
 }
 
-/// Whether an output has a table, and no words that a reader would have to scroll along.
+/// Whether an output has a table, and no long lines of words that a reader would have to scroll along.
 fn has_columns(output: &str) -> bool {
     let printed = || output.lines().filter(|line| !line.starts_with("$ "));
     let table = |line: &&str| line.trim().split("  ").filter(|cell| !cell.is_empty()).count() > 2;
     printed().filter(table).count() > 2
-        && printed().filter(|line| !table(line)).all(|line| line.chars().count() <= LONGEST)
+        && printed().filter(|line| !table(line)).all(|line| line.chars().count() <= MAX_SCROLLED)
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_scrolled_and_words_are_folded() {
+    fn a_table_scrolls_and_words_wrap() {
         let table = "$ run\n name   count   share\n a         10    1 %\n b          2    3 %\n";
         assert!(has_columns(table) && !has_columns("$ run\nwords  and words\nmore words\n"));
         assert!(!has_columns(&format!("{table}{}\n", "words ".repeat(40))));

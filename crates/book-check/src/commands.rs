@@ -1,4 +1,4 @@
-//! Commands: each one that a page shows in a block of `sh` is run somewhere, or says why not.
+//! Check that every command on a page is run by something, or is listed with the reason why not.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,15 +7,15 @@ use crate::output::Session;
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files, read};
 
-/// Where the commands are listed that nothing runs, each with the reason.
+/// The list of commands that nothing runs, each with the reason.
 const LIST: &str = "book/commands.txt";
 
-/// Checks that each command a page shows is one that an output of the book shows the result of,
-/// that `.ci/run` or a script runs, or that `book/commands.txt` lists with the reason why nothing
-/// runs it. A line of that list that no page shows any more is a problem too.
+/// Checks each command that a page shows in a block of `sh`: an output of the book has to show its result, `.ci/run` or
+/// a script has to run it, or `book/commands.txt` has to list it with the reason why nothing does. A line of that list
+/// that no page shows is a problem too.
 ///
 /// # Errors
-/// When a file of the repository can't be read.
+/// If a file of the repository can't be read.
 pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem> {
     let mut known: BTreeSet<String> = BTreeSet::new();
     for session in Session::all(repository)? {

@@ -1,4 +1,4 @@
-//! The book as mdBook built it: it needs nothing from the network, and nothing in it is broken.
+//! Check of the built book: it loads nothing from the network, and has no broken link, formula or block of code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,11 +12,11 @@ struct TagFound<'a> {
     attributes: Vec<(&'a str, &'a str)>,
 }
 
-/// Checks the pages of a built book: no resource from elsewhere, no link that leads nowhere, no
-/// empty block of code, no directive that was not carried out, no formula that was not understood.
+/// Checks the pages of a built book: no external resource, no dead link, no empty block of code, no directive that
+/// mdBook did not carry out, no formula that KaTeX did not understand.
 ///
 /// # Errors
-/// When a file can't be read, or there is no built book.
+/// If a file can't be read, or the book hasn't been built.
 pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
     let mut problems = Vec::new();
     let mut pages: BTreeMap<_, String> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
     if pages.is_empty() {
         return Err(Problem::new(
             folder.display(),
-            "there is no built book: run mdbook build book",
+            "the book hasn't been built: run mdbook build book",
         ));
     }
     let ids: BTreeMap<_, BTreeSet<&str>> = pages
@@ -40,7 +40,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
         let place = path.strip_prefix(folder).unwrap_or(path).display().to_string();
         let mut problem = |what: String| problems.push(Problem::new(&place, what));
         broken_text(html, &mut problem);
-        // The page for a wrong address is served from anywhere, so its links start at the root.
+        // The page for a wrong address is served at any path, so its links start at the root.
         if path.ends_with("404.html") {
             continue;
         }
@@ -48,7 +48,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
             let external = target.contains("://") || target.starts_with("//");
             if external {
                 if tag != "a" {
-                    problem(format!("<{tag} {attribute}={target:?}> comes from elsewhere"));
+                    problem(format!("<{tag} {attribute}={target:?}> loads an external file"));
                 }
                 continue;
             }
@@ -70,7 +70,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
                 ids.iter().find(|(page, _)| page.canonicalize().is_ok_and(|page| page == to));
             let missing = |ids: &BTreeSet<&str>| !fragment.is_empty() && !ids.contains(fragment);
             if known.is_some_and(|(_, ids)| missing(ids)) {
-                problem(format!("{target:?} names a heading that is not there"));
+                problem(format!("{target:?} names a heading that doesn't exist"));
             }
         }
     }
@@ -80,23 +80,23 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
         for url in css.split("url(").skip(1).chain(css.split("@import").skip(1)) {
             let url = url.trim_start_matches([' ', '"', '\'']);
             if ["http:", "https:", "//"].iter().any(|start| url.starts_with(start)) {
-                problems.push(Problem::new(&place, "it loads a file from elsewhere"));
+                problems.push(Problem::new(&place, "it loads an external file"));
             }
         }
     }
     Ok(problems)
 }
 
-/// Faults that show in the text of a page.
+/// Problems that show in the text of a page.
 fn broken_text(html: &str, problem: &mut impl FnMut(String)) {
     if html.contains("{{#") {
-        problem("a directive was not carried out".into());
+        problem("mdBook did not carry out a directive".into());
     }
     if html.contains("katex-error") {
-        problem("a formula was not understood".into());
+        problem("KaTeX did not understand a formula".into());
     }
     if html.contains("class=\"playground\"") {
-        problem("a block of code offers to run on a server elsewhere".into());
+        problem("a block of code offers to run on an external server".into());
     }
     for block in html.split("<pre><code").skip(1) {
         let content = block.split_once('>').map_or("", |(_, rest)| rest);
@@ -105,15 +105,15 @@ fn broken_text(html: &str, problem: &mut impl FnMut(String)) {
             break;
         }
     }
-    // Markdown inside a formula would have been taken for emphasis, and cut it in two.
+    // Markdown may have taken a part of the formula for emphasis.
     for note in html.split("<annotation").skip(1) {
         let content = note.split_once('>').map_or("", |(_, rest)| rest);
         let content = content.split("</annotation>").next().unwrap_or_default();
         if content.contains('<') {
-            problem(format!("a formula was cut in two: {content}"));
+            problem(format!("Markdown broke a formula: {content}"));
         }
     }
-    // What is left of a dollar sign outside of code is a formula that was not found.
+    // A dollar sign outside of code belongs to a formula that was not recognised.
     let mut rest = html.split("<main>").nth(1).unwrap_or_default();
     rest = rest.split("</main>").next().unwrap_or_default();
     let mut outside = String::new();
@@ -124,11 +124,11 @@ fn broken_text(html: &str, problem: &mut impl FnMut(String)) {
     outside.push_str(rest);
     if let Some(position) = outside.find('$') {
         let near: String = outside[position..].chars().take(40).collect();
-        problem(format!("a dollar sign is left over: {near}"));
+        problem(format!("a dollar sign that belongs to no formula: {near}"));
     }
 }
 
-/// What the tags of a page load or lead to: tag, attribute, address.
+/// Resources and links of a page: tag, attribute, address.
 fn targets(html: &str) -> Vec<(&str, &str, &str)> {
     let names = ["src", "href", "srcset", "poster", "data", "xlink:href", "action"];
     tags(html)
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_a_page_is_found() {
+    fn every_problem_of_a_page_is_found() {
         for (page, expected) in [
             ("<img src=\"https://a.org/x.png\">", "<img src="),
             ("<script async src=\"//a.org/x.js\"></script>", "<script src="),
@@ -220,10 +220,10 @@ mod tests {
             ("<a href=\"gone.html\">x</a>", "<a href=\"gone.html\"> leads nowhere"),
             ("<a href=\"b.html#gone\">x</a>", "\"b.html#gone\" names a heading"),
             ("<pre><code class=\"language-rust\"></code></pre>", "a block of code is empty"),
-            ("<p>{{#include x}}</p>", "a directive was not carried out"),
-            ("<span class=\"katex-error\">", "a formula was not understood"),
-            ("<annotation e=\"t\">a<em>b</em></annotation>", "a formula was cut in two"),
-            ("<main><p>it costs $5</p></main>", "a dollar sign is left over: $5"),
+            ("<p>{{#include x}}</p>", "mdBook did not carry out a directive"),
+            ("<span class=\"katex-error\">", "KaTeX did not understand a formula"),
+            ("<annotation e=\"t\">a<em>b</em></annotation>", "Markdown broke a formula"),
+            ("<main><p>it costs $5</p></main>", "a dollar sign that belongs to no formula: $5"),
             ("<pre class=\"playground\">x</pre>", "a block of code offers"),
         ] {
             let problems = problems_of(page);

@@ -1,7 +1,6 @@
-//! Includes: the code that the pages show, cut out of the files that are compiled and tested.
+//! Check of includes: regions of compiled and tested files that the pages show.
 //!
-//! A file marks what the book shows by two comments, `ANCHOR: name` and `ANCHOR_END: name`; a
-//! page names the file and the anchor.
+//! Two comments mark a region in a file, `ANCHOR: name` and `ANCHOR_END: name`; a page names the file and the anchor.
 
 use std::path::{Path, PathBuf};
 
@@ -13,13 +12,13 @@ use crate::{Problem, files, read};
 pub struct Include {
     /// The line of the page, counted from 1.
     pub line: usize,
-    /// The file, as the page writes it: from the page's own folder.
+    /// The file, relative to the page's folder.
     pub file: String,
     /// The anchor, or `None` for the whole file.
     pub anchor: Option<String>,
 }
 
-/// The languages whose blocks are not code of this project: pictures made of characters.
+/// Languages of blocks that hold drawings made of characters.
 const DRAWN: [&str; 1] = ["text"];
 
 /// The includes of a page, and every other directive as a problem.
@@ -47,8 +46,8 @@ pub fn includes(page: &Page) -> (Vec<Include>, Vec<Problem>) {
     (includes, problems)
 }
 
-/// What a line marks: the start (`true`) or the end of an anchor, and its name. Only a comment
-/// of its own marks.
+/// The anchor that a line marks: whether it begins there (or ends), and its name. Only a line with nothing but a comment
+/// can mark one.
 fn marker(line: &str) -> Option<(bool, &str)> {
     let comment = line.trim_start();
     let comment = ["//", "#", "--"].iter().find_map(|sign| comment.strip_prefix(sign))?.trim();
@@ -59,8 +58,8 @@ fn marker(line: &str) -> Option<(bool, &str)> {
     Some((start, name.trim()))
 }
 
-/// The names of the anchors of a file, and what is wrong with them: one that is opened twice,
-/// never closed, closed without being open, or empty.
+/// The names of the anchors of a file, and the problems: an anchor that is opened twice, never closed, closed without
+/// being open, or empty.
 #[must_use]
 pub fn anchors(name: &str, source: &str) -> (Vec<String>, Vec<Problem>) {
     let (mut names, mut problems): (Vec<String>, Vec<Problem>) = (Vec::new(), Vec::new());
@@ -96,11 +95,11 @@ pub fn anchors(name: &str, source: &str) -> (Vec<String>, Vec<Problem>) {
     (names, problems)
 }
 
-/// Checks that each include of the book shows exactly one region that is not empty, that each
-/// anchor of the code is shown, and that no page shows code that is not an include.
+/// Checks that each include of the book shows exactly one region that is not empty, that a page shows each anchor of the
+/// code, and that no page has code that is not an include.
 ///
 /// # Errors
-/// When a file of the repository can't be read.
+/// If a file of the repository can't be read.
 pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem> {
     let mut problems = Vec::new();
     let mut shown: Vec<(PathBuf, String)> = Vec::new();
@@ -151,8 +150,8 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
     Ok(problems)
 }
 
-/// Blocks that hold code or output that was typed into the page. Drawings (`text`) and commands
-/// (`sh`, see [`commands`](crate::commands)) are all that a page may spell out.
+/// Blocks of code or output that were typed into the page. A page may only spell out drawings (`text`) and commands
+/// (`sh`, see [`commands`](crate::commands)).
 fn code_that_is_no_include(page: &Page) -> Vec<Problem> {
     let mut problems = Vec::new();
     for piece in page.pieces() {
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_an_anchor_is_found() {
+    fn every_problem_of_an_anchor_is_found() {
         let cases = [
             ("// ANCHOR: a\nx\n", "a.rs:1: the anchor a has no ANCHOR_END"),
             ("x\n// ANCHOR_END: a\n", "a.rs:2: the anchor a ends without having begun"),

@@ -1,11 +1,10 @@
-//! Keeps the book true.
+//! Checks that the book agrees with the code, and that the repository's prose follows the rules of CONTRIBUTING.md.
 //!
-//! mdBook renders an include of an anchor that is gone as an empty block and still succeeds, and
-//! it knows nothing of what the commands in its pages print. So the agreement of the book with
-//! the code is checked here, by tests that run with all others, and, for the pages as they are
-//! built, by `scripts/check-book.sh`.
+//! mdBook renders an include of a missing anchor as an empty block and still succeeds, and it doesn't know what the
+//! commands on its pages print. This crate checks both. Its tests check the sources, and `scripts/check-book.sh` the
+//! built pages.
 //!
-//! Every check is a function that returns what it found wrong; no problem means that all is well.
+//! Every check is a function that returns a list of problems, which is empty if everything is right.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,12 +24,12 @@ pub mod style;
 pub mod targets;
 pub mod terms;
 
-/// Something in the book that is not as it should be.
+/// A problem that a check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The file, and the line where that is known: `book/src/setup.md:12`.
+    /// The file, and the line if it is known: `book/src/setup.md:12`.
     pub place: String,
-    /// What is wrong there, and what would be right.
+    /// Description of the problem, and of the fix.
     pub what: String,
 }
 
@@ -54,11 +53,11 @@ pub fn repository() -> PathBuf {
     crate_folder.ancestors().nth(2).unwrap_or(crate_folder).to_owned()
 }
 
-/// The documents that are not the book's: README, ARCHITECTURE and the like of the repository, of the
-/// emulated GPU and of its crates. A changelog names what is gone, so it isn't among them.
+/// The documents outside the book: README, ARCHITECTURE and the like of the repository, of the emulated GPU and of its
+/// crates. Changelogs are left out because they name files that no longer exist.
 ///
 /// # Errors
-/// When one of them can't be read.
+/// If one of them can't be read.
 pub fn documents(repository: &Path) -> Result<Vec<page::Page>, Problem> {
     let all = files(repository, &["md"]).into_iter().filter_map(|path| {
         let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
@@ -68,17 +67,17 @@ pub fn documents(repository: &Path) -> Result<Vec<page::Page>, Problem> {
     all.map(|(name, path)| Ok(page::Page { text: read(&path)?, name, path })).collect()
 }
 
-/// Reads a text file; what goes wrong is a problem at that file.
+/// Reads a text file.
 ///
 /// # Errors
-/// When the file can't be read or is no UTF-8.
+/// If the file can't be read or isn't UTF-8: a problem that names the file.
 pub fn read(path: &Path) -> Result<String, Problem> {
     std::fs::read_to_string(path)
         .map_err(|error| Problem::new(path.display(), format!("can't be read: {error}")))
 }
 
-/// All files below a folder whose name ends in one of these extensions, in order of their names;
-/// what git ignores here (build outputs, caches) is left out.
+/// All files below a folder that have one of these extensions, sorted by name, without the folders that git ignores
+/// (build outputs, caches).
 #[must_use]
 pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();

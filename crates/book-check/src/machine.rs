@@ -1,40 +1,39 @@
-//! What a machine may change in an output: the one list, [`OF_THE_MACHINE`].
+//! Differences between machines that an output of the book may have: the list [`MACHINE_DEPENDENT`].
 //!
-//! An output that shows something else of the machine it was made on (its paths, its user, its
-//! language) is wrong, and is mended where it is printed: a list that forgives everything proves
-//! nothing.
+//! An output that shows anything else of the machine (its paths, its user, its language) is wrong, and the program that
+//! prints it has to be fixed: a list that tolerates everything proves nothing.
 
-/// Something that another machine prints otherwise.
+/// A part of an output that depends on the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed {
-    /// What it is, and why it may differ.
+    /// Which part, and why it may differ.
     pub what: &'static str,
     tolerance: Tolerance,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Tolerance {
-    /// A part of a line: what is left when it is taken out has to be equal.
-    TakenOut(fn(&str) -> String),
-    /// A number: it may stand for the other. The third word is the one that follows it.
+    /// A part of a line, which is removed: the rest has to be equal.
+    Removed(fn(&str) -> String),
+    /// A pair of numbers that count as equal. The third argument is the word after the number.
     Number(fn(&str, &str, &str) -> bool),
 }
 
-/// What may differ, and nothing else.
-pub const OF_THE_MACHINE: &[Allowed] = &[
+/// The only parts that may differ.
+pub const MACHINE_DEPENDENT: &[Allowed] = &[
     Allowed {
-        what: "the name of the processor, in the brackets behind `emulated` or `Emulated GPU`, or \
-               as a line of /proc/cpuinfo",
-        tolerance: Tolerance::TakenOut(without_processor),
+        what: "the name of the processor: in brackets after `emulated` or `Emulated GPU`, or in a \
+               line of /proc/cpuinfo",
+        tolerance: Tolerance::Removed(without_processor),
     },
     Allowed {
-        what: "where in a tensor the worst error is, which is the second bracket of a line: the \
-               worst of many rounding errors is another one where they are added in another order",
-        tolerance: Tolerance::TakenOut(without_second_bracket),
+        what: "the element with the worst error, in the second bracket of a line: a different order of \
+               addition changes which of many rounding errors is the worst",
+        tolerance: Tolerance::Removed(without_second_bracket),
     },
     Allowed {
         what: "a number with an exponent (`1.2e-7`), which in this project is a rounding error or \
-               a bound of one, altogether, or down to `0`; the verdict beside it has to stay",
+               its bound: by any amount, or down to `0`; the verdict in the line has to be the same",
         tolerance: Tolerance::Number(rounding_error),
     },
     Allowed {
@@ -48,31 +47,31 @@ pub const OF_THE_MACHINE: &[Allowed] = &[
         tolerance: Tolerance::Number(successes),
     },
     Allowed {
-        what: "a number before a unit of time or of speed, or before `processors`, altogether",
+        what: "a number before a unit of time or speed, or before `processors`: by any amount",
         tolerance: Tolerance::Number(speed),
     },
     Allowed {
-        what: "a hexadecimal number of more than 32 bits, which is an address in memory, but for \
-               its last two digits: every run gets its buffers elsewhere, at multiples of 256",
+        what: "a hexadecimal number of more than 32 bits, which is an address, except its last two \
+               digits: each run gets its buffers at other multiples of 256",
         tolerance: Tolerance::Number(address),
     },
 ];
 
-/// Whether two lines differ by no more than machines do.
+/// Whether two lines are equal, apart from [`MACHINE_DEPENDENT`].
 pub(crate) fn same_line(a: &str, b: &str) -> bool {
-    let taken_out = |line: &str| {
-        OF_THE_MACHINE.iter().fold(line.to_owned(), |line, allowed| match allowed.tolerance {
-            Tolerance::TakenOut(without) => without(&line),
+    let remove = |line: &str| {
+        MACHINE_DEPENDENT.iter().fold(line.to_owned(), |line, allowed| match allowed.tolerance {
+            Tolerance::Removed(without) => without(&line),
             Tolerance::Number(_) => line,
         })
     };
     let same_number = |a: &str, b: &str, next: &str| {
-        OF_THE_MACHINE.iter().any(|allowed| match allowed.tolerance {
+        MACHINE_DEPENDENT.iter().any(|allowed| match allowed.tolerance {
             Tolerance::Number(same) => same(a, b, next),
-            Tolerance::TakenOut(_) => false,
+            Tolerance::Removed(_) => false,
         })
     };
-    let (a, b) = (taken_out(a), taken_out(b));
+    let (a, b) = (remove(a), remove(b));
     let (a, b): (Vec<&str>, Vec<&str>) = (words(&a), words(&b));
     a.len() == b.len()
         && a.iter().zip(&b).enumerate().all(|(i, (x, y))| {
@@ -80,8 +79,8 @@ pub(crate) fn same_line(a: &str, b: &str) -> bool {
         })
 }
 
-/// The words of a line; alignment by spaces may shift with the width of a number, and does not
-/// count. Punctuation that clings to a number is a word of its own.
+/// The words of a line. Spaces are ignored, because alignment shifts with the width of a number. Punctuation next to a
+/// number is a separate word.
 fn words(line: &str) -> Vec<&str> {
     let cling = |c: char| "()[]{}|,;:=%×~".contains(c);
     line.split_whitespace()
@@ -112,8 +111,8 @@ fn without_processor(line: &str) -> String {
     kept + rest
 }
 
-/// Where the bracket that was opened before this text is closed: names have brackets themselves,
-/// as in `Intel(R) Xeon(R)`. The end of the text where it is not.
+/// Position of the bracket that closes the one opened before this text, or the end of the text. Names of processors
+/// contain brackets, as in `Intel(R) Xeon(R)`.
 fn closing_bracket(text: &str) -> usize {
     let mut open = 1;
     for (at, c) in text.char_indices() {
@@ -129,7 +128,7 @@ fn closing_bracket(text: &str) -> usize {
     text.len()
 }
 
-/// The line without what stands in its second pair of square brackets.
+/// The line without the contents of its second pair of square brackets.
 fn without_second_bracket(line: &str) -> String {
     let mut opened = 0;
     let mut inside = false;

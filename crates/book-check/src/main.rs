@@ -1,5 +1,5 @@
 //! The command line of `book-check`: quick checks of the book's sources (`pages`), of the built book (`html`) and of
-//! the repository's prose (`style`), and the steps that build the book from what mdBook and the programs print.
+//! the repository's prose (`style`), and the steps that build the book from the output of mdBook and of the programs.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -40,14 +40,14 @@ fn run() -> ExitCode {
         ["runs", module, ref editor @ ..] if editor.len() < 2 => {
             let editor = editor.first().map(Path::new);
             let (root, module) = (repository(), Path::new(module));
-            runs::lay(&root, &root.join("book/html"), module, editor).map(|()| Vec::new())
+            runs::install(&root, &root.join("book/html"), module, editor).map(|()| Vec::new())
         }
         ["outputs", ref names @ ..] => outputs(names),
         ["pages"] => pages(),
         ["style"] => style::check(&repository()),
         ["style", "--baseline"] => write_baseline().map(|()| Vec::new()),
         ["style", ref paths @ ..] => style::findings(&repository(), paths)
-            .map(|(found, _)| found.into_iter().map(|(_, problem)| problem).collect()),
+            .map(|findings| findings.into_values().flatten().collect()),
         ["finish", ref site @ ..] if site.len() < 2 => finish(site.first().copied()),
         ["readme"] => write_readme().map(|()| Vec::new()),
         _ => {
@@ -96,8 +96,8 @@ fn write_readme() -> Result<(), Problem> {
 
 /// Records the findings on the book's pages, which may only become fewer.
 fn write_baseline() -> Result<(), Problem> {
-    let (findings, _) = style::findings(&repository(), &[])?;
-    write(&style::baseline_path(&repository()), &style::baseline(&findings))
+    let findings = style::findings(&repository(), &[])?;
+    write(&repository().join(style::BASELINE), &style::baseline(&findings))
 }
 
 /// Reruns the sessions with these names, or all, and updates those that print something else now.

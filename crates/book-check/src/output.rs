@@ -1,8 +1,7 @@
-//! Outputs: what commands printed, kept in `book/outputs` and shown by the pages.
+//! Outputs of commands, which `book/outputs` keeps and the pages show.
 //!
-//! A file there is a session at a terminal: a line `$ command`, what the command printed, and so
-//! on. It is its own recipe: running its commands makes it again. The end of the file's name says
-//! what that takes, see [`Needs`].
+//! Each file there is a session at a terminal: lines `$ command`, each followed by its output. Rerunning the commands
+//! regenerates the file. The end of its name lists the prerequisites, see [`Needs`].
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,14 +11,14 @@ use std::process::{Command, Stdio};
 use crate::machine::same_line;
 use crate::{Problem, files, read};
 
-/// What it takes to run a session again, besides Rust.
+/// A prerequisite for rerunning a session, in addition to Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// `NAME.mnist.txt`: the MNIST files. Tests run it where `MNIST_DIR` is set.
+    /// `NAME.mnist.txt`: the MNIST files. Tests run it if `MNIST_DIR` is set.
     Mnist,
-    /// `NAME.torch.txt`: a `python3` that has PyTorch. Tests run it where there is one.
+    /// `NAME.torch.txt`: a `python3` that has PyTorch. Tests run it if they find one.
     Torch,
-    /// `NAME.slow.txt`: a quiet machine, much time, or both, such as a measurement of speed. Only
+    /// `NAME.slow.txt`: a quiet machine, much time, or both, as for a measurement of speed. Only
     /// `scripts/book-outputs.sh` runs it.
     Time,
 }
@@ -31,15 +30,15 @@ pub struct Session {
     pub path: PathBuf,
     /// Its name without `.txt`.
     pub name: String,
-    /// The whole of it.
+    /// Its contents.
     pub text: String,
 }
 
 impl Session {
-    /// Every session, in the order of their names.
+    /// All sessions, sorted by name.
     ///
     /// # Errors
-    /// When a file can't be read, or does not begin with a command.
+    /// If a file can't be read, or doesn't begin with a command.
     pub fn all(repository: &Path) -> Result<Vec<Self>, Problem> {
         let mut sessions = Vec::new();
         for path in files(&repository.join("book/outputs"), &["txt"]) {
@@ -53,8 +52,8 @@ impl Session {
         Ok(sessions)
     }
 
-    /// What it takes to run it again: nothing but Rust and little time, or what the end of the
-    /// name says, such as `NAME.mnist.torch`.
+    /// The prerequisites that the end of the name lists, as in `NAME.mnist.torch`. Without any, Rust and little time are
+    /// enough.
     #[must_use]
     pub fn needs(&self) -> Vec<Needs> {
         self.name
@@ -73,24 +72,23 @@ impl Session {
         self.text.lines().filter_map(|line| line.strip_prefix("$ "))
     }
 
-    /// Runs the commands at the root of the repository and returns the session as it is now.
+    /// Runs the commands at the root of the repository and returns the session with the new outputs.
     ///
-    /// `cargo run -p NAME` runs the program that [`build`] has built, so that cargo doesn't choose
-    /// other features of the dependencies for it and compile them anew. What cargo itself says is
-    /// left out. A command that fails leaves a line `[exit status 1]`. The folder of MNIST, which
-    /// is another one on every machine, is written as `$MNIST_DIR`. What the environment says to
-    /// the programs of this repository is kept from them, and they speak English.
+    /// `cargo run -p NAME` runs the program that [`build`] has built: cargo itself would choose other features of the
+    /// dependencies and recompile them. Cargo's own messages are left out. A command that fails leaves a line
+    /// `[exit status 1]`. The folder of MNIST, which differs between machines, is written as `$MNIST_DIR`. Variables
+    /// that configure the programs of this repository are removed, and the locale is English.
     ///
     /// # Errors
-    /// When no shell can be started.
+    /// If no shell can be started.
     pub fn run(&self, repository: &Path) -> io::Result<String> {
         self.run_with(repository, &[])
     }
 
-    /// The same, with these variables set.
+    /// [`run`](Self::run) with these variables set.
     ///
     /// # Errors
-    /// When no shell can be started.
+    /// If no shell can be started.
     pub fn run_with(&self, repository: &Path, variables: &[(&str, &OsStr)]) -> io::Result<String> {
         std::fs::create_dir_all(repository.join("target"))?;
         let mut text = String::new();
@@ -104,7 +102,7 @@ impl Session {
             if !self.needs().contains(&Needs::Mnist) {
                 shell.env_remove("MNIST_DIR");
             }
-            for (name, _) in std::env::vars_os().filter(|(name, _)| steers(name)) {
+            for (name, _) in std::env::vars_os().filter(|(name, _)| is_setting(name)) {
                 shell.env_remove(name);
             }
             let output = shell
@@ -141,23 +139,23 @@ pub fn mnist() -> Option<OsString> {
 }
 
 /// Whether a variable of this name changes what the programs print.
-fn steers(name: &OsStr) -> bool {
+fn is_setting(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     ["EMULATED_GPU_", "FOUR_LEVELS_", "CUDA_", "CLICOLOR", "FORCE_COLOR", "RUST_BACKTRACE"]
         .iter()
         .any(|start| name.starts_with(start))
 }
 
-/// Builds every program of the workspace, which costs nothing after `cargo test --workspace`.
+/// Builds every program of the workspace, which is a no-op after `cargo test --workspace`.
 ///
 /// # Errors
-/// When they can't be built.
+/// If the build fails.
 pub fn build(repository: &Path) -> io::Result<()> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["build", "--quiet", "--workspace", "--bins", "--examples"]);
-    // Cargo sets these for a test. Build scripts that read them (ring's does) would run again, and nearly every crate
-    // would be compiled again after them: now, and without them after the test.
+    // Cargo sets these for a test. Build scripts that read them (ring's does) would rerun, and with them nearly every
+    // crate would be recompiled: now, and once more after the test, when the variables are gone.
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -170,19 +168,21 @@ pub fn build(repository: &Path) -> io::Result<()> {
     if command.current_dir(repository).status()?.success() {
         Ok(())
     } else {
-        Err(io::Error::other("the programs of the workspace can't be built"))
+        Err(io::Error::other(
+            "the programs of the workspace don't compile: run cargo build --workspace",
+        ))
     }
 }
 
-/// Where cargo put this program, and all others of the same profile.
+/// The folder in which cargo put this program and all others of the same profile.
 fn programs() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let folder = program.parent()?;
     Some(if folder.ends_with("deps") { folder.parent()? } else { folder }.to_owned())
 }
 
-/// `[VARIABLE=VALUE …] cargo run -p NAME [--example NAME] [-- ARGUMENTS]` as a call of the program
-/// that it runs.
+/// The direct call of the program that `[VARIABLE=VALUE …] cargo run -p NAME [--example NAME] [-- ARGUMENTS]` runs;
+/// `None` for other commands.
 fn executable(command: &str) -> Option<String> {
     let (variables, rest) = command.split_once("cargo run -p ")?;
     if !variables.split_whitespace().all(|word| word.contains('=')) {
@@ -197,8 +197,8 @@ fn executable(command: &str) -> Option<String> {
     Some(format!("{variables}'{program}' {arguments}"))
 }
 
-/// The first line in which two runs of a session differ by more than machines do
-/// ([`crate::machine::OF_THE_MACHINE`]), as a description of both; `None` when they agree.
+/// Describes the first line in which two runs of a session differ by more than machines do
+/// ([`crate::machine::MACHINE_DEPENDENT`]); `None` if they agree.
 #[must_use]
 pub fn difference(shown: &str, printed: &str) -> Option<String> {
     let (mut shown_lines, mut printed_lines) = (shown.lines(), printed.lines());
@@ -212,8 +212,9 @@ pub fn difference(shown: &str, printed: &str) -> Option<String> {
             _ => false,
         };
         if !same {
-            let say = |line: Option<&str>| line.unwrap_or("(nothing)").to_owned();
-            return Some(format!("line {number}\n  shows    {}\n  and is   {}", say(a), say(b)));
+            let or_nothing = |line: Option<&str>| line.unwrap_or("(nothing)").to_owned();
+            let (shown, printed) = (or_nothing(a), or_nothing(b));
+            return Some(format!("line {number}\n  book     {shown}\n  printed  {printed}"));
         }
     }
     None
@@ -227,8 +228,8 @@ mod tests {
     fn the_first_line_that_differs_is_named() {
         assert_eq!(difference("a\n1.0e-7\n", "a\n2.0e-9\n"), None);
         for (a, b, line) in [("a\nb\nc", "a\nB\nC", 2), ("a", "a\nb", 2), ("a\nb", "a", 2)] {
-            let said = difference(a, b).unwrap();
-            assert!(said.starts_with(&format!("line {line}\n")), "{said}");
+            let found = difference(a, b).unwrap();
+            assert!(found.starts_with(&format!("line {line}\n")), "{found}");
         }
     }
 
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_runs_its_commands_and_says_how_they_end() {
+    fn a_session_runs_its_commands_and_shows_exit_statuses() {
         let session = Session {
             path: "a.txt".into(),
             name: "a".into(),

@@ -1,4 +1,4 @@
-//! The pages of the book as they are written: their code blocks, links and pictures.
+//! Source pages of the book: their code blocks, links and pictures.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ pub struct Page {
     pub path: PathBuf,
     /// Its path from the root of the repository, as problems name it.
     pub name: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
-/// One piece of a page that a check looks at.
+/// A block of code, a piece of inline code, a link or a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The line where it begins, counted from 1.
     pub line: usize,
-    /// What it is.
+    /// Which of them.
     pub kind: PieceKind,
     /// The code, or the target of the link or picture.
     pub text: String,
@@ -46,7 +46,7 @@ impl Page {
     /// Every page under `book/src`, `SUMMARY.md` among them.
     ///
     /// # Errors
-    /// When a page can't be read.
+    /// If a page can't be read.
     pub fn all(repository: &Path) -> Result<Vec<Self>, Problem> {
         let mut pages = Vec::new();
         for path in files(&repository.join("book/src"), &["md"]) {
@@ -98,8 +98,8 @@ impl Page {
         pieces
     }
 
-    /// Links and pictures that lead to no file. Addresses on the web are for the reader to follow
-    /// and are not asked; a picture must be in the book.
+    /// Links and pictures whose file is missing. Links to the web are not checked; a picture from the web is a problem,
+    /// because it has to be in the book.
     #[must_use]
     pub fn broken_links(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
@@ -121,11 +121,11 @@ impl Page {
     }
 }
 
-/// Pages that `SUMMARY.md` does not list, which mdBook would leave out without a word.
+/// Pages that are missing from `SUMMARY.md`. mdBook would leave them out without a warning.
 #[must_use]
 pub fn unlisted(pages: &[Page]) -> Vec<Problem> {
     let Some(summary) = pages.iter().find(|page| page.path.ends_with("SUMMARY.md")) else {
-        return vec![Problem::new("book/src/SUMMARY.md", "there is none")];
+        return vec![Problem::new("book/src/SUMMARY.md", "is missing")];
     };
     let folder = summary.path.parent().unwrap_or(&summary.path);
     let listed: BTreeSet<PathBuf> = summary

@@ -1,22 +1,22 @@
-//! Paths that prose names in backticks: a map of rooms that are gone is worse than none.
+//! Check that the paths which prose names in backticks exist.
 
 use std::path::Path;
 
 use crate::page::{Page, PieceKind};
 use crate::{Problem, files};
 
-/// What has a slash and is no path of the repository.
+/// Words with a slash that are not paths.
 const NO_PATHS: [&str; 3] = ["samples/s", "items/s", "GFLOP/s"];
 
-/// The extensions by which a name without a slash is known to be a file's.
+/// Extensions that identify a name without a slash as a file.
 const EXTENSIONS: [&str; 6] = ["rs", "py", "toml", "md", "cu", "ptx"];
 
 /// Checks that each path in backticks of a page exists in the repository.
 ///
-/// What counts as a path: text of letters, digits and `_ - . / * { } ,` that has a slash, or that
-/// ends in a file's extension known here. It is looked for from the root and from the page's folder;
-/// one that begins with `src/` or `tests/` may also be in any crate, and a file's bare name anywhere.
-/// `*` stands for any one name, and `{a,b}` for each of its alternatives. What commands write, `target/…` and `book/html`, may be absent.
+/// A path is a text of letters, digits and `_ - . / * { } ,` that has a slash or one of [`EXTENSIONS`]. It may be relative
+/// to the root or to the page's folder; one that begins with `src/` or `tests/` may be in any crate, and a bare file name
+/// anywhere. `*` matches one name, and `{a,b}` each of its alternatives. Files that commands write (`target/…` and
+/// `book/html`) may be absent.
 #[must_use]
 pub fn check(repository: &Path, page: &Page) -> Vec<Problem> {
     let mut problems = Vec::new();

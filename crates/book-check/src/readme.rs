@@ -1,5 +1,5 @@
-//! The figures of the README. It can't include anything, so it repeats what the book shows: two tables
-//! that scripts make, and what each level's training took and reached.
+//! Figures of the README. It can't include files, so it repeats figures of the book: two tables that scripts make, and
+//! the time and accuracy of each level's training.
 
 use std::path::Path;
 
@@ -16,8 +16,7 @@ const TRAINED: [(&str, &str); 4] = [
 /// The README with the figures that the book shows now.
 ///
 /// # Errors
-/// When an output can't be read or has not the figures that it should have, or when the README has no
-/// place for one of them.
+/// If an output can't be read or lacks a figure, or the README has no place for one.
 pub fn with_figures(repository: &Path, readme: &str) -> Result<String, Problem> {
     let outputs = repository.join("book/outputs");
     let mut lines: Vec<String> = readme.lines().map(str::to_owned).collect();
@@ -29,18 +28,19 @@ pub fn with_figures(repository: &Path, readme: &str) -> Result<String, Problem> 
         let first = lines.iter().position(|line| line.starts_with(head));
         let last = lines.iter().position(|line| line.ends_with(end));
         let (Some(first), Some(last)) = (first, last.filter(|last| first <= Some(*last))) else {
-            return Err(Problem::new("README.md", format!("no table like that of {name}")));
+            return Err(Problem::new("README.md", format!("the table of {name} is missing")));
         };
         lines.splice(first..=last, table.trim_end().lines().map(str::to_owned));
     }
     let accuracy = read(&outputs.join("accuracy.md"))?;
-    let pytorch = first_accuracy_of_pytorch(&accuracy)
-        .ok_or_else(|| Problem::new("accuracy.md", "no accuracy of PyTorch with `small`"))?;
+    let pytorch = first_accuracy_of_pytorch(&accuracy).ok_or_else(|| {
+        Problem::new("accuracy.md", "the row of `small` has no accuracy of PyTorch")
+    })?;
     set(&mut lines, "reference", "", &format!("{pytorch} %"))?;
     for (level, name) in TRAINED {
         let session = read(&outputs.join(name))?;
-        let (seconds, accuracy) =
-            trained(&session).ok_or_else(|| Problem::new(name, "no seconds, or no accuracy"))?;
+        let (seconds, accuracy) = trained(&session)
+            .ok_or_else(|| Problem::new(name, "it prints no seconds or no accuracy"))?;
         let emulated = if level == TRAINED[0].0 { "" } else { ", emulated" };
         set(&mut lines, level, &format!("{seconds} s{emulated}"), &format!("{accuracy} %"))?;
     }
@@ -54,7 +54,7 @@ fn set(lines: &mut [String], name: &str, time: &str, accuracy: &str) -> Result<(
         .find(|line| line.starts_with(&format!("| `{name}`")) && line.ends_with(" % |"))
         .ok_or_else(|| Problem::new("README.md", format!("the table of levels lacks {name}")))?;
     let mut cells: Vec<&str> = row.split(" |").collect();
-    // Behind the last bar there is nothing, and before it are the two.
+    // The cell after the last bar is empty; the two cells before it are set.
     let count = cells.len();
     let (time, accuracy) = (format!(" {time}"), format!(" {accuracy}"));
     let time = time.trim_end();
@@ -64,13 +64,13 @@ fn set(lines: &mut [String], name: &str, time: &str, accuracy: &str) -> Result<(
     Ok(())
 }
 
-/// The seconds of a training and the accuracy it reached, as it printed them.
+/// The seconds and the accuracy that a training printed.
 fn trained(session: &str) -> Option<(&str, &str)> {
     let between = |start: &str, end: &str| session.split_once(start)?.1.split_once(end);
     Some((between(" samples in ", " s")?.0, between("test accuracy ", " %")?.0))
 }
 
-/// The first of the accuracies that the table has for PyTorch with the default preset.
+/// PyTorch's accuracy with the default preset and the first seed.
 fn first_accuracy_of_pytorch(table: &str) -> Option<&str> {
     let row = table.lines().find(|line| line.starts_with("| `small`"))?;
     row.split('|').nth(3)?.split(',').next().map(str::trim)
@@ -91,12 +91,12 @@ mod tests {
     #[test]
     fn the_last_two_cells_of_a_row_are_set() {
         let mut lines =
-            vec!["| `a` | what `a` is | 1 s | 2 % |".to_owned(), "| `b` | x | | 3 % |".into()];
+            vec!["| `a` | about `a` | 1 s | 2 % |".to_owned(), "| `b` | x | | 3 % |".into()];
         set(&mut lines, "a", "4.50 s, emulated", "5.00 %").unwrap();
         set(&mut lines, "b", "", "6 %").unwrap();
         assert_eq!(
             lines,
-            ["| `a` | what `a` is | 4.50 s, emulated | 5.00 % |", "| `b` | x | | 6 % |"]
+            ["| `a` | about `a` | 4.50 s, emulated | 5.00 % |", "| `b` | x | | 6 % |"]
         );
         assert!(set(&mut lines, "c", "", "").is_err());
     }

@@ -1,5 +1,5 @@
-//! What makes the built book run: the scripts of `book/page`, the kernels with their commands, and the
-//! emulator as a module, laid beside the pages and named in them. The pages read as before without.
+//! Interactive parts of the built book: the scripts of `book/page`, the kernels with their commands, and the emulator as
+//! a WebAssembly module. They are copied next to the pages, which load them; without them a page can still be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,28 +13,27 @@ use crate::{Problem, files, read};
 
 /// Commands for kernels that no output runs.
 const LAUNCHES: &str = "book/page/launches.txt";
-/// The folder of the built book that all of it lies in.
+/// The folder of the built book that they are copied into.
 const FOLDER: &str = "page";
 /// The languages of blocks that are kernels.
 const LANGUAGES: [&str; 2] = ["ptx", "cpp"];
-/// The label that opens the contents, as what it is.
+/// The label that opens the table of contents, with its role.
 const LABEL: &str = "<label id=\"mdbook-sidebar-toggle\" role=\"button\" ";
-/// Where the frames and the solutions of puzzles are, each in the folder of its puzzle.
+/// The folders of the puzzles, with their frames and solutions.
 const PUZZLES: &str = "crates/puzzles/src/list/";
-/// How a command of the emulator begins.
+/// The beginning of a command of the emulator.
 const EMULATOR: &str = "cargo run -p ptx-emulator -- ";
 
-/// The kernels that pages run, by their paths in the repository: their texts and their commands, as
-/// `run book/kernels/saxpy.ptx --block 4`.
+/// The kernels that pages run, by their paths in the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernels {
     /// The texts.
     pub texts: BTreeMap<String, String>,
-    /// The commands, in the order of the outputs.
+    /// The commands, such as `run book/kernels/saxpy.ptx --block 4`, in the order of the outputs.
     pub commands: BTreeMap<String, Vec<String>>,
 }
 
-/// The file that a command of the emulator is about.
+/// The kernel file that a command of the emulator names.
 fn file_of(command: &str) -> Option<&str> {
     command
         .split_whitespace()
@@ -45,19 +44,19 @@ fn file_of(command: &str) -> Option<&str> {
 /// Finds the kernels that the outputs of the book run, and those of the list of launches.
 ///
 /// # Errors
-/// When a file of the repository can't be read, or a line of the list names none.
+/// If a file of the repository can't be read, or a line of the list names no file.
 pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
     let mut found = Kernels::default();
     let mut add = |command: &str, listed: Option<usize>| -> Result<(), Problem> {
-        // What cuts lines out of an output is no part of the launch.
+        // A filter after the pipe only selects lines of the output.
         let command = command.split(" | ").next().unwrap_or_default().trim();
         let file = file_of(command).filter(|file| repository.join(file).is_file());
         let Some(file) = file else {
             let Some(line) = listed else { return Ok(()) };
-            let what = "a line is a command of ptx-emulator about a file of this repository";
+            let what = "a line has to be a command of ptx-emulator that names a .ptx or .cu file of this repository";
             return Err(Problem::new(format!("{LAUNCHES}:{line}"), what));
         };
-        // What a session wrote itself belongs to no commit.
+        // A file that the session itself wrote is not committed.
         if file.starts_with("target/") {
             return Ok(());
         }
@@ -72,7 +71,7 @@ pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
     };
     for session in Session::all(repository)? {
         let commands = session.commands().filter_map(|line| line.strip_prefix(EMULATOR));
-        // What is wrong with an attempt at a puzzle is told by the page of puzzles.
+        // The page of puzzles explains a wrong attempt, so its command is not needed.
         for command in commands.filter(|command| !command.starts_with("puzzle ")) {
             add(command, None)?;
         }
@@ -86,12 +85,12 @@ pub fn kernels(repository: &Path) -> Result<Kernels, Problem> {
     Ok(found)
 }
 
-/// Lays what runs beside the pages of the built book in `html`, and names it in them. `module` is the
-/// emulator as WebAssembly; `editor` the built editor, where there is one.
+/// Copies the interactive parts next to the pages of the built book in `html`, and has the pages load them. `module` is
+/// the emulator as WebAssembly; `editor` is the built editor, which is optional.
 ///
 /// # Errors
-/// When the book is not built, or a file can't be read or written.
-pub fn lay(
+/// If the book is not built, or a file can't be read or written.
+pub fn install(
     repository: &Path,
     html: &Path,
     module: &Path,
@@ -104,7 +103,7 @@ pub fn lay(
     let source = repository.join("book/page");
     for path in files(&source, &["js", "css"]) {
         let own = path.parent() == Some(&source);
-        // Those of the editor reach the page in its built form.
+        // The pages load the built form of these two.
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if own && !["codemirror-entry.js", "languages.js"].contains(&name) {
             write(&folder.join(name), &read(&path)?)?;
@@ -137,13 +136,13 @@ fn kernels_script(kernels: &Kernels) -> String {
     text
 }
 
-/// `list.js`: their names alone, which every page loads.
+/// `list.js`, which every page loads: only the names.
 fn list_script(kernels: &Kernels) -> String {
     let names: Vec<String> = kernels.texts.keys().map(|name| quoted(name)).collect();
     format!("\"use strict\";\nglobalThis.fourLevelsKernels = [{}];\n", names.join(", "))
 }
 
-/// Names the scripts in every page, and beside each block of a kernel the file that it is of.
+/// Adds the scripts to every page, and to each block of a kernel the name of its file.
 fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Problem> {
     let source = repository.join("book/src");
     let mut blocks: BTreeMap<PathBuf, Vec<Option<String>>> = BTreeMap::new();
@@ -155,7 +154,7 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
         let depth = path.strip_prefix(html).map_or(0, |inner| inner.components().count() - 1);
         let up = "../".repeat(depth);
         let page = read(&path)?;
-        // The page for a wrong address is served from anywhere; others that hold no text are frames.
+        // The page for a wrong address is served at any path; other pages without text are frames.
         if path.ends_with("404.html") || !page.contains("<main>") || page.contains("page/start.js")
         {
             continue;
@@ -170,14 +169,14 @@ fn annotate(repository: &Path, html: &Path, kernels: &Kernels) -> Result<(), Pro
         let whole = marked
             .replacen("</head>", &head, 1)
             .replacen("</body>", &scripts, 1)
-            // mdBook's label that opens the contents has the attributes of a button, and not its role.
+            // mdBook's label has the attributes of a button, but not its role.
             .replacen("<label id=\"mdbook-sidebar-toggle\" ", LABEL, 1);
         write(&path, &whole)?;
     }
     Ok(())
 }
 
-/// The file of each block of a kernel of a page, in order; `None` for one that is not of a single file.
+/// The file of each kernel block of a page, in order; `None` for a block that includes several files.
 fn included(repository: &Path, page: &Page) -> Vec<Option<String>> {
     let blocks = page.pieces().into_iter().filter(
         |piece| matches!(&piece.kind, PieceKind::Block(language) if LANGUAGES.contains(&&language[..])),
@@ -198,8 +197,8 @@ fn included(repository: &Path, page: &Page) -> Vec<Option<String>> {
     blocks.map(|piece| file(&piece.text)).collect()
 }
 
-/// The page with `data-file` at its blocks of kernels that can be run, and `data-puzzle` at those that are
-/// attempts at a puzzle: its name, and which text of it.
+/// The page with `data-file` at its blocks of runnable kernels, and `data-puzzle` and `data-text` at the frames and
+/// solutions of puzzles: the puzzle's name, and the name of the text.
 fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
     let starts = LANGUAGES.map(|language| format!("<code class=\"language-{language}"));
     let mut marked = String::with_capacity(page.len());
@@ -228,7 +227,7 @@ fn write(path: &Path, text: &str) -> Result<(), Problem> {
         .map_err(|error| Problem::new(path.display(), error.to_string()))
 }
 
-/// A text as JavaScript writes it, safe in a script of a page too.
+/// A JavaScript string literal, which is also safe inside a `<script>` element.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -266,24 +265,24 @@ fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn of(names: &[&str]) -> Kernels {
+    fn kernels_named(names: &[&str]) -> Kernels {
         let texts = names.iter().map(|name| ((*name).to_owned(), String::new())).collect();
         Kernels { texts, commands: BTreeMap::new() }
     }
 
     #[test]
-    fn blocks_get_the_file_that_they_are_of() {
+    fn blocks_get_the_name_of_their_file() {
         let page = "<code class=\"language-ptx\">a</code><code class=\"language-rust\">b</code>\
                     <code class=\"language-cpp\">c</code><code class=\"language-ptx\">d</code>";
         let blocks = [Some("a.ptx".to_owned()), None, Some("gone.ptx".to_owned())];
         assert_eq!(
-            mark(page, &blocks, &of(&["a.ptx", "d.ptx"])),
+            mark(page, &blocks, &kernels_named(&["a.ptx", "d.ptx"])),
             page.replacen("<code ", "<code data-file=\"a.ptx\" ", 1)
         );
         let page = "<code class=\"language-cpp\">e</code>";
         let blocks = [Some(format!("{PUZZLES}add_one/frame.cu"))];
         assert_eq!(
-            mark(page, &blocks, &of(&[])),
+            mark(page, &blocks, &kernels_named(&[])),
             page.replacen("<code", "<code data-puzzle=\"add-one\" data-text=\"frame.cu\"", 1)
         );
     }

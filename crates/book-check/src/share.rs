@@ -1,5 +1,4 @@
-//! What a page is called where somebody shares it: a description of its own, its title, and, where the
-//! address of the site is known, a picture.
+//! Metadata for sharing a page: its title, its own description, and, if the site's address is known, a picture.
 
 use std::path::Path;
 
@@ -9,18 +8,17 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::page::Page;
 use crate::{Problem, read};
 
-/// The folder of the built book in which the pictures lie, a PNG for each page.
+/// The folder of the built book with the pictures, a PNG for each page.
 pub const PICTURES: &str = "share";
-/// A description is cut behind the last whole word before this many characters.
-const LONGEST: usize = 200;
-/// What mdBook writes for the whole book.
-const SAME_FOR_ALL: &str = "<meta name=\"description\" content=\"";
+/// Maximum number of characters of a description, which is cut after a whole word.
+const MAX_DESCRIPTION: usize = 200;
+/// The description that mdBook writes into every page.
+const DEFAULT_DESCRIPTION: &str = "<meta name=\"description\" content=\"";
 
-/// Writes into each page of a built book what those need who share it. `site` is where the book will be
-/// found, without which there is no address to give for a picture.
+/// Writes the metadata into each page of a built book. `site` is the book's URL; without it, pages get no picture.
 ///
 /// # Errors
-/// When a page can't be read or written, or isn't as mdBook makes them.
+/// If a page can't be read or written, or has no description by mdBook.
 pub fn describe(repository: &Path, site: Option<&str>) -> Result<(), Problem> {
     let html = repository.join("book/html");
     let source = repository.join("book/src");
@@ -33,7 +31,7 @@ pub fn describe(repository: &Path, site: Option<&str>) -> Result<(), Problem> {
         };
         let about = about(&written);
         describe_one(&html, &place, &about, site)?;
-        // mdBook lays the first page at the door as well.
+        // mdBook copies the first page to index.html.
         if place == Path::new("introduction.html") {
             describe_one(&html, Path::new("index.html"), &about, site)?;
         }
@@ -41,7 +39,7 @@ pub fn describe(repository: &Path, site: Option<&str>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The same for the page at this place.
+/// Writes the metadata of one page.
 fn describe_one(
     html: &Path,
     place: &Path,
@@ -55,7 +53,7 @@ fn describe_one(
         .filter(|_| html.join(PICTURES).join(&picture).is_file())
         .map(|site| format!("{}/{PICTURES}/{picture}", site.trim_end_matches('/')));
     let with = with_tags(&text, title, description, picture.as_deref())
-        .ok_or_else(|| Problem::new(place.display(), "mdBook wrote no description into it"))?;
+        .ok_or_else(|| Problem::new(place.display(), "it has no description by mdBook"))?;
     file::write_atomically(&path, |writer| writer.write_all(with.as_bytes()))
         .map_err(|error| Problem::new(path.display(), error.to_string()))
 }
@@ -94,14 +92,14 @@ fn about(markdown: &str) -> (String, String) {
 
 /// The text, or its first words.
 fn shortened(text: &str) -> String {
-    let Some((cut, _)) = text.char_indices().nth(LONGEST) else { return text.to_owned() };
+    let Some((cut, _)) = text.char_indices().nth(MAX_DESCRIPTION) else { return text.to_owned() };
     let end = text[..cut].rfind(' ').unwrap_or(cut);
     format!("{} …", text[..end].trim_end_matches([',', ';', ':']))
 }
 
-/// The page with these in its head, in place of what mdBook says of the whole book.
+/// The page with these tags in its head in place of mdBook's description.
 fn with_tags(html: &str, title: &str, description: &str, picture: Option<&str>) -> Option<String> {
-    let start = html.find(SAME_FOR_ALL)?;
+    let start = html.find(DEFAULT_DESCRIPTION)?;
     let end = start + html[start..].find('>')? + 1;
     let (title, description) = (escaped(title), escaped(description));
     let mut tags = format!(
@@ -149,7 +147,9 @@ mod tests {
         );
         let long = format!("# T\n\n{}", "word, ".repeat(60));
         let description = about(&long).1;
-        assert!(description.ends_with("word …") && description.chars().count() <= LONGEST + 2);
+        assert!(
+            description.ends_with("word …") && description.chars().count() <= MAX_DESCRIPTION + 2
+        );
     }
 
     #[test]

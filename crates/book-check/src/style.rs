@@ -3,8 +3,8 @@
 //! The folder `style` of this crate has the table of constructions, the list of justified uses, and the number of
 //! findings on each page of the book. These numbers may only fall; everywhere else there are no findings.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use regex_lite::Regex;
 
@@ -12,7 +12,8 @@ use crate::{Problem, files, read};
 
 /// Files of this folder have a baseline.
 const BOOK: &str = "book/src/";
-const BASELINE: &str = "crates/book-check/style/baseline.txt";
+/// The number of findings on each page of the book.
+pub const BASELINE: &str = "crates/book-check/style/baseline.txt";
 const ALLOWED: &str = "crates/book-check/style/allowed.txt";
 const CONSTRUCTIONS: &str = include_str!("../style/constructions.txt");
 /// Files with prose or comments, by the end of their names.
@@ -20,44 +21,48 @@ const EXTENSIONS: [&str; 18] = [
     "rs", "md", "py", "sh", "mjs", "js", "cu", "cuh", "ptx", "toml", "yml", "css", "html", "jinja",
     "h", "c", "cpp", "yaml",
 ];
-/// Files of other authors, and outputs, whose wording the programs decide.
-const SKIPPED: [&str; 2] = ["book/outputs/", "book/html/"];
-const SCRIPT_WITHOUT_EXTENSION: &str = "crates/emulated-gpu/emulate";
+/// Outputs, whose wording the programs decide.
+const OUTPUTS: [&str; 2] = ["book/outputs/", "book/html/"];
+const WITHOUT_EXTENSION: [&str; 4] =
+    [".ci/run", ".ci/steps", ".ci/tools", "crates/emulated-gpu/emulate"];
+
+/// The findings in each file.
+pub type Findings = BTreeMap<String, Vec<Problem>>;
 
 /// A construction: a row of the table.
 struct Construction {
-    name: String,
+    name: &'static str,
     pattern: Regex,
     unless: Option<Regex>,
-    instead: String,
-    /// A sentence in which the pattern is found, and one in which it isn't.
-    examples: [String; 2],
+    instead: &'static str,
 }
 
-/// The rows of the table. Its fields are lines `key: value`; an empty line ends a row.
+/// The rows of the table: lines `key: value`. An empty line ends a row.
+fn rows() -> impl Iterator<Item = &'static str> {
+    CONSTRUCTIONS.split("\n\n").filter(|row| row.starts_with("name: "))
+}
+
+/// The value of a key in a row, which is empty if the row lacks the key.
+fn field(row: &'static str, key: &str) -> &'static str {
+    let value = row.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    value.unwrap_or_default()
+}
+
 fn constructions() -> Result<Vec<Construction>, Problem> {
-    let rows = CONSTRUCTIONS.split("\n\n").filter(|row| row.starts_with("name: "));
-    let row = |row: &str| {
-        let field = |key: &str| {
-            let value = row.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
-            value.map(str::to_owned)
-        };
-        let regex = |text: String| {
-            Regex::new(&format!("(?i){text}"))
-                .map_err(|error| Problem::new("constructions.txt", format!("{error}: {text}")))
-        };
-        let needed = |key: &str| {
-            field(key).ok_or_else(|| Problem::new("constructions.txt", format!("no {key}: {row}")))
-        };
+    let regex = |text: &str| {
+        Regex::new(&format!("(?i){text}"))
+            .map_err(|error| Problem::new("constructions.txt", format!("{error}: {text}")))
+    };
+    let construction = |row| {
+        let unless = Some(field(row, "unless")).filter(|text| !text.is_empty());
         Ok(Construction {
-            name: needed("name")?,
-            pattern: regex(needed("pattern")?)?,
-            unless: field("unless").map(regex).transpose()?,
-            instead: needed("instead")?,
-            examples: [needed("found")?, needed("passes")?],
+            name: field(row, "name"),
+            pattern: regex(field(row, "pattern"))?,
+            unless: unless.map(regex).transpose()?,
+            instead: field(row, "instead"),
         })
     };
-    rows.map(row).collect()
+    rows().map(construction).collect()
 }
 
 impl Construction {
@@ -76,66 +81,39 @@ impl Construction {
     }
 }
 
-/// Text without the code between backticks.
-fn without_code(text: &str) -> String {
-    let parts = text.split('`').enumerate();
-    parts.map(|(index, part)| if index % 2 == 0 { part } else { "x" }).collect()
-}
-
-/// The parts of a line between double quotes that have several words.
-fn literals(line: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut rest = line;
-    while let Some((_, inside)) = rest.split_once('"') {
-        let mut escaped = false;
-        let end = inside.find(|c| {
-            let ends = c == '"' && !escaped;
-            escaped = c == '\\' && !escaped;
-            ends
-        });
-        let Some(end) = end else {
-            found.push(inside);
-            break;
-        };
-        found.push(&inside[..end]);
-        rest = &inside[end + 1..];
-    }
-    found.retain(|text| text.contains(' '));
-    found
-}
-
 /// The prose of a file: numbers of lines, and the text that a person reads there.
 fn prose(name: &str, text: &str) -> Vec<(usize, String)> {
-    let ends = |end: &str| name.ends_with(end);
-    let (all, rust, python) = (ends(".md") || ends(".html"), ends(".rs"), ends(".py"));
-    let slashes = ["rs", "js", "cu", "cuh", "ptx", "css", "h", "c", "cpp", "mjs"]
-        .iter()
-        .any(|end| name.ends_with(&format!(".{end}")));
-    let mark = if slashes { "//" } else { "#" };
+    let end = name.rsplit('.').next().unwrap_or_default();
+    let is_page = ["md", "html"].contains(&end);
+    let mark =
+        if ["py", "sh", "toml", "yml"].contains(&end) || !name.contains('.') { "#" } else { "//" };
+    let mark = if WITHOUT_EXTENSION.contains(&name) { "#" } else { mark };
+    let code = Regex::new("`[^`]*`").expect("a pattern");
+    let literal = Regex::new(r#""((?:[^"\\]|\\.)*)\\?"?"#).expect("a pattern");
     let mut found = Vec::new();
     let mut in_docstring = false;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         let comment = line.strip_prefix(mark).filter(|rest| !rest.starts_with("!["));
-        let comment = comment
-            .or_else(|| ["/*", "* "].iter().find_map(|m| line.strip_prefix(m).filter(|_| slashes)));
-        let quotes = line.matches("\"\"\"").count();
-        let is_doc = python && (in_docstring || quotes > 0);
-        in_docstring ^= python && quotes % 2 == 1;
-        let mut add = |text: &str| found.push((index + 1, without_code(text)));
-        if all || is_doc {
+        let block = ["/*", "* "].iter().find_map(|begin| line.strip_prefix(begin));
+        let comment = comment.or(block.filter(|_| mark == "//"));
+        let quotes = if end == "py" { line.matches("\"\"\"").count() } else { 0 };
+        let is_docstring = in_docstring || quotes > 0;
+        in_docstring ^= quotes % 2 == 1;
+        let mut add =
+            |text: &str| found.push((index + 1, code.replace_all(text, "x").into_owned()));
+        if is_page || is_docstring {
             add(line);
         } else if let Some(comment) = comment {
             add(comment.trim_start_matches(['/', '!', '#', '*', ' ']));
         } else {
-            let (code, trailing) =
-                line.split_once(&format!(" {mark} ")).unwrap_or((line, ""));
+            let (code, trailing) = line.split_once(&format!(" {mark} ")).unwrap_or((line, ""));
             add(trailing);
-            literals(code).into_iter().for_each(&mut add);
-            let is_continued = line.starts_with(char::is_alphabetic)
-                && line.contains(' ')
-                && !line.contains([';', '{', '}', '=', '(', ')']);
-            if rust && is_continued {
+            let literals = literal.captures_iter(code).filter(|found| found[1].contains(' '));
+            literals.for_each(|found| add(&found[1]));
+            // A string that goes on from the line before.
+            let words = line.starts_with(char::is_alphabetic) && line.contains(' ');
+            if end == "rs" && words && !line.contains([';', '{', '}', '=', '(', ')']) {
                 add(line);
             }
         }
@@ -147,131 +125,117 @@ fn prose(name: &str, text: &str) -> Vec<(usize, String)> {
 /// The files with prose: their names and their text.
 fn sources(repository: &Path) -> Result<Vec<(String, String)>, Problem> {
     let mut paths = files(repository, &EXTENSIONS);
-    for folder in [".ci", ".github"] {
-        paths.extend(files(&repository.join(folder), &["run", "steps", "tools", "yml", "md", "sh"]));
-    }
-    paths.extend(["run", "steps", "tools"].map(|name| repository.join(".ci").join(name)));
-    paths.push(repository.join(SCRIPT_WITHOUT_EXTENSION));
-    let named = paths.into_iter().map(|path: PathBuf| {
+    paths.extend(files(&repository.join(".github"), &EXTENSIONS));
+    paths.extend(WITHOUT_EXTENSION.map(|name| repository.join(name)));
+    let named = paths.into_iter().map(|path| {
         let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
         (name, path)
     });
     named
-        .filter(|(name, _)| !SKIPPED.iter().any(|folder| name.starts_with(folder)))
+        .filter(|(name, _)| !OUTPUTS.iter().any(|folder| name.starts_with(folder)))
         .map(|(name, path)| Ok((name, read(&path)?)))
         .collect()
 }
 
-/// A finding: the file and what is wrong where.
-type Finding = (String, Problem);
+/// The lines of a list without its comments: numbers, and the two parts around `separator`.
+fn list<'t>(
+    name: &str,
+    text: &'t str,
+    separator: &str,
+) -> Result<Vec<(usize, &'t str, &'t str)>, Problem> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with("# "));
+    lines
+        .map(|(index, line)| {
+            let parts = line.split_once(separator).map(|(first, rest)| (index + 1, first, rest));
+            parts.ok_or_else(|| {
+                Problem::new(format!("{name}:{}", index + 1), "not as the list's head describes")
+            })
+        })
+        .collect()
+}
 
-/// The findings in files whose names begin with one of `within` (empty: all), and the justified uses that no
-/// line has any more.
+/// The findings in each file. Files whose names begin with none of `within` are skipped, unless it is empty; then an
+/// entry of the list of justified uses that no line needs is a finding too.
 ///
 /// # Errors
-/// If a file can't be read, or the list of justified uses has a line without a reason.
-pub fn findings(repository: &Path, within: &[&str]) -> Result<(Vec<Finding>, Vec<Problem>), Problem> {
-    let list = read(&repository.join(ALLOWED))?;
-    let mut allowed = Vec::new();
-    for (index, line) in list.lines().enumerate().filter(|(_, line)| !line.starts_with("# ")) {
-        let place = format!("{ALLOWED}:{}", index + 1);
-        let (use_, _) = line
-            .split_once(" # ")
-            .ok_or_else(|| Problem::new(&place, "a line is `file: phrase # reason`"))?;
-        let (file, phrase) = use_
-            .split_once(": ")
-            .ok_or_else(|| Problem::new(&place, "a line is `file: phrase # reason`"))?;
-        allowed.push((file, phrase, place, false));
-    }
-    let (constructions, mut found) = (constructions()?, Vec::new());
-    for (name, text) in sources(repository)? {
-        if !within.is_empty() && !within.iter().any(|start| name.starts_with(start)) {
-            continue;
-        }
+/// If a file can't be read, or the list of justified uses has a line without a phrase.
+pub fn findings(repository: &Path, within: &[&str]) -> Result<Findings, Problem> {
+    let text = read(&repository.join(ALLOWED))?;
+    let allowed = list(ALLOWED, &text, ": ")?;
+    let (constructions, mut used) = (constructions()?, BTreeSet::new());
+    let mut findings = Findings::new();
+    let wanted =
+        |name: &str| within.is_empty() || within.iter().any(|start| name.starts_with(start));
+    for (name, text) in sources(repository)?.into_iter().filter(|(name, _)| wanted(name)) {
         let lines = prose(&name, &text);
         for (at, (number, line)) in lines.iter().enumerate() {
             let next = lines.get(at + 1).filter(|(next, _)| *next == number + 1);
             let next = next.map_or("", |(_, text)| text);
-            for row in constructions.iter().filter(|row| row.is_in(line, next)) {
-                let mut uses = allowed.iter_mut();
-                match uses.find(|(file, phrase, ..)| *file == name && line.contains(phrase)) {
-                    Some(used) => used.3 = true,
-                    None => found.push((
-                        name.clone(),
-                        Problem::new(
-                            format!("{name}:{number}"),
-                            format!("{}: write {}\n    {line}", row.name, row.instead),
-                        ),
-                    )),
+            for found in constructions.iter().filter(|construction| construction.is_in(line, next))
+            {
+                let phrase = |rest: &str| rest.split(" # ").next().unwrap_or_default().to_owned();
+                let use_ = allowed
+                    .iter()
+                    .find(|(_, file, rest)| *file == name && line.contains(&phrase(rest)));
+                if let Some((number, ..)) = use_ {
+                    used.insert(*number);
+                    continue;
                 }
+                let what = format!("{}: write {}\n    {line}", found.name, found.instead);
+                let problem = Problem::new(format!("{name}:{number}"), what);
+                findings.entry(name.clone()).or_default().push(problem);
             }
         }
     }
-    let unused = allowed.into_iter().filter(|(.., used)| !used && within.is_empty());
-    let unused = unused.map(|(file, phrase, place, _)| {
-        Problem::new(place, format!("{file} has no \"{phrase}\" to allow: remove this line"))
-    });
-    Ok((found, unused.collect()))
-}
-
-/// The number of findings on each page of the book, as the baseline is written.
-fn counts(findings: &[Finding]) -> BTreeMap<&str, usize> {
-    let mut counts = BTreeMap::new();
-    for (name, _) in findings.iter().filter(|(name, _)| name.starts_with(BOOK)) {
-        *counts.entry(&**name).or_default() += 1;
+    for (number, file, _) in
+        allowed.iter().filter(|(number, ..)| within.is_empty() && !used.contains(number))
+    {
+        let problem = Problem::new(
+            format!("{ALLOWED}:{number}"),
+            format!("no line of {file} needs this entry: remove it"),
+        );
+        findings.entry(ALLOWED.to_owned()).or_default().push(problem);
     }
-    counts
+    Ok(findings)
 }
 
-/// The baseline for these findings.
+/// The baseline for these findings: their number on each page of the book.
 #[must_use]
-pub fn baseline(findings: &[Finding]) -> String {
-    counts(findings).iter().map(|(name, count)| format!("{count} {name}\n")).collect()
+pub fn baseline(findings: &Findings) -> String {
+    let pages = findings.iter().filter(|(name, _)| name.starts_with(BOOK));
+    pages.map(|(name, found)| format!("{name}: {}\n", found.len())).collect()
 }
 
-/// The path of the baseline.
-#[must_use]
-pub fn baseline_path(repository: &Path) -> PathBuf {
-    repository.join(BASELINE)
-}
-
-/// Every finding outside of the book, every page of the book whose number of findings is not that of the
-/// baseline, and every justified use that no line has.
+/// Every finding in a file that has more of them than the baseline allows (outside of the book: none), and every page
+/// that has fewer, so that the baseline can be lowered.
 ///
 /// # Errors
 /// If a file can't be read, or a list is malformed.
 pub fn check(repository: &Path) -> Result<Vec<Problem>, Problem> {
-    let (findings, mut problems) = findings(repository, &[])?;
-    let before = read(&repository.join(BASELINE))?;
-    let before: Option<BTreeMap<&str, usize>> = before
-        .lines()
-        .map(|line| line.split_once(' ').and_then(|(n, name)| Some((name, n.parse().ok()?))))
-        .collect();
-    let before = before.ok_or_else(|| Problem::new(BASELINE, "a line is `count page`"))?;
-    problems.extend(compare(&before, &counts(&findings)));
-    let outside = findings.into_iter().filter(|(name, _)| !name.starts_with(BOOK));
-    problems.extend(outside.map(|(_, problem)| problem));
-    Ok(problems)
+    compare(&read(&repository.join(BASELINE))?, findings(repository, &[])?)
 }
 
-/// The pages whose number of findings has changed.
-fn compare(before: &BTreeMap<&str, usize>, now: &BTreeMap<&str, usize>) -> Vec<Problem> {
+fn compare(baseline: &str, mut findings: Findings) -> Result<Vec<Problem>, Problem> {
     let mut problems = Vec::new();
-    for page in before.keys().chain(now.keys().filter(|page| !before.contains_key(*page))) {
-        let count = |counts: &BTreeMap<&str, usize>| counts.get(page).copied().unwrap_or(0);
-        let (before, now) = (count(before), count(now));
-        let what = match now.cmp(&before) {
-            std::cmp::Ordering::Equal => continue,
-            std::cmp::Ordering::Greater => format!(
-                "{now} findings where there were {before}: `book-check style {page}` lists them"
-            ),
-            std::cmp::Ordering::Less => format!(
-                "{now} findings where there were {before}: lower the baseline with `book-check style --baseline`"
-            ),
-        };
-        problems.push(Problem::new(*page, what));
+    for (_, page, allowed) in list(BASELINE, baseline, ": ")? {
+        let (found, allowed) =
+            (findings.remove(page).unwrap_or_default(), allowed.parse().unwrap_or(0));
+        if found.len() > allowed {
+            problems.push(Problem::new(
+                page,
+                format!("{} findings, and the baseline allows {allowed}:", found.len()),
+            ));
+            problems.extend(found);
+        } else if found.len() < allowed {
+            let what = format!(
+                "{} findings left of {allowed}: lower the baseline with `book-check style --baseline`",
+                found.len()
+            );
+            problems.push(Problem::new(page, what));
+        }
     }
-    problems
+    problems.extend(findings.into_values().flatten());
+    Ok(problems)
 }
 
 #[cfg(test)]
@@ -280,12 +244,13 @@ mod tests {
 
     #[test]
     fn each_construction_finds_its_example_and_passes_the_other() {
-        let rows = constructions().unwrap();
-        assert!(rows.len() > 25, "{}", rows.len());
-        for row in rows {
-            let [found, passes] = &row.examples;
-            assert!(row.is_in(found, ""), "{}: {found}", row.name);
-            assert!(!row.is_in(passes, ""), "{}: {passes}", row.name);
+        let constructions = constructions().unwrap();
+        assert!(constructions.len() > 25, "{}", constructions.len());
+        for (construction, row) in constructions.iter().zip(rows()) {
+            assert!(!construction.instead.is_empty() && !field(row, "pattern").is_empty(), "{row}");
+            let (found, passes) = (field(row, "found"), field(row, "passes"));
+            assert!(construction.is_in(found, ""), "{row}");
+            assert!(!passes.is_empty() && !construction.is_in(passes, ""), "{row}");
         }
     }
 
@@ -306,22 +271,26 @@ mod tests {
         let rust = "//! A file.\nlet a = f(\"two words\", \"one\"); // why `x`\n#[derive(A)]\n";
         assert_eq!(of("a.rs", rust), ["1 A file.", "2 why x", "2 two words"]);
         let continued = "let a = \"so \\\n    on and on \\\n    to the end\";\n";
-        assert_eq!(of("a.rs", continued), ["1 so \\", "2 on and on \\"]);
+        assert_eq!(of("a.rs", continued), ["1 so ", "2 on and on \\"]);
         let python = "\"\"\"A module.\n\nMore.\n\"\"\"\na = 1  # why\n";
         assert_eq!(of("a.py", python).len(), 4);
         assert_eq!(of("a.toml", "# A list.\na = 1 # why\n"), ["1 A list.", "2 why"]);
-        assert_eq!(of("a.ptx", "// Adds.\nadd.f32 %f1, %f2, %f3; // both\n"), ["1 Adds.", "2 both"]);
+        assert_eq!(
+            of("a.ptx", "// Adds.\nadd.f32 %f1, %f2, %f3; // both\n"),
+            ["1 Adds.", "2 both"]
+        );
         assert_eq!(of("a.md", "Words `code` words\n"), ["1 Words x words"]);
     }
 
     #[test]
     fn the_baseline_only_falls() {
-        let before = BTreeMap::from([("a", 2), ("b", 1), ("d", 1)]);
-        let now = BTreeMap::from([("a", 3), ("c", 1), ("d", 1)]);
-        let problems: Vec<String> = compare(&before, &now).iter().map(ToString::to_string).collect();
-        assert_eq!(problems.len(), 3, "{problems:?}");
-        assert!(problems[0].starts_with("a: 3 findings where there were 2"));
-        assert!(problems[1].contains("lower the baseline"));
-        assert!(problems[2].starts_with("c: 1 findings"));
+        let found = |name: &str, count| (name.to_owned(), vec![Problem::new(name, "found"); count]);
+        let now = Findings::from([found("a", 3), found("c", 1), found("d", 1)]);
+        let problems: Vec<String> =
+            compare("a: 2\nb: 1\nd: 1\n", now).unwrap().iter().map(ToString::to_string).collect();
+        assert!(problems[0].starts_with("a: 3 findings, and the baseline allows 2"));
+        assert!(problems[4].starts_with("b: 0 findings left of 1: lower the baseline"));
+        assert_eq!(problems[5..], ["c: found"]);
+        assert!(compare("a 2\n", Findings::new()).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Commands of cargo: the packages that they name are those of the workspace, and have the example, the test or
-//! the measurement that is named. What takes long is run by hand alone, and would keep a name that is gone.
+//! Check that cargo commands name existing packages, examples, tests and benchmarks. Nothing runs the slow commands
+//! regularly, so a name that no longer exists would go unnoticed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,14 @@ use crate::{Problem, documents, files, read};
 /// The folders of packages, by their names.
 type Packages = BTreeMap<String, PathBuf>;
 
-/// What a command may name in a package, and the folder that it is in.
+/// Options of cargo that name a part of a package, and its folder.
 const NAMED: [(&str, &str); 3] =
     [("--example", "examples"), ("--test", "tests"), ("--bench", "benches")];
 
-/// Checks the commands of all outputs, and those on pages and in the [documents], in blocks of `sh` and
-/// within lines.
+/// Checks the commands of all outputs, and those in blocks of `sh` and inline code of pages and [documents].
 ///
 /// # Errors
-/// When a file of the repository can't be read.
+/// If a file of the repository can't be read.
 pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem> {
     let packages = packages(repository)?;
     let mut problems = Vec::new();
@@ -60,7 +59,7 @@ fn packages(repository: &Path) -> Result<Packages, Problem> {
     Ok(packages)
 }
 
-/// What a command names that isn't there.
+/// Description of the missing package or part that a command names.
 fn missing(command: &str, packages: &Packages) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().take_while(|word| *word != "--").collect();
     let after = |word: &str| words[words.iter().position(|is| *is == word)? + 1..].first();
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_gone_are_found() {
+    fn missing_names_are_found() {
         let packages = packages(&crate::repository()).unwrap();
         assert!(packages.len() > 20, "{packages:?}");
         for (command, expected) in [

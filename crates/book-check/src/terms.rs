@@ -1,5 +1,5 @@
-//! The glossary, where its words are used: on each page of the built book the first use of a term leads to its
-//! entry, and shows what it says.
+//! Links to the glossary: on each page of the built book, the first use of a term links to its entry and shows the
+//! meaning as a tooltip.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::{Problem, files, read};
 pub struct Term {
     /// The word or words, as in the glossary.
     pub word: String,
-    /// What they mean, as plain text.
+    /// Their meaning, as plain text.
     pub meaning: String,
 }
 
@@ -28,45 +28,45 @@ pub fn terms(glossary: &str) -> Vec<Term> {
         .collect()
 }
 
-/// Elements in which no word is touched: code, titles, links, drawings, and what a script fills.
-const LEFT_ALONE: [&str; 16] = [
+/// Elements whose text gets no links: code, titles, links, drawings, and elements that scripts fill.
+const UNTOUCHED: [&str; 16] = [
     "a", "abbr", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "math", "pre", "script",
     "style", "svg", "textarea",
 ];
-/// Words that mean something else before the pages on GPUs, and there.
-const OF_GPUS: [&str; 8] =
+/// Terms that only have their meaning on pages about GPUs.
+const GPU_TERMS: [&str; 8] =
     ["block", "capture", "event", "generic", "mask", "module", "thread", "tile"];
-/// Where these pages are.
-const ON_GPUS: [&str; 6] = ["autograd/gpu.html", "gpu", "level2", "level3", "level4", "ranks"];
-/// Words that the language has for other things on every page.
+/// The pages about GPUs.
+const GPU_PAGES: [&str; 6] = ["autograd/gpu.html", "gpu", "level2", "level3", "level4", "ranks"];
+/// Terms that are also everyday words, and therefore never linked.
 const EVERYDAY: [&str; 2] = ["level", "share"];
 const STYLE: &str = "<style>.content a.term:link,.content a.term:visited{color:inherit;\
     text-decoration:underline dotted}</style>";
 const GLOSSARY: &str = "glossary.html";
 
-/// Links the terms on all pages of a built book, and gives the entries the names that are linked to.
+/// Links the terms on all pages of a built book, and gives the glossary's entries their ids.
 ///
 /// # Errors
-/// When a page can't be read or written, or the glossary has no entry for a term.
+/// If a page can't be read or written, or the glossary's page has no row for a term.
 pub fn link(repository: &Path) -> Result<(), Problem> {
     let html = repository.join("book/html");
     let terms = terms(&read(&repository.join("book/src/glossary.md"))?);
     for path in files(&html, &["html"]) {
         let place = path.strip_prefix(&html).unwrap_or(&path);
         let text = read(&path)?;
-        // A page that has its links already is left as it is.
+        // A page that already has its links is left unchanged.
         if text.contains(STYLE) || !text.contains("<main>") {
             continue;
         }
         let to_root = "../".repeat(place.iter().count() - 1);
         let with = if place == Path::new(GLOSSARY) {
             named(&text, &terms)
-                .map_err(|word| Problem::new(GLOSSARY, format!("no row of {word}")))?
+                .map_err(|word| Problem::new(GLOSSARY, format!("the page has no row for {word}")))?
         } else {
-            let on_gpus = ON_GPUS.iter().any(|folder| place.starts_with(folder));
+            let on_gpus = GPU_PAGES.iter().any(|folder| place.starts_with(folder));
             let meant = |term: &&Term| {
                 let word = &*term.word;
-                !EVERYDAY.contains(&word) && (on_gpus || !OF_GPUS.contains(&word))
+                !EVERYDAY.contains(&word) && (on_gpus || !GPU_TERMS.contains(&word))
             };
             let terms: Vec<&Term> = terms.iter().filter(meant).collect();
             linked(&text, terms, &to_root)
@@ -78,14 +78,14 @@ pub fn link(repository: &Path) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The name of an entry in the glossary's page.
+/// The id of an entry on the glossary's page.
 fn id(word: &str) -> String {
     let letters = word.to_lowercase();
     let parts = letters.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
     format!("term-{}", parts.collect::<Vec<_>>().join("-"))
 }
 
-/// The glossary's page with a name for each entry; the word of one that it lacks, where it lacks one.
+/// The glossary's page with an id for each entry; or the first word that has no entry.
 fn named<'a>(html: &str, terms: &'a [Term]) -> Result<String, &'a str> {
     let mut html = html.to_owned();
     for term in terms {
@@ -102,7 +102,7 @@ fn named<'a>(html: &str, terms: &'a [Term]) -> Result<String, &'a str> {
 fn linked(html: &str, mut terms: Vec<&Term>, to_root: &str) -> String {
     let Some((before, rest)) = html.split_once("<main>") else { return html.to_owned() };
     let Some((main, after)) = rest.split_once("</main>") else { return html.to_owned() };
-    // The longest first: "bank conflict" is no "bank".
+    // The longest first, so that "bank conflict" isn't taken for "bank".
     terms.sort_by_key(|term| std::cmp::Reverse(term.word.len()));
     let mut used = BTreeSet::new();
     let mut inside: Vec<&str> = Vec::new();
@@ -127,7 +127,7 @@ fn linked(html: &str, mut terms: Vec<&Term>, to_root: &str) -> String {
             if inside.last() == Some(&name) {
                 inside.pop();
             }
-        } else if LEFT_ALONE.contains(&name) && !tag.ends_with("/>") {
+        } else if UNTOUCHED.contains(&name) && !tag.ends_with("/>") {
             inside.push(name);
         }
         out.push_str(tag);
@@ -153,7 +153,7 @@ fn link_words<'a>(
             Some((term, length))
         });
         match found {
-            // The same word further on is left alone, and so are the shorter ones in it.
+            // Later uses of the word get no link, and neither do shorter terms inside it.
             Some((term, length)) => {
                 let word = &text[at..at + length];
                 if used.insert(&term.word) {
@@ -178,8 +178,8 @@ fn link_words<'a>(
     }
 }
 
-/// How many bytes of the text are this word, or several of it: its first letter may be large, and a line
-/// may break in it.
+/// Length in bytes of this word, or its plural, at the beginning of the text; `None` if it isn't there. The first letter
+/// may be a capital, and a space may be a line break.
 fn same_word(text: &str, word: &str) -> Option<usize> {
     let mut rest = text.char_indices();
     for (index, expected) in word.chars().enumerate() {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_get_names() {
+    fn entries_get_ids() {
         let html = "<tr><td>bank</td><td>x</td></tr><tr><td>bank conflict</td></tr>\
             <tr><td>CUDA graph</td></tr>";
         let out = named(html, &terms(GLOSSARY)).unwrap();

@@ -1,7 +1,7 @@
 //! A network with one hidden layer, small enough to follow with a pencil: `f64`, squared error,
 //! and one line for each operation.
 
-/// Rows and columns, row-major: element `[i, j]` lies at `i * cols + j`.
+/// Rows and columns, row-major: element `[i, j]` is at `i * cols + j`.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     pub rows: usize,
@@ -15,7 +15,7 @@ impl Matrix {
     }
 
     /// The matrix whose element `[i, j]` is `f(i, j)`.
-    pub fn of(rows: usize, cols: usize, f: impl Fn(usize, usize) -> f64) -> Self {
+    pub fn from_fn(rows: usize, cols: usize, f: impl Fn(usize, usize) -> f64) -> Self {
         let data = (0..rows * cols).map(|k| f(k / cols, k % cols)).collect();
         Self { rows, cols, data }
     }
@@ -27,7 +27,7 @@ impl Matrix {
     /// Combines the elements of two matrices of the same shape, pair by pair.
     pub fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
         assert_eq!((self.rows, self.cols), (other.rows, other.cols));
-        Self::of(self.rows, self.cols, |i, j| f(self.at(i, j), other.at(i, j)))
+        Self::from_fn(self.rows, self.cols, |i, j| f(self.at(i, j), other.at(i, j)))
     }
 }
 
@@ -35,30 +35,30 @@ impl Matrix {
 /// `a · bᵀ`: rows of `a` against rows of `b`.
 pub fn matmul_a_bt(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.cols, b.cols);
-    Matrix::of(a.rows, b.rows, |i, j| (0..a.cols).map(|k| a.at(i, k) * b.at(j, k)).sum())
+    Matrix::from_fn(a.rows, b.rows, |i, j| (0..a.cols).map(|k| a.at(i, k) * b.at(j, k)).sum())
 }
 
 /// `aᵀ · b`: columns of `a` against columns of `b`.
 pub fn matmul_at_b(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.rows, b.rows);
-    Matrix::of(a.cols, b.cols, |i, j| (0..a.rows).map(|k| a.at(k, i) * b.at(k, j)).sum())
+    Matrix::from_fn(a.cols, b.cols, |i, j| (0..a.rows).map(|k| a.at(k, i) * b.at(k, j)).sum())
 }
 
 /// `a · b`: rows of `a` against columns of `b`.
 pub fn matmul_a_b(a: &Matrix, b: &Matrix) -> Matrix {
     assert_eq!(a.cols, b.rows);
-    Matrix::of(a.rows, b.cols, |i, j| (0..a.cols).map(|k| a.at(i, k) * b.at(k, j)).sum())
+    Matrix::from_fn(a.rows, b.cols, |i, j| (0..a.cols).map(|k| a.at(i, k) * b.at(k, j)).sum())
 }
 // ANCHOR_END: products
 
 /// The sum of each column: `[B, n]` becomes `[1, n]`.
 pub fn sum_batch(a: &Matrix) -> Matrix {
-    Matrix::of(1, a.cols, |_, j| (0..a.rows).map(|i| a.at(i, j)).sum())
+    Matrix::from_fn(1, a.cols, |_, j| (0..a.rows).map(|i| a.at(i, j)).sum())
 }
 
 /// `b` (`[1, n]`) is added to every row.
 pub fn add_bias(a: &Matrix, b: &Matrix) -> Matrix {
-    Matrix::of(a.rows, a.cols, |i, j| a.at(i, j) + b.at(0, j))
+    Matrix::from_fn(a.rows, a.cols, |i, j| a.at(i, j) + b.at(0, j))
 }
 
 /// A batch, and the parameters of the two layers.
@@ -72,7 +72,7 @@ pub struct Network {
     pub b2: Matrix,
 }
 
-/// What the forward pass computes and the backward pass needs.
+/// Results of the forward pass that the backward pass needs.
 pub struct Forward {
     pub z1: Matrix,
     pub a1: Matrix,
@@ -80,7 +80,7 @@ pub struct Forward {
     pub loss: f64,
 }
 
-/// What the backward pass computes.
+/// Results of the backward pass.
 pub struct Backward {
     pub dz2: Matrix,
     pub dw2: Matrix,
@@ -95,7 +95,7 @@ impl Network {
     // ANCHOR: forward
     pub fn forward(&self) -> Forward {
         let z1 = add_bias(&matmul_a_bt(&self.x, &self.w1), &self.b1);
-        let a1 = Matrix::of(z1.rows, z1.cols, |i, j| z1.at(i, j).max(0.0));
+        let a1 = Matrix::from_fn(z1.rows, z1.cols, |i, j| z1.at(i, j).max(0.0));
         let p = add_bias(&matmul_a_bt(&a1, &self.w2), &self.b2);
         let squares: f64 = p.zip(&self.y, |p, y| (p - y) * (p - y)).data.iter().sum();
         let loss = 0.5 * squares / p.rows as f64;

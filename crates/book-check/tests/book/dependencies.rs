@@ -1,5 +1,5 @@
-//! The emulated GPU is a project of its own: it depends on nothing outside its folder, and the rest of the
-//! workspace uses its libraries only, and of what is loaded at run time only the path.
+//! Tests that the emulated GPU depends on nothing outside its folder, and that the rest of the workspace only uses its
+//! libraries. Of the libraries that are loaded at run time, the rest may only use the path.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +9,11 @@ use serde_json::Value;
 
 /// Libraries of the emulated GPU that the levels may use.
 const LIBRARIES: [&str; 5] = ["ptx-emulator", "cuda-c", "tensor-core", "host", "skipped"];
-/// Helpers for tests: a dev-dependency, or a dependency of crates that are only for tests.
+/// Helpers for tests: allowed as a dev-dependency, and in crates that are only for tests.
 const TEST_SUPPORT: &str = "emulated-gpu-test-support";
 const ONLY_FOR_TESTS: [&str; 2] = ["fuzz-targets", "test-support"];
-/// What the levels may name of a crate whose shared library they load.
-const OF_LOADED: [&str; 2] = ["library_path", "NotFound"];
+/// Items that the levels may use of a crate whose shared library they load.
+const ALLOWED_ITEMS: [&str; 2] = ["library_path", "NotFound"];
 /// Packages and folders of the levels and of the book.
 const OUTSIDE: [&str; 11] = [
     "level1-cpu",
@@ -28,7 +28,7 @@ const OUTSIDE: [&str; 11] = [
     "reference/",
     "book/",
 ];
-/// Trains this book's network with other libraries, and compares the results with level 3's.
+/// A script that compares other libraries with level 3, and may therefore name levels.
 const COMPARES_WITH_LEVELS: &str = "crates/emulated-gpu/clients/clients.py";
 
 fn emulated_gpu() -> PathBuf {
@@ -47,9 +47,9 @@ fn packages(manifest: &Path) -> Vec<Value> {
     metadata["packages"].as_array().unwrap().clone()
 }
 
-/// Each package with a dependency in this repository: folder, name, dependency, and its folder.
+/// Dependencies within this repository: folder and name of the package, the dependency, and its folder.
 fn edges(manifest: &Path) -> Vec<(PathBuf, String, Value, PathBuf)> {
-    let of = |package: Value| {
+    let edges_of = |package: Value| {
         let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
         let (folder, name) = (folder.to_owned(), package["name"].as_str().unwrap().to_owned());
         let dependencies = package["dependencies"].as_array().unwrap().clone();
@@ -58,7 +58,7 @@ fn edges(manifest: &Path) -> Vec<(PathBuf, String, Value, PathBuf)> {
             Some((folder.clone(), name.clone(), dependency, path))
         })
     };
-    packages(manifest).into_iter().flat_map(of).collect()
+    packages(manifest).into_iter().flat_map(edges_of).collect()
 }
 
 #[track_caller]
@@ -105,7 +105,7 @@ fn the_levels_use_only_the_libraries_of_the_emulated_gpu() {
             let a_crate = library.chars().all(|c| c.is_ascii_lowercase() || c == '_');
             let name: String =
                 rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            if a_crate && library != "gpu_test_support" && !OF_LOADED.contains(&&*name) {
+            if a_crate && library != "gpu_test_support" && !ALLOWED_ITEMS.contains(&&*name) {
                 problems.push(format!("{}: emulated_{library}::{name}", file.display()));
             }
         }

@@ -1,11 +1,11 @@
-//! Examples print like every program here: no panic on a closed pipe or a full disk.
+//! Tests that examples don't panic on a closed pipe or a full disk.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
 
 use book_check::{files, read, repository};
 
-/// `std::println!` panics where it can't write; `host::println!` ends the program in order.
+/// `std::println!` panics if it can't write; `host::println!` ends the program with an error.
 #[test]
 fn examples_print_through_host() {
     let crates = files(&repository().join("crates"), &["rs"]);
@@ -21,7 +21,7 @@ fn examples_print_through_host() {
 }
 
 #[test]
-fn an_example_that_can_not_print_ends_without_a_panic() {
+fn an_example_that_cannot_print_ends_without_a_panic() {
     let programs = std::env::current_exe().unwrap();
     let examples = programs.ancestors().nth(2).unwrap().join("examples");
     for name in ["by_hand", "losses", "pitfalls", "slopes"] {
@@ -35,17 +35,20 @@ fn an_example_that_can_not_print_ends_without_a_panic() {
                 .wait_with_output()
                 .unwrap()
         };
-        // A reader who went away, as `head` does.
+        // A closed pipe, as with `| head`.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let closed = run(writer.into());
-        let said = String::from_utf8_lossy(&closed.stderr).into_owned();
-        assert_eq!((closed.status.code(), &*said), (Some(141), ""), "{name}");
+        let message = String::from_utf8_lossy(&closed.stderr).into_owned();
+        assert_eq!((closed.status.code(), &*message), (Some(141), ""), "{name}");
         if let Ok(full) = File::options().write(true).open("/dev/full") {
             let full = run(full.into());
-            let said = String::from_utf8_lossy(&full.stderr).into_owned();
-            assert_eq!(full.status.code(), Some(1), "{name}: {said}");
-            assert!(said.starts_with("error: can't write to standard output: No space"), "{said}");
+            let message = String::from_utf8_lossy(&full.stderr).into_owned();
+            assert_eq!(full.status.code(), Some(1), "{name}: {message}");
+            assert!(
+                message.starts_with("error: can't write to standard output: No space"),
+                "{message}"
+            );
         }
     }
 }

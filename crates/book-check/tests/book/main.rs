@@ -1,4 +1,4 @@
-//! The book is true.
+//! Tests that the book agrees with the code, and the prose with the rules.
 
 mod dependencies;
 mod examples;

@@ -1,5 +1,4 @@
-//! The book agrees with the code: what it includes exists, what it shows is what is printed, and
-//! what it names is there.
+//! Tests that the book agrees with the code: its includes, outputs, commands, paths, links and figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -39,9 +38,9 @@ fn every_command_shown_is_run_somewhere() {
     none(commands::check(&repository(), &pages()).unwrap());
 }
 
-/// mdBook colours most of these, and `book/colours.js` PTX; a block without a name would stay plain unseen.
+/// mdBook highlights most of these, and `book/colours.js` PTX. A block without a language would silently get no colours.
 #[test]
-fn every_block_of_code_says_its_language() {
+fn every_block_of_code_names_a_known_language() {
     let known = ["console", "cpp", "ptx", "python", "rust", "sh", "text"];
     let blocks = pages().into_iter().flat_map(|page| {
         let pieces = page.pieces().into_iter();
@@ -60,7 +59,7 @@ fn every_block_of_code_says_its_language() {
 }
 
 #[test]
-fn what_cargo_is_to_run_is_there() {
+fn every_target_that_a_cargo_command_names_exists() {
     none(targets::check(&repository(), &pages()).unwrap());
 }
 
@@ -85,8 +84,8 @@ fn every_path_and_link_in_the_documents_leads_somewhere() {
     none(problems.collect());
 }
 
-/// The README can't include anything, so it repeats: the tables that scripts make, what each level's
-/// training took and reached, and the first lines of a comparison.
+/// The README can't include files, so it repeats tables that scripts make, the time and accuracy of each level's
+/// training, and the first lines of a comparison.
 #[test]
 fn the_readme_repeats_what_the_book_shows() {
     let readme = read(&repository().join("README.md")).unwrap();
@@ -97,7 +96,7 @@ fn the_readme_repeats_what_the_book_shows() {
             let differs = readme.lines().zip(with_figures.lines()).find(|(is, shown)| is != shown);
             if let Some((is, shown)) = differs {
                 let what = format!(
-                    "it says\n  {is}\nwhere the book says\n  {shown}\nrun scripts/book-outputs.sh"
+                    "the README has\n  {is}\nbut the book has\n  {shown}\nrun scripts/book-outputs.sh"
                 );
                 problems.push(Problem::new("README.md", what));
             }
@@ -107,12 +106,12 @@ fn the_readme_repeats_what_the_book_shows() {
     let planted = read(&outputs.join("planted-bug.txt")).unwrap();
     let head: Vec<&str> = planted.lines().skip(1).take(4).collect();
     if !readme.contains(&head.join("\n")) {
-        problems.push(Problem::new("README.md", "its comparison is not that of planted-bug.txt"));
+        problems.push(Problem::new("README.md", "its comparison differs from planted-bug.txt"));
     }
     none(problems);
 }
 
-/// What a number of speed is followed by.
+/// Units of speed.
 const SPEEDS: [&str; 5] = ["samples/s", "samples per second", "GFLOP/s", "item/s", "steps/s"];
 
 /// Whether the text has a number before a unit of speed.
@@ -125,8 +124,8 @@ fn has_a_speed(text: &str) -> bool {
     })
 }
 
-/// The third promise of the introduction: an output begins with its command, and the introduction
-/// names the machine of all outputs; a table of speeds names its own; a page itself has no speed.
+/// The third promise of the introduction: an output begins with its command, the introduction names the machine of all
+/// outputs, a table of speeds names its own machine, and a page itself states no speed.
 #[test]
 fn every_speed_comes_with_its_command_and_its_machine() {
     assert!(has_a_speed("in 0.06 s: 1032154 samples/s") && has_a_speed("2.98 Gitem/s"));
@@ -140,12 +139,12 @@ fn every_speed_comes_with_its_command_and_its_machine() {
         let table = name == "speed.md";
         if table || has_a_speed(&text) {
             speeds += 1;
-            let told = if table {
+            let is_complete = if table {
                 text.contains(" cores; ") && text.contains("Made by `scripts/")
             } else {
                 text.starts_with("$ ")
             };
-            if !told {
+            if !is_complete {
                 problems.push(Problem::new(name, "a speed without its command or its machine"));
             }
         }
@@ -154,7 +153,7 @@ fn every_speed_comes_with_its_command_and_its_machine() {
     let named = "{{#include ../outputs/machine.slow.txt}}";
     for page in pages() {
         if page.path.ends_with("introduction.md") && !page.text.contains(named) {
-            problems.push(Problem::new(page.path.display(), "the machine is not named"));
+            problems.push(Problem::new(page.path.display(), "it does not name the machine"));
         }
         if has_a_speed(&page.text) {
             problems.push(Problem::new(page.path.display(), "a speed that no command printed"));
@@ -170,22 +169,24 @@ fn every_output_is_shown() {
     none(
         unused
             .filter(|session| !shown.contains(&format!("outputs/{}.txt}}}}", session.name)))
-            .map(|session| Problem::new(session.path.display(), "no page shows it"))
+            .map(|session| Problem::new(session.path.display(), "no page shows this output"))
             .collect(),
     );
 }
 
 const TIME: &str = "only scripts/book-outputs.sh measures";
-const MNIST: &str = "MNIST_DIR does not say where MNIST is";
+const MNIST: &str = "MNIST_DIR does not name a folder with MNIST";
 const TORCH: &str = "python3 has no NumPy or no PyTorch";
 
-/// Another machine for the programs: a processor with another name, seven of them, another user.
+/// Variables that imitate another machine: seven processors with another name, another user.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 fn another_machine(folder: &Path) -> Vec<(&'static str, OsString)> {
-    // The loader splits its variable at blanks and colons.
+    // The loader splits LD_PRELOAD at spaces and colons.
     let library = folder.join("another_machine.so");
     if library.to_string_lossy().contains([' ', ':']) {
-        skipped::skip("the folder of temporary files has a name with blanks: TMPDIR names another");
+        skipped::skip(
+            "the temporary folder has a space or colon in its name: set TMPDIR to another one",
+        );
         return Vec::new();
     }
     let programs = std::env::current_exe().unwrap();
@@ -202,7 +203,7 @@ fn another_machine(folder: &Path) -> Vec<(&'static str, OsString)> {
         ("USER", "somebody".into()),
         ("LANG", "de_DE.UTF-8".into()),
     ];
-    // The programs do see that machine, or nothing would be proved.
+    // Unless the programs see that machine, the test proves nothing.
     let seen = Command::new(programs.join("level2-cuda-naive"))
         .args(["bench", "--data", "digits", "--samples", "100", "--batch-size", "10"])
         .args(["--steps", "1", "--runs", "1", "--device", "emulated"])
@@ -218,13 +219,13 @@ fn another_machine(folder: &Path) -> Vec<(&'static str, OsString)> {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 fn another_machine(_: &Path) -> Vec<(&'static str, OsString)> {
-    skipped::skip("another machine can be played on Linux with glibc alone");
+    skipped::skip("another machine can only be imitated on Linux with glibc");
     Vec::new()
 }
 
-/// Sessions in lists that can run beside each other: those that name the same file or folder of
-/// `target`, or run scripts, are in one list, in their order.
-fn apart(sessions: Vec<Session>) -> Vec<Vec<Session>> {
+/// Lists of sessions that can run at the same time. Sessions that use the same file or folder of `target`, or run
+/// scripts, are in one list, in their order.
+fn independent(sessions: Vec<Session>) -> Vec<Vec<Session>> {
     let shared = |session: &Session| -> BTreeSet<String> {
         let words = session.commands().flat_map(|command| {
             command.split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c)))
@@ -258,8 +259,8 @@ fn apart(sessions: Vec<Session>) -> Vec<Vec<Session>> {
     lists.into_iter().map(|(_, list)| list).collect()
 }
 
-/// Runs again what this machine has the means for; the rest is for `scripts/book-outputs.sh`. The
-/// programs believe in another machine than this one, and than the one that made the outputs.
+/// Reruns the sessions whose prerequisites this machine has; `scripts/book-outputs.sh` runs the others. The programs see
+/// an imitated machine, which differs from this one and from the one that made the outputs.
 #[test]
 fn every_output_is_what_the_command_prints_on_another_machine() {
     let mnist = output::mnist().is_some();
@@ -275,7 +276,6 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
     let machine: Vec<(&str, &OsStr)> = machine.iter().map(|(n, v)| (*n, v.as_os_str())).collect();
     let mut run = Vec::new();
     for session in Session::all(&repository()).unwrap() {
-        // What no test runs is no matter of this machine.
         let needs = session.needs();
         let lacks = match () {
             () if needs.contains(&Needs::Time) => Some(TIME),
@@ -289,7 +289,7 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
         }
         run.push(session);
     }
-    let lists = Mutex::new(apart(run).into_iter());
+    let lists = Mutex::new(independent(run).into_iter());
     let work = || {
         let mut problems = Vec::new();
         loop {
@@ -308,10 +308,10 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     for (why, names) in left_out {
-        let say = if why == TIME { skipped::note } else { skipped::skip };
-        say(format!("{why}: {}", names.join(", ")));
+        let report = if why == TIME { skipped::note } else { skipped::skip };
+        report(format!("{why}: {}", names.join(", ")));
     }
-    // Some of the sessions draw pictures that pages show.
+    // Some sessions draw pictures that pages show.
     for (drawn, shown) in [
         ("plots/training", "digits"),
         ("plots/curve", "curve"),
@@ -321,15 +321,15 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
         let shown = format!("book/src/pictures/{shown}.svg");
         let same = drawn.unwrap_or_default();
         if !is_drawn_alike(&same, &read(&repository().join(&shown)).unwrap_or_default()) {
-            let what = "it is not the picture that a session draws: run scripts/book-outputs.sh";
+            let what =
+                "it differs from the picture that a session draws: run scripts/book-outputs.sh";
             problems.push(Problem::new(shown, what));
         }
     }
     none(problems);
 }
 
-/// Whether two pictures are the same, but for a pixel here and there, which the last digit of a loss may
-/// move.
+/// Whether two pictures are the same within one pixel, because the last digit of a loss may shift a point.
 fn is_drawn_alike(one: &str, other: &str) -> bool {
     let digit = |c: char| c.is_ascii_digit() || c == '.';
     let words = |text: &str| -> Vec<String> {
@@ -343,7 +343,7 @@ fn is_drawn_alike(one: &str, other: &str) -> bool {
     !one.is_empty() && one.len() == other.len() && one.iter().zip(&other).all(alike)
 }
 
-/// The variables of the emulated GPU: the book lists those that the program reads.
+/// The book lists exactly the variables that the emulated GPU reads.
 #[test]
 fn every_variable_of_the_emulated_gpu_is_explained() {
     let named = |path: &str| -> BTreeSet<String> {
@@ -359,7 +359,7 @@ fn every_variable_of_the_emulated_gpu_is_explained() {
     assert_eq!(named("book/src/gpu/driver.md"), read_by_the_program);
 }
 
-/// Whether a page begins with a title: in its own text, or in that of the file that it begins with.
+/// Whether a page begins with a title, in its own text or in the file that it includes first.
 fn has_title(page: &Page) -> bool {
     let (includes, _) = include::includes(page);
     match includes.first().filter(|include| include.line == 1) {
@@ -368,21 +368,21 @@ fn has_title(page: &Page) -> bool {
     }
 }
 
-/// mdBook's search and its list of headings go by the title.
+/// mdBook's search and list of headings use the title.
 #[test]
 fn every_page_begins_with_its_title() {
     none(
         pages()
             .into_iter()
             .filter(|page| !has_title(page))
-            .map(|page| Problem::new(page.name, "the first line is not the title"))
+            .map(|page| Problem::new(page.name, "the first line has to be the title"))
             .collect(),
     );
 }
 
-/// The glossary is looked up by its order; pages link to each entry by its word.
+/// Readers look words up in alphabetical order, and pages link to each entry by its word.
 #[test]
-fn the_glossary_is_in_order_and_says_each_word_once() {
+fn the_glossary_is_sorted_and_has_each_word_once() {
     let page = read(&repository().join("book/src/glossary.md")).unwrap();
     let words: Vec<String> =
         book_check::terms::terms(&page).iter().map(|term| term.word.to_lowercase()).collect();

@@ -1,10 +1,10 @@
-//! The table of presets in the book says what the program does.
+//! Tests that the book's tables of presets and fixtures match the program.
 
 use book_check::{read, repository};
 use training::Preset;
 
 #[test]
-fn the_table_of_presets_is_that_of_the_program() {
+fn the_table_of_presets_matches_the_program() {
     let page = read(&repository().join("book/src/command-line.md")).unwrap();
     let rows: Vec<Vec<&str>> = page
         .lines()
@@ -33,9 +33,9 @@ fn the_table_of_presets_is_that_of_the_program() {
     assert_eq!(rows, expected);
 }
 
-/// The same for the small networks of the page on comparing.
+/// The fixtures are the small networks of the page on comparing dumps.
 #[test]
-fn the_table_of_fixtures_is_that_of_the_program() {
+fn the_table_of_fixtures_matches_the_program() {
     let page = read(&repository().join("book/src/isolate.md")).unwrap();
     for fixture in Preset::fixtures() {
         let sizes: Vec<String> = fixture.network.sizes.iter().map(usize::to_string).collect();

@@ -1,4 +1,4 @@
-//! Every puzzle has its page, and every page all that belongs to it.
+//! Tests that every puzzle has a complete page in the book.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use book_check::{files, read, repository};
 use puzzles::{Language, puzzles};
 
 #[test]
-fn every_puzzle_has_a_page_with_all_of_it() {
+fn every_puzzle_has_a_complete_page() {
     let repository = repository();
     let folder = repository.join("book/src/puzzles");
     let summary = read(&repository.join("book/src/SUMMARY.md")).unwrap();
@@ -43,26 +43,26 @@ fn every_puzzle_has_a_page_with_all_of_it() {
     for page in files(&folder, &["md"]) {
         let name = page.file_name().unwrap().to_string_lossy().into_owned();
         if !named.contains(&name) {
-            problems.push(format!("there is no puzzle for the page {name}"));
+            problems.push(format!("no puzzle belongs to the page {name}"));
         }
     }
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
 }
 
-/// What the page says of how many there are.
+/// The numbers of puzzles that the overview states.
 #[test]
-fn the_page_counts_the_puzzles() {
+fn the_overview_states_the_right_numbers() {
     const WORDS: [(&str, usize); 3] =
         [("thirty-four", 34), ("Twenty-seven", 27), ("sixty-one", 61)];
     let overview = read(&repository().join("book/src/puzzles.md")).unwrap();
     let in_ptx = puzzles().iter().filter(|puzzle| puzzle.source(Language::Ptx).is_some()).count();
     let counts = [puzzles().len(), in_ptx, puzzles().len() + in_ptx];
-    for ((word, says), is) in WORDS.into_iter().zip(counts) {
-        assert!(overview.contains(word) && says == is, "{word}: there are {is}");
+    for ((word, stated), actual) in WORDS.into_iter().zip(counts) {
+        assert!(overview.contains(word) && stated == actual, "{word}: there are {actual}");
     }
 }
 
-/// Each puzzle is the work of some chapter.
+/// Each puzzle is part of the work of some chapter.
 #[test]
 fn every_puzzle_is_an_exercise_of_a_chapter() {
     let folder = repository().join("book/src");
@@ -82,7 +82,7 @@ fn every_puzzle_is_an_exercise_of_a_chapter() {
     assert!(unused.is_empty(), "no chapter ends with {unused:?}");
 }
 
-/// No part of the book is only to be read.
+/// No part of the book is without exercises.
 #[test]
 fn every_part_has_work_to_do() {
     let folder = repository().join("book/src");
@@ -91,12 +91,12 @@ fn every_part_has_work_to_do() {
     assert!(parts.peek().is_some());
     for part in parts {
         let (title, list) = part.split_once('\n').unwrap();
-        // These are work altogether.
+        // These parts consist of exercises.
         if ["In the page", "Puzzles"].contains(&title) {
             continue;
         }
         let mut pages = list.lines().filter_map(|line| line.split_once("](")?.1.strip_suffix(')'));
         let has_work = |page: &str| read(&folder.join(page)).unwrap().contains("**Work.**");
-        assert!(pages.any(has_work), "nothing is written in the part {title}");
+        assert!(pages.any(has_work), "no page of the part {title} has work");
     }
 }
