@@ -44,7 +44,7 @@ pub(crate) fn try_one(name: &str, language: Language, text: &str) -> Result<Valu
     let puzzle = puzzle(name).ok_or_else(|| format!("there is no puzzle {name}"))?;
     let outcome = attempt(puzzle, language, text, &Limits::default());
     let costs = outcome.cost.zip(outcome.solution).map(|(own, other)| {
-        Measure::ALL.map(|measure| json!([measure.name(), measure.of(&own), measure.of(&other)]))
+        Measure::ALL.map(|measure| json!([measure.name(), measure.count(&own), measure.count(&other)]))
     });
     Ok(json!({
         "verdict": outcome.verdict.name(),

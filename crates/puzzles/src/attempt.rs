@@ -1,4 +1,4 @@
-//! An attempt: what a reader wrote is compiled, launched on each size, judged, and counted.
+//! Attempts: a reader's kernel is compiled, launched on each size, compared, and its cost counted.
 
 use ptx_emulator::source::Source;
 
@@ -11,17 +11,16 @@ use crate::puzzle::{Language, Puzzle};
 use crate::run::{Device, Unfit};
 use crate::teach;
 
-/// How far an attempt may go.
+/// Limits of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions that one warp may execute. The largest solution takes a hundredth of the
-    /// default.
+    /// Instructions that one warp may execute. The largest solution needs 1/100 of the default.
     pub instructions: u64,
     /// Bytes of the device's memory.
     pub memory: u64,
     /// Bytes of the source.
     pub source: usize,
-    /// Bytes of what it prints that are kept.
+    /// Bytes of its output that are kept.
     pub printed: usize,
 }
 
@@ -31,7 +30,7 @@ impl Default for Limits {
     }
 }
 
-/// Runs what a reader wrote, on each size until one fails.
+/// Runs a reader's kernel on each size, until one fails.
 #[must_use]
 pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limits) -> Outcome {
     let outcome = |verdict| Outcome::new(puzzle.name, language, verdict);
@@ -43,11 +42,11 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
     let Some(texts) = puzzle.source(language) else {
         let what = format!("This puzzle can't be solved in {}.", language.name());
         let known: Vec<&str> = puzzle.sources.iter().map(|s| s.language.name()).collect();
-        return reject(what, &format!("It is set in {}.", known.join(" and ")));
+        return reject(what, &format!("Write it in {}.", known.join(" and ")));
     };
     if source.len() > limits.source {
         let what = format!("The source has {} bytes.", source.len());
-        return reject(what, &format!("At most {} are read.", limits.source));
+        return reject(what, &format!("The limit is {}.", limits.source));
     }
     let (text, warnings) = match compile(puzzle, language, source) {
         Ok(compiled) => compiled,
@@ -58,12 +57,12 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
     let printed = Printed::new(limits.printed);
     let (mut cost, mut tried) = (Cost::default(), Vec::new());
     for case in (puzzle.cases)() {
-        let ending = one(puzzle, language, (&text, source), &case, limits, &printed);
+        let ending = run_case(puzzle, language, (&text, source), &case, limits, &printed);
         let passed = ending.is_ok();
         tried.push(Tried { size: case.describe(), passed });
         match ending {
-            Ok(of_case) => cost.join(&of_case),
-            // What can't be launched has failed on no size.
+            Ok(cost_of_case) => cost.join(&cost_of_case),
+            // A kernel that can't be launched has not failed on a particular size.
             Err(failed) if failed.verdict == Verdict::Rejected => return *failed,
             Err(failed) => {
                 let marks = warnings;
@@ -74,28 +73,28 @@ pub fn attempt(puzzle: &Puzzle, language: Language, source: &str, limits: &Limit
     let solution = (source != texts.solution).then(|| cost_of_solution(puzzle, language));
     let solution = solution.flatten().unwrap_or(cost);
     let too_much = puzzle.demands.iter().find(|demand| {
-        let most = demand.measure.of(&solution) as f64 * demand.ratio;
-        demand.measure.of(&cost) as f64 > most
+        let most = demand.measure.count(&solution) as f64 * demand.ratio;
+        demand.measure.count(&cost) as f64 > most
     });
     let (verdict, what, teaches) = match too_much {
         None => (Verdict::Solved, String::new(), Vec::new()),
         Some(demand) => {
-            let (own, other) = (demand.measure.of(&cost), demand.measure.of(&solution));
+            let (own, other) = (demand.measure.count(&cost), demand.measure.count(&solution));
             let what = format!(
-                "Every number is right. But it takes {own} {}, and the solution {other}.",
+                "Every number is right, but it takes {own} {}; the solution takes {other}.",
                 demand.measure.name()
             );
             (Verdict::Costly, what, vec![demand.says.to_owned()])
         }
     };
     let (cost, solution) = (Some(cost), Some(solution));
-    // What the compiler finds doubtful has proved right on every size.
+    // The compiler's warnings are dropped if every number turned out to be right.
     let marks = if verdict == Verdict::Solved { Vec::new() } else { warnings };
     let printed = printed.text();
     Outcome { what, teaches, tried, marks, cost, solution, printed, ..outcome(verdict) }
 }
 
-/// What the solution in a language costs; `None` where there is none.
+/// Cost of the solution in a language; `None` if the puzzle has no solution in it.
 #[must_use]
 pub fn cost_of_solution(puzzle: &Puzzle, language: Language) -> Option<Cost> {
     let source = puzzle.source(language)?.solution;
@@ -103,12 +102,12 @@ pub fn cost_of_solution(puzzle: &Puzzle, language: Language) -> Option<Cost> {
     let (limits, printed) = (Limits::default(), Printed::new(0));
     let mut cost = Cost::default();
     for case in (puzzle.cases)() {
-        cost.join(&one(puzzle, language, (&text, source), &case, &limits, &printed).ok()?);
+        cost.join(&run_case(puzzle, language, (&text, source), &case, &limits, &printed).ok()?);
     }
     Some(cost)
 }
 
-/// The PTX of a source, and what the compiler warns of; or why there is none.
+/// The PTX of a source and the compiler's warnings, or its errors.
 fn compile(
     puzzle: &Puzzle,
     language: Language,
@@ -119,7 +118,7 @@ fn compile(
         Language::Ptx => Ok((Source { name, text: source.to_owned() }, Vec::new())),
         Language::CudaC => {
             let options = cuda_c::Options { name: &name, ..cuda_c::Options::default() };
-            let marks = |list: Vec<_>| list.into_iter().map(of_cuda_c).collect();
+            let marks = |list: Vec<_>| list.into_iter().map(mark_of_cuda_c).collect();
             let ptx = cuda_c::compile(source, &options).map_err(marks)?;
             let made = Source { name, text: ptx.text };
             // Inline PTX is the user's, and may be wrong.
@@ -133,7 +132,7 @@ fn compile(
     }
 }
 
-fn of_cuda_c(found: cuda_c::Diagnostic) -> Mark {
+fn mark_of_cuda_c(found: cuda_c::Diagnostic) -> Mark {
     Mark {
         warning: found.severity == cuda_c::Severity::Warning,
         message: found.message,
@@ -146,7 +145,7 @@ fn of_cuda_c(found: cuda_c::Diagnostic) -> Mark {
     }
 }
 
-fn of_ptx(found: ptx_emulator::Diagnostic) -> Mark {
+fn mark_of_ptx(found: ptx_emulator::Diagnostic) -> Mark {
     Mark {
         warning: false,
         message: found.message,
@@ -159,8 +158,8 @@ fn of_ptx(found: ptx_emulator::Diagnostic) -> Mark {
     }
 }
 
-/// Launches a case, and judges what it left in memory: what that cost, or what is wrong.
-fn one(
+/// Launches a case and compares the buffers with the expected numbers. Returns its cost, or the failure.
+fn run_case(
     puzzle: &Puzzle,
     language: Language,
     (text, source): (&Source, &str),
@@ -178,10 +177,10 @@ fn one(
     let statistics = match device.launch(&kernel, case) {
         Ok(statistics) => statistics,
         Err(fault) => {
-            let said = teach::fault(&fault, case, &device.addresses);
+            let message = teach::fault(&fault, case, &device.addresses);
             let places = teach::places(&fault, language, source);
-            let what = format!("{}: {}", case.describe(), said.what);
-            let teaches = said.teaches;
+            let what = format!("{}: {}", case.describe(), message.what);
+            let teaches = message.teaches;
             return Err(Box::new(Outcome { what, teaches, places, ..outcome(Verdict::Stopped) }));
         }
     };
@@ -189,9 +188,9 @@ fn one(
         let Argument::Buffer(buffer) = argument else { continue };
         let Some(got) = device.read(index, buffer) else { continue };
         if let Some(wrong) = judge::judge(buffer, &got) {
-            let said = teach::numbers(buffer, &got, &wrong);
-            let what = format!("{}: {}", case.describe(), said.what);
-            let (teaches, wrong) = (said.teaches, Some(wrong));
+            let message = teach::numbers(buffer, &got, &wrong);
+            let what = format!("{}: {}", case.describe(), message.what);
+            let (teaches, wrong) = (message.teaches, Some(wrong));
             return Err(Box::new(Outcome { what, teaches, wrong, ..outcome(Verdict::Wrong) }));
         }
     }
@@ -201,11 +200,11 @@ fn one(
 }
 
 fn rejected(unfit: Unfit, outcome: Outcome) -> Outcome {
-    const KEEP: &str = "Keep the line that the frame begins the kernel with: the tests launch the \
-                        kernel by its name, and hand over its parameters in that order.";
+    const KEEP: &str = "Keep the first line of the frame's kernel: the tests launch the kernel by its name, \
+                        and pass its parameters in that order.";
     match unfit {
         Unfit::Program(diagnostics) => {
-            Outcome { marks: diagnostics.into_iter().map(of_ptx).collect(), ..outcome }
+            Outcome { marks: diagnostics.into_iter().map(mark_of_ptx).collect(), ..outcome }
         }
         Unfit::Kernel(what) => Outcome { what, teaches: vec![KEEP.to_owned()], ..outcome },
         Unfit::Memory(what) => Outcome { what, ..outcome },

@@ -1,8 +1,8 @@
-//! One launch that tests a puzzle: its shape, its arguments, and what has to be in memory afterwards.
+//! Test cases of a puzzle: a launch, its arguments, and the expected contents of memory.
 
 use crate::near::Near;
 
-/// Numbers in memory.
+/// Numbers in a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Data {
     /// `unsigned`
@@ -26,8 +26,8 @@ impl Data {
         }
     }
 
-    /// The numbers that these bytes are, of the same type as `self`.
-    pub(crate) fn read(&self, bytes: &[u8]) -> Self {
+    /// Decodes bytes as numbers of the same type as `self`.
+    pub(crate) fn decode(&self, bytes: &[u8]) -> Self {
         let words = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word));
         match self {
             Self::U32(_) => Self::U32(words.collect()),
@@ -42,7 +42,7 @@ impl Data {
         }
     }
 
-    /// A number as a reader writes it.
+    /// A number as text.
     pub(crate) fn show(&self, index: usize) -> String {
         match self {
             Self::U32(values) => values[index].to_string(),
@@ -51,24 +51,24 @@ impl Data {
     }
 }
 
-/// What wrong numbers would mean, if they are these.
+/// Wrong numbers that a typical mistake produces, and the message that explains the mistake.
 #[derive(Clone, Debug)]
 pub(crate) struct Suspect {
     pub(crate) values: Vec<f64>,
     pub(crate) says: &'static str,
 }
 
-/// A buffer of the device, which the kernel is given the address of.
+/// A buffer in device memory, whose address is an argument of the kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     pub(crate) name: &'static str,
-    /// Its elements along each axis, the last one fastest.
+    /// Its number of elements along each axis; the last axis is contiguous.
     pub(crate) shape: Vec<usize>,
-    /// What is in it before; where nothing was `written`, it says the type, and is zeros.
+    /// Its contents before the launch. Unless it is `written`, these are zeros that only carry the type.
     pub(crate) before: Data,
-    /// Whether it holds anything before: else reading it is a mistake.
+    /// Whether it is initialised before the launch; if not, reading it is a mistake.
     pub(crate) written: bool,
-    /// What has to be in it afterwards; `None` for what it holds already, bit by bit.
+    /// Its expected contents after the launch; `None` if they have to stay the same, bit by bit.
     pub(crate) after: Option<Vec<Near>>,
     pub(crate) suspects: Vec<Suspect>,
 }
@@ -90,10 +90,10 @@ impl Argument {
     }
 }
 
-/// A launch.
+/// A launch that tests a puzzle.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
-    /// What varies: `n = 37`.
+    /// The size, in words: `n = 37`.
     size: String,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
@@ -108,23 +108,23 @@ impl Case {
         Self { size: size.into(), grid, block, cooperative: false, arguments: Vec::new() }
     }
 
-    /// A thread for each of `n` elements, in blocks of this many, and the parameter `n`.
+    /// A thread for each of `n` elements, in blocks of `block` threads, and the parameter `n`.
     pub(crate) fn elements(n: usize, block: usize) -> Self {
         let launch = Self::new(format!("n = {n}"));
         launch.launch(n.div_ceil(block) as u32, block as u32).u32("n", n)
     }
 
-    /// This many blocks of this many threads along x.
+    /// Sets the launch to `blocks` blocks of `threads` threads along x.
     pub(crate) fn launch(self, blocks: u32, threads: u32) -> Self {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], ..self }
     }
 
-    /// Blocks and threads along x and y.
+    /// Sets blocks and threads along x and y.
     pub(crate) fn launch_2d(self, grid: [u32; 2], block: [u32; 2]) -> Self {
         Self { grid: [grid[0], grid[1], 1], block: [block[0], block[1], 1], ..self }
     }
 
-    /// All blocks are resident at once, so that they may wait for each other.
+    /// Makes the launch cooperative: all blocks are resident at once, so that they may wait for each other.
     pub(crate) fn cooperative(self) -> Self {
         Self { cooperative: true, ..self }
     }
@@ -155,17 +155,17 @@ impl Case {
         self
     }
 
-    /// Numbers that the kernel reads, and leaves as they are.
+    /// Adds a buffer of `float` that the kernel reads and must not change.
     pub(crate) fn input(self, name: &'static str, shape: &[usize], values: &[f32]) -> Self {
         self.buffer(name, shape, (Data::F32(values.to_vec()), true), None)
     }
 
-    /// The same, whole ones.
+    /// Adds a buffer of `unsigned` that the kernel reads and must not change.
     pub(crate) fn input_u32(self, name: &'static str, shape: &[usize], values: &[u32]) -> Self {
         self.buffer(name, shape, (Data::U32(values.to_vec()), true), None)
     }
 
-    /// Room for numbers, which nothing has been written to.
+    /// Adds an uninitialised buffer for results.
     pub(crate) fn output(
         self,
         name: &'static str,
@@ -177,7 +177,7 @@ impl Case {
         self.buffer(name, shape, (nothing, false), Some(after))
     }
 
-    /// Numbers that the kernel replaces or adds to.
+    /// Adds a buffer of `float` that the kernel updates.
     pub(crate) fn changed(
         self,
         name: &'static str,
@@ -189,7 +189,7 @@ impl Case {
         self.buffer(name, shape, (Data::F32(before.to_vec()), true), Some(after))
     }
 
-    /// The same for whole numbers.
+    /// Adds a buffer of `unsigned` that the kernel updates.
     pub(crate) fn changed_u32(
         self,
         name: &'static str,
@@ -201,7 +201,7 @@ impl Case {
         self.buffer(name, shape, (Data::U32(before.to_vec()), true), Some(after))
     }
 
-    /// What it means if the buffer that was named last holds these numbers afterwards.
+    /// Adds a typical mistake: if the last buffer holds these numbers after the launch, `says` explains why.
     pub(crate) fn suspect(
         mut self,
         values: impl IntoIterator<Item = impl Into<f64>>,
@@ -215,7 +215,7 @@ impl Case {
         self
     }
 
-    /// Size and shape, in words.
+    /// The size and the launch, in words.
     pub(crate) fn describe(&self) -> String {
         let shape = |[x, y, _]: [u32; 3], one: &str, many: &str| match (x, y) {
             (1, 1) => format!("1 {one}"),

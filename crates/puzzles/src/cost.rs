@@ -1,4 +1,4 @@
-//! What a kernel costs, in counts that no machine changes.
+//! Cost of a kernel, in counts that are the same on every machine.
 
 use ptx_emulator::Statistics;
 use serde::{Deserialize, Serialize};
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 pub struct Cost {
     /// Instructions that warps executed, each counted once for up to 32 lanes.
     pub warp_instructions: u64,
-    /// The same, times the lanes that executed them.
+    /// Instructions that threads executed: each warp instruction counts once for each active lane.
     pub thread_instructions: u64,
     /// Sectors of 32 bytes of global memory that accesses touched.
     pub sectors: u64,
     /// Accesses of warps to shared memory.
     pub shared_accesses: u64,
-    /// Passes that they took beyond one each: two lanes wanted different words of one bank.
+    /// Extra passes of these accesses, because lanes needed different words of one bank.
     pub bank_conflicts: u64,
 }
 
-/// Something of a [`Cost`] that a puzzle may limit.
+/// A count of a [`Cost`] that a puzzle may limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
@@ -35,7 +35,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// All of them, in the order in which they are shown.
+    /// All counts, in the order in which they are shown.
     pub const ALL: [Self; 5] = [
         Self::WarpInstructions,
         Self::ThreadInstructions,
@@ -44,7 +44,7 @@ impl Measure {
         Self::BankConflicts,
     ];
 
-    /// What is counted, in words.
+    /// Its name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -56,9 +56,9 @@ impl Measure {
         }
     }
 
-    /// How many there were.
+    /// This count of a cost.
     #[must_use]
-    pub fn of(self, cost: &Cost) -> u64 {
+    pub fn count(self, cost: &Cost) -> u64 {
         match self {
             Self::WarpInstructions => cost.warp_instructions,
             Self::ThreadInstructions => cost.thread_instructions,
@@ -70,7 +70,7 @@ impl Measure {
 }
 
 impl Cost {
-    /// Adds another cost.
+    /// Adds the counts of another cost.
     pub(crate) fn join(&mut self, other: &Self) {
         self.warp_instructions += other.warp_instructions;
         self.thread_instructions += other.thread_instructions;
@@ -79,7 +79,7 @@ impl Cost {
         self.bank_conflicts += other.bank_conflicts;
     }
 
-    /// Adds what a launch counted.
+    /// Adds the counts of a launch.
     pub(crate) fn add(&mut self, statistics: &Statistics) {
         self.warp_instructions += statistics.warp_instructions;
         self.thread_instructions += statistics.thread_instructions;

@@ -1,18 +1,18 @@
-//! Compares what a kernel left in memory with what was expected.
+//! Comparison of a kernel's results with the expected numbers.
 
 use crate::case::{Buffer, Data};
 use crate::near::Near;
 use crate::outcome::Wrong;
 
-/// What is wrong with a buffer; `None` where nothing is.
+/// The wrong elements of a buffer; `None` if all are right.
 pub(crate) fn judge(buffer: &Buffer, got: &Data) -> Option<Wrong> {
     let expected: Vec<Near> = match &buffer.after {
         Some(after) => after.clone(),
-        // To be left alone, so that the same number in other bits would be another.
+        // An input has to stay the same bit by bit: -0 in place of 0 is a change.
         None if *got == buffer.before => return None,
         None => (0..got.len()).map(|index| Near::exact(buffer.before.get(index))).collect(),
     };
-    // Written so that what is no number is wrong.
+    // Written so that NaN is wrong.
     let right =
         |index: usize| (got.get(index) - expected[index].value).abs() <= expected[index].bound;
     let wrong: Vec<bool> = (0..got.len()).map(|index| !right(index)).collect();
@@ -27,7 +27,7 @@ pub(crate) fn judge(buffer: &Buffer, got: &Data) -> Option<Wrong> {
     })
 }
 
-/// Where an element is, along each axis.
+/// Index of an element along each axis.
 pub(crate) fn place(shape: &[usize], mut index: usize) -> Vec<usize> {
     let mut place: Vec<usize> = shape
         .iter()
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_wrong() {
+    fn nan_is_wrong() {
         let after = vec![Near { value: 1.0, bound: f64::INFINITY }; 6];
         let mut got = vec![1.0; 6];
         assert!(judge(&buffer(Some(after.clone())), &Data::F32(got.clone())).is_none());
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_left_alone_may_not_change() {
+    fn an_input_may_not_change() {
         let mut got = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
         assert!(judge(&buffer(None), &Data::F32(got.clone())).is_none());
         got[5] = 6.5;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_a_bound() {
+    fn only_differences_beyond_the_bound_are_wrong() {
         let near = |value, bound| Some(vec![Near { value, bound }; 6]);
         let got = Data::F32(vec![1.5; 6]);
         assert!(judge(&buffer(near(1.0, 0.5)), &got).is_none());

@@ -1,12 +1,12 @@
-//! Kernels to write. Each puzzle is one idea: a task, a picture where it says something, a frame to
-//! fill, tests on several sizes, hints, a solution, and what that costs.
+//! Puzzles: kernels to write, each with one idea, a task, an optional picture, a frame to fill in, tests on several sizes,
+//! hints, a solution, and the cost of the solution.
 //!
-//! [`puzzles`] is the list, in the order in which one leads to the next, and [`attempt`] runs what a
-//! reader wrote: on each size, with every sanitizer, against what plain Rust computes in double
-//! precision, within bounds derived from the arithmetic of `float`. What is wrong is said so that it
-//! teaches: which thread did it, to which element, and what such numbers usually mean.
+//! [`puzzles`] is the list, in an order in which each prepares the next. [`attempt`] runs a reader's kernel on each size,
+//! with every sanitizer, and compares the results with those of plain Rust in double precision, within bounds derived
+//! from the arithmetic of `float`. Its messages teach: they name the thread and the element, and the mistake that usually
+//! causes such numbers.
 //!
-//! Nothing here reads a file, starts a thread or asks for the time, so that it also runs in a browser.
+//! The library reads no file, starts no thread and has no clock, so that it also runs in a browser.
 //!
 //! ```
 //! use puzzles::{Language, Limits, Verdict, attempt, puzzle};

@@ -1,4 +1,4 @@
-//! `puzzles [NAME]`: lists the puzzles, shows one, writes its frame to a file, and checks the reader's attempt.
+//! The program `puzzles`: it lists the puzzles, shows one, writes its frame to a file, and checks the reader's attempt.
 
 mod program {
     pub(super) mod failure;
@@ -19,34 +19,33 @@ use program::{list, show};
 use ptx_emulator::commands::{DONE, FAILED, UNUSABLE};
 use puzzles::{Language, Limits, Puzzle, Verdict, attempt, puzzle, puzzles};
 
-/// The most bytes that are read of a file that the reader wrote.
-const MOST_BYTES: u64 = 1 << 20;
+/// Maximum size of a reader's file, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// Kernels to write: list them, begin one, check it, get a hint.
+/// Kernels to write: list the puzzles, begin one, check it, get a hint.
 ///
-/// Exits with 0 when a check finds the puzzle solved, 1 when it is not, and 2 when a file can't be
-/// read.
+/// The exit code of a check is 0 if the puzzle is solved, 1 if it is not, and 2 if the file can't be read.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The puzzle; without it, all of them are listed.
+    /// The puzzle; without a name, all puzzles are listed.
     #[arg(value_name = "NAME")]
     name: Option<String>,
-    /// Check what is in a file, by default in the reader's own: compile it, run it on every size with
-    /// every sanitizer, and compare.
+    /// Check a file (default: the reader's own): compile it, run it on every size with every sanitizer, and
+    /// compare the results.
     #[arg(long, value_name = "FILE", num_args = 0..=1, requires = "name")]
     #[arg(conflicts_with_all = ["hint", "solution"])]
     check: Option<Option<PathBuf>>,
-    /// Show the hint of that number, from 1.
+    /// Show hint N, counting from 1.
     #[arg(long, value_name = "N", requires = "name", conflicts_with = "solution")]
     hint: Option<usize>,
     /// Show the solution.
     #[arg(long, requires = "name")]
     solution: bool,
-    /// Write it in PTX, and not in CUDA C.
+    /// Use PTX in place of CUDA C.
     #[arg(long, requires = "name")]
     ptx: bool,
-    /// The folder of the reader's own files.
+    /// The folder for the reader's files.
     #[arg(long, value_name = "FOLDER", default_value = "puzzles")]
     dir: PathBuf,
 }
@@ -58,7 +57,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Does what was asked for; the exit code.
+/// Runs the command and reports its error. Returns the exit code.
 fn execute(arguments: &Arguments) -> u8 {
     run(arguments).unwrap_or_else(|failure| match failure {
         Failure::Output(error) => host::lost_output(&error, UNUSABLE),
@@ -69,10 +68,10 @@ fn execute(arguments: &Arguments) -> u8 {
     })
 }
 
-/// Does what was asked for.
+/// Runs the command.
 ///
 /// # Errors
-/// When there is no such puzzle or hint, a file can't be read or written, or standard output can't.
+/// If the puzzle or hint doesn't exist, a file can't be read or written, or standard output can't be written.
 fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let folder = Folder(&arguments.dir);
     let Some(name) = &arguments.name else {
@@ -86,13 +85,19 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
     let Some(source) = puzzle.source(language) else {
         let name = language.name();
-        return Err(Failure::Usage(format!("{} is not set in {name}", puzzle.name)));
+        return Err(Failure::Usage(format!(
+            "{} can't be solved in {name}: leave out --ptx",
+            puzzle.name
+        )));
     };
     if let Some(number) = arguments.hint {
         let hints = puzzle.hints();
         let Some(hint) = number.checked_sub(1).and_then(|index| hints.get(index)) else {
             let last = hints.len();
-            return Err(Failure::Usage(format!("{} has the hints 1 to {last}", puzzle.name)));
+            return Err(Failure::Usage(format!(
+                "{} has hints 1 to {last}, but no hint {number}",
+                puzzle.name
+            )));
         };
         print(&format!("{hint}\n"))?;
     } else if arguments.solution {
@@ -113,21 +118,21 @@ fn print(text: &str) -> Result<(), Failure> {
     host::print(text).map_err(Failure::Output)
 }
 
-/// The folder of the reader's own files.
+/// The folder of the reader's files.
 pub(crate) struct Folder<'a>(&'a Path);
 
 impl Folder<'_> {
-    /// Where the reader's attempt at a puzzle is.
+    /// The file with the reader's attempt at a puzzle.
     pub(crate) fn file(&self, puzzle: &Puzzle, language: Language) -> PathBuf {
         self.0.join(format!("{}.{}", puzzle.name, language.extension()))
     }
 
-    /// Where the progress is kept.
+    /// The progress file.
     pub(crate) fn progress(&self) -> PathBuf {
         self.0.join("progress.json")
     }
 
-    /// Writes a file of it, and makes the folder where there is none.
+    /// Writes a file in it, after creating the folder if it is missing.
     pub(crate) fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
         let failed = |source| Failure::Write { path: path.to_owned(), source };
         fs::create_dir_all(self.0).map_err(failed)?;
@@ -135,10 +140,10 @@ impl Folder<'_> {
     }
 }
 
-/// Reads a file of the reader's. What is no UTF-8 is replaced, and found by the compiler.
+/// Reads a file of the reader's. Invalid UTF-8 is replaced, and rejected by the compiler.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
     let bytes = file::open(path)
-        .and_then(|file| file::read(file, MOST_BYTES))
+        .and_then(|file| file::read(file, MAX_BYTES))
         .map_err(|source| Failure::Read { path: path.to_owned(), source })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
@@ -146,7 +151,7 @@ pub(crate) fn read(path: &Path) -> Result<String, Failure> {
 fn find(name: &str) -> Result<&'static Puzzle, Failure> {
     puzzle(name).ok_or_else(|| {
         let names: Vec<&str> = puzzles().iter().map(|puzzle| puzzle.name).collect();
-        Failure::Usage(format!("there is no puzzle {name}, only {}", names.join(", ")))
+        Failure::Usage(format!("unknown puzzle {name:?}. The puzzles are {}", names.join(", ")))
     })
 }
 
@@ -158,9 +163,10 @@ fn check(
 ) -> Result<u8, Failure> {
     let path = given.map_or_else(|| folder.file(puzzle, language), Path::to_owned);
     let ending = path.extension().and_then(|ending| ending.to_str());
-    let Some(language) = ending.and_then(Language::of_extension) else {
+    let Some(language) = ending.and_then(Language::from_extension) else {
         let shown = host::shown(&path);
-        let what = format!("{shown}: its name says no language, as .cu (CUDA C) or .ptx does");
+        let what =
+            format!("{shown}: unknown language: the name has to end in .cu (CUDA C) or .ptx");
         return Err(Failure::Usage(what));
     };
     let outcome = attempt(puzzle, language, &read(&path)?, &Limits::default());
@@ -168,7 +174,7 @@ fn check(
     if outcome.verdict != Verdict::Solved {
         return Ok(FAILED);
     }
-    // What is solved elsewhere, such as a solution that is tried, is no progress of the reader's.
+    // A solved file outside of the folder, such as the published solution, is no progress of the reader's.
     if file::is_same(&path, &folder.file(puzzle, language)) {
         let mut progress = Progress::read(folder)?;
         progress.solved(puzzle, language);

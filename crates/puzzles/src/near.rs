@@ -1,10 +1,9 @@
-//! What is expected of a `float` computation: a number in double precision, and how far from it any
-//! way to compute it may end up.
+//! Expected results of `float` computations: a number in double precision, and an error bound that holds for every way to
+//! compute it.
 //!
-//! The bounds are those of running error analysis (Higham, "Accuracy and Stability of Numerical
-//! Algorithms", section 3.3): each operation passes the errors of its operands on and adds half a
-//! unit in the last place of its own. Sums and products of rows are bounded for every order of
-//! addition, with `fma` or without.
+//! The bounds come from a running error analysis (Higham, "Accuracy and Stability of Numerical Algorithms", section 3.3):
+//! each operation propagates the errors of its operands and adds half a unit in the last place. The bounds of sums and
+//! dot products hold for every order of addition, with or without `fma`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -13,7 +12,7 @@ const U: f64 = 1.0 / (1 << 24) as f64;
 /// The smallest normal `float`: below it, rounding is no longer relative.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// A number, and how far a `float` may be from it.
+/// A number, and the maximum distance of a `float` from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Near {
     pub(crate) value: f64,
@@ -21,17 +20,17 @@ pub(crate) struct Near {
 }
 
 impl Near {
-    /// A number that has to be met exactly.
+    /// A number without tolerance.
     pub(crate) fn exact(value: f64) -> Self {
         Self { value, bound: 0.0 }
     }
 
-    /// Rounded by an operation whose result is off by this many half units.
+    /// The result of an operation that is off by up to `halves` half units in the last place.
     fn rounded(value: f64, error: f64, halves: f64) -> Self {
         Self { value, bound: error + halves * U * (value.abs() + error) + U * TINY }
     }
 
-    /// The larger one, which is not rounded.
+    /// The larger number, without rounding.
     pub(crate) fn max(self, other: Self) -> Self {
         Self { value: self.value.max(other.value), bound: self.bound.max(other.bound) }
     }
@@ -94,7 +93,7 @@ impl Mul for Near {
     }
 }
 
-/// Divided, by `/` or by `__fdividef`, which is off by at most two units in the last place.
+/// Division by `/` or by `__fdividef`, whose error is at most two units in the last place.
 impl Div for Near {
     type Output = Self;
     fn div(self, other: Self) -> Self {
@@ -104,7 +103,7 @@ impl Div for Near {
     }
 }
 
-/// Σ of the terms, added in any order.
+/// The sum of the terms, added in any order.
 pub(crate) fn sum(terms: impl IntoIterator<Item = Near>) -> Near {
     let (mut value, mut size, mut error, mut count) = (0.0, 0.0, 0.0, 0.0);
     for term in terms {
@@ -117,7 +116,7 @@ pub(crate) fn sum(terms: impl IntoIterator<Item = Near>) -> Near {
     Near { value, bound: error + gamma * size + U * TINY }
 }
 
-/// Σ a·b, in any order.
+/// The dot product Σ a·b, in any order.
 pub(crate) fn dot(pairs: impl IntoIterator<Item = (Near, Near)>) -> Near {
     sum(pairs.into_iter().map(|(a, b)| a * b))
 }
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// Whether the bound holds for a `float`, and is no more than this many times the number's size.
+    /// Checks that the bound holds for a `float`, and that it is at most `tight` times the number's size.
     #[track_caller]
     fn holds(near: Near, float: f32, tight: f64) {
         let error = (f64::from(float) - near.value).abs();
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn one_operation_is_off_by_half_a_unit_at_most() {
+    fn bounds_of_single_operations_hold_and_are_tight() {
         let mut random = Random::new(1);
         for (a, b) in random.floats(1000).into_iter().zip(Random::new(2).floats(1000)) {
             holds(Near::from(a) + b.into(), a + b, 1e-7);
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_hold_forwards_backwards_and_in_pairs() {
+    fn bounds_of_sums_hold_for_every_order() {
         let values = Random::new(3).floats(1000);
         let near = sum(values.iter().map(|&value| value.into()));
         holds(near, values.iter().sum(), 1e-1);
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_rounded_is_exact() {
+    fn maximum_and_negation_are_exact() {
         assert_eq!(Near::from(1.5).max(Near::from(-2.0)), Near::exact(1.5));
         assert_eq!(-Near::from(1.5), Near::exact(-1.5));
     }

@@ -1,4 +1,4 @@
-//! What came of an attempt: data that a page can draw, and a text for the terminal.
+//! Outcome of an attempt: data that a page can draw, and its text for the terminal.
 
 use std::fmt::{self, Write};
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use crate::cost::{Cost, Measure};
 use crate::puzzle::Language;
 
-/// How an attempt ended.
+/// The verdict on an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// Every number is right on every size, and every demand is met.
     Solved,
-    /// It does not compile, or has not the kernel that the frame has.
+    /// It does not compile, or lacks the frame's kernel.
     Rejected,
-    /// A thread broke a rule, or a warp went on for too long.
+    /// A thread caused a fault, or a warp exceeded the limit of instructions.
     Stopped,
     /// A number is wrong.
     Wrong,
-    /// The numbers are right, and it cost more than the puzzle allows.
+    /// The numbers are right, but the kernel costs more than the puzzle allows.
     Costly,
 }
 
 impl Verdict {
-    /// In a word or two.
+    /// Its name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -37,59 +37,59 @@ impl Verdict {
     }
 }
 
-/// Something that a compiler says of the source.
+/// An error or a warning of a compiler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Whether it compiles all the same.
+    /// Whether it is only a warning.
     pub warning: bool,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// From 1.
+    /// Its line, from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Its column, from 1, in characters.
     pub column: usize,
-    /// How many characters are meant, at least 1.
+    /// Number of characters to underline, at least 1.
     pub width: usize,
-    /// What stands beside them; may be empty.
+    /// The text next to the underline; may be empty.
     pub label: String,
-    /// What to do about it.
+    /// A suggestion for the fix.
     pub help: Option<String>,
-    /// The line itself.
+    /// The text of the line.
     pub text: String,
 }
 
 /// A line of the reader's source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownLine {
-    /// From 1.
+    /// Its number, from 1.
     pub line: usize,
-    /// What it says.
+    /// Its text.
     pub text: String,
-    /// Why it is shown: what the thread did there.
+    /// Why it is shown, such as "where it happened".
     pub role: String,
 }
 
-/// A launch that was tried.
+/// A test case that was run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Its size and shape, in words.
+    /// Its size and launch, in words.
     pub size: String,
-    /// Whether all was right.
+    /// Whether all numbers were right.
     pub passed: bool,
 }
 
 /// A buffer with wrong numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wrong {
-    /// Its name, as the kernel's parameter has it.
+    /// The name of the kernel's parameter.
     pub buffer: String,
-    /// Its elements along each axis, the last one fastest.
+    /// Its number of elements along each axis; the last axis is contiguous.
     pub shape: Vec<usize>,
-    /// Where the first wrong element is, along each axis.
+    /// Index of the first wrong element, along each axis.
     pub first: Vec<usize>,
-    /// What should be there.
+    /// The expected numbers.
     pub expected: Vec<f64>,
-    /// What is there. JSON has no word for what is no number, and has `null` for it.
+    /// The computed numbers. In JSON a NaN is `null`.
     #[serde(deserialize_with = "numbers")]
     pub got: Vec<f64>,
     /// Which elements are wrong.
@@ -101,32 +101,32 @@ fn numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Err
     Ok(numbers.into_iter().map(|number| number.unwrap_or(f64::NAN)).collect())
 }
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The puzzle's name.
     pub puzzle: String,
-    /// What it was written in.
+    /// The language of the attempt.
     pub language: Language,
-    /// How it ended.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What happened, in a sentence; empty where all is well.
+    /// What happened, in a sentence; empty if the puzzle is solved.
     pub what: String,
-    /// What that means and what to do about it, a paragraph each.
+    /// Explanation and advice, a paragraph each.
     pub teaches: Vec<String>,
-    /// What the compiler says.
+    /// Errors and warnings of the compiler.
     pub marks: Vec<Mark>,
-    /// The lines that it happened in.
+    /// The lines in which it happened.
     pub places: Vec<ShownLine>,
-    /// The launches up to the first that failed, in order.
+    /// The test cases up to the first that failed, in order.
     pub tried: Vec<Tried>,
-    /// The buffer with the wrong numbers.
+    /// The first buffer with wrong numbers.
     pub wrong: Option<Wrong>,
-    /// What it cost, where the numbers are right.
+    /// Its cost, if the numbers are right.
     pub cost: Option<Cost>,
-    /// What the solution in this language costs, beside [`cost`](Self::cost).
+    /// The cost of the solution in this language, if there is a [`cost`](Self::cost) to compare with.
     pub solution: Option<Cost>,
-    /// What the kernel printed.
+    /// Output of the kernel's `printf`.
     pub printed: String,
 }
 
@@ -174,7 +174,7 @@ impl fmt::Display for Outcome {
         if let (Some(cost), Some(solution)) = (&self.cost, &self.solution) {
             writeln!(f, "\n  {:<26}{:>10}{:>14}", "over all sizes", "yours", "the solution")?;
             for measure in Measure::ALL {
-                let (own, other) = (measure.of(cost), measure.of(solution));
+                let (own, other) = (measure.count(cost), measure.count(solution));
                 if own > 0 || other > 0 {
                     writeln!(f, "  {:<26}{own:>10}{other:>14}", measure.name())?;
                 }
@@ -188,7 +188,7 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = if self.warning { "warning" } else { "error" };
         writeln!(f, "  line {}, {severity}: {}", self.line, self.message)?;
-        // The underline stands below the same characters, tabs among them.
+        // Tabs are copied, so that the underline is below the right characters.
         let before = self.text.chars().take(self.column.saturating_sub(1));
         let blank: String = before.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         writeln!(f, "      {}", self.text)?;
@@ -201,7 +201,7 @@ impl fmt::Display for Mark {
     }
 }
 
-/// A text broken into lines, behind an empty one.
+/// Writes an empty line, and the text wrapped into lines.
 fn paragraph(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     const WIDTH: usize = 96;
     let mut line = String::new();

@@ -1,11 +1,11 @@
-//! What kernels print, up to a length.
+//! Output of a kernel's `printf`, up to a limit.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_emulator::Output;
 
-/// Takes what `printf` of a kernel writes.
+/// Collects the output of a kernel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Printed(Arc<Mutex<Text>>);
 
@@ -30,7 +30,7 @@ impl Write for Text {
 }
 
 impl Printed {
-    /// Keeps this many bytes.
+    /// Keeps the first `most` bytes.
     pub(crate) fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Text { most, ..Text::default() })))
     }
@@ -39,7 +39,7 @@ impl Printed {
         Output::to(self.0.clone())
     }
 
-    /// What there is so far.
+    /// The output so far, with "…" at its end if more was printed.
     pub(crate) fn text(&self) -> String {
         let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let more = if text.left_out { "…\n" } else { "" };

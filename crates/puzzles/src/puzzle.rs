@@ -1,11 +1,11 @@
-//! What a puzzle is.
+//! Data of a puzzle, and the languages that it can be solved in.
 
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
 use crate::cost::Measure;
 
-/// What a kernel is written in.
+/// A language for kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Language {
@@ -16,10 +16,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::CudaC, Self::Ptx];
 
-    /// Its name, for readers.
+    /// Its name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Language {
         }
     }
 
-    /// How the names of its files end, without the dot.
+    /// The extension of its files, without the dot.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -37,9 +37,9 @@ impl Language {
         }
     }
 
-    /// The language of a file whose name ends so.
+    /// The language of files with this extension.
     #[must_use]
-    pub fn of_extension(extension: &str) -> Option<Self> {
+    pub fn from_extension(extension: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.extension() == extension)
     }
 }
@@ -49,48 +49,48 @@ impl Language {
 pub struct Source {
     /// Which language.
     pub language: Language,
-    /// What the reader begins with. It compiles, and solves nothing.
+    /// The text that the reader begins with. It compiles, but doesn't solve the puzzle.
     pub frame: &'static str,
     /// One way to solve it.
     pub solution: &'static str,
 }
 
-/// Something that a kernel has to do beside getting the numbers right.
+/// A limit on a kernel's cost, in addition to right numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
     /// What is counted.
     pub measure: Measure,
-    /// At most this many times what the solution in the same language counts.
+    /// The limit, as a multiple of the count of the solution in the same language.
     pub ratio: f64,
-    /// What a kernel that needs more has done, and what to do instead.
+    /// The message for a kernel beyond the limit: its likely mistake, and what to do instead.
     pub says: &'static str,
 }
 
 /// A kernel to write.
 #[derive(Debug)]
 pub struct Puzzle {
-    /// What it is called on the command line and in addresses: `add-one`.
+    /// Its name on the command line and in URLs: `add-one`.
     pub name: &'static str,
-    /// What is new in it, in a few words.
+    /// Its new idea, in a few words.
     pub idea: &'static str,
     /// The name of the kernel in the sources.
     pub kernel: &'static str,
-    /// What is to be done, in Markdown; the first line is the title.
+    /// The task, in Markdown; the first line is the title.
     pub task: &'static str,
-    /// A picture of it, as SVG in the reader's own colours.
+    /// A picture, as SVG that takes the page's colours.
     pub picture: Option<&'static str>,
     /// The frame and the solution in each language that it can be solved in.
     pub sources: &'static [Source],
-    /// The hints, each saying more than the one before, with lines of `---` between them.
+    /// The hints, each more explicit than the one before, separated by lines of `---`.
     pub(crate) hints: &'static str,
-    /// What it has to do beside getting the numbers right.
+    /// The limits on its cost.
     pub demands: &'static [Demand],
     /// The launches that test it, small ones first.
     pub(crate) cases: fn() -> Vec<Case>,
 }
 
 impl Puzzle {
-    /// What one says nothing of: it has no picture, and demands nothing. The list fetches the texts.
+    /// Default values: no picture, no limits on the cost. The list adds the texts.
     pub(crate) const BLANK: Self = Self {
         name: "",
         idea: "",
@@ -121,13 +121,13 @@ impl Puzzle {
         self.hints.split("\n---\n").map(str::trim).filter(|hint| !hint.is_empty()).collect()
     }
 
-    /// Its texts in a language, if it can be solved in that.
+    /// The frame and the solution in a language; `None` if the puzzle can't be solved in it.
     #[must_use]
     pub fn source(&self, language: Language) -> Option<&'static Source> {
         self.sources.iter().find(|source| source.language == language)
     }
 
-    /// The launches that test it, in words: sizes and shapes.
+    /// The sizes and launches of its test cases, in words.
     #[must_use]
     pub fn sizes(&self) -> Vec<String> {
         (self.cases)().iter().map(Case::describe).collect()

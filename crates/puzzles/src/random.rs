@@ -1,7 +1,7 @@
-//! The numbers that puzzles are tested on: the same at every run, and on every machine.
+//! Random numbers for test cases, the same at every run and on every machine.
 
-/// A linear congruential generator with Knuth's multiplier and increment for 64 bits, whose upper
-/// bits are random enough here.
+/// A linear congruential generator with Knuth's multiplier and increment for 64 bits. Its upper bits are random enough for
+/// tests.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -16,7 +16,7 @@ impl Random {
         (self.0 >> 32) as u32
     }
 
-    /// This many from −1 to 1, in steps of 2^−12, and none of them 0: what nobody has written is.
+    /// Numbers from −1 to 1, in steps of 2^−12. They are never 0, so that they differ from unwritten elements.
     pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
         (0..count)
             .map(|_| {
@@ -26,7 +26,7 @@ impl Random {
             .collect()
     }
 
-    /// This many whole numbers below `below`.
+    /// `count` integers below `below`.
     pub(crate) fn below(&mut self, below: u32, count: usize) -> Vec<u32> {
         (0..count).map(|_| ((u64::from(self.next()) * u64::from(below)) >> 32) as u32).collect()
     }

@@ -1,4 +1,4 @@
-//! One launch of an attempt, on a device of its own, with every sanitizer.
+//! Launch of a test case on its own emulated device, with every sanitizer.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Checks, Emulator, Fault, Kernel, Launch, Loaded, Options, Statistics};
@@ -11,18 +11,18 @@ use crate::printed::Printed;
 pub(crate) struct Device {
     emulator: Emulator,
     loaded: Loaded,
-    /// Where each buffer begins, in the order of the arguments; `None` for a number.
+    /// Address of each buffer, in the order of the arguments; `None` for a number.
     pub(crate) addresses: Vec<Option<u64>>,
 }
 
-/// Why there is no device.
+/// A failure before the launch.
 #[derive(Debug)]
 pub(crate) enum Unfit {
     /// The text has errors.
     Program(Vec<ptx_emulator::Diagnostic>),
-    /// The kernel is not the frame's.
+    /// The kernel is missing, or its parameters differ from the frame's.
     Kernel(String),
-    /// There is no memory for it.
+    /// The device is out of memory.
     Memory(String),
 }
 
@@ -56,19 +56,19 @@ impl Device {
         Ok(Self { emulator, loaded, addresses: addresses? })
     }
 
-    /// The kernel that the source calls so, if it takes the arguments of the case.
+    /// The kernel with this name, if its parameters match the arguments of the case.
     pub(crate) fn kernel(&self, name: &str, case: &Case) -> Result<Kernel, Unfit> {
         let names = self.loaded.kernels();
         let found = names.iter().find(|kernel| cuda_c::source_name(kernel) == name);
         let Some(kernel) = found.and_then(|name| self.loaded.kernel(name)) else {
-            return Err(Unfit::Kernel(format!("There is no kernel called `{name}`.")));
+            return Err(Unfit::Kernel(format!("The source has no kernel called `{name}`.")));
         };
         let wanted: Vec<&str> = case.arguments.iter().map(Argument::name).collect();
         let (wanted, layouts) = (wanted.join(", "), kernel.parameters());
         if layouts.len() != case.arguments.len() {
             let (has, takes) = (layouts.len(), case.arguments.len());
             return Err(Unfit::Kernel(format!(
-                "`{name}` has {has} parameters, and is launched with {takes}: {wanted}."
+                "`{name}` has {has} parameters, but is launched with {takes}: {wanted}."
             )));
         }
         for (layout, argument) in layouts.iter().zip(&case.arguments) {
@@ -76,7 +76,7 @@ impl Device {
             if layout.size != size {
                 let (name, has) = (argument.name(), layout.size);
                 return Err(Unfit::Kernel(format!(
-                    "The parameter `{name}` has {has} bytes, and is launched with {size}."
+                    "The parameter `{name}` has {has} bytes, but is launched with {size}."
                 )));
             }
         }
@@ -106,12 +106,12 @@ impl Device {
         self.emulator.launch(kernel, &launch)
     }
 
-    /// What a buffer holds now; `None` for a number.
+    /// Contents of a buffer after the launch; `None` for a number.
     pub(crate) fn read(&self, index: usize, buffer: &Buffer) -> Option<Data> {
         let address = self.addresses[index]?;
         let mut bytes = vec![0; buffer.before.len() * 4];
         self.emulator.memory().read(address, &mut bytes).ok()?;
-        Some(buffer.before.read(&bytes))
+        Some(buffer.before.decode(&bytes))
     }
 }
 

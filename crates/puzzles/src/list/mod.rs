@@ -1,8 +1,8 @@
-//! The puzzles, in the order in which one leads to the next, each in a folder of its own.
+//! List of the puzzles, in an order in which each prepares the next. Each has its own folder.
 
 use crate::puzzle::Puzzle;
 
-/// The frame and the solution in a language, from the folder of the puzzle that says so.
+/// The frame and the solution in a language, from the folder of the puzzle that uses the macro.
 macro_rules! source {
     (CudaC) => {
         crate::puzzle::Source {
@@ -20,8 +20,7 @@ macro_rules! source {
     };
 }
 
-/// Declares the modules, and lists the puzzles of the same names in the same order, with the texts that are
-/// in each one's folder.
+/// Declares a module for each puzzle, and lists the puzzles in this order, with the texts of their folders.
 macro_rules! list {
     ($($puzzle:ident)*) => {
         $(mod $puzzle;)*

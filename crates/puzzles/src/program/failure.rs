@@ -1,4 +1,4 @@
-//! Why nothing can be done about a puzzle.
+//! Errors of the program `puzzles`.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use ptx_emulator::commands::{FAILED, UNUSABLE};
 use thiserror::Error;
 
-/// Why a command could not do its work.
+/// An error that ends the program.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
     /// A file can't be read.
@@ -14,7 +14,7 @@ pub(crate) enum Failure {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A file can't be written.
@@ -22,19 +22,19 @@ pub(crate) enum Failure {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system says.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The command line asks for what can't be done.
+    /// An argument names a missing puzzle, hint or language.
     #[error("{0}")]
     Usage(String),
-    /// Nothing can be printed.
+    /// Standard output can't be written.
     #[error("can't write to standard output: {0}")]
     Output(#[source] io::Error),
 }
 
 impl Failure {
-    /// What the program exits with.
+    /// The exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Write { .. } => FAILED,

@@ -1,4 +1,4 @@
-//! The list of all puzzles, with what has been done of each.
+//! List of all puzzles, with the reader's progress.
 
 use std::fmt::Write;
 
@@ -26,11 +26,11 @@ pub(crate) fn list(progress: &Progress, folder: &Folder<'_>) -> String {
     text
 }
 
-/// What comes after a puzzle that has been solved.
+/// The next steps after a puzzle has been solved: the other language, and the next unsolved puzzle.
 pub(crate) fn next(progress: &Progress, solved: &Puzzle) -> String {
     let left = solved.sources.iter().find(|source| !progress.has(solved, source.language));
-    let behind = puzzles().iter().skip_while(|puzzle| puzzle.name != solved.name);
-    let others = behind.chain(puzzles()).find(|puzzle| !progress.has_any(puzzle));
+    let later = puzzles().iter().skip_while(|puzzle| puzzle.name != solved.name);
+    let others = later.chain(puzzles()).find(|puzzle| !progress.has_any(puzzle));
     let mut text = String::new();
     if let Some(source) = left {
         let flag = if source.language == Language::Ptx { " --ptx" } else { "" };

@@ -1,4 +1,4 @@
-//! Which puzzles the reader has solved, kept in a file beside the attempts.
+//! Progress file: the puzzles that the reader has solved, next to the attempts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::failure::Failure;
 use crate::{Folder, read};
 
-/// The format of the file.
+/// The name of the file format.
 const FORMAT: &str = "four-levels-puzzles";
 
-/// What has been solved.
+/// The solved puzzles.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Progress {
     format: String,
@@ -19,7 +19,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// What the file of a folder says; nothing, where there is none.
+    /// Reads the file of a folder. If it is missing, no puzzle is solved.
     pub(crate) fn read(folder: &Folder<'_>) -> Result<Self, Failure> {
         let path = folder.progress();
         if !path.exists() {
@@ -33,8 +33,8 @@ impl Progress {
         };
         let shown = host::shown(&path);
         Err(Failure::Usage(format!(
-            "{shown} does not say which puzzles are solved ({reason}): remove it to begin anew, or \
-             name another folder with --dir"
+            "{shown} is not a progress file ({reason}): remove it to start over, or name another \
+             folder with --dir"
         )))
     }
 
@@ -44,17 +44,17 @@ impl Progress {
         folder.write(&folder.progress(), &text)
     }
 
-    /// A puzzle has been solved.
+    /// Records a solved puzzle.
     pub(crate) fn solved(&mut self, puzzle: &Puzzle, language: Language) {
         self.solved.entry(puzzle.name.to_owned()).or_default().insert(language);
     }
 
-    /// Whether it has been.
+    /// Whether a puzzle has been solved in a language.
     pub(crate) fn has(&self, puzzle: &Puzzle, language: Language) -> bool {
         self.solved.get(puzzle.name).is_some_and(|languages| languages.contains(&language))
     }
 
-    /// Whether it has been in some language.
+    /// Whether a puzzle has been solved in any language.
     pub(crate) fn has_any(&self, puzzle: &Puzzle) -> bool {
         Language::ALL.iter().any(|&language| self.has(puzzle, language))
     }

@@ -1,11 +1,11 @@
-//! What a reader is told of a puzzle.
+//! Text of a puzzle for the terminal.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use puzzles::{Language, Puzzle};
 
-/// The task, the sizes that it is tested on, and where to write.
+/// The task, the tested sizes, the file to edit, and how to check it.
 pub(crate) fn task(puzzle: &Puzzle, language: Language, file: &Path, is_new: bool) -> String {
     let mut text = format!("{}\n\n{}\n\nTested on:\n", puzzle.title(), puzzle.text());
     for size in puzzle.sizes() {

@@ -1,20 +1,20 @@
-//! Which element of which buffer an address is.
+//! Mapping from addresses to elements of buffers.
 
 use crate::case::{Argument, Buffer, Case};
 use crate::judge::place;
 
-/// Addresses further away than this many times a buffer's length are nobody's neighbours.
-const NEAR: i64 = 4;
+/// An address further from a buffer than this multiple of its length is not attributed to it.
+const MAX_DISTANCE: i64 = 4;
 
-/// An element of a buffer, or one that it would have if it were longer.
+/// An element of a buffer, or a position before or after its elements.
 pub(crate) struct Element<'case> {
     pub(crate) buffer: &'case Buffer,
-    /// Negative before its beginning.
+    /// Index of the element; negative before the beginning.
     pub(crate) index: i64,
 }
 
 impl Element<'_> {
-    /// `x[37]`; of a matrix `a[2][5]`, where there is such an element.
+    /// `x[37]`; for an existing element of a matrix, `a[2][5]`.
     pub(crate) fn name(&self) -> String {
         let name = self.buffer.name;
         if self.buffer.shape.len() < 2 || !self.is_inside() {
@@ -23,18 +23,18 @@ impl Element<'_> {
         format!("{name}{}", written(&place(&self.buffer.shape, self.index as usize)))
     }
 
-    /// Whether there is such an element.
+    /// Whether the element exists.
     pub(crate) fn is_inside(&self) -> bool {
         (0..self.count()).contains(&self.index)
     }
 
-    /// How many elements there are.
+    /// Number of elements of the buffer.
     pub(crate) fn count(&self) -> i64 {
         self.buffer.before.len() as i64
     }
 }
 
-/// `[2][5]`
+/// Indices in brackets: `[2][5]`.
 pub(crate) fn written(place: &[usize]) -> String {
     place.iter().map(|at| format!("[{at}]")).collect()
 }
@@ -55,5 +55,5 @@ pub(crate) fn element<'case>(
         beyond.max(-element.index)
     };
     let nearest = elements.min_by_key(distance)?;
-    (distance(&nearest) <= NEAR * nearest.count().max(64)).then_some(nearest)
+    (distance(&nearest) <= MAX_DISTANCE * nearest.count().max(64)).then_some(nearest)
 }

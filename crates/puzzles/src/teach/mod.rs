@@ -1,4 +1,4 @@
-//! What is said of an attempt that failed: what happened, what that usually means, what to do.
+//! Messages for failed attempts: what happened, its usual cause, and what to do.
 
 mod faults;
 mod memory;
@@ -13,12 +13,12 @@ use crate::puzzle::Language;
 pub(crate) use faults::fault;
 pub(crate) use numbers::numbers;
 
-/// What is said.
+/// A message.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct Message {
     /// What happened.
     pub(crate) what: String,
-    /// What it means, a paragraph each.
+    /// Explanation and advice, a paragraph each.
     pub(crate) teaches: Vec<String>,
 }
 

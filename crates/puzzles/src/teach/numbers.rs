@@ -1,23 +1,23 @@
-//! What is said when a number is wrong.
+//! Message for wrong numbers.
 
-use super::Said;
+use super::Message;
 use super::memory::written;
 use super::patterns::{Seen, pattern};
 use crate::case::{Buffer, Data};
 use crate::outcome::Wrong;
 
-/// Which number is wrong first, and what all the wrong ones together look like.
-pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Said {
+/// Names the first wrong number, and explains the pattern of all the wrong ones.
+pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Message {
     let (name, count) = (&wrong.buffer, wrong.wrong.iter().filter(|&&wrong| wrong).count());
     let first = wrong.wrong.iter().position(|&wrong| wrong).unwrap_or_default();
     let expected = wrong.expected[first];
-    // As many digits as a `float` has.
+    // A `float` prints with no more digits than it has.
     let expected = match got {
         Data::U32(_) => expected.to_string(),
         Data::F32(_) => (expected as f32).to_string(),
     };
     let mut what = format!(
-        "{name}{} should be {expected}, and is {}.",
+        "{name}{} should be {expected}, but is {}.",
         written(&wrong.first),
         got.show(first)
     );
@@ -30,10 +30,10 @@ pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Said {
     }
     if buffer.after.is_none() {
         let teach = format!(
-            "{name} is an input: the kernel reads it, and leaves it as it is. Which pointer does \
+            "{name} is an input: the kernel reads it and must not change it. Which pointer does \
              the line write through?"
         );
-        return Said { what, teaches: vec![teach] };
+        return Message { what, teaches: vec![teach] };
     }
     let seen = Seen::new(buffer, got, wrong);
     let teach = buffer
@@ -43,10 +43,10 @@ pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Said {
         .map(|suspect| suspect.says.to_owned())
         .or_else(|| pattern(&seen))
         .unwrap_or_else(|| {
-            "These numbers follow no pattern that is known here. Take the first wrong element, find \
-             out by hand which threads contribute to it and what each should add, and compare that \
-             with what the kernel says."
+            "These numbers follow no known pattern. Take the first wrong element, work out by hand \
+             which threads contribute to it and what each should add, and compare that with the \
+             kernel."
                 .into()
         });
-    Said { what, teaches: vec![teach] }
+    Message { what, teaches: vec![teach] }
 }

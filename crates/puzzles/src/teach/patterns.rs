@@ -1,14 +1,14 @@
-//! Patterns in wrong numbers, and the mistakes that make such patterns.
+//! Patterns in wrong numbers, and the mistakes that cause them.
 
 use crate::case::{Buffer, Data};
 use crate::outcome::Wrong;
 
-/// What is there, beside what should be.
+/// The computed numbers and the expected ones.
 pub(super) struct Seen<'a> {
     buffer: &'a Buffer,
     got: Vec<f64>,
     wrong: &'a Wrong,
-    /// How far each may be from what is expected.
+    /// Maximum distance of each from the expected number.
     bounds: Vec<f64>,
 }
 
@@ -19,7 +19,7 @@ impl<'a> Seen<'a> {
         Self { buffer, got, wrong, bounds }
     }
 
-    /// Whether one number is there where another is expected.
+    /// Whether the computed number is this value, within rounding.
     fn close(&self, index: usize, value: f64) -> bool {
         let got = self.got[index];
         got == value
@@ -27,12 +27,12 @@ impl<'a> Seen<'a> {
             || (got.is_nan() && value.is_nan())
     }
 
-    /// Whether these are the numbers that are there.
+    /// Whether the computed numbers are these, within rounding.
     pub(super) fn is(&self, values: &[f64]) -> bool {
         (0..self.got.len()).all(|index| self.close(index, values[index]))
     }
 
-    /// The wrong elements.
+    /// Indices of the wrong elements.
     fn wrong(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.got.len()).filter(|&index| self.wrong.wrong[index])
     }
@@ -41,7 +41,7 @@ impl<'a> Seen<'a> {
         self.got[index] == self.buffer.before.get(index)
     }
 
-    /// Whether what is there is what belongs `by` elements further on, where that exists.
+    /// Whether each number belongs `by` elements further on, if that element exists.
     fn shifted(&self, by: isize) -> bool {
         let source = |index: usize| {
             let index = index.checked_add_signed(by)?;
@@ -51,7 +51,7 @@ impl<'a> Seen<'a> {
         self.got.len() > 2 && pairs.all(|(index, value)| self.close(index, value))
     }
 
-    /// The number that every expected one has been multiplied by.
+    /// The common factor between the computed and the expected numbers.
     fn factor(&self) -> Option<f64> {
         let large = |&index: &usize| self.wrong.expected[index].abs() > 1e3 * self.bounds[index];
         let mut wrong = self.wrong().filter(large);
@@ -63,7 +63,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What the numbers look like, and what usually makes them so.
+/// Describes the first pattern that matches, and its usual cause.
 pub(super) fn pattern(seen: &Seen<'_>) -> Option<String> {
     untouched(seen)
         .or_else(|| no_number(seen))
@@ -76,9 +76,9 @@ pub(super) fn pattern(seen: &Seen<'_>) -> Option<String> {
 fn no_number(seen: &Seen<'_>) -> Option<String> {
     if seen.wrong().any(|index| seen.got[index].is_nan()) {
         return Some(
-            "NaN is not a number: 0 divided by 0, infinity minus infinity or divided by infinity, a \
-             logarithm or a root of something negative, or a value that was never set. From there \
-             it goes into everything that is computed with it."
+            "NaN is not a number. It comes from 0 divided by 0, infinity minus infinity or divided by \
+             infinity, the logarithm or root of a negative number, or a value that was never set, \
+             and it spreads to everything that is computed from it."
                 .into(),
         );
     }
@@ -95,29 +95,29 @@ fn untouched(seen: &Seen<'_>) -> Option<String> {
     }
     let (count, wrong) = (seen.got.len(), seen.wrong().count());
     let first = seen.wrong().next()?;
-    // One that is right by having been right before says nothing.
+    // An element that was right before the launch is no evidence of a write.
     let done = (0..count).any(|index| !seen.wrong.wrong[index] && !seen.untouched(index));
     Some(if !done {
         format!(
-            "{name} is as it was before the launch: no thread has written to it. Is the write \
-             missing, does a condition keep every thread away, or does the result stay in a variable?"
+            "{name} is unchanged: no thread has written to it. Is the write missing, does a condition \
+             keep every thread away, or does the result stay in a variable?"
         )
     } else if wrong == count - first {
         format!(
-            "From element {first} on, {name} is as it was before the launch: no thread has written \
-             there. Either a condition sends too many threads home (compare with the size, not with \
-             the size of a block), or each thread has to do more than one element."
+            "From element {first} on, {name} is unchanged: no thread has written there. Either a \
+             condition excludes too many threads (compare with the size, not with the size of a \
+             block), or each thread has to do more than one element."
         )
     } else if first == 0 && seen.wrong().enumerate().all(|(at, index)| at == index) {
         format!(
-            "The first {wrong} elements of {name} are as they were before the launch: no thread has \
-             written there. Numbers begin with 0 here, of threads, blocks and elements."
+            "The first {wrong} elements of {name} are unchanged: no thread has written there. Threads, \
+             blocks and elements are numbered from 0."
         )
     } else {
         format!(
-            "Some elements of {name} are as they were before the launch: no thread has written \
-             them. Which ones? Every thread needs an element of its own: its number among all \
-             threads is blockIdx.x * blockDim.x + threadIdx.x, and along y alike."
+            "Some elements of {name} are unchanged: no thread has written them. Which ones? Every \
+             thread needs its own element: its number among all threads is \
+             blockIdx.x * blockDim.x + threadIdx.x, and likewise along y."
         )
     })
 }
@@ -131,8 +131,8 @@ fn transposed(seen: &Seen<'_>) -> Option<String> {
     let value = |index: usize| expected[index % rows * columns + index / rows];
     (0..seen.got.len()).all(|index| seen.close(index, value(index))).then(|| {
         format!(
-            "The numbers are right and lie transposed: rows and columns have changed places in the \
-             index that {} is written at. Row r, column c of a matrix is at r * columns + c.",
+            "The numbers are right but transposed: rows and columns have changed places in the index \
+             at which {} is written. Row r, column c of a matrix is at r * columns + c.",
             seen.buffer.name
         )
     })
@@ -141,11 +141,11 @@ fn transposed(seen: &Seen<'_>) -> Option<String> {
 fn shifted(seen: &Seen<'_>) -> Option<String> {
     let by = [-1, 1].into_iter().find(|&by| seen.shifted(by))?;
     let (where_, first) = match by {
-        1 => ("one place before", "the first"),
-        _ => ("one place behind", "the last"),
+        1 => ("before", "the first"),
+        _ => ("after", "the last"),
     };
     Some(format!(
-        "The numbers are right and stand {where_} where they belong: an index is off by one. Follow \
+        "The numbers are right but one place {where_} their own: an index is off by one. Follow \
          {first} thread: with which index does it read, and with which does it write?"
     ))
 }
@@ -154,8 +154,8 @@ fn scaled(seen: &Seen<'_>) -> Option<String> {
     let factor = seen.factor()?;
     let whole = factor.round();
     Some(if (factor + 1.0).abs() < 1e-4 {
-        "Every number has the wrong sign: a difference was taken the other way around, or a minus is \
-         missing."
+        "Every number has the wrong sign: the operands of a difference have changed places, or a \
+         minus is missing."
             .into()
     } else if whole >= 2.0 && (factor - whole).abs() < 1e-4 * whole {
         format!(
@@ -167,8 +167,8 @@ fn scaled(seen: &Seen<'_>) -> Option<String> {
     {
         let parts = (1.0 / factor).round();
         format!(
-            "Every number is one {parts}th of what it should be: something is divided by {parts} that \
-             should not be, or of {parts} parts only one is added."
+            "Every number is 1/{parts} of what it should be: something is wrongly divided by {parts}, \
+             or only one of {parts} parts is added."
         )
     } else {
         format!("Every number is {factor:.4} times what it should be: which constant is that?")
@@ -193,8 +193,8 @@ fn at_an_edge(seen: &Seen<'_>) -> Option<String> {
             () => return inside(seen),
         };
         return Some(format!(
-            "Only {edge} of {name} is wrong. What is different there? A loop that ends one too early, \
-             a tile that is cut off, or a neighbour that does not exist."
+            "Only {edge} of {name} is wrong. Look for a difference there: a loop that ends one too \
+             early, a partial tile, or a neighbour that does not exist."
         ));
     }
     let edge = match (seen.wrong.wrong[0], seen.wrong.wrong[count - 1]) {
@@ -204,12 +204,12 @@ fn at_an_edge(seen: &Seen<'_>) -> Option<String> {
         _ => return inside(seen),
     };
     Some(format!(
-        "Only {edge} wrong. What is different there? A neighbour that does not exist, or a loop that \
-         begins or ends one too early."
+        "Only {edge} wrong. Look for a difference there: a neighbour that does not exist, or a loop \
+         that begins or ends one too early."
     ))
 }
 
-/// Wrong ones at equal distances.
+/// Wrong elements at equal distances.
 fn inside(seen: &Seen<'_>) -> Option<String> {
     let wrong: Vec<usize> = seen.wrong().collect();
     let [first, second, ..] = wrong[..] else { return None };
@@ -217,8 +217,8 @@ fn inside(seen: &Seen<'_>) -> Option<String> {
     let even = wrong.windows(2).all(|pair| pair[1] - pair[0] == step);
     (wrong.len() > 2 && step > 1 && even).then(|| {
         format!(
-            "Every {step}th element is wrong, from {first} on. What repeats every {step} elements: a \
-             block, a row, a warp? The one at its edge is treated differently."
+            "One element in {step} is wrong, from {first} on. What repeats every {step} elements: a \
+             block, a row, a warp? The element at its edge is treated differently."
         )
     })
 }

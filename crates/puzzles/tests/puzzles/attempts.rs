@@ -1,4 +1,4 @@
-//! What is no kernel for a puzzle, or goes too far, and the data that a page is given.
+//! Tests of attempts that are rejected or stopped, and of the outcome as data.
 
 use puzzles::{Language, Limits, Outcome, Verdict, attempt, puzzle};
 
@@ -12,7 +12,7 @@ fn a_runaway_attempt_is_stopped() {
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (;;)\n        out[0] = 1.0f;\n}",
     );
     assert_eq!(outcome.verdict, Verdict::Stopped, "{outcome}");
-    // All threads write out[0], which is a race unless one of them is alone with it.
+    // All threads write out[0], which is a race, unless only one of them does.
     let alone = guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    if (threadIdx.x == 0)\n        for (;;)\n            out[0] = 1.0f;\n}",
     );
@@ -22,7 +22,7 @@ fn a_runaway_attempt_is_stopped() {
 }
 
 #[test]
-fn the_limits_are_the_callers() {
+fn the_caller_sets_the_limits() {
     let loops = puzzle("loops").unwrap();
     let solution = loops.source(Language::CudaC).unwrap().solution;
     let limits = Limits { instructions: 300, ..Limits::default() };
@@ -32,26 +32,26 @@ fn the_limits_are_the_callers() {
     let limits = Limits { source: 10, ..Limits::default() };
     let outcome = attempt(loops, Language::CudaC, solution, &limits);
     assert_eq!(outcome.verdict, Verdict::Rejected, "{outcome}");
-    assert!(outcome.teaches[0].contains("At most 10 are read"), "{outcome}");
+    assert!(outcome.teaches[0].contains("The limit is 10"), "{outcome}");
 }
 
 #[test]
-fn another_kernel_than_the_frames_is_refused() {
+fn a_kernel_other_than_the_frames_is_rejected() {
     let other_name = guard("__global__ void double_it(unsigned n, const float *x, float *out) {}");
     assert!(other_name.what.contains("no kernel called `twice`"), "{other_name}");
     let fewer = guard("__global__ void twice(const float *x, float *out) {}");
-    assert!(fewer.what.contains("2 parameters, and is launched with 3: n, x, out"), "{fewer}");
+    assert!(fewer.what.contains("2 parameters, but is launched with 3: n, x, out"), "{fewer}");
     let wider = guard("__global__ void twice(unsigned long long n, const float *x, float *out) {}");
-    assert!(wider.what.contains("`n` has 8 bytes, and is launched with 4"), "{wider}");
+    assert!(wider.what.contains("`n` has 8 bytes, but is launched with 4"), "{wider}");
     for outcome in [other_name, fewer, wider] {
         assert_eq!(outcome.verdict, Verdict::Rejected);
         assert!(outcome.tried.is_empty());
-        assert!(outcome.teaches[0].contains("Keep the line"), "{outcome}");
+        assert!(outcome.teaches[0].contains("Keep the first line"), "{outcome}");
     }
 }
 
 #[test]
-fn a_mistake_is_marked_at_its_place() {
+fn a_compile_error_is_marked_at_its_place() {
     let outcome = guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    out[0] = y[0];\n}",
     );
@@ -63,7 +63,7 @@ fn a_mistake_is_marked_at_its_place() {
 }
 
 #[test]
-fn too_much_memory_is_refused() {
+fn too_much_shared_memory_is_rejected() {
     let outcome = guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    __shared__ float much[1000000];\n    much[threadIdx.x] = 0.0f;\n    out[0] = much[0];\n}",
     );
@@ -72,7 +72,7 @@ fn too_much_memory_is_refused() {
 }
 
 #[test]
-fn what_a_kernel_prints_is_kept_up_to_a_length() {
+fn output_of_a_kernel_is_kept_up_to_a_limit() {
     let outcome = guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    for (int i = 0; i < 100; ++i) printf(\"thread %d in round %d\\n\", threadIdx.x, i);\n}",
     );
@@ -82,14 +82,14 @@ fn what_a_kernel_prints_is_kept_up_to_a_length() {
 }
 
 #[test]
-fn a_language_that_a_puzzle_is_not_set_in_is_refused() {
+fn a_language_without_a_solution_is_rejected() {
     let outcome = attempt(puzzle("loops").unwrap(), Language::Ptx, "", &Limits::default());
     assert_eq!(outcome.verdict, Verdict::Rejected);
-    assert_eq!(outcome.teaches, ["It is set in CUDA C."]);
+    assert_eq!(outcome.teaches, ["Write it in CUDA C."]);
 }
 
 #[test]
-fn outcomes_are_data() {
+fn an_outcome_survives_json() {
     let outcome = guard(
         "__global__ void twice(unsigned n, const float *x, float *out) {\n    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) out[i] = 0.0f / 0.0f;\n}",
     );
@@ -105,9 +105,9 @@ fn outcomes_are_data() {
     assert_eq!(serde_json::to_string(&back).unwrap(), json);
 }
 
-/// Whatever is handed in, there is an answer.
+/// Arbitrary text gets a verdict and a message.
 #[test]
-fn nonsense_is_answered() {
+fn nonsense_is_rejected_with_a_message() {
     for (language, text) in [
         (Language::CudaC, ""),
         (Language::CudaC, "\u{0}\u{ff}{{{((("),

@@ -1,4 +1,4 @@
-//! The puzzles: solutions pass, frames and known mistakes fail with what is said of them.
+//! Tests of the puzzles: solutions pass; frames and typical mistakes fail with the right message.
 
 mod attempts;
 #[cfg(feature = "cli")]

@@ -1,4 +1,4 @@
-//! The program `puzzles` as a reader uses it.
+//! Tests of the program `puzzles`.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn said(output: &Output, code: i32) -> String {
+fn printed(output: &Output, code: i32) -> String {
     let text = [&output.stdout[..], &output.stderr[..]].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
     assert_eq!(output.status.code(), Some(code), "{text}");
@@ -26,7 +26,7 @@ fn said(output: &Output, code: i32) -> String {
 #[test]
 fn the_list_names_every_puzzle() {
     let folder = tempfile::tempdir().unwrap();
-    let text = said(&run(folder.path(), &[]), 0);
+    let text = printed(&run(folder.path(), &[]), 0);
     for puzzle in puzzles() {
         assert!(
             text.contains(&format!(" {} ", puzzle.name)) && text.contains(puzzle.idea),
@@ -41,40 +41,40 @@ fn the_list_names_every_puzzle() {
 fn a_puzzle_is_begun_checked_and_solved() {
     let folder = tempfile::tempdir().unwrap();
     let own = folder.path().join("puzzles/guard.cu");
-    let text = said(&run(folder.path(), &["guard"]), 0);
+    let text = printed(&run(folder.path(), &["guard"]), 0);
     assert!(text.contains("More threads than elements") && text.contains("n = 37"), "{text}");
     assert!(text.contains("The frame is now in puzzles/guard.cu"), "{text}");
     let source = puzzle("guard").unwrap().source(Language::CudaC).unwrap();
     assert_eq!(fs::read_to_string(&own).unwrap(), source.frame);
 
-    let text = said(&run(folder.path(), &["guard", "--check"]), 1);
+    let text = printed(&run(folder.path(), &["guard", "--check"]), 1);
     assert!(
         text.contains("guard in CUDA C: stopped") && text.contains("Threads of different blocks"),
         "{text}"
     );
-    assert!(said(&run(folder.path(), &[]), 0).contains(" begun "));
+    assert!(printed(&run(folder.path(), &[]), 0).contains(" begun "));
 
     fs::write(&own, source.solution).unwrap();
-    let text = said(&run(folder.path(), &["guard", "--check", "puzzles/guard.cu"]), 0);
+    let text = printed(&run(folder.path(), &["guard", "--check", "puzzles/guard.cu"]), 0);
     assert!(text.contains("guard in CUDA C: solved"), "{text}");
     assert!(text.contains("The same in PTX: cargo run -p puzzles -- guard --ptx"), "{text}");
     assert!(text.contains("Next: cargo run -p puzzles -- two-dimensions"), "{text}");
-    let text = said(&run(folder.path(), &[]), 0);
+    let text = printed(&run(folder.path(), &[]), 0);
     assert!(text.contains(" 2  solved  -       guard"), "{text}");
     assert!(text.contains("\n1 of "), "{text}");
 
-    // What the reader has written is never replaced.
-    let text = said(&run(folder.path(), &["guard"]), 0);
+    // The reader's file is never overwritten.
+    let text = printed(&run(folder.path(), &["guard"]), 0);
     assert!(text.contains("Your attempt is in"), "{text}");
     assert_eq!(fs::read_to_string(&own).unwrap(), source.solution);
 }
 
 #[test]
-fn a_solution_that_lies_elsewhere_is_no_progress() {
+fn a_solution_outside_the_folder_is_no_progress() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine.ptx");
     fs::write(&file, puzzle("relu").unwrap().source(Language::Ptx).unwrap().solution).unwrap();
-    let text = said(&run(folder.path(), &["relu", "--check", "mine.ptx"]), 0);
+    let text = printed(&run(folder.path(), &["relu", "--check", "mine.ptx"]), 0);
     assert!(text.contains("relu in PTX: solved") && text.contains("the solution"), "{text}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -82,33 +82,33 @@ fn a_solution_that_lies_elsewhere_is_no_progress() {
 #[test]
 fn hints_and_solutions_are_shown() {
     let folder = tempfile::tempdir().unwrap();
-    let text = said(&run(folder.path(), &["guard", "--hint", "2"]), 0);
+    let text = printed(&run(folder.path(), &["guard", "--hint", "2"]), 0);
     assert_eq!(text.trim_end(), puzzle("guard").unwrap().hints()[1]);
-    let text = said(&run(folder.path(), &["guard", "--ptx", "--solution"]), 0);
+    let text = printed(&run(folder.path(), &["guard", "--ptx", "--solution"]), 0);
     assert_eq!(text, puzzle("guard").unwrap().source(Language::Ptx).unwrap().solution);
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_name_the_problem() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("puzzles")).unwrap();
     fs::write(folder.path().join("kernel.txt"), "").unwrap();
     for (arguments, reason) in [
-        (&["gard"][..], "there is no puzzle gard, only add-one, guard"),
-        (&["guard", "--hint", "9"], "guard has the hints 1 to 3"),
-        (&["guard", "--hint", "0"], "guard has the hints 1 to 3"),
-        (&["loops", "--ptx"], "loops is not set in PTX"),
+        (&["gard"][..], "unknown puzzle \"gard\". The puzzles are add-one, guard"),
+        (&["guard", "--hint", "9"], "guard has hints 1 to 3, but no hint 9"),
+        (&["guard", "--hint", "0"], "guard has hints 1 to 3, but no hint 0"),
+        (&["loops", "--ptx"], "loops can't be solved in PTX"),
         (&["guard", "--check"], "can't read puzzles/guard.cu"),
-        (&["guard", "--check", "kernel.txt"], "its name says no language"),
+        (&["guard", "--check", "kernel.txt"], "unknown language: the name has to end in .cu"),
         (&["--check"], "required"),
     ] {
-        let text = said(&run(folder.path(), arguments), 2);
+        let text = printed(&run(folder.path(), arguments), 2);
         assert!(text.contains(reason), "{arguments:?}: {text}");
     }
     fs::write(folder.path().join("puzzles/progress.json"), "{").unwrap();
-    let text = said(&run(folder.path(), &[]), 2);
-    assert!(text.contains("remove it to begin anew"), "{text}");
+    let text = printed(&run(folder.path(), &[]), 2);
+    assert!(text.contains("remove it to start over"), "{text}");
     fs::write(folder.path().join("a-file"), "").unwrap();
-    let text = said(&run(folder.path(), &["guard", "--dir", "a-file"]), 1);
+    let text = printed(&run(folder.path(), &["guard", "--dir", "a-file"]), 1);
     assert!(text.contains("can't write a-file/guard.cu"), "{text}");
 }

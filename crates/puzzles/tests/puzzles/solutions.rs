@@ -1,4 +1,4 @@
-//! Every puzzle, in each of its languages: the frame compiles and solves nothing, the solution solves it.
+//! Tests of every puzzle in each of its languages: the frame compiles but solves nothing, and the solution solves it.
 
 use std::collections::HashSet;
 
@@ -29,21 +29,21 @@ fn every_frame_compiles_and_solves_nothing() {
     }
 }
 
-/// A solution has room: no limit is near what it takes.
+/// No solution comes near a limit.
 #[test]
-fn the_limits_are_far_from_what_solutions_take() {
+fn no_solution_comes_near_the_limits() {
     let most = puzzles()
         .iter()
         .flat_map(|puzzle| puzzle.sources.iter().map(move |source| (puzzle, source.language)))
         .map(|(puzzle, language)| cost_of_solution(puzzle, language).unwrap())
-        .map(|cost| Measure::WarpInstructions.of(&cost))
+        .map(|cost| Measure::WarpInstructions.count(&cost))
         .max();
-    // That is over all warps and sizes; the limit holds for one warp.
+    // The cost counts all warps and sizes; the limit applies to one warp.
     assert!(most.unwrap() < Limits::default().instructions / 2, "{most:?}");
 }
 
 #[test]
-fn every_puzzle_is_whole() {
+fn every_puzzle_is_complete() {
     let mut names = HashSet::new();
     for puzzle in puzzles() {
         let name = puzzle.name;
@@ -54,7 +54,7 @@ fn every_puzzle_is_whole() {
         assert!(puzzle.hints().len() >= 2, "{name}");
         assert!(puzzle.sizes().len() >= 3, "{name}");
         assert!(puzzle.source(Language::CudaC).is_some(), "{name}");
-        // A picture takes the colours of the page, light or dark, and says in words what it shows.
+        // A picture takes the colours of the page, light or dark, and has a description.
         if let Some(picture) = puzzle.picture {
             assert!(picture.starts_with("<svg ") && picture.contains("aria-label="), "{name}");
             assert!(picture.contains("currentColor") && !picture.contains("<script"), "{name}");

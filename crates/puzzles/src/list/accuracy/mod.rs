@@ -1,4 +1,4 @@
-//! How many answers of the network are right.
+//! Accuracy: the number of samples whose largest logit is that of the label.
 
 use crate::case::Case;
 use crate::puzzle::Puzzle;
@@ -16,14 +16,14 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 fn case([batch, classes]: [usize; 2]) -> Case {
     let mut random = Random::new((batch * classes) as u64);
     let mut z = random.floats(batch * classes);
-    // All negative, as logits may well be: a maximum that begins with 0 is never passed.
+    // All negative, as logits may well be: a maximum that begins with 0 would never be exceeded.
     z.iter_mut().for_each(|z| *z -= 3.0);
     let largest = |row: &[f32]| {
         let best = row.iter().enumerate().rev().max_by(|a, b| a.1.total_cmp(b.1));
         best.map_or(0, |(class, _)| class as u32)
     };
     let answers: Vec<u32> = z.chunks(classes).map(largest).collect();
-    // Two of three are right, and the others are off by one.
+    // Two of three labels are right, and the others are off by one.
     let label = |i: usize| (answers[i] + u32::from(i % 3 == 2)) % classes as u32;
     let labels: Vec<u32> = (0..batch).map(label).collect();
     let right = (0..batch).filter(|&i| answers[i] == labels[i]).count() as u32;
@@ -38,7 +38,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .suspect(
             [zeros as f64],
             "This counts the labels that are 0: class 0 seems to win each time. All the logits here \
-             are negative, so a largest one that begins with 0 is never passed. Begin with the first \
+             are negative, so a maximum that begins with 0 is never exceeded. Begin with the first \
              element of the row.",
         )
 }

@@ -1,4 +1,4 @@
-//! A map: each thread has an element, and there are as many threads as elements.
+//! A map with a thread for each element.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -26,7 +26,7 @@ fn case(n: usize) -> Case {
         .suspect(copy, "This is x itself: the 1 is missing.")
         .suspect(
             (0..n).map(|i| i as f64 + 1.0),
-            "This is the thread's number plus one: it tells the thread which element is its own, and \
-             the element is x[i].",
+            "This is the thread's number plus one. The number is only the index of the thread's \
+             element: the element is x[i].",
         )
 }

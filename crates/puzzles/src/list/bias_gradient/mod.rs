@@ -26,9 +26,9 @@ fn case([batch, n]: [usize; 2]) -> Case {
         .changed("db", &[n], &stale, (0..n).map(db))
         .suspect(
             (0..n).map(|j| db(j).value + f64::from(stale[j])),
-            "The gradient of the step before is still in it: `db` held something, and was added to. Add \
-             up in a variable that begins with 0. (PyTorch adds to .grad, which is why there has to be \
-             a zero_grad.)",
+            "It still contains the gradient of the step before: the kernel added to the old `db`. Add up \
+             in a variable that begins with 0. (PyTorch adds to .grad, which is why it needs \
+             zero_grad.)",
         );
     if batch == 1 {
         return case;
@@ -36,7 +36,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
     let mean = (0..n).map(|j| db(j).value / batch as f64).collect::<Vec<_>>();
     let case = case.suspect(
         mean,
-        "This is the mean over the batch. The division by the batch is in dz already: here it is a sum.",
+        "This is the mean over the batch. dz is already divided by the batch size, so db is a sum.",
     );
     if batch != n {
         return case;

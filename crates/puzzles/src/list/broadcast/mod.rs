@@ -31,7 +31,7 @@ fn case([batch, n]: [usize; 2]) -> Case {
         .output("z", &[batch, n], (0..batch * n).map(|i| sum(i, i)))
         .suspect(
             by_row,
-            "The bias was chosen by the row. But each unit has a bias of its own, for all samples: \
+            "The bias was chosen by the row. But each unit has its own bias, for all samples, and \
              units are columns here.",
         )
 }

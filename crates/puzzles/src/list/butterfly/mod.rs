@@ -1,4 +1,4 @@
-//! A sum without any memory: registers from lane to lane.
+//! A sum by shuffles, without memory.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -40,7 +40,7 @@ fn case(n: usize) -> Case {
     let x = Random::new(n as u64).floats(n);
     let of_warp = |i: usize| sum(x[i / 32 * 32..][..32].iter().map(|&x| Near::from(x)));
     let down = |i: usize| {
-        // What shfl.down leaves in the lanes, which add what is above them, their own at the end.
+        // The result of shfl.down: lanes near the end, which have no partner, add their own number.
         let mut lanes: Vec<f64> = x[i / 32 * 32..][..32].iter().map(|&x| f64::from(x)).collect();
         for d in [16, 8, 4, 2, 1] {
             lanes = (0..32).map(|l| lanes[l] + lanes[if l + d < 32 { l + d } else { l }]).collect();
@@ -57,11 +57,11 @@ fn case(n: usize) -> Case {
         .output("out", &[n], (0..n).map(of_warp))
         .suspect(
             (0..n).map(down),
-            "Lane 0 of each warp has the sum, and the others have not: that is what `down` does. With \
-             `xor` each lane and its partner read from each other, and all of them end with the sum.",
+            "Lane 0 of each warp has the sum, but the others don't: that is the effect of `down`. With \
+             `xor` each lane and its partner read from each other, and all of them get the sum.",
         )
         .suspect(
             (0..n).map(four),
-            "Each lane has the sum of every second one: the round with distance 1 is missing.",
+            "Each lane has the sum of every second lane: the round with distance 1 is missing.",
         )
 }

@@ -1,4 +1,4 @@
-//! Two bounds, without a branch.
+//! Clipping to two bounds, without a branch.
 
 use crate::case::Case;
 use crate::puzzle::Puzzle;
@@ -17,18 +17,18 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 
 fn case(n: usize) -> Case {
     let (dw, limit) = (Random::new(n as u64).floats(n), 0.25_f32);
-    let of = |f: fn(f32, f32) -> f32| dw.iter().map(|&dw| f(dw, limit)).collect::<Vec<_>>();
-    let after = of(|dw, limit| dw.clamp(-limit, limit));
+    let each = |f: fn(f32, f32) -> f32| dw.iter().map(|&dw| f(dw, limit)).collect::<Vec<_>>();
+    let after = each(|dw, limit| dw.clamp(-limit, limit));
     Case::elements(n, BLOCK)
         .f32("limit", limit)
         .changed("dw", &[n], &dw, after)
         .suspect(
-            of(f32::min),
-            "Only the upper bound holds: what is smaller than -limit has to become -limit.",
+            each(f32::min),
+            "Only the upper bound holds: values smaller than -limit have to become -limit.",
         )
-        .suspect(of(|dw, limit| dw.max(-limit)), "Only the lower bound holds.")
+        .suspect(each(|dw, limit| dw.max(-limit)), "Only the lower bound holds.")
         .suspect(
-            of(|dw, limit| dw.max(limit)),
+            each(|dw, limit| dw.max(limit)),
             "Everything is at least the limit now: minimum and maximum have changed places.",
         )
 }

@@ -1,4 +1,4 @@
-//! The same numbers, by accesses that share sectors.
+//! A copy whose accesses share sectors.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -15,9 +15,9 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.05,
-        says: "In each round the 32 threads of a warp touch 32 elements that lie far from each other, \
-               and of each sector of 32 bytes that is fetched they use 4. In one round, thread i \
-               should copy an element next to that of thread i + 1.",
+        says: "In each round the 32 threads of a warp access 32 elements that are far apart, and use \
+               4 bytes of each sector of 32 bytes that is fetched. In one round, thread i should copy \
+               an element next to that of thread i + 1.",
     }],
     cases: || [512, 1024, 1000].map(case).into(),
     ..Puzzle::BLANK

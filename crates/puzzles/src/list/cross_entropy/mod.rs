@@ -37,9 +37,8 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         let (_, total, largest) = exponentials(row);
         (total.ln() + largest).value
     });
-    const LARGE: &str = "Where the logits are large, e to their power is infinite in `float`. With the \
-                         largest one taken out of the sum, ln Σ exp(z) = m + ln Σ exp(z - m), nothing \
-                         can be.";
+    const LARGE: &str = "For large logits, exp(z) is infinite in `float`. If the largest one is taken out \
+                         of the sum, ln Σ exp(z) = m + ln Σ exp(z - m), nothing overflows.";
     let case = Case::new(format!("batch {batch}, {classes} classes"))
         .launch(batch.div_ceil(32) as u32, 32)
         .u32("batch", batch)

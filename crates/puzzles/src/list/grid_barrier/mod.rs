@@ -1,4 +1,4 @@
-//! A barrier of all blocks.
+//! A barrier for all blocks of a grid.
 
 use crate::case::Case;
 use crate::near::{Near, sum};
@@ -20,8 +20,8 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 fn case(n: usize) -> Case {
     let blocks = n.div_ceil(BLOCK);
     let x: Vec<f32> = Random::new(n as u64).floats(n).iter().map(|x| x.abs()).collect();
-    let of = |x: &[f32]| sum(x.iter().map(|&x| Near::from(x)));
-    let (parts, total) = (x.chunks(BLOCK).map(of).collect::<Vec<_>>(), of(&x));
+    let total_of = |x: &[f32]| sum(x.iter().map(|&x| Near::from(x)));
+    let (parts, total) = (x.chunks(BLOCK).map(total_of).collect::<Vec<_>>(), total_of(&x));
     let out = x.iter().map(|&x| Near::from(x) / total);
     let by_block: Vec<f64> =
         (0..n).map(|i| f64::from(x[i]) / parts[i / BLOCK].value).collect();
@@ -38,7 +38,7 @@ fn case(n: usize) -> Case {
     }
     case.suspect(
         by_block,
-        "Each element is divided by the sum of its own block only: the parts of the other blocks have to \
-         be added up too, once all have come.",
+        "Each element is only divided by the sum of its block: the parts of the other blocks have to be \
+         added too, after all blocks have arrived.",
     )
 }

@@ -1,4 +1,4 @@
-//! More threads than elements: those that are one too many go home.
+//! A map with more threads than elements, and a guard for the surplus threads.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -29,7 +29,7 @@ fn case(n: usize) -> Case {
     }
     case.suspect(
         only_first,
-        "Only the elements of the first block are there. threadIdx.x begins with 0 again in every \
+        "Only the elements of the first block are written. threadIdx.x begins with 0 again in every \
          block: the number among all threads is blockIdx.x * blockDim.x + threadIdx.x.",
     )
 }

@@ -1,4 +1,4 @@
-//! Atomics: many threads, one counter.
+//! A histogram: many threads that update the same counters.
 
 use crate::case::Case;
 use crate::puzzle::Puzzle;
@@ -29,7 +29,7 @@ fn case(n: usize) -> Case {
                 counts[bin as usize] += 1.0;
                 counts
             }),
-            "The counts began with something: they are to be added to, not replaced.",
+            "The counts were not 0 at the start: they have to be added to, not replaced.",
         )
-        .suspect(replaced, "A counter that was hit is 1 now: it is to be added to, not replaced.")
+        .suspect(replaced, "Every counter that was updated is 1 now: it has to be added to, not replaced.")
 }

@@ -1,4 +1,4 @@
-//! A whole layer in one kernel: product, bias, activation.
+//! A layer in one fused kernel: product, bias and activation.
 
 use crate::case::Case;
 use crate::near::{Near, dot};
@@ -33,13 +33,13 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         .input("w", &[n, m], &w)
         .input("b", &[n], &b)
         .output("a", &[batch, n], each(&|at| relu(z(at))))
-        .suspect(each(&z), "The products and the bias are right. What is missing is ReLU.")
+        .suspect(each(&z), "The products and the bias are right, but ReLU is missing.")
         .suspect(
             each(&|at| relu(product(at))),
             "The bias is missing: the sum may begin with b[j] in place of 0.",
         )
         .suspect(
             each(&|at| relu(product(at)) + Near::from(b[at % n])),
-            "The bias is added behind ReLU. It belongs before: a = relu(x wᵀ + b).",
+            "The bias is added after ReLU. It belongs before: a = relu(x wᵀ + b).",
         )
 }

@@ -1,4 +1,4 @@
-//! One layer's backward pass, to the layer before.
+//! Backward pass of one layer, to the layer before it.
 
 use crate::case::Case;
 use crate::near::{Near, dot};
@@ -45,7 +45,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     }
     let case = case.suspect(
         masked(&|_| true),
-        "This is da = dz w, and it is right. What is missing is the way back through ReLU: where z was not \
+        "This is da = dz w, and it is right, but the backward step of ReLU is missing: where z was not \
          positive, nothing passes.",
     );
     if n != m {
@@ -58,7 +58,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
                 let sum = (0..n).map(|j| f64::from(dz[s * n + j]) * f64::from(w[i * n + j])).sum();
                 if z[at] > 0.0 { sum } else { 0.0 }
             }),
-        "The weights were used as on the way forward. On the way back it is dz w, without a transposition: \
+        "The weights were used as in the forward pass. The backward pass is dz w, without a transposition: \
          input i is *column* i of w.",
     )
 }

@@ -1,4 +1,4 @@
-//! The product of a layer as three nested loops, by one thread.
+//! A matrix product as three nested loops, by one thread.
 
 use crate::case::Case;
 use crate::near::{Near, dot};
@@ -19,7 +19,7 @@ fn case([m, n, k]: [usize; 3]) -> Case {
     product(Case::new(format!("m = {m}, n = {n}, k = {k}")).launch(1, 1), [m, n, k])
 }
 
-/// The arguments of a product `c = a bᵀ`, and what wrong ones usually are.
+/// Adds the arguments of a product `c = a bᵀ`, and the results of typical mistakes.
 pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     let mut random = Random::new((m * 10_000 + n * 100 + k) as u64);
     let (a, b) = (random.floats(m * k), random.floats(n * k));
@@ -45,7 +45,7 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
         )
         .suspect(
             (0..m * n).map(term),
-            "Only the last term of each sum is there: the sum is replaced in each round, and should \
+            "Only the last term of each sum is left: the sum is replaced in each round, and should \
              grow (+=).",
         );
     if k != n {
@@ -54,7 +54,7 @@ pub(super) fn product(case: Case, [m, n, k]: [usize; 3]) -> Case {
     case.suspect(
         (0..m * n)
             .map(|at| (0..k).map(|t| f64::from(a[at / n * k + t]) * f64::from(b[t * n + at % n])).sum::<f64>()),
-        "This is a times b, and a times b *transposed* is wanted: b is [n, k], so that column j of the \
+        "This is a times b, but the task is a times b *transposed*: b is [n, k], so column j of the \
          result takes row j of b.",
     )
 }

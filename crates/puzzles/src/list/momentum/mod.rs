@@ -1,4 +1,4 @@
-//! Two buffers in place.
+//! A step of gradient descent with momentum: two buffers, updated in place.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -31,10 +31,10 @@ fn case(n: usize) -> Case {
         .changed("w", &[n], &w, each(&|i| moved(i, speed(i))))
         .suspect(
             each(&|i| moved(i, v[i].into())),
-            "The weights were moved by the old v: the new one is what moves them.",
+            "The weights were updated with the old v: use the new one.",
         )
         .suspect(
             each(&|i| moved(i, dw[i].into())),
-            "The weights were moved by the gradient alone, as without momentum.",
+            "The weights were updated with dw, as without momentum: use the new v.",
         )
 }

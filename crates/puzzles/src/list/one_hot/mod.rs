@@ -1,4 +1,4 @@
-//! Labels as rows with a single 1.
+//! One-hot encoding: labels as rows with a single 1.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -26,7 +26,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .changed("y", &[batch, classes], &vec![-777.0; batch * classes], y)
         .suspect(
             (0..batch * classes).map(|i| if one(i) == 1.0 { 1.0 } else { -777.0 }),
-            "The ones are where they belong, and everything else holds what was there before: the \
-             zeros have to be written too.",
+            "The ones are right, but all other elements are unchanged: the zeros have to be \
+             written too.",
         )
 }

@@ -1,4 +1,4 @@
-//! Where the way back begins.
+//! Gradient of the output layer, where the backward pass begins.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -21,11 +21,11 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     let y = |at: usize| if labels[at / classes] as usize == at % classes { 1.0_f32 } else { 0.0 };
     let near = |at: usize| {
         let difference = Near::from(p[at]) - Near::from(y(at));
-        // Divided, or multiplied by what was divided before.
+        // Either a division, or a product with the reciprocal.
         let by = Near::exact(1.0) / Near::exact(batch as f64);
         difference * by
     };
-    let of = |f: &dyn Fn(usize) -> f64| (0..batch * classes).map(f).collect::<Vec<f64>>();
+    let each = |f: &dyn Fn(usize) -> f64| (0..batch * classes).map(f).collect::<Vec<f64>>();
     let case = Case::new(format!("batch {batch}, {classes} classes"))
         .launch_2d([classes.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
         .u32("batch", batch)
@@ -34,20 +34,20 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .input_u32("labels", &[batch], &labels)
         .output("dz", &[batch, classes], (0..batch * classes).map(near))
         .suspect(
-            of(&|at| (f64::from(y(at)) - f64::from(p[at])) / batch as f64),
-            "The sign is wrong: it is p - y. Where the label's probability is too small, its logit has \
-             to grow, and so the gradient there is negative.",
+            each(&|at| (f64::from(y(at)) - f64::from(p[at])) / batch as f64),
+            "The sign is wrong: it is p - y. If the label's probability is too small, its logit has \
+             to grow, so its gradient is negative.",
         );
     if batch == 1 {
         return case;
     }
     case.suspect(
-        of(&|at| f64::from(p[at]) - f64::from(y(at))),
-        "The division by the batch is missing. The loss is a mean, so each sample contributes a part of \
-         it only.",
+        each(&|at| f64::from(p[at]) - f64::from(y(at))),
+        "The division by the batch is missing. The loss is a mean, so each sample only contributes a part \
+         of it.",
     )
     .suspect(
-        of(&|at| f64::from(p[at]) - f64::from(y(at)) / batch as f64),
+        each(&|at| f64::from(p[at]) - f64::from(y(at)) / batch as f64),
         "Only y is divided by the batch: parentheses around the difference are missing.",
     )
 }

@@ -1,4 +1,4 @@
-//! Whole numbers become floats.
+//! Normalisation of pixels: integers become floats.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -19,17 +19,17 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 fn case(n: usize) -> Case {
     let pixel = Random::new(n as u64).below(256, n);
     let [scale, mean, deviation] = [255.0_f32, 0.1307, 0.3081].map(Near::from);
-    let of = |pixel: u32| (Near::exact(f64::from(pixel)) / scale - mean) / deviation;
-    let divided: Vec<f64> = pixel.iter().map(|&pixel| of(pixel / 255 * 255).value).collect();
+    let normalised = |pixel: u32| (Near::exact(f64::from(pixel)) / scale - mean) / deviation;
+    let divided: Vec<f64> = pixel.iter().map(|&pixel| normalised(pixel / 255 * 255).value).collect();
     let unscaled = |&pixel: &u32| ((Near::exact(f64::from(pixel)) - mean) / deviation).value;
     let unscaled: Vec<f64> = pixel.iter().map(unscaled).collect();
     Case::elements(n, BLOCK)
         .input_u32("pixel", &[n], &pixel)
-        .output("x", &[n], pixel.iter().map(|&pixel| of(pixel)))
+        .output("x", &[n], pixel.iter().map(|&pixel| normalised(pixel)))
         .suspect(
             divided,
-            "Nearly all pixels have become 0: a whole number was divided by a whole number, which leaves \
-             a whole number. Divide by 255.0f.",
+            "The pixels below 255 count as 0: an integer was divided by an integer, which gives an \
+             integer. Divide by 255.0f.",
         )
         .suspect(unscaled, "The division by 255 is missing.")
 }

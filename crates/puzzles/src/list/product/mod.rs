@@ -1,4 +1,4 @@
-//! The same product, a thread for each element of the result.
+//! The matrix product with a thread for each element of the result.
 
 use super::loops;
 use crate::case::Case;

@@ -1,4 +1,4 @@
-//! A sum by halves.
+//! Reduction: the sum of a block's elements, by halves.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -17,9 +17,9 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.5,
-        says: "One thread adds up what a whole block should: it fetches its numbers one by one, each \
-               with a sector of its own, and the others wait. Each thread should fetch one number, \
-               and then half of the threads should add what the other half has.",
+        says: "One thread does the work of the whole block: it fetches the numbers one by one, each \
+               with a separate sector, while the others wait. Each thread should fetch one number, \
+               and then half of the threads should add the numbers of the other half.",
     }],
     cases: || [128, 1, 100, 256, 333].map(case).into(),
     ..Puzzle::BLANK
@@ -42,10 +42,10 @@ fn case(n: usize) -> Case {
         .suspect(
             half(0, 64),
             "This is the sum of the first half of each block: the first round, in which thread t adds \
-             what thread t + 64 has, is missing.",
+             the number of thread t + 64, is missing.",
         )
         .suspect(
             half(0, 2),
-            "Only the first two numbers were added: the last round was done, and the others were not.",
+            "Only the first two numbers were added: of all rounds only the last one was done.",
         )
 }

@@ -1,4 +1,4 @@
-//! ReLU, which keeps what is no number.
+//! ReLU of each element.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -25,16 +25,16 @@ fn case(n: usize) -> Case {
         .changed("a", &[n], &stale, a)
         .suspect(
             z.iter().map(|&z| f64::from(z).abs()),
-            "These are absolute values. ReLU keeps what is positive, and makes 0 of the rest.",
+            "These are absolute values. ReLU keeps positive numbers, and turns the others into 0.",
         )
         .suspect(
             z.iter().map(|&z| f64::from(z).min(0.0)),
-            "It is the wrong way around: what is negative was kept, and what is positive became 0.",
+            "It is the wrong way around: negative numbers were kept, and positive ones became 0.",
         )
         .suspect(z.iter().map(|&z| f64::from(z)), "This is z itself: negative numbers have to become 0.")
         .suspect(
             z.iter().map(|&z| if z > 0.0 { f64::from(z) } else { -777.0 }),
-            "Where z is negative, `a` still holds what was in it before the launch. Buffers are used \
-             again in each training step: a kernel writes all of its output, zeros too.",
+            "Where z is negative, `a` is unchanged. Buffers are reused in each training step, so a \
+             kernel has to write all of its output, zeros too.",
         )
 }

@@ -1,4 +1,4 @@
-//! The way back through ReLU.
+//! Backward pass of ReLU.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -34,8 +34,8 @@ fn case(n: usize) -> Case {
         .changed("dz", &[n], &vec![-777.0; n], dz)
         .suspect(
             where_(|z| z > 0.0, -777.0),
-            "Where z is not positive, `dz` still holds what was in it before the launch: the gradient \
-             of the step before. Zeros have to be written too.",
+            "Where z is not positive, `dz` is unchanged and holds the gradient of the step before. \
+             Zeros have to be written too.",
         )
         .suspect(
             where_(|z| z < 0.0, 0.0),
@@ -52,7 +52,7 @@ fn case(n: usize) -> Case {
         )
         .suspect(
             by_da,
-            "It was da that was asked whether it is positive. What counts is z, on which ReLU was \
-             computed; a gradient may well be negative.",
+            "The condition tests da. It has to test z, the input of ReLU: a gradient may well be \
+             negative.",
         )
 }

@@ -1,4 +1,4 @@
-//! A barrier between reading and writing.
+//! Rotation in place: a barrier between reading and writing.
 
 use crate::case::Case;
 use crate::near::Near;

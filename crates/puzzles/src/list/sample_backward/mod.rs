@@ -1,4 +1,4 @@
-//! The whole backward pass of one sample, in one block.
+//! The fused backward pass of one sample, in one block.
 
 use crate::case::Case;
 use crate::near::{Near, dot};

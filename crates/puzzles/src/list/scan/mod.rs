@@ -1,4 +1,4 @@
-//! Prefix sums: rounds that read what the round before has written.
+//! Prefix sums, in rounds that read the results of the round before.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -33,7 +33,7 @@ fn case(n: usize) -> Case {
         .output("out", &[n], (0..n).map(|i| up_to(i + 1)))
         .suspect(
             exclusive,
-            "Each is the sum of the elements *before* it. Its own belongs to it here (an inclusive \
-             scan).",
+            "Each is the sum of the elements *before* it. This is an inclusive scan: its own element \
+             has to be added too.",
         )
 }

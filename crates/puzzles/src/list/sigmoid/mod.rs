@@ -1,4 +1,4 @@
-//! An exponential.
+//! The sigmoid function.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -24,5 +24,5 @@ fn case(n: usize) -> Case {
     Case::elements(n, BLOCK)
         .input("z", &[n], &z)
         .output("p", &[n], p)
-        .suspect(other, "This is 1 - p: the sign of z in the exponent is the wrong one.")
+        .suspect(other, "This is 1 - p: the sign of z in the exponent is wrong.")
 }

@@ -15,7 +15,7 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     ..Puzzle::BLANK
 };
 
-/// The logits of a row: some are so large that e to their power is infinite in `float`.
+/// Random logits: in every second row they are so large that `exp` is infinite in `float`.
 pub(super) fn logits(random: &mut Random, batch: usize, classes: usize) -> Vec<f32> {
     let mut z = random.floats(batch * classes);
     for (row, values) in z.chunks_mut(classes).enumerate() {
@@ -25,7 +25,7 @@ pub(super) fn logits(random: &mut Random, batch: usize, classes: usize) -> Vec<f
     z
 }
 
-/// e to the differences from the largest of a row, their sum, and the largest.
+/// The powers `exp(z - largest)` of a row, their sum, and the largest logit.
 pub(super) fn exponentials(row: &[f32]) -> (Vec<Near>, Near, Near) {
     let largest = Near::from(row.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let each: Vec<Near> = row.iter().map(|&z| (Near::from(z) - largest).exp()).collect();
@@ -49,16 +49,15 @@ fn case([batch, classes]: [usize; 2]) -> Case {
         .output("p", &[batch, classes], p)
         .suspect(
             undivided,
-            "These are e to the power of z minus the largest. What is missing is the division by their \
-             sum.",
+            "These are the powers exp(z - largest). They still have to be divided by their sum.",
         );
     if batch == 1 {
         return case;
     }
     case.suspect(
         naive,
-        "Where the logits are large, e to their power is infinite in `float` (beyond 88.7), and infinity \
-         divided by infinity is no number. Subtract the largest logit of the row first: it cancels in \
-         the quotient, and no power is above 1.",
+        "For large logits, exp(z) is infinite in `float` (beyond 88.7), and infinity divided by infinity \
+         is NaN. Subtract the largest logit of the row first: it cancels in the quotient, and no power \
+         is above 1.",
     )
 }

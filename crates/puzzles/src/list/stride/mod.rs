@@ -1,4 +1,4 @@
-//! More elements than threads: a loop that steps by the whole grid.
+//! A grid-stride loop, for more elements than threads.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -16,8 +16,8 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
         measure: Measure::Sectors,
         ratio: 1.5,
         says: "Neighbouring threads should read neighbouring elements in each round, so that a warp's \
-               32 reads are four sectors of 32 bytes. Let a thread step by the number of all threads, \
-               and not go through a piece of its own.",
+               32 reads are four sectors of 32 bytes. Instead of giving each thread a contiguous \
+               piece, let it step by the number of all threads.",
     }],
     cases: || [64, 10, 100, 1000].map(case).into(),
     ..Puzzle::BLANK

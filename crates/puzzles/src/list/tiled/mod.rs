@@ -1,4 +1,4 @@
-//! The product once more, with tiles in shared memory.
+//! The matrix product with tiles in shared memory.
 
 use super::loops;
 use crate::case::Case;
@@ -18,8 +18,8 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
         ratio: 1.05,
         says: "Each row of a is fetched from global memory by every thread that needs it, and so is each \
                row of b. A block of 8 by 8 threads needs eight rows of each: have it fetch an 8 by 8 \
-               tile of both into shared memory, one element a thread, use it eight times, and go on to \
-               the next tile along t.",
+               tile of both into shared memory, one element per thread, use it eight times, and go on \
+               to the next tile along t.",
     }],
     cases: || [[8, 8, 8], [8, 8, 16], [1, 1, 1], [10, 9, 20], [17, 30, 33]].map(case).into(),
     ..Puzzle::BLANK

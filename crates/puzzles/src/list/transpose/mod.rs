@@ -1,4 +1,4 @@
-//! A transposition, coalesced on both sides and without bank conflicts.
+//! A transposition with coalesced reads and writes, and without bank conflicts.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -23,9 +23,9 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
         Demand {
             measure: Measure::BankConflicts,
             ratio: 1.0,
-            says: "A column of the tile lies in a single bank, since its rows are 32 words long and there \
-                   are 32 banks: the 32 lanes are served one after the other. Make the rows one word \
-                   longer, tile[32][33], and each element of a column is in another bank.",
+            says: "A whole column of the tile is in a single bank, since its rows are 32 words long and \
+                   there are 32 banks: the 32 lanes are served one after the other. Make the rows one \
+                   word longer, tile[32][33], so that each element of a column is in a different bank.",
         },
     ],
     cases: || [[32, 32], [1, 1], [64, 32], [40, 70]].map(case).into(),
@@ -44,7 +44,7 @@ fn case([rows, columns]: [usize; 2]) -> Case {
         .output("out", &[columns, rows], out)
         .suspect(
             a.iter().map(|&a| f64::from(a)),
-            "This is a itself, not transposed: what is read at row r, column c is written at row c, \
-             column r.",
+            "This is a itself, not transposed: an element that is read at row r, column c has to be \
+             written at row c, column r.",
         )
 }

@@ -1,4 +1,4 @@
-//! A matrix, and a launch along two axes.
+//! A map over a matrix, launched along two axes.
 
 use crate::case::Case;
 use crate::near::Near;

@@ -1,4 +1,4 @@
-//! A step of gradient descent.
+//! A step of gradient descent, in place.
 
 use crate::case::Case;
 use crate::near::Near;
@@ -20,17 +20,17 @@ fn case(n: usize) -> Case {
     let mut random = Random::new(n as u64);
     let (w, dw, rate) = (random.floats(n), random.floats(n), 0.1_f32);
     let pair = |i: usize| (f64::from(w[i]), f64::from(rate) * f64::from(dw[i]));
-    let of = |value: fn((f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| value(pair(i))).collect() };
+    let each = |value: fn((f64, f64)) -> f64| -> Vec<f64> { (0..n).map(|i| value(pair(i))).collect() };
     let after = (0..n).map(|i| Near::from(w[i]) - Near::from(rate) * Near::from(dw[i]));
     Case::elements(n, BLOCK)
         .f32("rate", rate)
         .input("dw", &[n], &dw)
         .changed("w", &[n], &w, after)
         .suspect(
-            of(|(w, step)| w + step),
-            "These weights went uphill: the gradient says where the loss grows, so it is subtracted.",
+            each(|(w, step)| w + step),
+            "These weights went uphill: the gradient points to where the loss grows, so subtract it.",
         )
-        .suspect(of(|(_, step)| -step), "This is the step alone. It has to be added to the weight.")
-        .suspect(of(|(_, step)| step), "This is rate * dw alone, and the weight is gone.")
-        .suspect(of(|(w, step)| w - 10.0 * step), "This is w - dw: the learning rate is missing.")
+        .suspect(each(|(_, step)| -step), "This is only the step. It has to be added to the weight.")
+        .suspect(each(|(_, step)| step), "This is only rate * dw: the weight is lost.")
+        .suspect(each(|(w, step)| w - 10.0 * step), "This is w - dw: the learning rate is missing.")
 }

@@ -1,4 +1,4 @@
-//! The gradient of the weights: a product over the batch.
+//! Gradient of the weights: a matrix product over the batch.
 
 use crate::case::Case;
 use crate::near::{Near, dot};
@@ -38,11 +38,11 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     };
     case.suspect(
         (0..n * m).map(first),
-        "This is the gradient of the first sample alone: those of the whole batch have to be added.",
+        "This is only the gradient of the first sample: those of the whole batch have to be added.",
     )
     .suspect(
         (0..n * m).map(last),
-        "This is the gradient of the last sample alone: in each round the sum was replaced, and should \
+        "This is only the gradient of the last sample: in each round the sum was replaced, and should \
          grow.",
     )
 }

@@ -1,4 +1,4 @@
-//! Shared memory: neighbours are fetched once.
+//! A sliding window: neighbours are fetched once, into shared memory.
 
 use crate::case::Case;
 use crate::cost::Measure;
@@ -17,9 +17,9 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
     demands: &[Demand {
         measure: Measure::Sectors,
         ratio: 1.3,
-        says: "Each element is fetched from global memory five times, once for each neighbour that \
-               wants it. Have the block fetch its elements once, into shared memory, with the two \
-               neighbours on each side; then, behind a barrier, add up from there.",
+        says: "Each element is fetched from global memory five times, once for each thread that needs \
+               it. Have the block fetch its elements once, into shared memory, with the two \
+               neighbours on each side; then, after a barrier, add up from there.",
     }],
     cases: || [64, 1, 100, 256, 301].map(case).into(),
     ..Puzzle::BLANK

@@ -1,4 +1,4 @@
-// wrong: begins with 0 is never passed
+// wrong: begins with 0 is never exceeded
 // *right += the number of samples whose largest logit is that of their label; z is [batch, classes].
 __global__ void accuracy(unsigned batch, unsigned classes, const float *z, const unsigned *labels,
                          unsigned *right)

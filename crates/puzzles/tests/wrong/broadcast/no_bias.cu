@@ -1,4 +1,4 @@
-// wrong: no pattern
+// wrong: no known pattern
 // z[i, j] = x[i, j] , where x and z are [batch, n] and b is [n].
 __global__ void add_bias(unsigned batch, unsigned n, const float *x, const float *b, float *z)
 {

@@ -1,4 +1,4 @@
-// wrong: the sum of its own block only
+// wrong: only divided by the sum of its block
 // out[i] = x[i] / the sum of x, for i < n. Blocks of 32 threads, all resident at once.
 // parts has an element for each block; *arrived holds 0, and in the end the number of blocks.
 __global__ void normalise(unsigned n, const float *x, float *parts, unsigned *arrived, float *out)

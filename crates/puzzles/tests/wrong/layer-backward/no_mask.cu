@@ -1,4 +1,4 @@
-// wrong: the way back through ReLU
+// wrong: the backward step of ReLU is missing
 // dz_before = dz w where z > 0, and 0 elsewhere; dz is [batch, n], w is [n, m], z is [batch, m].
 __global__ void layer_backward(unsigned batch, unsigned m, unsigned n, const float *dz,
                                const float *w, const float *z, float *dz_before)

@@ -1,4 +1,4 @@
-// wrong: What is missing is ReLU
+// wrong: but ReLU is missing
 // a = relu(x wᵀ + b), where x is [batch, m], w is [n, m], b is [n] and a is [batch, n].
 __global__ void layer(unsigned batch, unsigned m, unsigned n, const float *x, const float *w,
                       const float *b, float *a)

@@ -1,4 +1,4 @@
-// wrong: by the old v
+// wrong: with the old v
 // v[i] = decay v[i] + dw[i], then w[i] -= rate v[i], for i < n.
 __global__ void momentum(unsigned n, float rate, float decay, const float *dw, float *v, float *w)
 {

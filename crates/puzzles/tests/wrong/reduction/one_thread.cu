@@ -1,4 +1,4 @@
-// costly: One thread adds up
+// costly: One thread does the work of the whole block
 // sums[b] = the sum of x[i] over the elements of block b, for i < n. Blocks have 128 threads.
 __global__ void block_sums(unsigned n, const float *x, float *sums)
 {

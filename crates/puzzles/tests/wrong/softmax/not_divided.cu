@@ -1,4 +1,4 @@
-// wrong: the division by their
+// wrong: divided by their sum
 // p[i, c] = exp(z[i, c]) / the sum of exp(z[i, …]), where z and p are [rows, classes].
 // A warp for each row: block i, 32 threads.
 __global__ void softmax(unsigned classes, const float *z, float *p)

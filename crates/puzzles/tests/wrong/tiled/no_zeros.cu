@@ -1,4 +1,4 @@
-// stopped: has not been asked for
+// stopped: has not been checked
 // c[i, j] = the sum of a[i, t] b[j, t] over t, where a is [m, k], b is [n, k] and c is [m, n].
 // Blocks have 8 by 8 threads.
 __global__ void product(unsigned m, unsigned n, unsigned k, const float *a, const float *b, float *c)

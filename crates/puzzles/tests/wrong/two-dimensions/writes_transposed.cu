@@ -1,4 +1,4 @@
-// wrong: lie transposed
+// wrong: right but transposed
 // out[r, c] = 3 a[r, c], where a and out are [rows, columns].
 __global__ void scale(unsigned rows, unsigned columns, const float *a, float *out)
 {

@@ -1,4 +1,4 @@
-// wrong: the step alone
+// wrong: only the step
 // w[i] -= rate dw[i] for i < n.
 __global__ void update(unsigned n, float rate, const float *dw, float *w)
 {

@@ -1,4 +1,4 @@
-// wrong: lie transposed
+// wrong: right but transposed
 // dw[j, i] = the sum of dz[s, j] a[s, i] over the samples s; dz is [batch, n], a is [batch, m].
 __global__ void weight_gradient(unsigned batch, unsigned m, unsigned n, const float *dz,
                                 const float *a, float *dw)

@@ -1,5 +1,5 @@
 // costly: fetched from global memory five times
-// out[i] = x[i-2] + x[i-1] + x[i] + x[i+1] + x[i+2] for i < n, with 0 for what does not exist.
+// out[i] = x[i-2] + x[i-1] + x[i] + x[i+1] + x[i+2] for i < n, with 0 for missing elements.
 // Blocks have 64 threads.
 __global__ void window(unsigned n, const float *x, float *out)
 {

@@ -1,4 +1,4 @@
-// wrong: It was da that was asked
+// wrong: The condition tests da. It has to test z
 // dz[i] = da[i] where z[i] > 0, and 0 elsewhere, for i < n.
 __global__ void relu_backward(unsigned n, const float *da, const float *z, float *dz)
 {

@@ -1,4 +1,4 @@
-// wrong: a whole number was divided
+// wrong: an integer was divided
 // x[i] = (pixel[i] / 255 - 0.1307) / 0.3081 for i < n.
 __global__ void normalise(unsigned n, const unsigned *pixel, float *x)
 {
