@@ -1,4 +1,4 @@
-//! Lines over an axis, as SVG. They are told apart by dashes and marks as well as by colour.
+//! Line charts as SVG. Lines differ in dashes and marks as well as in colour.
 
 use plotters::prelude::*;
 
@@ -12,47 +12,47 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(86, 180, 233),
     RGBColor(230, 159, 0),
 ];
-/// Drawn and left out, in pixels; the first is drawn throughout.
+/// Dash patterns: pixels drawn and left out. The first line is solid.
 const DASHES: [(i32, i32); 4] = [(1, 0), (8, 4), (2, 3), (12, 3)];
 
 /// One line of a chart.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: String,
-    /// Its points, from left to right; what isn't finite is left out.
+    /// Its points, from left to right; points that aren't finite are left out.
     pub points: Vec<(f64, f64)>,
 }
 
 /// Lines over one pair of axes.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What the horizontal axis shows.
+    /// Label of the horizontal axis.
     pub x: String,
-    /// What the vertical axis shows.
+    /// Label of the vertical axis.
     pub y: String,
     /// The lines.
     pub lines: Vec<Line>,
-    /// The ends of the vertical axis, where the data doesn't say.
+    /// The range of the vertical axis; by default that of the data.
     pub range: Option<(f64, f64)>,
-    /// Whether each step along the horizontal axis is a factor; what isn't above 0 is left out then.
+    /// Whether the horizontal axis is logarithmic, which leaves out points that aren't above 0.
     pub logarithmic: bool,
 }
 
 impl Chart {
-    /// The chart as an element of a page; nothing where no line has a point.
+    /// The chart as an element of a page; empty if no line has a point.
     ///
     /// # Errors
-    /// What the drawing library says.
+    /// The drawing library's error.
     pub fn svg(&self, width: u32, height: u32) -> Result<String, String> {
         let mut svg = String::new();
         self.draw(&mut svg, (width, height)).map_err(|error| error.to_string())?;
-        // Within a page the size is the page's to choose.
+        // The page sets the size.
         let size = format!("<svg width=\"{width}\" height=\"{height}\" ");
         Ok(svg.replacen(&size, "<svg role=\"img\" ", 1))
     }
 
-    /// The points that can be drawn, where the horizontal axis has them.
+    /// The points that can be drawn, in coordinates of the chart.
     fn drawn(&self, line: &Line) -> Vec<(f64, f64)> {
         let x = |x: f64| if self.logarithmic { x.log10() } else { x };
         let points = line.points.iter().map(|point| (x(point.0), point.1));
@@ -61,8 +61,8 @@ impl Chart {
 
     fn draw(&self, svg: &mut String, size: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
         let lines: Vec<Vec<(f64, f64)>> = self.lines.iter().map(|line| self.drawn(line)).collect();
-        let ends = |of: fn(&(f64, f64)) -> f64| {
-            let all = lines.iter().flatten().map(of);
+        let ends = |axis: fn(&(f64, f64)) -> f64| {
+            let all = lines.iter().flatten().map(axis);
             all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
         };
         let ((left, right), (low, high)) = (ends(|p| p.0), ends(|p| p.1));
@@ -84,7 +84,7 @@ impl Chart {
             .build_cartesian_2d(left..right, low..high)?;
         let power = |x: &f64| {
             let value = 10_f64.powf(*x);
-            // Two digits that say something.
+            // Two significant digits.
             let digits = (1.0 - x.floor()).clamp(0.0, 9.0) as usize;
             format!("{value:.digits$}")
         };
@@ -111,7 +111,7 @@ impl Chart {
                 let mark: Vec<(i32, i32)> = vec![(x, y), (x + 22, y)];
                 PathElement::new(mark, style)
             });
-            // Few points are marked, each line's in another form.
+            // If there are few points, they are marked, with another shape for each line.
             if points.len() <= 40 {
                 let at = points.iter().copied();
                 match n % 3 {
@@ -123,7 +123,7 @@ impl Chart {
                 };
             }
         }
-        // A share of all rises to the upper end, a loss falls to the lower one.
+        // The legend goes where the lines are not: a share rises to the upper end, a loss falls to the lower end.
         let corner = if self.range.is_some() {
             SeriesLabelPosition::LowerRight
         } else {
@@ -160,18 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_is_labelled_by_what_it_shows() {
+    fn a_logarithmic_axis_is_labelled_with_values() {
         let points = vec![(0.0, 1.0), (0.01, 1.0), (0.1, 2.0), (10.0, 3.0)];
         let svg = Chart { logarithmic: true, ..chart("a", points) }.svg(620, 320).unwrap();
         for label in [">\n0.010\n<", ">\n0.10\n<", ">\n1.0\n<", ">\n10\n<"] {
             assert!(svg.contains(label), "{label:?} {svg}");
         }
-        // 0 has no place on it.
+        // 0 is left out.
         assert_eq!(svg.matches("<circle").count(), 3);
     }
 
     #[test]
-    fn a_point_alone_and_what_is_not_finite_are_drawn_as_they_can_be() {
+    fn single_points_are_drawn_and_non_finite_ones_left_out() {
         assert!(chart("a", vec![(3.0, 1.0)]).svg(400, 200).unwrap().contains("<circle"));
         let holes = chart("a", vec![(0.0, f64::NAN), (1.0, f64::INFINITY), (2.0, 0.5), (3.0, 0.4)]);
         assert!(!holes.svg(400, 200).unwrap().contains("NaN"));

@@ -1,18 +1,18 @@
 //! Two colour maps that the colour-blind can read.
 //!
-//! Values have a sign: purple to orange over white (ColorBrewer's `PuOr`, which its authors list as
-//! safe). Errors have none: cividis, whose lightness rises evenly and looks the same to the
-//! colour-blind (Nuñez, Anderton, Renslow, PLOS ONE 13(7), 2018). What is allowed takes its darker
-//! half, what isn't its brightest end, so that the two can be told apart in grey too.
+//! Values have a sign: purple to orange over white (ColorBrewer's `PuOr`, which its authors list as safe). Errors have
+//! none: cividis, whose lightness rises evenly and looks the same to the colour-blind (Nuñez, Anderton, Renslow, PLOS ONE
+//! 13(7), 2018). Allowed errors take its darker half, and excessive ones its brightest end, so that they differ in grey
+//! too.
 
 use colorous::Gradient;
 
 /// From the most negative to the most positive value, zero in the middle.
 pub const VALUES: Gradient = colorous::PURPLE_ORANGE;
-/// From no error, at 0, up.
+/// From no error, at 0, to the largest.
 pub const ERRORS: Gradient = colorous::CIVIDIS;
 
-/// 256 colours of a part of a map, as `rrggbb` after one another.
+/// 256 colours of a part of a map, as concatenated `rrggbb`.
 #[must_use]
 pub fn table(map: Gradient, from: f64, to: f64) -> String {
     (0..256)

@@ -1,7 +1,7 @@
 "use strict";
 const DATA = JSON.parse(document.getElementById("data").textContent);
 
-/** The numbers of a packed array; null stays null. */
+/** Unpacks an array of numbers; null stays null. */
 async function unpack(packed) {
   if (!packed) return null;
   const bytes = Uint8Array.from(atob(packed.data), (c) => c.charCodeAt(0));
@@ -23,7 +23,7 @@ function decimal(value, single) {
   return String(value);
 }
 
-/** Makes an element; text stays text. */
+/** Makes an element; strings become text nodes, never HTML. */
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
   made.append(...children);

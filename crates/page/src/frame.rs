@@ -1,4 +1,4 @@
-//! The document: a template that is filled in, one style sheet, one script, one block of data.
+//! The document of a page: a filled-in template, one style sheet, one script, one block of data.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,16 +7,16 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// The name ends as it does so that whatever is filled in is escaped.
+/// The template's name. Because of `.html`, minijinja escapes everything that is filled in.
 const NAME: &str = "page.html";
 const FRAME: &str = include_str!("frame.html");
 const STYLE: &str = include_str!("frame.css");
 const SCRIPT: &str = include_str!("frame.js");
 
-/// A page that can't be made.
+/// Error while rendering a page.
 #[derive(Debug, Error)]
 pub enum PageError {
-    /// The template names what isn't there.
+    /// The template uses an undefined name.
     #[error("the page can't be filled in: {0:#}")]
     Template(#[from] minijinja::Error),
     /// The data can't be written as JSON.
@@ -24,22 +24,22 @@ pub enum PageError {
     Data(#[from] serde_json::Error),
 }
 
-/// What makes a page of some kind.
+/// The parts of a kind of page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The body, in Jinja's language; a block `body` that extends `frame.html`.
     pub template: &'a str,
-    /// Its style sheet, behind that of the frame.
+    /// Its style sheet, which follows that of the frame.
     pub style: &'a str,
-    /// Its script, behind that of the frame, which defines `unpack` and `DATA`.
+    /// Its script, which follows that of the frame; the latter defines `unpack` and `DATA`.
     pub script: &'a str,
 }
 
 impl Page<'_> {
-    /// The document. `content` is what the template names, `data` what the script reads.
+    /// Renders the document. The template uses `content`, and the script reads `data`.
     ///
     /// # Errors
-    /// When the template names what `content` doesn't have.
+    /// If the template uses a name that `content` lacks, or `data` can't be written as JSON.
     pub fn render(
         &self,
         title: &str,
@@ -52,7 +52,7 @@ impl Page<'_> {
         environment.add_template(NAME, self.template)?;
         let style = format!("{STYLE}\n{}", self.style);
         let script = format!("{SCRIPT}\n{}", self.script);
-        // A block of data ends where a tag could begin, whatever its strings say.
+        // A `<` in a string could begin a tag that ends the block of data, so it is escaped.
         let data = serde_json::to_string(data)?.replace('<', "\\u003c");
         let page = environment.get_template(NAME)?.render(context! {
             title,
@@ -66,7 +66,7 @@ impl Page<'_> {
     }
 }
 
-/// What a browser may do for the page: run its script, and nothing else.
+/// The content security policy: a browser may only use the page's script and style sheet.
 fn policy(style: &str, script: &str) -> String {
     let digest = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
     format!(
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_says_stays_text() {
+    fn text_of_a_file_is_escaped() {
         let hostile = Text { text: "</script><img src=x onerror=alert(1)>&amp;" };
         let page = PAGE.render(hostile.text, &hostile, &hostile).unwrap();
         assert!(!page.contains("<img"), "{page}");
@@ -102,22 +102,22 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_that_of_what_stands_in_the_page() {
+    fn digests_match_the_script_and_the_style_sheet() {
         let page = PAGE.render("t", &Text { text: "" }, &()).unwrap();
         for (tag, rule) in [("style", "style-src"), ("script", "script-src")] {
             let (_, inside) = page.split_once(&format!("<{tag}>")).unwrap();
             let (inside, _) = inside.split_once(&format!("</{tag}>")).unwrap();
             let digest = STANDARD.encode(Sha256::digest(inside.as_bytes()));
-            // The template escapes what stands in an attribute.
+            // The template escapes attributes.
             let page = page.replace("&#x2f;", "/").replace("&#x27;", "'");
             assert!(page.contains(&format!("{rule} 'sha256-{digest}'")), "{tag}");
         }
     }
 
     #[test]
-    fn a_name_that_is_not_there_is_an_error() {
+    fn an_undefined_name_is_an_error() {
         let page = Page { template: "{{ content.nothing }}", ..PAGE };
-        let said = page.render("t", &Text { text: "" }, &()).unwrap_err().to_string();
-        assert!(said.contains("undefined value"), "{said}");
+        let message = page.render("t", &Text { text: "" }, &()).unwrap_err().to_string();
+        assert!(message.contains("undefined value"), "{message}");
     }
 }

@@ -1,9 +1,8 @@
-//! Pages of one file that look at numbers: what all of them have in common.
+//! Common parts of self-contained HTML pages that show numbers.
 //!
-//! A page loads nothing, from the network or from beside it, and its security policy says so: only
-//! the one script and the one style sheet that it was made with run, by their digests. Every text
-//! that comes from a file is escaped by the template, and the numbers are data, which no browser
-//! executes.
+//! A page loads no other file, and its content security policy forbids it: a browser only accepts the script and the
+//! style sheet with the right digests. The template escapes all text that comes from files, and the numbers are data,
+//! which a browser doesn't execute.
 //!
 //! ```text
 //! frame      the document: template, style, script, data

@@ -20,18 +20,18 @@ pub struct Packed {
 fn packed(kind: &'static str, bytes: &[u8]) -> Packed {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let deflated = encoder.write_all(bytes).and_then(|()| encoder.finish());
-    // Memory takes whatever is written to it.
+    // A write to memory can't fail.
     Packed { kind, data: STANDARD.encode(deflated.unwrap_or_default()) }
 }
 
-/// Numbers, bit for bit: in single precision where that holds each of them.
+/// Packs numbers without rounding: in single precision if each of them fits, otherwise in double.
 #[must_use]
 pub fn exact(values: &[f64]) -> Packed {
     let fits = |&value: &f64| value.is_nan() || f64::from(value as f32) == value;
     if values.iter().all(fits) { single(values) } else { double(values) }
 }
 
-/// Numbers, rounded to single precision.
+/// Packs numbers, rounded to single precision.
 #[must_use]
 pub fn single(values: &[f64]) -> Packed {
     let bytes: Vec<u8> = values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect();
@@ -43,14 +43,14 @@ fn double(values: &[f64]) -> Packed {
     packed("f8", &bytes)
 }
 
-/// Numbers below 256.
+/// Packs numbers below 256.
 #[must_use]
 pub fn bytes(values: &[u8]) -> Packed {
     packed("u1", values)
 }
 
 impl FromIterator<usize> for Packed {
-    /// Indices; what 32 bits can't hold becomes the largest that they can.
+    /// Packs indices. One that doesn't fit into 32 bits becomes `u32::MAX`.
     fn from_iter<I: IntoIterator<Item = usize>>(indices: I) -> Self {
         let narrow = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
         let bytes: Vec<u8> =
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn no_bit_is_lost_and_none_is_wasted() {
+    fn numbers_are_packed_exactly_in_the_smallest_type() {
         let singles = [0.5, f64::NAN, f64::INFINITY, f64::from(0.1_f32)];
         assert_eq!(exact(&singles).kind, "f4");
         assert_eq!(unpacked(&exact(&singles))[12..], 0.1_f32.to_le_bytes());

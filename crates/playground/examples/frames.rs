@@ -1,4 +1,4 @@
-//! Draws the first pictures of looks into warps, those of `book/page/warps.txt`, into `book/warps`:
+//! Program that draws the pictures of warps that `book/page/warps.txt` lists, into `book/warps`:
 //!
 //! ```text
 //! cargo run -p playground --example frames
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = repository.join("book/warps");
     fs::create_dir_all(&folder)?;
     for frame in Frame::list(&fs::read_to_string(repository.join("book/page/warps.txt"))?)? {
-        let file = frame.file().ok_or("a launch names a file")?;
+        let file = frame.file().ok_or("a launch has to name a .ptx file")?;
         let html = frame.draw(file, &fs::read_to_string(repository.join(file))?)?;
         fs::write(folder.join(format!("{}.html", frame.name)), html)?;
     }

@@ -1,17 +1,17 @@
-//! What is wrong with a text, and what becomes of it.
+//! Diagnostics of PTX and CUDA C, and the compiled PTX.
 
 use ptx_emulator::source::Source;
 use serde_json::{Value, json};
 
-use crate::told::{cuda_diagnostic, ptx_diagnostic};
+use crate::exchange::{cuda_diagnostic, ptx_diagnostic};
 
-/// Whether a name is that of CUDA C.
+/// Whether a file with this name is CUDA C.
 fn is_cuda_c(name: &str) -> bool {
     std::path::Path::new(name).extension().is_some_and(|end| end == "cu")
 }
 
-/// `{"diagnostics": […], "kernels": […]}`; the kernels are the names of the entries, where nothing is
-/// wrong.
+/// Checks a text: `{"diagnostics": […], "kernels": […]}`. The kernels are the names of the entry points, and empty if
+/// there are errors.
 pub(crate) fn check(name: &str, text: &str) -> Value {
     if is_cuda_c(name) {
         let mut answer = compile(name, text);
@@ -34,7 +34,7 @@ pub(crate) fn check(name: &str, text: &str) -> Value {
     }
 }
 
-/// The same, with `"ptx"` where the text compiles.
+/// Compiles CUDA C: as [`check`], with `"ptx"` if the text compiles.
 pub(crate) fn compile(name: &str, text: &str) -> Value {
     let options = cuda_c::Options { name, ..cuda_c::Options::default() };
     match cuda_c::compile(text, &options) {

@@ -1,4 +1,4 @@
-//! A command line, carried out: the text that a terminal shows, and the same as data.
+//! Execution of a command line of `ptx-emulator`: the text that a terminal shows, and the same as data.
 
 use ptx_emulator::commands::argument::Element;
 use ptx_emulator::commands::launch::{BufferAfter, Prepared};
@@ -7,26 +7,27 @@ use ptx_emulator::fault::Fault;
 use ptx_emulator::{Options, Statistics};
 use serde_json::{Value, json};
 
-use crate::told::{self, Files, Printed, with_files};
+use crate::exchange::{self, Files, Printed, with_files};
 use crate::words::parse;
 
-/// Elements of a buffer that are given to the page.
-const MOST_ELEMENTS: usize = 1 << 14;
+/// Maximum number of elements of a buffer that the page gets.
+const MAX_ELEMENTS: usize = 1 << 14;
 
-/// Carries out a command: `{"text": …, "code": …}`, and what was launched, where something was:
-/// `"buffers"`, `"counts"` for each line where they were asked for, and `"fault"`.
+/// Executes a command: `{"text": …, "code": …}`. After a launch there are also `"buffers"`, and `"counts"` for each line or
+/// a `"fault"`.
 pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
     let command = parse(line)?;
     let printed = Printed::default();
     let mut answer = with_files(files, printed.options(), |setting| match &command {
-        Command::Run(arguments) => {
-            launched(&arguments.launch, setting, &setting.options, |prepared, outcome, told| {
-                run::show(arguments, prepared, outcome, told)
-            })
-        }
+        Command::Run(arguments) => execute_launch(
+            &arguments.launch,
+            setting,
+            &setting.options,
+            |prepared, outcome, told| run::show(arguments, prepared, outcome, told),
+        ),
         Command::Profile(arguments) => {
             let options = Options { statistics: true, ..setting.options.clone() };
-            launched(&arguments.launch, setting, &options, |prepared, outcome, told| {
+            execute_launch(&arguments.launch, setting, &options, |prepared, outcome, told| {
                 Ok(profile::show(arguments, prepared, outcome, told))
             })
         }
@@ -35,7 +36,7 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
             json!({ "text": told.to_string(), "code": told.code })
         }
     });
-    // What the kernel printed came first.
+    // Output of the kernel comes first.
     let printed = printed.text();
     if !printed.is_empty() {
         let own = answer["text"].as_str().unwrap_or_default();
@@ -44,8 +45,8 @@ pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
     Ok(answer)
 }
 
-/// Launches, and lets the command say what came of it.
-fn launched(
+/// Launches a kernel, and has the command print the result.
+fn execute_launch(
     arguments: &launch::Arguments,
     setting: &ptx_emulator::commands::Environment<'_>,
     options: &Options,
@@ -67,7 +68,7 @@ fn launched(
                     answer["counts"] = counts(&statistics);
                     answer["threadInstructions"] = statistics.thread_instructions.into();
                 }
-                Err(fault) => answer["fault"] = told::fault(&fault),
+                Err(fault) => answer["fault"] = exchange::fault(&fault),
             }
         }
     }
@@ -80,19 +81,19 @@ fn fail(failure: &Failure, told: &mut CommandOutput, answer: &mut Value) {
     told.complain(format_args!("error: {failure}"));
     told.code = failure.exit_code();
     let list: Vec<Value> = match failure {
-        Failure::Program(found) => found.iter().map(told::ptx_diagnostic).collect(),
-        Failure::Compile(found) => found.iter().map(told::cuda_diagnostic).collect(),
+        Failure::Program(found) => found.iter().map(exchange::ptx_diagnostic).collect(),
+        Failure::Compile(found) => found.iter().map(exchange::cuda_diagnostic).collect(),
         _ => return,
     };
     answer["diagnostics"] = list.into();
 }
 
-/// The buffers as they are now: those of the arguments, in their order, then those that have names.
-/// Elements are numbers; what JSON has no number for is a word.
+/// The buffers after the launch: those of the arguments, in their order, then the named ones. Elements are numbers, or
+/// strings if JSON can't represent them.
 fn buffers(prepared: &Prepared) -> Value {
     let Ok(left) = prepared.buffers() else { return Value::Null };
-    let shown = left.iter().map(|BufferAfter { role: place, element, bytes, changed }| {
-        let each = bytes.chunks_exact(element.bytes()).take(MOST_ELEMENTS);
+    let shown = left.iter().map(|Left { place, element, bytes, changed }| {
+        let each = bytes.chunks_exact(element.bytes()).take(MAX_ELEMENTS);
         let values: Vec<Value> = each.map(|one| number(*element, one)).collect();
         json!({
             "place": place.to_string(),
@@ -108,7 +109,7 @@ fn buffers(prepared: &Prepared) -> Value {
 fn number(element: Element, bytes: &[u8]) -> Value {
     let text = element.list(bytes, 1);
     let text = text.trim();
-    // Whole numbers of more than 53 bits would lose their last digits in the page.
+    // Integers of more than 53 bits would lose their last digits in JavaScript.
     let exact = |number: &f64| number.is_finite() && number.abs() <= 2_f64.powi(53);
     match text.parse::<f64>().ok().filter(exact) {
         Some(number) => json!(number),
@@ -116,7 +117,7 @@ fn number(element: Element, bytes: &[u8]) -> Value {
     }
 }
 
-/// What each line cost, where it was counted.
+/// The counts of each line.
 fn counts(statistics: &Statistics) -> Value {
     let list: Vec<Value> = statistics
         .lines

@@ -1,8 +1,11 @@
-//! The foreign function interface to JavaScript: functions that know nothing but bytes, so that it takes no generated
-//! code on either side. The page asks for room, writes its request there, and reads the answer. Before
-//! that it may ask for a second module, and say where it has put that one's function.
+//! The foreign function interface to JavaScript. Its functions only exchange bytes, so neither side needs generated code:
+//! the page allocates a buffer, writes its request into it, and reads the answer. Before that it may load a second module
+//! and put that module's `fma` function into the table.
 
-#![allow(unsafe_code, reason = "a name that is not mangled could clash, and is the only one here")]
+#![allow(
+    unsafe_code,
+    reason = "exported names are not mangled and could clash; these are the only ones"
+)]
 
 use std::cell::RefCell;
 
@@ -17,7 +20,7 @@ thread_local! {
     static ANSWER: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Room for a request of `len` bytes: its address, or 0 where there is not that much memory.
+/// Allocates a buffer for a request of `len` bytes: its address, or 0 if out of memory.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn room(len: usize) -> *mut u8 {
     REQUEST.with_borrow_mut(|request| {
@@ -30,8 +33,7 @@ pub(crate) extern "C" fn room(len: usize) -> *mut u8 {
     })
 }
 
-/// Carries out the request that was written: the address of the answer, in UTF-8. It stays until the
-/// next request.
+/// Answers the request in the buffer. Returns the address of the answer in UTF-8, which is valid until the next request.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn answer() -> *const u8 {
     let request = REQUEST.with_borrow_mut(std::mem::take);
@@ -43,31 +45,32 @@ pub(crate) extern "C" fn answer() -> *const u8 {
     })
 }
 
-/// The bytes of the answer.
+/// Length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn answer_len() -> usize {
     ANSWER.with_borrow(String::len)
 }
 
-/// The second module, for browsers that take it: the bytes are where the answers are. Its function `fma`
-/// belongs into the first one's table, at [`fma_slot`]; then [`use_fma`] is to be called.
+/// Address of the second module's bytes, for browsers that support it. The page puts its function `fma` into this module's
+/// table at [`fma_slot`], and then calls [`use_fma`].
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fma_module() -> *const u8 {
     FMA.with(|module| module.as_ptr())
 }
 
-/// How many they are; none where there is no such module.
+/// Length of the second module in bytes; 0 if it is missing.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fma_module_len() -> usize {
     FMA.with(Vec::len)
 }
 
+/// Index in the table for the function `fma`.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn fma_slot() -> usize {
     fused::slot()
 }
 
-/// Whether that function is used from now on: where the browser rounds twice, it is not.
+/// Uses `fma` from now on, unless the browser rounds twice. Returns whether it is used.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn use_fma() -> bool {
     fused::use_slot()

@@ -1,6 +1,5 @@
-//! The first picture of a look into a warp, drawn when the book is written: HTML that a page shows without
-//! any script, of the same elements and classes as the view that `book/page/warp.js` makes of it when it
-//! is touched.
+//! Still picture of a warp at one step of a launch: HTML that a page shows without any script. It has the same elements
+//! and classes as the interactive view by which `book/page/warp.js` replaces it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,27 +8,27 @@ use serde_json::{Value, json};
 
 use crate::Playground;
 
-/// Lines of the kernel above the one that runs, and below.
+/// Numbers of lines that are shown before and after the current one.
 const ABOVE: usize = 6;
 const BELOW: usize = 7;
 const LANES: usize = 32;
 const SECTOR: i64 = 32;
 const BANKS: i64 = 32;
-/// What a register of 64 bits holds from here on is taken for an address: those are others in a browser.
-const ADDRESSES: f64 = 16_777_216.0;
+/// A 64-bit register with at least this value is taken for an address and not shown, because addresses differ in a browser.
+const MIN_ADDRESS: f64 = 16_777_216.0;
 
-/// A moment of a launch.
+/// A step of a launch to be drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The name of the picture.
     pub name: String,
-    /// The warp that is looked at.
+    /// The warp that is shown.
     pub warp: u64,
-    /// It is about to execute the instruction that begins so,
+    /// The beginning of the instruction that the warp is about to execute.
     pub instruction: String,
-    /// for the first time, or the second, ….
+    /// The ordinal of this execution, from 1.
     pub time: usize,
-    /// The launch.
+    /// The command line of the launch.
     pub line: String,
 }
 
@@ -37,16 +36,18 @@ impl Frame {
     /// The frames of a list: `NAME | WARP | TIME | INSTRUCTION | COMMAND` on each line.
     ///
     /// # Errors
-    /// When a line is none.
+    /// If a line has another form.
     pub fn list(text: &str) -> Result<Vec<Self>, String> {
         let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
         lines
             .map(|line| {
                 let parts: Vec<&str> = line.splitn(5, '|').map(str::trim).collect();
                 let [name, warp, time, instruction, command] = parts[..] else {
-                    return Err(format!("not NAME | WARP | TIME | INSTRUCTION | COMMAND: {line}"));
+                    return Err(format!(
+                        "expected NAME | WARP | TIME | INSTRUCTION | COMMAND: {line}"
+                    ));
                 };
-                let number = |text: &str| text.parse().map_err(|_| format!("no number: {text}"));
+                let number = |text: &str| text.parse().map_err(|_| format!("not a number: {text}"));
                 Ok(Self {
                     name: name.to_owned(),
                     warp: number(warp)?,
@@ -64,10 +65,10 @@ impl Frame {
         self.line.split_whitespace().find(|word| word.ends_with(".ptx"))
     }
 
-    /// Draws it; `text` is that of the kernel's file.
+    /// Draws the step; `text` is the text of the kernel's file.
     ///
     /// # Errors
-    /// When the launch can't be recorded, or never comes to that moment.
+    /// If the launch can't be recorded, or never reaches the step.
     pub fn draw(&self, file: &str, text: &str) -> Result<String, String> {
         let request = json!({
             "do": "record", "line": self.line, "files": { file: text },
@@ -88,7 +89,7 @@ impl Frame {
         let found =
             steps.iter().enumerate().filter(|(_, step)| own(step)).nth(self.time.max(1) - 1);
         let (at, step) = found.ok_or_else(|| {
-            format!("{}: warp {} never comes to {}", self.name, self.warp, self.instruction)
+            format!("{}: warp {} never reaches {}", self.name, self.warp, self.instruction)
         })?;
         let mut html = String::new();
         let _ = writeln!(
@@ -156,7 +157,7 @@ fn lanes(mask: u32) -> String {
     plural(mask.count_ones() as usize, "lane")
 }
 
-/// The lanes whose predicate is false.
+/// A note on the lanes whose predicate is false.
 fn off(step: &Value) -> String {
     match mask(&step["mask"]) & !mask(&step["active"]) {
         0 => String::new(),
@@ -164,7 +165,7 @@ fn off(step: &Value) -> String {
     }
 }
 
-/// The lines of the kernel around the one that runs, and where the other lanes are.
+/// The lines of the kernel around the current one, with the positions of the other lanes.
 fn listing(html: &mut String, record: &Value, step: &Value) {
     let source: Vec<&str> = word(record, "source").lines().collect();
     let here = number(&step["line"]) as usize;
@@ -203,7 +204,7 @@ fn listing(html: &mut String, record: &Value, step: &Value) {
     html.push_str("</ol>\n");
 }
 
-/// Where each warp of the block is.
+/// The position of each warp of the block.
 fn warps(html: &mut String, steps: &[Value], at: usize, chosen: u64) {
     let mut numbers: Vec<u64> = steps.iter().filter_map(|step| step["warp"].as_u64()).collect();
     numbers.sort_unstable();
@@ -229,7 +230,7 @@ fn warps(html: &mut String, steps: &[Value], at: usize, chosen: u64) {
     html.push_str("</ul>\n");
 }
 
-/// What one access touches: the sectors of global memory, or the banks of shared memory.
+/// The sectors of global memory, or the banks of shared memory, that an access touches.
 fn access(one: &Value) -> String {
     let (bytes, skew) = (number(&one["bytes"]), number(&one["skew"]));
     let offsets: Vec<(i64, i64)> =
@@ -300,7 +301,7 @@ fn access(one: &Value) -> String {
     )
 }
 
-/// The registers that the warp has written by then, a row of 32 lanes each.
+/// The registers that the warp has written so far, a row of 32 lanes each.
 fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
     let steps = list(&record["steps"]);
     let step = &steps[at];
@@ -344,18 +345,18 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for (register, values) in rows {
-        let of = &record["registers"][register];
-        let wide = word(of, "type").ends_with("64");
-        if of["function"] != step["function"]
+        let declared = &record["registers"][register];
+        let wide = word(declared, "type").ends_with("64");
+        if declared["function"] != step["function"]
             || wide && values.iter().any(|value| is_address(value))
         {
             continue;
         }
-        let name = escaped(word(of, "name"));
+        let name = escaped(word(declared, "name"));
         let _ = write!(
             html,
             "<tr data-register=\"{name}\"><th scope=\"row\" title=\".{}\">{name}</th>",
-            word(of, "type")
+            word(declared, "type")
         );
         for (lane, value) in values.iter().enumerate() {
             let new = has(fresh.get(&register).copied().unwrap_or_default(), lane);
@@ -371,5 +372,5 @@ fn is_address(value: &str) -> bool {
     let hexadecimal =
         value.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
     let number = hexadecimal.map(|bits| bits as f64).or_else(|| value.parse().ok());
-    number.is_none_or(|number| number >= ADDRESSES)
+    number.is_none_or(|number| number >= MIN_ADDRESS)
 }

@@ -1,10 +1,12 @@
-//! The emulated GPU for a page: what `ptx-emulator` does at a terminal, asked for and answered in JSON.
+//! The emulated GPU for a page: the commands of `ptx-emulator`, the puzzles and a training, with requests and answers in
+//! JSON.
 //!
-//! [`Playground::answer`] is all of it. In a browser `ffi` hands its texts across; the page calls it
-//! from a worker, which it can end at any time, so that no kernel holds the page up. Whatever a
-//! request asks for becomes an answer; `{"refused": …}` says why nothing could be done.
+//! [`Playground::answer`] is the whole interface. In a browser `ffi` passes its texts; the page calls it from a worker,
+//! which it can end at any time, so that no kernel blocks the page. Every request gets an answer; `{"refused": …}` gives
+//! the reason if it could not be executed.
 
 mod compile;
+mod exchange;
 mod execute;
 #[cfg(target_family = "wasm")]
 mod ffi;
@@ -13,7 +15,6 @@ pub mod frame;
 mod puzzle;
 mod raw;
 mod record;
-mod told;
 mod train;
 mod words;
 
@@ -22,34 +23,34 @@ use serde_json::{Value, json};
 
 pub use words::parse;
 
-/// Bytes that the device of a page has.
+/// Device memory of a page, in bytes.
 pub const DEVICE_MEMORY: u64 = 256 << 20;
 
-/// What a page asks for. `files` are texts by their names, as command lines name them.
+/// A request of a page. `files` maps names, as command lines use them, to texts.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 enum Request {
-    /// What is wrong with a text: PTX, or CUDA C where its name ends in `.cu`.
+    /// Check a text: PTX, or CUDA C if its name ends in `.cu`.
     Check { name: String, text: String },
-    /// What `cuda-c` makes of a text.
+    /// Compile CUDA C with `cuda-c`.
     Compile { name: String, text: String },
-    /// A command line of `ptx-emulator`, without its name.
-    Command { line: String, files: told::Files },
-    /// The launch of such a line, block `block` of it step by step.
-    Record { line: String, files: told::Files, block: [u32; 3], most: usize },
-    /// A launch by its bytes.
+    /// Execute a command line of `ptx-emulator`, without the program's name.
+    Command { line: String, files: exchange::Files },
+    /// Record block `block` of the launch of a command line, step by step, at most `most` steps.
+    Record { line: String, files: exchange::Files, block: [u32; 3], most: usize },
+    /// Launch a kernel with parameters and buffers given as bytes.
     Launch { text: String, kernel: String, threads: u32, buffers: Vec<String>, tail: String },
-    /// All puzzles.
+    /// List all puzzles.
     Puzzles,
-    /// What a reader wrote for a puzzle.
+    /// Judge a reader's attempt at a puzzle.
     Attempt { puzzle: String, language: puzzles::Language, text: String },
-    /// A network that is to learn the built-in digits with the kernels of this text.
+    /// Create a network that learns the built-in digits with the kernels of this text.
     TrainStart { text: String, seed: u64, samples: usize },
-    /// As many batches.
+    /// Train on the next `batches` batches.
     TrainStep { batches: usize },
-    /// Other kernels from the next batch on.
+    /// Use other kernels from the next batch on.
     TrainKernels { text: String },
-    /// What the network makes of an image: 784 numbers from 0 to 255, row by row.
+    /// Classify an image: 784 numbers from 0 to 255, row by row.
     TrainRead { pixels: Vec<u8> },
 }
 
@@ -64,13 +65,13 @@ impl Playground {
     #[must_use]
     pub fn answer(&mut self, request: &str) -> String {
         let answer = match serde_json::from_str(request) {
-            Ok(request) => self.carry_out(request),
-            Err(error) => Err(format!("the request is not understood: {error}")),
+            Ok(request) => self.execute(request),
+            Err(error) => Err(format!("invalid request: {error}")),
         };
         answer.unwrap_or_else(|why| json!({ "refused": why })).to_string()
     }
 
-    fn carry_out(&mut self, request: Request) -> Result<Value, String> {
+    fn execute(&mut self, request: Request) -> Result<Value, String> {
         match request {
             Request::Check { name, text } => Ok(compile::check(&name, &text)),
             Request::Compile { name, text } => Ok(compile::compile(&name, &text)),
@@ -82,9 +83,7 @@ impl Playground {
                 raw::launch(&text, &kernel, threads, &buffers, &tail)
             }
             Request::Puzzles => Ok(puzzle::list()),
-            Request::Attempt { puzzle, language, text } => {
-                puzzle::try_one(&puzzle, language, &text)
-            }
+            Request::Attempt { puzzle, language, text } => puzzle::judge(&puzzle, language, &text),
             Request::TrainStart { text, seed, samples } => {
                 let training = train::Training::new(&text, seed, samples)?;
                 let state = training.state();
@@ -98,6 +97,8 @@ impl Playground {
     }
 
     fn training(&mut self) -> Result<&mut train::Training, String> {
-        self.training.as_mut().ok_or_else(|| "no network has been made yet".to_owned())
+        self.training
+            .as_mut()
+            .ok_or_else(|| "no training has been started: send train-start first".to_owned())
     }
 }

@@ -1,14 +1,14 @@
-//! The puzzles, for a page: the list with all its texts, and attempts.
+//! Puzzles for a page: the list with all texts, and judged attempts.
 
 use puzzles::{Language, Limits, Measure, Puzzle, attempt, puzzle, puzzles};
 use serde_json::{Value, json};
 
 /// All puzzles, in order.
 pub(crate) fn list() -> Value {
-    puzzles().iter().map(|puzzle| one(puzzle)).collect::<Vec<_>>().into()
+    puzzles().iter().map(|puzzle| describe(puzzle)).collect::<Vec<_>>().into()
 }
 
-fn one(puzzle: &Puzzle) -> Value {
+fn describe(puzzle: &Puzzle) -> Value {
     let sources = puzzle.sources.iter().map(|source| {
         json!({
             "language": source.language,
@@ -38,13 +38,14 @@ fn one(puzzle: &Puzzle) -> Value {
     })
 }
 
-/// What comes of an attempt: the outcome's own data, its text as a terminal shows it, and the costs in
-/// words: `[what is counted, here, in the solution]`.
-pub(crate) fn try_one(name: &str, language: Language, text: &str) -> Result<Value, String> {
-    let puzzle = puzzle(name).ok_or_else(|| format!("there is no puzzle {name}"))?;
+/// Judges an attempt: the outcome as data and as text for a terminal, and the costs as `[name, of the attempt, of the
+/// solution]`.
+pub(crate) fn judge(name: &str, language: Language, text: &str) -> Result<Value, String> {
+    let puzzle = puzzle(name).ok_or_else(|| format!("unknown puzzle {name:?}"))?;
     let outcome = attempt(puzzle, language, text, &Limits::default());
     let costs = outcome.cost.zip(outcome.solution).map(|(own, other)| {
-        Measure::ALL.map(|measure| json!([measure.name(), measure.count(&own), measure.count(&other)]))
+        Measure::ALL
+            .map(|measure| json!([measure.name(), measure.count(&own), measure.count(&other)]))
     });
     Ok(json!({
         "verdict": outcome.verdict.name(),

@@ -1,13 +1,13 @@
-//! A launch by its bytes: what tests ask for, to hold a page's emulator to the program's.
+//! Launch with parameters and buffers as bytes, for tests that compare a page's emulator with the program.
 
 use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch};
 use serde_json::{Value, json};
 
-use crate::told::Printed;
+use crate::exchange::Printed;
 
-/// Launches a kernel as one block of this many threads. Its parameters are the addresses of the buffers, and
-/// behind them the bytes of `tail`. Bytes are written in hexadecimal. `{"buffers": […]}`, or `{"fault": …}`.
+/// Launches a kernel as one block of `threads` threads. Its parameters are the addresses of the buffers, followed by the
+/// bytes of `tail`. Bytes are in hexadecimal. Returns `{"buffers": […]}` or `{"fault": …}`.
 pub(crate) fn launch(
     text: &str,
     kernel: &str,
@@ -31,9 +31,9 @@ pub(crate) fn launch(
     let source = Source { name: "kernel.ptx".to_owned(), text: text.to_owned() };
     let loaded = emulator.load(source).map_err(|found| match found.first() {
         Some(first) => first.to_string(),
-        None => "it can't be loaded".to_owned(),
+        None => "the kernel can't be loaded".to_owned(),
     })?;
-    let kernel = loaded.kernel(kernel).ok_or_else(|| format!("there is no kernel {kernel}"))?;
+    let kernel = loaded.kernel(kernel).ok_or_else(|| format!("the text has no kernel {kernel}"))?;
     let launch = Launch { grid: [1; 3], block: [threads, 1, 1], parameters, ..Launch::default() };
     if let Err(fault) = emulator.launch(&kernel, &launch) {
         return Ok(json!({ "fault": fault.to_string() }));
@@ -53,5 +53,9 @@ fn from_hex(text: &str) -> Result<Vec<u8>, String> {
         let digits = std::str::from_utf8(pair).ok().filter(|digits| digits.len() == 2);
         digits.and_then(|digits| u8::from_str_radix(digits, 16).ok())
     };
-    pairs.map(|pair| byte(pair).ok_or_else(|| "bytes are pairs of digits".to_owned())).collect()
+    pairs
+        .map(|pair| {
+            byte(pair).ok_or_else(|| "bytes have to be pairs of hexadecimal digits".to_owned())
+        })
+        .collect()
 }

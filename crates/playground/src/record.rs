@@ -1,14 +1,14 @@
-//! A launch step by step, for a page that looks into its warps.
+//! Recording of a launch, step by step, for a page that shows its warps.
 
 use ptx_emulator::commands::{Command, CommandOutput, launch};
 use ptx_emulator::record::{AccessKind, RecordedStep, Waits};
 use serde_json::{Value, json};
 
-use crate::told::{self, Files, Printed, with_files};
+use crate::exchange::{self, Files, Printed, with_files};
 use crate::words::parse;
 
-/// Steps that a page is given at most.
-const MOST: usize = 20_000;
+/// Maximum number of recorded steps.
+const MAX_STEPS: usize = 20_000;
 
 /// Records the launch of a command line.
 pub(crate) fn record(
@@ -21,7 +21,9 @@ pub(crate) fn record(
         Command::Run(run) => run.launch,
         Command::Trace(trace) => trace.launch,
         Command::Profile(profile) => profile.launch,
-        Command::Check(_) => return Err("check launches nothing".to_owned()),
+        Command::Check(_) => {
+            return Err("check launches nothing: use run, trace or profile".to_owned());
+        }
     };
     let printed = Printed::default();
     with_files(files, printed.options(), |setting| {
@@ -31,7 +33,7 @@ pub(crate) fn record(
             .map_err(|failure| failure.to_string())?;
         let (record, outcome) = prepared
             .emulator
-            .record(&prepared.kernel, &prepared.launch, block, most.min(MOST))
+            .record(&prepared.kernel, &prepared.launch, block, most.min(MAX_STEPS))
             .map_err(|fault| fault.to_string())?;
         let registers = record.registers.iter().map(|register| {
             json!({ "function": register.function, "name": register.name, "type": register.ty })
@@ -45,7 +47,7 @@ pub(crate) fn record(
             "registers": registers.collect::<Vec<_>>(),
             "steps": record.steps.iter().map(step).collect::<Vec<_>>(),
             "leftOut": record.left_out,
-            "fault": outcome.err().map(|fault| told::fault(&fault)),
+            "fault": outcome.err().map(|fault| exchange::fault(&fault)),
             "launch": shape(&arguments),
         }))
     })
@@ -55,7 +57,7 @@ fn shape(arguments: &launch::Arguments) -> Value {
     json!({ "grid": arguments.grid.0, "block": arguments.block.0 })
 }
 
-/// One step; short names, as there are thousands.
+/// A step of a warp. The keys are short, because a record can have thousands of steps.
 fn step(step: &RecordedStep) -> Value {
     let others = step.others.iter().map(|other| {
         let waits = match other.waits {

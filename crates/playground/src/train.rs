@@ -1,5 +1,5 @@
-//! The preset `small`, 784-30-10, learning the built-in digits with the kernels of level 4's second rung,
-//! whose text the page hands over, so that a reader may break it while it trains.
+//! Training of the preset `small`, 784-30-10, on the built-in digits, with the kernels of level 4's second rung. The page
+//! passes the kernels' text, so that a reader can edit it during the training.
 
 use data::{Counts, Generator, Images, Normalisation, PIXELS, Purpose};
 use ptx_emulator::fault::Fault;
@@ -7,48 +7,48 @@ use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded, Options};
 use serde_json::{Value, json};
 
-use crate::told::{self, Printed};
+use crate::exchange::{self, Printed};
 
-/// Inputs, hidden units, classes.
+/// Numbers of inputs, hidden units and classes.
 const SIZES: [usize; 3] = [PIXELS, 30, 10];
 const BATCH: usize = 256;
 const LEARNING_RATE: f32 = 0.1;
-/// The code of binary cross-entropy in `output`.
+/// The code for binary cross-entropy in the kernel `output`.
 const BCE: u32 = 1;
-/// Threads of a block, and the side of a tile, as `ptx/tiled.ptx` has them.
+/// Threads of a block, and width of a tile, of `ptx/tiled.ptx`.
 const THREADS: u32 = 256;
 const TILE: usize = 32;
-/// The kernels of a step.
+/// Kernels of a training step.
 const KERNELS: [&str; 6] =
     ["forward_layer", "output", "gradient", "sum_batch", "backward_layer", "update"];
-/// Images that the network is tested with.
+/// Number of test images.
 const TESTED: usize = BATCH;
-/// Images that it learns from, at most.
-const MOST_SAMPLES: usize = 1 << 14;
-/// A warp of these kernels needs some ten thousand; more than this is a loop that never ends.
-const MOST_INSTRUCTIONS: u64 = 1 << 24;
+/// Maximum number of training images.
+const MAX_SAMPLES: usize = 1 << 14;
+/// Limit of instructions for a warp, which stops endless loops. A warp of these kernels needs about ten thousand.
+const MAX_INSTRUCTIONS: u64 = 1 << 24;
 
-/// An address of the device's memory, and how many `f32` are there.
+/// A buffer of `f32` in device memory.
 #[derive(Clone, Copy)]
 struct Buffer {
     address: u64,
     len: usize,
 }
 
-/// What a layer reads and writes, as level 4 has it.
+/// Sizes and buffers of a layer, as in level 4.
 struct Layer {
     inputs: usize,
     outputs: usize,
     w: Buffer,
     b: Buffer,
-    /// `a`, or `z` of the last one.
+    /// The layer's `a`; for the last layer `z`.
     out: Buffer,
     dz: Buffer,
     dw: Buffer,
     db: Buffer,
 }
 
-/// A network that learns.
+/// A training in progress.
 pub(crate) struct Training {
     emulator: Emulator,
     kernels: Loaded,
@@ -60,8 +60,9 @@ pub(crate) struct Training {
     train: Images,
     test: Images,
     table: [f32; 256],
-    /// Batches so far, and the loss of each.
+    /// Number of batches so far.
     batches: usize,
+    /// The loss of each batch.
     history: Vec<f32>,
     thread_instructions: u64,
 }
@@ -69,11 +70,13 @@ pub(crate) struct Training {
 impl Training {
     /// Draws the images and the initial parameters, and loads the kernels.
     pub(crate) fn new(text: &str, seed: u64, samples: usize) -> Result<Self, String> {
-        if !(BATCH..=MOST_SAMPLES).contains(&samples) {
-            return Err(format!("from {BATCH} to {MOST_SAMPLES} images, not {samples}"));
+        if !(BATCH..=MAX_SAMPLES).contains(&samples) {
+            return Err(format!(
+                "the number of images has to be from {BATCH} to {MAX_SAMPLES}, not {samples}"
+            ));
         }
         let options =
-            Options { instruction_limit: Some(MOST_INSTRUCTIONS), ..Printed::default().options() };
+            Options { instruction_limit: Some(MAX_INSTRUCTIONS), ..Printed::default().options() };
         let emulator = Emulator::new(options);
         let kernels = load(&emulator, text).map_err(|problems| problems.to_string())?;
         let buffer = |len: usize| -> Result<Buffer, String> {
@@ -109,7 +112,7 @@ impl Training {
             history: Vec::new(),
             thread_instructions: 0,
         };
-        // As PyTorch's `Linear`: uniform in ±1/√fan_in, weights first.
+        // Like PyTorch's `Linear`: uniform in ±1/√fan_in, weights first.
         let mut generator = Generator::new(seed, Purpose::Parameters, 0);
         for layer in &training.layers {
             let bound = 1.0 / (layer.inputs as f32).sqrt();
@@ -122,7 +125,7 @@ impl Training {
         Ok(training)
     }
 
-    /// Other kernels from now on: `{"diagnostics": […]}`, empty where they are taken.
+    /// Replaces the kernels: `{"diagnostics": […]}`, empty on success.
     pub(crate) fn kernels(&mut self, text: &str) -> Result<Value, String> {
         match load(&self.emulator, text) {
             Ok(kernels) => {
@@ -134,8 +137,8 @@ impl Training {
         }
     }
 
-    /// Trains on as many batches, tests, and gives [`state`](Self::state). A fault ends it early, and is
-    /// there as `"fault"`.
+    /// Trains on `batches` batches, tests, and returns the [`state`](Self::state). A fault ends it early and is included as
+    /// `"fault"`.
     pub(crate) fn step(&mut self, batches: usize) -> Result<Value, String> {
         let mut stopped = None;
         for _ in 0..batches {
@@ -149,7 +152,7 @@ impl Training {
             .or_else(|| self.accuracy().map(|share| state["accuracy"] = share.into()).err())
         {
             Some(Stopped::Fault(fault)) => {
-                state["fault"] = told::fault(&fault);
+                state["fault"] = exchange::fault(&fault);
                 state["text"] = format!("error: {fault}").into();
             }
             Some(Stopped::Other(why)) => return Err(why),
@@ -158,7 +161,7 @@ impl Training {
         Ok(state)
     }
 
-    /// What the network makes of an image: `{"p": [10 numbers], "digit": …}`.
+    /// Classifies an image: `{"p": [10 numbers], "digit": …}`.
     pub(crate) fn read(&mut self, pixels: &[u8]) -> Result<Value, String> {
         if pixels.len() != PIXELS {
             return Err(format!("an image has {PIXELS} pixels, not {}", pixels.len()));
@@ -182,7 +185,7 @@ impl Training {
             let byte = |w: &f32| (128.0 + 127.0 * w / most.max(f32::MIN_POSITIVE)) as u8;
             unit.iter().map(byte).collect::<Vec<u8>>()
         });
-        // NaN is no number of JSON's: the page shows the word.
+        // JSON has no NaN: the page shows the word.
         let loss = |loss: &f32| match loss.is_finite() {
             true => json!(loss),
             false => json!(loss.to_string()),
@@ -217,7 +220,7 @@ impl Training {
         Ok(())
     }
 
-    /// Writes a batch of training images, from the first on.
+    /// Writes the batch of training images that begins with image `first`.
     fn load(&self, first: usize) -> Result<(), Stopped> {
         let mut x = Vec::with_capacity(BATCH * PIXELS);
         let mut y = vec![0.0; BATCH * SIZES[2]];
@@ -263,7 +266,7 @@ impl Training {
         Ok(())
     }
 
-    /// The share of the test images that it reads right.
+    /// The test accuracy, from 0 to 1.
     fn accuracy(&mut self) -> Result<f64, Stopped> {
         let pixels = self.test.pixels().iter();
         let x: Vec<f32> = pixels.map(|&pixel| self.table[usize::from(pixel)]).collect();
@@ -273,7 +276,7 @@ impl Training {
         Ok(right.count() as f64 / TESTED as f64)
     }
 
-    /// `p` of samples.
+    /// The outputs `p` for a batch of inputs.
     fn predict(&mut self, x: &[f32], batch: usize) -> Result<Vec<f32>, Stopped> {
         self.write(Buffer { len: x.len(), ..self.x }, x)?;
         self.forward(batch)?;
@@ -287,7 +290,7 @@ impl Training {
         buffers: &[Buffer],
         numbers: &[[u8; 4]],
     ) -> Result<(), Stopped> {
-        let missing = || format!("the kernels have lost their {name}");
+        let missing = || format!("the kernels lack {name}");
         let kernel = self.kernels.kernel(name).ok_or_else(missing)?;
         let addresses = buffers.iter().flat_map(|buffer| buffer.address.to_le_bytes());
         let parameters = addresses.chain(numbers.iter().flatten().copied()).collect();
@@ -312,7 +315,7 @@ impl Training {
     }
 }
 
-/// Why a step was not done.
+/// Failure of a training step.
 enum Stopped {
     Fault(Fault),
     Other(String),
@@ -324,7 +327,7 @@ impl From<String> for Stopped {
     }
 }
 
-/// Why kernels can't be taken.
+/// Errors in a text with kernels.
 enum Problems {
     Text(Vec<Value>),
     Missing(&'static str),
@@ -337,7 +340,9 @@ impl std::fmt::Display for Problems {
                 let first = list.first().and_then(|first| first["message"].as_str());
                 write!(f, "the kernels have {} errors: {}", list.len(), first.unwrap_or_default())
             }
-            Self::Missing(name) => write!(f, "there is no kernel {name} in this text"),
+            Self::Missing(name) => {
+                write!(f, "the text has no kernel {name}: keep the names of all kernels")
+            }
         }
     }
 }
@@ -345,7 +350,7 @@ impl std::fmt::Display for Problems {
 fn load(emulator: &Emulator, text: &str) -> Result<Loaded, Problems> {
     let source = Source { name: "tiled.ptx".into(), text: text.to_owned() };
     let diagnostics =
-        |found: Vec<_>| Problems::Text(found.iter().map(told::ptx_diagnostic).collect());
+        |found: Vec<_>| Problems::Text(found.iter().map(exchange::ptx_diagnostic).collect());
     let loaded = emulator.load(source).map_err(diagnostics)?;
     match KERNELS.into_iter().find(|name| loaded.kernel(name).is_none()) {
         Some(missing) => Err(Problems::Missing(missing)),
@@ -357,7 +362,7 @@ fn word(number: usize) -> [u8; 4] {
     (number as u32).to_le_bytes()
 }
 
-/// Where the largest of ten is; NaN is never it.
+/// Index of the largest number, ignoring NaN.
 fn largest(p: &[f32]) -> u8 {
     let mut found = 0;
     for (digit, value) in p.iter().enumerate() {

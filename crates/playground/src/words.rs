@@ -1,24 +1,24 @@
-//! A command line of `ptx-emulator`, read without the library that reads it at a terminal, which is as
-//! large as all the rest. A test holds the two to each other on every command of the book.
+//! Parser for command lines of `ptx-emulator`, without clap, which would double the size of the module. A test compares
+//! both parsers on every command of the book.
 
 use std::str::FromStr;
 
 use ptx_emulator::commands::launch::{self, LaunchIndex};
 use ptx_emulator::commands::{Command, check, profile, run, trace};
 
-/// How many elements of a buffer `run` shows unless it is told.
-const SHOWN: usize = 8;
-/// How many instructions `trace` does.
-const LINES: usize = 200;
+/// Default number of elements of a buffer that `run` shows.
+const DEFAULT_SHOWN: usize = 8;
+/// Default number of lines that `trace` shows.
+const DEFAULT_LINES: usize = 200;
 
-/// Reads `run FILE --grid 2 …`, and refuses what `ptx-emulator` would.
+/// Parses `run FILE --grid 2 …`.
 ///
 /// # Errors
-/// What is not understood.
+/// If `ptx-emulator` would reject the line: a description of the problem.
 pub fn parse(line: &str) -> Result<Command, String> {
     let mut words = line.split_whitespace().map(str::to_owned);
     let verb = words.next().ok_or("the command is empty: try run, trace, profile or check")?;
-    let mut options = Options { words: words.collect(), at: 0, files: Vec::new() };
+    let mut options = Words { words: words.collect(), at: 0, files: Vec::new() };
     let command = match verb.as_str() {
         "check" => {
             let mut fidelity = false;
@@ -27,13 +27,13 @@ pub fn parse(line: &str) -> Result<Command, String> {
                 _ => Err(unknown(name)),
             })?;
             if options.files.is_empty() {
-                return Err("check wants a file".to_owned());
+                return Err("check needs a file".to_owned());
             }
             let files = options.files.iter().map(Into::into).collect();
             Command::Check(check::Arguments { files, fidelity })
         }
         "run" => {
-            let mut show = SHOWN;
+            let mut show = DEFAULT_SHOWN;
             let launch = options.launch(|name, value| match name {
                 "show" => set(&mut show, name, value),
                 _ => Err(unknown(name)),
@@ -42,7 +42,7 @@ pub fn parse(line: &str) -> Result<Command, String> {
         }
         "trace" => {
             let (mut thread, mut in_block, mut lines) =
-                (LaunchIndex([0; 3]), LaunchIndex([0; 3]), LINES);
+                (Index([0; 3]), Index([0; 3]), DEFAULT_LINES);
             let launch = options.launch(|name, value| match name {
                 "thread" => set(&mut thread, name, value),
                 "in-block" => set(&mut in_block, name, value),
@@ -59,22 +59,22 @@ pub fn parse(line: &str) -> Result<Command, String> {
             })?;
             Command::Profile(profile::Arguments { launch, executed })
         }
-        other => return Err(format!("there is no command {other}: run, trace, profile or check")),
+        other => return Err(format!("unknown command {other}: try run, trace, profile or check")),
     };
     Ok(command)
 }
 
-/// The value of an option: what stands behind `=`, or else the next word.
+/// Returns the value of an option: the text after `=`, otherwise the next word.
 type Value<'a> = &'a mut dyn FnMut() -> Result<String, String>;
 
-struct Options {
+struct Words {
     words: Vec<String>,
     at: usize,
     files: Vec<String>,
 }
 
-impl Options {
-    /// Goes through the words: files are kept, options given away.
+impl Words {
+    /// Collects the files, and calls `option` for each option.
     fn each(
         &mut self,
         mut option: impl FnMut(&str, Value<'_>) -> Result<(), String>,
@@ -96,7 +96,7 @@ impl Options {
                 }
                 let next = words.get(*at).cloned();
                 *at += 1;
-                next.ok_or_else(|| format!("--{name} wants a value"))
+                next.ok_or_else(|| format!("--{name} needs a value"))
             })?;
             if given.is_some() {
                 return Err(format!("--{name} takes no value"));
@@ -105,7 +105,7 @@ impl Options {
         Ok(())
     }
 
-    /// A launch, and the options that are not its own.
+    /// Parses the options of a launch; `other` handles the rest.
     fn launch(
         &mut self,
         mut other: impl FnMut(&str, Value<'_>) -> Result<(), String>,
@@ -142,15 +142,17 @@ impl Options {
         })?;
         match &self.files[..] {
             [file] => launch.file = file.into(),
-            [] => return Err("which file? such as kernel.ptx".to_owned()),
-            [_, more, ..] => return Err(format!("one file at a time; what is {more}?")),
+            [] => return Err("no file given, such as kernel.ptx".to_owned()),
+            [_, more, ..] => {
+                return Err(format!("only one file can be launched, but there is also {more}"));
+            }
         }
         Ok(launch)
     }
 }
 
 fn unknown(name: &str) -> String {
-    format!("there is no option --{name}")
+    format!("unknown option --{name}")
 }
 
 fn set<T: FromStr>(to: &mut T, name: &str, value: Value<'_>) -> Result<(), String>
@@ -162,8 +164,8 @@ where
     Ok(())
 }
 
-/// An option without a value.
-#[expect(clippy::unnecessary_wraps, reason = "as `set`")]
+/// Sets an option without a value.
+#[expect(clippy::unnecessary_wraps, reason = "it has the same signature as `set`")]
 fn flag(to: &mut bool, _: &str, _: Value<'_>) -> Result<(), String> {
     *to = true;
     Ok(())

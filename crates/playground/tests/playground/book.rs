@@ -1,4 +1,4 @@
-//! A page answers what a terminal prints.
+//! Tests that a page answers what a terminal prints.
 
 use book_check::output::{Session, difference};
 use book_check::repository;
@@ -53,27 +53,27 @@ fn a_line_is_read_as_at_a_terminal() {
 }
 
 #[test]
-fn what_is_wrong_with_a_line_is_said() {
-    for (line, said) in [
+fn errors_of_a_command_line_name_the_problem() {
+    for (line, message) in [
         ("", "the command is empty"),
-        ("walk a.ptx", "there is no command walk"),
-        ("run", "which file?"),
-        ("check", "check wants a file"),
-        ("run a.ptx b.ptx", "what is b.ptx?"),
-        ("run a.ptx --fast", "there is no option --fast"),
-        ("run a.ptx --thread 1", "there is no option --thread"),
-        ("run a.ptx --grid", "--grid wants a value"),
+        ("walk a.ptx", "unknown command walk"),
+        ("run", "no file given"),
+        ("check", "check needs a file"),
+        ("run a.ptx b.ptx", "only one file"),
+        ("run a.ptx --fast", "unknown option --fast"),
+        ("run a.ptx --thread 1", "unknown option --thread"),
+        ("run a.ptx --grid", "--grid needs a value"),
         ("run a.ptx --grid x", "--grid x: `x` is not a number"),
         ("run a.ptx --racecheck=1", "--racecheck takes no value"),
         ("run a.ptx --arg 1", "--arg: expected TYPE:VALUE"),
         ("run a.ptx --limit -1", "--limit -1"),
     ] {
         let why = parse(line).unwrap_err();
-        assert!(why.contains(said), "{line}: {why}");
+        assert!(why.contains(message), "{line}: {why}");
     }
 }
 
-/// The sessions of the book that run nothing else, and cut nothing out.
+/// Compares the sessions of the book that only run the emulator and don't filter its output.
 #[test]
 fn a_page_prints_what_the_book_shows() {
     let kernels = all();
@@ -106,9 +106,9 @@ fn a_page_prints_what_the_book_shows() {
     assert!(problems.is_empty(), "{problems:#?}");
 }
 
-/// Those that are listed beside come to their end, or to a fault that is theirs.
+/// Commands of pages succeed, except kernels that fault on purpose.
 #[test]
-fn every_command_of_a_page_does_something() {
+fn every_command_of_a_page_can_be_executed() {
     let kernels = all();
     for line in kernels.commands.values().flatten() {
         let answer = ask(&json!({ "do": "command", "line": line, "files": files(&kernels, line) }));
@@ -118,7 +118,7 @@ fn every_command_of_a_page_does_something() {
     }
 }
 
-/// What the page shows of a warp, lane for lane, is what the trace says of the thread.
+/// The values that the page shows for a lane are those in the trace of the thread.
 #[test]
 fn a_record_has_the_values_of_the_traces() {
     let kernels = all();
@@ -144,7 +144,7 @@ fn a_record_has_the_values_of_the_traces() {
                 format!("{} --thread {thread} --lines 20000", line.replace("run ", "trace "));
             let trace = ask(&json!({ "do": "command", "line": traced, "files": files }));
             let trace = trace["text"].as_str().unwrap();
-            // One event a line: the number of the line, the text, and behind the arrow the results.
+            // Each line is an event: the line number, the text, and the results after the arrow.
             let events: Vec<(u64, &str)> = trace
                 .lines()
                 .skip(1)
@@ -183,9 +183,9 @@ fn a_record_has_the_values_of_the_traces() {
     assert!(compared > 300, "{compared} values");
 }
 
-/// The pictures of warps are what is drawn of the kernels as they are now, and stand on pages.
+/// The committed pictures of warps are up to date, and each is on a page.
 #[test]
-fn the_pictures_of_warps_are_those_of_their_moments() {
+fn the_pictures_of_warps_are_up_to_date() {
     let root = repository();
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
     let frames = Frame::list(&read("book/page/warps.txt")).unwrap();
@@ -196,20 +196,20 @@ fn the_pictures_of_warps_are_those_of_their_moments() {
         let drawn = frame.draw(file, &read(file)).unwrap();
         let kept = read(&format!("book/warps/{}.html", frame.name));
         let remedy = "cargo run -p playground --example frames";
-        assert!(drawn == kept, "{} is drawn otherwise by now: {remedy}", frame.name);
-        assert!(!kept.contains("\n\n"), "{}: a blank line ends it in Markdown", frame.name);
+        assert!(drawn == kept, "{} is out of date: run {remedy}", frame.name);
+        assert!(!kept.contains("\n\n"), "{}: a blank line ends the HTML in Markdown", frame.name);
         let included = format!("warps/{}.html", frame.name);
         assert!(pages.iter().any(|page| page.text.contains(&included)), "{included} is on no page");
     }
     let count = std::fs::read_dir(root.join("book/warps")).unwrap().count();
-    assert_eq!(count, frames.len(), "files that no line of the list draws");
+    assert_eq!(count, frames.len(), "a file that no line of the list draws");
     let missing = Frame { instruction: "nop".to_owned(), ..frames[0].clone() };
     let file = missing.file().unwrap();
-    assert!(missing.draw(file, &read(file)).unwrap_err().contains("never comes to nop"));
+    assert!(missing.draw(file, &read(file)).unwrap_err().contains("never reaches nop"));
 }
 
 #[test]
-fn what_a_warp_does_is_there_to_be_seen() {
+fn records_show_divergence_sectors_barriers_and_faults() {
     let kernels = all();
     let record = |line: &str| {
         let files = files(&kernels, line);
@@ -217,13 +217,13 @@ fn what_a_warp_does_is_there_to_be_seen() {
             &json!({ "do": "record", "line": line, "files": files, "block": [0, 0, 0], "most": 999 }),
         )
     };
-    // Half of the lanes go one way while the others wait at the other.
+    // Half of the lanes take the branch while the others wait.
     let branch = record("run book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0");
     let steps = branch["steps"].as_array().unwrap();
     let parted = steps.iter().find(|step| step["mask"] == 0x5555_5555_u32).expect("parted");
     assert_eq!(parted["others"][0]["mask"], 0xaaaa_aaaa_u32);
     assert_eq!(steps.last().unwrap()["mask"], u32::MAX, "and joined again");
-    // Every thirty-second word: each lane has a sector of its own.
+    // Every thirty-second word: each lane needs a separate sector.
     let stride = record(
         "run book/kernels/stride.ptx --arg u32:0 --arg u32:8 --arg f32[1024]:iota --arg f32[32]:0",
     );
@@ -239,7 +239,7 @@ fn what_a_warp_does_is_there_to_be_seen() {
         record("run book/kernels/sum-shared.ptx --block 64 --arg f32[64]:iota --arg f32[1]:0");
     let barriers = sum["steps"].as_array().unwrap().iter().filter(|step| step["barrier"] == true);
     assert!(barriers.count() >= 2);
-    // A record that is full says so, and a fault is told.
+    // A full record counts the steps that it leaves out, and has the fault.
     let runaway = record("run book/kernels/faults/runaway.ptx --arg u32[1]:0 --limit 100000");
     assert!(runaway["leftOut"].as_u64().unwrap() > 1000);
     assert_eq!(runaway["fault"]["kind"], "runaway kernel");
@@ -266,11 +266,14 @@ fn every_puzzle_fails_with_its_frame_and_passes_with_its_solution() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_refused() {
+fn invalid_requests_are_refused() {
     let refused = |request: Value| ask(&request)["refused"].as_str().unwrap_or_default().to_owned();
-    assert!(Playground::default().answer("{").contains("is not understood"));
+    assert!(Playground::default().answer("{").contains("invalid request"));
     assert!(refused(json!({ "do": "dance" })).contains("unknown variant"));
-    assert!(refused(json!({ "do": "train-step", "batches": 1 })).contains("no network"));
+    assert!(
+        refused(json!({ "do": "train-step", "batches": 1 }))
+            .contains("no training has been started")
+    );
     let start = json!({ "do": "train-start", "text": "", "seed": 1, "samples": 1 });
     assert!(refused(start).contains("from 256 to"));
     let missing = ask(&json!({ "do": "command", "line": "run gone.ptx", "files": {} }));

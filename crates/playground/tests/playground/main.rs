@@ -1,4 +1,4 @@
-//! The emulator of pages.
+//! Tests of the emulator for pages.
 
 mod book;
 mod training;

@@ -1,4 +1,4 @@
-//! The network of a page learns as the same network does in double precision.
+//! Test that the network of a page learns like the same network in double precision.
 
 use book_check::repository;
 use data::{Counts, Generator, Normalisation, PIXELS, Purpose};
@@ -50,7 +50,7 @@ impl Double {
         }
     }
 
-    /// One step; the loss before it.
+    /// Does a training step, and returns the loss before it.
     fn step(&mut self, x: &[f64], labels: &[u8]) -> f64 {
         let mut loss = 0.0;
         let mut sums = [
@@ -108,26 +108,26 @@ fn the_losses_are_those_of_double_precision() {
         let labels = &images.labels()[samples.clone()];
         let expected = double.step(&x[samples.start * PIXELS..samples.end * PIXELS], labels);
         let error = (loss.as_f64().unwrap() - expected).abs();
-        // Sums of 784 products err by some 1e-6; steps of 0.1 keep that small over six of them.
-        assert!(error < 1e-5, "batch {k}: {loss}, and {expected} in double precision");
+        // Sums of 784 products err by about 1e-6, and a learning rate of 0.1 keeps the error small over six steps.
+        assert!(error < 1e-5, "batch {k}: {loss}, but {expected} in double precision");
     }
     let share = state["accuracy"].as_f64().unwrap();
     assert!((0.0..=1.0).contains(&share));
 }
 
 #[test]
-fn broken_kernels_are_told_and_mended_ones_go_on() {
+fn training_survives_broken_kernels() {
     let mut page = started();
     let kernels = |page: &mut Playground, text: &str| {
         ask(page, &json!({ "do": "train-kernels", "text": text }))
     };
-    // One that the checker refuses leaves the others as they were.
+    // A text that the checker rejects leaves the kernels unchanged.
     let refused = kernels(&mut page, &tiled().replacen("mov.f32", "mov.f33", 1));
     assert_eq!(refused["diagnostics"].as_array().unwrap().len(), 1, "{refused}");
     let lost = kernels(&mut page, &tiled().replacen(".entry update", ".entry changed", 1));
     assert!(lost["refused"].as_str().unwrap().contains("no kernel update"), "{lost}");
     assert!(ask(&mut page, &json!({ "do": "train-step", "batches": 1 }))["fault"].is_null());
-    // One that writes outside is a fault, and the page lives on.
+    // A kernel that writes out of bounds is a fault, and the page stays usable.
     let wild = tiled()
         .replace("st.global.f32 [address], mine", "st.global.f32 [address+1073741824], mine");
     assert_ne!(wild, tiled());

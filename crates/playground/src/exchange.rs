@@ -1,4 +1,4 @@
-//! What a page gives and gets, beside the commands' own text.
+//! Data exchanged with a page: files, output of kernels, diagnostics and faults.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::DEVICE_MEMORY;
 
-/// Texts by their names.
+/// Texts of files, by name.
 pub(crate) type Files = BTreeMap<String, String>;
 
-/// What a kernel prints at most; more is left out.
-const MOST_PRINTED: usize = 1 << 20;
+/// Maximum number of bytes that a kernel can print; the rest is dropped.
+const MAX_PRINTED: usize = 1 << 20;
 
-/// Takes what kernels print.
+/// Collects the output of kernels.
 #[derive(Clone, Default)]
 pub(crate) struct Printed(Arc<Mutex<Kept>>);
 
@@ -31,7 +31,7 @@ struct Kept {
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = MOST_PRINTED.saturating_sub(self.bytes.len());
+        let room = MAX_PRINTED.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
         self.left_out |= bytes.len() > room;
         Ok(bytes.len())
@@ -43,7 +43,7 @@ impl Write for Kept {
 }
 
 impl Printed {
-    /// A device that prints here.
+    /// Options of a device whose kernels print here.
     pub(crate) fn options(&self) -> Options {
         Options {
             threads: 1,
@@ -58,13 +58,13 @@ impl Printed {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = String::from_utf8_lossy(&kept.bytes).into_owned();
         if kept.left_out {
-            text.push_str("\n… and more than a page has room for\n");
+            text.push_str("\n… the rest of the output is left out\n");
         }
         text
     }
 }
 
-/// The files as a command reads them.
+/// Calls `f` with a setting in which commands read these files.
 pub(crate) fn with_files<T>(
     files: Files,
     options: Options,
@@ -80,7 +80,7 @@ pub(crate) fn with_files<T>(
     f(&Environment { read: &read, options })
 }
 
-/// A diagnostic of PTX.
+/// A diagnostic of PTX as JSON.
 pub(crate) fn ptx_diagnostic(found: &Diagnostic) -> Value {
     json!({
         "severity": "error",
@@ -93,7 +93,7 @@ pub(crate) fn ptx_diagnostic(found: &Diagnostic) -> Value {
     })
 }
 
-/// One of CUDA C.
+/// A diagnostic of CUDA C as JSON.
 pub(crate) fn cuda_diagnostic(found: &cuda_c::Diagnostic) -> Value {
     let error = found.severity == cuda_c::Severity::Error;
     json!({
@@ -107,7 +107,7 @@ pub(crate) fn cuda_diagnostic(found: &cuda_c::Diagnostic) -> Value {
     })
 }
 
-/// What stopped a kernel.
+/// A fault of a kernel as JSON.
 pub(crate) fn fault(fault: &Fault) -> Value {
     let place = fault.place.as_ref();
     let other = fault.other.as_ref();
