@@ -1,26 +1,26 @@
 #!/bin/sh
-# Assembles the hand-written PTX, ptx/*.ptx, the corrected twins of ptx/gallery, and the frames and
-# solutions of the puzzles, with NVIDIA's ptxas, for every architecture from sm_52, or from the file's own target, on that it
-# knows. A warning is an error. Needs no GPU:
+# Assembles hand-written PTX with NVIDIA's ptxas: ptx/*.ptx, the corrected twins of ptx/gallery, and the frames and
+# solutions of the puzzles. It uses every architecture that ptxas knows, from sm_52 or the file's own target on. Warnings
+# are errors. Needs no GPU:
 #
 #     python3 -m venv .venv && .venv/bin/pip install nvidia-cuda-nvcc-cu12
 #     scripts/assemble-ptx.sh
 #
-# PTXAS names the program where it is not on the PATH, in a toolkit or in .venv. Prints what each
-# kernel takes of the device, on each architecture.
+# PTXAS names the program if it is not on the PATH, in a toolkit or in .venv. Prints the resources that each kernel needs
+# on each architecture.
 set -eu
 cd "$(dirname "$0")/.."
 
-# `--for sm_90 FOLDER`: one architecture, of the files that the folder's list has.
+# `--for sm_90 FOLDER`: one architecture, for the files in the folder's list.
 if [ "${1:-}" = --for ]; then
     architecture=$2 out=$3
     failed=0
     while read -r least file; do
-        # What needs a newer one says so.
+        # Files that need a newer architecture are skipped.
         [ "${architecture#sm_}" -ge "$least" ] || continue
         if ! "$PTXAS" -arch="$architecture" -v --warning-as-error "$file" \
             -o "$out/$architecture.cubin" >"$out/$architecture.log" 2>&1; then
-            echo "$architecture $file is refused:"
+            echo "$architecture: ptxas rejects $file:"
             cat "$out/$architecture.log"
             failed=1
             continue
@@ -48,7 +48,7 @@ find_ptxas() {
             return
         fi
     done
-    echo "error: ptxas is not found: pip install nvidia-cuda-nvcc-cu12 into .venv, or set PTXAS" >&2
+    echo "error: can't find ptxas: pip install nvidia-cuda-nvcc-cu12 into .venv, or set PTXAS" >&2
     exit 2
 }
 

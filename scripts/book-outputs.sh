@@ -1,14 +1,13 @@
 #!/bin/sh
-# Runs the commands whose output the book shows, and writes what they print now to book/outputs and, where the
-# README repeats it, to the README.
-# All of them, or those whose names begin with an argument: scripts/book-outputs.sh gradient-check
-# Those that measure time: scripts/measure-book.sh
+# Reruns the commands whose output the book shows, and updates book/outputs and the figures in the README.
+# Without arguments it runs all of them, otherwise those whose names begin with one: scripts/book-outputs.sh gradient-check
+# scripts/measure-book.sh runs those that measure time.
 set -eu
 cd "$(dirname "$0")/.."
 cargo run -q -p book-check -- outputs "$@"
 cargo run -q -p book-check -- readme
-# The sheet of digits that the page on setting up shows, and the curve of the page on level 1's phases,
-# as the run shown there wrote them.
+# The sheet of digits on the page about setting up, and the curve on the page about level 1's phases: the runs shown there
+# have drawn them.
 if [ -f target/plots/training.svg ]; then
     cp target/plots/training.svg book/src/pictures/digits.svg
     cp target/plots/curve.svg book/src/pictures/curve.svg

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds the whole book in book/html: its pages, and what makes them run: the emulator as WebAssembly,
-# and the editor. What this machine lacks is said, and the book is built without: it reads as well.
+# Builds the whole book in book/html: its pages, the emulator as WebAssembly, and the editor. If a tool is missing, the
+# script prints its name and builds the book without that part; the pages can still be read.
 #
-# Needs mdbook and mdbook-katex, see the book's page on setting up. For pages that run, Rust's target
-# wasm32-unknown-unknown (`rustup target add wasm32-unknown-unknown`, or `scripts/wasm-target.sh`); for the
-# editor with colours, npm, which fetches the versions that book/page/package-lock.json names.
+# Needs mdbook and mdbook-katex, see the book's page on setting up. Running kernels in the pages needs Rust's target
+# wasm32-unknown-unknown (`rustup target add wasm32-unknown-unknown`, or `scripts/wasm-target.sh`). The editor with colours
+# needs npm, which fetches the versions that book/page/package-lock.json names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 crates/emulated-gpu/scripts/build.sh -p book-check
@@ -13,7 +13,7 @@ mdbook build book
 "$check" finish
 
 if ! module=$(scripts/wasm-module.sh); then
-    echo "the book is built, to read: its kernels don't run, since the module is missing (above)" >&2
+    echo "the book is built, but its kernels don't run, because the WebAssembly module is missing (see above)" >&2
     "$check" html
     exit 0
 fi
@@ -29,15 +29,15 @@ if command -v npm >/dev/null && command -v node >/dev/null; then
             --format=iife --target=es2022 --log-level=warning --outfile=codemirror.js); then
         editor=("$folder/codemirror.js")
     else
-        echo "the editor can't be fetched or built: the pages have a plain field instead" >&2
+        echo "the editor can't be fetched or built: the pages get a plain text field" >&2
     fi
 else
-    echo "there is no Node with npm: the pages have a plain field instead of the editor" >&2
+    echo "Node or npm is missing: the pages get a plain text field in place of the editor" >&2
 fi
 
 "$check" runs "$module" "${editor[@]}"
 if [ ${#editor[@]} != 0 ]; then
-    # What others wrote keeps its licences beside it.
+    # The licences of the editor's packages.
     for licence in "$folder"/node_modules/{@codemirror,@lezer,@marijn}/*/LICENSE \
         "$folder"/node_modules/{crelt,style-mod,w3c-keyname}/LICENSE; do
         printf '== %s\n\n' "${licence#"$folder"/node_modules/}"
@@ -46,4 +46,4 @@ if [ ${#editor[@]} != 0 ]; then
     done >book/html/page/codemirror.licences.txt
 fi
 "$check" html
-echo "the book is built, and runs: open book/html/index.html"
+echo "the book is built, and its kernels run: open book/html/index.html"

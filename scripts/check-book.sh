@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the book and checks the pages: nothing comes from the network, no link leads nowhere, no
-# block of code is empty. Needs mdbook and mdbook-katex, see the book's own page on setting up.
+# Builds the book and checks its pages: no file from the network, no dead link, no empty block of code. Needs mdbook and
+# mdbook-katex, see the book's page on setting up.
 set -eu
 cd "$(dirname "$0")/.."
 crates/emulated-gpu/scripts/build.sh -p book-check

@@ -1,13 +1,12 @@
 #!/bin/sh
-# Compiles every kernel of the project with cuda-c, the book's and the puzzles' too, for old and new
-# architectures, with and without contraction, and asks NVIDIA's assembler whether it takes the PTX.
-# Needs `ptxas` (of the CUDA toolkit, or `pip install nvidia-cuda-nvcc-cu12`), and no GPU. PTXAS names it
-# where it is not in the path.
+# Compiles every kernel of the project, including those of the book and the puzzles, with cuda-c, for old and new
+# architectures, with and without contraction, and checks that NVIDIA's assembler accepts the PTX. Needs `ptxas` (from the
+# CUDA toolkit, or `pip install nvidia-cuda-nvcc-cu12`) but no GPU. PTXAS names it if it is not on the PATH.
 set -eu
 cd "$(dirname "$0")/.."
 ptxas=${PTXAS:-ptxas}
 command -v "$ptxas" >/dev/null || {
-    echo "check-cuda-c: no ptxas; name it by PTXAS" >&2
+    echo "error: can't find ptxas: pip install nvidia-cuda-nvcc-cu12, or set PTXAS" >&2
     exit 2
 }
 folder=$(mktemp -d)
@@ -21,7 +20,7 @@ for source in kernels/*.cu kernels/*/*.cu book/kernels/*.cu crates/puzzles/src/l
         for fmad in true false; do
             "${CARGO_TARGET_DIR:-target}/debug/cuda-c" "$source" --arch "$arch" --fmad "$fmad" --out "$folder/kernel.ptx"
             "$ptxas" -arch="sm_$arch" "$folder/kernel.ptx" -o "$folder/kernel.cubin" || {
-                echo "check-cuda-c: ptxas refuses $source for sm_$arch" >&2
+                echo "error: ptxas rejects the PTX of $source for sm_$arch" >&2
                 exit 1
             }
         done

@@ -1,15 +1,13 @@
 #!/bin/sh
-# Remakes reference/dumps: level 1 draws the inputs and parameters of each fixture, and PyTorch
-# computes one training step from them in float64; and three steps of each loss, the last of them
-# with a smaller batch. And reference/ddp: the same of PyTorch's DistributedDataParallel on 2 and 4
-# ranks. Needs a Python with numpy and torch:
+# Regenerates reference/dumps: level 1 draws the inputs and parameters of each fixture, and PyTorch computes one training
+# step from them in float64, and three steps for each loss, the last with a smaller batch. It also regenerates
+# reference/ddp with PyTorch's DistributedDataParallel on 2 and 4 ranks. Needs a Python with numpy and torch:
 #
 #     PYTHON=.venv/bin/python scripts/make-reference-dumps.sh
 #
-# What is computed is rounded to 12 digits, a ten-thousandth of what float32 rounds, and packed but
-# for `softmax.json`, which is there to be looked at. The same versions of Rust, PyTorch and this
-# repository make the same bytes again. One thread, as the order in which threads add would show in
-# the last digits.
+# Results are rounded to 12 digits, 1/10,000 of float32's rounding. All files except `softmax.json`, which is meant for
+# reading, are compressed. The same versions of Rust, PyTorch and this repository make the same bytes again. PyTorch uses
+# one thread, because the order in which threads add would show in the last digits.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -35,7 +33,7 @@ done
 for fixture in softmax bce squared-error; do
     make "$fixture-steps" --preset "$fixture" --sizes 196-16-10 --batch-size 8 --samples 20 --steps 3
 done
-# With several ranks: batches that divide and that don't, and a rank whose share is empty.
+# Several ranks: batches that divide evenly and that don't, and a rank without samples.
 mkdir -p reference/ddp
 # parallel NAME RANKS OPTIONS-OF-LEVEL-1...
 parallel() {

@@ -1,12 +1,11 @@
 #!/bin/sh
-# Measures again every time and speed that the book and the README state, one after the other, so that all of
-# them are of one machine in one state. Wants MNIST in MNIST_DIR, a python3 with PyTorch, a machine that does
-# nothing else, and the better part of an hour.
+# Repeats all measurements of time and speed in the book and the README, one after the other, so that all of them come
+# from one machine in one state. Needs MNIST in MNIST_DIR, a python3 with PyTorch, an idle machine, and nearly an hour.
 set -eu
 cd "$(dirname "$0")/.."
-: "${MNIST_DIR:?name the folder of MNIST}"
+: "${MNIST_DIR:?set it to the folder with MNIST}"
 scripts/compare-speed.py --table book/outputs/speed.md
-# Their names end in `slow`, but for one short training.
+# All their names end in `slow`, except that of one short training.
 set -- train-small.
 for output in book/outputs/*.slow.txt; do
     set -- "$@" "$(basename "$output" .txt)"

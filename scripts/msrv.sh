@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that the workspace compiles with the oldest Rust that it promises: `rust-version` in Cargo.toml.
+# Checks that the workspace compiles with the oldest supported Rust, `rust-version` in Cargo.toml.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)

@@ -1,29 +1,28 @@
 #!/bin/sh
-# Mutation testing: changes a function of tensor-diff, of training or of the emulator's table of
-# allocations, and looks whether a test of that crate fails. A change that no test notices is a
-# survivor: code that could be wrong without anybody knowing.
+# Mutation testing: changes a function of tensor-diff, training or the emulator's table of allocations, and checks whether
+# a test of that crate fails. A change that no test notices is a survivor: a bug there would go unnoticed.
 #
-#     scripts/mutants.sh                      all of it, which takes hours
+#     scripts/mutants.sh                      all changes, which takes hours
 #     scripts/mutants.sh tensor-diff 3/20     every 20th change of one crate, from the third on
 #
-# `target/mutants/CRATE/mutants.out` lists what was caught, missed, and did not compile;
-# .cargo/mutants.toml says what is changed. Needs `cargo install --locked cargo-mutants@27.1.0`.
+# `target/mutants/CRATE/mutants.out` lists the changes that were caught, missed, and did not compile; .cargo/mutants.toml
+# selects the functions. Needs `cargo install --locked cargo-mutants@27.1.0`.
 set -eu
 cd "$(dirname "$0")/.."
 if ! cargo mutants --version >/dev/null 2>&1; then
-    echo 'error: cargo install --locked cargo-mutants@27.1.0' >&2
+    echo 'error: cargo-mutants is missing: cargo install --locked cargo-mutants@27.1.0' >&2
     exit 2
 fi
-# Building is most of the time, and running the tests next to none of it.
+# Nearly all of the time goes into compiling.
 export CARGO_PROFILE_DEV_OPT_LEVEL="${CARGO_PROFILE_DEV_OPT_LEVEL:-1}" CARGO_PROFILE_DEV_DEBUG=0
 export CARGO_INCREMENTAL=1 CARGO_TERM_PROGRESS_WHEN=never
-# Every change is made in a copy of the sources; what they depend on is built once.
+# Every change is made in a copy of the sources; dependencies are built once.
 export CARGO_TARGET_DIR="$PWD/target/mutants/build"
 
 mutants() {
     crate=$1
     shift
-    # The tests that a crate has of its own; of the emulator's, those that read and write memory.
+    # The crate's own tests; of the emulator, only those that read and write memory.
     case $crate in
     ptx-emulator) set -- "$@" -- --lib --test engine ;;
     esac
@@ -36,5 +35,5 @@ status=0
 for crate in ${1:-tensor-diff training ptx-emulator}; do
     mutants "$crate" ${2:+--shard "$2"} || status=$?
 done
-# 2 says that there are survivors, 3 that some ran for ever.
+# Exit code 2: there are survivors. 3: a change ran into the timeout.
 exit "$status"

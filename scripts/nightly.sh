@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# What takes hours, and so isn't in `.ci/run`: others' programs on the emulated GPU, other machines, fuzzing,
-# sanitizers, mutation testing, the oldest Rust that is promised. Each step replaces its row in NIGHTLY.md, which is
-# committed.
+# Nightly checks, which take too long for `.ci/run`: other projects' programs on the emulated GPU, other machines, fuzzing,
+# sanitizers, mutation testing, the oldest supported Rust. Each step replaces its row in NIGHTLY.md, which is committed.
 #
 #     scripts/nightly.sh              all steps: most of a day on two cores
 #     scripts/nightly.sh NAME …       only the steps whose names contain one of these
 #
-# HOURS is how long each fuzzer runs, 1 by default. Needs what `.ci/run` needs; installs cargo-fuzz, cargo-mutants and
-# the toolchains by itself.
+# HOURS is the time of each fuzzer (default: 1). The prerequisites are those of `.ci/run`; the script itself installs
+# cargo-fuzz, cargo-mutants and the toolchains.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 names=("$@")
@@ -15,7 +14,7 @@ nights=0
 logs=target/nightly-logs
 . .ci/steps
 seconds=$((${HOURS:-1} * 3600))
-# Other cases, and another hundredth of the mutants, each night.
+# Each night other cases, and another 1/100 of the mutants.
 seed=$(date +%Y%m%d)
 day=$((10#$(date +%j)))
 
@@ -27,7 +26,7 @@ chosen() {
     done
     return 1
 }
-# record NAME COMMAND RESULT: a row of the table, in place of the row of that name.
+# record NAME COMMAND RESULT: replaces the row of that name in the table.
 record() {
     ROW="| $1 | \`$2\` | $3 | $(date +%F) |" awk -v name="| $1 |" '
         index($0, name) == 1 { print ENVIRON["ROW"]; found = 1; next }
@@ -35,7 +34,7 @@ record() {
         END { if (!found) print ENVIRON["ROW"] }' NIGHTLY.md >target/NIGHTLY.md
     cp target/NIGHTLY.md NIGHTLY.md
 }
-# What a step's log says in the end: how many tests passed and failed, or else its last line.
+# The result of a step from its log: the numbers of passed and failed tests, otherwise the last line.
 result() {
     awk '/^test result: / { passed += $4; failed += $6; tests = 1 }
         NF { last = $0 }
@@ -75,7 +74,7 @@ fi
 night "every page in every setting" env EVERY_SETTING=1 node book/page/tests/browser.mjs
 night "other machines" scripts/test-machines.sh --all
 clients=(examples nvmath tinygrad tinygrad-older numba-cuda burn warp cust)
-# Their tests are in their repositories only.
+# The tests of these clients are only in their repositories.
 [ -z "${CLIENT_SOURCES:-}" ] || clients+=(tinygrad-tests cuda-bindings cuda-core nvmath-tests)
 for client in "${clients[@]}"; do
     night "clients: $client" crates/emulated-gpu/clients/clients.py "$client"
@@ -101,7 +100,7 @@ for crate in tensor-diff training ptx-emulator; do
     night "mutants: $crate" scripts/mutants.sh "$crate" "$((day % 100))/100"
 done
 if [ $nights = 0 ]; then
-    echo "error: no step has ${names[*]} in its name; NIGHTLY.md lists them" >&2
+    echo "error: no step's name contains ${names[*]}; NIGHTLY.md lists the names" >&2
     exit 2
 fi
 finish

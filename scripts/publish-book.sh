@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the book as a site that others may share: `scripts/book.sh`, then a picture of each page, as it looks at
-# the top, and in each page's head where that picture will be found: scripts/publish-book.sh URL
+# Builds the book as a site: `scripts/book.sh`, then a preview picture of the top of each page, whose URL goes into the
+# page's head: scripts/publish-book.sh URL
 #
-# Needs what scripts/book.sh needs, and Chromium or Chrome for the pictures; without, the pages have none.
+# The prerequisites are those of scripts/book.sh, and Chromium or Chrome for the pictures, which are optional.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-site=${1:?usage: scripts/publish-book.sh URL, the address at which book/html will be found}
+site=${1:?usage: scripts/publish-book.sh URL, the address at which book/html will be published}
 scripts/book.sh
 
 browser=
@@ -16,11 +16,11 @@ for name in chromium chromium-browser google-chrome; do
     fi
 done
 if [ -z "$browser" ]; then
-    echo "there is no Chromium or Chrome: the pages have no pictures" >&2
+    echo "Chromium or Chrome is missing: the pages get no preview pictures" >&2
     exit 0
 fi
 mkdir -p book/html/share
-# A profile of its own, so that nobody's browser is asked.
+# A separate profile, so that a running browser is not used.
 profile=$(mktemp -d)
 trap 'rm -rf "$profile"' EXIT
 (cd book/src && find . -name '*.md' ! -name SUMMARY.md) | sed 's|^\./||; s|\.md$||' | sort |

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds level 4's example on another host, the crate cust, runs it on the emulated GPU, and compares a step of seven
-# fixtures with the references.
+# Builds level 4's example that uses the crate cust in place of cudarc, runs it on the emulated GPU, and compares a step
+# of seven fixtures with the references.
 #
-# cust is linked against libcuda.so when it is built, and its build script panics where there is
-# none: CUDA_LIBRARY_PATH names a folder whose lib64 is the emulated driver.
+# cust links to libcuda.so, and its build script panics if it can't find one, so CUDA_LIBRARY_PATH names a folder whose
+# lib64 has the emulated driver.
 set -eu
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-$PWD/target}

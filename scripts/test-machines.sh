@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
-# Other machines, played on this one: another processor, other numbers of cores, another user, no
-# home, no network or one that doesn't answer, another language, no terminal to speak of, a folder
-# with blanks and letters beyond ASCII, and much to do beside.
+# Tests on other machines, which are imitated on this one: another processor, other numbers of cores, another user, no
+# home, no network or one that doesn't answer, another language, a dumb terminal, a folder with spaces and letters beyond
+# ASCII, and heavy load.
 #
 #     scripts/test-machines.sh              programs on each machine: some minutes
-#     scripts/test-machines.sh --all        then the whole suite of tests on two of them: an hour
+#     scripts/test-machines.sh --all        also the whole test suite on two of them: an hour
 #     scripts/test-machines.sh NAME …       only the machines whose names contain one of these
 #
-# On each machine every level has to agree with PyTorch's dumps, train on digits, and fall back on
-# the built-in ones; the emulator's reports have to be the same bytes as here. Linux on x86-64. What
-# this machine can't play is left out, and named at the end: qemu-user plays processors, root plays
-# another user and no network, python3 a network that doesn't answer.
+# On each machine every level has to agree with PyTorch's dumps, train on digits, and fall back to the built-in ones; the
+# emulator's reports have to be the same bytes as here. Needs Linux on x86-64. A machine that can't be imitated is skipped
+# and listed at the end: processors need qemu-user, another user and no network need root, and a network that doesn't
+# answer needs python3.
 #
-# With FOUR_LEVELS_SKIP=fail, leaving a machine out is a failure, but for those that only root can play
-# where this isn't root.
+# With FOUR_LEVELS_SKIP=fail, a skipped machine is a failure, unless it needs root and this isn't root.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -36,7 +35,7 @@ finish() {
 }
 trap finish EXIT
 
-# What is carried to another machine: programs, libraries, and the files they are asked about.
+# Files for another machine: programs, libraries, and the programs' inputs.
 mkdir -p "$work/bin" "$work/reference"
 for program in level1-cpu level2-cuda-naive level3-cublas level4-ptx conformance tensor-diff ptx-emulator; do
     cp "$target/debug/$program" "$work/bin/"
@@ -46,13 +45,13 @@ cp -r reference/dumps "$work/reference/"
 cp -r book/kernels ptx "$work/"
 printf 'processor\t: 0\nmodel name\t: Imaginary(R) Processor(TM) 77-X @ 9.99GHz\n' >"$work/cpuinfo"
 
-# What is done on each machine. RUN stands before every program.
+# The script that runs on each machine. RUN is a prefix for every program.
 cat >"$work/prove" <<'PROVE'
 set -eu
 cd "$(dirname "$0")"
 : "${RUN:=}"
 out=$(mktemp -d "$PWD/out.XXXXXX")
-agrees() { # LEVEL [OPTION …]: its dump beside PyTorch's
+agrees() { # LEVEL [OPTION …]: compares its dump with PyTorch's
     level=$1
     shift
     $RUN bin/"$level" dump --preset "$FIXTURE" --out "$out/dump.json" "$@" >"$out/dump.txt"
@@ -74,18 +73,18 @@ agrees level2-cuda-naive --device emulated
 agrees level3-cublas --device emulated
 agrees level3-cublas --device emulated --tf32
 agrees level4-ptx --device emulated --fused
-# It learns, and says so in the same words whoever asks.
+# Training works, and its output is the same in every locale.
 $RUN bin/level1-cpu --data digits --samples 2560 --json "$out/report.json" >"$out/train.txt"
 grep -q 'test accuracy' "$out/train.txt"
 grep -q '"test_accuracy"' "$out/report.json"
-# MNIST where it is; digits of its own where it is not, within seconds, and a line that says so.
+# It uses MNIST if it finds it, otherwise built-in digits, within seconds, and prints which.
 $RUN bin/level1-cpu --samples 512 >"$out/auto.txt" 2>"$out/auto.err" || {
     cat "$out/auto.err"
     exit 1
 }
 if [ -n "${EXPECT:-}" ]; then
     grep -q "$EXPECT" "$out/auto.txt" "$out/auto.err" || {
-        echo "neither output says: $EXPECT"
+        echo "neither output contains: $EXPECT"
         cat "$out/auto.txt" "$out/auto.err"
         exit 1
     }
@@ -117,7 +116,7 @@ chosen() {
     return 1
 }
 leave_out() { left_out+=("$1: $2"); }
-# NAME COMMAND …: the command is one that runs what follows it.
+# machine NAME COMMAND …: the command has to run its further arguments as a command.
 machine() {
     local name=$1 start=$SECONDS
     shift
@@ -131,7 +130,7 @@ machine() {
         tail -n 40 "$work/log"
     fi
 }
-# The same for another user, who owns nothing here.
+# Runs a machine as another user, who owns nothing here.
 nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 can_be_nobody() { [ "$(id -u)" = 0 ] && "${nobody[@]}" true 2>/dev/null; }
 for_nobody() {
@@ -146,24 +145,24 @@ for_nobody() {
     fi
 }
 
-# Nothing of this machine's environment, and a home without MNIST.
+# An empty environment, and a home without MNIST.
 mkdir -p "$work/home"
 plain=(env -i "PATH=$PATH" "HOME=$work/home" "TMPDIR=${TMPDIR:-/tmp}")
 digits="built-in digits"
-# A proxy that nobody listens at: no machine but the one with a network reaches one.
+# A proxy without a listener, so that machines without a network really reach none.
 offline=("${plain[@]}" "https_proxy=http://127.0.0.1:9" "http_proxy=http://127.0.0.1:9" "EXPECT=$digits")
 
-machine "this machine, in a folder with blanks and letters beyond ASCII" "${offline[@]}"
+machine "this machine, in a folder with spaces and letters beyond ASCII" "${offline[@]}"
 chosen "this machine" || "${offline[@]}" bash "$work/prove" >/dev/null 2>&1
 [ ! -f "$work/reports.txt" ] || offline+=("REPORTS=$work/reports.txt")
 
 machine "one core" "${offline[@]}" SUITE=1 taskset -c "$(taskset -cp $$ | sed 's/.*[: ,-]//')"
-# The loader splits this variable at blanks, so that the library lies in a folder without.
+# The loader splits LD_PRELOAD at spaces, so the library is in a folder without any.
 preloaded=$(mktemp "${TMPDIR:-/tmp}/another-machine.XXXXXX")
 cp "$target/debug/examples/libanother_machine.so" "$preloaded"
 another=("LD_PRELOAD=$preloaded" "ANOTHER_MACHINE_CPUINFO=$work/cpuinfo")
 machine "64 cores of another name" "${offline[@]}" "${another[@]}" ANOTHER_MACHINE_CORES=64 SUITE=1
-for_nobody "another user than root" "${offline[@]}" "${nobody[@]}"
+for_nobody "a user other than root" "${offline[@]}" "${nobody[@]}"
 for_nobody "no HOME" "${offline[@]}" env -u HOME "${nobody[@]}"
 mkdir -p "$work/sealed"
 chmod 555 "$work/sealed"
@@ -175,7 +174,7 @@ machine "an empty MNIST_DIR" "${offline[@]}" MNIST_DIR=
 if [ -n "${MNIST_DIR:-}" ]; then
     machine "MNIST_DIR" "${offline[@]}" "MNIST_DIR=$MNIST_DIR" "EXPECT=MNIST from"
 else
-    leave_out "MNIST_DIR" "it does not say where MNIST is"
+    leave_out "MNIST_DIR" "it is not set"
 fi
 
 name="no network at all"
@@ -202,28 +201,28 @@ while True: held.append(server.accept())' >"$work/port" &
     kill "$silent"
     busy=()
 else
-    leave_out "$name" "python3 plays it"
+    leave_out "$name" "python3 is missing"
 fi
 
-name="four busy loops beside it"
+name="four busy loops at the same time"
 if chosen "$name"; then
     for _ in 1 2 3 4; do
         sh -c 'while :; do :; done' &
         busy+=($!)
     done
-    # Every dump beside PyTorch's is for --all: the loops take two thirds of two cores.
+    # Without SUITE=1, which would take too long: the loops take two thirds of two cores.
     machine "$name" "${offline[@]}"
     kill "${busy[@]}"
     busy=()
 fi
 
-# Every dump agrees with PyTorch's on processors that this one is not.
+# Dumps agree with PyTorch's on other processors.
 for cpu in "max,-avx512f:a processor without AVX-512" "max,-avx2:a processor with FMA and without AVX2" \
     "qemu64,-svm:a processor without AVX"; do
     if command -v qemu-x86_64 >/dev/null; then
         machine "${cpu#*:}" "${offline[@]}" "RUN=qemu-x86_64 -cpu ${cpu%%:*}"
     else
-        leave_out "${cpu#*:}" "there is no qemu-x86_64 (Debian: qemu-user)"
+        leave_out "${cpu#*:}" "qemu-x86_64 is missing (Debian: qemu-user)"
     fi
 done
 
@@ -246,7 +245,7 @@ suite() { # NAME COMMAND …
 if [ -n "$all" ]; then
     git clone --quiet "$root" "$work/clone"
     cargo fetch --quiet --locked
-    # The machines are for the tests, not for the compiler.
+    # The tests are compiled here, outside of the imitated machines.
     (cd "$work/clone" && cargo test --quiet --workspace --locked --offline --no-run)
     rust=("CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}" "RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup}")
     without_python=$work/path
@@ -257,7 +256,7 @@ if [ -n "$all" ]; then
         done
     done
     cargo_bin=$(dirname "$(command -v cargo)")
-    # A machine without a network has its own address all the same, which tests' servers listen at.
+    # A machine without a network still has a loopback interface, which tests' servers need.
     alone=()
     if unshare -n true 2>/dev/null && command -v python3 >/dev/null; then
         alone=(unshare -n python3 -c 'import fcntl, os, socket, struct, sys
@@ -265,7 +264,7 @@ SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 fcntl.ioctl(socket.socket(), SIOCSIFFLAGS, struct.pack("16sh", b"lo", IFF_UP))
 os.execvp(sys.argv[1], sys.argv[1:])')
     else
-        leave_out "the suite without a network" "there is no python3, or unshare -n is not allowed"
+        leave_out "the suite without a network" "python3 is missing, or unshare -n is not allowed"
     fi
     suite "the suite, on one core, without Python, network, HOME and MNIST, in German" "${alone[@]}" \
         env -i "${rust[@]}" "PATH=$without_python:$cargo_bin" TERM=dumb LC_ALL=de_DE.UTF-8 taskset -c 0
@@ -273,7 +272,7 @@ os.execvp(sys.argv[1], sys.argv[1:])')
         sh -c 'while :; do :; done' &
         busy+=($!)
     done
-    suite "the suite, beside four busy loops, on 64 cores of another name" \
+    suite "the suite, with four busy loops, on 64 cores of another name" \
         env "${another[@]}" ANOTHER_MACHINE_CORES=64
     kill "${busy[@]}"
     busy=()
@@ -285,7 +284,7 @@ echo
 echo "$ran machines passed, $failed failed"
 fatal=0
 for line in "${left_out[@]}"; do
-    echo "left out: $line"
+    echo "skipped: $line"
     case $line in
     *"--all runs it" | MNIST_DIR:*) ;;
     *"only root can become another user" | *"unshare -n is not allowed") [ "$(id -u)" != 0 ] || fatal=1 ;;
@@ -294,6 +293,6 @@ for line in "${left_out[@]}"; do
 done
 [ "$failed" = 0 ] || exit 1
 if [ "${FOUR_LEVELS_SKIP:-}" != "" ] && [ $fatal = 1 ]; then
-    echo "FOUR_LEVELS_SKIP=$FOUR_LEVELS_SKIP: a machine was left out" >&2
+    echo "FOUR_LEVELS_SKIP=$FOUR_LEVELS_SKIP: a machine was skipped" >&2
     exit 1
 fi

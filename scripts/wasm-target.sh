@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Unpacks a rustc with the target wasm32-unknown-unknown and its linker below target/wasm-toolchain, from
-# Debian's packages: for machines that reach Debian and not rustup's server. Nothing is installed: the
-# programs run there with their own loader. apt checks the packages' signatures. Needs apt and dpkg.
+# Unpacks a rustc with the target wasm32-unknown-unknown and its linker below target/wasm-toolchain, from Debian's
+# packages, for machines that can reach Debian but not rustup's server. Nothing is installed: the programs run there with
+# their own loader. apt checks the packages' signatures. Needs apt and dpkg.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
@@ -15,7 +15,7 @@ options=(-o "Dir::Etc::SourceList=$folder/sources.list" -o Dir::Etc::SourceParts
     -o "Dir::Cache=$folder/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none
     -o APT::Install-Recommends=false)
 apt-get "${options[@]}" --quiet=2 update
-# What they depend on, but for what compiles and links programs of the machine itself.
+# Their dependencies, except compilers and linkers for the machine itself.
 apt-get "${options[@]}" --print-uris --quiet=2 --yes install libstd-rust-dev-wasm32 rustc lld libc6 |
     awk '{print $2}' | sed 's/_.*//' | grep -v -E '^(gcc|cpp|g\+\+|binutils|.*-dev$|linux-libc)' >"$folder/names" || true
 for name in libstd-rust-dev libstd-rust-dev-wasm32; do echo "$name"; done >>"$folder/names"
