@@ -1,40 +1,39 @@
 #!/usr/bin/env python3
-"""Runs what others wrote on the emulated GPU: the examples of the book's page about it, numba-cuda's tests,
-tinygrad's and NVIDIA Warp's, as published on PyPI, the network through nvmath-python and CuPy, and in burn, and
-the tests of cust, as published on crates.io.
+"""Runs other projects' programs on the emulated GPU: the examples of the book's page about it; the tests of
+numba-cuda, tinygrad and NVIDIA Warp from PyPI; the tests of cust from crates.io; the network through nvmath-python
+and CuPy, and in burn.
 
-    crates/emulated-gpu/clients/clients.py                     all of it: three hours or more
-    crates/emulated-gpu/clients/clients.py --short             what takes minutes
-    crates/emulated-gpu/clients/clients.py CLIENT …            one of them: examples, nvmath, tinygrad, tinygrad-older, numba-cuda, burn,
-                                        warp, cust, and what CLIENT_SOURCES has: see below
-    crates/emulated-gpu/clients/clients.py numba-cuda --only test_sync    … of its modules, those whose names contain this
-    crates/emulated-gpu/clients/clients.py --table FILE        writes the table of what passed, as Markdown: for each client, of the last
-                                        run of all its tests, whether now or some days ago
+    crates/emulated-gpu/clients/clients.py                     all clients: three hours or more
+    crates/emulated-gpu/clients/clients.py --short             only tests that take minutes
+    crates/emulated-gpu/clients/clients.py CLIENT …            these clients: examples, nvmath, tinygrad, tinygrad-older, numba-cuda,
+                                        burn, warp, cust, and those of CLIENT_SOURCES (see below)
+    crates/emulated-gpu/clients/clients.py numba-cuda --only test_sync    only modules whose names contain test_sync
+    crates/emulated-gpu/clients/clients.py --table FILE        writes the results as a Markdown table: for each client, those of
+                                        the last run of all its tests, which may be days old
 
-A test that fails has to stand in crates/emulated-gpu/clients/clients.reasons with its reason, and one that stands there has
-to fail; otherwise the exit code is 1. What is installed and printed lies in target/clients. Linux on x86-64;
-needs Python 3.10 or later with venv, and PyPI; for burn crates.io. PROFILE is the profile of the libraries,
-release where it isn't set. CLIENTS_LIMIT is how many seconds a module of tests may take, 1800 where it isn't set: a
-busy machine may want more.
+A failing test needs an entry with its reason in crates/emulated-gpu/clients/clients.reasons, and a test with an entry
+has to fail; otherwise the exit code is 1. Installed packages and logs are in target/clients. Needs Linux on x86-64,
+Python 3.10 or later with venv, and PyPI; for burn also crates.io. PROFILE is the profile of the libraries (default:
+release). CLIENTS_LIMIT is the time limit of a test module in seconds (default: 1800); a busy machine may need more.
 
-tinygrad, cuda.core, cuda.bindings and nvmath-python have their tests in their repositories, and PyPI has none of
-them but one file of tinygrad's. Where CLIENT_SOURCES is a folder with clones (tinygrad, cuda-python,
-nvmath-python), at the versions that REPOSITORIES names below, the clients `tinygrad-tests`, `cuda-bindings`,
-`cuda-core` and `nvmath-tests` run those; without it nothing is said of them. `tinygrad-older` is the last version
-of tinygrad that has nearly all its tests on PyPI. What fails on tinygrad's own CPU backend too, which wants clang,
-is not counted against the GPU; of what passes on both the table says how many seconds it took on either.
+The tests of tinygrad, cuda.core, cuda.bindings and nvmath-python are in their repositories; PyPI only has one file of
+tinygrad's. If CLIENT_SOURCES is a folder with clones (tinygrad, cuda-python, nvmath-python), at the versions that
+REPOSITORIES names below, the clients `tinygrad-tests`, `cuda-bindings`, `cuda-core` and `nvmath-tests` run these
+tests; otherwise they are left out. `tinygrad-older` is the last version of tinygrad that has nearly all its tests on
+PyPI. A test that also fails on tinygrad's own CPU backend, which needs clang, is not counted as a failure of the GPU.
+For tests that pass on both, the table has the seconds on each.
 
-Of Warp's, those that name a GPU are run, of modules about arrays, kernels, atomics, sorting, sparse matrices,
-streams and graphs; its package is large, and the short form is without it.
+Of Warp's tests, only those that name a GPU are run, in modules about arrays, kernels, atomics, sorting, sparse
+matrices, streams and graphs. Its package is large, so --short leaves it out.
 
-`nvmath` is reference/nvmath_mlp.py: each fixture's dump beside PyTorch's, twenty steps beside level 3's, and with
-MNIST_DIR a training beside level 3's, whose losses stand in target/clients/nvmath.md afterwards.
+`nvmath` is reference/nvmath_mlp.py: it compares each fixture's dump with PyTorch's, twenty steps with level 3's, and
+with MNIST_DIR a training with level 3's, whose losses it writes to target/clients/nvmath.md.
 
-`burn` is reference/burn, the network in the Rust framework burn, whose CUDA backend writes its kernels itself, has
-NVRTC compile them, and tries for each product which way is the fastest: on a card that has no TF32, where
-each fixture has to agree with PyTorch's dump in single precision, and on one that has it, where burn takes
-it; and twenty steps beside level 3's. Each kernel that it tries counts as a test, too: it has to be one that can be
-launched. The short form is without it: burn takes minutes to build.
+`burn` is reference/burn, the network in the Rust framework burn. burn's CUDA backend generates its kernels, compiles
+them with NVRTC, and tries which one is the fastest for each product. It runs on an emulated card without TF32, on
+which each fixture has to agree with PyTorch's dump in single precision, and on one with TF32, which burn then uses;
+twenty steps are compared with level 3's. Each kernel that it tries also counts as a test, which passes if the kernel
+can be launched. burn takes minutes to build, so --short leaves it out.
 """
 
 import argparse
@@ -58,12 +57,12 @@ ROOT = GPU.parents[1]
 REASONS = Path(__file__).with_name("clients.reasons")
 FOLDER = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "clients"
 TINYGRAD = "tinygrad==0.14.0"
-# NVIDIA's nvJitLink isn't among them: it makes machine code, and the emulated one is found where there is none.
+# NVIDIA's nvJitLink is left out, because it makes machine code. Without it the emulated one is found.
 WHEELS = [
     TINYGRAD,
     "numba-cuda==0.30.4",
     "cuda-core==1.2.2",
-    # Of later ones, 12.9.9 and 12.9.10, handles for other processes lack the field that numba-cuda reads.
+    # In 12.9.9 and 12.9.10, handles for other processes lack the field that numba-cuda reads.
     "cuda-bindings==12.9.6",
     "nvidia-cuda-nvrtc-cu12==12.9.*",
     "nvidia-cuda-runtime-cu12==12.9.*",
@@ -71,7 +70,7 @@ WHEELS = [
     "nvidia-cuda-cccl-cu12==12.9.*",
     "numpy==2.4.*",
     "pytest==9.2.*",
-    # What the tests of tinygrad and of numba-cuda import.
+    # Imported by the tests of tinygrad and numba-cuda.
     "hypothesis==6.*",
     "cffi==2.*",
     "filecheck==1.*",
@@ -80,9 +79,9 @@ WHEELS = [
 ]
 # Its tests compare with PyTorch.
 TINYGRAD_OLDER = ["tinygrad==0.12.0", "torch==2.9.*", "numpy==2.2.*", "hypothesis==6.*", "pytest==9.2.*"]
-# The same random cases of tinygrad's tests each time.
-ALIKE = {"DERANDOMIZE_CI": "1"}
-# In an environment of its own: 150 MB.
+# Makes the random cases of tinygrad's tests the same each time.
+DERANDOMIZED = {"DERANDOMIZE_CI": "1"}
+# In a separate environment: 150 MB.
 WARP = ["warp-lang==1.19.0", "numpy==2.4.*"]
 NVMATH = [
     "nvmath-python==1.0.0",
@@ -93,7 +92,7 @@ NVMATH = [
     "nvidia-cuda-runtime-cu12==12.9.*",
     "numpy==2.4.*",
 ]
-# NVIDIA's own bindings, of the newest CUDA.
+# NVIDIA's own bindings, for the newest CUDA.
 CUDA_13 = [
     "cuda-core==1.2.2",
     "cuda-bindings==13.2.0",
@@ -105,7 +104,7 @@ CUDA_13 = [
     "ml-dtypes==0.6.*",
     "psutil==7.*",
 ]
-# Of Warp's modules, those that take minutes at most. They are about the GPU, or have tests that are.
+# Warp's modules that take at most minutes and have tests for the GPU.
 WARP_MODULES = [
     "cuda.test_array_fill_capture",
     "cuda.test_conditional_captures",
@@ -155,9 +154,9 @@ WARP_MODULES = [
     "tile.test_tile_reduce",
     "tile.test_tile_sort",
 ]
-# What publishes its tests in its repository alone, by the client's name: where its tests are in CLIENT_SOURCES,
-# which files they are, what they want from PyPI, the variables of the GPU, and those of a backend without one
-# that judges tests that fail. The clones have to be of the versions that are installed.
+# Clients whose tests are only in their repository: the folder in CLIENT_SOURCES, the files, the packages from PyPI, the
+# variables for the GPU, and those for a CPU backend with which failing tests are compared. The clones have to be at the
+# installed versions.
 REPOSITORIES = {
     "tinygrad-tests": (
         "tinygrad",
@@ -166,8 +165,8 @@ REPOSITORIES = {
         + [f"test/**/test_{name}.py" for name in ("assign", "custom_kernel", "edgecases", "randomness")]
         + [f"test/**/test_{name}.py" for name in ("setitem", "softmax_fusion", "symbolic_jit", "transcendental")],
         [TINYGRAD, "torch==2.9.*", "numpy==2.2.*", "hypothesis==6.*", "pytest==9.2.*", "nvidia-cuda-nvrtc-cu12==12.9.*"],
-        {"DEV": "CUDA:PTX", "EMULATED_GPU_DEVICES": "6"} | ALIKE,
-        {"DEV": "CPU"} | ALIKE,
+        {"DEV": "CUDA:PTX", "EMULATED_GPU_DEVICES": "6"} | DERANDOMIZED,
+        {"DEV": "CPU"} | DERANDOMIZED,
     ),
     "cuda-bindings": (
         "cuda-python/cuda_bindings/tests",
@@ -191,12 +190,12 @@ REPOSITORIES = {
         None,
     ),
 }
-# What a test module may take, in seconds.
+# Time limit of a test module, in seconds.
 LIMIT = os.environ.get("CLIENTS_LIMIT") or "1800"
 if not LIMIT.isdecimal() or int(LIMIT) == 0:
-    sys.exit(f"clients: CLIENTS_LIMIT: `{LIMIT}` is no number of seconds, such as 1800")
+    sys.exit(f"error: CLIENTS_LIMIT is `{LIMIT}`: set it to a number of seconds, such as 1800")
 LIMIT = int(LIMIT)
-# What `--short` runs of numba-cuda: arrays, shared memory, warps, atomics, printing, streams.
+# Modules of numba-cuda that `--short` runs: arrays, shared memory, warps, atomics, printing, streams.
 SHORT = [
     "cudapy.test_array",
     "cudapy.test_array_args",
@@ -210,7 +209,7 @@ SHORT = [
 
 
 def environment(name="venv", wheels=WHEELS):
-    """The Python that has the clients, which is installed where it isn't yet."""
+    """Returns the Python of the environment with these packages, after installing it if it is missing."""
     folder = FOLDER / name
     python = folder / "bin" / "python"
     listed = folder / "wheels"
@@ -222,12 +221,12 @@ def environment(name="venv", wheels=WHEELS):
     return python
 
 
-# What a module's process ends with when it has to be followed by another for the rest of its tests.
+# Exit status of a module's process if another process has to run the rest of its tests.
 BROKEN = 75
 
 
 def synchronize():
-    """Waits for the GPU, by whichever client this process has."""
+    """Waits for the GPU, through the client that this process uses."""
     if "warp" in sys.modules:
         sys.modules["warp"].synchronize()
     else:
@@ -237,30 +236,30 @@ def synchronize():
 
 
 class Outcomes(unittest.TestResult):
-    """Writes a line of JSON for each test to a file, whatever else is printed."""
+    """Writes a line of JSON for each test to a file, apart from other output."""
 
     def __init__(self, path):
         super().__init__()
         self.file = Path(path).open("a")  # noqa: SIM115, open for as long as tests run
         self.is_broken = False
 
-    def say(self, test, outcome, why=""):
+    def record(self, test, outcome, why=""):
         print(json.dumps([test.id(), outcome, str(why)]), file=self.file, flush=True)
 
     def startTest(self, test):
         super().startTest(test)
-        self.say(test, "failed", "the process ended")
+        self.record(test, "failed", "the process ended")
 
     def addSuccess(self, test):
-        self.say(test, "passed")
+        self.record(test, "passed")
 
     def addError(self, test, err):
         # pytest's importorskip.
         if err[0].__name__ == "Skipped":
-            self.say(test, "skipped", err[1])
+            self.record(test, "skipped", err[1])
             return
-        self.say(test, "failed", self._exc_info_to_string(err, test))
-        # An address that is wrong ends the context, as on hardware, and with it every test behind.
+        self.record(test, "failed", self._exc_info_to_string(err, test))
+        # An illegal address invalidates the context, as on hardware, and all later tests would fail.
         try:
             synchronize()
         except Exception:
@@ -270,18 +269,18 @@ class Outcomes(unittest.TestResult):
     addFailure = addError
 
     def addSkip(self, test, reason):
-        self.say(test, "skipped", reason)
+        self.record(test, "skipped", reason)
 
     def addExpectedFailure(self, test, err):
-        self.say(test, "passed", "expected to fail")
+        self.record(test, "passed", "expected to fail")
 
     def addUnexpectedSuccess(self, test):
-        self.say(test, "failed", "expected to fail, and did not")
+        self.record(test, "failed", "expected to fail, but passed")
 
     def addSubTest(self, test, subtest, err):
-        # A test with parts that failed isn't added itself.
+        # unittest doesn't report a test itself if one of its parts failed.
         if err is not None:
-            self.say(test, "failed", self._exc_info_to_string(err, subtest))
+            self.record(test, "failed", self._exc_info_to_string(err, subtest))
 
 
 def each(suite):
@@ -291,7 +290,7 @@ def each(suite):
 
 
 def prepare_warp():
-    """Has Warp's tests made for the GPU alone, and its kernels kept beside the logs."""
+    """Restricts Warp's tests to the GPU, and keeps its kernels next to the logs."""
     import warp
     import warp.tests.unittest_utils as tests
 
@@ -303,13 +302,13 @@ def prepare_warp():
 
 
 def run_module(name, path):
-    """In a process of its own: the tests of a module that no process before has begun."""
+    """Runs, in this process, the tests of a module that no earlier process has begun."""
     begun = {json.loads(line)[0] for line in Path(path).read_text().splitlines()}
     if name.startswith("warp."):
         prepare_warp()
     tests = each(unittest.defaultTestLoader.loadTestsFromName(name))
     if name.startswith("warp."):
-        # The others run on the CPU, by Warp's own compiler.
+        # The other tests run on the CPU.
         tests = (test for test in tests if test.id().endswith("_cuda_0"))
     outcomes = Outcomes(path)
     unittest.TestSuite(test for test in tests if test.id() not in begun).run(outcomes)
@@ -317,12 +316,12 @@ def run_module(name, path):
 
 
 def run(command, log, variables=None, work=FOLDER / "work", limit=LIMIT, gpu=True):
-    """Runs a command in a folder, on the emulated GPU or without one: its exit status, which is negative for a
-    signal, and None where it took longer than so many seconds."""
-    # A user's own settings are no part of it; nor is a folder that Python would import from.
+    """Runs a command in a folder, on the emulated GPU or without one. Returns its exit status, which is negative
+    for a signal, or None if it took longer than `limit` seconds."""
+    # The user's settings are removed, and so are folders that Python would import from.
     settings = ("NUMBA_", "CUBECL_", "BURN_")
     inherited = {name: text for name, text in os.environ.items() if not name.startswith(settings)}
-    # tinygrad has another meaning for the last one.
+    # tinygrad uses PROFILE in another sense.
     for name in ("PYTHONPATH", "PROFILE"):
         inherited.pop(name, None)
     work.mkdir(exist_ok=True)
@@ -345,35 +344,35 @@ def run(command, log, variables=None, work=FOLDER / "work", limit=LIMIT, gpu=Tru
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def of_unittest(python, module):
-    """A module of unittest's: a list of tests with their outcomes."""
+def run_unittest(python, module):
+    """Runs a module of unittest: the tests with their outcomes."""
     lines, log = FOLDER / "logs" / f"{module}.json", FOLDER / "logs" / f"{module}.log"
     lines.write_text("")
     log.write_text("")
     while True:
         before = lines.stat().st_size
         status = run([python, Path(__file__).resolve(), "--module", module, lines], log)
-        # Whichever way a process ended: as long as there are others, the next one does the rest.
+        # However a process ended, the next one runs the rest, as long as each makes progress.
         if status == 0 or status is None or lines.stat().st_size == before:
             break
     tests = {}
     for name, outcome, why in map(json.loads, lines.read_text().splitlines()):
-        # What a module says that can't be imported.
+        # The error of a module that can't be imported.
         name = name.replace("unittest.loader._FailedTest", f"{module} can't be imported:")
-        # The outcome follows the beginning; of a test's parts the worst counts.
+        # The outcome replaces the entry of the start; the worst outcome of a test's parts counts.
         if tests.get(name, ("", "the process ended"))[1] == "the process ended" or outcome == "failed":
             tests[name] = (outcome, why)
-    # One that ends by itself before its first test, as pytest has a module skip itself.
+    # A module that skips itself before its first test, with pytest's function.
     if not tests and "Skipped: " in log.read_text(errors="replace"):
         tests[module] = ("skipped", last_line(log.read_text(errors="replace")))
     elif status not in (0, BROKEN):
         why = "took too long" if status is None else f"ended with status {status}"
-        tests[f"{module}: the process"] = ("failed", f"{why}; {log} is what it printed")
+        tests[f"{module}: the process"] = ("failed", f"{why}; its output is in {log}")
     return tests
 
 
-def of_pytest(python, path, variables, name=None, **how):
-    """A file or a folder of pytest's: a list of tests with their outcomes, and the seconds that each took."""
+def run_pytest(python, path, variables, name=None, **how):
+    """Runs a file or a folder of pytest: the tests with their outcomes and their seconds."""
     import xml.etree.ElementTree
 
     name = name or Path(path).stem
@@ -385,32 +384,32 @@ def of_pytest(python, path, variables, name=None, **how):
     tests = {}
     if report.exists():
         for case in xml.etree.ElementTree.parse(report).iter("testcase"):
-            of = {child.tag: child for child in case}
-            bad = of.get("failure", of.get("error"))
+            results = {child.tag: child for child in case}
+            bad = results.get("failure", results.get("error"))
             if bad is not None:
                 outcome = ("failed", bad.text or bad.get("message"))
-            elif "skipped" in of:
-                outcome = ("skipped", of["skipped"].get("message"))
+            elif "skipped" in results:
+                outcome = ("skipped", results["skipped"].get("message"))
             else:
                 outcome = ("passed", "")
             seconds = float(case.get("time") or 0)
             tests[f"{case.get('classname')}.{case.get('name')}"] = (*outcome, seconds)
-    # 1 says that tests failed, and which is known.
+    # Exit status 1 means that tests failed, which the report lists.
     if status not in (0, 1) or not tests:
         why = "took too long" if status is None else f"ended with status {status}"
-        tests[f"{name}: the process"] = ("failed", f"{why}; {log} is what it printed")
+        tests[f"{name}: the process"] = ("failed", f"{why}; its output is in {log}")
     return tests
 
 
 def nvrtc(python):
-    """NVIDIA's compiler, where this Python has it."""
+    """Path of NVIDIA's NVRTC in this Python's packages."""
     site = "lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1?"
     [file] = Path(python).parent.parent.glob(site)
     return str(file)
 
 
 def toolkit(python):
-    """A folder as CUDA's toolkit installs it, with the headers of this Python's wheels."""
+    """Makes a folder laid out like CUDA's toolkit, with the headers of this Python's wheels."""
     [packages] = Path(python).parent.parent.glob("lib/python3*/site-packages/nvidia")
     include = FOLDER / "cuda" / "include"
     shutil.rmtree(include, ignore_errors=True)
@@ -424,16 +423,17 @@ def toolkit(python):
 
 
 def judged(client, name, *steps):
-    """The outcome of steps, each a function of the log's path that returns a status: the first that fails."""
+    """Runs steps, each a function of the log's path that returns a status, up to the first that fails. Returns the
+    outcome."""
     log = FOLDER / "logs" / f"{client} {name}.log"
     log.write_text("")
     status = next((status for step in steps if (status := step(log)) != 0), 0)
     why = "took too long" if status is None else last_line(log.read_text(errors="replace"))
-    return ("passed", "") if status == 0 else ("failed", f"{why}; {log} is what it printed")
+    return ("passed", "") if status == 0 else ("failed", f"{why}; its output is in {log}")
 
 
-def here(program, *arguments):
-    """A step of `judged`: one of the workspace's own programs, which was built."""
+def step_of(program, *arguments):
+    """A step for `judged` that runs one of the workspace's programs, which has to be built."""
 
     def done(log):
         with open(log, "ab") as output:
@@ -447,7 +447,7 @@ def nvmath(python, short, only):
     packages = ["--package", "tensor-diff", "--package", "level3-cublas"]
     subprocess.run([GPU / "scripts" / "build.sh", *packages], check=True, cwd=ROOT)
     own = environment("venv-nvmath", NVMATH)
-    # CuPy's own reductions: those of CUB are in its package, as machine code.
+    # CuPy's own reductions, because those of CUB are machine code.
     variables = {"EMULATED_GPU_NVRTC": nvrtc(own), "CUPY_ACCELERATORS": ""}
     work = FOLDER / "work"
     work.mkdir(exist_ok=True)
@@ -464,42 +464,42 @@ def nvmath(python, short, only):
         if only in fixture:
             theirs, ours = dumps / f"{fixture}.json", work / f"nvmath-{fixture}.json"
             dump = through_nvmath("dump", "--inputs", theirs, "--out", ours)
-            tests[fixture] = judged("nvmath", fixture, dump, here("tensor-diff", theirs, ours))
+            tests[fixture] = judged("nvmath", fixture, dump, step_of("tensor-diff", theirs, ours))
     if only:
         return tests
     theirs, ours = work / "level3.json", work / "nvmath.json"
     preset = ["--preset", "small", "--device", "emulated", "--gemm", "cublaslt"]
-    name = "twenty steps beside level 3's"
+    name = "twenty steps against level 3"
     tests[name] = judged(
         "nvmath",
         name,
-        here("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs),
+        step_of("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs),
         through_nvmath("dump", "--inputs", theirs, "--out", ours),
-        here("tensor-diff", theirs, ours),
+        step_of("tensor-diff", theirs, ours),
     )
     if not short and os.environ.get("MNIST_DIR"):
         reports = {"level 3": work / "level3-report.json", "nvmath-python": work / "nvmath-report.json"}
         level3, theirs = reports.values()
         inputs = work / "inputs.json"
-        name = "a training beside level 3's"
+        name = "a training against level 3"
         tests[name] = judged(
             "nvmath",
             name,
-            here("level3-cublas", "dump", *preset, "--inputs-only", "--out", inputs),
-            here("level3-cublas", *preset, "--json", level3),
+            step_of("level3-cublas", "dump", *preset, "--inputs-only", "--out", inputs),
+            step_of("level3-cublas", *preset, "--json", level3),
             through_nvmath("train", "--preset", "small", "--inputs", inputs, "--json", theirs),
-            lambda log: beside(reports, log),
+            lambda log: compare_losses(reports, log),
         )
     return tests
 
 
-def beside(reports, log):
-    """Writes the losses of two reports as a table: 0 where they agree."""
+def compare_losses(reports, log):
+    """Writes the losses of two reports as a table. Returns 0 if they agree."""
     both = [json.loads(file.read_text()) for file in reports.values()]
     lines = [f"| batch | {' | '.join(reports)} |", "|---:|---:|---:|"]
     agree = both[0]["tested"] == both[1]["tested"]
     for one, other in zip(both[0]["losses"], both[1]["losses"], strict=True):
-        # Sums in another order: some units of the last place, through a few hundred steps.
+        # Another order of addition changes the last digits, which add up over a few hundred steps.
         agree &= one["batch"] == other["batch"] and abs(one["loss"] - other["loss"]) < 2e-5
         lines.append(f"| {one['batch']} | {one['loss']:.6f} | {other['loss']:.6f} |")
     correct = [report["tested"]["correct"] for report in both]
@@ -512,19 +512,19 @@ def beside(reports, log):
 
 def examples(python, short, only):
     variables = {"DEV": "CUDA:PTX", "EMULATED_GPU_NVRTC": nvrtc(python)}
-    tests = of_pytest(python, ROOT / "book" / "clients", variables)
+    tests = run_pytest(python, ROOT / "book" / "clients", variables)
     package = ["--package", "book-check", "--example", "own_program"]
     subprocess.run([GPU / "scripts" / "build.sh", *package], check=True, cwd=ROOT)
     log = FOLDER / "logs" / "saxpy.rs.log"
     log.write_text("")
     status = run([FOLDER.parent / "debug" / "examples" / "own_program"], log)
     why = "took too long" if status is None else f"ended with status {status}"
-    tests["saxpy.rs"] = ("passed", "") if status == 0 else ("failed", f"{why}; {log} is what it printed")
+    tests["saxpy.rs"] = ("passed", "") if status == 0 else ("failed", f"{why}; its output is in {log}")
     return tests
 
 
-def of_tinygrad(python, name, wheel):
-    """The folder of this name with the tests that a version of tinygrad has on PyPI."""
+def tinygrad_tests(python, name, wheel):
+    """Downloads the tests of a version of tinygrad from PyPI into the folder of this name, and returns its path."""
     folder = FOLDER / name
     if not folder.is_dir():
         download = [python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
@@ -545,39 +545,39 @@ def of_tinygrad(python, name, wheel):
 
 
 def tinygrad(python, short, only):
-    return of_pytest(python, of_tinygrad(python, "tinygrad", TINYGRAD), {"DEV": "CUDA:PTX"})
+    return run_pytest(python, tinygrad_tests(python, "tinygrad", TINYGRAD), {"DEV": "CUDA:PTX"})
 
 
 def tinygrad_older(python, short, only):
-    """The last version that has its tests on PyPI, but for those that ask for files which aren't there."""
+    """Runs the last version that has its tests on PyPI, except tests that import missing files."""
     if short:
         return {}
     own = environment("venv-tinygrad-older", TINYGRAD_OLDER)
-    folder = of_tinygrad(own, "tinygrad-older", TINYGRAD_OLDER[0])
+    folder = tinygrad_tests(own, "tinygrad-older", TINYGRAD_OLDER[0])
     beyond = re.compile(r"^\s*from (test|extra|examples)\b", re.M)
     files = [file for file in sorted(folder.glob("test_*.py")) if only in file.stem]
     files = [file for file in files if not beyond.search(file.read_text())]
-    # It looks for the driver where systems have theirs, and at this path.
+    # This version only looks for the driver in system folders, and at this path.
     driver = {"CUDA_PATH": str(FOLDER / "gpu" / "lib" / "libcuda.so.1")}
-    of_cuda = {"CUDA": "1", "CUDA_PTX": "1", "EMULATED_GPU_DEVICES": "6"} | driver | ALIKE
-    return of_files("tinygrad-older", own, folder, files, of_cuda, {"CPU": "1"} | ALIKE)
+    of_cuda = {"CUDA": "1", "CUDA_PTX": "1", "EMULATED_GPU_DEVICES": "6"} | driver | DERANDOMIZED
+    return run_files("tinygrad-older", own, folder, files, of_cuda, {"CPU": "1"} | DERANDOMIZED)
 
 
 def numba_cuda(python, short, only):
     tests = "numba.cuda.tests"
     where = "import numba_cuda; print(numba_cuda.__path__[0])"
     folder = Path(subprocess.check_output([python, "-c", where], text=True).strip(), "numba/cuda/tests")
-    # Those of `nocuda` and `core` want no GPU; `nrt` is numba's own memory, and `cudasim` a simulator.
+    # Left out: `nocuda` and `core` need no GPU, and `cudasim` is a simulator. (`nrt` is numba's memory management.)
     groups = ["cudapy", "cudadrv", "doc_examples", "nrt"]
     modules = [
         f"{group}.{file.stem}" for group in groups for file in sorted((folder / group).glob("test_*.py"))
     ]
     modules = [name for name in modules if (name in SHORT or not short) and only in name]
     if not modules:
-        raise SystemExit(f"clients: no module of numba-cuda's tests has a name with {only!r} in it")
+        raise SystemExit(f"error: no test module of numba-cuda has a name that contains {only!r}")
     result = {}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(lambda name: of_unittest(python, f"{tests}.{name}"), modules):
+        for found in pool.map(lambda name: run_unittest(python, f"{tests}.{name}"), modules):
             result |= {name.removeprefix(f"{tests}."): outcome for name, outcome in found.items()}
     return result
 
@@ -590,7 +590,7 @@ def burn(python, short, only):
     built = FOLDER / "burn"
     build = ["cargo", "build", "--quiet", "--locked", "--target-dir", built]
     manifest = ["--manifest-path", ROOT / "reference" / "burn" / "Cargo.toml"]
-    # Nobody edits or debugs it.
+    # It is neither edited nor debugged.
     small = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "0"}
     subprocess.run([*build, *manifest], check=True, cwd=ROOT, env=os.environ | small)
     variables = {"EMULATED_GPU_NVRTC": nvrtc(python), "CUDA_PATH": str(toolkit(python))}
@@ -602,7 +602,7 @@ def burn(python, short, only):
         command = [built / "debug" / "network-in-burn", "cuda", theirs, ours]
         card = variables | {"EMULATED_GPU_CAPABILITY": capability}
         dump = lambda log: run(command, log, card, work)
-        tests[name] = judged("burn", name, *before, dump, here("tensor-diff", theirs, ours))
+        tests[name] = judged("burn", name, *before, dump, step_of("tensor-diff", theirs, ours))
 
     dumps = ROOT / "reference" / "dumps"
     fixtures = sorted({file.name.split(".")[0] for file in dumps.iterdir()})
@@ -611,7 +611,7 @@ def burn(python, short, only):
         work = FOLDER / "work" / f"burn-{capability}"
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
-        # What burn found out to be the fastest holds for this card, and for this emulator.
+        # burn caches which kernel is the fastest; the cache is only valid for this card and this emulator.
         log = 'logger = { level = "full", file = "autotune.log" }'
         (work / "cubecl.toml").write_text(f'[autotune]\ncache = "local"\n{log}\n')
         for fixture in fixtures:
@@ -619,20 +619,20 @@ def burn(python, short, only):
                 compared(f"{fixture} in {arithmetic}", capability, dumps / f"{fixture}.json")
         if not only:
             theirs = FOLDER / "work" / "level3.json"
-            # The gradient of this loss is one that burn computes as the levels do, so that every tensor is judged.
+            # burn computes the gradient of this loss like the levels, so that every tensor can be compared.
             preset = ["--preset", "small", "--loss", "cross-entropy", "--device", "emulated"]
-            made = here("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs)
-            compared(f"twenty steps beside level 3's, in {arithmetic}", capability, theirs, made)
+            made = step_of("level3-cublas", "dump", *preset, "--steps", "20", "--data", "digits", "--out", theirs)
+            compared(f"twenty steps against level 3, in {arithmetic}", capability, theirs, made)
         for name, outcome in tried(work / "autotune.log").items():
             tests[f"{name} in {arithmetic}"] = outcome
     return tests
 
 
 def tried(log):
-    """The kernels that burn tried to find the fastest, by the names of its log: whether each could be launched."""
+    """The kernels that burn tried, by their names in its log, with the outcome: whether each could be launched."""
     text = log.read_text(errors="replace") if log.exists() else ""
     kernels = dict.fromkeys(re.findall(r"^Autotune\[\d+\] name (\w+) =>", text, re.M), ("passed", ""))
-    # Where burn itself finds that a kernel is none for some shapes, that is no launch.
+    # If burn itself rejects a kernel for some shapes, that is not a failed launch.
     for name, why in re.findall(r'^Unknown \{ name: "(\w+)", err: "(.*)" \}$', text, re.M):
         kernels[name] = ("failed", " ".join(why.split(r"\nBacktrace")[0].split(r"\n")))
     return kernels
@@ -641,20 +641,20 @@ def tried(log):
 def warp(python, short, only):
     modules = [name for name in WARP_MODULES if only in name and not short]
     if only and not modules:
-        raise SystemExit(f"clients: no module of Warp's tests has a name with {only!r} in it")
+        raise SystemExit(f"error: no test module of Warp has a name that contains {only!r}")
     if not modules:
         return {}
     own = environment("venv-warp", WARP)
     result = {}
     # One after the other: they share a cache of kernels.
     for module in modules:
-        found = of_unittest(own, f"warp.tests.{module}")
+        found = run_unittest(own, f"warp.tests.{module}")
         result |= {name.removeprefix("warp.tests."): outcome for name, outcome in found.items()}
     return result
 
 
 def cust(python, short, only):
-    """The unit tests of the version that Cargo.lock names, in a workspace of its own."""
+    """Runs the unit tests of the version in Cargo.lock, in a separate workspace."""
     if short:
         return {}
     subprocess.run(["cargo", "fetch", "--quiet", "--locked"], check=True, cwd=ROOT)
@@ -665,7 +665,7 @@ def cust(python, short, only):
     with tarfile.open(next(cargo.glob(f"registry/cache/*/cust-{version}.crate"))) as archive:
         archive.extractall(folder, filter="data")
     (folder / "Cargo.toml").write_text(f'[workspace]\nresolver = "2"\nmembers = ["cust-{version}"]\n')
-    # It is linked against libcuda.so, which its build script looks for in the folder lib64 of this one.
+    # cust links to libcuda.so, for which its build script searches the subfolder lib64.
     (folder / "cuda").mkdir(exist_ok=True)
     (folder / "cuda" / "lib64").unlink(missing_ok=True)
     (folder / "cuda" / "lib64").symlink_to(FOLDER / "gpu" / "lib")
@@ -680,7 +680,7 @@ def cust(python, short, only):
             env=os.environ | variables,
         )
     if built.returncode != 0:
-        return {"the build": ("failed", f"{log} is what cargo printed")}
+        return {"the build": ("failed", f"cargo's output is in {log}")}
     messages = map(json.loads, built.stdout.decode().splitlines())
     program = next(found for message in messages if (found := message.get("executable")))
     printed = log.with_suffix(".tests.log")
@@ -689,18 +689,18 @@ def cust(python, short, only):
     listed = subprocess.check_output(
         [FOLDER / "gpu" / "emulate", program, only, "--list", "--format", "terse"], text=True
     )
-    said = r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)"
-    ended = dict(re.findall(said, printed.read_text(), re.M))
+    line = r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)"
+    ended = dict(re.findall(line, printed.read_text(), re.M))
     outcomes = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
-    why = "took too long" if status is None else f"ended with status {status}; {printed} is what it printed"
+    why = "took too long" if status is None else f"ended with status {status}; its output is in {printed}"
     return {
         name: (outcomes.get(ended.get(name), "failed"), why)
         for name in re.findall(r"^(\S+): test$", listed, re.M)
     }
 
 
-def of_repository(client):
-    """The client that runs the tests of a repository in CLIENT_SOURCES."""
+def repository_client(client):
+    """Makes the client that runs the tests of a repository in CLIENT_SOURCES."""
     where, groups, wheels, variables, judge = REPOSITORIES[client]
 
     def tests_of(python, short, only):
@@ -709,35 +709,35 @@ def of_repository(client):
             return {}
         files = [file for group in groups for file in sorted(folder.glob(group)) if only in file.stem]
         if not files:
-            raise SystemExit(f"clients: {folder} has no tests with {only!r} in their names")
+            raise SystemExit(f"error: {folder} has no test file whose name contains {only!r}")
         own = environment(f"venv-{client}", wheels)
         of_cuda = {"EMULATED_GPU_NVRTC": nvrtc(own)} | variables
-        return of_files(client, own, folder, files, of_cuda, judge)
+        return run_files(client, own, folder, files, of_cuda, judge)
 
     return tests_of
 
 
-# The table of times: for each client with a judge, rows of a file, how many of its tests pass on both, and the
-# seconds that these take on the emulated GPU and on the judge.
+# Times of each client with a judge: for each file the number of tests that pass on both, and their seconds on the emulated
+# GPU and on the judge.
 TIMES = {}
 
 
 def kept(client, is_whole=True):
-    """The file with the outcomes of the last run: of all tests of a client, or of some."""
+    """The file with the outcomes of the last run of all tests of a client, or of some."""
     return FOLDER / f"{client}{'' if is_whole else '.some'}.json"
 
 
-def of_files(client, python, folder, files, variables, judge):
-    """The tests of files of pytest's in a folder, on the emulated GPU; and with a judge, the variables of a backend
-    that needs none, on that too. What fails on both counts as skipped."""
+def run_files(client, python, folder, files, variables, judge):
+    """Runs files of pytest in a folder on the emulated GPU. With a judge (the variables of a CPU backend), runs them
+    there too, and counts tests that fail on both as skipped."""
     how = {"work": folder, "limit": 4 * LIMIT}
     result = {}
 
     def outcomes(file, variables, name, **more):
-        # Each time tinygrad compiles everything, whichever runs there were before.
+        # An empty cache, so that tinygrad compiles everything in each run.
         with tempfile.TemporaryDirectory() as cache:
             where = {"PYTHONPATH": str(folder), "CACHEDB": f"{cache}/cache.db"}
-            return of_pytest(python, file, where | variables, name, **how, **more)
+            return run_pytest(python, file, where | variables, name, **how, **more)
 
     for file in files:
         name = f"{client} {'.'.join(file.relative_to(folder).with_suffix('').parts)}"
@@ -765,12 +765,12 @@ CLIENTS = {
     "burn": burn,
     "warp": warp,
     "cust": cust,
-} | {client: of_repository(client) for client in REPOSITORIES}
+} | {client: repository_client(client) for client in REPOSITORIES}
 
 
 def reasons():
-    """Pairs of a client with a pattern for names of its tests, and why they fail; and which of these pass on
-    machines that have more, whose clients have a question mark."""
+    """Reads the reasons: the reason for each pair of a client and a pattern for names of its tests, and the pairs that
+    may pass on some machines, which are marked with a question mark."""
     listed, may_pass, why = {}, set(), None
     for number, line in enumerate(REASONS.read_text().splitlines(), 1):
         if line.startswith("# ") and not line.startswith("# -"):
@@ -783,7 +783,7 @@ def reasons():
                 client = client[:-1]
                 may_pass.add((client, pattern))
             if client not in CLIENTS or not pattern or why is None:
-                raise SystemExit(f"{REASONS}:{number}: neither `# reason` nor `client pattern` below one")
+                raise SystemExit(f"error: {REASONS}:{number}: a line has to be `# reason`, or `client pattern` below a reason")
             listed[client, pattern] = why
     return listed, may_pass
 
@@ -794,25 +794,25 @@ def last_line(text):
 
 
 def judge_outcomes(client, tests, known, may_pass):
-    """A row with the numbers of a client's tests, the names of those that fail by their reason, and what no reason
-    stands for or no failure."""
-    of = lambda outcome: [name for name, found in tests.items() if found[0] == outcome]
+    """Judges a client's tests. Returns a row with their numbers, the names of failing tests by reason, and the
+    surprises: failures without a reason, and reasons whose test passes."""
+    ended = lambda outcome: [name for name, found in tests.items() if found[0] == outcome]
     matched, wrong = {}, []
-    for name in of("failed"):
+    for name in ended("failed"):
         pattern = next((key for key in known if key[0] == client and re.fullmatch(key[1], name)), None)
         if pattern is None:
             wrong.append(f"{client} {name}: {last_line(tests[name][1])}")
         else:
             matched.setdefault(known[pattern], []).append(name)
     for (of_client, pattern), why in known.items():
-        passed = [name for name in of("passed") if re.fullmatch(pattern, name)]
+        passed = [name for name in ended("passed") if re.fullmatch(pattern, name)]
         if of_client == client and passed and (client, pattern) not in may_pass:
-            wrong.append(f"{client} {passed[0]}: passes, and stands in {REASONS.name}: {why}")
-    return (client, *(len(of(outcome)) for outcome in ("passed", "failed", "skipped"))), matched, wrong
+            wrong.append(f"{client} {passed[0]}: passes, but has an entry in {REASONS.name}: {why}")
+    return (client, *(len(ended(outcome)) for outcome in ("passed", "failed", "skipped"))), matched, wrong
 
 
 def table(known, may_pass):
-    """Of each client the last run of all its tests, as Markdown."""
+    """The last run of all tests of each client, as Markdown."""
     outcomes = ["| client | day | tests that pass | fail | skip themselves |", "|---|---|---:|---:|---:|"]
     because = ["", "| of | fail | because |", "|---|---:|---|"]
     took = ["", "| of | tests that pass on both | seconds on the emulated GPU | on its CPU backend |"]
@@ -827,7 +827,7 @@ def table(known, may_pass):
         for line in wrong:
             what = line.removeprefix(client).strip().replace("|", "\\|")
             because.append(f"| {client} | 1 | without a reason: {what} |")
-        # What takes a few seconds on both is Python's start.
+        # Below a few seconds it is only Python's start-up time.
         took += [
             f"| {client} {name} | {both} | {ours:.0f} | {theirs:.0f} |"
             for name, both, ours, theirs in found["times"]
@@ -837,7 +837,7 @@ def table(known, may_pass):
 
 
 def write(file, text):
-    """A file whole or not at all."""
+    """Writes a file, whole or not at all."""
     part = file.with_name(f"{file.name}.part")
     part.write_text(text)
     part.rename(file)
@@ -856,12 +856,12 @@ def main():
     arguments = parser.parse_args()
     for name in arguments.clients:
         if name not in CLIENTS:
-            parser.error(f"{name} is no client: choose from {', '.join(CLIENTS)}")
+            parser.error(f"unknown client {name}: choose from {', '.join(CLIENTS)}")
         if name in REPOSITORIES and not Path(os.environ.get("CLIENT_SOURCES", ""), REPOSITORIES[name][0]).is_dir():
-            parser.error(f"{name} wants {REPOSITORIES[name][0]} in the folder that CLIENT_SOURCES names")
+            parser.error(f"{name} needs {REPOSITORIES[name][0]} in the folder that CLIENT_SOURCES names")
     sources = os.environ.get("CLIENT_SOURCES")
     if sources is not None and not Path(sources).is_dir():
-        parser.error(f"CLIENT_SOURCES: {sources} is no folder")
+        parser.error(f"CLIENT_SOURCES names {sources}, which is not a folder")
 
     known, may_pass = reasons()
     (FOLDER / "logs").mkdir(parents=True, exist_ok=True)
@@ -885,7 +885,7 @@ def main():
     if arguments.table:
         write(arguments.table, table(known, may_pass))
     if arguments.only and not any(sum(counted) for _, *counted in rows):
-        wrong.append(f"no test of these clients has a name with {arguments.only!r} in it")
+        wrong.append(f"no test of these clients has a name that contains {arguments.only!r}")
     for line in wrong:
         print(f"clients: {line}", file=sys.stderr)
     return 1 if wrong else 0

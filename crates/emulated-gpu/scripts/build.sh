@@ -1,8 +1,6 @@
 #!/bin/sh
-# `cargo build` with these options; where WORKSPACE_BUILT is set, as .ci/run does once everything is
-# built, nothing. A few packages alone have fewer features of what others wrote than all together, so
-# that cargo would build most of that, and what stands on it, once more.
-#
-# The profile that is built then is dev.
+# Runs `cargo build` with these options. If WORKSPACE_BUILT is set, as .ci/run does after building everything in the dev
+# profile, it is a no-op for that profile: cargo would build a few packages with fewer features of their dependencies, and
+# so recompile most of them.
 case "$*" in *"--profile dev"*) ;; *--profile*) WORKSPACE_BUILT= ;; esac
 [ -n "${WORKSPACE_BUILT:-}" ] || exec cargo build --quiet "$@"

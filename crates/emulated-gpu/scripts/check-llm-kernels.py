@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The kernels of a folder of llm.c's dev/cuda, compiled by cuda-c, run on the emulator, against NumPy.
+"""Compiles the kernels of llm.c's dev/cuda with cuda-c, runs them on the emulator, and compares them with NumPy.
 
     git clone https://github.com/karpathy/llm.c
     cargo build -p cuda-c -p ptx-emulator
     crates/emulated-gpu/scripts/check-llm-kernels.py llm.c/dev/cuda
 
-Only the host's part is cut off: includes, functions and variables of the host, and what of common.h no
-kernel needs. Where a file can be compiled for bfloat16 or float, float is taken. What isn't in the folder
-is left out, and said. Exits with 1 if anything differs. Needs NumPy, no GPU.
+Only the host's part is removed: includes, functions and variables of the host, and the parts of common.h that no
+kernel needs. A file that can be compiled for bfloat16 or float is compiled for float. Missing files are skipped and
+listed. Exits with 1 if any result differs. Needs NumPy but no GPU.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def items(text):
 
 
 def device_part(path):
-    """What of a file is for the device, and its names."""
+    """The directives and declarations of a file that belong to the device."""
     parts = []
     for item in items(without_comments(path.read_text())):
         item = item.strip()
@@ -82,7 +82,7 @@ def declared(item):
 
 
 def source(folder, name):
-    """A file's device part, with what it needs of common.h before it."""
+    """A file's device part, preceded by the parts of common.h that it needs."""
     own = device_part(folder / name)
     needed, before = " ".join(own), []
     common = folder / "common.h"
@@ -91,7 +91,7 @@ def source(folder, name):
             if item.startswith("#") or re.search(rf"\b{declared(item)}\b", needed):
                 before.insert(0, item)
                 needed += " " + item
-    # What the file declares itself isn't declared twice.
+    # Names that the file declares itself are not taken from common.h.
     names = {declared(item) for item in own if not item.startswith("#")}
     before = [item for item in before if item.startswith("#") or declared(item) not in names]
     return "\n".join(before + own) + "\n"
@@ -107,11 +107,11 @@ class Runner:
         target = path.with_suffix(".ptx")
         made = subprocess.run([self.programs / "cuda-c", path, "--out", target], capture_output=True, text=True)
         if made.returncode:
-            raise ValueError(made.stderr.strip().splitlines()[0] if made.stderr else "not compiled")
+            raise ValueError(made.stderr.strip().splitlines()[0] if made.stderr else "cuda-c failed without a message")
         return target
 
     def run(self, ptx, kernel, grid, block, shared, arguments):
-        """Launches a kernel; its buffers as they are then."""
+        """Launches a kernel, and returns its buffers afterwards."""
         entry = next((line for line in ptx.read_text().splitlines() if ".entry" in line and re.search(rf"(\d|\b){kernel}(\W|[PIiflKR])", line)), "")
         entry = entry.split(".entry")[1].split("(")[0].strip() if entry else kernel
         command = [self.programs / "ptx-emulator", "run", ptx, "--entry", entry, "--grid", str(grid), "--block", str(block)]
@@ -126,7 +126,7 @@ class Runner:
                 command += ["--arg", argument]
         ran = subprocess.run(command, capture_output=True, text=True)
         if ran.returncode:
-            raise ValueError(ran.stderr.strip().splitlines()[0] if ran.stderr else "it failed")
+            raise ValueError(ran.stderr.strip().splitlines()[0] if ran.stderr else "ptx-emulator failed without a message")
         lines = [line for line in ran.stdout.splitlines() if line.startswith("argument ")]
         buffers = iter(line.split(" is now " if " is now " in line else " is as before ")[1].split() for line in lines)
         return [np.array(next(buffers), float).reshape(one.shape) for one in arguments if isinstance(one, np.ndarray)]
@@ -138,7 +138,7 @@ def softmax(x):
 
 
 def cases():
-    """File, kernel, grid, block, shared memory, arguments, and what is expected in which buffers."""
+    """Test cases: file, kernel, grid, block, shared memory, arguments, and the expected contents of buffers."""
     random = np.random.default_rng(1)
     draw = lambda *shape: random.standard_normal(shape).astype(np.float32)
     n, c = 6, 96

@@ -2,17 +2,17 @@
 # Runs the cuBLAS, cuBLASLt and NCCL tests of cudarc, as published and unmodified, on the emulated
 # libraries. Needs the network or a filled cargo registry.
 #
-#     crates/emulated-gpu/scripts/cudarc-blas-tests.sh            all of them
+#     crates/emulated-gpu/scripts/cudarc-blas-tests.sh            all tests
 #     crates/emulated-gpu/scripts/cudarc-blas-tests.sh NAME …     only the tests whose names contain one of these
 set -eu
 cd "$(dirname "$0")/../../.."
 root=$PWD
-# All of it runs on the emulated driver, which is built once.
+# The script reruns itself under `emulate`, which builds the emulated driver.
 if [ -z "${CUDARC_TESTS_EMULATED:-}" ]; then
     CUDARC_TESTS_EMULATED=1 EMULATED_GPU_DEVICES=2 exec crates/emulated-gpu/emulate crates/emulated-gpu/scripts/cudarc-blas-tests.sh "$@"
 fi
-# Grouped products came with cuBLAS 12.5; cudarc's tests do not compile without nvrtc.
-# The same program as that of crates/emulated-gpu/scripts/cudarc-tests.sh.
+# cuBLAS 12.5 introduced grouped products, and cudarc's tests do not compile without nvrtc. The features are those of
+# crates/emulated-gpu/scripts/cudarc-tests.sh, so that both share the test program.
 features=std,driver,nvrtc,cublas,cublaslt,nccl,f16,dynamic-loading,cuda-12090
 export CARGO_PROFILE_DEV_DEBUG=0
 work=$root/target/cudarc-tests
@@ -32,13 +32,13 @@ cargo fetch --quiet --locked
 version=$(sed -n '/^name = "cudarc"$/{n;s/^version = "\(.*\)"$/\1/p;}' Cargo.lock)
 crate=$(find "${CARGO_HOME:-$HOME/.cargo}/registry/cache" -name "cudarc-$version.crate" | head -n 1)
 if [ -z "$crate" ]; then
-    echo "cudarc $version is not in cargo's registry cache; run \`cargo fetch\` first" >&2
+    echo "error: cudarc $version is not in cargo's registry cache: run \`cargo fetch\` first" >&2
     exit 1
 fi
 source=$work/cudarc-$version
 rm -rf "$source"
 tar -xzf "$crate" -C "$work"
-# A workspace of its own, so that this one's does not claim it.
+# A separate workspace, so that cargo doesn't take the crate for a member of this one.
 printf '[workspace]\nresolver = "2"\nmembers = ["cudarc-%s"]\n' "$version" >"$work/Cargo.toml"
 [ -f "$work/Cargo.lock" ] || cp "$source/Cargo.lock" "$work/Cargo.lock"
 
@@ -56,6 +56,6 @@ if [ $# -gt 0 ]; then
     exec "$tests" "$@"
 fi
 "$tests" cublas:: cublaslt::
-# One after another: all of them put collectives into the default streams of the same two devices, and where
-# two communicators do that in a different order on each, both wait for ever, as they would with NVIDIA's NCCL.
+# One test at a time: all of them queue collectives on the default streams of the same two devices. If two communicators
+# do that in different orders, both wait forever, as with NVIDIA's NCCL.
 "$tests" nccl:: --test-threads=1

@@ -1,21 +1,21 @@
 #!/bin/sh
 # Runs the driver tests and the numbered examples of cudarc, as published and unmodified, on the
 # emulated GPU. Needs the network or a filled cargo registry. NVRTC and CUDA's headers come from
-# NVIDIA's wheels on PyPI; CUDA_WHEELS names a folder in which they are installed already
+# NVIDIA's wheels on PyPI; CUDA_WHEELS names a folder in which they are already installed
 # (site-packages, which has nvidia/cuda_nvrtc/lib and nvidia/cuda_runtime/include).
 #
-#     crates/emulated-gpu/scripts/cudarc-tests.sh            everything but what crates/emulated-gpu/scripts/cudarc-tests.excluded lists
+#     crates/emulated-gpu/scripts/cudarc-tests.sh            everything except crates/emulated-gpu/scripts/cudarc-tests.excluded
 #     crates/emulated-gpu/scripts/cudarc-tests.sh NAME …     only the tests whose names contain one of these
 set -eu
 cd "$(dirname "$0")/../../.."
 root=$PWD
-# All of it runs on the emulated driver, which is built once.
+# The script reruns itself under `emulate`, which builds the emulated driver.
 if [ -z "${CUDARC_TESTS_EMULATED:-}" ]; then
     CUDARC_TESTS_EMULATED=1 EMULATED_GPU_DEVICES=2 exec crates/emulated-gpu/emulate crates/emulated-gpu/scripts/cudarc-tests.sh "$@"
 fi
-# Those of crates/emulated-gpu/scripts/cudarc-blas-tests.sh, which shares what is built.
+# The features are those of crates/emulated-gpu/scripts/cudarc-blas-tests.sh, so that both share the test program.
 features=std,driver,nvrtc,cublas,cublaslt,nccl,f16,dynamic-loading,cuda-12090
-# Nobody looks into it with a debugger.
+# No debugger is used.
 export CARGO_PROFILE_DEV_DEBUG=0
 cuda='12.9.*'
 work=$root/target/cudarc-tests
@@ -26,13 +26,13 @@ cargo fetch --quiet --locked
 version=$(sed -n '/^name = "cudarc"$/{n;s/^version = "\(.*\)"$/\1/p;}' Cargo.lock)
 crate=$(find "${CARGO_HOME:-$HOME/.cargo}/registry/cache" -name "cudarc-$version.crate" | head -n 1)
 if [ -z "$crate" ]; then
-    echo "cudarc $version is not in cargo's registry cache; run \`cargo fetch\` first" >&2
+    echo "error: cudarc $version is not in cargo's registry cache: run \`cargo fetch\` first" >&2
     exit 1
 fi
 source=$work/cudarc-$version
 rm -rf "$source"
 tar -xzf "$crate" -C "$work"
-# A workspace of its own, so that this one's does not claim it.
+# A separate workspace, so that cargo doesn't take the crate for a member of this one.
 printf '[workspace]\nresolver = "2"\nmembers = ["cudarc-%s"]\n' "$version" >"$work/Cargo.toml"
 [ -f "$work/Cargo.lock" ] || cp "$source/Cargo.lock" "$work/Cargo.lock"
 
@@ -45,11 +45,11 @@ if [ -z "${CUDA_WHEELS:-}" ] && ! { [ -d "$nvrtc" ] && [ -d "$headers" ]; }; the
 fi
 for found in "$nvrtc/libnvrtc.so.12" "$headers/cuda_fp16.h"; do
     if [ ! -e "$found" ]; then
-        echo "$found is missing; set CUDA_WHEELS to the folder that has nvidia/cuda_nvrtc" >&2
+        echo "error: $found is missing: set CUDA_WHEELS to the folder that has nvidia/cuda_nvrtc" >&2
         exit 1
     fi
 done
-# Under the name that cudarc asks for.
+# Under the name that cudarc opens.
 mkdir -p "$work/lib"
 ln -sfn "$nvrtc/libnvrtc.so.12" "$work/lib/libnvrtc.so"
 LD_LIBRARY_PATH=$work/lib:$nvrtc${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -70,7 +70,7 @@ status=0
 # NVRTC finds the headers that a kernel includes in the folder in which it runs.
 run_tests() { (cd "$headers" && "$tests" "$@"); }
 
-# The same, with what it says kept for the count at the end.
+# Runs tests, and keeps their output for the count at the end.
 : >"$work/tests.log"
 counted() {
     { run_tests "$@" && : >"$work/passed"; } 2>&1 | tee -a "$work/tests.log"
@@ -82,9 +82,9 @@ if [ $# -gt 0 ]; then
     exit
 fi
 
-# All that run beside each other, then those that say that they must run alone, and those that capture: they
-# have their context in common with all others, which may not be waited for while one of its streams is
-# captured: cudarc does when it makes the first stream.
+# First the tests that can run in parallel; then, one at a time, the ignored tests and those that capture a stream. All
+# tests share a context, and it is an error to synchronise a context while one of its streams is captured, which cudarc
+# does when it creates the first stream.
 skip=
 for name in $excluded; do skip="$skip --skip $name"; done
 capturing=$(run_tests driver:: --list --format terse | sed -n 's/: test$//p' | grep -E 'capture|::graph::')
@@ -122,5 +122,5 @@ sed -n 's/^test result: .* \([0-9]*\) passed; \([0-9]*\) failed;.*/\1 \2/p' "$wo
     awk -v name="cudarc $version: driver tests:" \
         '{ passed += $1; failed += $2 } END { print name, passed " passed,", failed " failed" }'
 echo "cudarc $version: examples: $passed passed, $failed failed"
-echo "excluded: $(printf '%s\n' "$excluded" | wc -l) (crates/emulated-gpu/scripts/cudarc-tests.excluded says why)"
+echo "excluded: $(printf '%s\n' "$excluded" | wc -l) (crates/emulated-gpu/scripts/cudarc-tests.excluded has the reasons)"
 exit $status

@@ -1,14 +1,14 @@
 #!/bin/sh
 # Coverage-guided fuzzing with libFuzzer and AddressSanitizer: command lines of `ptx-emulator`
-# (`command_line`), the emulator on texts that are nearly PTX (`ptx`), and sequences of calls of the C
-# functions on several threads (`c_api`).
+# (`command_line`), the emulator on near-miss PTX (`ptx`), and sequences of calls of the C functions on several threads
+# (`c_api`).
 #
 #     scripts/fuzz.sh                     every target for an hour, one after another
-#     scripts/fuzz.sh 60                  … for a minute
+#     scripts/fuzz.sh 60                  every target for a minute
 #     scripts/fuzz.sh 3600 ptx            one target
 #     scripts/fuzz.sh case ptx FILE       one case, such as a finding, with the target's output
-#     scripts/fuzz.sh minimise            rebuilds the committed corpora from everything that was found
-#     scripts/fuzz.sh minimise c_api      … that of one target
+#     scripts/fuzz.sh minimise            rebuilds the committed corpora from all cases found so far
+#     scripts/fuzz.sh minimise c_api      rebuilds one corpus
 #
 # FUZZ names another folder of libFuzzer binaries and corpora: the default is `fuzz` next to `scripts`, whose
 # targets are in `fuzz-targets`. The tests of `fuzz-targets` replay the committed corpora and cases near them
@@ -16,7 +16,7 @@
 #
 # A run begins with the committed corpora, `corpus` in that folder; new cases go to target/fuzz/corpus. A
 # finding stays in target/fuzz/artifacts, and the exit code is 1.
-# Needs `cargo install --locked cargo-fuzz@0.13.2` and a C++ compiler; any toolchain of Rust will do.
+# Needs `cargo install --locked cargo-fuzz@0.13.2` and a C++ compiler; any toolchain of Rust works.
 set -eu
 scripts=$(cd "$(dirname "$0")" && pwd)
 fuzz=${FUZZ:-${scripts%/*}/fuzz}
@@ -34,44 +34,44 @@ longest() {
     esac
 }
 
-# libfuzzer TARGET CORPUS: from the committed corpus; what it finds beyond it goes to CORPUS.
+# libfuzzer TARGET CORPUS: starts from the committed corpus, and writes new cases to CORPUS.
 libfuzzer() {
     mkdir -p "$2" "$folder/artifacts/$1"
-    # What the target prints is not what one wants to read; `fuzz.sh case` shows it.
+    # The target's own output is suppressed here; `fuzz.sh case` shows it.
     # shellcheck disable=SC2086 # the limits are words
     exec nice -n 19 "$binaries/$1" $limits -max_len="$(longest "$1")" -close_fd_mask=3 \
         -max_total_time="$seconds" -artifact_prefix="$folder/artifacts/$1/" \
         "$2" "$fuzz/corpus/$1" >"$folder/$1.log" 2>&1
 }
 
-# Tells what a run of a target found that has failed.
+# Reports the finding of a failed run of a target.
 finding() {
     tail -n 40 "$folder/$1.log"
     found=$(sed -n 's/.*Test unit written to //p' "$folder/$1.log" | tail -n 1)
-    # Once more, with what the target itself says.
+    # Reruns the case with the target's own output.
     [ -z "$found" ] || "$binaries/$1" -timeout=120 "$found" 2>&1 | tail -n 60
-    echo "$1 found something; again: fuzz.sh case $1 $found" >&2
+    echo "$1 has a finding; rerun it with: fuzz.sh case $1 $found" >&2
     status=1
 }
 
 case ${1:-} in case | minimise) ;; '' | *[0-9]) ;; *)
-    echo "error: $1 is no number of seconds, and neither case nor minimise" >&2
+    echo "error: the argument $1 is unknown: give a number of seconds, case or minimise" >&2
     exit 2
     ;;
 esac
 if [ -n "${2:-}" ] && ! [ -e "$fuzz/targets/$2.rs" ]; then
     # shellcheck disable=SC2086 # words
-    echo "error: there is no target $2, only" $targets >&2
+    echo "error: unknown target $2. The targets are" $targets >&2
     exit 2
 fi
 if ! cargo fuzz --version >/dev/null 2>&1; then
-    echo 'error: cargo install --locked cargo-fuzz@0.13.2' >&2
+    echo 'error: cargo-fuzz is missing: cargo install --locked cargo-fuzz@0.13.2' >&2
     exit 2
 fi
-# The sanitizers are options that only nightly compilers have, unless a stable one is told so.
+# RUSTC_BOOTSTRAP enables the sanitizers, which are unstable options, on a stable compiler.
 export RUSTC_BOOTSTRAP=1 CARGO_TERM_PROGRESS_WHEN=never
-# What an allocation of four terabytes gives is null, as without the sanitizer. What the driver
-# keeps for the life of the process is no leak.
+# An allocation of four terabytes returns null, as without the sanitizer. Memory that the driver keeps until the process
+# ends is not a leak.
 export ASAN_OPTIONS="allocator_may_return_null=1:detect_leaks=0:detect_odr_violation=0"
 binaries=$folder/x86_64-unknown-linux-gnu/release
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Measures the errors of cuda-c's mathematics, in units in the last place: compiles the library, which is
-# CUDA C, by g++, and asks it for every float (or each STRIDE-th, and for as many doubles), against glibc
-# in double, and for double against libquadmath. Needs g++ and an x86-64 processor with fma.
+# Measures the errors of cuda-c's mathematical functions in units in the last place. It compiles the library, which is CUDA
+# C, with g++, and evaluates each function for every float (or every STRIDE-th), compared with glibc in double precision,
+# and for as many doubles, compared with libquadmath. Needs g++ and an x86-64 processor with fma.
 #
 #     [STRIDE=1] crates/emulated-gpu/scripts/measure-mathematics.sh [FUNCTION …]
 set -eu
@@ -73,14 +73,14 @@ static inline float __fdividef(float a, float b) { return a / b; }
 }
 static uint64_t stride;
 template <typename O, typename R> static void single(const char *name, O own, R exact) {
-    // What is the float next to the true value errs by half a unit at most.
-    double worst = 0.5; float at = 0; uint64_t wrong = 0, beside = 0, count = 0;
+    // The float nearest to the true value is off by at most half a unit.
+    double worst = 0.5; float at = 0; uint64_t wrong = 0, neighbours = 0, count = 0;
     auto look = [&](float x, float found) {
         double e = exact((double)x); float rounded = (float)e;
         if (bits<uint32_t>(found) == bits<uint32_t>(rounded) || (rounded != rounded && found != found)) return;
-        beside++;
+        neighbours++;
         if (!std::isfinite(found) || !std::isfinite(rounded) || (rounded == 0) != (found == 0)) {
-            // One of them rounded to the other side of the range, or is wrong.
+            // Either one was rounded to infinity or 0 and the other wasn't, or it is wrong.
             int64_t apart = llabs((int64_t)bits<int32_t>(found) - bits<int32_t>(rounded));
             if (apart > 1) { if (!wrong++) printf("%s(%a) = %a, not %a\n", name, x, found, rounded); return; }
         }
@@ -88,8 +88,8 @@ template <typename O, typename R> static void single(const char *name, O own, R 
         double error = std::fabs(e - found) / unit;
         if (error > worst) { worst = error; at = x; }
     };
-    // Some at a time, by glibc's vectors where it has them. Those err by some units of a double's last
-    // place: only what is that near to the middle between two floats, or differs, is asked for alone.
+    // Several at a time, with glibc's vector functions where they exist. These err by some units of a double's last
+    // place, so results that are very close to the middle between two floats, or differ, are checked one by one.
     constexpr int many = 1024;
     float x[many], found[many]; double e[many]; unsigned char sure[many];
     for (uint64_t first = 0; first < (1ull << 32); first += many * stride) {
@@ -106,7 +106,7 @@ template <typename O, typename R> static void single(const char *name, O own, R 
         for (int i = 0; i < many && first + i * stride < (1ull << 32); i++, count++)
             if (!sure[i]) look(x[i], found[i]);
     }
-    printf("%-15s %.4f ulp at %a; of %llu floats %llu beside the nearest%s\n", name, worst, at, (unsigned long long)count, (unsigned long long)beside, wrong ? "  WRONG" : "");
+    printf("%-15s %.4f ulp at %a; of %llu floats %llu are not the nearest%s\n", name, worst, at, (unsigned long long)count, (unsigned long long)neighbours, wrong ? "  WRONG" : "");
     fflush(stdout);
 }
 static uint64_t state = 88172645463325252ull;
@@ -221,7 +221,7 @@ int main(int, char **arguments) {
 }
 END
 library=crates/emulated-gpu/cuda-c/src/library
-# Behind the names of what the host's library has, too.
+# The library as one file, which the program above includes.
 cat "$library/float.cuh" "$library/angles.cuh" "$library/parts.cuh" "$library/double.cuh" \
     "$library/angles_of_double.cuh" "$library/numbers.cuh" "$library/special.cuh" "$library/bessel.cuh" >"$folder/library.inc"
 g++ -std=gnu++17 -O3 -march=native -mprefer-vector-width=512 -fopenmp -fno-trapping-math -fno-math-errno -ffp-contract=off -w "$folder/measure.cpp" -o "$folder/measure" -lquadmath

@@ -1,19 +1,18 @@
 #!/bin/sh
-# Runs the core tests of the PTX emulator's engine under Miri, which finds undefined behaviour in
-# `unsafe` code: reads of what is not initialised, pointers out of bounds or misaligned, data races.
-# Miri has no AVX2: the engine takes its portable path there. It is some hundred times slower than
-# the processor, so that only small tests are run. Needs the component:
+# Runs the core tests of the PTX emulator's engine under Miri, which finds undefined behaviour in `unsafe` code: reads of
+# uninitialised memory, pointers out of bounds or misaligned, data races. Miri has no AVX2, so the engine uses its portable
+# path. It is several hundred times slower than the processor, so only small tests are run. Needs the component:
 #   rustup toolchain install nightly --component miri --component rust-src
-# Arguments take the place of the tests below, such as: crates/emulated-gpu/scripts/miri.sh --lib memory
+# Arguments replace the list of tests below, such as: crates/emulated-gpu/scripts/miri.sh --lib memory
 set -eu
 cd "$(dirname "$0")/../../.."
 if ! cargo +nightly miri --version >/dev/null 2>&1; then
-    echo 'error: Miri is not installed:' >&2
+    echo 'error: Miri is missing. Install it with' >&2
     echo '  rustup toolchain install nightly --component miri --component rust-src' >&2
     exit 2
 fi
-# Device addresses are host addresses in registers: they become pointers again when a kernel uses
-# them, which is what permissive provenance is for. The clock of the host is read.
+# Permissive provenance, because registers hold device addresses as numbers, which become pointers again when a kernel uses
+# them. No isolation, because the engine reads the host's clock.
 export MIRIFLAGS="${MIRIFLAGS:--Zmiri-permissive-provenance -Zmiri-disable-isolation}"
 export CARGO_TARGET_DIR="${MIRI_TARGET_DIR:-target/miri}"
 if [ $# -gt 0 ]; then

@@ -1,8 +1,8 @@
-"""NVIDIA's own Python bindings of NCCL (nccl4py), unmodified, on the emulated NCCL: run by
+"""Test of NVIDIA's Python bindings of NCCL (nccl4py), unmodified, on the emulated NCCL, run by
 `crates/emulated-gpu/scripts/nccl-python-tests.sh`.
 
-Three ranks, each a process with an emulated device of its own. Every operation is compared with what
-NumPy computes of all ranks' numbers.
+There are three ranks, each a process with its own emulated device. Every operation is compared with NumPy's result for the
+numbers of all ranks.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SUM, MAX, AVG = nccl.RedOp.Sum, nccl.RedOp.Max, nccl.RedOp.Avg
 
 
 def called(result: tuple) -> object:
-    """What a function of the driver gives back; fails where it fails."""
+    """The result of a function of the driver. Raises an exception if the function failed."""
     code, *values = result
     if code != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"the driver says {code}")
+        raise RuntimeError(f"the driver returned {code}")
     return values[0] if values else None
 
 
@@ -41,13 +41,13 @@ class Device:
         self.stream = int(stream)
 
     def put(self, array: np.ndarray) -> int:
-        """An array in device memory."""
+        """Copies an array to device memory, and returns its address."""
         address = called(driver.cuMemAlloc(max(array.nbytes, 1)))
         called(driver.cuMemcpyHtoD(address, array.ctypes.data, array.nbytes))
         return int(address)
 
     def get(self, address: int, like: np.ndarray) -> np.ndarray:
-        """It, when the stream is done."""
+        """Copies an array back after the stream has finished."""
         called(driver.cuStreamSynchronize(self.stream))
         array = np.empty_like(like)
         called(driver.cuMemcpyDtoH(array.ctypes.data, address, array.nbytes))
@@ -55,26 +55,26 @@ class Device:
 
 
 def own(rank: int, count: int = COUNT) -> np.ndarray:
-    """The numbers of a rank, whose sums are rounded."""
+    """Floats of a rank whose sums need rounding."""
     return (((np.arange(count) * 7 + rank * 13) % 101) / (3 + rank)).astype(np.float32)
 
 
 def whole(rank: int, count: int) -> np.ndarray:
-    """The whole numbers of a rank, each another."""
+    """Integers of a rank, all different."""
     return np.arange(count, dtype=np.int64) + rank * 1_000_003
 
 
 def rank_main(rank: int, data: bytes, failures: multiprocessing.Queue) -> None:
-    """One process."""
+    """The main function of a rank's process."""
     try:
         run(rank, data)
-    except BaseException as error:  # whatever it is, the parent reports it
+    except BaseException as error:  # of any kind: the parent reports it
         failures.put(f"rank {rank}: {type(error).__name__}: {error}")
         raise
 
 
 def run(rank: int, data: bytes) -> None:
-    """Every operation once."""
+    """Calls every operation once."""
     device = Device(0)
     comm = nccl.comm_init_rank(RANKS, nccl.UniqueId.from_buffer(data), rank)
     assert (nccl.comm_count(comm), nccl.comm_user_rank(comm)) == (RANKS, rank)
@@ -83,14 +83,14 @@ def run(rank: int, data: bytes) -> None:
     send = device.put(mine)
     all_of = np.stack([own(r) for r in range(RANKS)]).astype(np.float64)
 
-    # Sum, largest, mean: within the rounding of two additions and a product.
+    # Sum, maximum and mean: within the rounding of two additions and a product.
     for operation, expected in [(SUM, all_of.sum(0)), (MAX, all_of.max(0)), (AVG, all_of.mean(0))]:
         receive = device.put(np.zeros_like(mine))
         nccl.all_reduce(send, receive, COUNT, FLOAT, operation, comm, stream)
         found = device.get(receive, mine)
         assert (np.abs(found - expected) <= 3 * 2.0**-24 * all_of.sum(0)).all(), operation
         bits = device.put(found)
-        # The same bits on all: the largest and the smallest are one.
+        # All ranks have the same bits, so their maximum changes nothing.
         nccl.all_reduce(bits, bits, COUNT, nccl.DataType.Uint32, MAX, comm, stream)
         assert (device.get(bits, found).view(np.uint32) == found.view(np.uint32)).all()
 
@@ -113,7 +113,7 @@ def run(rank: int, data: bytes) -> None:
     expected = sums if rank == 2 else whole(1, RANKS * COUNT)
     assert (device.get(receive, numbers) == expected).all(), "reduce"
 
-    # From each to the next.
+    # Each rank sends to the next.
     nccl.group_start()
     nccl.send(send, COUNT, INT64, (rank + 1) % RANKS, comm, stream)
     nccl.recv(part, COUNT, INT64, (rank - 1) % RANKS, comm, stream)
@@ -121,7 +121,7 @@ def run(rank: int, data: bytes) -> None:
     expected = whole((rank - 1) % RANKS, COUNT)
     assert (device.get(part, expected) == expected).all(), "send and recv"
 
-    # What is wrong is refused.
+    # Invalid arguments are rejected.
     for wrong in (
         lambda: nccl.all_reduce(send, receive, COUNT, 99, SUM, comm, stream),
         lambda: nccl.all_reduce(send, receive, COUNT, INT64, 99, comm, stream),
@@ -132,7 +132,7 @@ def run(rank: int, data: bytes) -> None:
             wrong()
         except nccl.NCCLError:
             continue
-        raise AssertionError("what is wrong was taken")
+        raise AssertionError("an invalid argument was accepted")
 
     nccl.comm_finalize(comm)
     nccl.comm_destroy(comm)
@@ -156,7 +156,7 @@ def main() -> int:
         while not failures.empty():
             print(failures.get(), file=sys.stderr)
         return 1
-    print(f"NVIDIA's bindings: {RANKS} ranks, NCCL {version}: everything as NumPy has it")
+    print(f"NVIDIA's bindings: {RANKS} ranks, NCCL {version}: all results agree with NumPy")
     return 0
 
 

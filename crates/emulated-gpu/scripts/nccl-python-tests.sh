@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs NVIDIA's own Python bindings of NCCL, unmodified, on the emulated NCCL and driver: three
-# processes, every operation beside NumPy's. They need no CUDA runtime, which NVIDIA's nccl-tests are
-# built on. A virtual environment below target is made for them, once, from PyPI:
+# Runs NVIDIA's own Python bindings of NCCL, unmodified, on the emulated NCCL and driver: three processes, with every
+# operation compared with NumPy. Unlike NVIDIA's nccl-tests, they need no CUDA runtime. The script makes a virtual
+# environment for them below target, once, from PyPI:
 #
 #     PYTHON=python3 crates/emulated-gpu/scripts/nccl-python-tests.sh
 set -eu
@@ -11,12 +11,11 @@ wheels="nccl4py==0.6.0 cuda-core==1.* cuda-bindings==12.9.* numpy"
 if [ "$(cat "$environment/wheels" 2>/dev/null)" != "$wheels" ]; then
     rm -rf "$environment"
     "${PYTHON:-/usr/bin/python3}" -m venv "$environment"
-    # The words are arguments.
     # shellcheck disable=SC2086
     "$environment/bin/pip" install --quiet --disable-pip-version-check $wheels
     echo "$wheels" >"$environment/wheels"
 fi
-# What is wrong on purpose is said on standard error by every rank.
+# Every rank also prints the errors that the test causes on purpose.
 log=target/nccl-python.log
 EMULATED_GPU_MEMORY=256M crates/emulated-gpu/emulate "$environment/bin/python" crates/emulated-gpu/scripts/nccl-python-tests.py \
     2>"$log" || { cat "$log" >&2; exit 1; }

@@ -3,19 +3,19 @@
 #
 #     crates/emulated-gpu/scripts/test-nccl-tests.sh FOLDER [PROGRAM …]
 #
-# FOLDER has nccl-tests' sources (such as a clone of github.com/NVIDIA/nccl-tests). Each program that is
-# there (all_reduce, all_gather, …), or those that are named, runs with 2 and with 4 devices, all types, all operations and
-# all roots, and checks each result itself. A table says how many results were checked and how many elements
-# were wrong; what fails ends this with 1. The output of each run stays in target/nccl-tests.
+# FOLDER has nccl-tests' sources (such as a clone of github.com/NVIDIA/nccl-tests). All of its programs (all_reduce,
+# all_gather, …), or the named ones, run with 2 and with 4 devices, all types, all operations and all roots, and check
+# their results. A table lists the numbers of checked results and of wrong elements; a failure leads to exit code 1. The
+# output of each run is kept in target/nccl-tests.
 #
-# NVCC names the nvcc of a CUDA that is installed; else nvcc 13 and what it needs are installed from PyPI into target/nccl-tests
-# (some 300 MB). NCCL_HEADER is the version of NCCL's header to build with: 2.24.3, whose functions
-# the emulated NCCL has. Sources of nccl-tests from before 2025 do not know that version's types: give them 2.23.4.
-# SIZES are the options for sizes, `-b 8 -e 64K -f 8`; RANKS the numbers of devices, `2 4`.
+# NVCC names the nvcc of an installed CUDA; otherwise nvcc 13 and its dependencies are installed from PyPI into
+# target/nccl-tests (about 300 MB). NCCL_HEADER is the version of NCCL's header (default: 2.24.3, whose functions the
+# emulated NCCL has). Sources of nccl-tests from before 2025 do not know that version's types and need 2.23.4. SIZES has
+# the options for sizes (default: `-b 8 -e 64K -f 8`), and RANKS the numbers of devices (default: `2 4`).
 set -eu
 [ $# -ge 1 ] && [ -f "$1/src/common.cu" ] && [ -f "$1/verifiable/verifiable.cu" ] || {
     echo "usage: crates/emulated-gpu/scripts/test-nccl-tests.sh FOLDER [PROGRAM …]" >&2
-    echo "FOLDER has src/common.cu and verifiable/verifiable.cu of nccl-tests" >&2
+    echo "FOLDER has to contain src/common.cu and verifiable/verifiable.cu of nccl-tests" >&2
     exit 2
 }
 sources=$(cd "$1" && pwd)
@@ -49,7 +49,7 @@ links=$("$root/crates/emulated-gpu/emulate" sh -c 'echo "${LD_LIBRARY_PATH%%:*}"
 
 compile() {
     object=$work/build/$(basename "$1").o
-    # Of these sources, with these tools, and nothing has changed since.
+    # Skips an object that is up to date and was built with the same tools.
     [ -f "$object" ] && [ "$(cat "$object.with" 2>/dev/null)" = "$1 $NVCC $header" ] &&
         [ -z "$(find "$sources/src" "$sources/verifiable" -newer "$object" -type f)" ] && return
     echo "compiling $1" >&2
@@ -72,7 +72,7 @@ printf '%-16s %8s %16s %16s  %s\n' program devices "results checked" "wrong elem
 for program in "$@"; do
     [ -f "$sources/src/$program.cu" ] || continue
     compile "$sources/src/$program.cu"
-    # The folder's and the workspace's names may have spaces; those of objects are split here on purpose.
+    # Paths of folders may have spaces, so they are quoted; the list of objects is split on purpose.
     # shellcheck disable=SC2086
     "$NVCC" -cudart shared -L"$work/lib" -L"$links" -o "$work/build/${program}_perf" \
         "$work/build/$program.cu.o" $objects -lnccl -lpthread -lrt

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compiles the CUDA programs of the emulator's tests with NVIDIA's NVRTC, plainly, with fast mathematics, with
-# lines and for a debugger (-G), and runs each of the results with and without every sanitizer. Those that
-# are committed are some of them.
+# Compiles the CUDA programs of the emulator's tests with NVIDIA's NVRTC, with default options, with fast mathematics, with
+# line information and for a debugger (-G), and runs each result with and without every sanitizer. Some of these programs'
+# PTX is also committed.
 #
 #     crates/emulated-gpu/scripts/test-nvrtc-programs.sh               all architectures
 #     crates/emulated-gpu/scripts/test-nvrtc-programs.sh 80 90         these
@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")/../../.."
 if [ -z "${CUDA_WHEELS:-}" ]; then
-    echo 'error: CUDA_WHEELS names no folder with NVRTC; this file says how to fill one' >&2
+    echo 'error: CUDA_WHEELS does not name a folder with NVRTC: the head of this file explains how to fill one' >&2
     exit 2
 fi
 PROGRAMS=$(mktemp -d)
@@ -20,5 +20,5 @@ trap 'rm -rf "$PROGRAMS"' EXIT
 export PROGRAMS
 python3 crates/emulated-gpu/ptx-emulator/tests/programs/compile.py "$CUDA_WHEELS" "$PROGRAMS" "$@"
 echo "$(find "$PROGRAMS" -name '*.ptx' | wc -l) texts"
-# As the tests of the whole build it, so that they have built it.
+# With the features that the whole workspace's tests use, so that it is already built.
 cargo test --locked --workspace --test isa -- programs::
