@@ -1,4 +1,4 @@
-"""Every operation of `crates/autograd` in PyTorch: values and gradients, in float64.
+"""Values and gradients of every operation of `crates/autograd`, by PyTorch in float64.
 
 Writes `autograd_values.json`, which the tests of that crate compare with. Each case is an operation
 by the name it has there, its arguments, its inputs, its output, and the gradient of
@@ -34,11 +34,11 @@ def squared_error(z: Tensor, y: Tensor) -> Tensor:
 
 
 def cases() -> list[tuple[str, Operation, list[float], list[Tensor]]]:
-    """Name, the operation in PyTorch, what it takes besides tensors, and its inputs."""
+    """Name, operation in PyTorch, arguments that are not tensors, and inputs of each case."""
     generator = torch.Generator().manual_seed(1)
 
     def draw(*shape: int) -> Tensor:
-        # Few digits, so that the file can be read; away from 0, where relu has its kink.
+        # Few digits, so that the file is readable; not near 0, where relu has its kink.
         x = torch.empty(shape, dtype=torch.float64).uniform_(-2, 2, generator=generator)
         return torch.round(x + 0.05 * torch.sign(x), decimals=3)
 
@@ -70,7 +70,7 @@ def cases() -> list[tuple[str, Operation, list[float], list[Tensor]]]:
         ("sum_axis", lambda x, axis: x.sum(axis, keepdim=True), [1], [draw(2, 3, 2)]),
         ("mean", torch.mean, [], [draw(2, 3)]),
         ("mean_axis", lambda x, axis: x.mean(axis, keepdim=True), [0], [draw(4, 3)]),
-        # amax, not max: where several are largest, they share the gradient.
+        # amax, not max: several largest elements share the gradient.
         ("max", torch.amax, [], [draw(2, 3)]),
         ("max_axis", lambda x, axis: x.amax(axis, keepdim=True), [1], [draw(3, 4)]),
         ("max_axis", lambda x, axis: x.amax(axis, keepdim=True), [0], [draw(1, 3).repeat(2, 1)]),
@@ -95,7 +95,7 @@ def cases() -> list[tuple[str, Operation, list[float], list[Tensor]]]:
 
 
 def compute(name: str, operation: Operation, arguments: list, inputs: list[Tensor]) -> dict:
-    """One case, as it is written."""
+    """A case in the form of the file."""
     generator = torch.Generator().manual_seed(2)
     x = [tensor.to(torch.float64).detach().requires_grad_() for tensor in inputs]
     y = operation(*x, *arguments)
@@ -117,7 +117,7 @@ def written(tensor: Tensor) -> dict:
 
 
 def to_json() -> str:
-    """Every case, one a line."""
+    """Writes every case, one per line."""
     lines = [json.dumps(compute(*case), separators=(",", ":")) for case in cases()]
     head = json.dumps({"made_by": f"reference/autograd_values.py, PyTorch {torch.__version__}"})
     return head[:-1] + ', "cases": [\n' + ",\n".join(lines) + "\n]}\n"

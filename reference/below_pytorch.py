@@ -1,6 +1,7 @@
-"""What PyTorch does between a line of Python and the functions that compute: of one training step,
-the graph that autograd recorded, the operators that were called, and where the dispatcher sends an
-operator.
+"""The layers of PyTorch between a line of Python and the functions that compute.
+
+Prints, for one training step, the graph that autograd recorded, the operators that were called, or
+the functions to which the dispatcher sends an operator.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ class Trace(TorchDispatchMode):
 
 
 def is_view(operator) -> bool:
-    """Whether the result is the operand's memory, looked at in another way: nothing is computed."""
+    """Whether the result is a view of the operand, so that nothing is computed."""
     alias = operator._schema.returns and operator._schema.returns[0].alias_info
     return bool(alias) and not alias.is_write
 
 
 # ANCHOR: graph
 def print_graph(node, depth: int = 0) -> None:
-    """The node of a result, and below it those of its operands."""
+    """Prints the node of a result, and below it those of its operands."""
     shape = f" {list(node.variable.shape)}" if hasattr(node, "variable") else ""
     print(f"   {'  ' * depth}{node.name()}{shape}")
     for operand, _ in node.next_functions:
@@ -51,7 +52,7 @@ def print_graph(node, depth: int = 0) -> None:
 
 
 def print_dispatch(operator: str) -> None:
-    """Where the dispatcher sends an operator whose operands are on the CPU."""
+    """Prints where the dispatcher sends an operator whose operands are on the CPU."""
     for line in torch._C._dispatch_dump_table(f"aten::{operator}").splitlines():
         key, _, place = line.partition(": ")
         if key in ("AutogradCPU", "CPU"):
@@ -81,7 +82,7 @@ def main() -> int:
         for operator in ["linear", "addmm", "relu"]:
             print_dispatch(operator)
     else:
-        print("error: say graph, operators or dispatcher", file=sys.stderr)
+        print("error: name what to print: graph, operators or dispatcher", file=sys.stderr)
         return 2
     return 0
 

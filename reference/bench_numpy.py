@@ -1,4 +1,4 @@
-"""How fast the NumPy network trains each preset, in float32, on this machine.
+"""Benchmark: training speed of the NumPy network for each preset, in float32, on this machine.
 
 The data is one array in memory before the clock starts. NumPy's matrix library reads its number of
 threads when it is loaded, so each number is tried in a process of its own. With --operations, it
@@ -39,7 +39,7 @@ THREAD_VARIABLES = (
 def endless_batches(
     preset: Preset, x: np.ndarray, y: np.ndarray, seed: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Batch after batch, epoch after epoch: views, or copies where the preset shuffles."""
+    """Batch after batch, epoch after epoch: views, or copies if the preset shuffles."""
     size = preset.batch_size
     end = len(x) - len(x) % size if preset.drop_last else len(x)
     slices = [slice(start, min(start + size, end)) for start in range(0, end, size)]
@@ -123,7 +123,7 @@ def times_of_operations(preset: Preset, x: np.ndarray, y: np.ndarray) -> dict[st
 
 
 def show_operations(arguments: argparse.Namespace) -> None:
-    """Prints where the time of a step goes, for each preset."""
+    """Prints the time of each operation of a step, for each preset."""
     for name in arguments.preset or PRESETS:
         preset = PRESETS[name]
         train = benchmark.samples(preset, arguments)
@@ -160,12 +160,12 @@ def in_this_process(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def in_another_process(threads: int) -> dict[str, Any]:
-    """The same, with the same command line, in a process with this many threads."""
+    """Times the presets with the same command line in a process with `threads` threads."""
     environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads))
     command = [sys.executable, __file__, *sys.argv[1:], "--in-this-process", str(threads)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
-        raise Failure(f"the run with {benchmark.threads(threads)} failed, as said above")
+        raise Failure(f"the run with {benchmark.threads(threads)} failed; its error is above")
     return json.loads(done.stdout)
 
 
@@ -174,7 +174,7 @@ def main() -> int:
     parser = benchmark.parser("How fast the NumPy network trains on this machine.")
     parser.add_argument("--in-this-process", type=int, metavar="N", help=argparse.SUPPRESS)
     parser.add_argument(
-        "--operations", action="store_true", help="show where the time of a step goes"
+        "--operations", action="store_true", help="show the time of each operation of a step"
     )
     arguments = parser.parse_args()
     if arguments.operations and any(os.environ.get(name) != "1" for name in THREAD_VARIABLES):

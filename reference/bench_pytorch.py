@@ -1,4 +1,4 @@
-"""How fast PyTorch trains each preset on this machine, written as well as we know how.
+"""Benchmark: training speed of PyTorch for each preset on this machine.
 
 The data is one tensor in memory before the clock starts. Several ways to write the loop are tried
 with each number of threads, and the fastest one is reported, by name. Some compute the loss in each
@@ -162,7 +162,7 @@ def step_in_graph(by_hand: Step) -> Step:
 
     def record(x: Tensor, y: Tensor) -> None:
         x, y = x.clone(), y.clone()
-        # Libraries set themselves up at their first calls, which can't be recorded.
+        # Libraries initialise themselves in their first calls, which can't be recorded.
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -228,7 +228,7 @@ WITHOUT_LOSS = [
 def endless_batches(
     preset: Preset, x: Tensor, y: Tensor, seed: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batch after batch, epoch after epoch: views, or copies where the preset shuffles."""
+    """Batch after batch, epoch after epoch: views, or copies if the preset shuffles."""
     size = preset.batch_size
     end = len(x) - len(x) % size if preset.drop_last else len(x)
     views = list(zip(x[:end].split(size), y[:end].split(size), strict=True))
@@ -245,7 +245,7 @@ def endless_batches(
 def candidate(
     variant: str, threads: int, preset: Preset, x: Tensor, labels: Tensor, y: Tensor
 ) -> Candidate:
-    """A candidate with parameters of its own, the same for all."""
+    """A candidate with its own copy of the initial parameters."""
     if preset.loss == "cross-entropy" and variant not in WITHOUT_LOSS:
         y = labels
     model = Mlp(preset.sizes, torch.float32)
@@ -254,7 +254,7 @@ def candidate(
     torch.set_num_threads(threads)
     step = (EAGER | COMPILED | GRAPH)[variant](list(model.parameters()), preset)
     batches = endless_batches(preset, x, y, seed=1)
-    # Both sizes of batch, so that no compiler runs while the clock does.
+    # Both sizes of batch, so that no compilation is timed.
     last = (len(x) - 1) % preset.batch_size + 1
     for size in {preset.batch_size} if preset.drop_last else {preset.batch_size, last}:
         step(x[:size], y[:size])
@@ -267,7 +267,7 @@ def candidate(
             result = step(x, y)
             samples += len(x)
         loss = backpropagated(result, y, preset.loss) if variant in WITHOUT_LOSS else result
-        # As the preset prints it: of bce, the mean over the outputs too.
+        # As the preset prints it: for bce, also the mean over the outputs.
         outputs = preset.sizes[-1] if preset.loss == "bce" else 1
         return samples, loss.item() / outputs
 
@@ -308,7 +308,7 @@ def main() -> int:
             file=sys.stderr,
         )
         return 1
-    # A GPU's work is launched by one thread.
+    # One thread launches a GPU's work.
     counts = [1] if on_gpu else benchmark.thread_counts(arguments.threads)
     about = {
         "torch": torch.__version__,
@@ -341,7 +341,7 @@ def bench(
     arguments: argparse.Namespace,
     device: str,
 ) -> dict | None:
-    """Times one preset; None where nothing of it could be compiled, which is said."""
+    """Times one preset. If no variant could be compiled, prints why and returns None."""
     preset = PRESETS[name]
     train = benchmark.samples(preset, arguments)
     x = torch.from_numpy(train.x).to(arguments.device)

@@ -1,4 +1,4 @@
-"""How PyTorch's and NumPy's training steps are timed: as the levels' `bench` does it."""
+"""Timing of PyTorch's and NumPy's training steps, as in the levels' `bench`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Candidate:
     variant: str
     threads: int
     run: Callable[[int], tuple[int, float]]
-    """Trains this many batches more; returns the samples in them and the loss of the last one."""
+    """Trains on further batches. Returns their number of samples and the last loss."""
 
 
 @dataclass
@@ -68,19 +68,19 @@ def best_of(candidates: Iterable[Candidate], runs: int, steps: int | None) -> tu
 def measure(
     candidates: list[Candidate], runs: int, steps: int | None, seconds: float
 ) -> list[Rates]:
-    """Times the candidates in turn, so that what else the machine does slows each of them."""
+    """Times the candidates in turn, so that other load on the machine slows each of them."""
     results = []
     for candidate in candidates:
         count, taken = 8, 0.0
         while taken < seconds / 2:  # also the warm-up
             count *= 2
             taken = _timed(candidate, count)[1]
-        # Half as many took less than half as long, however slow the machine was just now.
+        # At least `count // 2` steps, in case the machine was slow for a moment.
         enough = max(math.ceil(count * seconds / taken), count // 2)
         results.append(Rates(candidate, steps or enough, [], math.nan))
     for _ in range(runs):
         for result in results:
-            # The other candidate may have another number of threads, which must be awake.
+            # A warm-up: this candidate's threads may have gone to sleep during the other's turn.
             result.candidate.run(min(result.steps, 16))
             samples, taken, result.last_loss = _timed(result.candidate, result.steps)
             result.rates.append(samples / taken)
@@ -105,7 +105,7 @@ def record(
     tried: dict[str, float],
     device: str = "cpu",
 ) -> dict[str, Any]:
-    """The result for one preset, with the keys that a level's `bench --json` has, and more."""
+    """The result for one preset, with the keys of a level's `bench --json` and some more."""
     rate = best.median
     return {
         "level": level,
@@ -125,7 +125,7 @@ def record(
 
 
 def show(result: dict[str, Any]) -> None:
-    """Prints one row of the table, below its head if it is the first."""
+    """Prints one row of the table."""
     print(
         f"{result['preset']:<12} {result['samples_per_second']:>10,.0f} samples/s "
         f"({result['samples_per_second_min']:,.0f} to {result['samples_per_second_max']:,.0f}), "
@@ -148,7 +148,7 @@ def parser(about: str) -> argparse.ArgumentParser:
         type=current_name,
         choices=PRESETS,
         action="append",
-        help="may come again (default: all of them)",
+        help="may be repeated (default: all presets)",
     )
     command_line.add_data_options(made)
     positive = command_line.positive
@@ -157,34 +157,34 @@ def parser(about: str) -> argparse.ArgumentParser:
         "--steps",
         type=positive,
         metavar="N",
-        help="training steps in a run (default: as many as fill half a second)",
+        help="training steps in a run (default: enough for half a second)",
     )
     made.add_argument(
         "--threads",
         type=positive,
         action="append",
         metavar="N",
-        help="threads to try; may come again (default: 1, 2, 4, … up to the machine's)",
+        help="threads to try; may be repeated (default: 1, 2, 4, … up to the machine's)",
     )
     made.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
     return made
 
 
 def samples(preset: Preset, arguments: argparse.Namespace) -> mnist.Samples:
-    """What the preset trains on: x `float32` [N, n0] in memory, and the labels [N]."""
+    """The preset's training samples: x `float32` [N, n0] in memory, and the labels [N]."""
     train, _ = mnist.load(preset.normalisation, arguments.data_dir, arguments.data_npz)
     return train.first(preset.samples)
 
 
 def thread_counts(given: list[int] | None) -> list[int]:
-    """The numbers of threads to try: powers of two, and all that the machine has."""
+    """The numbers of threads to try: powers of two, and the machine's number of cores."""
     machine = os.cpu_count() or 1
     powers = {1 << n for n in range(machine.bit_length())}
     return sorted(set(given or {n for n in powers if n <= machine} | {machine}))
 
 
 def write(path: Path | None, about: dict[str, Any], results: list[dict[str, Any]]) -> None:
-    """Writes the results as JSON, if asked for."""
+    """Writes the results as JSON if there is a path."""
     if path:
         training.write_report(path, about | {"results": results})
 

@@ -23,7 +23,7 @@ from presets import FIXTURES, PRESETS, Preset
 
 @dataclass(frozen=True)
 class Program:
-    """What is different between PyTorch, NumPy and nvmath-python."""
+    """The differences between PyTorch, NumPy and nvmath-python."""
 
     level: str
     """The name in dumps and reports."""
@@ -34,17 +34,17 @@ class Program:
     `w1 b1 …` to start from, if any."""
     step: Callable[[Tensors, Sequence[int], str, float, str], Tensors]
     """One training step from `x y w1 b1 …`, the layer sizes, the loss, the learning rate and the
-    dtype: every tensor of it that there is, in the order of computation."""
+    dtype. Returns every tensor that it materialises, in the order of computation."""
     threads: Callable[[int], None] | None = None
-    """Sets the number of threads, where the library can."""
+    """Sets the number of threads, if the library supports that."""
     device: Callable[[], str] = lambda: "cpu"
-    """The name of what computes. Raises `Failure` where there is nothing that can."""
+    """The name of the device. Raises `Failure` if no device can be used."""
     dtypes: tuple[str, ...] = ("f64", "f32")
-    """The types that it computes in; the first is that of a dump, unless another is asked for."""
+    """The supported types; the first is the default for a dump."""
 
 
 def main(program: Program) -> int:
-    """Runs the program; returns its exit code: 0 done, 1 it ran and failed, 2 bad input."""
+    """Runs the program. Returns its exit code: 0 success, 1 failure, 2 bad input."""
     arguments = _parser(program).parse_args()
     if program.threads and arguments.threads:
         program.threads(arguments.threads)
@@ -60,7 +60,7 @@ def main(program: Program) -> int:
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """The options that say where the digits are."""
+    """Adds the options for the location of the digits."""
     parser.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="the four MNIST files (default: MNIST_DIR)"
     )
@@ -70,7 +70,7 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number above 0, for argparse."""
+    """Parses an integer above 0, for argparse."""
     if (number := int(text)) <= 0:
         raise ValueError
     return number
@@ -80,29 +80,29 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=program.about)
     commands = parser.add_subparsers(dest="command", required=True)
 
-    dump = commands.add_parser("dump", help="run one training step and write every tensor of it")
+    dump = commands.add_parser("dump", help="run one training step and write all its tensors")
     dump.add_argument(
         "--inputs",
         type=Path,
         required=True,
         metavar="FILE",
-        help="take batch, parameters, loss, seed and learning rate from this dump; of a run, the "
-        "batch of each step",
+        help="take batch, parameters, loss, seed and learning rate from this dump (from a run: the "
+        "batch of each step)",
     )
     dump.add_argument(
         "--from-mnist",
         action="store_true",
-        help="take x and y of each step from MNIST and not from the dump: the samples that the "
-        "preset goes through in order, or those that the header names",
+        help="take x and y of each step from MNIST in place of the dump: the preset's samples in "
+        "order, or those that the header names",
     )
     add_data_options(dump)
-    dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write it here")
+    dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write the dump to this file")
     dump.add_argument("--dtype", choices=program.dtypes, default=program.dtypes[0])
     dump.add_argument(
-        "--digits", type=positive, metavar="N", help="round what is computed to this many digits"
+        "--digits", type=positive, metavar="N", help="round results to N digits"
     )
 
-    train = commands.add_parser("train", help="train on MNIST and test what was learned")
+    train = commands.add_parser("train", help="train on MNIST and test the accuracy")
     train.add_argument("--preset", type=presets.current_name, choices=PRESETS, default="small")
     add_data_options(train)
     train.add_argument("--seed", type=int, default=1, metavar="N")
@@ -112,7 +112,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     train.add_argument("--learning-rate", type=float, metavar="RATE")
     train.add_argument("--initialisation", choices=presets.INITIALISATIONS)
     train.add_argument(
-        "--evaluate-every", type=positive, metavar="N", help="test once in this many batches"
+        "--evaluate-every", type=positive, metavar="N", help="test after every N batches"
     )
     train.add_argument("--dtype", choices=program.dtypes, default="f32")
     train.add_argument(
@@ -136,7 +136,7 @@ def _dump(program: Program, arguments: argparse.Namespace) -> None:
     loss = header.loss or (known.loss if known else None)
     if loss is None:
         raise BadInput(
-            f"{arguments.inputs} does not say its loss, and its preset {header.preset!r} is "
+            f"{arguments.inputs} does not name its loss, and its preset {header.preset!r} is "
             "unknown: add a field loss to its header"
         )
     parameters = [f"{kind}{n}" for n in range(1, len(sizes)) for kind in "wb"]
@@ -187,11 +187,13 @@ def _batch_of_mnist(step: Dump, arguments: argparse.Namespace) -> Tensors:
         normalisation, rows = header.mnist["normalisation"], header.mnist["rows"]
     else:
         raise BadInput(
-            f"{arguments.inputs} does not say which samples of MNIST step {header.step} has"
+            f"{arguments.inputs} does not name the samples of MNIST of step {header.step}: "
+            "leave out --from-mnist, or dump with a level that records them"
         )
     training_set, _ = mnist.load(normalisation, arguments.data_dir, arguments.data_npz)
     if max(rows) >= len(training_set):
-        raise BadInput(f"MNIST has {len(training_set)} samples, and no sample {max(rows)}")
+        count = len(training_set)
+        raise BadInput(f"{arguments.inputs} names sample {max(rows)}, but MNIST has {count}")
     taken = mnist.Samples(training_set.x[list(rows)], training_set.labels[list(rows)])
     return {"x": taken.x.astype(np.float64), "y": taken.y().astype(np.float64)}
 
@@ -212,7 +214,7 @@ def _train(program: Program, arguments: argparse.Namespace) -> None:
         start = dumps.read(arguments.inputs)
         sizes = dumps.layer_sizes(start, arguments.inputs)
         if tuple(sizes) != preset.sizes:
-            raise BadInput(f"{arguments.inputs} is of a network {sizes}, not {preset.sizes}")
+            raise BadInput(f"{arguments.inputs} has a network {sizes}, not {list(preset.sizes)}")
         parameters = start.tensors
     training_set, test_set = mnist.load(
         preset.normalisation, arguments.data_dir, arguments.data_npz

@@ -33,7 +33,7 @@ Tensors = dict[str, np.ndarray]
 
 @dataclass
 class Header:
-    """Where a dump comes from."""
+    """The origin of a dump."""
 
     level: str
     device: str
@@ -43,16 +43,16 @@ class Header:
     seed: int
     step: int
     learning_rate: float
-    """A `float32` value, also where the arithmetic is `float64`."""
+    """A `float32` value, even if the arithmetic is `float64`."""
     not_materialised: list[str] = field(default_factory=list)
     steps: int | None = None
-    """How many steps the run has that this one is of."""
+    """Number of steps of the run that this step belongs to."""
     rank: int | None = None
-    """Which of several ranks made it; then it holds that rank's share of the batch."""
+    """The rank that made the dump, which then holds that rank's share of the batch."""
     world_size: int | None = None
-    """How many ranks computed the step together."""
+    """Number of ranks that computed the step together."""
     digits: int | None = None
-    """How many significant decimal digits are left of what the step computed."""
+    """Number of significant decimal digits to which results are rounded."""
     mnist: dict[str, Any] | None = None
     """The samples of MNIST's training set that `x` and `y` hold: their `rows`, and the
     `normalisation` of their pixels."""
@@ -86,8 +86,8 @@ def tensor_names(layers: int) -> list[str]:
 def layer_sizes(dump: Dump, path: str | Path) -> list[int]:
     """`n0, n1, …, nL` of the batch and the parameters in a dump, whose shapes must fit together.
 
-    Raises `BadInput` when `x`, `y` or a parameter is missing or of another shape, or when one of
-    them holds a value that is not finite.
+    Raises `BadInput` if `x`, `y` or a parameter is missing, has the wrong shape, or holds a value
+    that is not finite.
     """
 
     def check(name: str, shape: list[int | None]) -> tuple[int, ...]:
@@ -116,18 +116,18 @@ def layer_sizes(dump: Dump, path: str | Path) -> list[int]:
 def read(path: str | Path) -> Dump:
     """Reads a dump, plain or gzipped: the content decides, not the file's name.
 
-    Where there is no `a.json`, but an `a.json.gz`, that one is meant. Raises `BadInput` when the
-    file can't be read, is cut off, is not JSON, is not a dump of version 1, has a tensor that comes
-    twice or whose shape doesn't hold its elements, or holds several steps.
+    If `a.json` is missing, `a.json.gz` is read. Raises `BadInput` if the file can't be read, is
+    truncated, is not JSON, is not a dump of version 1, has a duplicate tensor or one whose shape
+    doesn't match its elements, or holds several steps.
     """
     run = read_run(path)
     if len(run) > 1:
-        raise _content(path, f"it holds {len(run)} steps, and one is asked for")
+        raise _content(path, f"it holds {len(run)} steps, but a single step is needed")
     return run[0]
 
 
 def read_run(path: str | Path) -> list[Dump]:
-    """Reads the dumps of a file, one behind the other: one, or the steps of a run."""
+    """Reads the dumps of a file: one, or the consecutive steps of a run."""
     try:
         file = Path(path)
         packed = file.with_name(file.name + ".gz")
@@ -136,18 +136,18 @@ def read_run(path: str | Path) -> list[Dump]:
             content = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:
         raise BadInput(f"can't read the dump {path}: {error}") from error
-    # Each dump ends with a line of its own, so that a run is cut without reading its numbers twice.
+    # Each dump ends with a line `]}`, so a run can be split without parsing its numbers twice.
     documents = [part for part in re.split(rb"(?<=^\]\}\n)", content, flags=re.MULTILINE) if part]
     run = [from_json(document, path) for document in documents or [content]]
     for before, after in zip(run, run[1:]):
         if after.header.step != before.header.step + 1:
-            steps = f"behind step {before.header.step} comes step {after.header.step}"
-            raise _content(path, f"{steps}: no run of one level")
+            steps = f"step {after.header.step} follows step {before.header.step}"
+            raise _content(path, f"{steps}: a run has consecutive steps")
     return run
 
 
 def from_json(content: bytes, path: str | Path) -> Dump:
-    """Reads a dump from JSON; `path` is what errors name as its origin."""
+    """Reads a dump from JSON. Errors name `path` as its origin."""
 
     def no_json(word: str) -> NoReturn:
         raise ValueError(f'{word} is not JSON: it is written as the string "{word}"')
@@ -157,32 +157,31 @@ def from_json(content: bytes, path: str | Path) -> Dump:
     except (ValueError, RecursionError) as error:
         raise BadInput(f"{path} is not a dump: {error}") from error
     if not isinstance(file, dict):
-        raise BadInput(f"{path} is not a dump: it is no JSON object")
-    # The format first: what is no dump at all should not be called a dump with an odd field.
+        raise BadInput(f"{path} is not a dump: it is not a JSON object")
+    # The format is checked first, so that other JSON files are not called dumps with a wrong field.
     stamp = (file.get("format", ""), file.get("version", 0))
     if stamp != (FORMAT, VERSION) or isinstance(stamp[1], bool):
         raise _content(
             path,
-            f"it says it is {stamp[0]!r} version {stamp[1]!r}, and this program reads "
+            f"its format is {stamp[0]!r} version {stamp[1]!r}, but this program reads "
             f"{FORMAT!r} version {VERSION}",
         )
     header = _header(file, path)
     tensors: Tensors = {}
     for entry in _field(file, "tensors", list, path):
         if not isinstance(entry, dict):
-            raise _content(path, f"{entry!r:.40} in its tensors is no JSON object")
+            raise _content(path, f"{entry!r:.40} in its tensors is not a JSON object")
         name = _name(_field(entry, "name", str, path), path)
         if name in tensors:
             raise _content(path, f"{name} comes twice")
         shape = _field(entry, "shape", list, path)
         if not all(type(axis) is int and axis >= 0 for axis in shape):
-            raise _content(path, f"{name}: {shape!r:.40} is no shape")
+            raise _content(path, f"{name}: {shape!r:.40} is not a shape")
         data = _numbers(_field(entry, "data", list, path), name, path)
         if math.prod(shape) != data.size:
             raise _content(path, f"{name}: the shape {shape} does not hold {data.size} elements")
         if header.dtype != "f64":
-            # The text names a float32, of which it is the shortest form: 0.1 stands for
-            # 0.100000001490116….
+            # The text is the shortest form of a float32: 0.1 stands for 0.100000001490116….
             with np.errstate(over="ignore"):
                 data = data.astype(np.float32).astype(np.float64)
         tensors[name] = data.reshape(shape)
@@ -190,9 +189,9 @@ def from_json(content: bytes, path: str | Path) -> Dump:
 
 
 def write(dump: Dump, path: str | Path) -> None:
-    """Writes a dump, gzipped when the name ends in `.gz`, whole or not at all.
+    """Writes a dump, gzipped if the name ends in `.gz`, whole or not at all.
 
-    Raises `Failure` when the file can't be written.
+    Raises `Failure` if the file can't be written.
     """
     write_run([dump], path)
 
@@ -209,7 +208,7 @@ def write_run(run: list[Dump], path: str | Path) -> None:
 
 
 def to_json(dump: Dump) -> str:
-    """A dump as JSON, a tensor a line, each number with the fewest digits that read back as it."""
+    """A dump as JSON, one tensor per line, with the fewest digits that read back exactly."""
     header = {"format": FORMAT, "version": VERSION} | vars(dump.header)
     single = dump.header.dtype != "f64"
     header["learning_rate"] = _shortest(dump.header.learning_rate, single=True)
@@ -228,22 +227,22 @@ def to_json(dump: Dump) -> str:
 
 
 def rounded(tensor: np.ndarray, digits: int) -> np.ndarray:
-    """Each element with this many significant decimal digits."""
+    """Rounds each element to `digits` significant decimal digits."""
     flat = [float(f"{value:.{digits - 1}e}") for value in np.asarray(tensor, np.float64).flat]
     return np.array(flat, np.float64).reshape(np.shape(tensor))
 
 
 def to_single(value: float) -> float:
-    """The `float32` next to a number, as every level uses it for the learning rate."""
+    """The `float32` nearest to a number, as every level uses for the learning rate."""
     with np.errstate(over="ignore"):
         return float(np.float32(_to_float(value)))
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file under a temporary name beside `path`, then renames it.
+    """Writes a file under a temporary name next to `path`, then renames it.
 
-    So a full disk or Ctrl-C never leaves half a file, and never harms the one that was there.
-    What is no ordinary file, such as `/dev/stdout`, is written directly.
+    So a full disk or Ctrl-C never leaves a partial file, and never damages an existing one. Special
+    files, such as `/dev/stdout`, are written directly.
     """
     if path.exists() and not path.is_file() and not path.is_dir():
         path.write_bytes(content)
@@ -268,7 +267,7 @@ def _field(entry: dict[str, Any], key: str, kind: type, path: str | Path) -> Any
     if key not in entry:
         raise _content(path, f"the field {key!r} is missing")
     value = entry[key]
-    # Python's True is an int, JSON's true is no number.
+    # Python's True is an int, but JSON's true is not a number.
     if not isinstance(value, kind) or isinstance(value, bool):
         raise _content(path, f"its field {key!r} is {value!r:.40}")
     return value
@@ -313,7 +312,7 @@ def _header(file: dict[str, Any], path: str | Path) -> Header:
     ]:
         if value not in known:
             names = ", ".join(name for name in known if name)
-            raise _content(path, f"its field {key!r} is {value!r:.40}, which is none of {names}")
+            raise _content(path, f"its field {key!r} is {value!r:.40}, which is not one of {names}")
     for key, count in [("seed", header.seed), ("step", header.step)]:
         if not 0 <= count < 2**64:
             raise _content(path, f"its field {key!r} is {count}")
@@ -328,21 +327,21 @@ def _samples(samples: Any, path: str | Path) -> dict[str, Any] | None:
     normalisation = _field(samples, "normalisation", str, path)
     rows = _field(samples, "rows", list, path)
     if not all(type(row) is int and 0 <= row < 2**32 for row in rows):
-        raise _content(path, "its field 'mnist' names rows that are no numbers of samples")
+        raise _content(path, "its field 'mnist' names rows that are not indices of samples")
     if normalisation not in NORMALISATIONS:
         raise _content(path, f"its field 'mnist' has the normalisation {normalisation!r:.40}")
     return {"normalisation": normalisation, "rows": rows}
 
 
 def _numbers(values: list[Any], name: str, path: str | Path) -> np.ndarray:
-    """JSON numbers, and the words for what JSON can't say, as `float64`."""
+    """Decodes numbers, and the words for NaN and infinities, as `float64`."""
     numbers = []
     for value in values:
         kind = type(value)
         if kind is float or kind is int:
             number = _to_float(value)
             if math.isinf(number):
-                raise _content(path, f"{name} holds {value!r:.40}, which no float64 can hold")
+                raise _content(path, f"{name} holds {value!r:.40}, which is too large for float64")
         elif kind is str and value in _WORDS:
             number = _WORDS[value]
         else:
@@ -357,12 +356,12 @@ def _numbers(values: list[Any], name: str, path: str | Path) -> np.ndarray:
 def _to_float(value: float) -> float:
     try:
         return float(value)
-    except OverflowError:  # a whole number of more than 308 digits
+    except OverflowError:  # an integer of more than 308 digits
         return math.inf
 
 
 def _shortest(value: float, single: bool) -> float | str:
-    """What JSON should show for a number, which Python writes with the fewest digits."""
+    """The JSON value for a number, which Python writes with the fewest digits."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

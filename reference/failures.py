@@ -1,15 +1,15 @@
-"""What ends a program early, and the exit code that follows from it."""
+"""Exceptions that end a program, with their exit codes."""
 
 from __future__ import annotations
 
 
 class Failure(Exception):
-    """It ran and failed. The message says what, where and what to do next."""
+    """The program ran and failed. The message names the problem, its place and the next step."""
 
     exit_code = 1
 
 
 class BadInput(Failure):
-    """The command line, or a file that it names, asks for what can't be done."""
+    """The command line, or a file that it names, is invalid."""
 
     exit_code = 2

@@ -1,4 +1,4 @@
-"""One layer and its gradient by the project's kernels, launched from Python.
+"""One layer and its gradient with the project's kernels, launched from Python.
 
     pip install numpy 'cuda-bindings==12.9.*'
     crates/emulated-gpu/emulate python3 reference/kernels_from_python.py
@@ -24,10 +24,10 @@ KERNELS = Path(__file__).resolve().parent.parent / "kernels"
 
 
 def ok(result: tuple) -> Any:
-    """What a call gave, or its error as an exception."""
+    """The result of a call; its error is raised as an exception."""
     code, *values = result
     if code != cuda.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"the driver says {code!r}")
+        raise RuntimeError(f"the driver returned {code!r}")
     return values[0] if values else None
 
 
@@ -42,14 +42,14 @@ class Tensor:
         ok(cuda.cuMemcpyHtoD(self.pointer, flat.ctypes.data, flat.nbytes))
 
     def numpy(self) -> np.ndarray:
-        """The array, brought back; waits for the kernels before it."""
+        """Copies the array back, after waiting for the kernels before it."""
         flat = np.empty(self.shape, np.float32)
         ok(cuda.cuMemcpyDtoH(flat.ctypes.data, self.pointer, flat.nbytes))
         return flat
 
 
 def launch(name: str, threads: tuple[int, int], *arguments: Tensor | int) -> None:
-    """The kernel of that name, with that many threads along x and y."""
+    """Launches the kernel of this name, with these numbers of threads along x and y."""
     module = ok(cuda.cuModuleLoadData((KERNELS / f"{name}.ptx").read_bytes() + b"\0"))
     function = ok(cuda.cuModuleGetFunction(module, name.encode()))
     block = (32, 8 if threads[1] > 1 else 1)
@@ -64,7 +64,7 @@ def launch(name: str, threads: tuple[int, int], *arguments: Tensor | int) -> Non
 
 
 def main() -> int:
-    """z = x·wᵀ + b, a = relu(z), and dw, against NumPy."""
+    """Compares z = x·wᵀ + b, a = relu(z) and dw with NumPy."""
     ok(cuda.cuInit(0))
     device = ok(cuda.cuDeviceGet(0))
     name = ok(cuda.cuDeviceGetName(100, device)).split(b"\0")[0].decode().strip()

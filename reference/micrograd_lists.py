@@ -1,13 +1,12 @@
-"""A tensor of Python's lists that derives its own gradients, and the training of one network.
+"""Autograd with Python's lists, and the training of one network.
 
-The way one would write it without any library: a matrix is a list of rows, and a product is three
-loops. It is here to be compared with: `crates/autograd` runs it from the same parameters and
-expects the same losses, and says how much longer it takes.
+No library is used: a matrix is a list of rows, and a product is three loops. `crates/autograd` runs
+this program from the same parameters, expects the same losses, and prints how much longer it takes.
 
     python reference/micrograd_lists.py PARAMETERS.json TASK STEPS
 
 `PARAMETERS.json` holds w1, b1, …; `TASK` is JSON with x and y, row after row, and a learning rate.
-Prints the losses and the seconds as JSON. Needs nothing but Python.
+Prints the losses and the seconds as JSON. Only needs Python.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Matrix = list[list[float]]
 
 # ANCHOR: tensor
 class Tensor:
-    """A matrix, its gradient, and what it was computed from."""
+    """A matrix, its gradient, and its operands."""
 
     def __init__(self, data: Matrix, parents: tuple[Tensor, ...] = ()) -> None:
         self.data = data
@@ -80,7 +79,7 @@ class Tensor:
         return result
 
     def backward(self) -> None:
-        """Adds to the gradient of everything that this number was computed from."""
+        """Adds to the gradients of all operands of this number, directly or indirectly."""
         order: list[Tensor] = []
         seen = set()
 
@@ -114,7 +113,7 @@ def train(layers: list[tuple[Tensor, Tensor]], x: Tensor, y: Matrix, rate: float
 
 
 def rows(data: list[float], width: int) -> Matrix:
-    """A flat list as rows of this many numbers."""
+    """Splits a flat list into rows."""
     return [data[start : start + width] for start in range(0, len(data), width)]
 
 

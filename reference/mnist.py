@@ -18,7 +18,7 @@ CLASSES = 10
 
 @dataclass
 class Samples:
-    """Images and what they show."""
+    """Images and their labels."""
 
     x: np.ndarray
     """Normalised pixels, `float32`, [N, n0]."""
@@ -72,7 +72,7 @@ def _folder_from_environment() -> Path:
     folder = os.environ.get("MNIST_DIR")
     if not folder:
         raise BadInput(
-            "no digits: give the folder of the four MNIST files with --data-dir or MNIST_DIR, "
+            "no digits: name the folder of the four MNIST files with --data-dir or MNIST_DIR, "
             "or an .npz with --data-npz"
         )
     return Path(folder)
@@ -90,11 +90,12 @@ def _read_idx(folder: Path, stem: str, axes: int) -> np.ndarray:
         raise BadInput(f"can't read {path}: {error}") from error
     # Two zeros, the type (8: bytes), the number of axes, then a big-endian length for each.
     if content[:4] != bytes([0, 0, 8, axes]):
-        raise BadInput(f"{path} begins with {content[:4].hex()}, not 000008{axes:02x}: no such IDX")
+        found, wanted = content[:4].hex(), f"000008{axes:02x}"
+        raise BadInput(f"{path} is not such an IDX file: it begins with {found}, not {wanted}")
     body = content[4 + 4 * axes :]
     shape = np.frombuffer(content[4 : 4 + 4 * axes], ">u4") if body else np.zeros(axes, int)
     if not body or int(np.prod(shape, dtype=object)) != len(body):
-        raise BadInput(f"{path} announces the shape {shape.tolist()} and holds {len(body)} bytes")
+        raise BadInput(f"{path} declares the shape {shape.tolist()} but holds {len(body)} bytes")
     return np.frombuffer(body, np.uint8).reshape(shape)
 
 
@@ -104,7 +105,7 @@ def _read_npz(path: Path) -> list[np.ndarray]:
         with np.load(path, allow_pickle=False) as file:
             return [file[name] for name in names]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise BadInput(f"{path} is no .npz with {', '.join(names)}: {error}") from error
+        raise BadInput(f"{path} is not an .npz with {', '.join(names)}: {error}") from error
 
 
 def _samples(images: np.ndarray, labels: np.ndarray, normalisation: str, origin: str) -> Samples:
@@ -114,6 +115,6 @@ def _samples(images: np.ndarray, labels: np.ndarray, normalisation: str, origin:
             f"{list(labels.shape)}: expected bytes, and a label for each image"
         )
     if labels.size == 0 or labels.min() < 0 or labels.max() >= CLASSES:
-        raise BadInput(f"{origin} has no labels, or one that is none of the digits 0 to 9")
+        raise BadInput(f"{origin} has no labels, or a label that is not a digit from 0 to 9")
     x = normalise(images.reshape(len(images), -1), normalisation)
     return Samples(x, labels.astype(np.int64))

@@ -119,7 +119,7 @@ def relu_backward(da: Array, z: Array) -> Array:
 
 
 def backward(t: Tensors, layers: int) -> None:
-    """From what forward left: adds dzL, dwL, dbL, da(L-1), dz(L-1), …, dw1, db1."""
+    """From the results of `forward`: adds dzL, dwL, dbL, da(L-1), dz(L-1), …, dw1, db1."""
     t[f"dz{layers}"] = output_gradient(t["p"], t["y"])
     for n in range(layers, 0, -1):
         a_prev = t[f"a{n - 1}"] if n > 1 else t["x"]
@@ -171,7 +171,7 @@ def step_tensors(
 
 
 def initialise(preset: Preset, seed: int) -> Tensors:
-    """Draws w1, b1, … as the preset says."""
+    """Draws w1, b1, … with the preset's initialisation."""
     generator = np.random.default_rng(seed)
     t: Tensors = {}
     for n, (n_in, n_out) in enumerate(pairwise(preset.sizes), start=1):

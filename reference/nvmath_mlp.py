@@ -25,14 +25,14 @@ try:
     from nvmath.linalg.advanced import Matmul, MatmulEpilog
 except ImportError as missing:
     clients = "crates/emulated-gpu/clients/clients.py"
-    sys.exit(f"error: {missing}: {clients} lists what to install, and runs this by itself")
+    sys.exit(f"error: {missing}: {clients} lists the packages to install, and runs this program")
 
 Array = cupy.ndarray
 
 
 # ANCHOR: products
 class Products:
-    """Products [M, K] · [K, N] -> [M, N], each planned when it is first asked for."""
+    """Products [M, K] · [K, N] -> [M, N], each planned at its first use."""
 
     def __init__(self) -> None:
         self.planned: dict[tuple[str, tuple, tuple], Matmul] = {}
@@ -45,7 +45,7 @@ class Products:
         epilog: MatmulEpilog | None = None,
         inputs: dict[str, Array] | None = None,
     ) -> tuple[Array, dict[str, Array]]:
-        """The product, after the epilogue, and what the epilogue gives beside it."""
+        """The product with its epilogue, and the epilogue's additional outputs."""
         key = (name, a.shape, b.shape)
         try:
             if key in self.planned:
@@ -55,7 +55,7 @@ class Products:
                 self.planned[key].plan(epilog=epilog, epilog_inputs=inputs)
             made = self.planned[key].execute()
         except cuBLASLtError as error:
-            raise Failure(f"{name}, {a.shape} by {b.shape}: cuBLASLt says {error}") from error
+            raise Failure(f"{name}, {a.shape} by {b.shape}: cuBLASLt failed: {error}") from error
         return made if isinstance(made, tuple) else (made, {})
 
 
@@ -85,7 +85,7 @@ def forward(t: dict[str, Array], products: Products, layers: int) -> None:
 
 
 def outputs(z: Array, loss: str) -> Array:
-    """zL [B, C] -> p [B, C]: what the loss compares with y."""
+    """zL [B, C] -> p [B, C], which the loss compares with y."""
     if loss == "cross-entropy":
         powers = cupy.exp(z - z.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
@@ -94,7 +94,7 @@ def outputs(z: Array, loss: str) -> Array:
 
 # ANCHOR: backward
 def backward(t: dict[str, Array], products: Products, layers: int) -> None:
-    """From what forward left, p and y [B, C]: adds dzL, dwL, dbL, dz(L-1), …, dw1, db1.
+    """From the results of `forward`, p and y [B, C]: adds dzL, dwL, dbL, dz(L-1), …, dw1, db1.
 
     The epilogue applies the mask that forward left and sums over the batch, so no da is left.
     """
@@ -128,7 +128,7 @@ def parameters(layers: int) -> list[str]:
 def step(
     t: dict[str, Array], products: Products, layers: int, loss: str, learning_rate: float
 ) -> None:
-    """One step of SGD on what t has: x, y, w1, b1, …."""
+    """One step of SGD on the tensors of t: x, y, w1, b1, …."""
     forward(t, products, layers)
     t["p"] = outputs(t[f"z{layers}"], loss)
     backward(t, products, layers)
@@ -138,7 +138,7 @@ def step(
 def step_tensors(
     inputs: Tensors, sizes: Sequence[int], loss: str, learning_rate: float, dtype: str
 ) -> Tensors:
-    """Runs one step from x, y, w1, b1, …; returns every tensor that there is, in order."""
+    """Runs one step from x, y, w1, b1, …; returns every tensor that is materialised, in order."""
     layers = len(sizes) - 1
     given = dumps.tensor_names(layers)[: 2 + 2 * layers]
     t = {name: cupy.asarray(inputs[name], dtype=dtype_of(dtype)) for name in given}
@@ -167,7 +167,7 @@ def device() -> str:
 
 
 def dtype_of(dtype: str) -> type:
-    """The type of arrays: single precision is all that there is here."""
+    """The type of arrays, which is always single precision here."""
     return {"f32": np.float32}[dtype]
 
 

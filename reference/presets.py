@@ -19,12 +19,12 @@ INITIALISATIONS = ("uniform-fan-in", "kaiming-uniform", "small-normal")
 
 @dataclass(frozen=True)
 class Preset:
-    """Everything that decides a training run, except the seed."""
+    """All settings of a training run, except the seed."""
 
     sizes: tuple[int, ...]
     """Units of each layer, input first: `n0, n1, …, nL`."""
     loss: str
-    """One of `LOSSES`. It also decides what turns the last `z` into `p`."""
+    """One of `LOSSES`. It also decides the function from the last `z` to `p`."""
     batch_size: int = 64
     """Samples in a batch, `B`."""
     learning_rate: float = 0.01
@@ -32,23 +32,23 @@ class Preset:
     epochs: int = 1
     """Passes over the samples."""
     samples: int = 60_000
-    """How many of the training images are used, the first ones."""
+    """Number of training images: the first ones of the set."""
     shuffle: bool = False
-    """Whether each epoch has an order of its own."""
+    """Whether each epoch is shuffled."""
     normalisation: str = "mean-std"
     """One of `NORMALISATIONS`: `(x/255 - 0.1307) / 0.3081`, or `x/255`."""
     initialisation: str = "uniform-fan-in"
     """One of `INITIALISATIONS`: w and b U(±1/√fan_in); w U(±√(2/fan_in)), b 0; 0.01·N(0,1)."""
     drop_last: bool = False
-    """Whether a last batch that is not full is left out, in training and in testing."""
+    """Whether a last, incomplete batch is dropped, in training and in testing."""
     report_every: int = 100
-    """The loss is printed at every such batch."""
+    """Number of batches from one printed loss to the next."""
     evaluate_every: int | None = None
-    """The test accuracy is taken each time this many batches are done, besides at the end."""
+    """Number of batches from one test to the next (default: only a test at the end)."""
     stop_at_accuracy: float | None = None
     """Training stops when the test accuracy passes this fraction."""
     max_batches: int | None = None
-    """Training stops after this many batches."""
+    """Limit of batches."""
 
 
 PRESETS = {
@@ -93,7 +93,7 @@ PRESETS = {
     ),
     "deep": Preset(sizes=(784, 128, 64, 10), loss="cross-entropy"),
 }
-"""What is trained on digits; the default one first."""
+"""The networks that are trained on digits; the default one first."""
 
 FORMER_NAMES = {
     "nvmath": "small",
@@ -102,11 +102,11 @@ FORMER_NAMES = {
     "ptx-mnist": "race",
     "ptx-3layer": "deep",
 }
-"""The former name of each preset, which was that of its source, and its current name."""
+"""Former names of presets, after their sources, and the current names."""
 
 
 def current_name(name: str) -> str:
-    """The current name of a preset, which a dump or a command line may give by its former name."""
+    """The current name of a preset. Dumps and command lines may use the former name."""
     return FORMER_NAMES.get(name, name)
 
 
@@ -132,7 +132,7 @@ FIXTURES = {
     "subnormal": _fixture((64, 24, 10), "cross-entropy", 8),
     "zero-gradient": _fixture((64, 24, 10), "squared-error", 8),
 }
-"""One batch of noise each, of odd sizes; their dumps are committed."""
+"""Networks for tests, with one batch of noise each and odd sizes. Their dumps are committed."""
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from pytorch_mlp import Mlp, outputs, set_parameters
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A training step, and on how many ranks."""
+    """A training step and its number of ranks."""
 
     inputs: Tensors
     """`x y w1 b1 …`"""
@@ -45,14 +45,14 @@ class Case:
 
 
 def share(batch: int, rank: int, ranks: int) -> slice:
-    """The samples of a rank: sizes are one apart at most, the first ranks have the larger ones."""
+    """The samples of a rank. Sizes differ by at most one, larger ones first."""
     each, more = divmod(batch, ranks)
     begin = rank * each + min(rank, more)
     return slice(begin, begin + each + (rank < more))
 
 
 def loss_sum(z: Tensor, y: Tensor, loss: str) -> Tensor:
-    """zL, y of a share, both [b, C] -> a scalar: the sum of the losses, which may be of nothing."""
+    """zL, y of a share, both [b, C] -> a scalar: the sum of the losses, 0 for an empty share."""
     if loss == "cross-entropy":
         return F.cross_entropy(z, y, reduction="sum")
     if loss == "bce":
@@ -80,13 +80,13 @@ def run(cases: list[Case]) -> list[Tensors]:
 
 
 def _rank(rank: int, ranks: int, cases: list[Case], folder: str) -> None:
-    """One process: its part of every case."""
+    """The main function of a rank's process: its part of every case."""
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     store = dist.FileStore(str(Path(folder) / "store"), ranks)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=ranks)
     for n, case in enumerate(cases):
-        group = dist.new_group(list(range(case.ranks)))  # which all have to call
+        group = dist.new_group(list(range(case.ranks)))  # a collective call
         if rank < case.ranks:
             found = step(case, rank, group)
             if rank == 0:
@@ -150,12 +150,12 @@ def case_of(dump: Dump, ranks: int, path: str | Path) -> Case:
     """The step that a dump starts from."""
     sizes = tuple(dumps.layer_sizes(dump, path))
     if dump.header.loss is None:
-        raise BadInput(f"{path} does not say its loss: add a field loss to its header")
+        raise BadInput(f"{path} does not name its loss: add a field loss to its header")
     return Case(dump.tensors, sizes, dump.header.loss, dump.header.learning_rate, ranks)
 
 
 def header_of(inputs: dumps.Header, ranks: int, digits: int | None) -> dumps.Header:
-    """The header of what was computed."""
+    """The header of the results."""
     return dataclasses.replace(
         inputs,
         level="reference-pytorch-ddp",
@@ -172,7 +172,7 @@ def main() -> int:
     """Runs the program; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    dump = commands.add_parser("dump", help="run one training step and write every tensor of it")
+    dump = commands.add_parser("dump", help="run one training step and write all its tensors")
     dump.add_argument("--inputs", type=Path, required=True, metavar="FILE")
     dump.add_argument("--out", type=Path, required=True, metavar="FILE")
     dump.add_argument("--ranks", type=positive, required=True, metavar="N")

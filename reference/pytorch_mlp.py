@@ -25,7 +25,7 @@ DTYPES = {"f64": torch.float64, "f32": torch.float32}
 
 # ANCHOR: model
 class Mlp(nn.Module):
-    """A multilayer perceptron: relu after every layer but the last."""
+    """A multilayer perceptron with relu after every layer except the last."""
 
     def __init__(self, sizes: Sequence[int], dtype: torch.dtype) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Mlp(nn.Module):
 # ANCHOR: initialise
 @torch.no_grad()
 def initialise(model: Mlp, initialisation: str, seed: int) -> None:
-    """Draws the parameters as the preset says."""
+    """Draws the parameters with the preset's initialisation."""
     generator = torch.Generator().manual_seed(seed)
     for layer in model.layers:
         if initialisation == "small-normal":
@@ -60,7 +60,7 @@ def initialise(model: Mlp, initialisation: str, seed: int) -> None:
             bound = math.sqrt(2 / layer.in_features)
             layer.weight.uniform_(-bound, bound, generator=generator)
             layer.bias.zero_()
-        else:  # uniform-fan-in, which is also what nn.Linear does when left alone
+        else:  # uniform-fan-in, which is also the default of nn.Linear
             bound = 1 / math.sqrt(layer.in_features)
             layer.weight.uniform_(-bound, bound, generator=generator)
             layer.bias.uniform_(-bound, bound, generator=generator)
@@ -85,7 +85,7 @@ def losses(z: Tensor, y: Tensor, loss: str) -> tuple[Tensor, Tensor]:
         mean = F.cross_entropy(z, y)
         return mean, mean
     if loss == "bce":
-        # Printed: the mean over the batch and the outputs. Backpropagated: over the batch alone.
+        # Printed: the mean over the batch and the outputs. Backpropagated: only over the batch.
         total = F.binary_cross_entropy_with_logits(z, y, reduction="sum")
         return total / y.numel(), total / batch
     mean = 0.5 * (z - y).square().sum() / batch
@@ -118,7 +118,7 @@ def step_tensors(
 
     z, a = model(x)
     for tensor in (*z, *a):
-        tensor.retain_grad()  # autograd drops the gradients of what is no parameter otherwise
+        tensor.retain_grad()  # otherwise autograd only keeps the gradients of parameters
     printed, backpropagated = losses(z[-1], y, loss)
     backpropagated.backward()
 
@@ -136,7 +136,7 @@ def step_tensors(
 
 
 def outputs(z: Tensor, loss: str) -> Tensor:
-    """zL [B, C] -> p [B, C]: what the loss compares with y."""
+    """zL [B, C] -> p [B, C], which the loss compares with y."""
     return {
         "cross-entropy": lambda: torch.softmax(z, dim=1),
         "bce": lambda: torch.sigmoid(z),
@@ -175,7 +175,7 @@ class Model:
 
 
 if __name__ == "__main__":
-    # float32 is to mean float32: no TF32, no bfloat16, the same result on every run.
+    # Strict float32: no TF32, no bfloat16, the same result on every run.
     torch.set_float32_matmul_precision("highest")
     torch.use_deterministic_algorithms(True)
     sys.exit(

@@ -1,4 +1,4 @@
-"""The values that the tests of `crates/autograd` compare with are what PyTorch computes."""
+"""Tests that PyTorch computes the values in the file that `crates/autograd` uses in its tests."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ except ImportError:  # PyTorch is not installed
 class Values(unittest.TestCase):
     """The committed file."""
 
-    def test_the_file_is_what_the_script_makes(self) -> None:
-        """Another PyTorch or processor may change the last digits, and nothing else."""
+    def test_the_file_is_up_to_date(self) -> None:
+        """Another PyTorch or processor may only change the last digits."""
         path = Path(__file__).parent / "autograd_values.json"
         committed = json.loads(path.read_text())["cases"]
         made = json.loads(autograd_values.to_json())["cases"]
@@ -27,7 +27,7 @@ class Values(unittest.TestCase):
             self.compare(old, new, old["operation"])
 
     def compare(self, old: object, new: object, where: str) -> None:
-        """The same structure, with numbers that agree within 1e-14 of themselves."""
+        """Checks that the structure is the same, and numbers agree within a relative 1e-14."""
         self.assertIs(type(old), type(new), where)
         if isinstance(old, dict):
             self.assertEqual(old.keys(), new.keys(), where)

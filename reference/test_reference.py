@@ -28,7 +28,7 @@ except ImportError:  # PyTorch is not installed
 
 
 STORED = 6e-12
-"""What an element may be off for being stored with twelve digits."""
+"""Relative error of an element because of storing twelve digits."""
 
 
 def committed(fixture: str) -> Dump:
@@ -37,7 +37,7 @@ def committed(fixture: str) -> Dump:
 
 
 def worst(found: Tensors, expected: Tensors) -> tuple[float, str]:
-    """The largest error of any element, as a share of its tensor's largest, and where it is."""
+    """The largest error, relative to its tensor's largest element, and its place."""
     assert list(found) == list(expected)
     errors = []
     for name, tensor in expected.items():
@@ -49,10 +49,10 @@ def worst(found: Tensors, expected: Tensors) -> tuple[float, str]:
 
 
 class Fixtures(unittest.TestCase):
-    """The committed dumps, and what computes them."""
+    """The committed dumps, and the programs that compute them."""
 
     def test_numpy_agrees_with_pytorchs_dump(self) -> None:
-        """Two programs that share no mathematics, within some ulps of float64."""
+        """Two programs that share no mathematics agree within some ulps of float64."""
         for fixture, preset in FIXTURES.items():
             with self.subTest(fixture):
                 dump = committed(fixture)
@@ -62,15 +62,15 @@ class Fixtures(unittest.TestCase):
                 error, name = worst(found, dump.tensors)
                 self.assertLess(error, STORED, name)
 
-    def test_a_fault_is_seen(self) -> None:
+    def test_a_wrong_number_is_noticed(self) -> None:
         """The comparison above would notice a missing 1/B, and one wrong digit far down."""
         dump = committed("bce")
         for name in ("dz2", "w1_next"):
             wrong = dump.tensors | {name: dump.tensors[name] * (1 + 1e-11)}
             self.assertGreater(worst(wrong, dump.tensors)[0], STORED)
 
-    def test_the_dumps_are_what_the_table_says(self) -> None:
-        """Names, shapes, header; and inputs that float32 holds exactly, so any level can start."""
+    def test_the_dumps_match_the_table(self) -> None:
+        """Names, shapes and header are right, and float32 holds the inputs exactly."""
         for fixture, preset in FIXTURES.items():
             with self.subTest(fixture):
                 dump = committed(fixture)
@@ -91,7 +91,7 @@ class Fixtures(unittest.TestCase):
 
     @unittest.skipIf(pytorch_mlp is None, "PyTorch is not installed")
     def test_pytorch_makes_the_same_dump_again(self) -> None:
-        """With other versions the last digits may differ, so not bit for bit."""
+        """The last digits may differ, because other versions may compute them differently."""
         for fixture, preset in FIXTURES.items():
             dump = committed(fixture)
             found = pytorch_mlp.step_tensors(
@@ -120,7 +120,7 @@ class Fixtures(unittest.TestCase):
                 self.assertLess(error, 1e-9, name)
 
     def test_float32_is_near_float64(self) -> None:
-        """And is float32: a tensor that were computed in float64 would be too near."""
+        """It is also not too near, as a tensor computed in float64 would be."""
         programs = [numpy_mlp] if pytorch_mlp is None else [numpy_mlp, pytorch_mlp]
         for program in programs:
             for fixture, preset in FIXTURES.items():
@@ -135,16 +135,16 @@ class Fixtures(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    """`dump` as it is typed."""
+    """The command `dump`."""
 
     def run_program(self, *arguments: object, program: str = "numpy_mlp") -> tuple[int, str]:
-        """The exit code, and what standard error says."""
+        """The exit code and standard error."""
         command = [sys.executable, Path(__file__).parent / f"{program}.py", *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return done.returncode, done.stderr
 
-    def test_dump_starts_from_inputs_alone(self) -> None:
-        """With the loss of the preset where the header says none, in either dtype."""
+    def test_dump_only_needs_inputs(self) -> None:
+        """The loss is that of the preset if the header names none, in both dtypes."""
         full = committed("squared-error")
         layers = len(FIXTURES["squared-error"].sizes) - 1
         given = {name: full.tensors[name] for name in dumps.tensor_names(layers)[: 2 + 2 * layers]}
@@ -201,10 +201,10 @@ class Programs(unittest.TestCase):
             dumps.write(Dump(header, {"x": x, "y": y} | given), inputs)
             code, said = self.run_program(*arguments)
             self.assertEqual(code, 2)
-            self.assertIn("which samples of MNIST", said)
+            self.assertIn("does not name the samples of MNIST", said)
 
-    def test_exit_codes_say_whose_fault_it_is(self) -> None:
-        """2 for bad input, 1 for what goes wrong later; never a traceback."""
+    def test_exit_codes_distinguish_bad_input_from_failures(self) -> None:
+        """2 for bad input, 1 for later failures; never a traceback."""
         dump = Path(__file__).parent / "dumps" / "squared-error.json"
         with tempfile.TemporaryDirectory() as folder:
             absent, unknown = Path(folder, "absent", "a.json"), Path(folder, "unknown.json")
@@ -213,7 +213,7 @@ class Programs(unittest.TestCase):
             for inputs, out, code, reason in [
                 (absent, Path(folder, "a.json"), 2, "can't read the dump"),
                 (__file__, Path(folder, "a.json"), 2, "is not a dump"),
-                (unknown, Path(folder, "a.json"), 2, "does not say its loss"),
+                (unknown, Path(folder, "a.json"), 2, "does not name its loss"),
                 (dump, absent, 1, "can't write the dump"),
             ]:
                 found, said = self.run_program("dump", "--inputs", inputs, "--out", out)
@@ -226,13 +226,13 @@ class Programs(unittest.TestCase):
 
 
 class Backpropagation(unittest.TestCase):
-    """The gradients by hand against slopes that are measured."""
+    """The gradients by hand, compared with measured slopes."""
 
     def test_gradients_are_the_slopes_of_the_loss(self) -> None:
         """(L(w + h) - L(w - h)) / 2h for every parameter of a small network, every loss."""
         sizes, batch, h = (5, 4, 3, 3), 4, 1e-5
         for loss in LOSSES:
-            # The update follows the mean over the batch; what bce prints is a third of it here.
+            # The gradient is that of the mean over the batch; bce prints a third of that loss here.
             scale = sizes[-1] if loss == "bce" else 1
             random = np.random.default_rng(7)
             t = numpy_mlp.initialise(Preset(sizes, loss), seed=3)
@@ -260,7 +260,7 @@ class Backpropagation(unittest.TestCase):
                         self.assertAlmostEqual(t[f"d{name}"][index], slope, delta=1e-8)
 
     def test_losses_and_outputs_survive_large_logits(self) -> None:
-        """Where exp would overflow, or the logarithm of a rounded 0 be taken."""
+        """A naive formula would overflow in exp, or take the logarithm of a rounded 0."""
         z = np.array([[1000.0, -1000.0, 0.0]])
         wrong, right = np.array([[0.0, 1.0, 0.0]]), np.array([[1.0, 0.0, 0.0]])
         with np.errstate(all="raise", under="ignore"):
@@ -271,7 +271,7 @@ class Backpropagation(unittest.TestCase):
             self.assertEqual(numpy_mlp.sigmoid(z).tolist(), [[1, 0, 0.5]])
 
     def test_relu_stops_the_gradient_at_zero(self) -> None:
-        """As PyTorch has it: the slope at the kink is 0."""
+        """As in PyTorch, the slope at the kink is 0."""
         z = np.array([[-1.0, 0.0, 2.0]])
         self.assertEqual(numpy_mlp.relu(z).tolist(), [[0, 0, 2]])
         self.assertEqual(numpy_mlp.relu_backward(np.ones_like(z), z).tolist(), [[0, 0, 1]])

@@ -30,7 +30,7 @@ except ImportError:  # PyTorch is not installed
 
 
 class Training(unittest.TestCase):
-    """The loop, on points that are easy to tell apart."""
+    """The loop, on points that are easy to separate."""
 
     @staticmethod
     def samples(count: int) -> mnist.Samples:
@@ -41,7 +41,7 @@ class Training(unittest.TestCase):
         return mnist.Samples(x.astype(np.float32), labels)
 
     def run_all(self, preset: Preset) -> list[dict]:
-        """Trains with whatever is installed."""
+        """Trains with NumPy, and with PyTorch if it is installed."""
         programs = [numpy_mlp] if pytorch_mlp is None else [numpy_mlp, pytorch_mlp]
         models = [program.Model(preset, "f32", 1, None) for program in programs]
         sets = self.samples(1000), self.samples(230)
@@ -62,7 +62,7 @@ class Training(unittest.TestCase):
 
     @unittest.skipIf(pytorch_mlp is None, "PyTorch is not installed")
     def test_every_loop_of_the_benchmark_trains_alike(self) -> None:
-        """All loops, with and without a loss in each step, have one loss after seven steps."""
+        """With or without a loss in each step, the loss after seven steps is the same."""
         samples = self.samples(100)
         x, labels, y = map(torch.from_numpy, (samples.x, samples.labels, samples.y()))
         for loss in LOSSES:
@@ -81,7 +81,7 @@ class Training(unittest.TestCase):
                 self.assertAlmostEqual(found / first, 1, delta=1e-5, msg=f"{loss}, {variant}")
 
     def test_batches_are_those_of_the_preset(self) -> None:
-        """Whole ones only where the last is dropped; the test set is cut the same way."""
+        """Incomplete batches are dropped if the preset demands it, in training and testing."""
         for drop_last, trained, tested in [(True, 960, 192), (False, 1000, 230)]:
             preset = Preset((12, 16, 10), "bce", 64, 0.1, drop_last=drop_last, shuffle=True)
             for report in self.run_all(preset):
@@ -94,7 +94,7 @@ class Training(unittest.TestCase):
         self.assertNotEqual(first.tolist(), second.tolist())
 
     def test_training_stops_at_its_mark(self) -> None:
-        """The accuracy passed, or the number of batches."""
+        """The mark is an accuracy or a number of batches."""
         preset = Preset(
             (12, 16, 10), "cross-entropy", 10, 0.1, 10, evaluate_every=50, stop_at_accuracy=0.6
         )
@@ -108,13 +108,13 @@ class Training(unittest.TestCase):
             self.assertEqual((report["stop_reason"], report["batches"]), ("max-batches", 130))
 
     def test_divergence_is_a_failure(self) -> None:
-        """Not a report full of NaN."""
+        """There is no report full of NaN."""
         preset = Preset((12, 16, 10), "squared-error", 10, 1e6, 10)
         with np.errstate(all="ignore"), self.assertRaisesRegex(Failure, "diverged.*batch"):
             self.run_all(preset)
 
     def test_both_programs_train_alike_from_the_same_parameters(self) -> None:
-        """Loss for loss."""
+        """All losses agree."""
         if pytorch_mlp is None:
             self.skipTest("PyTorch is not installed")
         preset = Preset((12, 16, 14, 10), "bce", 10, 0.1, shuffle=True, report_every=1)
@@ -128,7 +128,7 @@ class Training(unittest.TestCase):
 
 
 class Digits(unittest.TestCase):
-    """Reading MNIST, and what is not MNIST."""
+    """Reading MNIST, and rejecting other files."""
 
     def setUp(self) -> None:
         """Two images, [3, 4] pixels each, in both forms."""
@@ -147,7 +147,7 @@ class Digits(unittest.TestCase):
         (self.folder / name).write_bytes(gzip.compress(head + array.tobytes()))
 
     def test_pixels_are_normalised_in_float32(self) -> None:
-        """As the presets say, from IDX and .npz alike."""
+        """The results are those of the presets, from IDX and .npz alike."""
         path = self.folder / "digits.npz"
         np.savez(path, x_train=self.images, y_train=self.labels,
                  x_test=self.images, y_test=self.labels)  # fmt: skip
@@ -160,8 +160,8 @@ class Digits(unittest.TestCase):
         train, _ = mnist.load("mean-std", self.folder)
         np.testing.assert_allclose(train.x, (pixels - 0.1307) / 0.3081, rtol=1e-6)
 
-    def test_what_is_not_mnist_is_refused(self) -> None:
-        """With the file's name."""
+    def test_other_files_are_rejected(self) -> None:
+        """The error names the file."""
         name = "train-images-idx3-ubyte.gz"
         good = (self.folder / name).read_bytes()
         longer = gzip.compress(gzip.decompress(good) + b"x")
@@ -179,7 +179,7 @@ class Digits(unittest.TestCase):
         with self.assertRaisesRegex(BadInput, "train-images"):
             mnist.load("unit", self.folder)
         self.write(name, self.images)
-        for labels, reason in [([1, 10], "none of the digits"), ([1], "a label for each image")]:
+        for labels, reason in [([1, 10], "not a digit"), ([1], "a label for each image")]:
             self.write("train-labels-idx1-ubyte.gz", np.array(labels, np.uint8))
             with self.assertRaisesRegex(BadInput, reason):
                 mnist.load("unit", self.folder)
@@ -224,7 +224,7 @@ class Table(unittest.TestCase):
     """The presets."""
 
     def test_every_value_is_a_known_one(self) -> None:
-        """So that a slip of the keyboard is not a setting of its own."""
+        """A typing mistake in a preset would otherwise be a new setting."""
         for name, preset in (PRESETS | FIXTURES).items():
             self.assertIn(preset.loss, LOSSES, name)
             self.assertIn(preset.normalisation, NORMALISATIONS, name)
@@ -232,8 +232,8 @@ class Table(unittest.TestCase):
         self.assertEqual(next(iter(PRESETS)), "small")
 
     @unittest.skipIf(pytorch_mlp is None, "PyTorch is not installed")
-    def test_both_programs_draw_as_the_preset_says(self) -> None:
-        """Within the bounds, and near them; biases of 0 only where they are meant."""
+    def test_both_programs_draw_the_presets_parameters(self) -> None:
+        """The parameters fill their range, and biases are only 0 if the preset demands it."""
         for initialisation, bound in [("uniform-fan-in", 1), ("kaiming-uniform", 2**0.5)]:
             preset = Preset((784, 30, 10), "bce", initialisation=initialisation)
             model = pytorch_mlp.Model(preset, "f64", 1, None).mlp

@@ -1,4 +1,4 @@
-"""The training loop that PyTorch and NumPy share, and its report: as the levels do it."""
+"""The training loop and its report, shared by PyTorch and NumPy, as in the levels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from presets import Preset
 
 
 class Model(Protocol):
-    """A network that can be trained: what PyTorch and NumPy each bring along."""
+    """A network that can be trained, in PyTorch or NumPy."""
 
     def step(self, x: np.ndarray, y: np.ndarray) -> SupportsFloat:
         """x [B, n0], y [B, C]: one update; returns the loss before it, as the preset prints it."""
@@ -42,11 +42,11 @@ def batches(preset: Preset, samples: int, seed: int, epoch: int) -> Iterator[np.
 
 
 def evaluate(model: Model, preset: Preset, samples: mnist.Samples) -> tuple[int, int]:
-    """How many digits are recognised, of how many: the largest output wins."""
-    # A set smaller than one batch is still tested.
+    """The number of recognised digits, and of all digits. The largest output decides."""
+    # Even a set smaller than one batch is tested.
     whole = len(samples) // preset.batch_size * preset.batch_size
     total = whole if preset.drop_last and whole else len(samples)
-    # The size of these pieces changes no result; it only bounds the memory.
+    # The size of these pieces only limits the memory, and changes no result.
     starts = range(0, total, 1000)
     found = [model.outputs(samples.x[i : min(i + 1000, total)]).argmax(axis=1) for i in starts]
     return int((np.concatenate(found) == samples.labels[:total]).sum()), total
@@ -59,10 +59,10 @@ def train(
     training_set: mnist.Samples,
     test_set: mnist.Samples,
 ) -> dict[str, Any]:
-    """Trains as the preset says, prints losses on the way, tests, and returns the figures.
+    """Trains with the preset's settings, prints losses, tests, and returns the report.
 
-    The clock stands still while the model is tested. Raises `Failure` when a loss that is to be
-    printed is not finite.
+    The clock is paused while the model is tested. Raises `Failure` if a loss that is printed is not
+    finite.
     """
     training_set = training_set.first(preset.samples)
     x, y = training_set.x, training_set.y()
@@ -139,6 +139,6 @@ def _finite(loss: float, batch: int, preset: Preset) -> float:
     if math.isfinite(loss):
         return loss
     raise Failure(
-        f"training diverged: the loss of batch {batch} is {loss}; a smaller --learning-rate than "
-        f"{preset.learning_rate} is the usual cure"
+        f"training diverged: the loss of batch {batch} is {loss}. "
+        f"Try a --learning-rate smaller than {preset.learning_rate}."
     )

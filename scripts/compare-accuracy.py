@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Trains every preset at level 1 and in PyTorch (float32), and compares what they reach.
+"""Trains every preset at level 1 and in PyTorch (float32), and compares the accuracies.
 
-Both start from the same parameters, drawn by level 1 and handed over as a dump, and, where the
-preset keeps the order of the samples, see the same batches. Three seeds each.
+Both start from the same parameters, which level 1 draws and writes to a dump. If the preset keeps the order of the
+samples, they also see the same batches. Each preset is trained with three seeds.
 
-Needs a Python with torch (the one that runs this script), and MNIST in a folder. Prints a table in
-Markdown, and writes it with --table.
+Needs a Python with torch (the one that runs this script), and MNIST in a folder. Prints a Markdown table, and writes it
+to a file with --table.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from presets import PRESETS, current_name  # noqa: E402
 
 
 def main() -> int:
-    """Trains, prints, writes."""
+    """Runs the program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("MNIST_DIR"), help="MNIST's folder")
     parser.add_argument(
@@ -82,7 +82,7 @@ def train_both(preset: str, seed: int, data_dir: str) -> tuple[dict, dict]:
 
 
 def run(command: list[str]) -> None:
-    """Runs a program, and ends this one if it fails."""
+    """Runs a command, and exits if it fails."""
     output = subprocess.run(command, capture_output=True, text=True)
     if output.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{output.stderr or output.stdout}")

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compares the speed of level 1 with PyTorch's and NumPy's on this machine, in one run.
 
-Level 1 (release build), PyTorch (eager and torch.compile, each the fastest of several ways to
-write the loop and numbers of threads) and NumPy take turns, preset by preset, in several rounds.
-A ratio is the median over the rounds of level 1's speed by the other's in the same round. All
-train the same batches of the same images, which are in memory before the clock starts.
+Level 1 (release build), PyTorch (eager and torch.compile, each with the fastest of several loops and numbers of threads)
+and NumPy take turns, preset by preset, in several rounds. A ratio is level 1's speed divided by the other's in the same
+round; the table shows the median over the rounds. All train on the same batches of the same images, which are in memory
+before the clock starts.
 
-Needs a Python with NumPy and torch (the one that runs this script), and MNIST in a folder.
-Prints a table in Markdown, and writes it with --table; keeps every figure with --json.
+Needs a Python with NumPy and torch (the one that runs this script), and MNIST in a folder. Prints a Markdown table, and
+writes it to a file with --table; --json writes every figure.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ OTHERS = {
 
 
 def main() -> int:
-    """Measures, prints, writes."""
+    """Runs the program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("MNIST_DIR"), help="MNIST's folder")
     parser.add_argument(
         "--preset", action="append", type=current_name, choices=PRESETS, help="default: all"
     )
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--no-compile", action="store_true", help="skip torch.compile")
     parser.add_argument("--table", type=Path, help="write the table to this file")
     parser.add_argument("--json", type=Path, help="write every figure to this file")
     arguments = parser.parse_args()
@@ -68,7 +68,7 @@ def main() -> int:
 
 
 def one_round(preset: str, arguments: argparse.Namespace, about: dict) -> dict[str, dict]:
-    """Each program once; the results by level."""
+    """Runs each program once. Returns the results by level."""
     data = ["--preset", preset, "--data-dir", arguments.data_dir]
     level1 = run([str(ROOT / "target/release/level1-cpu"), "bench", "--data", "mnist", *data])
     python = [sys.executable, str(ROOT / "reference/bench_pytorch.py"), *data]
@@ -90,7 +90,7 @@ def run(command: list[str]) -> dict:
 
 
 def render(rounds: dict[str, list[dict[str, dict]]], about: dict) -> str:
-    """The table, with what it was measured on above it."""
+    """The table, with a caption that names the machine and the versions."""
     head = ["preset", "level 1"]
     for name in OTHERS.values():
         head += [name, "level 1 is"]

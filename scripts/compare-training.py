@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Trains the default network at every level and in PyTorch, and draws accuracy against time.
 
-All start from the same parameters, see the same batches of MNIST, and are tested after every 20; the
-clock stands still meanwhile. Levels 2 to 4 compute on the emulated GPU, unless --device says otherwise.
-PyTorch computes on the CPU, in float32, with one thread and with one for each core. Everything is run
-several times, in turns, and of each the fastest run is drawn: whatever else the machine does can only slow
-a run down.
+All start from the same parameters, see the same batches of MNIST, and are tested after every 20, while the clock is paused.
+Levels 2 to 4 run on the emulated GPU, or on that of --device. PyTorch runs on the CPU, in float32, with one thread and
+with one per core. Everything runs several times, in turns, and the fastest run of each is drawn, because other load on the
+machine can only slow a run down.
 
-Needs a Python with torch (the one that runs this script), MNIST in a folder, and a machine that has
-nothing else to do. Writes a page with --html, the picture with --svg, and with --text one sentence that
-names the machine.
+Needs a Python with torch (the one that runs this script), MNIST in a folder, and an idle machine. Writes a page with
+--html, a picture with --svg, and with --text a sentence that names the machine.
 """
 
 from __future__ import annotations
@@ -28,22 +26,22 @@ LEVELS = ["level1-cpu", "level2-cuda-naive", "level3-cublas", "level4-ptx"]
 
 
 def main() -> int:
-    """Trains, draws, says where."""
+    """Runs the program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-dir", default=os.environ.get("MNIST_DIR"), help="MNIST's folder")
     parser.add_argument("--preset", default="small")
-    parser.add_argument("--device", default="emulated", help="of levels 2 to 4")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each is run")
+    parser.add_argument("--device", default="emulated", help="the device of levels 2 to 4")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs of each")
     parser.add_argument("--html", type=Path, help="write all curves as a page")
     parser.add_argument("--svg", type=Path, help="write accuracy against time as a picture")
-    parser.add_argument("--text", type=Path, help="write what was measured where to this file")
+    parser.add_argument("--text", type=Path, help="write a sentence with the settings and the machine to this file")
     arguments = parser.parse_args()
     if not arguments.data_dir:
         parser.error("name MNIST's folder with --data-dir or MNIST_DIR")
     if arguments.rounds < 1:
-        parser.error("--rounds is at least 1")
+        parser.error("--rounds has to be at least 1")
     if not (arguments.html or arguments.svg):
-        parser.error("name what to write with --html, --svg or both")
+        parser.error("name an output file with --html, --svg or both")
 
     packages = [part for level in [*LEVELS, "training"] for part in ("-p", level)]
     subprocess.run(["cargo", "build", "-q", *packages], cwd=ROOT, check=True)
@@ -91,7 +89,7 @@ def program(name: str) -> str:
 
 
 def run(command: list[str]) -> None:
-    """Runs a program, and ends this one if it fails."""
+    """Runs a command, and exits if it fails."""
     output = subprocess.run(command, capture_output=True, text=True)
     if output.returncode != 0:
         sys.exit(f"{' '.join(command)} failed:\n{output.stderr or output.stdout}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Draws a trace that `--profile` wrote: what ran while a batch was copied, for a few batches.
+"""Draws the copies of a few batches, and the kernels at the same time, from a trace that `--profile` wrote.
 
-The order is what is drawn, and not the time: a column begins wherever something begins or ends. On the
-emulated GPU the lengths would be those of an emulation.
+The picture shows the order and not the time: a new column begins whenever a copy or kernel begins or ends. On the emulated
+GPU durations would be meaningless.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ KERNELS, COPIES = 1, 2
 
 
 def main() -> int:
-    """Reads, draws."""
+    """Runs the program."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("trace", type=Path, help="the file of --profile")
-    parser.add_argument("--batches", type=int, default=3, help="copies of batches to draw")
-    parser.add_argument("--bytes", type=int, default=100_000, help="a smaller copy is no batch")
+    parser.add_argument("trace", type=Path, help="a file that --profile wrote")
+    parser.add_argument("--batches", type=int, default=3, help="number of copies to draw")
+    parser.add_argument("--bytes", type=int, default=100_000, help="minimum size of a batch's copy")
     arguments = parser.parse_args()
     try:
         events = json.loads(arguments.trace.read_text())["traceEvents"]
         events = [event for event in events if event.get("ph") == "X"]
         spans = [(e["tid"], e["ts"], e["ts"] + e["dur"], e["args"]["bytes"]) for e in events]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"error: {arguments.trace} is no trace of --profile: {error}", file=sys.stderr)
+        print(f"error: {arguments.trace} is not a trace of --profile: {error}", file=sys.stderr)
         return 2
     kernels = [(start, end) for track, start, end, _ in spans if track == KERNELS]
     large = [
@@ -35,7 +35,7 @@ def main() -> int:
         for track, start, end, size in spans
         if track == COPIES and size >= arguments.bytes
     ]
-    # The first ones are the parameters, and what is brought before anything can run.
+    # Copies before the first kernel are parameters and initial data.
     copies = [copy for copy in large if kernels and copy[0] > kernels[0][0]]
     meanwhile = sum(any(k[0] < c[1] and c[0] < k[1] for k in kernels) for c in copies)
     print(f"{meanwhile} of {len(copies)} batches were copied while a kernel ran")
@@ -45,7 +45,7 @@ def main() -> int:
     near = [k for k in kernels if k[1] > begin and k[0] < end]
     drawn = [c for c in copies if c[0] < end]
     marks = sorted({t for span in near + drawn for t in span if begin <= t <= end})
-    # The moments in which something ran: how long a gap is says nothing.
+    # Gaps, in which nothing runs, are left out.
     moments = [
         moment
         for moment in ((a + b) / 2 for a, b in zip(marks, marks[1:]))

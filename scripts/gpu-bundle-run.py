@@ -29,7 +29,7 @@ sys.path[:0] = [str(HERE / "reference"), str(HERE.parent / "reference")]
 
 from presets import PRESETS, current_name  # noqa: E402
 
-# Level by level, the options that are measured; the first are those that it trains with.
+# The measured options of each level; it trains with the first.
 PRODUCTS = ["coalesced", "shared-tile", "register-tile", "vectorised", "wmma"]
 TRANSFERS = ["explicit", "pinned", "unified", "double-buffered", "resident"]
 VARIANTS = {
@@ -46,7 +46,7 @@ LIBRARIES = ["cublas", "cublasLt", "nvrtc"]
 
 
 class Items:
-    """What was run, and what came of it."""
+    """The commands that were run, with their results."""
 
     def __init__(self, out, environment, limit):
         self.out = out
@@ -55,12 +55,12 @@ class Items:
         self.items = []
 
     def run(self, group, level, options, what, command, result=None, environment=None):
-        """Runs a command; its item. `result` is the JSON file that it writes."""
+        """Runs a command, and returns its item. `result` is the JSON file that it writes."""
         item = {"group": group, "level": level, "options": options, "what": what}
         name = re.sub(r"[^a-z0-9]+", "-", f"{group} {level} {options} {what}".lower())
         command = [str(word) for word in command]
         clock = time.monotonic()
-        said, status = "", "ok"
+        output, status = "", "ok"
         try:
             done = subprocess.run(
                 command,
@@ -70,12 +70,12 @@ class Items:
                 stderr=subprocess.STDOUT,
                 timeout=self.limit,
             )
-            said = done.stdout.decode(errors="replace")
+            output = done.stdout.decode(errors="replace")
             if done.returncode != 0:
-                status = f"failed with exit code {done.returncode}: {last_line(said)}"
+                status = f"failed with exit code {done.returncode}: {last_line(output)}"
         except subprocess.TimeoutExpired as error:
-            said = (error.stdout or b"").decode(errors="replace")
-            status = f"failed: not done after {self.limit} s"
+            output = (error.stdout or b"").decode(errors="replace")
+            status = f"failed: still running after {self.limit} s (--limit)"
         except OSError as error:
             status = f"failed: {error}"
         item["seconds"] = round(time.monotonic() - clock, 3)
@@ -88,7 +88,7 @@ class Items:
             status = f"failed: {result.name} was not written"
         item["status"] = status
         log = self.out / "logs" / f"{name}.txt"
-        log.write_text("$ " + " ".join(command) + "\n" + said)
+        log.write_text("$ " + " ".join(command) + "\n" + output)
         self.items.append(item)
         print(f"{'ok  ' if status == 'ok' else 'FAIL'} {group}: {level} {options} {what}", flush=True)
         if status != "ok":
@@ -96,7 +96,7 @@ class Items:
         return item
 
     def skip(self, group, level, why):
-        """Notes what was not run, and why."""
+        """Records a skipped command with the reason."""
         self.items.append(
             {"group": group, "level": level, "options": "", "what": "", "status": f"skipped: {why}"}
         )
@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--preset", action="append", type=current_name, choices=PRESETS, help="default: all")
     parser.add_argument("--level", action="append", choices=list(VARIANTS), help="default: all")
     parser.add_argument("--out", type=Path, default=Path("results"))
-    parser.add_argument("--limit", type=int, default=900, help="seconds that a command may take")
+    parser.add_argument("--limit", type=int, default=900, help="time limit of a command in seconds")
     arguments = parser.parse_args()
 
     out = arguments.out.resolve()
@@ -171,7 +171,7 @@ def main():
 
 
 def check(items, levels, device, quick):
-    """The suite for all levels, and each program's own dumps against PyTorch's."""
+    """Runs the suite for all levels, and compares each program's dumps with PyTorch's."""
     dumps = HERE / "reference/dumps"
     for level in levels:
         name = items.out / f"conformance-{level}.json"
@@ -198,7 +198,7 @@ def check(items, levels, device, quick):
 
 
 def train(items, levels, device, presets, data, quick):
-    """Each preset with each level's first options."""
+    """Trains each preset with each level's first options."""
     for level, variants in levels.items():
         for preset in presets:
             report = items.out / f"train-{level}-{preset}.json"
@@ -211,7 +211,7 @@ def train(items, levels, device, presets, data, quick):
 
 
 def bench(items, levels, device, presets, data, quick):
-    """Each preset with all options of each level."""
+    """Measures each preset with all options of each level."""
     for level, variants in levels.items():
         for options in variants:
             for preset in presets:
@@ -226,7 +226,7 @@ def bench(items, levels, device, presets, data, quick):
 
 
 def profile(items, levels, device, data, quick):
-    """Where the time of the default preset's steps goes: a table in the log, and a trace."""
+    """Profiles the default preset's steps: a table in the log, and a trace."""
     for level, variants in levels.items():
         if level == "level1-cpu":
             continue
@@ -243,7 +243,7 @@ def profile(items, levels, device, data, quick):
 
 
 def pytorch(items, arguments, presets, mnist, environment):
-    """PyTorch on the same GPU, where there is one: eager, compiled, as CUDA graphs."""
+    """Measures PyTorch on the same GPU, if it is installed: eager, compiled, as CUDA graphs."""
     level = "reference-pytorch"
     if arguments.device != "cuda":
         return items.skip("pytorch", level, "it computes on no emulated GPU")
@@ -270,12 +270,12 @@ def pytorch(items, arguments, presets, mnist, environment):
 
 
 def of_level(level, device):
-    """Level 1 has no choice of a device."""
+    """The device option of a level; level 1 has none."""
     return [] if level == "level1-cpu" else device
 
 
 def link_libraries(folder, python, environment):
-    """Makes a folder of links without versions to CUDA's libraries, and puts it on their path."""
+    """Makes a folder with unversioned links to CUDA's libraries, and adds it to the library path."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     found = {}
@@ -285,7 +285,7 @@ def link_libraries(folder, python, environment):
         if best is not None:
             (folder / f"lib{library}.so").symlink_to(best)
             found[library] = str(best)
-    # Besides the links, the folders themselves: the libraries load each other by versioned names.
+    # The folders themselves are needed too, because the libraries load each other by versioned names.
     folders = [str(folder)]
     folders += sorted({str(Path(path).parent) for path in found.values()})
     before = environment.get("LD_LIBRARY_PATH")
@@ -294,7 +294,7 @@ def link_libraries(folder, python, environment):
 
 
 def newest(places, library):
-    """The library of the highest version in the first place that has one; None where none has."""
+    """The library with the highest version in the first folder that has it; None if it is missing."""
     name = re.compile(rf"lib{library}\.so((?:\.\d+)*)")
     for place in places:
         files = [(name.fullmatch(path.name), path) for path in place.glob(f"lib{library}.so*")]
@@ -321,8 +321,8 @@ def library_folders(python):
     packages = [Path(path) for path in [*site.getsitepackages(), site.getusersitepackages()]]
     question = "import json, sys; print(json.dumps(sys.path))"
     try:
-        said = subprocess.run([python, "-c", question], capture_output=True, timeout=60).stdout
-        packages += [Path(path) for path in json.loads(said) if path]
+        output = subprocess.run([python, "-c", question], capture_output=True, timeout=60).stdout
+        packages += [Path(path) for path in json.loads(output) if path]
     except (OSError, ValueError, subprocess.TimeoutExpired):
         pass
     for package in packages:
@@ -331,7 +331,7 @@ def library_folders(python):
 
 
 def nvidia_smi():
-    """What nvidia-smi says of the card and its driver; None where it says nothing."""
+    """The card and its driver according to nvidia-smi; None if that prints nothing."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"]
     try:
         done = subprocess.run(query, capture_output=True, timeout=60)
@@ -342,7 +342,7 @@ def nvidia_smi():
 
 
 def device_of(items):
-    """The GPU as the levels name it; None where none of them got as far."""
+    """The GPU's name in the levels' results; None if none of them could use it."""
     for item in items:
         device = (item.get("result") or {}).get("device")
         if device and device != "cpu":
@@ -351,10 +351,10 @@ def device_of(items):
 
 
 def last_line(text):
-    """The line that most likely says what is wrong."""
+    """The line that most likely names the problem."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("error", "FAIL"))]
-    return (errors or lines or ["it said nothing"])[-1][:500]
+    return (errors or lines or ["it printed nothing"])[-1][:500]
 
 
 def markdown(report):
@@ -380,7 +380,7 @@ def markdown(report):
             if "passed" in counts:
                 row[0] += counts["passed"]
                 row[1] += counts["failed"]
-            # A suite that ended early has no counts, and failed.
+            # A suite that ended early has no counts, and counts as failed.
             elif item["status"] != "ok":
                 row[1] += 1
             elif item["group"] != "dump":

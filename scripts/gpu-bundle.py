@@ -30,7 +30,7 @@ MNIST += ["t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]
 
 
 def main() -> int:
-    """Builds, packs, and checks the size."""
+    """Runs the program: builds, packs, and checks the size."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -40,7 +40,7 @@ def main() -> int:
     arguments = parser.parse_args()
     out = arguments.out.resolve()
     if out.exists() and not (out / "run").exists() and any(out.iterdir()):
-        print(f"error: {out} is no bundle and not empty: choose another --out", file=sys.stderr)
+        print(f"error: {out} is not empty and not a bundle: choose another --out", file=sys.stderr)
         return 2
 
     packages = PROGRAMS + TOOLS + LIBRARIES
@@ -48,10 +48,10 @@ def main() -> int:
     for package in packages:
         command += ["-p", package]
     if subprocess.run(command, cwd=ROOT).returncode != 0:
-        print("error: the programs can't be built; cargo says above why", file=sys.stderr)
+        print("error: the programs can't be built; cargo's error is above", file=sys.stderr)
         return 1
 
-    # Whole or absent: what is there stays until the new one is complete.
+    # An existing bundle stays until the new one is complete.
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=out.parent) as folder:
         made = Path(folder) / "bundle"
@@ -61,9 +61,9 @@ def main() -> int:
             print(f"error: can't pack: {error}", file=sys.stderr)
             return 1
         size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
-        # What other profiles leave in programs is of no use elsewhere.
+        # Other profiles leave debug information in the programs, which makes them larger.
         if size >= LIMIT and arguments.profile == "release":
-            print(f"error: {size / 2**20:.1f} MiB, and 64 MiB is the limit", file=sys.stderr)
+            print(f"error: the bundle has {size / 2**20:.1f} MiB, but the limit is 64 MiB", file=sys.stderr)
             return 1
         shutil.rmtree(out, ignore_errors=True)
         made.rename(out)
@@ -97,7 +97,7 @@ def pack(out: Path, packages: list[str], profile: str, mnist: Path | None) -> No
         found = [mnist / f"{name}.gz", mnist / name]
         path = next((path for path in found if path.is_file()), None)
         if path is None:
-            raise FileNotFoundError(f"{mnist} has no {name}.gz: --mnist names MNIST's folder")
+            raise FileNotFoundError(f"{mnist} has no {name}.gz: name MNIST's folder with --mnist")
         (out / "mnist").mkdir(exist_ok=True)
         if path.suffix == ".gz":
             shutil.copy2(path, out / "mnist" / path.name)
@@ -110,7 +110,7 @@ def pack(out: Path, packages: list[str], profile: str, mnist: Path | None) -> No
 
 
 def strip(path: Path, library: bool) -> None:
-    """Takes the symbols out, which is most of a program; where there is no strip they stay in."""
+    """Removes the symbols, which are most of a program; without `strip` they stay."""
     if shutil.which("strip"):
         options = ["--strip-unneeded"] if library else []
         subprocess.run(["strip", *options, str(path)], check=False)

@@ -28,7 +28,7 @@ LEVELS = ["level1-cpu", "level2-cuda-naive", "level3-cublas", "level4-ptx"]
 
 
 def runner():
-    """The script `run` as a module."""
+    """Loads the script `run` as a module."""
     loader = importlib.machinery.SourceFileLoader("run", str(SCRIPTS / "gpu-bundle-run.py"))
     sys.dont_write_bytecode = True
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", loader))
@@ -37,7 +37,7 @@ def runner():
 
 
 class Libraries(unittest.TestCase):
-    """Where CUDA's libraries are found."""
+    """The search for CUDA's libraries."""
 
     def test_the_first_place_and_its_highest_version(self):
         run = runner()
@@ -59,14 +59,14 @@ class Libraries(unittest.TestCase):
 
 
 class Bundle(unittest.TestCase):
-    """The folder, made once, as it would be copied to another machine."""
+    """The bundle, which is made once."""
 
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.bundle = Path(cls.temporary.name) / "bundle"
         environment = {**os.environ, "MNIST_DIR": ""}
-        # The programs that all tests build, which are optimised too.
+        # The dev profile, which all tests use and which is optimised too.
         command = [SCRIPTS / "gpu-bundle.py", "--out", cls.bundle, "--profile", "dev"]
         subprocess.run(command, env=environment, check=True)
 
@@ -75,7 +75,7 @@ class Bundle(unittest.TestCase):
         cls.temporary.cleanup()
 
     def run_it(self, name, device, *options, bundle=None):
-        """Runs it quickly, far from Rust and the repository; exit code, report, table."""
+        """Runs it with --quick outside of the repository, without Rust. Returns exit code, report and table."""
         out = Path(self.temporary.name) / name
         environment = {"PATH": "/usr/bin:/bin", "HOME": self.temporary.name}
         command = [sys.executable, (bundle or self.bundle) / "run", "--device", device, "--quick"]
@@ -105,7 +105,7 @@ class Bundle(unittest.TestCase):
     def test_a_fault_in_a_kernel_is_named_and_the_rest_goes_on(self):
         broken = Path(self.temporary.name) / "broken"
         shutil.copytree(self.bundle, broken)
-        # PTX that says it is of the source as it is, so that nothing has to be compiled.
+        # The PTX names the digest of the edited source, so that nothing is recompiled.
         source, ptx = (broken / f"kernels/output_gradient.{end}" for end in ["cu", "ptx"])
         before = source.read_text()
         source.write_text(before + "// and a fault\n")
@@ -144,7 +144,7 @@ class Bundle(unittest.TestCase):
 
 
 def digest_of(source: str) -> str:
-    """The digest of a source, as the header of its PTX has it."""
+    """The digest of a source, as in the header of its PTX."""
     return hashlib.sha256(source.encode()).hexdigest()
 
 

@@ -1,13 +1,13 @@
-//! The network in [burn](https://burn.dev), as anybody would write it there: `Linear` layers, burn's losses, its
-//! automatic differentiation, its plain SGD. Nothing in it knows of the emulated GPU.
+//! The network in [burn](https://burn.dev), in burn's usual style: `Linear` layers, its losses, its automatic
+//! differentiation, its plain SGD. The program knows nothing about the emulated GPU.
 //!
 //! ```text
 //! network-in-burn DEVICE INPUTS OUT
 //! ```
 //!
-//! `DEVICE` is `cuda` or `cpu`. `INPUTS` is a dump, or the dumps of a run, from which come the batch of each
-//! step, the first parameters, the loss and the learning rate; `OUT` is what burn made of them, for `tensor-diff`.
-//! Each step's loss is printed with the time that it took.
+//! `DEVICE` is `cuda` or `cpu`. `INPUTS` is a dump, or the dumps of a run, with the batch of each step, the first
+//! parameters, the loss and the learning rate; `OUT` is burn's dump of these steps, for `tensor-diff`. Each step's loss is
+//! printed with its time.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -30,14 +30,14 @@ use tensor::{Dtype, Dump, Header, Loss, TensorName};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The layers, with a relu between each two.
+/// The layers. All except the last are followed by a relu.
 #[derive(Module, Debug)]
 struct Network<B: Backend> {
     layers: Vec<Linear<B>>,
 }
 
 impl<B: Backend> Network<B> {
-    /// `x [B, n0]` to `z1, …, zL`, layer `l`'s of the shape `[B, nl]`.
+    /// From `x [B, n0]` to `z1, …, zL`; that of layer `l` has the shape `[B, nl]`.
     fn forward(&self, x: Tensor<B, 2>) -> Vec<Tensor<B, 2>> {
         let mut z: Vec<Tensor<B, 2>> = Vec::new();
         for layer in &self.layers {
@@ -48,7 +48,7 @@ impl<B: Backend> Network<B> {
     }
 }
 
-/// The loss as it is printed, and what its gradient is taken of: `zL` and one-hot `y`, both `[B, C]`, to scalars.
+/// The loss to print, and the loss to backpropagate: scalars of `zL` and one-hot `y`, both `[B, C]`.
 fn losses<B: Backend>(loss: Loss, z: Tensor<B, 2>, y: Tensor<B, 2>) -> [Tensor<B, 1>; 2] {
     let device = z.device();
     let outputs = z.dims()[1] as f64;
@@ -58,13 +58,13 @@ fn losses<B: Backend>(loss: Loss, z: Tensor<B, 2>, y: Tensor<B, 2>) -> [Tensor<B
             let loss = CrossEntropyLossConfig::new().init(&device).forward(z, classes);
             [loss.clone(), loss]
         }
-        // Its mean is over the outputs too, and its gradient is not: see `Loss::Bce`.
+        // The printed loss is a mean over the outputs too, but the backpropagated one is not: see `Loss::Bce`.
         Loss::Bce => {
             let config = BinaryCrossEntropyLossConfig::new().with_logits(true);
             let loss = config.init(&device).forward(z, y.int());
             [loss.clone(), loss * outputs]
         }
-        // burn's is a mean over the outputs, and without the half.
+        // burn's loss is a mean over the outputs, without the factor 1/2.
         Loss::SquaredError => {
             let loss = MseLoss::new().forward(z, y, Reduction::Mean) * (outputs / 2.0);
             [loss.clone(), loss]
@@ -72,28 +72,28 @@ fn losses<B: Backend>(loss: Loss, z: Tensor<B, 2>, y: Tensor<B, 2>) -> [Tensor<B
     }
 }
 
-/// A dump's tensor in burn, by its own shape; the rank is the caller's.
+/// A dump's tensor in burn, with its own shape; the caller chooses the number of axes.
 fn given<B: Backend, const D: usize>(
     dump: &Dump,
     name: TensorName,
     device: &B::Device,
 ) -> Result<Tensor<B, D>> {
-    let found = dump.get(name).ok_or_else(|| format!("there is no {name} in it"))?;
+    let found = dump.get(name).ok_or_else(|| format!("it has no tensor {name}"))?;
     if found.shape.len() != D || found.shape.contains(&0) {
-        return Err(format!("{name} has the shape {:?}", found.shape).into());
+        return Err(format!("{name} has the unexpected shape {:?}", found.shape).into());
     }
     let data = TensorData::new(found.to_tensor().into_data(), found.shape.clone());
     Ok(Tensor::from_data(data, device))
 }
 
-/// burn's tensor for a dump.
+/// Converts burn's tensor for a dump.
 fn taken<B: Backend, const D: usize>(tensor: Tensor<B, D>) -> Result<tensor::Tensor> {
     let shape = tensor.dims();
     let data = tensor.into_data().to_vec::<f32>().map_err(|error| format!("{error:?}"))?;
     Ok(tensor::Tensor::new(shape, data)?)
 }
 
-/// The network of a dump's parameters. A dump has weights as `[outputs, inputs]`, and burn the other way.
+/// The network with a dump's parameters. A dump has weights as `[outputs, inputs]`, burn as `[inputs, outputs]`.
 fn network<B: Backend>(dump: &Dump, device: &B::Device) -> Result<Network<B>> {
     let mut layers = Vec::new();
     while dump.get(TensorName::W(layers.len() + 1)).is_some() {
@@ -108,14 +108,14 @@ fn network<B: Backend>(dump: &Dump, device: &B::Device) -> Result<Network<B>> {
     Ok(Network { layers })
 }
 
-/// What a step computed: the loss, the gradients of each layer's weight and bias.
+/// Results of a step: the loss, and the gradients of each layer's weight and bias.
 struct Step<B: Backend> {
     loss: f32,
     gradients: Vec<(Tensor<B, 2>, Tensor<B, 1>)>,
 }
 
 // ANCHOR: step
-/// A step of training: the network after it, and what it computed.
+/// Does a training step. Returns the network after it and the step's results.
 fn step<B: AutodiffBackend>(
     model: Network<B>,
     optimizer: &mut impl Optimizer<Network<B>, B>,
@@ -136,15 +136,15 @@ fn step<B: AutodiffBackend>(
 }
 // ANCHOR_END: step
 
-/// Trains with the batches of a run, a step for each; the dumps of these steps, by a device of that name and
-/// in that arithmetic.
+/// Trains with the batches of a run, a step for each. Returns the dumps of these steps, with the given name of the device
+/// and arithmetic.
 fn train<B: AutodiffBackend>(
     run: &[Dump],
     (name, dtype): (&str, Dtype),
     device: &B::Device,
 ) -> Result<Vec<Dump>> {
     let header = &run[0].header;
-    let loss = header.loss.ok_or("it doesn't say its loss")?;
+    let loss = header.loss.ok_or("its header does not name a loss")?;
     let mut model = network::<B>(&run[0], device)?;
     let mut optimizer = SgdConfig::new().init();
     let mut made = Vec::new();
@@ -176,8 +176,8 @@ fn train<B: AutodiffBackend>(
     Ok(made)
 }
 
-/// Adds the tensors of a step, from its batch, its parameters before it and after it, and what it computed. burn's
-/// training keeps no `z`, `a` and `p`: these are what the network infers from the batch before the step.
+/// Adds the tensors of a step to a dump: its batch, its parameters before and after, and its results. burn's training
+/// doesn't keep `z`, `a` and `p`, so they are recomputed from the batch with the network before the step.
 fn record<B: Backend>(
     dump: &mut Dump,
     x: Tensor<B, 2>,
@@ -223,7 +223,7 @@ fn record<B: Backend>(
 
     let widths = before.layers.iter().map(|layer| layer.weight.dims());
     let sizes = widths.clone().take(1).map(|[inputs, _]| inputs).chain(widths.map(|[_, n]| n));
-    let loss = dump.header.loss.ok_or("it doesn't say its loss")?;
+    let loss = dump.header.loss.ok_or("its header does not name a loss")?;
     for name in (tensor::Network { sizes: sizes.collect(), loss }).tensor_names() {
         match tensors.get(&name) {
             Some(tensor) => dump.push(name, tensor),
@@ -237,16 +237,16 @@ fn run(device: &str, inputs: &Path, out: &Path) -> Result<()> {
     let run = Dump::read_run(inputs)?;
     let made = match device {
         "cuda" => {
-            // The first card, which is the one that burn takes.
+            // burn uses the first card.
             let card = CudaContext::new(0)?;
             let name = card.name()?;
-            // burn tries many ways to multiply and keeps the fastest; those on tensor cores, which
-            // have TF32 from 8.0 on, are among them.
+            // burn tries many kernels for a product and keeps the fastest. From 8.0 on, some of them use
+            // tensor cores and TF32.
             let dtype = if card.compute_capability()? < (8, 0) { Dtype::F32 } else { Dtype::Tf32 };
             train::<Autodiff<Cuda>>(&run, (&name, dtype), &CudaDevice::default())?
         }
         "cpu" => train::<Autodiff<NdArray>>(&run, ("cpu", Dtype::F32), &NdArrayDevice::default())?,
-        other => return Err(format!("there is no device {other}, only cuda and cpu").into()),
+        other => return Err(format!("unknown device {other}: use cuda or cpu").into()),
     };
     Ok(Dump::write_run(&made, out)?)
 }
