@@ -1,5 +1,5 @@
-// The colours of PTX, which the highlight.js that comes with mdBook doesn't know. mdBook colours a page with what
-// is known by then, and this comes after it: so the blocks of PTX are coloured here.
+// Syntax colours for PTX, which mdBook's highlight.js doesn't know. This script runs after mdBook's highlighting, so it
+// colours the blocks of PTX itself.
 "use strict";
 
 if (globalThis.hljs) {

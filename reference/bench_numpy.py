@@ -1,8 +1,8 @@
 """Benchmark: training speed of the NumPy network for each preset, in float32, on this machine.
 
 The data is one array in memory before the clock starts. NumPy's matrix library reads its number of
-threads when it is loaded, so each number is tried in a process of its own. With --operations, it
-shows instead where the time of a training step goes, with one thread.
+threads when it is loaded, so each number is tried in a separate process. With --operations, it
+prints the time of each operation of a training step instead, with one thread.
 """
 
 from __future__ import annotations

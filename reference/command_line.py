@@ -80,7 +80,7 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=program.about)
     commands = parser.add_subparsers(dest="command", required=True)
 
-    dump = commands.add_parser("dump", help="run one training step and write all its tensors")
+    dump = commands.add_parser("dump", help="run a training step and write its tensors")
     dump.add_argument(
         "--inputs",
         type=Path,
@@ -92,11 +92,11 @@ def _parser(program: Program) -> argparse.ArgumentParser:
     dump.add_argument(
         "--from-mnist",
         action="store_true",
-        help="take x and y of each step from MNIST in place of the dump: the preset's samples in "
+        help="take x and y of each step from MNIST, not from the dump: the preset's samples in "
         "order, or those that the header names",
     )
     add_data_options(dump)
-    dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="write the dump to this file")
+    dump.add_argument("--out", type=Path, required=True, metavar="FILE", help="the dump to write")
     dump.add_argument("--dtype", choices=program.dtypes, default=program.dtypes[0])
     dump.add_argument(
         "--digits", type=positive, metavar="N", help="round results to N digits"

@@ -67,7 +67,7 @@ class Dump:
 
 
 def tensor_names(layers: int) -> list[str]:
-    """Every tensor of a training step with this many layers, in the order of computation."""
+    """Every tensor of a training step with `layers` layers, in the order of computation."""
     names = ["x", "y"]
     for n in range(1, layers + 1):
         names += [f"w{n}", f"b{n}"]

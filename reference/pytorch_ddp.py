@@ -1,10 +1,11 @@
 """The gold standard on several ranks: PyTorch's DistributedDataParallel over gloo.
 
 `dump` runs one training step with a process for each rank, which takes its share of the batch, and
-writes every tensor of the whole batch: the rows of all shares, and what is the same on all ranks.
+writes every tensor of the whole batch: the rows of all shares, and the tensors that are the same on
+all ranks.
 
-DistributedDataParallel averages the gradients of the ranks. The gradient of a batch is the average
-of the shares' gradients only where these are means over shares of one size. So each rank
+DistributedDataParallel averages the gradients of the ranks. The gradient of a batch is only the
+average of the shares' gradients if these are means over shares of equal size. So each rank
 backpropagates the sum over its share, times ranks/B: their average is the sum over all samples,
 divided by B, whatever the sizes.
 """

@@ -3,10 +3,10 @@
 
     ./run [--device cuda|emulated] [--quick] [--data-dir MNIST] [--python PYTHON] [--out results]
 
-Part of a folder that scripts/gpu-bundle.py made. Needs Python 3.8, an NVIDIA driver of CUDA 12.0 or
-later, and for level 3 cuBLAS and cuBLASLt, of a CUDA toolkit or of Python wheels (PyTorch brings
-them). It goes on when something fails. Writes results.json, results.md and a log for each command.
-Exits with 0 when everything went well, with 1 when something failed, with 2 for a wrong option.
+Part of a folder that scripts/gpu-bundle.py made. Needs Python 3.8, an NVIDIA driver for CUDA 12.0 or later, and for
+level 3 cuBLAS and cuBLASLt, from a CUDA toolkit or Python wheels (PyTorch has them). It continues after failures. Writes
+results.json, results.md and a log for each command. Exits with 0 on success, 1 if something failed, 2 for a wrong
+option.
 """
 
 import argparse

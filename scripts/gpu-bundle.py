@@ -3,10 +3,10 @@
 
     scripts/gpu-bundle.py [--out target/gpu-bundle] [--mnist DIR] [--profile release]
 
-The folder holds release programs, or those of another profile of cargo's, kernels, PTX, the reference dumps and what PyTorch's benchmark
-needs. On the other machine `./run` needs Python 3.8, and neither Rust nor the network. With
---mnist (or MNIST_DIR) the digits come along; without, the levels train on the built-in ones, and
-PyTorch is not measured unless `run` is told where MNIST is.
+The folder contains programs (in the release profile, or that of --profile), kernels, PTX, the reference dumps and
+PyTorch's benchmark. On the other machine `./run` needs Python 3.8, but neither Rust nor the network. --mnist (or
+MNIST_DIR) adds MNIST; without it, the levels train on the built-in digits, and PyTorch is only measured if `run` gets
+MNIST's folder.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 
     scripts/test-gpu-bundle.py
 
-Once as it is; once with a fault in a kernel, which has to be found, named and survived; and once
-asking for an NVIDIA GPU where there is none. Needs no GPU, no network and no PyTorch; half a minute
-once the programs are built.
+It runs the bundle unchanged, then with a fault in a kernel, which has to be found, named and survived, and then with
+--device cuda on a machine without an NVIDIA GPU. Needs no GPU, no network and no PyTorch, and takes half a minute once the
+programs are built.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-//! A kernel in a program of one's own: cudarc alone, and nothing of an emulator.
+//! An independent program with a kernel, which uses cudarc and knows nothing about an emulator.
 
-#![allow(unsafe_code, reason = "a launch can't be checked by the compiler, and cudarc says so")]
+#![allow(unsafe_code, reason = "cudarc's launch is unsafe: the compiler can't check its arguments")]
 
 use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
 use cudarc::nvrtc::Ptx;

@@ -1,4 +1,4 @@
-"""A kernel in CUDA C by NVIDIA's cuda.core, and its test. NVRTC compiles it."""
+"""A kernel in CUDA C, compiled by NVRTC through NVIDIA's cuda.core, and its test."""
 
 # ANCHOR: test
 import numpy as np
@@ -29,7 +29,7 @@ def test_saxpy(code):
     program = Program(SAXPY, "c++", ProgramOptions(arch=arch))
     saxpy = program.compile(code).get_kernel("saxpy")
 
-    # Pinned memory: the host's, and kernels reach it.
+    # Pinned host memory, which kernels can access.
     buffers = [LegacyPinnedMemoryResource().allocate(4000, stream=stream) for _ in range(2)]
     x, y = (np.from_dlpack(buffer).view(np.float32) for buffer in buffers)
     x[:], y[:] = np.arange(1000), 1

@@ -18,7 +18,7 @@ HEADER = """
 .target sm_80
 .address_size 64
 """
-# Each thread writes what `twice` makes of its number.
+# Each thread writes the result of `twice` for its number.
 KERNEL = (
     HEADER
     + """
@@ -90,7 +90,7 @@ def test_an_image_of_the_bindings_is_loaded(device):
     np.testing.assert_array_equal(filled(device, code), 2 * np.arange(100))
 
 
-def test_a_function_that_nobody_has_is_named(device):
+def test_a_missing_function_is_named(device):
     linker = Linker(ObjectCode.from_ptx(KERNEL.encode()), options=LinkerOptions(arch="sm_90"))
     with pytest.raises(nvjitlink.nvJitLinkError):
         linker.link("cubin")

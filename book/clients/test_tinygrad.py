@@ -1,4 +1,4 @@
-"""A layer in tinygrad, forward and backward, held to NumPy."""
+"""A layer in tinygrad, forward and backward, compared with NumPy."""
 
 # ANCHOR: test
 import numpy as np

@@ -1,6 +1,6 @@
-"""Compiles the CUDA C of this folder to compiled/*.ptx with NVRTC; the result is kept.
+"""Compiles the CUDA C of this folder to compiled/*.ptx with NVRTC; the result is committed.
 
-Needs NVRTC only, from the PyPI wheel nvidia-cuda-nvrtc-cu12==12.9.*, and no GPU:
+Only needs NVRTC, from the PyPI wheel nvidia-cuda-nvrtc-cu12==12.9.*, and no GPU:
 
     python3 book/kernels/compile.py path/to/libnvrtc.so.12 [FOLDER]
 """
@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The emulator's tests are compiled by the same function.
+# The same function compiles the emulator's tests.
 COMPILE = HERE.parents[1] / "crates/emulated-gpu/ptx-emulator/tests/ptx/compile.py"
 
 

@@ -1,4 +1,4 @@
-// The editor, from CodeMirror: what `scripts/book.sh` has esbuild make `codemirror.js` of.
+// The editor, based on CodeMirror: the source of `codemirror.js`, which `scripts/book.sh` builds with esbuild.
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { forceLinting, setDiagnostics } from "@codemirror/lint";
@@ -7,7 +7,7 @@ import { EditorView, GutterMarker, gutter, keymap, lineNumbers } from "@codemirr
 import { tags } from "@lezer/highlight";
 import { cudaC, ptx } from "./languages.js";
 
-// In the page's own colours, so that they follow its theme.
+// The page's own colours, so that the editor follows its theme.
 const style = HighlightStyle.define([
   { tag: tags.comment, class: "fl-c" },
   { tag: tags.keyword, class: "fl-k" },

@@ -1,14 +1,14 @@
-// The emulated GPU, in a worker of its own: the page stays alive whatever a kernel does, and ends it by
-// ending the worker. What the worker compiled once, the next one gets as it is.
+// The emulated GPU, in a separate worker, so that no kernel can block the page: to stop a kernel, the page ends the worker.
+// The compiled module is kept and passed to the next worker.
 "use strict";
 
 (() => {
-  /** Runs in the worker: a request in, an answer out. It is made into a text, and names nothing from outside. */
+  /** The worker's code, which answers requests. It is converted to text, so it can't refer to names of this file. */
   function worker() {
     let exports = null;
     const encoder = new TextEncoder();
     const decoder = new TextDecoder();
-    /** Has a second module multiply and add, where the browser knows its instruction: it is that much faster. */
+    /** Loads a second module for fused multiply-add if the browser supports its instruction, which is much faster. */
     async function useFma() {
       const at = exports.fma_module();
       const bytes = new Uint8Array(exports.memory.buffer, at, exports.fma_module_len()).slice();
@@ -29,7 +29,7 @@
       try {
         const request = encoder.encode(data.request);
         const address = exports.room(request.length);
-        if (address === 0) throw new Error("there is no memory left for so long a text");
+        if (address === 0) throw new Error("out of memory: the text is too long");
         new Uint8Array(exports.memory.buffer).set(request, address);
         const at = exports.answer();
         const bytes = new Uint8Array(exports.memory.buffer, at, exports.answer_len());
@@ -52,7 +52,7 @@
     return compiled;
   }
 
-  /** A device of its own: what it knows, such as a network that it trains, nobody else does. */
+  /** Makes a device with its own state, such as a network that it trains. */
   fourLevels.device = () => {
     let running = null;
     const waiting = new Map();
@@ -73,7 +73,7 @@
         URL.revokeObjectURL(address);
         await new Promise((resolve, reject) => {
           made.onmessage = resolve;
-          made.onerror = (event) => reject(new Error(event.message ?? "no worker can be started"));
+          made.onerror = (event) => reject(new Error(event.message ?? "the browser can't start a worker"));
           made.postMessage({ module });
         });
         made.onmessage = ({ data }) => {
@@ -81,9 +81,9 @@
           if (!asked) return;
           waiting.delete(data.number);
           if (data.broken !== undefined) {
-            // A trap leaves the module as it was in the middle of something: it is not used again.
-            end("the device was begun anew");
-            asked.reject(new Error(`the emulator gave up (${data.broken}): most likely the page has no more memory for it`));
+            // A trap leaves the module in an inconsistent state, so it is not used again.
+            end("the device was restarted");
+            asked.reject(new Error(`the emulator stopped (${data.broken}): most likely it is out of memory`));
             return;
           }
           const answer = JSON.parse(data.answer);
@@ -96,7 +96,7 @@
     }
 
     return {
-      /** Asks for something; a refusal is an error. */
+      /** Sends a request. A refusal is thrown as an error. */
       async ask(request) {
         const worker = await start();
         const number = ++count;
@@ -105,14 +105,14 @@
           worker.postMessage({ number, request: JSON.stringify(request) });
         });
       },
-      /** Whether something is asked and not answered. */
+      /** Whether a request is in flight. */
       busy: () => waiting.size > 0,
-      /** Ends whatever runs. */
+      /** Stops the running request. */
       stop: () => end("stopped"),
     };
   };
 
   let common = null;
-  /** The one of all kernels of a page: each request brings everything that it is about. */
+  /** The device shared by all kernels of a page: each request contains all its data. */
   fourLevels.common = () => (common ??= fourLevels.device());
 })();

@@ -1,11 +1,11 @@
-// A text that a reader edits: CodeMirror where the book was built with Node, a plain field where it was
-// not. Both show the same diagnostics, and what each line cost.
+// The editor for a text: CodeMirror if the book was built with Node, otherwise a plain field. Both show the same diagnostics,
+// and the cost of each line.
 "use strict";
 
 (() => {
   const { element } = fourLevels;
 
-  /** The plain field. Diagnostics and costs stand in lists below it. */
+  /** The plain field, with diagnostics and costs in lists below it. */
   function plain(parent, { text, label, onchange }) {
     const field = element("textarea", { class: "fl-field", "aria-label": label, spellcheck: "false", wrap: "off", rows: Math.min(30, text.split("\n").length + 1) });
     field.value = text;
@@ -31,14 +31,14 @@
     };
   }
 
-  /** An editor in `parent`; `onchange` hears each edit. */
+  /** Makes an editor in `parent`, which calls `onchange` after each edit. */
   fourLevels.editor = (parent, options) => {
-    const list = element("ul", { class: "fl-diagnostics", "aria-live": "polite", "aria-label": "What is wrong" });
+    const list = element("ul", { class: "fl-diagnostics", "aria-live": "polite", "aria-label": "Diagnostics" });
     const inner = (fourLevels.codemirror ?? plain)(parent, options);
     parent.append(list);
     return {
       ...inner,
-      /** Shows what is wrong: underlined where the editor can, and as a list. */
+      /** Shows diagnostics as a list, and underlined if the editor supports that. */
       diagnose(found) {
         inner.diagnose(found);
         list.replaceChildren(...found.map((one) => element("li", { class: `fl-${one.severity}` },

@@ -1,15 +1,15 @@
-// What a launch left: buffers as heat maps and tables, and what stopped it.
+// Results of a launch: buffers as heat maps and tables, and the fault.
 "use strict";
 
 (() => {
   const { element } = fourLevels;
 
-  /** Cells of a table at most. */
+  /** Maximum number of cells of a table. */
   const MOST_CELLS = 256;
 
   const finite = (value) => typeof value === "number" && Number.isFinite(value);
 
-  /** From blue over white to red, or from white to red where nothing is negative. */
+  /** From blue over white to red, or from white to red if nothing is negative. */
   function colour(value, low, high) {
     if (!finite(value)) return [120, 0, 160];
     const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
@@ -19,7 +19,7 @@
     return [mix(r), mix(g), mix(b)];
   }
 
-  /** A picture of numbers: `columns` to a row, each a square. */
+  /** A heat map of numbers, with `columns` squares in a row. */
   fourLevels.heatMap = (values, columns, label) => {
     const rows = Math.ceil(values.length / columns);
     const canvas = element("canvas", { class: "fl-map", width: columns, height: rows, role: "img", "aria-label": label });
@@ -35,7 +35,7 @@
     return canvas;
   };
 
-  /** How wide a picture of so many numbers is, unless the reader says otherwise. */
+  /** The default number of columns for a heat map. */
   function usual(length) {
     const side = Math.round(Math.sqrt(length));
     if (side > 4 && side * side === length) return side;
@@ -54,7 +54,7 @@
       left > 0 ? element("p", {}, `… and ${left} more`) : null);
   }
 
-  /** One buffer: closed where the kernel left it as it was. */
+  /** One buffer, which is collapsed if the kernel did not change it. */
   function buffer({ place, type, length, changed, values }) {
     const body = element("div");
     const draw = (columns) => {
@@ -70,7 +70,7 @@
 
   const place = ([x, y, z]) => `(${x}, ${y}, ${z})`;
 
-  /** What stopped a kernel, with ways to the lines. */
+  /** A fault, with buttons that lead to its lines. */
   function fault(found, isCuda, select) {
     const line = (ptx, cuda) => (isCuda ? cuda : ptx);
     const where = (ptx, cuda) => {
@@ -85,7 +85,7 @@
       ...found.notes.map((note) => element("div", {}, note)));
   }
 
-  /** What stands beside a line that was counted. */
+  /** The counts of each line, for the margin. */
   fourLevels.costs = (counts) => {
     const lines = new Map();
     for (const count of counts) {
@@ -103,11 +103,11 @@
     return lines;
   };
 
-  /** Shows an answer to a command. */
+  /** Shows the answer to a command. */
   fourLevels.showOutcome = (parent, answer, { isCuda, select }) => {
     parent.replaceChildren();
     if (answer.fault) parent.append(fault(answer.fault, isCuda, select));
-    parent.append(element("pre", { class: "fl-text", tabindex: "0", "aria-label": "What the command prints" }, element("code", {}, answer.text)));
+    parent.append(element("pre", { class: "fl-text", tabindex: "0", "aria-label": "Output of the command" }, element("code", {}, answer.text)));
     if (answer.buffers) parent.append(...answer.buffers.map(buffer));
   };
 })();

@@ -1,16 +1,16 @@
-// What opens below a kernel: its text, the command that launches it, and what came of it.
+// The panel below a kernel: its text, the command that launches it, and the results.
 "use strict";
 
 (() => {
   const { element, fileOf } = fourLevels;
 
-  /** Options that one command alone has: the word, and whether a value follows. */
+  /** Options of a single command: the word, and whether a value follows. */
   const OWN = { run: { "--show": true }, trace: { "--thread": true, "--in-block": true, "--lines": true }, profile: { "--executed": false }, check: {} };
   const CHECKS = ["--initcheck", "--racecheck", "--synccheck"];
 
   const words = (line) => line.trim().split(/\s+/).filter(Boolean);
 
-  /** The same launch for another command. */
+  /** Converts a command line to the same launch with another command. */
   function withVerb(line, verb) {
     const kept = [verb];
     const [, ...rest] = words(line);
@@ -39,7 +39,7 @@
     const status = element("span", { class: "fl-status", role: "status" });
     const outcome = element("div", { class: "fl-outcome" });
     const button = (text, onclick, title) => element("button", { type: "button", onclick, title }, text);
-    const stop = button("■ stop", () => device.stop(), "End whatever runs");
+    const stop = button("■ stop", () => device.stop(), "Stop the running command");
     stop.disabled = true;
 
     const boxes = CHECKS.map((name) => {
@@ -55,7 +55,7 @@
     const files = () => ({ ...fourLevels.kernels, [file]: editor.get() });
     const used = () => { const name = fileOf(command.value) ?? file; return { [name]: files()[name] }; };
 
-    /** Asks, and shows that it is being done and can be stopped. */
+    /** Sends a request, and shows meanwhile that it runs and can be stopped. */
     async function during(what, request, show) {
       if (running) return;
       running = true;
@@ -97,7 +97,7 @@
       if (!packed) return;
       history.replaceState(null, "", `#kernel=${packed}`);
       const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-      status.textContent = copied ? "the address is copied" : "the address of this page is the link";
+      status.textContent = copied ? "the link is copied" : "the link is in the address bar";
     }
 
     const close = button("× close", () => { box.hidden = true; place.querySelector(".fl-open").focus(); }, "Close");
@@ -110,16 +110,16 @@
         button("trace", () => execute("trace"), "Show what one thread does (--thread, --in-block)"),
         button("profile", () => execute("profile"), "Show what each line costs"),
         button("look into a warp", () => look(), "Step through the lanes of a warp"),
-        button("do as written", () => execute(null), "Carry out the command as it stands"),
+        button("do as written", () => execute(null), "Run the command as it is written"),
         stop, ...boxes,
-        button("reset", () => { editor.set(original); command.value = line; readBoxes(); outcome.replaceChildren(); editor.costs(new Map()); }, "As the book has it"),
-        button("share", share, "Make an address of it"), status),
+        button("reset", () => { editor.set(original); command.value = line; readBoxes(); outcome.replaceChildren(); editor.costs(new Map()); }, "Restore the book's text"),
+        button("share", share, "Copy a link to this kernel"), status),
       outcome);
-    // The book turns its pages by the arrow keys.
+    // In the book, arrow keys turn pages.
     box.addEventListener("keydown", (event) => event.stopPropagation());
     place.append(box);
 
-    // The checker looks on while one types, but not at each letter, and not while a kernel runs.
+    // The text is checked while the reader types, but not after each letter, and not while a kernel runs.
     let timer = 0;
     const check = async () => {
       if (running) return;
@@ -127,7 +127,7 @@
         const { diagnostics } = await device.ask({ do: "check", name: file, text: editor.get() });
         editor.diagnose(diagnostics);
       } catch {
-        // Stopped: the next edit asks again.
+        // Stopped: the next edit starts another check.
       }
     };
     const editor = fourLevels.editor(text, {

@@ -1,18 +1,17 @@
-// Puzzles: a task, a frame to fill, tests that teach, hints, a solution. What is solved is remembered in
-// the browser, and nowhere else.
+// Puzzles: a task, a frame to fill in, tests that teach, hints, a solution. Progress is only stored in the browser.
 "use strict";
 
 (() => {
   const { element } = fourLevels;
   const KEPT = "four-levels-puzzles";
 
-  /** What the browser remembers: texts and what is solved, by `name.extension`. */
+  /** Progress in the browser's storage: texts and solved puzzles, by `name.extension`. */
   function memory() {
     let known = {};
     try {
       known = JSON.parse(localStorage.getItem(KEPT)) ?? {};
     } catch {
-      // No storage, or nothing of ours in it: this visit is remembered until the page is left.
+      // No storage, or no progress in it: progress is lost when the page is left.
     }
     return {
       get: (key) => known[key] ?? {},
@@ -27,7 +26,7 @@
     };
   }
 
-  /** The little Markdown that tasks and hints are written in: paragraphs, lists, blocks, code, emphasis, links. */
+  /** Renders the subset of Markdown in tasks and hints: paragraphs, lists, blocks, code, emphasis, links. */
   function prose(text) {
     const inline = (text) => text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*|\[[^\]]+\]\([^)]+\))/).map((part) => {
       if (/^`.+`$/.test(part)) return element("code", {}, part.slice(1, -1));
@@ -48,7 +47,7 @@
     });
   }
 
-  /** What came of an attempt. */
+  /** Shows the outcome of an attempt. */
   function verdict(parent, { verdict, solved, costs, outcome }, select) {
     const { what, teaches, marks, places, tried, wrong, printed } = outcome;
     parent.replaceChildren(element("div", { class: solved ? "fl-solved" : "fl-fault", role: "status" }, element("strong", {}, verdict), what ? `: ${what}` : "",
@@ -72,7 +71,7 @@
     return marks.map(({ warning, ...mark }) => ({ severity: warning ? "warning" : "error", ...mark }));
   }
 
-  /** Where an attempt is written and made: its elements, which go into a page before `begin` is called. */
+  /** Elements to write and check an attempt; they have to be in the page before `begin` is called. */
   function desk({ device, puzzle, source, text, onchange, onsolved, more = [] }) {
     const outcome = element("div", { class: "fl-outcome" });
     const status = element("span", { class: "fl-status", role: "status" });
@@ -126,14 +125,14 @@
 
   const key = (puzzle, source) => `${puzzle.name}.${source.extension}`;
 
-  /** A puzzle's frame, or its solution, where a page of the book shows it: `text` is `frame.cu`, …. */
+  /** The panel for a puzzle's frame or solution on a page of the book; `text` is `frame.cu`, …. */
   fourLevels.attempt = async (place, name, text) => {
     const device = fourLevels.common();
     const kept = memory();
     const puzzle = (await device.ask({ do: "puzzles" })).find((one) => one.name === name);
     const [which, extension] = text.split(".");
     const source = puzzle.sources.find((source) => source.extension === extension);
-    // What is written over a frame is kept, as on the page of all puzzles.
+    // An edited frame is stored, as on the page of all puzzles.
     const own = which === "frame";
     const { elements, begin } = desk({
       device, puzzle, source,
@@ -166,7 +165,7 @@
     function show(puzzle, source = puzzle.sources[0]) {
       drawList(puzzle);
       const picture = element("div", { class: "fl-picture", tabindex: "0" });
-      // Drawn by this project, and part of the module that this page runs.
+      // Safe as HTML: the picture comes from this project's own module.
       if (puzzle.picture) picture.innerHTML = puzzle.picture;
       box.setAttribute("aria-label", puzzle.title);
       const next = all[all.indexOf(puzzle) + 1];
@@ -178,7 +177,7 @@
         more: next ? [element("a", { href: `#${next.name}` }, "next puzzle")] : [],
       });
       box.replaceChildren(element("h3", {}, puzzle.title), ...prose(puzzle.text), picture,
-        puzzle.demands.length ? element("p", {}, `It is to be done ${puzzle.demands.join(", and ")}.`) : "",
+        puzzle.demands.length ? element("p", {}, `The limit on its cost: ${puzzle.demands.join(", and ")}.`) : "",
         element("details", {}, element("summary", {}, `Tested on ${puzzle.sizes.length} sizes, with every sanitizer`), element("ul", {}, ...puzzle.sizes.map((size) => element("li", {}, size)))),
         element("div", { class: "fl-bar", role: "group", "aria-label": "The language" }, ...puzzle.sources.map((other) => element("button", { type: "button", "aria-pressed": String(other === source), onclick: () => show(puzzle, other) }, other.name))),
         ...elements);

@@ -1,13 +1,13 @@
-// A kernel and its launch in an address: as JSON, deflated, in base64 for addresses.
+// Links to a kernel and its launch: JSON, deflated, in URL-safe base64.
 "use strict";
 
 (() => {
-  /** Several times the longest kernel in the repository. Without a limit, a link of some kilobytes unpacks to gigabytes. */
+  /** Limit of a kernel's length, several times the longest one in the repository. Without it, a link of some kilobytes could unpack to gigabytes. */
   const MAX_BYTES = 1 << 20;
-  /** Deflate packs 1032 bytes into one at best, and a browser unpacks a whole piece before anything of it can be read. */
+  /** Size of the pieces that are unpacked. A byte of deflate can unpack to 1032, and a browser unpacks a whole piece at once. */
   const PIECE = 1 << 10;
 
-  /** What the stream makes of the bytes; more than MAX_BYTES of it is an error, found before the rest is made. */
+  /** Passes bytes through a stream. More than MAX_BYTES of output are an error, before the rest is unpacked. */
   async function through(bytes, { writable, readable }) {
     const writer = writable.getWriter();
     const feed = async () => {
@@ -30,17 +30,17 @@
     }
   }
 
-  /** `{file, line, text}` as the part of an address behind `#kernel=`; `text` only where it was edited. */
+  /** Encodes `{file, line, text}` for a link, after `#kernel=`; `text` is only set if it was edited. */
   fourLevels.pack = async (shared) => {
     const text = new TextEncoder().encode(JSON.stringify(shared));
-    if (text.length > MAX_BYTES) throw new Error(`the kernel is too long for a link: at most ${MAX_BYTES} bytes can be shared`);
+    if (text.length > MAX_BYTES) throw new Error(`the kernel is too long for a link: the limit is ${MAX_BYTES} bytes`);
     const bytes = await through(text, new CompressionStream("deflate-raw"));
     let binary = "";
     for (const byte of bytes) binary += String.fromCharCode(byte);
     return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   };
 
-  /** And back; what is no such address is an error. */
+  /** Decodes a link. An invalid one is an error. */
   fourLevels.unpack = async (packed) => {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));

@@ -1,17 +1,16 @@
-// Makes the book run. Every page loads this one small file; what it takes to run a kernel is loaded when
-// it is first asked for. Without it, or without any script, the page is the book as it is printed.
+// The start script, which every page loads. The other scripts are loaded when the reader first runs a kernel. Without
+// scripts, pages can still be read.
 //
-// The files here are plain scripts that share one object, so that a page runs from a folder too, where
-// browsers load no modules.
+// The files here are plain scripts that share one object, because browsers load no modules from a folder on disk.
 "use strict";
 
 globalThis.fourLevels = (() => {
   const here = document.currentScript.src;
-  /** The address of a file beside this one. */
+  /** The address of a file in the folder of this script. */
   const beside = (name) => new URL(name, here).href;
 
   const loading = new Map();
-  /** Loads scripts beside this one, in order, each once. One that is not there is no error if it may be absent. */
+  /** Loads scripts of this folder in order, each once. One with a question mark may be missing. */
   async function load(...names) {
     for (const name of names) {
       const optional = name.endsWith("?");
@@ -43,17 +42,17 @@ globalThis.fourLevels = (() => {
 
   const COMMAND = /^\$ cargo run -p ptx-emulator -- ((?:run|trace|profile|check) [^|]*)/;
 
-  /** The commands of an output, without what cuts lines out of what they print. */
+  /** The commands of an output, without filters for their lines. */
   function commands(code) {
     return code.textContent.split("\n").map((line) => COMMAND.exec(line)?.[1].trim()).filter(Boolean);
   }
 
-  /** The file that a command is about. */
+  /** The kernel file that a command names. */
   const fileOf = (line) => line.split(/\s+/).slice(1).find((word) => /\.(ptx|cu)$/.test(word));
 
   const PANEL = ["kernels.js", "module.js", "codemirror.js?", "device.js", "editor.js", "outputs.js", "warp.js", "panel.js"];
 
-  /** Opens the panel of a block, below it; `look` goes straight into a warp. */
+  /** Opens the panel below a block; with `look`, also the view of a warp. */
   async function open(block, choice, look = false) {
     block.button.disabled = true;
     try {
@@ -70,7 +69,7 @@ globalThis.fourLevels = (() => {
 
   const blocks = [];
 
-  /** The button that makes a block run. */
+  /** Adds the button that opens a block's panel. */
   function offer(pre, file, lines) {
     const block = { place: pre, file, lines, panel: null };
     const name = file.split("/").pop();
@@ -85,7 +84,7 @@ globalThis.fourLevels = (() => {
     blocks.push(block);
   }
 
-  /** A frame of a puzzle, or a solution: its button opens what tries it. */
+  /** Adds the button that opens the panel for a puzzle's frame or solution. */
   function offerAttempt(code) {
     const { puzzle, text } = code.dataset;
     const place = element("div", { class: "fl-block" });
@@ -103,7 +102,7 @@ globalThis.fourLevels = (() => {
     code.parentElement.after(place);
   }
 
-  /** A picture of a warp comes alive when it is touched: the launch is recorded, and goes on from there. */
+  /** Replaces a still picture of a warp by the interactive view at its first use. The launch is recorded then. */
   function enliven(still) {
     const { file, launch, at, warp } = still.dataset;
     const status = element("span", { class: "fl-status", role: "status" });
@@ -145,7 +144,7 @@ globalThis.fourLevels = (() => {
     }
   }
 
-  /** What is wider than the screen, or longer than its box, is reached by the keyboard too. */
+  /** Makes parts that scroll reachable by keyboard. */
   function reachable() {
     for (const part of document.querySelectorAll("main pre > code, main .table-wrapper, main figure, .fl-still .fl-listing, .fl-still .fl-warps")) {
       if (part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight + 1) part.tabIndex = 0;
@@ -183,7 +182,7 @@ globalThis.fourLevels = (() => {
     follow();
   }
 
-  /** A link that somebody shared: `#kernel=…`. */
+  /** Opens a shared link: `#kernel=…`. */
   async function follow() {
     const packed = /^#kernel=(.+)$/.exec(location.hash)?.[1];
     if (!packed) return;
@@ -195,7 +194,7 @@ globalThis.fourLevels = (() => {
       await open(block, shared);
       block.place.scrollIntoView({ block: "start" });
     } catch (error) {
-      const said = `This link can't be followed: ${error.message}. Ask for it again, or open a block of this page.`;
+      const said = `This link can't be opened: ${error.message}. Ask for a new link, or open a block of this page.`;
       document.querySelector("main").prepend(element("p", { class: "fl-problem", role: "alert" }, said));
     }
   }

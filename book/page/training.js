@@ -1,15 +1,15 @@
-// A network that trains in the page, on the emulated GPU, with kernels that the reader may break.
+// A network that trains in the page, on the emulated GPU, with kernels that the reader can edit.
 "use strict";
 
 (() => {
   const { element } = fourLevels;
   const FILE = "ptx/tiled.ptx";
   const SIDE = 28;
-  /** Images that it learns from, and batches that the worker does in a row. */
+  /** Number of training images, and of batches in a request to the worker. */
   const SAMPLES = 4096;
   const AT_ONCE = 2;
 
-  /** The losses as a curve, on a scale of logarithms. */
+  /** Draws the losses as a curve on a logarithmic scale. */
   function curve(canvas, losses) {
     const context = canvas.getContext("2d");
     const { width, height } = canvas;
@@ -37,7 +37,7 @@
     context.stroke();
   }
 
-  /** The weights of a hidden unit: grey is 0. */
+  /** Draws the weights of a hidden unit; grey is 0. */
   function unit(canvas, bytes) {
     const context = canvas.getContext("2d");
     const image = context.createImageData(SIDE, SIDE);
@@ -45,8 +45,8 @@
     context.putImageData(image, 0, 0);
   }
 
-  /** A field to draw a digit in; `heard` is told its pixels. */
-  function drawing(heard) {
+  /** A field for drawing a digit, which calls `onpixels` with its pixels. */
+  function drawing(onpixels) {
     const canvas = element("canvas", { class: "fl-draw", width: SIDE, height: SIDE, tabindex: "0", role: "application", "aria-label": "Draw a digit: with the pointer, or with the arrow keys, and the space bar for the pen" });
     const context = canvas.getContext("2d", { willReadFrequently: true });
     let ink = new Float32Array(SIDE * SIDE);
@@ -60,7 +60,7 @@
       context.putImageData(image, 0, 0);
     }
 
-    /** A pen as wide as two pixels, soft at its edge. */
+    /** Draws with a pen of two pixels with a soft edge. */
     function dot(x, y) {
       for (let r = 0; r < SIDE; r++) {
         for (let c = 0; c < SIDE; c++) {
@@ -70,7 +70,7 @@
       }
     }
 
-    const say = () => { show(); heard([...ink].map(Math.round)); };
+    const say = () => { show(); onpixels([...ink].map(Math.round)); };
     const at = (event) => {
       const box = canvas.getBoundingClientRect();
       return [((event.clientX - box.left) / box.width) * SIDE, ((event.clientY - box.top) / box.height) * SIDE];
@@ -112,7 +112,7 @@
     const pictures = Array.from({ length: 30 }, (_, at) => element("canvas", { width: SIDE, height: SIDE, role: "img", "aria-label": `The weights of hidden unit ${at}` }));
     const problem = element("div", { "aria-live": "polite" });
     const go = element("button", { type: "button", class: "fl-go", onclick: () => (running ? halt() : train()) }, "▶ train");
-    const again = element("button", { type: "button", onclick: begin }, "begin anew");
+    const again = element("button", { type: "button", onclick: begin }, "start over");
     const answer = element("div", { class: "fl-digit", "aria-live": "polite" }, "Draw a digit.");
     const box = drawing((pixels) => read(pixels));
     const clear = element("button", { type: "button", onclick: () => { box.clear(); answer.textContent = "Draw a digit."; } }, "clear");
@@ -122,9 +122,9 @@
     const broken = element("details", {}, element("summary", {}, "The kernels: break them while it trains"), text, element("div", { class: "fl-bar" }, take, reset));
     place.replaceChildren(element("section", { class: "fl-train", "aria-label": "A network that trains in this page" },
       element("div", { class: "fl-bar" }, go, again), status, problem, loss,
-      element("h4", {}, "What the first layer has learned"), element("div", { class: "fl-units" }, ...pictures),
+      element("h4", {}, "Weights of the first layer"), element("div", { class: "fl-units" }, ...pictures),
       element("h4", {}, "Ask it"), element("div", { class: "fl-answer" }, element("div", {}, box.canvas, element("div", { class: "fl-bar" }, clear)), answer), broken));
-    // The book turns its pages by the arrow keys.
+    // In the book, arrow keys turn pages.
     place.addEventListener("keydown", (event) => event.stopPropagation());
     let editor = null;
     broken.addEventListener("toggle", () => {

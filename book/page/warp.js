@@ -1,18 +1,18 @@
-// A look into the warps of a block: which lanes run, what is in their registers, what they access, who
-// waits. The launch is recorded as a whole; this shows any moment of it.
+// The view of a block's warps: running lanes, registers, accesses, waiting warps. The whole launch is recorded first, and
+// the view shows any step of it.
 "use strict";
 
 (() => {
   const { element } = fourLevels;
   const LANES = 32;
-  /** So often the registers are kept, to go back from. */
+  /** Number of steps from one saved copy of the registers to the next, for stepping back. */
   const KEPT = 256;
   const SECTOR = 32;
   const BANKS = 32;
 
   const lanesOf = (mask) => [...Array(LANES).keys()].filter((lane) => (mask >>> lane) & 1);
 
-  /** The registers of all warps after so many steps: `warp → register → 32 values`. */
+  /** The registers of all warps after a number of steps: `warp → register → 32 values`. */
   function history(record) {
     const kept = [new Map()];
     const copy = (state) => new Map([...state].map(([warp, registers]) => [warp, new Map([...registers].map(([name, row]) => [name, [...row]]))]));
@@ -49,7 +49,7 @@
     return new Map([...found].sort(([a], [b]) => a - b));
   }
 
-  /** For each bank of shared memory the different words of it that lanes ask for. */
+  /** For each bank of shared memory, the different words that lanes access. */
   function banks({ bytes, offsets }) {
     const found = Array.from({ length: BANKS }, () => new Map());
     for (const [lane, offset] of offsets) {
@@ -64,18 +64,18 @@
   const verb = { load: "reads", store: "writes", atomic: "updates" };
   const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
-  /** A picture of one access. */
+  /** Draws one access. */
   function access(one) {
     const lanes = plural(one.offsets.length, "lane");
     if (one.space === "shared") {
       const all = banks(one);
       const worst = Math.max(...all.map((words) => words.size));
-      // Wider accesses go in several passes anyway: a group of lanes whose words fill the banks once.
+      // Wider accesses take several passes anyway, each for a group of lanes whose words fill the banks once.
       const verdict = one.bytes > 4 ? "" : worst > 1 ? `: ${worst} passes, a bank conflict` : ": one pass";
       return element("div", { class: "fl-access", "data-passes": String(worst) },
         element("div", {}, `${verb[one.kind]} ${one.bytes} bytes of shared memory (${one.place}) in ${lanes}${verdict}`),
         element("div", { class: "fl-cells", role: "img", "aria-label": `words asked of each of 32 banks: ${all.map((words) => words.size).join(" ")}` },
-          ...all.map((words, bank) => element("span", { class: words.size > 1 ? "fl-lit fl-bad" : words.size ? "fl-lit" : "", title: `bank ${bank}: ${[...words.values()].flat().map((lane) => `lane ${lane}`).join(", ") || "nobody"}` }, words.size || ""))));
+          ...all.map((words, bank) => element("span", { class: words.size > 1 ? "fl-lit fl-bad" : words.size ? "fl-lit" : "", title: `bank ${bank}: ${[...words.values()].flat().map((lane) => `lane ${lane}`).join(", ") || "no lane"}` }, words.size || ""))));
     }
     const found = sectors(one);
     const numbers = [...found.keys()];
@@ -85,7 +85,7 @@
     if (last - first < 64) {
       for (let sector = Math.floor(first / 4) * 4; sector <= last || sector % 4; sector++) {
         const lanes = found.get(sector);
-        cells.push(element("span", { class: lanes ? "fl-lit" : "", title: `bytes ${sector * SECTOR - one.skew} to ${sector * SECTOR - one.skew + SECTOR - 1}: ${lanes?.map((lane) => `lane ${lane}`).join(", ") ?? "nobody"}` }, lanes?.length ?? ""));
+        cells.push(element("span", { class: lanes ? "fl-lit" : "", title: `bytes ${sector * SECTOR - one.skew} to ${sector * SECTOR - one.skew + SECTOR - 1}: ${lanes?.map((lane) => `lane ${lane}`).join(", ") ?? "no lane"}` }, lanes?.length ?? ""));
       }
     } else {
       for (const [sector, lanes] of found) cells.push(element("span", { class: "fl-lit fl-far", title: `byte ${sector * SECTOR - one.skew}: ${lanes.map((lane) => `lane ${lane}`).join(", ")}` }, lanes.length));
@@ -95,7 +95,7 @@
       element("div", { class: "fl-cells", role: "img", "aria-label": `lanes in each sector: ${[...found.values()].map((lanes) => lanes.length).join(" ")}` }, ...cells));
   }
 
-  /** Shows a record in `parent`, from a line `first` on, or at a moment. `again(block)` records another block. */
+  /** Shows a record in `parent`, from a line `first` on, or at a step. `again(block)` records another block. */
   fourLevels.warpView = (parent, record, { again, first, moment }) => {
     const { steps } = record;
     const at = history(record);
@@ -127,7 +127,7 @@
     const executed = new Set(steps.map((step) => step.line));
     lineButtons.forEach((line, index) => { if (executed.has(index + 1)) line.tabIndex = 0; else line.disabled = true; });
 
-    /** To the next moment at which the warp comes to a line, from the beginning again where there is none. */
+    /** Goes to the next step at which the warp reaches a line, starting over at the beginning if necessary. */
     function runTo(line) {
       const fits = (step) => step.line === line && step.warp === warp;
       let found = steps.findIndex((step, index) => index > now && fits(step));
@@ -136,14 +136,14 @@
       if (found >= 0) go(found, true);
     }
 
-    /** To the moment before step `to`; `follow` shows the warp whose step it is. */
+    /** Goes to the state before step `to`; `follow` also selects the warp of that step. */
     function go(to, follow = false) {
       now = Math.min(steps.length, Math.max(0, to));
       if (follow && steps[now]) warp = steps[now].warp;
       draw();
     }
 
-    /** One instruction of this warp further, or back. */
+    /** Goes one instruction of this warp forwards or backwards. */
     const step = (by) => {
       let next = now;
       if (by > 0) {

@@ -1,11 +1,11 @@
-// Every block that runs, runs, and prints what the book shows beside it.
+// Tests that every runnable block runs, and prints the output that the book shows.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 const EMULATOR = "cargo run -p ptx-emulator -- ";
 
-/** The outputs of the book: what each command of the emulator printed, and what it was piped through. */
+/** The outputs of the book: the output of each command of the emulator, and its filter. */
 function outputs(repository) {
   const folder = join(repository, "book/outputs");
   const printed = new Map();
@@ -24,11 +24,11 @@ function outputs(repository) {
   return printed;
 }
 
-/** A line without what every run has otherwise: addresses of the host, which are long there and short here. */
+/** A line without addresses, which differ from run to run, and are longer outside of a browser. */
 const plain = (line) => line.replaceAll(/0x[0-9a-f]{5,}(?=[^0-9a-f]|$)/g, (address) => (/^0x[0-9a-f]{8}$/.test(address) && /lanes$/.test(line.slice(0, line.indexOf(address)).trim()) ? address : "0x…")).trimEnd();
 
 export default {
-  async "every output of the book is what the page prints"({ expect, open, visit, pages, panel, done, click, repository }) {
+  async "the page prints every output of the book"({ expect, open, visit, pages, panel, done, click, repository }) {
     const known = [...outputs(repository).values()];
     const seen = new Set();
     const page = await open("introduction.html");
@@ -49,7 +49,7 @@ export default {
           const text = await box.locator(".fl-text").innerText();
           const printed = text.split("\n").map(plain);
           const expected = lines.map(plain);
-          // What was piped through grep or tail shows some of the lines.
+          // A filter (grep or tail) only selects some of the lines.
           let from = 0;
           for (const line of expected) {
             const found = pipe.length ? printed.indexOf(line, from) : printed[from] === line ? from : -1;

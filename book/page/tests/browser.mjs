@@ -1,10 +1,10 @@
-// Uses the built book as a reader does, in a headless browser, from its files and without a network:
+// Tests of the built book in a headless browser, from its files and without a network:
 //
 //     node book/page/tests/browser.mjs [PART …]
 //
-// The variable PLAYWRIGHT names the folder of playwright-core, AXE that of axe-core, CHROMIUM the browser
-// (`chromium` on the path where it isn't set), BOOK the built book (book/html). Where SCREENSHOTS names a
-// folder, what is looked at is drawn there. What is not as it should be is said, and ends it with 1.
+// The variable PLAYWRIGHT names the folder of playwright-core, AXE that of axe-core, CHROMIUM the browser (default:
+// `chromium` on the PATH), BOOK the built book (default: book/html). If SCREENSHOTS names a folder, screenshots are saved
+// there. Failures are printed, and lead to exit code 1.
 
 import { readFileSync, readdirSync, existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -24,14 +24,14 @@ const address = (path) => pathToFileURL(join(book, path)).href;
 /** Another page of the book, in the same tab. */
 const visit = (page, path) => page.goto(address(path));
 
-/** What a test has of its own: what has to hold, and its tabs, which are closed at its end. */
+/** The tools of a test: its expectations, and its tabs, which are closed at its end. */
 function own(subject) {
   const contexts = [];
-  /** What has to hold; what doesn't is said at the end. */
+  /** Records an expectation; failures are printed at the end. */
   const expect = (holds, what) => {
     if (!holds) failures.push(`${subject}: ${what}`);
   };
-  /** A page of the book, watched: no script fails, nothing is asked of another host. */
+  /** Opens a page of the book, on which no script may fail and no request may go to another host. */
   async function open(path, { width = 1280, dark = false, script = true, without = null, hash = "" } = {}) {
     const context = await browser.newContext({ offline: true, viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", javaScriptEnabled: script });
     contexts.push(context);
@@ -60,7 +60,7 @@ async function panel(page, at = 0) {
   return block.locator(".fl-panel");
 }
 
-/** Does something to a panel that begins a request, and waits for its end. */
+/** Does something to a panel that starts a request, and waits for its end. */
 async function done(panel, act) {
   const outcome = panel.locator(".fl-outcome");
   const before = (await outcome.getAttribute("data-done")) ?? "0";
@@ -85,7 +85,7 @@ function pages(...texts) {
   return files.filter((path) => !texts.length || contains(path)).sort();
 }
 
-/** Nothing is cut off, and nothing keeps somebody out: of the whole page, mdBook's frame too. */
+/** Checks that nothing is cut off, and accessibility, for the whole page including mdBook's frame. */
 async function accessible(expect, page, name) {
   if (process.env.AXE) {
     axe ??= readFileSync(join(resolve(process.env.AXE), "axe.min.js"), "utf8");
@@ -101,7 +101,7 @@ async function accessible(expect, page, name) {
 }
 let axe = null;
 
-// The longest test is among the first ones, so that nobody waits for it alone.
+// The longest test starts early, so that it doesn't run on its own at the end.
 const parts = { readers: "./readers.mjs", blocks: "./blocks.mjs", editing: "./editing.mjs", warp: "./warp.mjs", training: "./training.mjs", puzzles: "./puzzles.mjs", colours: "./colours.mjs" };
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts);
 const waiting = [];
@@ -109,7 +109,7 @@ for (const part of chosen) {
   const { default: tests } = await import(parts[part]);
   for (const [name, test] of Object.entries(tests)) waiting.push([`${part}, ${name}`, test]);
 }
-/** One test after the other, as long as there are some. */
+/** Runs one test after the other. */
 async function work() {
   while (waiting.length) {
     const [subject, test] = waiting.shift();
@@ -124,7 +124,7 @@ async function work() {
     console.log(`${subject}: ${((performance.now() - begun) / 1000).toFixed(1)} s`);
   }
 }
-// Two beside each other, since each of them waits most of the time.
+// Two at the same time, because each of them waits most of the time.
 await Promise.all([work(), work()]);
 await browser.close();
 if (failures.length) {

@@ -1,10 +1,10 @@
-// The colours of code: mdBook's for most languages, and this book's own for PTX. They hold for a book that was
-// built to be read, too.
+// Tests of syntax colours: mdBook's for most languages, and this book's own for PTX. They also pass for a book that was built
+// without its kernels.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** What a page has of each class of colours, and how its first block of a language is drawn. */
+/** The words of each class of colours on a page, and the colours of its first block of a language. */
 const drawn = (page, language) => page.evaluate((language) => {
   const block = document.querySelector(`pre code.language-${language}`);
   const words = (kind) => [...block.querySelectorAll(`.hljs-${kind}`)].map((span) => span.textContent.trim());
@@ -34,12 +34,12 @@ export default {
     }
   },
 
-  async "the other languages have theirs"({ expect, open }) {
+  async "the other languages have their own colours"({ expect, open }) {
     for (const [path, language] of [["gpu/kernel.html", "cpp"], ["level1/operations.html", "rust"], ["pytorch.html", "python"]]) {
       const { plain, colours } = await drawn(await open(path), language);
       expect(Object.values(colours).some((colour) => colour !== plain), `${path}: ${language} has no colours`);
     }
-    expect(Object.keys((await drawn(await open("gpu/kernel.html"), "text")).words).length === 0, "a drawing has colours");
+    expect(Object.keys((await drawn(await open("gpu/kernel.html"), "text")).words).length === 0, "a drawing has syntax colours");
   },
 
   async "colours change no letter, and leave out no block of PTX"({ expect, open, pages }) {
@@ -52,7 +52,7 @@ export default {
       await page.goto(address.href);
       const [shown, written, bad] = await page.evaluate((source) => {
         const blocks = (root) => [...root.querySelectorAll("pre code.language-ptx")];
-        // Tabs become blanks.
+        // Tabs become spaces.
         const letters = (block) => block.textContent.replace(/\s+/g, " ");
         const written = blocks(new DOMParser().parseFromString(source, "text/html")).map(letters);
         const bad = blocks(document).filter((block, at) => letters(block) !== written[at] || !block.querySelector("[class^=hljs-]"));

@@ -1,5 +1,4 @@
-// A kernel is edited: what is wrong is said as one types, what runs for ever is stopped, what was changed
-// can be shared and taken back.
+// Tests of editing a kernel: diagnostics while typing, stopping an endless kernel, sharing and resetting changes.
 
 import { deflateRawSync } from "node:zlib";
 
@@ -9,19 +8,19 @@ const KERNEL = "gpu/divergence.html";
 const text = (box) => box.locator("textarea.fl-field, .cm-content").first().evaluate((field) => field.value ?? field.cmTile?.view?.state.doc.toString() ?? field.innerText);
 
 export default {
-  async "a mistake is underlined, and told in words"({ expect, open, panel, type }) {
+  async "a mistake is underlined, and explained"({ expect, open, panel, type }) {
     const page = await open(KERNEL);
     const box = await panel(page);
     await type(page, box, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n    .reg .u32 %a;\n    mov.u32 %a, %b;\n    ret;\n}\n");
     await box.locator(".fl-diagnostics .fl-error").waitFor();
     const said = await box.locator(".fl-diagnostics").innerText();
-    expect(said.includes("line 7") && said.includes("%b"), `the mistake is told so: ${said}`);
+    expect(said.includes("line 7") && said.includes("%b"), `the diagnostic is: ${said}`);
     expect((await box.locator(".cm-lintRange-error").innerText()) === "%b", "the mistake is not underlined");
     await box.locator(".fl-diagnostics button").first().click();
     expect(await page.evaluate(() => getSelection().toString().includes("mov.u32")), "the line is not selected");
   },
 
-  async "a mended kernel runs, and the counts stand in the margin"({ expect, open, panel, done, click, type }) {
+  async "a fixed kernel runs, and the counts are in the margin"({ expect, open, panel, done, click, type }) {
     const page = await open(KERNEL);
     const box = await panel(page);
     await type(page, box, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry branch(.param .u32 bit, .param .u64 out)\n{\n    .reg .u64 %o, %k;\n    .reg .u32 %i;\n    mov.u32 %i, %tid.x;\n    ld.param.u64 %o, [out];\n    mul.wide.u32 %k, %i, 4;\n    add.u64 %o, %o, %k;\n    st.global.u32 [%o], %i;\n    ret;\n}\n");
@@ -34,7 +33,7 @@ export default {
     expect((await buffer.locator("td").allInnerTexts()).join(" ") === [...Array(32).keys()].join(" "), "the table has other numbers");
     expect((await buffer.locator("canvas").count()) === 1, "there is no heat map");
     await box.getByRole("button", { name: "reset" }).click();
-    expect((await text(box)).includes("ODD:"), "reset does not bring the book's kernel back");
+    expect((await text(box)).includes("ODD:"), "reset does not restore the book's kernel");
   },
 
   async "a fault names the line, the thread and the address"({ expect, open, panel, done }) {
@@ -48,7 +47,7 @@ export default {
     expect(await page.evaluate(() => /ld|st/.test(getSelection().toString())), "the line of the fault is not selected");
   },
 
-  async "a runaway kernel is stopped, and the page lives on"({ expect, open, panel, done, click }) {
+  async "a runaway kernel is stopped, and the page stays usable"({ expect, open, panel, done, click }) {
     const page = await open("gpu/sanitizer/threads.html");
     const index = await page.evaluate(() => {
       const code = document.querySelector('main code[data-file="book/kernels/faults/runaway.ptx"]');
@@ -58,16 +57,16 @@ export default {
     await box.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:0 --limit 1000000000000");
     const ended = done(box, () => click(box, "do as written"));
     await page.waitForTimeout(1500);
-    expect((await box.locator(".fl-status").innerText()) === "running …", "it is not said that it runs");
+    expect((await box.locator(".fl-status").innerText()) === "running …", "the status is not 'running'");
     await click(box, "■ stop");
     await ended;
-    expect((await box.locator(".fl-status").innerText()) === "stopped", "it is not said that it was stopped");
+    expect((await box.locator(".fl-status").innerText()) === "stopped", "the status is not 'stopped'");
     await box.locator(".fl-command").fill("run book/kernels/faults/runaway.ptx --arg u32[1]:1 --limit 1000000");
     await done(box, () => click(box, "do as written"));
-    expect((await box.locator(".fl-text").innerText()).includes("wait: 1 blocks"), "the device doesn't begin anew");
+    expect((await box.locator(".fl-text").innerText()).includes("wait: 1 blocks"), "the device doesn't restart");
   },
 
-  async "too much memory is refused, and the page lives on"({ expect, open, panel, done, click }) {
+  async "too much memory is refused, and the page stays usable"({ expect, open, panel, done, click }) {
     const page = await open(KERNEL);
     const box = await panel(page);
     for (const buffer of ["u32[100000000]:0", "u32[500000000]:0"]) {
@@ -78,10 +77,10 @@ export default {
     }
     await box.locator(".fl-command").fill("run book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0");
     await done(box, () => click(box, "do as written"));
-    expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "the device doesn't begin anew");
+    expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "the device doesn't restart");
   },
 
-  async "an address brings the kernel and its launch"({ expect, open, panel, type, click, done }) {
+  async "a link opens the kernel and its launch"({ expect, open, panel, type, click, done }) {
     const page = await open(KERNEL);
     const box = await panel(page);
     const edited = (await text(box)).replace("%i, 100;", "%i, 1000;");
@@ -93,21 +92,21 @@ export default {
     const other = await open(KERNEL, { hash });
     const opened = other.locator(".fl-panel").first();
     await opened.waitFor();
-    expect((await opened.locator(".fl-command").inputValue()).includes("u32:2"), "the launch is another");
+    expect((await opened.locator(".fl-command").inputValue()).includes("u32:2"), "the launch differs");
     await done(opened, () => click(opened, "do as written"));
-    expect((await opened.locator(".fl-text").innerText()).includes("1002"), "the kernel is another");
+    expect((await opened.locator(".fl-text").innerText()).includes("1002"), "the kernel differs");
     const wrong = await open(KERNEL, { hash: "#kernel=nonsense" });
     await wrong.locator("main > .fl-problem").waitFor();
-    expect((await wrong.locator(".fl-panel").count()) === 0, "a wrong address opens something");
+    expect((await wrong.locator(".fl-panel").count()) === 0, "an invalid link opens a panel");
   },
 
-  async "an address that unpacks to hundreds of megabytes is refused before it does"({ expect, open }) {
+  async "a link that unpacks to hundreds of megabytes is refused before it is unpacked"({ expect, open }) {
     const text = (length) => JSON.stringify({ file: "x", line: "", text: " ".repeat(length) });
     const link = (length) => "#kernel=" + deflateRawSync(text(length)).toString("base64url");
     const page = await open(KERNEL, { hash: link(3e8) });
     const said = await page.locator("main > .fl-problem").innerText();
     expect(said.includes("more than 1048576 bytes"), said);
-    // Counted where the bytes come out of the stream: one piece of the address beyond the limit at most.
+    // The unpacked bytes are counted: at most one piece beyond the limit.
     const read = await page.evaluate(async (packed) => {
       let bytes = 0;
       const { read } = ReadableStreamDefaultReader.prototype;
@@ -124,14 +123,14 @@ export default {
     expect(fits.text.length === 1e6, "a kernel of a megabyte is refused");
   },
 
-  async "without the editor there is a plain field, with the same checks"({ expect, open, panel, type, done, click }) {
+  async "without the editor a plain field has the same checks"({ expect, open, panel, type, done, click }) {
     const page = await open(KERNEL, { without: /codemirror\.js$/ });
     const box = await panel(page);
-    expect((await box.locator("textarea.fl-field").count()) === 1, "there is no plain field");
+    expect((await box.locator("textarea.fl-field").count()) === 1, "the plain field is missing");
     await done(box, () => click(box, "▶ run"));
     expect((await box.locator(".fl-text").innerText()).includes("branch: 1 blocks"), "it doesn't run");
     await type(page, box, "nonsense");
     await box.locator(".fl-diagnostics .fl-error").waitFor();
-    expect((await box.locator(".fl-diagnostics").innerText()).includes("line 1"), "the mistake is not told");
+    expect((await box.locator(".fl-diagnostics").innerText()).includes("line 1"), "the diagnostic is missing");
   },
 };

@@ -1,4 +1,4 @@
-// Every puzzle fails with its frame and passes with its solution, and what is solved is remembered.
+// Tests that every puzzle fails with its frame and passes with its solution, and that progress is stored.
 
 export default {
   async "each fails with its frame, and passes with its solution"({ expect, open, accessible }) {
@@ -16,7 +16,7 @@ export default {
       await page.waitForFunction(([outcome, before]) => (outcome.dataset.done ?? "0") !== before, [await outcome.elementHandle(), before]);
     };
     for (const name of names) {
-      // The page shows another puzzle when the browser says that the address is another one: some time after the click.
+      // The page only shows another puzzle after the browser's event for a changed address, some time after the click.
       await box.evaluate((box) => { box.firstElementChild.dataset.before = ""; });
       await list.locator(`a[href="#${name}"]`).click();
       await box.locator(":scope > :first-child:not([data-before])").waitFor();
@@ -33,15 +33,15 @@ export default {
         expect((await box.locator(".fl-table tbody tr").count()) === 5, `${name}: no cost is shown`);
       }
     }
-    expect((await list.getAttribute("data-solved")) === String(names.length), "not all are remembered");
+    expect((await list.getAttribute("data-solved")) === String(names.length), "the progress is incomplete");
     await page.reload();
     await page.locator(".fl-begin").click();
     await list.waitFor();
-    expect((await list.getAttribute("data-solved")) === String(names.length), "what is solved is forgotten");
+    expect((await list.getAttribute("data-solved")) === String(names.length), "the progress is lost");
     await accessible(page, "puzzles");
   },
 
-  async "the frames and solutions that pages show are tried where they stand"({ expect, open, visit, pages }) {
+  async "the frames and solutions on pages can be tried in place"({ expect, open, visit, pages }) {
     let count = 0;
     const page = await open("introduction.html");
     for (const path of pages().filter((path) => path.startsWith("puzzles/"))) {
@@ -63,7 +63,7 @@ export default {
     expect(count > 100, `${count} texts`);
   },
 
-  async "hints come one by one, and what never ends is stopped"({ expect, open, type }) {
+  async "hints come one by one, and an endless kernel is stopped"({ expect, open, type }) {
     const page = await open("page/puzzles.html", { width: 390, hash: "#add-one" });
     await page.locator(".fl-begin").click();
     const box = page.locator(".fl-puzzle");
@@ -71,10 +71,10 @@ export default {
     await box.getByRole("button", { name: "a hint" }).click();
     expect((await box.locator(".fl-hints > div").count()) === 1, "one hint is not shown");
     const frame = await page.evaluate(() => JSON.parse(localStorage.getItem("four-levels-puzzles") ?? "{}"));
-    expect(Object.keys(frame).length === 0, "what was not edited is kept");
+    expect(Object.keys(frame).length === 0, "an unedited frame is stored");
     await type(page, box, "extern \"C\" __global__ void add_one(const float *x, float *y) { for (;;) y[0] = x[0]; }");
     await box.locator(".fl-try").click();
     await box.locator(".fl-fault").waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "is wider than a small screen");
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page is wider than a small screen");
   },
 };

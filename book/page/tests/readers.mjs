@@ -1,10 +1,10 @@
-// Readers of all kinds: by the keyboard alone, on a small screen, in the dark, without scripts.
+// Tests for different readers: with a keyboard only, on a small screen, with the dark theme, without scripts.
 
 import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export default {
-  async "the keyboard alone suffices"({ expect, open }) {
+  async "a keyboard is enough"({ expect, open }) {
     const page = await open("gpu/divergence.html");
     const reach = async (fits, what) => {
       for (let presses = 0; presses < 300; presses++) {
@@ -26,7 +26,7 @@ export default {
     expect((await page.locator(".fl-panel .fl-moment").innerText()).startsWith("1 of"), "an arrow doesn't step");
     for (let presses = 0; presses < 60 && !(await page.evaluate(() => document.activeElement.matches(".fl-title button"))); presses++) await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");
-    expect(await page.evaluate(() => document.activeElement.matches(".fl-open")), "closing leads back to the button");
+    expect(await page.evaluate(() => document.activeElement.matches(".fl-open")), "closing doesn't lead back to the button");
   },
 
   async "a wide screen, a narrow one, and the dark"({ open, panel, done, click, accessible }) {
@@ -46,8 +46,8 @@ export default {
     }
   },
 
-  // Each page in one of the four settings, in turns, so that pages that are alike are seen in all of them; with
-  // EVERY_SETTING each page in all four, as scripts/nightly.sh does.
+  // Each page in one of the four settings, in turns, so that similar pages are tested in all of them. With EVERY_SETTING,
+  // which scripts/nightly.sh sets, each page is tested in all four.
   async "every page, on a wide screen or a narrow one, in one theme or the other"({ expect, open, visit, pages, accessible }) {
     const settings = [[1280, false], [390, true], [1280, true], [390, false]];
     for (const [turn, [width, dark]] of settings.entries()) {
@@ -64,7 +64,7 @@ export default {
     }
   },
 
-  async "a picture of a warp comes alive where it stands, at its moment"({ expect, open, visit, pages }) {
+  async "a picture of a warp becomes interactive in place, at its step"({ expect, open, visit, pages }) {
     let count = 0;
     const page = await open("introduction.html");
     for (const path of pages("fl-still")) {
@@ -89,7 +89,7 @@ export default {
     expect(count >= 7, `${count} pictures`);
   },
 
-  async "without scripts the page is the book"({ expect, open, pages }) {
+  async "without scripts the page can be read"({ expect, open, pages }) {
     for (const path of ["gpu/divergence.html", ...pages().filter((path) => path.startsWith("page/"))]) {
       const page = await open(path, { script: false });
       expect((await page.locator(".fl-block").count()) === 0, `${path}: there are buttons that do nothing`);
@@ -97,11 +97,11 @@ export default {
     }
   },
 
-  async "the first view is below a megabyte, and the emulator waits until it is asked for"({ expect, open }) {
+  async "the first view is below a megabyte, and the emulator is loaded on demand"({ expect, open }) {
     const page = await open("introduction.html");
     const files = await page.evaluate(() => performance.getEntriesByType("resource").map(({ name, encodedBodySize }) => [name, encodedBodySize]));
     expect(!files.some(([name]) => /module\.js|codemirror\.js|kernels\.js/.test(name)), "the emulator is loaded at once");
-    // The page with most pictures, and all that it names.
+    // The page with most pictures, and all files that it loads.
     const pictures = await open("gpu/together.html");
     const sizes = await pictures.evaluate(() => [location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)]);
     const bytes = sizes.reduce((sum, name) => sum + statSync(fileURLToPath(name)).size, 0);

@@ -1,10 +1,8 @@
-// How fast a page's emulator is beside the program, both on one core and in turns: the naive product of
-// matrices, in thread instructions a second. `node book/page/tests/speed.mjs MODULE PROGRAM`, as
-// `scripts/measure-page.sh` calls it. The page is one of Chromium where PLAYWRIGHT names the folder of
-// playwright-core, as for the tests in a browser, and Node where not.
+// Benchmark of a page's emulator against the program, both on one core and in turns: the naive matrix product, in thread
+// instructions per second. `scripts/measure-page.sh` calls it as `node book/page/tests/speed.mjs MODULE PROGRAM`. If
+// PLAYWRIGHT names the folder of playwright-core, the page runs in Chromium, otherwise in Node.
 //
-// Each figure is the best of many short launches: other work on the machine makes some of them slower,
-// and none faster.
+// Each figure is the best of many short launches, because other load on the machine only makes launches slower.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -17,11 +15,11 @@ const FILE = "crates/emulated-gpu/ptx-emulator/benches/kernels/matmul.ptx";
 const [M, N, K] = [64, 128, 784];
 const TURNS = 60;
 
-/** The product of [m, k] and [k, n], whose launch takes next to no time where k is 1. */
+/** The product of [m, k] and [k, n]; with k = 1 it measures the overhead of a launch. */
 const line = (k) => `run ${FILE} --entry naive --deterministic --grid ${N / 16},${M / 16} --block 16,16 --arg f32[${M * K}]:random --arg f32[${K * N}]:random --arg f32[${M * N}]:0 --arg u32:${M} --arg u32:${N} --arg u32:${k}`;
 const files = { [FILE]: readFileSync(FILE, "utf8") };
 
-/** Answers requests as a page's worker does: the text that is printed, and how long it took. */
+/** Answers requests like a page's worker: the printed text, and the time. */
 async function emulator(bytes) {
   const { instance } = await WebAssembly.instantiate(bytes, {});
   const { memory, room, answer, answer_len: length } = instance.exports;
@@ -73,7 +71,7 @@ function native(k) {
   return [stdout, (performance.now() - begun) / 1000];
 }
 
-/** The shortest time of each launch so far, and its instructions. */
+/** The shortest time of each launch so far, and its number of instructions. */
 const best = new Map();
 async function once(name, run, k) {
   const [text, seconds] = await run(k);
@@ -87,7 +85,7 @@ for (let turn = 0; turn < TURNS; turn++) {
     await once("page", inPage, k);
   }
 }
-/** Billions of instructions a second, without what begins and ends a launch. */
+/** Billions of instructions per second, without the overhead of a launch. */
 function speed(name) {
   const [all, long] = best.get(`${name} ${K}`);
   const [few, short] = best.get(`${name} 1`);
@@ -96,7 +94,7 @@ function speed(name) {
 const [own, page] = [speed("native"), speed("page")];
 console.log(`| where | thread instructions a second, one core |\n|---|---|\n| the program | ${own.toFixed(2)} billion |\n| a page in ${where} | ${page.toFixed(2)} billion, ${(page / own).toFixed(2)} of it |`);
 
-// How long a reader waits for the first result of a page, where the book is built.
+// The time to the first result of a page, if the book is built.
 const first = resolve("book/html/gpu/divergence.html");
 if (browser && existsSync(first) && existsSync("book/html/page/module.js")) {
   let shortest = Infinity;

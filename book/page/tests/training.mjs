@@ -1,12 +1,12 @@
-// The network in the page.
+// Tests of the network that trains in the page.
 
 export default {
-  async "it reaches a loss below 0.1, and reads a digit that is drawn"({ expect, open, accessible }) {
+  async "it reaches a loss below 0.1, and recognises a drawn digit"({ expect, open, accessible }) {
     const page = await open("page/training.html");
     const place = page.locator('[data-four-levels="training"]');
     await place.locator(".fl-begin").click();
     await place.locator(".fl-go").click();
-    // What it says in the moment when the loss is below: until it stops, a batch more may lift it again.
+    // The status when the loss is below the bound: until training stops, another batch may raise it again.
     const below = await page.waitForFunction(() => {
       const place = document.querySelector('[data-four-levels="training"]');
       const said = place.querySelector(".fl-state").innerText;
@@ -16,7 +16,7 @@ export default {
     await place.locator(".fl-go").click();
     expect(/loss 0\.0\d+, \d+\.\d % of 256/.test(said), `it says ${said}`);
     expect(Number(/([\d.]+) %/.exec(said)?.[1]) > 80, `it says ${said}`);
-    // A one, with the pointer.
+    // Draws a one with the pointer.
     await place.locator(".fl-draw").scrollIntoViewIfNeeded();
     const field = await place.locator(".fl-draw").boundingBox();
     await page.mouse.move(field.x + field.width * 0.55, field.y + field.height * 0.2);
@@ -25,11 +25,11 @@ export default {
     await page.mouse.up();
     await place.locator(".fl-digit[data-digit]").waitFor();
     await page.waitForFunction(() => document.querySelector(".fl-digit").dataset.digit === "1", null, { timeout: 20_000 }).catch(() => {});
-    expect((await place.locator(".fl-digit").getAttribute("data-digit")) === "1", "a stroke is not read as a one");
+    expect((await place.locator(".fl-digit").getAttribute("data-digit")) === "1", "a stroke is not recognised as a one");
     await accessible(page, "training");
   },
 
-  async "a kernel that is broken while it trains is told, and mended"({ expect, open, type }) {
+  async "a kernel that is broken during training is reported, and can be fixed"({ expect, open, type }) {
     const page = await open("page/training.html");
     const place = page.locator('[data-four-levels="training"]');
     await place.locator(".fl-begin").click();

@@ -1,6 +1,6 @@
-// A look into a warp: forwards and back through a kernel that diverges.
+// Tests of the view of a warp: forwards and backwards through a divergent kernel.
 
-/** The registers that are shown, by name: 32 values each. */
+/** The displayed registers, by name: 32 values each. */
 const registers = (box) => box.locator(".fl-registers tbody tr").evaluateAll((rows) =>
   Object.fromEntries(rows.map((row) => [row.dataset.register, [...row.querySelectorAll("td")].map((cell) => cell.textContent)])));
 
@@ -35,7 +35,7 @@ export default {
       await back.click();
       expect((await state()) === moments[at], `back at ${at}: ${await state()}, and it was ${moments[at]}`);
     }
-    // What each lane has at the end is what the trace of its thread says last.
+    // The final values of each lane are the last ones in its thread's trace.
     for (const thread of [0, 5, 31]) {
       await box.locator(".fl-command").fill(`trace book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0 --thread ${thread}`);
       await done(box, () => box.locator(".fl-command").press("Enter"));
@@ -58,8 +58,8 @@ export default {
     await box.locator(".fl-warps button").nth(3).click();
     expect((await box.locator(".fl-registers caption").innerText()).includes("warp 3"), "another warp is shown");
     await box.locator(".fl-slider").fill("200");
-    expect((await box.locator(".fl-moment").innerText()).startsWith("200 of"), "the slider doesn't move it");
-    expect((await box.locator('.fl-warps li[data-waits="true"]').count()) > 0, "nobody waits at the barrier");
+    expect((await box.locator(".fl-moment").innerText()).startsWith("200 of"), "the slider doesn't change the step");
+    expect((await box.locator('.fl-warps li[data-waits="true"]').count()) > 0, "no warp waits at the barrier");
     await box.locator(".fl-view").focus();
     await page.keyboard.press("Home");
     expect((await box.locator(".fl-moment").innerText()).startsWith("0 of"), "Home doesn't lead to the beginning");

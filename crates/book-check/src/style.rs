@@ -110,10 +110,11 @@ fn prose(name: &str, text: &str) -> Vec<(usize, String)> {
             let (code, trailing) = line.split_once(&format!(" {mark} ")).unwrap_or((line, ""));
             add(trailing);
             let literals = literal.captures_iter(code).filter(|found| found[1].contains(' '));
-            literals.for_each(|found| add(&found[1]));
+            let count = literals.map(|found| add(&found[1])).count();
             // A string that goes on from the line before.
             let words = line.starts_with(char::is_alphabetic) && line.contains(' ');
-            if end == "rs" && words && !line.contains([';', '{', '}', '=', '(', ')']) {
+            if end == "rs" && words && count == 0 && !line.contains([';', '{', '}', '=', '(', ')'])
+            {
                 add(line);
             }
         }

@@ -58,7 +58,7 @@ pub struct Source {
 /// A limit on a kernel's cost, in addition to right numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// What is counted.
+    /// The count that is limited.
     pub measure: Measure,
     /// The limit, as a multiple of the count of the solution in the same language.
     pub ratio: f64,

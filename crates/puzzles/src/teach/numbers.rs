@@ -44,8 +44,8 @@ pub(crate) fn numbers(buffer: &Buffer, got: &Data, wrong: &Wrong) -> Message {
         .or_else(|| pattern(&seen))
         .unwrap_or_else(|| {
             "These numbers follow no known pattern. Take the first wrong element, work out by hand \
-             which threads contribute to it and what each should add, and compare that with the \
-             kernel."
+             which threads contribute to it and how much each should add, and compare that with \
+             the kernel."
                 .into()
         });
     Message { what, teaches: vec![teach] }

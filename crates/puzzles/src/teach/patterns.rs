@@ -167,7 +167,7 @@ fn scaled(seen: &Seen<'_>) -> Option<String> {
     {
         let parts = (1.0 / factor).round();
         format!(
-            "Every number is 1/{parts} of what it should be: something is wrongly divided by {parts}, \
+            "Every number is 1/{parts} of the expected one: something is wrongly divided by {parts}, \
              or only one of {parts} parts is added."
         )
     } else {

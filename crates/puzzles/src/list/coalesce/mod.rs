@@ -8,7 +8,7 @@ use crate::random::Random;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "coalesce",
-    idea: "sectors: which thread reads what",
+    idea: "sectors: neighbouring threads read neighbours",
     kernel: "copy",
     picture: Some(include_str!("picture.svg")),
     sources: &[source!(CudaC), source!(Ptx)],
