@@ -51,6 +51,7 @@ fn run() -> ExitCode {
         ["finish", ref site @ ..] if site.len() < 2 => finish(site.first().copied()),
         ["readme"] => write_readme().map(|()| Vec::new()),
         _ => {
+            host::complain("error: not a command of book-check\n");
             host::complain(USAGE);
             return ExitCode::from(2);
         }

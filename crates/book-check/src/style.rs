@@ -167,7 +167,12 @@ pub fn findings(repository: &Path, within: &[&str]) -> Result<Findings, Problem>
     let mut findings = Findings::new();
     let wanted =
         |name: &str| within.is_empty() || within.iter().any(|start| name.starts_with(start));
-    for (name, text) in sources(repository)?.into_iter().filter(|(name, _)| wanted(name)) {
+    let mut sources = sources(repository)?;
+    sources.retain(|(name, _)| wanted(name));
+    if sources.is_empty() {
+        return Err(Problem::new(within.join(", "), "no such file in the repository has prose"));
+    }
+    for (name, text) in sources {
         let lines = prose(&name, &text);
         for (at, (number, line)) in lines.iter().enumerate() {
             let next = lines.get(at + 1).filter(|(next, _)| *next == number + 1);

@@ -7,9 +7,9 @@ mod program {
     pub(super) mod show;
 }
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{fs, io};
 
 use clap::Parser;
 use host::file;
@@ -135,6 +135,10 @@ impl Folder<'_> {
     /// Writes a file in it, after creating the folder if it is missing.
     pub(crate) fn write(&self, path: &Path, text: &str) -> Result<(), Failure> {
         let failed = |source| Failure::Write { path: path.to_owned(), source };
+        if self.0.exists() && !self.0.is_dir() {
+            let what = format!("{} is not a folder: name one with --dir", host::shown(self.0));
+            return Err(failed(io::Error::other(what)));
+        }
         fs::create_dir_all(self.0).map_err(failed)?;
         file::write_atomically(path, |file| file.write_all(text.as_bytes())).map_err(failed)
     }
@@ -162,6 +166,14 @@ fn check(
     folder: &Folder<'_>,
 ) -> Result<u8, Failure> {
     let path = given.map_or_else(|| folder.file(puzzle, language), Path::to_owned);
+    if given.is_none() && !path.exists() {
+        let (shown, name) = (host::shown(&path), puzzle.name);
+        let flag = if language == Language::Ptx { " --ptx" } else { "" };
+        return Err(Failure::Usage(format!(
+            "there is no attempt in {shown} yet: begin with `cargo run -p puzzles -- {name}{flag}`"
+        )));
+    }
+    let source = read(&path)?;
     let ending = path.extension().and_then(|ending| ending.to_str());
     let Some(language) = ending.and_then(Language::from_extension) else {
         let shown = host::shown(&path);
@@ -169,7 +181,7 @@ fn check(
             format!("{shown}: unknown language: the name has to end in .cu (CUDA C) or .ptx");
         return Err(Failure::Usage(what));
     };
-    let outcome = attempt(puzzle, language, &read(&path)?, &Limits::default());
+    let outcome = attempt(puzzle, language, &source, &Limits::default());
     print(&outcome.to_string())?;
     if outcome.verdict != Verdict::Solved {
         return Ok(FAILED);

@@ -98,7 +98,9 @@ fn errors_name_the_problem() {
         (&["guard", "--hint", "9"], "guard has hints 1 to 3, but no hint 9"),
         (&["guard", "--hint", "0"], "guard has hints 1 to 3, but no hint 0"),
         (&["loops", "--ptx"], "loops can't be solved in PTX"),
-        (&["guard", "--check"], "can't read puzzles/guard.cu"),
+        (&["guard", "--check"], "no attempt in puzzles/guard.cu yet: begin with `cargo run"),
+        (&["guard", "--check", "gone.cu"], "can't read gone.cu"),
+        (&["guard", "--check", "puzzles"], "can't read puzzles: it is a folder"),
         (&["guard", "--check", "kernel.txt"], "unknown language: the name has to end in .cu"),
         (&["--check"], "required"),
     ] {
@@ -110,5 +112,5 @@ fn errors_name_the_problem() {
     assert!(text.contains("remove it to start over"), "{text}");
     fs::write(folder.path().join("a-file"), "").unwrap();
     let text = printed(&run(folder.path(), &["guard", "--dir", "a-file"]), 1);
-    assert!(text.contains("can't write a-file/guard.cu"), "{text}");
+    assert!(text.contains("can't write a-file/guard.cu: a-file is not a folder"), "{text}");
 }
