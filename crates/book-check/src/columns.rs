@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use host::file;
-
-use crate::{Problem, files, read};
+use crate::{Problem, files, read, write};
 
 /// The tag with which mdBook begins a block that shows an output.
 const OUTPUT: &str = "<code class=\"language-console\">";
@@ -25,8 +23,7 @@ pub fn mark(repository: &Path) -> Result<(), Problem> {
             continue;
         }
         let with = marked(&text).replacen("</head>", &format!("{STYLE}</head>"), 1);
-        file::write_atomically(&path, |writer| writer.write_all(with.as_bytes()))
-            .map_err(|error| Problem::new(path.display(), error.to_string()))?;
+        write(&path, &with)?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::{Problem, files, read};
+use crate::{Problem, files, name_in, read};
 
 /// A start tag: its name, and its attributes in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
         })
         .collect();
     for (path, html) in &pages {
-        let place = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        let place = name_in(folder, path);
         let mut problem = |what: String| problems.push(Problem::new(&place, what));
         broken_text(html, &mut problem);
         // The page for a wrong address is served at any path, so its links start at the root.
@@ -75,7 +75,7 @@ pub fn check(folder: &Path) -> Result<Vec<Problem>, Problem> {
         }
     }
     for path in files(folder, &["css"]) {
-        let place = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+        let place = name_in(folder, &path);
         let css = read(&path)?;
         for url in css.split("url(").skip(1).chain(css.split("@import").skip(1)) {
             let url = url.trim_start_matches([' ', '"', '\'']);

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::page::{Page, PieceKind};
-use crate::{Problem, files, read};
+use crate::{Problem, files, name_in, read};
 
 /// One directive `{{#include path:anchor}}` of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ pub fn check(repository: &Path, pages: &[Page]) -> Result<Vec<Problem>, Problem>
         }
     }
     for path in files(repository, &["rs", "py", "cu", "ptx", "toml", "sh"]) {
-        let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
+        let name = name_in(repository, &path);
         let (names, wrong) = anchors(&name, &read(&path)?);
         problems.extend(wrong);
         let path = path.canonicalize().unwrap_or(path);

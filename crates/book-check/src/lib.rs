@@ -9,6 +9,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use host::file;
+
 pub mod columns;
 pub mod commands;
 pub mod html;
@@ -60,7 +62,7 @@ pub fn repository() -> PathBuf {
 /// If one of them can't be read.
 pub fn documents(repository: &Path) -> Result<Vec<page::Page>, Problem> {
     let all = files(repository, &["md"]).into_iter().filter_map(|path| {
-        let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
+        let name = name_in(repository, &path);
         let is_document = !name.contains('/') || name.starts_with("crates/emulated-gpu/");
         (is_document && !name.ends_with("CHANGELOG.md")).then_some((name, path))
     });
@@ -74,6 +76,26 @@ pub fn documents(repository: &Path) -> Result<Vec<page::Page>, Problem> {
 pub fn read(path: &Path) -> Result<String, Problem> {
     std::fs::read_to_string(path)
         .map_err(|error| Problem::new(path.display(), format!("can't be read: {error}")))
+}
+
+/// Writes a text file, whole or not at all.
+///
+/// # Errors
+/// If the file can't be written: a problem that names the file.
+pub fn write(path: &Path, text: &str) -> Result<(), Problem> {
+    file::write_atomically(path, |writer| writer.write_all(text.as_bytes()))
+        .map_err(|error| Problem::new(path.display(), format!("can't be written: {error}")))
+}
+
+/// The path of a file relative to a folder, as text.
+#[must_use]
+pub fn name_in(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).display().to_string()
+}
+
+/// Text for an attribute in double quotes of HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// All files below a folder that have one of these extensions, sorted by name, without the folders that git ignores

@@ -8,9 +8,8 @@ use book_check::output::{Session, difference};
 use book_check::page::{Page, unlisted};
 use book_check::{
     Problem, columns, commands, html, include, output, paths, read, readme, repository, runs,
-    share, style, targets, terms,
+    share, style, targets, terms, write,
 };
-use host::file;
 
 const USAGE: &str = "\
 Usage: book-check COMMAND
@@ -81,12 +80,6 @@ fn finish(site: Option<&str>) -> Result<Vec<Problem>, Problem> {
     columns::mark(&root)?;
     share::describe(&root, site)?;
     Ok(Vec::new())
-}
-
-/// Writes a file of the repository.
-fn write(path: &Path, text: &str) -> Result<(), Problem> {
-    file::write_atomically(path, |writer| writer.write_all(text.as_bytes()))
-        .map_err(|error| Problem::new(path.display(), format!("can't be written: {error}")))
 }
 
 /// Writes the README with the figures of the book.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use crate::{Problem, files, read};
+use crate::{Problem, files, name_in, read};
 
 /// One page: a Markdown file under `book/src`.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Page {
     pub fn all(repository: &Path) -> Result<Vec<Self>, Problem> {
         let mut pages = Vec::new();
         for path in files(&repository.join("book/src"), &["md"]) {
-            let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
+            let name = name_in(repository, &path);
             pages.push(Self { name, text: read(&path)?, path });
         }
         Ok(pages)

@@ -5,11 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use host::file;
-
 use crate::output::Session;
 use crate::page::{Page, PieceKind};
-use crate::{Problem, files, read};
+use crate::{Problem, files, read, write};
 
 /// Commands for kernels that no output runs.
 const LAUNCHES: &str = "book/page/launches.txt";
@@ -220,11 +218,6 @@ fn mark(page: &str, blocks: &[Option<String>], kernels: &Kernels) -> String {
         rest = after;
     }
     marked + rest
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Problem> {
-    file::write_atomically(path, |writer| writer.write_all(text.as_bytes()))
-        .map_err(|error| Problem::new(path.display(), error.to_string()))
 }
 
 /// A JavaScript string literal, which is also safe inside a `<script>` element.

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use host::file;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::page::Page;
-use crate::{Problem, read};
+use crate::{Problem, escaped, read, write};
 
 /// The folder of the built book with the pictures, a PNG for each page.
 pub const PICTURES: &str = "share";
@@ -54,8 +53,7 @@ fn describe_one(
         .map(|site| format!("{}/{PICTURES}/{picture}", site.trim_end_matches('/')));
     let with = with_tags(&text, title, description, picture.as_deref())
         .ok_or_else(|| Problem::new(place.display(), "it has no description by mdBook"))?;
-    file::write_atomically(&path, |writer| writer.write_all(with.as_bytes()))
-        .map_err(|error| Problem::new(path.display(), error.to_string()))
+    write(&path, &with)
 }
 
 /// The name of a page's picture: `level1-fast.png` of `level1/fast.html`.
@@ -125,11 +123,6 @@ fn with_tags(html: &str, title: &str, description: &str, picture: Option<&str>) 
         }
     }
     Some(format!("{}{tags}{rest}", &html[..start]))
-}
-
-/// For an attribute in double quotes.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use regex_lite::Regex;
 
-use crate::{Problem, files, read};
+use crate::{Problem, files, name_in, read};
 
 /// Files of this folder have a baseline.
 const BOOK: &str = "book/src/";
@@ -129,7 +129,7 @@ fn sources(repository: &Path) -> Result<Vec<(String, String)>, Problem> {
     paths.extend(files(&repository.join(".github"), &EXTENSIONS));
     paths.extend(WITHOUT_EXTENSION.map(|name| repository.join(name)));
     let named = paths.into_iter().map(|path| {
-        let name = path.strip_prefix(repository).unwrap_or(&path).display().to_string();
+        let name = name_in(repository, &path);
         (name, path)
     });
     named

@@ -4,9 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use host::file;
-
-use crate::{Problem, files, read};
+use crate::{Problem, escaped, files, read, write};
 
 /// One row of the glossary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +70,7 @@ pub fn link(repository: &Path) -> Result<(), Problem> {
             linked(&text, terms, &to_root)
         };
         let with = with.replacen("</head>", &format!("{STYLE}</head>"), 1);
-        file::write_atomically(&path, |writer| writer.write_all(with.as_bytes()))
-            .map_err(|error| Problem::new(path.display(), error.to_string()))?;
+        write(&path, &with)?;
     }
     Ok(())
 }
@@ -157,8 +154,7 @@ fn link_words<'a>(
             Some((term, length)) => {
                 let word = &text[at..at + length];
                 if used.insert(&term.word) {
-                    let meaning = term.meaning.replace('&', "&amp;").replace('"', "&quot;");
-                    let meaning = meaning.replace('<', "&lt;").replace('>', "&gt;");
+                    let meaning = escaped(&term.meaning);
                     let (to, id) = (to_root, id(&term.word));
                     *out += &format!(
                         "<a class=\"term\" href=\"{to}{GLOSSARY}#{id}\" title=\"{meaning}\">{word}</a>"

@@ -1,14 +1,13 @@
 //! Data exchanged with a page: files, output of kernels, diagnostics and faults.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_emulator::commands::{Environment, Failure};
 use ptx_emulator::fault::Fault;
 use ptx_emulator::source::Source;
-use ptx_emulator::{Diagnostic, Options, Output};
+use ptx_emulator::{Diagnostic, Options};
+use puzzles::Printed;
 use serde_json::{Value, json};
 
 use crate::DEVICE_MEMORY;
@@ -19,48 +18,19 @@ pub(crate) type Files = BTreeMap<String, String>;
 /// Maximum number of bytes that a kernel can print; the rest is dropped.
 const MAX_PRINTED: usize = 1 << 20;
 
-/// Collects the output of kernels.
-#[derive(Clone, Default)]
-pub(crate) struct Printed(Arc<Mutex<Kept>>);
-
-#[derive(Default)]
-struct Kept {
-    bytes: Vec<u8>,
-    left_out: bool,
+/// A collector for the output of kernels.
+pub(crate) fn printed() -> Printed {
+    Printed::new(MAX_PRINTED)
 }
 
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = MAX_PRINTED.saturating_sub(self.bytes.len());
-        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        self.left_out |= bytes.len() > room;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Printed {
-    /// Options of a device whose kernels print here.
-    pub(crate) fn options(&self) -> Options {
-        Options {
-            threads: 1,
-            deterministic: true,
-            memory: Some(DEVICE_MEMORY),
-            output: Output::to(self.0.clone()),
-            ..Options::default()
-        }
-    }
-
-    pub(crate) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut text = String::from_utf8_lossy(&kept.bytes).into_owned();
-        if kept.left_out {
-            text.push_str("\n… the rest of the output is left out\n");
-        }
-        text
+/// Options of a page's device, whose kernels print to `printed`.
+pub(crate) fn options(printed: &Printed) -> Options {
+    Options {
+        threads: 1,
+        deterministic: true,
+        memory: Some(DEVICE_MEMORY),
+        output: printed.output(),
+        ..Options::default()
     }
 }
 
@@ -80,31 +50,30 @@ pub(crate) fn with_files<T>(
     f(&Environment { read: &read, options })
 }
 
+/// A diagnostic of either compiler as JSON.
+macro_rules! diagnostic {
+    ($severity:expr, $found:expr) => {
+        json!({
+            "severity": $severity,
+            "message": $found.message,
+            "line": $found.line,
+            "column": $found.column,
+            "width": $found.width,
+            "label": $found.label,
+            "help": $found.help,
+        })
+    };
+}
+
 /// A diagnostic of PTX as JSON.
 pub(crate) fn ptx_diagnostic(found: &Diagnostic) -> Value {
-    json!({
-        "severity": "error",
-        "message": found.message,
-        "line": found.line,
-        "column": found.column,
-        "width": found.width,
-        "label": found.label,
-        "help": found.help,
-    })
+    diagnostic!("error", found)
 }
 
 /// A diagnostic of CUDA C as JSON.
 pub(crate) fn cuda_diagnostic(found: &cuda_c::Diagnostic) -> Value {
     let error = found.severity == cuda_c::Severity::Error;
-    json!({
-        "severity": if error { "error" } else { "warning" },
-        "message": found.message,
-        "line": found.line,
-        "column": found.column,
-        "width": found.width,
-        "label": found.label,
-        "help": found.help,
-    })
+    diagnostic!(if error { "error" } else { "warning" }, found)
 }
 
 /// A fault of a kernel as JSON.

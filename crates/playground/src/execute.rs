@@ -7,7 +7,7 @@ use ptx_emulator::fault::Fault;
 use ptx_emulator::{Options, Statistics};
 use serde_json::{Value, json};
 
-use crate::exchange::{self, Files, Printed, with_files};
+use crate::exchange::{self, Files, with_files};
 use crate::words::parse;
 
 /// Maximum number of elements of a buffer that the page gets.
@@ -17,8 +17,8 @@ const MAX_ELEMENTS: usize = 1 << 14;
 /// a `"fault"`.
 pub(crate) fn command(line: &str, files: Files) -> Result<Value, String> {
     let command = parse(line)?;
-    let printed = Printed::default();
-    let mut answer = with_files(files, printed.options(), |setting| match &command {
+    let printed = exchange::printed();
+    let mut answer = with_files(files, exchange::options(&printed), |setting| match &command {
         Command::Run(arguments) => execute_launch(
             &arguments.launch,
             setting,

@@ -1,6 +1,6 @@
 //! Puzzles for a page: the list with all texts, and judged attempts.
 
-use puzzles::{Language, Limits, Measure, Puzzle, attempt, puzzle, puzzles};
+use puzzles::{Demand, Language, Limits, Measure, Puzzle, attempt, puzzle, puzzles};
 use serde_json::{Value, json};
 
 /// All puzzles, in order.
@@ -18,13 +18,6 @@ fn describe(puzzle: &Puzzle) -> Value {
             "solution": source.solution,
         })
     });
-    let demands = puzzle.demands.iter().map(|demand| {
-        let (name, ratio) = (demand.measure.name(), demand.ratio);
-        match ratio {
-            1.0 => format!("with no more {name} than the solution"),
-            ratio => format!("with at most {ratio} times the solution's {name}"),
-        }
-    });
     json!({
         "name": puzzle.name,
         "title": puzzle.title(),
@@ -34,7 +27,7 @@ fn describe(puzzle: &Puzzle) -> Value {
         "sources": sources.collect::<Vec<_>>(),
         "hints": puzzle.hints(),
         "sizes": puzzle.sizes(),
-        "demands": demands.collect::<Vec<_>>(),
+        "demands": puzzle.demands.iter().map(Demand::describe).collect::<Vec<_>>(),
     })
 }
 

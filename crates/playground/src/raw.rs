@@ -4,7 +4,7 @@ use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch};
 use serde_json::{Value, json};
 
-use crate::exchange::Printed;
+use crate::exchange;
 
 /// Launches a kernel as one block of `threads` threads. Its parameters are the addresses of the buffers, followed by the
 /// bytes of `tail`. Bytes are in hexadecimal. Returns `{"buffers": […]}` or `{"fault": …}`.
@@ -15,7 +15,7 @@ pub(crate) fn launch(
     buffers: &[String],
     tail: &str,
 ) -> Result<Value, String> {
-    let emulator = Emulator::new(Printed::default().options());
+    let emulator = Emulator::new(exchange::options(&exchange::printed()));
     let memory = emulator.memory();
     let mut parameters = Vec::new();
     let mut places = Vec::new();

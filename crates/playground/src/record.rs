@@ -4,7 +4,7 @@ use ptx_emulator::commands::{Command, CommandOutput, launch};
 use ptx_emulator::record::{AccessKind, RecordedStep, Waits};
 use serde_json::{Value, json};
 
-use crate::exchange::{self, Files, Printed, with_files};
+use crate::exchange::{self, Files, with_files};
 use crate::words::parse;
 
 /// Maximum number of recorded steps.
@@ -25,9 +25,9 @@ pub(crate) fn record(
             return Err("check launches nothing: use run, trace or profile".to_owned());
         }
     };
-    let printed = Printed::default();
-    with_files(files, printed.options(), |setting| {
-        let mut told = CommandOutput::default();
+    let printed = exchange::printed();
+    with_files(files, exchange::options(&printed), |setting| {
+        let mut told = Told::default();
         let prepared = arguments
             .prepare(setting, setting.options.clone(), &mut told)
             .map_err(|failure| failure.to_string())?;

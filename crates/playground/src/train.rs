@@ -7,7 +7,7 @@ use ptx_emulator::source::Source;
 use ptx_emulator::{Emulator, Launch, Loaded, Options};
 use serde_json::{Value, json};
 
-use crate::exchange::{self, Printed};
+use crate::exchange;
 
 /// Numbers of inputs, hidden units and classes.
 const SIZES: [usize; 3] = [PIXELS, 30, 10];
@@ -75,8 +75,10 @@ impl Training {
                 "the number of images has to be from {BATCH} to {MAX_SAMPLES}, not {samples}"
             ));
         }
-        let options =
-            Options { instruction_limit: Some(MAX_INSTRUCTIONS), ..Printed::default().options() };
+        let options = Options {
+            instruction_limit: Some(MAX_INSTRUCTIONS),
+            ..exchange::options(&exchange::printed())
+        };
         let emulator = Emulator::new(options);
         let kernels = load(&emulator, text).map_err(|problems| problems.to_string())?;
         let buffer = |len: usize| -> Result<Buffer, String> {

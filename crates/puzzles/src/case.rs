@@ -119,9 +119,10 @@ impl Case {
         Self { grid: [blocks, 1, 1], block: [threads, 1, 1], ..self }
     }
 
-    /// Sets blocks and threads along x and y.
-    pub(crate) fn launch_2d(self, grid: [u32; 2], block: [u32; 2]) -> Self {
-        Self { grid: [grid[0], grid[1], 1], block: [block[0], block[1], 1], ..self }
+    /// Sets the launch to as many blocks of this size as cover a matrix: x runs over columns, y over rows.
+    pub(crate) fn cover(self, columns: usize, rows: usize, block: [usize; 2]) -> Self {
+        let grid = [columns.div_ceil(block[0]) as u32, rows.div_ceil(block[1]) as u32, 1];
+        Self { grid, block: [block[0] as u32, block[1] as u32, 1], ..self }
     }
 
     /// Makes the launch cooperative: all blocks are resident at once, so that they may wait for each other.

@@ -34,4 +34,5 @@ pub use attempt::{Limits, attempt, cost_of_solution};
 pub use cost::{Cost, Measure};
 pub use list::{puzzle, puzzles};
 pub use outcome::{Mark, Outcome, ShownLine, Tried, Verdict, Wrong};
+pub use printed::Printed;
 pub use puzzle::{Demand, Language, Puzzle, Source};

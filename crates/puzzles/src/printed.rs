@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_emulator::Output;
 
-/// Collects the output of a kernel.
+/// Collects the output of kernels.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Printed(Arc<Mutex<Text>>);
+pub struct Printed(Arc<Mutex<Text>>);
 
 #[derive(Debug, Default)]
 struct Text {
@@ -31,16 +31,20 @@ impl Write for Text {
 
 impl Printed {
     /// Keeps the first `most` bytes.
-    pub(crate) fn new(most: usize) -> Self {
+    #[must_use]
+    pub fn new(most: usize) -> Self {
         Self(Arc::new(Mutex::new(Text { most, ..Text::default() })))
     }
 
-    pub(crate) fn output(&self) -> Output {
+    /// The output for a device whose kernels print here.
+    #[must_use]
+    pub fn output(&self) -> Output {
         Output::to(self.0.clone())
     }
 
     /// The output so far, with "…" at its end if more was printed.
-    pub(crate) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let more = if text.left_out { "…\n" } else { "" };
         format!("{}{more}", String::from_utf8_lossy(&text.bytes))

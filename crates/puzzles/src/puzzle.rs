@@ -66,6 +66,18 @@ pub struct Demand {
     pub says: &'static str,
 }
 
+impl Demand {
+    /// The limit in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let name = self.measure.name();
+        match self.ratio {
+            1.0 => format!("with no more {name} than the solution"),
+            ratio => format!("with at most {ratio} times the solution's {name}"),
+        }
+    }
+}
+
 /// A kernel to write.
 #[derive(Debug)]
 pub struct Puzzle {

@@ -2,6 +2,15 @@
 
 use crate::puzzle::Puzzle;
 
+/// The items that puzzles are made of.
+mod prelude {
+    pub(super) use crate::case::Case;
+    pub(super) use crate::cost::Measure;
+    pub(super) use crate::near::{Near, dot, sum};
+    pub(super) use crate::puzzle::{Demand, Puzzle};
+    pub(super) use crate::random::Random;
+}
+
 /// The frame and the solution in a language, from the folder of the puzzle that uses the macro.
 macro_rules! source {
     (CudaC) => {

@@ -12,11 +12,7 @@ pub(crate) fn task(puzzle: &Puzzle, language: Language, file: &Path, is_new: boo
         let _ = writeln!(text, "  {size}");
     }
     for demand in puzzle.demands {
-        let (name, ratio) = (demand.measure.name(), demand.ratio);
-        let _ = match ratio {
-            1.0 => writeln!(text, "  with no more {name} than the solution"),
-            ratio => writeln!(text, "  with at most {ratio} times the solution's {name}"),
-        };
+        let _ = writeln!(text, "  {}", demand.describe());
     }
     let (shown, name) = (host::shown(file), puzzle.name);
     let verb = if is_new { "The frame is now in" } else { "Your attempt is in" };

@@ -1,8 +1,6 @@
 //! Accuracy: the number of samples whose largest logit is that of the label.
 
-use crate::case::Case;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "accuracy",

@@ -1,9 +1,6 @@
 //! A map with a thread for each element.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "add-one",

@@ -1,9 +1,6 @@
 //! The gradient of the bias: a sum over the batch.
 
-use crate::case::Case;
-use crate::near::{Near, sum};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "bias-gradient",

@@ -1,11 +1,6 @@
 //! A vector added to each row of a matrix: the bias of a layer.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
-
-const BLOCK: [usize; 2] = [16, 4];
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "broadcast",
@@ -21,9 +16,8 @@ fn case([batch, n]: [usize; 2]) -> Case {
     let (x, b) = (random.floats(batch * n), random.floats(n));
     let sum = |i: usize, at: usize| Near::from(x[i]) + Near::from(b[at % n]);
     let by_row: Vec<f64> = (0..batch * n).map(|i| sum(i, i / n).value).collect();
-    let blocks = [n.div_ceil(BLOCK[0]), batch.div_ceil(BLOCK[1])];
     Case::new(format!("batch {batch}, {n} units"))
-        .launch_2d(blocks.map(|n| n as u32), BLOCK.map(|n| n as u32))
+        .cover(n, batch, [16, 4])
         .u32("batch", batch)
         .u32("n", n)
         .input("x", &[batch, n], &x)

@@ -1,10 +1,6 @@
 //! A sum by shuffles, without memory.
 
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::near::{Near, sum};
-use crate::puzzle::{Demand, Puzzle};
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "butterfly",

@@ -1,8 +1,6 @@
 //! Clipping to two bounds, without a branch.
 
-use crate::case::Case;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 const BLOCK: usize = 64;
 

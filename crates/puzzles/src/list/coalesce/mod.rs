@@ -1,10 +1,6 @@
 //! A copy whose accesses share sectors.
 
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::near::Near;
-use crate::puzzle::{Demand, Puzzle};
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "coalesce",

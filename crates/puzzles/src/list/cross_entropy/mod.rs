@@ -1,10 +1,7 @@
 //! The loss of each sample, from the logits.
 
 use super::softmax::{exponentials, logits};
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "cross-entropy",

@@ -1,9 +1,6 @@
 //! A barrier for all blocks of a grid.
 
-use crate::case::Case;
-use crate::near::{Near, sum};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 const BLOCK: usize = 32;
 

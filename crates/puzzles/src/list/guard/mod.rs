@@ -1,9 +1,6 @@
 //! A map with more threads than elements, and a guard for the surplus threads.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 const BLOCK: usize = 32;
 

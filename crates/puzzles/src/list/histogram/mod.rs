@@ -1,8 +1,6 @@
 //! A histogram: many threads that update the same counters.
 
-use crate::case::Case;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 const BINS: usize = 8;
 

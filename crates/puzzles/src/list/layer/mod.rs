@@ -1,9 +1,6 @@
 //! A layer in one fused kernel: product, bias and activation.
 
-use crate::case::Case;
-use crate::near::{Near, dot};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "layer",
@@ -25,7 +22,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
     let relu = |near: Near| near.max(Near::exact(0.0));
     let each = |f: &dyn Fn(usize) -> Near| (0..batch * n).map(f).collect::<Vec<_>>();
     Case::new(format!("batch {batch}, {m} inputs, {n} units"))
-        .launch_2d([n.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
+        .cover(n, batch, [8, 4])
         .u32("batch", batch)
         .u32("m", m)
         .u32("n", n)

@@ -1,9 +1,6 @@
 //! Backward pass of one layer, to the layer before it.
 
-use crate::case::Case;
-use crate::near::{Near, dot};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "layer-backward",
@@ -28,7 +25,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         (0..batch * m).map(one).collect::<Vec<_>>()
     };
     let case = Case::new(format!("batch {batch}, {n} units, {m} before"))
-        .launch_2d([m.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
+        .cover(m, batch, [8, 4])
         .u32("batch", batch)
         .u32("m", m)
         .u32("n", n)

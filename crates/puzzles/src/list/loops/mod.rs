@@ -1,9 +1,6 @@
 //! A matrix product as three nested loops, by one thread.
 
-use crate::case::Case;
-use crate::near::{Near, dot};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "loops",

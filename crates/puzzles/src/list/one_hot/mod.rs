@@ -1,9 +1,6 @@
 //! One-hot encoding: labels as rows with a single 1.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "one-hot",

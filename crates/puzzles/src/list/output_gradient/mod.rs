@@ -1,9 +1,6 @@
 //! Gradient of the output layer, where the backward pass begins.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "output-gradient",
@@ -27,7 +24,7 @@ fn case([batch, classes]: [usize; 2]) -> Case {
     };
     let each = |f: &dyn Fn(usize) -> f64| (0..batch * classes).map(f).collect::<Vec<f64>>();
     let case = Case::new(format!("batch {batch}, {classes} classes"))
-        .launch_2d([classes.div_ceil(8) as u32, batch.div_ceil(4) as u32], [8, 4])
+        .cover(classes, batch, [8, 4])
         .u32("batch", batch)
         .u32("classes", classes)
         .input("p", &[batch, classes], &p)

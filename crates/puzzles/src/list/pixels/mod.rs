@@ -1,9 +1,6 @@
 //! Normalisation of pixels: integers become floats.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 const BLOCK: usize = 64;
 

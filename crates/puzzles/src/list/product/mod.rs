@@ -1,8 +1,7 @@
 //! The matrix product with a thread for each element of the result.
 
 use super::loops;
-use crate::case::Case;
-use crate::puzzle::Puzzle;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "product",
@@ -14,6 +13,5 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 };
 
 fn case([m, n, k]: [usize; 3]) -> Case {
-    let blocks = [n.div_ceil(8) as u32, m.div_ceil(8) as u32];
-    loops::product(Case::new(format!("m = {m}, n = {n}, k = {k}")).launch_2d(blocks, [8, 8]), [m, n, k])
+    loops::product(Case::new(format!("m = {m}, n = {n}, k = {k}")).cover(n, m, [8, 8]), [m, n, k])
 }

@@ -1,10 +1,6 @@
 //! Reduction: the sum of a block's elements, by halves.
 
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::near::{Near, sum};
-use crate::puzzle::{Demand, Puzzle};
-use crate::random::Random;
+use super::prelude::*;
 
 const BLOCK: usize = 128;
 

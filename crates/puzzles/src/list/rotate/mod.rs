@@ -1,9 +1,6 @@
 //! Rotation in place: a barrier between reading and writing.
 
-use crate::case::Case;
-use crate::near::Near;
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "rotate",

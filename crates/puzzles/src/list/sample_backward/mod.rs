@@ -1,9 +1,6 @@
 //! The fused backward pass of one sample, in one block.
 
-use crate::case::Case;
-use crate::near::{Near, dot};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "sample-backward",

@@ -1,10 +1,6 @@
 //! Prefix sums, in rounds that read the results of the round before.
 
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::near::{Near, sum};
-use crate::puzzle::{Demand, Puzzle};
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "scan",

@@ -1,9 +1,6 @@
 //! Softmax of each row, by a warp.
 
-use crate::case::Case;
-use crate::near::{Near, sum};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "softmax",

@@ -1,11 +1,7 @@
 //! The matrix product with tiles in shared memory.
 
 use super::loops;
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::puzzle::{Demand, Puzzle};
-
-const TILE: usize = 8;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "tiled",
@@ -26,7 +22,5 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 };
 
 fn case([m, n, k]: [usize; 3]) -> Case {
-    let blocks = [n.div_ceil(TILE) as u32, m.div_ceil(TILE) as u32];
-    let case = Case::new(format!("m = {m}, n = {n}, k = {k}"));
-    loops::product(case.launch_2d(blocks, [TILE as u32; 2]), [m, n, k])
+    loops::product(Case::new(format!("m = {m}, n = {n}, k = {k}")).cover(n, m, [8, 8]), [m, n, k])
 }

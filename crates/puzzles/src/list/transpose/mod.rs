@@ -1,10 +1,6 @@
 //! A transposition with coalesced reads and writes, and without bank conflicts.
 
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::near::Near;
-use crate::puzzle::{Demand, Puzzle};
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "transpose",
@@ -35,9 +31,8 @@ pub(super) const PUZZLE: Puzzle = Puzzle {
 fn case([rows, columns]: [usize; 2]) -> Case {
     let a = Random::new((rows * columns) as u64).floats(rows * columns);
     let out = (0..rows * columns).map(|i| Near::from(a[i % rows * columns + i / rows]));
-    let blocks = [columns.div_ceil(32), rows.div_ceil(32)];
     Case::new(format!("{rows}×{columns} elements"))
-        .launch_2d(blocks.map(|n| n as u32), [32, 32])
+        .cover(columns, rows, [32, 32])
         .u32("rows", rows)
         .u32("columns", columns)
         .input("a", &[rows, columns], &a)

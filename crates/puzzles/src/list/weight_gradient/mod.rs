@@ -1,9 +1,6 @@
 //! Gradient of the weights: a matrix product over the batch.
 
-use crate::case::Case;
-use crate::near::{Near, dot};
-use crate::puzzle::Puzzle;
-use crate::random::Random;
+use super::prelude::*;
 
 pub(super) const PUZZLE: Puzzle = Puzzle {
     name: "weight-gradient",
@@ -22,7 +19,7 @@ fn case([batch, n, m]: [usize; 3]) -> Case {
         dot((0..batch).map(|s| (Near::from(dz[s * n + j]), Near::from(a[s * m + i]))))
     };
     let case = Case::new(format!("batch {batch}, {m} inputs, {n} units"))
-        .launch_2d([m.div_ceil(8) as u32, n.div_ceil(4) as u32], [8, 4])
+        .cover(m, n, [8, 4])
         .u32("batch", batch)
         .u32("m", m)
         .u32("n", n)

@@ -1,10 +1,6 @@
 //! A sliding window: neighbours are fetched once, into shared memory.
 
-use crate::case::Case;
-use crate::cost::Measure;
-use crate::near::{Near, sum};
-use crate::puzzle::{Demand, Puzzle};
-use crate::random::Random;
+use super::prelude::*;
 
 const BLOCK: usize = 64;
 
