@@ -53,14 +53,15 @@ impl Chart {
     }
 
     /// The points that can be drawn, in coordinates of the chart.
-    fn drawn(&self, line: &Line) -> Vec<(f64, f64)> {
+    fn visible_points(&self, line: &Line) -> Vec<(f64, f64)> {
         let x = |x: f64| if self.logarithmic { x.log10() } else { x };
         let points = line.points.iter().map(|point| (x(point.0), point.1));
         points.filter(|point| point.0.is_finite() && point.1.is_finite()).collect()
     }
 
     fn draw(&self, svg: &mut String, size: (u32, u32)) -> Result<(), Box<dyn std::error::Error>> {
-        let lines: Vec<Vec<(f64, f64)>> = self.lines.iter().map(|line| self.drawn(line)).collect();
+        let lines: Vec<Vec<(f64, f64)>> =
+            self.lines.iter().map(|line| self.visible_points(line)).collect();
         let ends = |axis: fn(&(f64, f64)) -> f64| {
             let all = lines.iter().flatten().map(axis);
             all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))

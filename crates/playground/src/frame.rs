@@ -137,7 +137,7 @@ fn mask(value: &Value) -> u32 {
     value.as_u64().unwrap_or_default() as u32
 }
 
-fn has(mask: u32, lane: usize) -> bool {
+fn has_lane(mask: u32, lane: usize) -> bool {
     mask >> lane & 1 != 0
 }
 
@@ -313,7 +313,7 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
             let (register, lanes) = (number(&written[0]) as usize, mask(&written[1]));
             let values = list(&written[2]);
             let row = rows.entry(register).or_insert_with(|| vec![String::new(); LANES]);
-            for (rank, lane) in (0..LANES).filter(|&lane| has(lanes, lane)).enumerate() {
+            for (rank, lane) in (0..LANES).filter(|&lane| has_lane(lanes, lane)).enumerate() {
                 let value = &values[if values.len() == 1 { 0 } else { rank }];
                 row[lane] = value.as_str().unwrap_or_default().to_owned();
             }
@@ -323,12 +323,12 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
     let waiting = list(&step["others"]).iter().filter(|other| other["waits"] != "turn");
     let waiting = waiting.fold(0, |all, other| all | mask(&other["mask"]));
     let state = |lane| {
-        let is = |key: &str| has(mask(&step[key]), lane);
+        let is = |key: &str| has_lane(mask(&step[key]), lane);
         match () {
             () if !is("alive") => ("fl-gone", "has exited"),
             () if is("active") => ("fl-active", "runs"),
             () if is("mask") => ("fl-off", "is here, and its predicate is false"),
-            () if has(waiting, lane) => ("fl-waits", "waits"),
+            () if has_lane(waiting, lane) => ("fl-waits", "waits"),
             () => ("fl-else", "is elsewhere"),
         }
     };
@@ -359,7 +359,7 @@ fn registers(html: &mut String, record: &Value, at: usize, warp: u64) {
             word(declared, "type")
         );
         for (lane, value) in values.iter().enumerate() {
-            let new = has(fresh.get(&register).copied().unwrap_or_default(), lane);
+            let new = has_lane(fresh.get(&register).copied().unwrap_or_default(), lane);
             let class = if new { " class=\"fl-fresh\"" } else { "" };
             let _ = write!(html, "<td{class}>{}</td>", escaped(value));
         }

@@ -22,7 +22,7 @@ pub fn parse(line: &str) -> Result<Command, String> {
     let command = match verb.as_str() {
         "check" => {
             let mut fidelity = false;
-            options.each(|name, value| match name {
+            options.parse(|name, value| match name {
                 "fidelity" => flag(&mut fidelity, name, value),
                 _ => Err(unknown(name)),
             })?;
@@ -75,7 +75,7 @@ struct Words {
 
 impl Words {
     /// Collects the files, and calls `option` for each option.
-    fn each(
+    fn parse(
         &mut self,
         mut option: impl FnMut(&str, Value<'_>) -> Result<(), String>,
     ) -> Result<(), String> {
@@ -111,7 +111,7 @@ impl Words {
         mut other: impl FnMut(&str, Value<'_>) -> Result<(), String>,
     ) -> Result<launch::Arguments, String> {
         let mut launch = launch::Arguments::default();
-        self.each(|name, value| match name {
+        self.parse(|name, value| match name {
             "entry" => value().map(|name| launch.entry = Some(name)),
             "grid" => set(&mut launch.grid, name, value),
             "block" => set(&mut launch.block, name, value),

@@ -62,7 +62,7 @@ fn edges(manifest: &Path) -> Vec<(PathBuf, String, Value, PathBuf)> {
 }
 
 #[track_caller]
-fn none(problems: &[String]) {
+fn assert_empty(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
@@ -74,7 +74,9 @@ fn manifests_of_the_emulated_gpu_name_nothing_outside() {
     edges.retain(|(folder, ..)| folder.starts_with(&root));
     assert!(edges.len() > 40, "{edges:?}");
     edges.retain(|(.., path)| !path.starts_with(&root));
-    none(&edges.iter().map(|(_, name, _, path)| format!("{name}: {path:?}")).collect::<Vec<_>>());
+    assert_empty(
+        &edges.iter().map(|(_, name, _, path)| format!("{name}: {path:?}")).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -110,7 +112,7 @@ fn the_levels_use_only_the_libraries_of_the_emulated_gpu() {
             }
         }
     }
-    none(&problems);
+    assert_empty(&problems);
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn sources_of_the_emulated_gpu_name_no_file_outside() {
             }
         }
     }
-    none(&problems);
+    assert_empty(&problems);
     for file in files(&root, &["toml"]) {
         let text = read(&file).unwrap_or_else(|problem| panic!("{problem}"));
         let is_workspace = text.lines().any(|line| line == "[workspace]");

@@ -12,30 +12,26 @@ use book_check::{
     Problem, commands, documents, include, output, paths, read, readme, repository, targets,
 };
 
+use crate::assert_none;
+
 fn pages() -> Vec<Page> {
     Page::all(&repository()).unwrap()
 }
 
-#[track_caller]
-fn none(problems: Vec<Problem>) {
-    let list: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert!(list.is_empty(), "\n{}\n", list.join("\n"));
-}
-
 #[test]
 fn every_include_shows_one_region_and_every_anchor_is_shown() {
-    none(include::check(&repository(), &pages()).unwrap());
+    assert_none(include::check(&repository(), &pages()).unwrap());
 }
 
 #[test]
 fn every_link_leads_somewhere_and_every_page_is_listed() {
     let pages = pages();
-    none(pages.iter().flat_map(Page::broken_links).chain(unlisted(&pages)).collect());
+    assert_none(pages.iter().flat_map(Page::broken_links).chain(unlisted(&pages)));
 }
 
 #[test]
 fn every_command_shown_is_run_somewhere() {
-    none(commands::check(&repository(), &pages()).unwrap());
+    assert_none(commands::check(&repository(), &pages()).unwrap());
 }
 
 /// mdBook highlights most of these, and `book/colours.js` PTX. A block without a language would silently get no colours.
@@ -46,26 +42,22 @@ fn every_block_of_code_names_a_known_language() {
         let pieces = page.pieces().into_iter();
         pieces.map(move |piece| (page.place(piece.line), piece.kind)).collect::<Vec<_>>()
     });
-    none(
-        blocks
-            .filter_map(|(place, kind)| match kind {
-                PieceKind::Block(language) if !known.contains(&&*language) => {
-                    Some(Problem::new(place, format!("a block of code in {language:?}")))
-                }
-                _ => None,
-            })
-            .collect(),
-    );
+    assert_none(blocks.filter_map(|(place, kind)| match kind {
+        PieceKind::Block(language) if !known.contains(&&*language) => {
+            Some(Problem::new(place, format!("a block of code in {language:?}")))
+        }
+        _ => None,
+    }));
 }
 
 #[test]
 fn every_target_that_a_cargo_command_names_exists() {
-    none(targets::check(&repository(), &pages()).unwrap());
+    assert_none(targets::check(&repository(), &pages()).unwrap());
 }
 
 #[test]
 fn every_path_named_in_the_book_exists() {
-    none(pages().iter().flat_map(|page| paths::check(&repository(), page)).collect());
+    assert_none(pages().iter().flat_map(|page| paths::check(&repository(), page)));
 }
 
 #[test]
@@ -81,7 +73,7 @@ fn every_path_and_link_in_the_documents_leads_somewhere() {
     let problems = documents
         .iter()
         .flat_map(|page| paths::check(&repository, page).into_iter().chain(page.broken_links()));
-    none(problems.collect());
+    assert_none(problems);
 }
 
 /// The README can't include files, so it repeats tables that scripts make, the time and accuracy of each level's
@@ -108,7 +100,7 @@ fn the_readme_repeats_what_the_book_shows() {
     if !readme.contains(&head.join("\n")) {
         problems.push(Problem::new("README.md", "its comparison differs from planted-bug.txt"));
     }
-    none(problems);
+    assert_none(problems);
 }
 
 /// Units of speed.
@@ -159,18 +151,17 @@ fn every_speed_comes_with_its_command_and_its_machine() {
             problems.push(Problem::new(page.path.display(), "a speed that no command printed"));
         }
     }
-    none(problems);
+    assert_none(problems);
 }
 
 #[test]
 fn every_output_is_shown() {
     let shown: String = pages().into_iter().map(|page| page.text).collect();
     let unused = Session::all(&repository()).unwrap().into_iter();
-    none(
+    assert_none(
         unused
             .filter(|session| !shown.contains(&format!("outputs/{}.txt}}}}", session.name)))
-            .map(|session| Problem::new(session.path.display(), "no page shows this output"))
-            .collect(),
+            .map(|session| Problem::new(session.path.display(), "no page shows this output")),
     );
 }
 
@@ -326,7 +317,7 @@ fn every_output_is_what_the_command_prints_on_another_machine() {
             problems.push(Problem::new(shown, what));
         }
     }
-    none(problems);
+    assert_none(problems);
 }
 
 /// Whether two pictures are the same within one pixel, because the last digit of a loss may shift a point.
@@ -371,12 +362,11 @@ fn has_title(page: &Page) -> bool {
 /// mdBook's search and list of headings use the title.
 #[test]
 fn every_page_begins_with_its_title() {
-    none(
+    assert_none(
         pages()
             .into_iter()
             .filter(|page| !has_title(page))
-            .map(|page| Problem::new(page.name, "the first line has to be the title"))
-            .collect(),
+            .map(|page| Problem::new(page.name, "the first line has to be the title")),
     );
 }
 

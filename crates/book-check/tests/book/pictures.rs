@@ -8,6 +8,8 @@ use std::path::Path;
 use book_check::page::Page;
 use book_check::{Problem, read, repository};
 
+use crate::assert_none;
+
 /// Width of a page on a screen of 390 pixels.
 const PAGE_WIDTH: f64 = 350.0;
 /// Minimum size of a label, in pixels.
@@ -84,8 +86,7 @@ fn every_label_is_readable_on_a_phone() {
         .iter()
         .map(|page| check_pictures(page, &mut problems))
         .sum();
-    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    assert!(problems.is_empty(), "\n{}", problems.join("\n"));
+    assert_none(problems);
     assert!(count > 40, "{count} pictures");
 }
 

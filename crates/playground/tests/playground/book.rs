@@ -21,7 +21,7 @@ fn ask(request: &Value) -> Value {
     serde_json::from_str(&Playground::default().answer(&request.to_string())).unwrap()
 }
 
-fn all() -> Kernels {
+fn book_kernels() -> Kernels {
     kernels(&repository()).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn files(kernels: &Kernels, line: &str) -> Value {
 
 #[test]
 fn a_line_is_read_as_at_a_terminal() {
-    let lines = all().commands.into_values().flatten();
+    let lines = book_kernels().commands.into_values().flatten();
     let mut count = 0;
     for line in lines {
         let words = std::iter::once("ptx-emulator").chain(line.split_whitespace());
@@ -76,7 +76,7 @@ fn errors_of_a_command_line_name_the_problem() {
 /// Compares the sessions of the book that only run the emulator and don't filter its output.
 #[test]
 fn a_page_prints_what_the_book_shows() {
-    let kernels = all();
+    let kernels = book_kernels();
     let mut problems = Vec::new();
     let mut count = 0;
     for session in Session::all(&repository()).unwrap() {
@@ -109,7 +109,7 @@ fn a_page_prints_what_the_book_shows() {
 /// Commands of pages succeed, except kernels that fault on purpose.
 #[test]
 fn every_command_of_a_page_can_be_executed() {
-    let kernels = all();
+    let kernels = book_kernels();
     for line in kernels.commands.values().flatten() {
         let answer = ask(&json!({ "do": "command", "line": line, "files": files(&kernels, line) }));
         let code = answer["code"].as_u64().unwrap_or_else(|| panic!("{line}: {answer}"));
@@ -121,7 +121,7 @@ fn every_command_of_a_page_can_be_executed() {
 /// The values that the page shows for a lane are those in the trace of the thread.
 #[test]
 fn a_record_has_the_values_of_the_traces() {
-    let kernels = all();
+    let kernels = book_kernels();
     let mut compared = 0;
     for line in [
         "run book/kernels/branch.ptx --arg u32:1 --arg u32[32]:0",
@@ -210,7 +210,7 @@ fn the_pictures_of_warps_are_up_to_date() {
 
 #[test]
 fn records_show_divergence_sectors_barriers_and_faults() {
-    let kernels = all();
+    let kernels = book_kernels();
     let record = |line: &str| {
         let files = files(&kernels, line);
         ask(

@@ -1,6 +1,6 @@
 // wrong: Between the two layers there is a ReLU
 // The gradients of one sample: db2 = dz2 = p - y, dw2 = dz2 a1ᵀ, db1 = dz1 = w2ᵀ dz2 where z1 > 0,
-// dw1 = dz1 xᵀ. One block of 64 threads; w2 and dw2 are [c, h], dw1 is [h, m]; c and h are 64 at most.
+// dw1 = dz1 xᵀ. One block of 64 threads; w2 and dw2 are [c, h], dw1 is [h, m]; c and h are at most 64.
 __global__ void sample_backward(unsigned m, unsigned h, unsigned c, unsigned label, const float *x,
                                 const float *z1, const float *a1, const float *p, const float *w2,
                                 float *db2, float *dw2, float *db1, float *dw1)

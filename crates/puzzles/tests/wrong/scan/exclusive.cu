@@ -1,5 +1,5 @@
 // wrong: *before* it
-// out[i] = x[0] + … + x[i] for i < n, by one block of 128 threads; n is 128 at most.
+// out[i] = x[0] + … + x[i] for i < n, by one block of 128 threads; n is at most 128.
 __global__ void scan(unsigned n, const float *x, float *out)
 {
     __shared__ float sum[128];
