@@ -112,9 +112,12 @@ fn prose(name: &str, text: &str) -> Vec<(usize, String)> {
             let literals = literal.captures_iter(code).filter(|found| found[1].contains(' '));
             let count = literals.map(|found| add(&found[1])).count();
             // A string that goes on from the line before.
-            let words = line.starts_with(char::is_alphabetic) && line.contains(' ');
-            if end == "rs" && words && count == 0 && !line.contains([';', '{', '}', '=', '(', ')'])
-            {
+            let mut words = line.split(' ');
+            let is_prose = words.next().is_some_and(|first| !first.ends_with(':'))
+                && words.any(|word| !word.ends_with(','))
+                && line.starts_with(char::is_alphabetic)
+                && !line.contains([';', '{', '}', '=', '(', ')']);
+            if end == "rs" && count == 0 && is_prose {
                 add(line);
             }
         }
@@ -276,6 +279,8 @@ mod tests {
         };
         let rust = "//! A file.\nlet a = f(\"two words\", \"one\"); // why `x`\n#[derive(A)]\n";
         assert_eq!(of("a.rs", rust), ["1 A file.", "2 why x", "2 two words"]);
+        let fields = "    beside: bool,\n    alone, beside, behind,\n";
+        assert_eq!(of("a.rs", fields), [""; 0]);
         let continued = "let a = \"so \\\n    on and on \\\n    to the end\";\n";
         assert_eq!(of("a.rs", continued), ["1 so ", "2 on and on \\"]);
         let python = "\"\"\"A module.\n\nMore.\n\"\"\"\na = 1  # why\n";
