@@ -47,7 +47,8 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 fn steps(gpu: &Gpu, network: &Network, batch: usize) -> Result<Vec<Step>> {
     let recording = Recording::start(gpu);
     let how = gpu::transfer::Strategy::default();
-    let level2 = Level2::new(gpu, network, Products::Naive, how, recording.profile()).map_err(Error::level)?;
+    let level2 = Level2::new(gpu, network, Products::Naive, how, recording.profile())
+        .map_err(Error::level)?;
     let mut steps = vec![step("level 2", level2, &recording, network, batch)?];
     for (name, gemm) in [("--gemm cublas", Gemm::Cublas), ("--gemm cublaslt", Gemm::Cublaslt)] {
         let recording = Recording::start(gpu);

@@ -92,7 +92,7 @@ fn fail(failure: &Failure, told: &mut CommandOutput, answer: &mut Value) {
 /// strings if JSON can't represent them.
 fn buffers(prepared: &Prepared) -> Value {
     let Ok(left) = prepared.buffers() else { return Value::Null };
-    let shown = left.iter().map(|Left { place, element, bytes, changed }| {
+    let shown = left.iter().map(|BufferAfter { role: place, element, bytes, changed }| {
         let each = bytes.chunks_exact(element.bytes()).take(MAX_ELEMENTS);
         let values: Vec<Value> = each.map(|one| number(*element, one)).collect();
         json!({

@@ -27,7 +27,7 @@ pub(crate) fn record(
     };
     let printed = exchange::printed();
     with_files(files, exchange::options(&printed), |setting| {
-        let mut told = Told::default();
+        let mut told = CommandOutput::default();
         let prepared = arguments
             .prepare(setting, setting.options.clone(), &mut told)
             .map_err(|failure| failure.to_string())?;

@@ -42,7 +42,7 @@ pub fn parse(line: &str) -> Result<Command, String> {
         }
         "trace" => {
             let (mut thread, mut in_block, mut lines) =
-                (Index([0; 3]), Index([0; 3]), DEFAULT_LINES);
+                (LaunchIndex([0; 3]), LaunchIndex([0; 3]), DEFAULT_LINES);
             let launch = options.launch(|name, value| match name {
                 "thread" => set(&mut thread, name, value),
                 "in-block" => set(&mut in_block, name, value),

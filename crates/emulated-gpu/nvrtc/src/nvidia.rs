@@ -96,7 +96,8 @@ impl Nvidia {
             let ptx = theirs.text((self.ptx_size, self.ptx));
             outcome.image =
                 card.map_or_else(Vec::new, |card| fatbin::from_ptx(ptx.as_bytes(), card));
-            let part = |part: Option<Part>| part.map(|part| theirs.bytes(part)).unwrap_or_default();
+            let part =
+                |part: Option<SizeAndCopy>| part.map(|part| theirs.bytes(part)).unwrap_or_default();
             outcome.lto = part(self.lto_size.zip(self.lto));
             outcome.optix = part(self.optix_size.zip(self.optix));
             outcome.made =

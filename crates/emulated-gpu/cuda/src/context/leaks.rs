@@ -14,7 +14,7 @@ static LEAKED: AtomicBool = AtomicBool::new(false);
 /// Reports the memory that is still allocated when a context is destroyed, which frees it.
 pub(crate) fn report_context(hardware: &Hardware, context: Handle) {
     let mut list = hardware.allocations.list(Some(context));
-    list.extend(hardware.memory().heap_allocations(context as u64).iter().map(of_kernel));
+    list.extend(hardware.memory().heap_allocations(context as u64).iter().map(kernel_allocation));
     if hardware.settings.leaks && !list.is_empty() {
         LEAKED.store(true, Ordering::Relaxed);
         report(&lines(&list));

@@ -151,12 +151,11 @@ fn capability(value: &str) -> Result<u32> {
 /// Checks a number of cards. `source` names where it comes from.
 ///
 /// # Errors
-/// `INVALID_VALUE` when this many can't be.
-pub(crate) fn devices(who: &str, wanted: u64) -> Result<u32> {
-    let most = Devices::MAX;
-    u32::try_from(wanted).ok().filter(|devices| (1..=most).contains(devices)).ok_or_else(|| {
-        Code::INVALID_VALUE
-            .because(format!("{who}: {wanted} cards: from 1 to {most} can be emulated"))
+/// `INVALID_VALUE` if the number is not supported.
+pub(crate) fn devices(source: &str, wanted: u64) -> Result<u32> {
+    let max = Devices::MAX;
+    u32::try_from(wanted).ok().filter(|devices| (1..=max).contains(devices)).ok_or_else(|| {
+        Code::INVALID_VALUE.because(format!("{source}: {wanted} cards; 1 to {max} can be emulated"))
     })
 }
 

@@ -214,7 +214,7 @@ impl Transfer {
             (CopyMemory::Staged(bytes), CopyMemory::Host(HostMemory(target))) => {
                 let bytes = bytes.get(from..from + len).unwrap_or_default();
                 let target = (target + to) as *mut u8;
-                // SAFETY: as above, and the other range is the driver's own.
+                // SAFETY: as above; the source belongs to the driver.
                 unsafe { Memory::copy_on_host(target, bytes.as_ptr(), bytes.len()) };
                 Ok(())
             }

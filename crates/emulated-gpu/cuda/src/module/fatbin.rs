@@ -23,7 +23,7 @@ impl From<FatbinError> for Refusal {
     }
 }
 
-fn broken(what: &str) -> Refusal {
+fn damaged(what: &str) -> Refusal {
     FatbinError::Damaged(what.to_owned()).into()
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_structure_around_it_leads_to_it() {
+    fn a_wrapped_fatbin_is_read() {
         let whole = fatbin::from_ptx(b".version 8.0", 80);
         let magic = u64::from(u32::from_le_bytes(WRAPPER)) | 1 << 32;
         let wrapper = [magic, whole.as_ptr() as u64, 0];
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_says_it_is_huge_takes_no_memory() {
+    fn a_huge_stated_length_is_rejected_before_allocating() {
         let mut header = fatbin::from_ptx(b".version 8.0", 80);
         header[8..16].copy_from_slice(&u64::MAX.to_le_bytes());
         // SAFETY: its header is readable, and nothing more is read.

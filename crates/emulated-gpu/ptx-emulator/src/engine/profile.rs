@@ -150,7 +150,7 @@ impl Profile {
 }
 
 /// The arithmetic work of each instruction, by its position in the text.
-fn work_by_position(executable: &Executable) -> BTreeMap<u32, Work> {
+fn work_by_position(executable: &Executable) -> BTreeMap<u32, OperationCounts> {
     let functions =
         executable.plans.keys().filter_map(|id| executable.module.functions.get(id.0 as usize));
     let bodies = functions.filter_map(|function| function.body.as_deref());

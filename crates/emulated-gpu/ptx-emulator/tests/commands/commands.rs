@@ -225,7 +225,7 @@ fn limits_on_stack_threads_and_memory_are_tolerated_or_reported() {
     let output = in_shell(&large, "ulimit -v 300000;", arguments, "");
     assert_eq!(output.status.code(), Some(1), "{}", printed(&output));
     assert!(
-        said(&output).contains("out of memory: the host has no memory for 1 resident block of"),
+        printed(&output).contains("out of memory: the host has no memory for 1 resident block of"),
         "{}",
         printed(&output)
     );

@@ -180,7 +180,7 @@ fn only_the_start_of_an_allocation_can_be_freed_and_only_once(place: Options) {
 fn the_nearest_allocation_is_named(place: Options) {
     let emulator = Emulator::new(place);
     let memory = emulator.memory();
-    assert!(said(memory, 4096, 1).contains("there are no allocations"));
+    assert!(read_error(memory, 4096, 1).contains("there are no allocations"));
     let at = memory.allocate(100, 1).unwrap();
     let what = format!("the allocation of 100 bytes at {at:#x}");
     for (address, len, words) in [
@@ -293,7 +293,7 @@ fn memory_is_accessible_from_the_devices_that_it_is_shared_with(place: Options) 
     assert!(reads(there, from(0, none.with(1))) && !reads(there, from(2, none.with(0))));
     let error = memory.check_write(there, 4, from(0, none)).unwrap_err().to_string();
     assert!(error.contains("it is on device 1, but is accessed from device 0"), "{error}");
-    // Of a pool: peers have no way in, and who is admitted has.
+    // Memory of a pool is not accessible to peers, only to the devices that it is shared with.
     let pooled = memory.allocate_at(Home { to_peers: false, ..Home::on(2) }, 800, 1).unwrap();
     assert!(!reads(pooled, from(0, none.with(2))));
     memory.share(pooled, none.with(0));

@@ -191,7 +191,7 @@ fn an_indirect_call_with_another_signature_is_an_error() {
     let fault = launch(&emulator, &text, ([1; 3], [32, 1, 1]), &[out]).unwrap_err();
     assert_eq!(fault.kind, FaultKind::InvalidInstruction);
     assert!(fault.to_string().contains("call of `wide`, whose parameters or results differ"));
-    // A register and a variable of the same width are passed alike, as ptxas has it.
+    // A register and a variable of the same width are passed alike, as in ptxas.
     let alike = ".func (.reg .b32 r) twice(.reg .f32 v)\n{\n.reg .b32 %x;\nmov.b32 %x, v;\n\
                  add.u32 r, %x, %x;\nret;\n}";
     let text = through(WORD, "mov.u64 %f, twice;", alike);

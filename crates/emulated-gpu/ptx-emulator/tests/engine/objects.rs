@@ -139,7 +139,7 @@ fn a_phase_that_never_completes_is_a_deadlock() {
         32,
         &format!("{} {early} @%z mbarrier.arrive.shared.b64 _, [%a]; {WAIT}", init(1)),
     );
-    assert!(said.contains("and for 32 completed bytes to be expected"), "{said}");
+    assert!(report.contains("and for 32 completed bytes to be expected"), "{report}");
 }
 
 #[test]

@@ -73,7 +73,9 @@ fn free(address: Pointer, which: fn(&AllocationKind) -> bool, call: &str) -> Res
 pub(crate) fn close(address: Pointer) -> Result {
     match driver()?.hardware.allocations.close(address) {
         Some(false) => Ok(()),
-        _ => free(address, |kind| matches!(kind, AllocationKind::Other(_)), "cuIpcCloseMemHandle"),
+        _ => {
+            free(address, |kind| matches!(kind, AllocationKind::Foreign(_)), "cuIpcCloseMemHandle")
+        }
     }
 }
 

@@ -166,7 +166,7 @@ export! {
                 Ok(())
             }
             None => {
-                driver()?.hardware.allocations.leave(address);
+                driver()?.hardware.allocations.begin_free(address);
                 stream::enqueue(&stream, Operation::Free(address))
             }
         }

@@ -68,7 +68,8 @@ impl LibraryWork {
         let door = Door { work: self, memory, from, rejected: Mutex::new(None) };
         // SAFETY: the library passed the function to be called with this data; the door lives until the call returns.
         let call = || unsafe { run(self.data as *mut c_void, &raw const door) };
-        // The door's ranges are accessed at their addresses until the function returns.
+        // The function accesses the requested ranges at their addresses, so they must not be reused before it
+        // returns.
         let code = memory.with_lease(|| ffi::host_function(call));
         let Self { operation, .. } = self;
         match door.rejected.into_inner().unwrap_or_else(PoisonError::into_inner) {

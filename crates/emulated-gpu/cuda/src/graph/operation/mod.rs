@@ -246,7 +246,8 @@ impl Operation {
                 if let Some(function) = *function {
                     // SAFETY: the program passed the function to be called with this data.
                     let call = || ffi::host_function(|| unsafe { function(*data as *mut _) });
-                    // A host library reads device memory at its address, which has to stay.
+                    // A host library accesses device memory at its address, so freed memory must not be reused
+                    // meanwhile.
                     memory.with_lease(call);
                 }
                 Ok(())

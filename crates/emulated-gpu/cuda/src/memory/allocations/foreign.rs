@@ -22,7 +22,7 @@ impl Allocations {
     pub(crate) fn open(&self, place: SharedMemory, owner: Owner) -> Result<Pointer> {
         let mut table = self.table();
         for one in table.list.values_mut().filter(|one| one.context == owner.context) {
-            if let AllocationKind::Other(opened) = &mut one.kind
+            if let AllocationKind::Foreign(opened) = &mut one.kind
                 && opened.place == place
             {
                 opened.open_count += 1;
@@ -33,14 +33,14 @@ impl Allocations {
         self.allocate(place.size, owner, 0, false, || {
             let opened = self.memory().open_shared(&place, owner.home);
             let address = opened.map_err(|error| Code::MAP_FAILED.because(error.to_string()))?;
-            Ok((address, AllocationKind::Other(Opened { place, times: 1 })))
+            Ok((address, AllocationKind::Foreign(ForeignMemory { place, open_count: 1 })))
         })
     }
 
     /// Closes it once, and returns whether that was the last time. `None` if no such memory begins there.
     pub(crate) fn close(&self, address: Pointer) -> Option<bool> {
         let mut table = self.table();
-        let AllocationKind::Other(opened) = &mut table.list.get_mut(&address)?.kind else {
+        let AllocationKind::Foreign(opened) = &mut table.list.get_mut(&address)?.kind else {
             return None;
         };
         opened.open_count = opened.open_count.saturating_sub(1);

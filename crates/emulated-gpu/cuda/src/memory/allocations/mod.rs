@@ -115,7 +115,7 @@ impl Allocation {
 
     /// Whether it takes device memory.
     fn takes_memory(&self) -> bool {
-        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Other(_))
+        !self.is_host() && !matches!(self.kind, AllocationKind::Mapped | AllocationKind::Foreign(_))
     }
 }
 
@@ -337,7 +337,7 @@ impl Allocations {
         let Some(allocation) = table.list.get_mut(&address) else { return };
         if !std::mem::replace(&mut allocation.being_freed, true) {
             let (device, size) = (allocation.device, allocation.size);
-            table.give_back(device, size);
+            table.subtract_used(device, size);
             self.memory().mark_freed(address);
         }
     }
@@ -371,7 +371,7 @@ impl Allocations {
             AllocationKind::Pinned => "pinned host memory",
             AllocationKind::Registered => "registered host memory",
             AllocationKind::Mapped => "mapped memory",
-            AllocationKind::Other(_) => "memory of another process",
+            AllocationKind::Foreign(_) => "memory of another process",
         };
         let table = self.table();
         // Mappings are omitted, since physical memory is listed by its handles.
@@ -391,7 +391,7 @@ impl Allocations {
             | AllocationKind::Array
             | AllocationKind::Managed
             | AllocationKind::Pinned
-            | AllocationKind::Other(_) => memory.free(allocation.address),
+            | AllocationKind::Foreign(_) => memory.free(allocation.address),
             AllocationKind::Registered => memory.unregister(allocation.address),
             // Only `unmap` removes mappings.
             AllocationKind::Mapped => Ok(()),

@@ -31,7 +31,7 @@ pub(in crate::engine) struct Product {
     rules: Rules,
     elements: [Element; 3],
     result: Element,
-    shape: Shape,
+    shape: MatrixShape,
     /// The number of matrices, each with a separate `b`.
     matrices: usize,
     /// The index in the tile of each element, for a, b, c and d: by register, then by lane, then by

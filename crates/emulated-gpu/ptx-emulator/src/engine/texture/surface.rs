@@ -16,7 +16,7 @@ use crate::texture::format::encode;
 pub(in crate::engine) struct SurfaceStep {
     pub(in crate::engine) access: Access,
     pub(in crate::engine) geometry: Geometry,
-    pub(in crate::engine) outside: Outside,
+    pub(in crate::engine) outside: OutOfBounds,
     /// Whether the first coordinate counts texels instead of bytes.
     pub(in crate::engine) formatted: bool,
     pub(in crate::engine) ty: Type,
