@@ -8,7 +8,7 @@ use host::file;
 use page::Page;
 use serde::Serialize;
 use tensor::Dump;
-use tensor_diff::{Candidate, compare_levels, write_page};
+use tensor_diff::{Candidate, judge_files, write_page};
 use training::{Error, Result};
 
 use crate::check::{Case, Expected};
@@ -67,7 +67,7 @@ impl Pages {
         let runs: Vec<(PathBuf, &[Dump])> =
             kept.iter().map(|kept| (PathBuf::from(&kept.title), &kept.run[..])).collect();
         let each = runs.iter().map(|(path, run)| (path.as_path(), *run));
-        let found: Vec<Candidate<'_>> = compare_levels(expected, each, 1.0)
+        let found: Vec<Candidate<'_>> = judge_files(Some(expected), each, 1.0)
             .map_err(|(at, why)| Error::Usage(format!("{}: {why}", kept[at].title)))?;
         let file = format!("{}.html", case.name);
         let path = self.folder.join(&file);

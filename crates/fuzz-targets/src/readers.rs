@@ -1,6 +1,7 @@
 //! All readers of files from users.
 
 use std::path::Path;
+use std::slice;
 
 use autograd::{Activation, Device, Mlp};
 use data::{Counts, Generator, Purpose, Source};
@@ -53,11 +54,13 @@ fn dump(bytes: &[u8]) {
     assert_eq!(dump.header, again.header);
     assert!(same(&dump.tensors, &again.tensors), "{dump:?}\nbecame\n{again:?}");
 
-    let comparison = tensor_diff::compare(&dump, &again, 1.0);
+    let reference = Some((path.as_path(), slice::from_ref(&dump)));
+    let candidate = (copy.as_path(), slice::from_ref(&again));
+    let found = tensor_diff::judge_files(reference.map(|(_, run)| run), [candidate], 1.0)
+        .expect("single dumps can be compared");
     let (mut text, mut json) = (Vec::new(), Vec::new());
-    let files = ((path.as_path(), &dump), (copy.as_path(), &again));
-    tensor_diff::write_table(&mut text, &comparison, files.0, files.1).expect("memory");
-    tensor_diff::write_json(&mut json, &comparison, files.0, files.1).expect("memory");
+    tensor_diff::write_text(&mut text, reference, &found).expect("memory");
+    tensor_diff::write_json(&mut json, reference, &found).expect("memory");
 
     let _ = Inputs::from_dump(&dump, &mut Preset::presets().remove(0));
 }

@@ -61,10 +61,7 @@ mod write;
 
 pub use finding::{Divergence, Pattern, PatternKind};
 pub use judge::{
-    Candidate, Comparison, Deviation, Drift, Judgement, Row, RunComparison, Step, Verdict, compare,
-    compare_levels, compare_runs, judge, judge_after, judge_run, moved_back,
+    Candidate, Comparison, Deviation, Drift, Judgement, Row, Run, RunComparison, Step, Verdict,
+    compare, compare_runs, judge, judge_files, judge_run,
 };
-pub use write::{
-    write_json, write_judgement, write_judgement_json, write_levels_json, write_levels_table,
-    write_page, write_run_json, write_run_table, write_table,
-};
+pub use write::{write_json, write_page, write_text};

@@ -1,6 +1,6 @@
 //! `tensor-diff [REFERENCE] DUMP...`: names the first tensor of each dump that is wrong.
 
-mod found;
+mod findings;
 mod ranks;
 mod samples;
 
@@ -13,7 +13,7 @@ use host::file;
 use tensor::{Dump, DumpError};
 use thiserror::Error;
 
-use crate::found::{Found, Incomparable};
+use crate::findings::{Findings, Incomparable};
 use crate::ranks::{Incomplete, put_together};
 use crate::samples::Unreadable;
 
@@ -152,7 +152,7 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
         })
         .collect();
     let of_mnist = samples::differences(&runs, mnist().as_deref())?;
-    let found = Found::of(&runs, differences, of_mnist, *scale_tolerance)?;
+    let found = Findings::new(&runs, differences, of_mnist, *scale_tolerance)?;
     if let Some(Some(path)) = json {
         file::write_atomically(path, |out| found.json(out))
             .map_err(|source| Failure::Report { path: path.clone(), source })?;
@@ -163,7 +163,7 @@ fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
     let mut text = Vec::new();
     let written =
-        if matches!(json, Some(None)) { found.json(&mut text) } else { found.table(&mut text) };
+        if matches!(json, Some(None)) { found.json(&mut text) } else { found.text(&mut text) };
     written.map_err(Failure::Output)?;
     host::print(&String::from_utf8_lossy(&text)).map_err(Failure::Output)?;
     Ok(if found.agrees() { AGREE } else { DIFFER })

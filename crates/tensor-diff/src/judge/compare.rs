@@ -1,13 +1,11 @@
 //! Comparison of a candidate's tensors with a reference's, one by one, in the order of computation.
 
-use std::collections::HashSet;
-
 use serde::{Serialize, Serializer};
 use tensor::{Dump, DumpedTensor, TensorName};
 
 use super::bounds::Bounds;
 use super::moved_factor::moved_back;
-use super::order::{self, File, Misplaced};
+use super::order::{File, Misplaced, misplaced};
 use super::own::{self, Judgement};
 use super::rounding::Rounding;
 use crate::chain::{self, Chain, Errors};
@@ -167,15 +165,106 @@ impl Comparison {
     }
 }
 
-/// Everything that judging a row and reading it need.
+/// Two dumps, or a dump and its own recomputation, with everything that the verdict on a tensor depends on.
 pub(crate) struct Context<'a> {
+    /// The candidate itself if it is judged by itself.
     pub(crate) reference: &'a Dump,
     pub(crate) candidate: &'a Dump,
-    /// `None` where the reference's inputs and parameters don't make a network.
+    /// `None` if the reference's inputs and parameters don't make a network.
     pub(crate) chain: Option<Chain<'a>>,
     /// The bounds, scaled.
     pub(crate) bounds: Errors,
     pub(crate) misplaced: Vec<Misplaced>,
+    /// The tensors of the network, in the order of computation.
+    network: Vec<TensorName>,
+}
+
+impl<'a> Context<'a> {
+    /// A comparison of a candidate with a reference, whose parameters may be apart by `start`.
+    pub(super) fn of_two(
+        reference: &'a Dump,
+        candidate: &'a Dump,
+        start: &Errors,
+        scale_tolerance: f64,
+    ) -> Self {
+        let (chain, bounds) = chain_and_bounds(reference, candidate, start, scale_tolerance);
+        let files = [(File::Reference, reference), (File::Candidate, candidate)];
+        Self::new(&files, chain, bounds)
+    }
+
+    /// The judgement of a candidate by itself.
+    pub(super) fn of_one(candidate: &'a Dump, scale_tolerance: f64) -> Self {
+        let chain = Chain::of(candidate, candidate.header.loss);
+        let rounding = Rounding::of_one(&candidate.header);
+        let bounds =
+            scaled_bounds(chain.as_ref(), candidate, &rounding, &Errors::new(), scale_tolerance);
+        Self::new(&[(File::Candidate, candidate)], chain, bounds)
+    }
+
+    fn new(files: &[(File, &'a Dump)], chain: Option<Chain<'a>>, bounds: Errors) -> Self {
+        let layers = files.iter().map(|(_, dump)| chain::layers(dump)).max();
+        let network = chain::names(layers.unwrap_or(0));
+        let misplaced = files.iter().flat_map(|(file, dump)| misplaced(*file, dump, &network));
+        Self {
+            reference: files[0].1,
+            candidate: files[files.len() - 1].1,
+            chain,
+            bounds,
+            misplaced: misplaced.collect(),
+            network,
+        }
+    }
+
+    /// The tensors of the network, then all others in either dump.
+    pub(super) fn names(&self) -> Vec<TensorName> {
+        let mut names = self.network.clone();
+        for tensor in self.reference.tensors.iter().chain(&self.candidate.tensors) {
+            if !names.contains(&tensor.name) {
+                names.push(tensor.name);
+            }
+        }
+        names
+    }
+
+    /// A tensor as it is in both dumps; or the row that says why its elements can't be compared. `shape` is its shape
+    /// if neither dump holds it.
+    pub(super) fn both(
+        &self,
+        name: TensorName,
+        shape: Option<&[usize]>,
+    ) -> Result<[&DumpedTensor; 2], Row> {
+        let sides = [self.reference.get(name), self.candidate.get(name)];
+        let held = sides.iter().flatten().next().map(|tensor| &tensor.shape[..]);
+        let row = |verdict| {
+            Err(Row {
+                name,
+                shape: held.or(shape).map(<[usize]>::to_vec),
+                deviation: None,
+                verdict,
+            })
+        };
+        if !self.network.contains(&name) {
+            return row(Verdict::Unexpected);
+        }
+        let [Some(reference), Some(candidate)] = sides else {
+            let dumps = [self.reference, self.candidate].into_iter().zip(sides);
+            let declared =
+                |(dump, held): (&Dump, Option<_>)| held.is_some() || declares_absent(dump, name);
+            let declared = dumps.map(declared).all(|declared| declared);
+            return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing });
+        };
+        let right_shape = self.chain.as_ref().and_then(|chain| chain.shape(name));
+        if reference.shape != candidate.shape
+            || right_shape.is_some_and(|shape| shape != reference.shape)
+        {
+            return row(Verdict::Shape);
+        }
+        Ok([reference, candidate])
+    }
+
+    pub(super) fn is_misplaced(&self, name: TensorName) -> bool {
+        self.misplaced.iter().any(|misplaced| misplaced.name == name)
+    }
 }
 
 /// Compares a candidate with a reference; every bound is multiplied by `scale_tolerance`, which is
@@ -186,7 +275,7 @@ pub fn compare(reference: &Dump, candidate: &Dump, scale_tolerance: f64) -> Comp
     compare_from(reference, candidate, own, &Errors::new(), scale_tolerance).0
 }
 
-/// The same where the parameters may be apart by `start`; also says what each tensor may be apart.
+/// The same if the parameters may be apart by `start`; also returns the bounds of every tensor.
 pub(crate) fn compare_from(
     reference: &Dump,
     candidate: &Dump,
@@ -197,23 +286,10 @@ pub(crate) fn compare_from(
     let (reference, note) = moved_back(reference, scale_tolerance);
     let of_reference = note.map(|note| format!("the reference: {note}"));
     let candidate = moved_back(candidate, scale_tolerance).0;
-    let (reference, candidate) = (&*reference, &*candidate);
-    let (chain, bounds) = chain_and_bounds(reference, candidate, start, scale_tolerance);
-    let expected = chain::names(chain::layers(reference).max(chain::layers(candidate)));
-    let mut misplaced = order::misplaced(File::Reference, reference, &expected);
-    misplaced.extend(order::misplaced(File::Candidate, candidate, &expected));
-    let context = Context { reference, candidate, chain, bounds, misplaced };
-
-    let known: HashSet<TensorName> = expected.iter().copied().collect();
-    let mut names = expected;
-    for tensor in reference.tensors.iter().chain(&candidate.tensors) {
-        if !names.contains(&tensor.name) {
-            names.push(tensor.name);
-        }
-    }
-    let rows: Vec<Row> = names.iter().map(|&name| judge(name, &context, &known)).collect();
+    let context = Context::of_two(&reference, &candidate, start, scale_tolerance);
+    let rows: Vec<Row> = context.names().iter().map(|&name| row(name, &context)).collect();
     let first_divergence = first_divergence(&rows, &context, &own);
-    let mut warnings = warnings(reference, candidate);
+    let mut warnings = warnings(&reference, &candidate);
     warnings.extend(of_reference.into_iter().chain(own.warnings.clone()));
     let bounds = context.bounds;
     (Comparison { rows, first_divergence, own, warnings, scale_tolerance }, bounds)
@@ -238,7 +314,7 @@ fn first_divergence(rows: &[Row], context: &Context<'_>, own: &Judgement) -> Opt
     }
 }
 
-/// The reference's chain, and what each element of the candidate may be off from it, where the
+/// The reference's chain, and the bound of each element's difference, if the
 /// parameters may be apart by `start`.
 pub(crate) fn chain_and_bounds<'a>(
     reference: &'a Dump,
@@ -246,51 +322,46 @@ pub(crate) fn chain_and_bounds<'a>(
     start: &Errors,
     scale_tolerance: f64,
 ) -> (Option<Chain<'a>>, Errors) {
-    let loss = reference.header.loss.or(candidate.header.loss);
-    let chain = Chain::of(reference, loss);
+    let chain = Chain::of(reference, reference.header.loss.or(candidate.header.loss));
     let rounding = Rounding::between(&reference.header, &candidate.header);
-    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
-        Bounds::derive(chain, candidate, &rounding, start).allowed
-    });
-    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+    let bounds = scaled_bounds(chain.as_ref(), candidate, &rounding, start, scale_tolerance);
     (chain, bounds)
 }
 
-fn judge(name: TensorName, context: &Context<'_>, known: &HashSet<TensorName>) -> Row {
-    let (reference, candidate) = (context.reference.get(name), context.candidate.get(name));
-    let shape = reference.or(candidate).map(|tensor| tensor.shape.clone());
-    let row = |verdict| Row { name, shape: shape.clone(), deviation: None, verdict };
-    if !known.contains(&name) {
-        return row(Verdict::Unexpected);
-    }
-    let (Some(r), Some(c)) = (reference, candidate) else {
-        let declared = (reference.is_some() || declares_absent(context.reference, name))
-            && (candidate.is_some() || declares_absent(context.candidate, name));
-        return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing });
+fn scaled_bounds(
+    chain: Option<&Chain<'_>>,
+    candidate: &Dump,
+    rounding: &Rounding,
+    start: &Errors,
+    scale_tolerance: f64,
+) -> Errors {
+    let mut bounds = chain.map_or_else(Errors::new, |chain| {
+        Bounds::derive(chain, candidate, rounding, start).allowed
+    });
+    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
+    bounds
+}
+
+/// The verdict on one tensor.
+fn row(name: TensorName, context: &Context<'_>) -> Row {
+    let [reference, candidate] = match context.both(name, None) {
+        Ok(sides) => sides,
+        Err(row) => return row,
     };
-    let right_shape = context.chain.as_ref().and_then(|chain| chain.shape(name));
-    if r.shape != c.shape || right_shape.is_some_and(|shape| shape != r.shape) {
-        return row(Verdict::Shape);
-    }
-    let unbounded = vec![f64::NAN; r.data.len()];
-    let derived = context.bounds.get(&name);
-    let bounds = derived.unwrap_or(&unbounded);
-    let deviation = deviation(r, c, bounds);
-    let all = || r.data.iter().chain(&c.data);
-    let verdict = if all().any(|value| value.is_nan()) {
-        Verdict::Nan
-    } else if all().any(|value| value.is_infinite()) {
-        Verdict::Infinite
-    } else if derived.is_none() || !bounds.iter().all(|bound| bound.is_finite()) {
-        Verdict::NoBound
-    } else if deviation.outside > 0 {
-        Verdict::Differs
-    } else if context.misplaced.iter().any(|misplaced| misplaced.name == name) {
-        Verdict::Order
-    } else {
-        Verdict::Ok
+    let unbounded = vec![f64::NAN; reference.data.len()];
+    let bounds = context.bounds.get(&name).unwrap_or(&unbounded);
+    let deviation = deviation(reference, candidate, bounds);
+    let all = || reference.data.iter().chain(&candidate.data);
+    let verdict = match () {
+        () if all().any(|value| value.is_nan()) => Verdict::Nan,
+        () if all().any(|value| value.is_infinite()) => Verdict::Infinite,
+        () if !context.bounds.contains_key(&name) => Verdict::NoBound,
+        () if !bounds.iter().all(|bound| bound.is_finite()) => Verdict::NoBound,
+        () if deviation.outside > 0 => Verdict::Differs,
+        () if context.is_misplaced(name) => Verdict::Order,
+        () => Verdict::Ok,
     };
-    Row { name, shape, deviation: Some(deviation), verdict }
+    Row { name, shape: Some(reference.shape.clone()), deviation: Some(deviation), verdict }
 }
 
 /// Whether an element is as it should be; NaN, in any of the three, never is.
@@ -415,7 +486,7 @@ pub(crate) fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok,
 /// Whether the header names the tensor as one that its level never holds. Inputs and the
 /// parameters before and after the step can't be declared away: every level has them, and without
 /// them nothing would be compared.
-pub(crate) fn declares_absent(dump: &Dump, name: TensorName) -> bool {
+fn declares_absent(dump: &Dump, name: TensorName) -> bool {
     let held = chain::is_given(name) || matches!(name, TensorName::WNext(_) | TensorName::BNext(_));
     !held && dump.header.not_materialised.contains(&name)
 }

@@ -2,8 +2,8 @@
 //! difference.
 
 pub(crate) mod bounds;
+mod candidates;
 mod compare;
-mod levels;
 mod moved_factor;
 mod order;
 mod own;
@@ -11,13 +11,13 @@ pub(crate) mod rounding;
 mod run;
 mod usual;
 
+pub use candidates::{Candidate, Run, judge_files};
+pub(crate) use candidates::{Cell, names, titles};
 pub use compare::{Comparison, Deviation, Row, Verdict, compare};
 pub(crate) use compare::{Context, VARY, index, number, within};
-pub use levels::{Candidate, compare_levels};
-pub(crate) use levels::{Cell, names, titles};
-pub use moved_factor::moved_back;
+pub(crate) use moved_factor::moved_back;
 pub(crate) use order::File;
 pub(crate) use own::recomputed;
-pub use own::{Judgement, judge, judge_after};
+pub use own::{Judgement, judge};
 pub(crate) use run::allowed_at;
 pub use run::{Drift, RunComparison, Step, compare_runs, judge_run};

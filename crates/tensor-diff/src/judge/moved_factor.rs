@@ -13,8 +13,7 @@ use crate::chain::{Chain, count};
 
 /// The dump with 1/B moved back to `dz`, and a sentence that says so, if the dump applies the factor to
 /// the gradients of the parameters; otherwise the dump itself.
-#[must_use]
-pub fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
+pub(crate) fn moved_back(dump: &Dump, scale_tolerance: f64) -> (Cow<'_, Dump>, Option<String>) {
     match moved(dump, scale_tolerance) {
         Some((moved, note)) => (Cow::Owned(moved), Some(note)),
         None => (Cow::Borrowed(dump), None),

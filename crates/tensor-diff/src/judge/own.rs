@@ -7,18 +7,15 @@
 //! step, the batch and the parameters, unless the previous step shows what they should be.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use serde::Serialize;
 use tensor::{Dump, DumpedTensor, Loss, TensorName};
 
-use super::bounds::Bounds;
-use super::compare::{Context, Deviation, Row, Verdict, declares_absent, deviation};
+use super::compare::{Context, Row, Verdict, deviation};
 use super::moved_factor::moved_back;
-use super::order::{self, File};
 use super::rounding::Rounding;
 use super::usual::{self, Unusual};
-use crate::chain::{self, Chain, Errors, is_given};
+use crate::chain::{self, Errors, is_given};
 use crate::finding::{Divergence, Finding};
 
 /// What a dump's own tensors say of each other.
@@ -68,31 +65,16 @@ impl Judgement {
 /// Judges a dump by itself; every bound is multiplied by `scale_tolerance`.
 #[must_use]
 pub fn judge(candidate: &Dump, scale_tolerance: f64) -> Judgement {
-    judge_after(candidate, None, scale_tolerance)
+    judge_step(std::slice::from_ref(candidate), 0, scale_tolerance)
 }
 
 /// Judges a step of a run by itself and by the step before it, which left the parameters that this
-/// one starts from.
-#[must_use]
-pub fn judge_after(candidate: &Dump, before: Option<&Dump>, scale_tolerance: f64) -> Judgement {
-    judge_between(candidate, before, &[], scale_tolerance)
-}
-
-/// Judges the step at `at` of a run by itself, by the step before it, and read by those after it.
+/// one starts from. The later steps only serve to explain a fault.
 pub(crate) fn judge_step(run: &[Dump], at: usize, scale_tolerance: f64) -> Judgement {
     let before = at.checked_sub(1).and_then(|before| run.get(before));
-    judge_between(&run[at], before, &run[at + 1..], scale_tolerance)
-}
-
-fn judge_between(
-    candidate: &Dump,
-    before: Option<&Dump>,
-    later: &[Dump],
-    scale_tolerance: f64,
-) -> Judgement {
-    let candidate = with_loss(candidate, before, scale_tolerance);
+    let candidate = with_loss(&run[at], before, scale_tolerance);
     let (candidate, note) = moved_back(&candidate, scale_tolerance);
-    let judged = judge_with(&candidate, before, later, scale_tolerance);
+    let judged = judge_with(&candidate, before, &run[at + 1..], scale_tolerance);
     let warnings = note.into_iter().chain(judged.warnings).collect();
     Judgement { warnings, ..judged }
 }
@@ -122,22 +104,10 @@ pub(crate) fn recomputed(
     scale_tolerance: f64,
 ) -> (Vec<DumpedTensor>, Errors) {
     let candidate = with_loss(candidate, before, scale_tolerance);
-    let context = context(&candidate, scale_tolerance);
+    let context = Context::of_one(&candidate, scale_tolerance);
     let names = chain::names(chain::layers(&candidate));
     let values = names.into_iter().filter_map(|name| recompute(name, &context, before)).collect();
     (values, context.bounds)
-}
-
-fn context(candidate: &Dump, scale_tolerance: f64) -> Context<'_> {
-    let chain = Chain::of(candidate, candidate.header.loss);
-    let rounding = Rounding::of_one(&candidate.header);
-    let mut bounds = chain.as_ref().map_or_else(Errors::new, |chain| {
-        Bounds::derive(chain, candidate, &rounding, &Errors::new()).allowed
-    });
-    bounds.values_mut().flatten().for_each(|bound| *bound *= scale_tolerance);
-    let expected = chain::names(chain::layers(candidate));
-    let misplaced = order::misplaced(File::Candidate, candidate, &expected);
-    Context { reference: candidate, candidate, chain, bounds, misplaced }
 }
 
 pub(crate) fn judge_with(
@@ -146,11 +116,7 @@ pub(crate) fn judge_with(
     later: &[Dump],
     scale_tolerance: f64,
 ) -> Judgement {
-    let context = context(candidate, scale_tolerance);
-    let expected = chain::names(chain::layers(candidate));
-    let known: HashSet<TensorName> = expected.iter().copied().collect();
-    let mut names = expected;
-    names.extend(candidate.tensors.iter().map(|tensor| tensor.name).filter(|n| !known.contains(n)));
+    let context = Context::of_one(candidate, scale_tolerance);
     let rounding = Rounding::of_one(&candidate.header);
     let variances = context
         .chain
@@ -158,21 +124,18 @@ pub(crate) fn judge_with(
         .map_or_else(Errors::new, |chain| usual::variances(chain, candidate, &rounding));
     let mut unusual: Vec<Unusual> = Vec::new();
     let mut first_fault = None;
-    let mut rows = Vec::with_capacity(names.len());
-    for name in names {
+    let mut rows = Vec::new();
+    for name in context.names() {
         let recomputed = recompute(name, &context, before);
-        let row = row(name, &context, &known, recomputed.as_ref());
+        let row = row(name, &context, recomputed.as_ref());
+        let (context, expected) = (&context, recomputed.as_ref());
+        let finding = Finding { row: &row, context, expected, before, later, compared: None };
         if row.verdict.is_mismatch() && first_fault.is_none() {
-            let (row, context, expected) = (&row, &context, recomputed.as_ref());
-            let finding = Finding { row, context, expected, before, later, compared: None };
             first_fault = Some(finding.read());
         }
         if row.verdict == Verdict::Ok
-            && let (Some(expected), Some(variances), Some(found)) =
-                (&recomputed, variances.get(&name), candidate.get(name))
+            && let (Some(variances), Some(found)) = (variances.get(&name), candidate.get(name))
         {
-            let (row, context, expected) = (&row, &context, Some(expected));
-            let finding = Finding { row, context, expected, before, later, compared: None };
             unusual.extend(Unusual::of(&finding, &found.data, variances, unusual.is_empty()));
         }
         rows.push(row);
@@ -199,34 +162,17 @@ fn recompute(
 }
 // ANCHOR_END: recompute
 
-fn row(
-    name: TensorName,
-    context: &Context<'_>,
-    known: &HashSet<TensorName>,
-    recomputed: Option<&DumpedTensor>,
-) -> Row {
-    let found = context.candidate.get(name);
-    let shape = found.or(recomputed).map(|tensor| tensor.shape.clone());
-    let row = |verdict, deviation: Option<Deviation>| Row {
-        name,
-        shape: shape.clone(),
-        deviation,
-        verdict,
+/// The verdict on one tensor.
+fn row(name: TensorName, context: &Context<'_>, recomputed: Option<&DumpedTensor>) -> Row {
+    let found = match context.both(name, recomputed.map(|tensor| &tensor.shape[..])) {
+        Ok([_, found]) => found,
+        Err(row) => return row,
     };
-    if !known.contains(&name) {
-        return row(Verdict::Unexpected, None);
-    }
-    let Some(found) = found else {
-        let declared = declares_absent(context.candidate, name);
-        return row(if declared { Verdict::NotMaterialised } else { Verdict::Missing }, None);
-    };
-    let right_shape = context.chain.as_ref().and_then(|chain| chain.shape(name));
-    if right_shape.is_some_and(|shape| shape != found.shape) {
-        return row(Verdict::Shape, None);
-    }
+    let row =
+        |verdict, deviation| Row { name, shape: Some(found.shape.clone()), deviation, verdict };
     let nan = found.data.iter().any(|value| value.is_nan());
     let infinite = found.data.iter().any(|value| value.is_infinite());
-    let misplaced = context.misplaced.iter().any(|misplaced| misplaced.name == name);
+    let misplaced = context.is_misplaced(name);
     let Some(recomputed) = recomputed else {
         let verdict = match () {
             () if nan => Verdict::Nan,

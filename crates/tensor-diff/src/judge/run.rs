@@ -32,24 +32,36 @@ pub struct Drift {
 /// One step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// How many updates came before it.
+    /// The number of updates before it.
     pub step: u64,
-    /// The loss that the run has there, where it has one.
+    /// The loss in the run's dump, if it holds one.
     pub loss: Option<f64>,
-    /// The reference's.
+    /// The loss in the reference's dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_loss: Option<f64>,
-    /// What the step says of itself.
+    /// The judgement of the step by itself.
     pub own: Judgement,
-    /// How it compares with the same step of the reference.
+    /// The comparison with the same step of the reference.
     #[serde(skip)]
     pub comparison: Option<Comparison>,
-    /// How far the two have drifted apart after it.
+    /// How far the parameters of the two runs are apart after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<Drift>,
 }
 
 impl Step {
+    fn new(dump: &Dump, own: Judgement, compared: Option<(&Dump, Comparison)>) -> Self {
+        let (reference, comparison) = compared.unzip();
+        Self {
+            step: dump.header.step,
+            loss: loss(dump),
+            reference_loss: reference.and_then(loss),
+            own,
+            drift: comparison.as_ref().and_then(|comparison| drift(&comparison.rows)),
+            comparison,
+        }
+    }
+
     /// The first fault of this step: by itself, or against the reference.
     #[must_use]
     pub fn first_fault(&self) -> Option<&Divergence> {
@@ -58,47 +70,41 @@ impl Step {
             None => self.own.first_fault.as_ref(),
         }
     }
+
+    /// The rows of the comparison with the reference, or without one those of the judgement.
+    pub(crate) fn rows(&self) -> &[Row] {
+        self.comparison.as_ref().map_or(&self.own.rows, |comparison| &comparison.rows)
+    }
 }
 
-/// What was found of a run.
+/// The verdict on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunComparison {
-    /// The steps, one after the other.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// What makes two runs hard to compare.
+    /// Warnings about the whole run.
     pub warnings: Vec<String>,
 }
 
 impl RunComparison {
-    /// A judgement of a single dump, as a run of one step.
-    #[must_use]
-    pub fn of_itself(candidate: &Dump, own: Judgement) -> Self {
-        let step = Step {
-            step: candidate.header.step,
-            loss: loss(candidate),
-            reference_loss: None,
-            own,
-            comparison: None,
-            drift: None,
-        };
-        Self { warnings: step.own.warnings.clone(), steps: vec![step] }
-    }
-
-    /// A comparison of two dumps, as a run of one step.
-    #[must_use]
-    pub fn of_one(candidate: &Dump, reference: &Dump, comparison: Comparison) -> Self {
-        let step = Step {
-            step: candidate.header.step,
-            loss: loss(candidate),
-            reference_loss: loss(reference),
-            drift: drift(&comparison.rows),
-            own: comparison.own.clone(),
-            comparison: Some(comparison),
-        };
-        Self {
-            warnings: step.comparison.iter().flat_map(|c| c.warnings.clone()).collect(),
-            steps: vec![step],
+    /// Collects the steps' warnings: each text once, and only the first about unusual errors.
+    fn new(steps: Vec<Step>, mut warnings: Vec<String>) -> Self {
+        for step in &steps {
+            let of_step = step.comparison.as_ref().map_or(&step.own.warnings, |c| &c.warnings);
+            for warning in of_step {
+                let is_unusual = |warning: &String| warning.contains(usual::FURTHER);
+                if !is_unusual(warning) {
+                    if !warnings.contains(warning) {
+                        warnings.push(warning.clone());
+                    }
+                } else if steps.len() == 1 {
+                    warnings.push(warning.clone());
+                } else if !warnings.iter().any(is_unusual) {
+                    warnings.push(format!("step {}: {warning}", step.step));
+                }
+            }
         }
+        Self { steps, warnings }
     }
 
     /// Whether no step has a fault, and each had something to judge.
@@ -125,41 +131,14 @@ fn loss(dump: &Dump) -> Option<f64> {
 /// Judges each step of a run by itself.
 #[must_use]
 pub fn judge_run(run: &[Dump], scale_tolerance: f64) -> RunComparison {
-    let mut steps = Vec::with_capacity(run.len());
-    for (at, dump) in run.iter().enumerate() {
-        let own = judge_step(run, at, scale_tolerance);
-        steps.push(Step {
-            step: dump.header.step,
-            loss: loss(dump),
-            reference_loss: None,
-            own,
-            comparison: None,
-            drift: None,
-        });
-    }
-    let mut warnings = Vec::new();
-    steps.iter().for_each(|step| add(&mut warnings, step.step, &step.own.warnings));
-    RunComparison { steps, warnings }
-}
-
-/// Adds a step's warnings to those of a run: each text once, and only the first about unusual errors.
-fn add(warnings: &mut Vec<String>, step: u64, of_step: &[String]) {
-    for warning in of_step {
-        let unusual = |warning: &String| warning.contains(usual::FURTHER);
-        if !unusual(warning) {
-            if !warnings.contains(warning) {
-                warnings.push(warning.clone());
-            }
-        } else if !warnings.iter().any(unusual) {
-            warnings.push(format!("step {step}: {warning}"));
-        }
-    }
+    let step = |at: usize| Step::new(&run[at], judge_step(run, at, scale_tolerance), None);
+    RunComparison::new((0..run.len()).map(step).collect(), Vec::new())
 }
 
 /// Compares the steps that two runs have in common, from the first on.
 ///
 /// # Errors
-/// When the runs don't begin with the same step.
+/// If the runs don't begin with the same step. Two single dumps may be of different steps, which is a warning.
 pub fn compare_runs(
     reference: &[Dump],
     candidate: &[Dump],
@@ -167,7 +146,8 @@ pub fn compare_runs(
 ) -> Result<RunComparison, String> {
     let first = |run: &[Dump]| run.first().map(|dump| dump.header.step);
     let (r, c) = (first(reference), first(candidate));
-    if r != c || r.is_none() {
+    let single = (reference.len(), candidate.len()) == (1, 1);
+    if r.is_none() || r != c && !single {
         let step = |step: Option<u64>| step.map_or("none".into(), |step| step.to_string());
         return Err(format!(
             "the runs begin with different steps, the reference with {} and the candidate with {}",
@@ -186,40 +166,27 @@ pub fn compare_runs(
     }
     let mut start = Errors::new();
     let mut steps = Vec::new();
-    let run = candidate;
-    for (at, (reference, candidate)) in reference.iter().zip(run).enumerate() {
-        let own = judge_step(run, at, scale_tolerance);
+    for (at, (reference, dump)) in reference.iter().zip(candidate).enumerate() {
+        let own = judge_step(candidate, at, scale_tolerance);
         let (comparison, allowed) =
-            compare_from(reference, candidate, own.clone(), &start, scale_tolerance);
+            compare_from(reference, dump, own.clone(), &start, scale_tolerance);
         start = carried(allowed);
-        add(&mut warnings, candidate.header.step, &comparison.warnings);
-        steps.push(Step {
-            step: candidate.header.step,
-            loss: loss(candidate),
-            reference_loss: loss(reference),
-            drift: drift(&comparison.rows),
-            own,
-            comparison: Some(comparison),
-        });
+        steps.push(Step::new(dump, own, Some((reference, comparison))));
     }
-    Ok(RunComparison { steps, warnings })
+    Ok(RunComparison::new(steps, warnings))
 }
 
-/// What each element may be apart in the step at `at` of two runs.
+/// The bounds of every tensor in the step at `at` of two runs.
 pub(crate) fn allowed_at(
     reference: &[Dump],
     candidate: &[Dump],
     at: usize,
     scale_tolerance: f64,
 ) -> Errors {
-    let mut start = Errors::new();
-    for (reference, candidate) in reference.iter().zip(candidate).take(at) {
-        start = carried(chain_and_bounds(reference, candidate, &start, scale_tolerance).1);
-    }
-    match (reference.get(at), candidate.get(at)) {
-        (Some(r), Some(c)) => chain_and_bounds(r, c, &start, scale_tolerance).1,
-        _ => Errors::new(),
-    }
+    let steps = reference.iter().zip(candidate).take(at + 1);
+    steps.fold(Errors::new(), |before, (r, c)| {
+        chain_and_bounds(r, c, &carried(before), scale_tolerance).1
+    })
 }
 
 // ANCHOR: carried

@@ -1,13 +1,61 @@
 //! Output of the result: tables for people, JSON for programs, and an HTML page.
 
+mod columns;
 mod levels_table;
 mod page;
 mod report;
 mod run_table;
 mod table;
 
-pub use levels_table::write_levels_table;
+use std::io::{self, Write};
+use std::path::Path;
+
 pub use page::write_page;
-pub use report::{write_json, write_judgement_json, write_levels_json, write_run_json};
-pub use run_table::write_run_table;
-pub use table::{write_judgement, write_table};
+pub use report::write_json;
+
+use crate::judge::{Candidate, Run};
+use columns::{BAD, GOOD};
+
+/// Writes the verdict on one or several candidates as text, with colours as ANSI escapes: `out` strips them where
+/// they don't belong. `reference` is the dump or run that the candidates were compared with.
+///
+/// # Errors
+/// If `out` can't be written.
+pub fn write_text(
+    out: &mut dyn Write,
+    reference: Option<Run<'_>>,
+    candidates: &[Candidate<'_>],
+) -> io::Result<()> {
+    match (reference, candidates) {
+        (None, [Candidate { path, run: [dump], found }]) => {
+            table::write_judgement(out, &found.steps[0].own, path, dump)
+        }
+        (Some((reference_path, [reference])), [Candidate { path, run: [dump], found }]) => {
+            let comparison = found.steps[0].comparison.as_ref();
+            let Some(comparison) = comparison else { return Ok(()) };
+            table::write_comparison(out, comparison, (reference_path, reference), (path, dump))
+        }
+        (_, [candidate]) => run_table::write_run(out, reference, candidate),
+        (Some(reference), candidates) => levels_table::write_levels(out, reference, candidates),
+        (None, candidates) => {
+            candidates.iter().try_for_each(|one| write_text(out, None, std::slice::from_ref(one)))
+        }
+    }
+}
+
+/// The verdict in a few words: `a.json agrees with r.json`, coloured.
+fn verdict(path: &Path, reference: Option<&Path>, agrees: bool) -> String {
+    let style = if agrees { GOOD } else { BAD };
+    format!("{style}{}{style:#}", plain_verdict(path, reference, agrees))
+}
+
+/// The same without colour.
+fn plain_verdict(path: &Path, reference: Option<&Path>, agrees: bool) -> String {
+    let path = host::shown(path);
+    match (reference.map(host::shown), agrees) {
+        (Some(reference), true) => format!("{path} agrees with {reference}"),
+        (Some(reference), false) => format!("{path} differs from {reference}"),
+        (None, true) => format!("{path} is consistent"),
+        (None, false) => format!("{path} is wrong by itself"),
+    }
+}

@@ -1,24 +1,26 @@
-//! The result for programs, as JSON.
+//! The result as JSON.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
-use tensor::{Dump, Header};
+use tensor::Header;
 
 use crate::finding::Divergence;
-use crate::judge::Candidate;
-use crate::judge::Judgement;
-use crate::judge::{Comparison, Row, number};
-use crate::judge::{RunComparison, Step};
+use crate::judge::{Candidate, Comparison, Judgement, Row, Run, Step, number};
 
-/// What a report says of itself.
-const FORMAT: &str = "four-levels-tensor-diff";
-
+/// The head of every report.
 #[derive(Serialize)]
-struct Report<'a> {
+struct Report<T> {
     format: &'static str,
     version: u32,
+    #[serde(flatten)]
+    content: T,
+}
+
+/// The comparison of two dumps.
+#[derive(Serialize)]
+struct ComparisonReport<'a> {
     /// `agree` or `differ`.
     verdict: &'static str,
     first_divergence: Option<&'a Divergence>,
@@ -28,14 +30,13 @@ struct Report<'a> {
     reference: Origin<'a>,
     candidate: Origin<'a>,
     tensors: &'a [Row],
-    /// What the candidate says of itself.
+    /// The candidate's judgement by itself.
     own: &'a Judgement,
 }
 
+/// The judgement of one dump by itself.
 #[derive(Serialize)]
-struct OwnReport<'a> {
-    format: &'static str,
-    version: u32,
+struct JudgementReport<'a> {
     /// `consistent` or `wrong`.
     verdict: &'static str,
     #[serde(serialize_with = "number")]
@@ -44,11 +45,10 @@ struct OwnReport<'a> {
     own: &'a Judgement,
 }
 
+/// A run, or one of several candidates.
 #[derive(Serialize)]
 struct RunReport<'a> {
-    format: &'static str,
-    version: u32,
-    /// `agree` or `differ` of two runs, `consistent` or `wrong` of one.
+    /// `agree` or `differ` if it was compared, otherwise `consistent` or `wrong`.
     verdict: &'static str,
     /// The first step with a fault.
     first_faulty_step: Option<u64>,
@@ -59,25 +59,13 @@ struct RunReport<'a> {
     steps: Vec<StepReport<'a>>,
 }
 
+/// Several candidates.
 #[derive(Serialize)]
 struct LevelsReport<'a> {
-    format: &'static str,
-    version: u32,
-    /// `agree` where all do, else `differ`.
+    /// `agree` if all candidates do, otherwise `differ`.
     verdict: &'static str,
-    reference: Origin<'a>,
-    candidates: Vec<CandidateReport<'a>>,
-}
-
-#[derive(Serialize)]
-struct CandidateReport<'a> {
-    /// `agree` or `differ`.
-    verdict: &'static str,
-    /// The first step with a fault.
-    first_faulty_step: Option<u64>,
-    warnings: &'a [String],
-    candidate: Origin<'a>,
-    steps: Vec<StepReport<'a>>,
+    reference: Option<Origin<'a>>,
+    candidates: Vec<RunReport<'a>>,
 }
 
 #[derive(Serialize)]
@@ -86,7 +74,7 @@ struct StepReport<'a> {
     step: &'a Step,
     /// The first tensor that differs from the reference or is wrong by itself.
     first_fault: Option<&'a Divergence>,
-    /// Against the reference.
+    /// The rows of the comparison with the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     tensors: Option<&'a [Row]>,
 }
@@ -98,125 +86,95 @@ struct Origin<'a> {
     header: &'a Header,
 }
 
-/// Writes everything that the table shows, and a little more, as JSON. NaN and the infinities are
-/// the words `"NaN"`, `"Infinity"` and `"-Infinity"`, as in a dump.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_json(
-    out: &mut dyn Write,
-    comparison: &Comparison,
-    (reference_path, reference): (&Path, &Dump),
-    (candidate_path, candidate): (&Path, &Dump),
-) -> io::Result<()> {
-    let report = Report {
-        format: FORMAT,
-        version: 1,
-        verdict: if comparison.agrees() { "agree" } else { "differ" },
-        first_divergence: comparison.first_divergence.as_ref(),
-        warnings: &comparison.warnings,
-        scale_tolerance: comparison.scale_tolerance,
-        reference: origin(reference_path, &reference.header),
-        candidate: origin(candidate_path, &candidate.header),
-        tensors: &comparison.rows,
-        own: &comparison.own,
-    };
-    write(out, &report)
-}
-
-/// Writes what a dump says of itself, as [`write_json`] does a comparison.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_judgement_json(
-    out: &mut dyn Write,
-    judgement: &Judgement,
-    path: &Path,
-    dump: &Dump,
-) -> io::Result<()> {
-    let report = OwnReport {
-        format: FORMAT,
-        version: 1,
-        verdict: if judgement.is_clean() { "consistent" } else { "wrong" },
-        scale_tolerance: judgement.scale_tolerance,
-        candidate: origin(path, &dump.header),
-        own: judgement,
-    };
-    write(out, &report)
-}
-
-/// Writes what was found of a run; of two, where `reference` is given. The headers are those of the
+/// Writes everything that the tables show, and a little more, as JSON. NaN and the infinities are
+/// the words `"NaN"`, `"Infinity"` and `"-Infinity"`, as in a dump. The headers of runs are those of their
 /// first steps.
 ///
 /// # Errors
-/// When `out` can't be written.
-pub fn write_run_json(
+/// If `out` can't be written.
+pub fn write_json(
     out: &mut dyn Write,
-    found: &RunComparison,
-    reference: Option<(&Path, &Dump)>,
-    (path, run): (&Path, &Dump),
-) -> io::Result<()> {
-    let report = RunReport {
-        format: FORMAT,
-        version: 1,
-        verdict: match (found.agrees(), reference) {
-            (true, Some(_)) => "agree",
-            (false, Some(_)) => "differ",
-            (true, None) => "consistent",
-            (false, None) => "wrong",
-        },
-        first_faulty_step: found.first_faulty().map(|step| step.step),
-        warnings: &found.warnings,
-        reference: reference.map(|(path, dump)| origin(path, &dump.header)),
-        candidate: origin(path, &run.header),
-        steps: steps(found),
-    };
-    write(out, &report)
-}
-
-/// Writes what was found of several candidates. The headers are those of the first steps.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_levels_json(
-    out: &mut dyn Write,
-    (path, reference): (&Path, &Dump),
+    reference: Option<Run<'_>>,
     candidates: &[Candidate<'_>],
 ) -> io::Result<()> {
-    let word = |agrees| if agrees { "agree" } else { "differ" };
-    let each = candidates.iter().filter_map(|one| {
-        Some(CandidateReport {
-            verdict: word(one.found.agrees()),
-            first_faulty_step: one.found.first_faulty().map(|step| step.step),
-            warnings: &one.found.warnings,
-            candidate: origin(one.path, &one.run.first()?.header),
-            steps: steps(&one.found),
-        })
-    });
-    let report = LevelsReport {
-        format: FORMAT,
-        version: 1,
-        verdict: word(candidates.iter().all(|one| one.found.agrees())),
-        reference: origin(path, &reference.header),
-        candidates: each.collect(),
-    };
-    write(out, &report)
+    match (reference, candidates) {
+        (None, [Candidate { path, run: [dump], found }]) => {
+            let own = &found.steps[0].own;
+            let content = JudgementReport {
+                verdict: verdict(own.is_clean(), false),
+                scale_tolerance: own.scale_tolerance,
+                candidate: origin(path, &dump.header),
+                own,
+            };
+            write(out, content)
+        }
+        (Some((reference_path, [reference])), [Candidate { path, run: [dump], found }]) => {
+            let Some(comparison) = &found.steps[0].comparison else { return Ok(()) };
+            let Comparison { rows, first_divergence, own, warnings, scale_tolerance } = comparison;
+            let content = ComparisonReport {
+                verdict: verdict(comparison.agrees(), true),
+                first_divergence: first_divergence.as_ref(),
+                warnings,
+                scale_tolerance: *scale_tolerance,
+                reference: origin(reference_path, &reference.header),
+                candidate: origin(path, &dump.header),
+                tensors: rows,
+                own,
+            };
+            write(out, content)
+        }
+        (_, [candidate]) => {
+            let run = run(candidate, reference.is_some());
+            write(out, run.map(|run| RunReport { reference: first_origin(reference), ..run }))
+        }
+        _ => {
+            let candidates = candidates.iter().filter_map(|one| run(one, reference.is_some()));
+            let candidates: Vec<RunReport<'_>> = candidates.collect();
+            let agree = candidates.iter().all(|one| one.verdict == "agree");
+            let reference = first_origin(reference);
+            write(out, LevelsReport { verdict: verdict(agree, true), reference, candidates })
+        }
+    }
 }
 
-fn steps(found: &RunComparison) -> Vec<StepReport<'_>> {
-    let report = |step| StepReport {
+const fn verdict(agrees: bool, compared: bool) -> &'static str {
+    match (agrees, compared) {
+        (true, true) => "agree",
+        (false, true) => "differ",
+        (true, false) => "consistent",
+        (false, false) => "wrong",
+    }
+}
+
+/// The report of a candidate, which names its reference elsewhere.
+fn run<'a>(candidate: &'a Candidate<'_>, compared: bool) -> Option<RunReport<'a>> {
+    let found = &candidate.found;
+    let step = |step: &'a Step| StepReport {
         step,
         first_fault: step.first_fault(),
         tensors: step.comparison.as_ref().map(|comparison| &comparison.rows[..]),
     };
-    found.steps.iter().map(report).collect()
+    Some(RunReport {
+        verdict: verdict(found.agrees(), compared),
+        first_faulty_step: found.first_faulty().map(|step| step.step),
+        warnings: &found.warnings,
+        reference: None,
+        candidate: first_origin(Some((candidate.path, candidate.run)))?,
+        steps: found.steps.iter().map(step).collect(),
+    })
 }
 
 fn origin<'a>(path: &Path, header: &'a Header) -> Origin<'a> {
     Origin { file: path.display().to_string(), header }
 }
 
-fn write(out: &mut dyn Write, report: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
+fn first_origin(run: Option<Run<'_>>) -> Option<Origin<'_>> {
+    let (path, run) = run?;
+    Some(origin(path, &run.first()?.header))
+}
+
+fn write(out: &mut dyn Write, content: impl Serialize) -> io::Result<()> {
+    let report = Report { format: "four-levels-tensor-diff", version: 1, content };
+    serde_json::to_writer_pretty(&mut *out, &report)?;
     writeln!(out)
 }

@@ -1,143 +1,84 @@
-//! A run for people: a line for each step, then the first step with a fault, whole.
+//! The table of a run: a line for each step, then the first step with a fault in full.
 
 use std::io::{self, Write};
-use std::path::Path;
 
-use tensor::Dump;
-
-use crate::judge::Verdict;
-use crate::judge::{RunComparison, Step};
-use crate::write::table::{
-    BAD, GOOD, first_and_others, legend, number, warn, write_judgement, write_table,
+use super::columns::{BAD, Cell, GOOD, headings, plain, write_columns};
+use super::table::{
+    number, partition_warnings, warn, write_comparison, write_judgement, write_origin,
 };
+use super::verdict;
+use crate::judge::{Candidate, Run, Step, Verdict};
 
-/// Writes what was found of a run; of two, where `reference` is given. The paths stand for the runs.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_run_table(
+/// Writes the verdict on a run; on two, if there is a reference.
+pub(super) fn write_run(
     out: &mut dyn Write,
-    found: &RunComparison,
-    reference: Option<(&Path, &[Dump])>,
-    (path, run): (&Path, &[Dump]),
+    reference: Option<Run<'_>>,
+    candidate: &Candidate<'_>,
 ) -> io::Result<()> {
-    let (first, others) = first_and_others(&found.warnings);
+    let Candidate { path, run, found } = candidate;
+    let (first, others) = partition_warnings(&found.warnings);
     warn(out, &first)?;
-    verdict(out, found, reference.map(|(path, _)| path), path)?;
-    warn(out, &others)?;
-    writeln!(out)?;
-    lines(out, found, reference.is_some())?;
-    writeln!(out)?;
-    let faulty = found.first_faulty();
-    let index = faulty.and_then(|step| found.steps.iter().position(|other| other == step));
-    match (index.and_then(|i| Some((&found.steps[i], run.get(i)?, i))), reference) {
-        (Some((step, dump, i)), Some((reference_path, reference))) => {
-            let (Some(comparison), Some(other)) = (&step.comparison, reference.get(i)) else {
-                return Ok(());
-            };
-            writeln!(out, "step {}:", step.step)?;
-            write_table(out, comparison, (reference_path, other), (path, dump))
-        }
-        (Some((step, dump, _)), None) => {
-            writeln!(out, "step {}:", step.step)?;
-            write_judgement(out, &step.own, path, dump)
-        }
-        (None, reference) => {
-            if let Some((path, [first, ..])) = reference {
-                legend(out, "reference", path, &first.header)?;
-            }
-            match run.first() {
-                Some(first) => legend(out, "run", path, &first.header),
-                None => Ok(()),
-            }
-        }
-    }
-}
-
-fn verdict(
-    out: &mut dyn Write,
-    found: &RunComparison,
-    reference: Option<&Path>,
-    path: &Path,
-) -> io::Result<()> {
-    let (style, verb) = match (found.agrees(), reference) {
-        (true, Some(_)) => (GOOD, "agrees with"),
-        (false, Some(_)) => (BAD, "differs from"),
-        (true, None) => (GOOD, "is consistent"),
-        (false, None) => (BAD, "is wrong by itself"),
-    };
-    let with = reference.map_or_else(String::new, |path| format!(" {}", host::shown(path)));
-    write!(out, "{style}{} {verb}{with}{style:#}: ", host::shown(path))?;
+    write!(out, "{}: ", verdict(path, reference.map(|(path, _)| path), found.agrees()))?;
     let steps = found.steps.len();
     let plural = if steps == 1 { "" } else { "s" };
-    match found.first_faulty() {
-        None => writeln!(out, "{steps} step{plural}, no fault in any"),
-        Some(step) => {
-            let tensor = step.first_fault().map(|fault| fault.tensor.to_string());
-            writeln!(
-                out,
-                "of {steps} step{plural} step {} is the first with a fault, in {}",
-                step.step,
-                tensor.unwrap_or_default()
-            )
-        }
+    let faulty = found.steps.iter().position(|step| step.first_fault().is_some());
+    match faulty.map(|at| &found.steps[at]) {
+        None => writeln!(out, "{steps} step{plural}, no fault in any")?,
+        Some(step) => writeln!(
+            out,
+            "of {steps} step{plural} step {} is the first with a fault, in {}",
+            step.step,
+            step.first_fault().map_or_else(String::new, |fault| fault.tensor.to_string())
+        )?,
     }
-}
-
-fn lines(out: &mut dyn Write, found: &RunComparison, compared: bool) -> io::Result<()> {
-    let head: &[&str] = if compared {
-        &[
-            "step",
-            "loss",
-            "reference",
-            "parameters apart",
-            "allowed there",
-            "right by itself",
-            "first fault",
-        ]
-    } else {
-        &["step", "loss", "right by itself", "first fault"]
-    };
-    let mut rows: Vec<Vec<String>> = vec![head.iter().map(ToString::to_string).collect()];
-    rows.extend(found.steps.iter().map(|step| cells(step, compared)));
-    let widths: Vec<usize> = (0..head.len())
-        .map(|i| rows.iter().map(|row| row[i].len()).max().unwrap_or_default())
-        .collect();
-    for (row, step) in rows.iter().zip(std::iter::once(None).chain(found.steps.iter().map(Some))) {
-        let (last, rest) = row.split_last().expect("a row has cells");
-        for (cell, width) in rest.iter().zip(&widths) {
-            write!(out, "{cell:>width$}  ")?;
-        }
-        let style = match step {
-            None => anstyle::Style::new().bold(),
-            Some(step) if step.first_fault().is_none() => GOOD,
-            Some(_) => BAD,
+    warn(out, &others)?;
+    writeln!(out)?;
+    let compared = reference.is_some();
+    let mut head = vec!["step", "loss"];
+    head.extend(
+        ["reference", "parameters apart", "allowed there"].into_iter().filter(|_| compared),
+    );
+    head.extend(["right by itself", "first fault"]);
+    let mut lines = vec![headings(head)];
+    lines.extend(found.steps.iter().map(|step| line(step, compared)));
+    write_columns(out, &lines, &|_| true)?;
+    writeln!(out)?;
+    if let Some(at) = faulty {
+        writeln!(out, "step {}:", found.steps[at].step)?;
+        return match (reference, &found.steps[at].comparison) {
+            (Some((other, steps)), Some(comparison)) => {
+                write_comparison(out, comparison, (other, &steps[at]), (path, &run[at]))
+            }
+            _ => write_judgement(out, &found.steps[at].own, path, &run[at]),
         };
-        writeln!(out, "{style}{last}{style:#}")?;
     }
-    Ok(())
+    if let Some((path, [first, ..])) = reference {
+        write_origin(out, "reference", path, &first.header)?;
+    }
+    run.first().map_or(Ok(()), |first| write_origin(out, "run", path, &first.header))
 }
 
-fn cells(step: &Step, compared: bool) -> Vec<String> {
-    let loss = |loss: Option<f64>| loss.map_or_else(|| "-".into(), |loss| format!("{loss:.6}"));
+fn line(step: &Step, compared: bool) -> Vec<Cell> {
+    let cell =
+        |value: Option<f64>, shown: fn(f64) -> String| plain(value.map_or("-".into(), shown));
+    let loss = |loss| cell(loss, |loss| format!("{loss:.6}"));
     let own = &step.own;
-    let judged = own.count(Verdict::Ok) + own.faults();
-    let mut cells = vec![step.step.to_string(), loss(step.loss)];
+    let right = own.count(Verdict::Ok);
+    let mut cells = vec![plain(step.step.to_string()), loss(step.loss)];
     if compared {
-        cells.push(loss(step.reference_loss));
         let drift = step.drift.as_ref();
-        let cell = |value: Option<f64>| value.map_or_else(|| "-".into(), number);
-        cells.push(cell(drift.map(|drift| drift.apart)));
-        cells.push(cell(drift.map(|drift| drift.allowed)));
+        cells.push(loss(step.reference_loss));
+        cells.push(cell(drift.map(|drift| drift.apart), number));
+        cells.push(cell(drift.map(|drift| drift.allowed), number));
     }
-    cells.push(format!("{} of {judged}", own.count(Verdict::Ok)));
-    cells.push(step.first_fault().map_or_else(
-        || "none".into(),
-        |fault| {
-            let own = step.own.row(fault.tensor).is_some_and(|row| row.verdict.is_mismatch());
+    cells.push(plain(format!("{right} of {}", right + own.faults())));
+    cells.push(match step.first_fault() {
+        None => ("none".into(), GOOD),
+        Some(fault) => {
+            let own = own.row(fault.tensor).is_some_and(|row| row.verdict.is_mismatch());
             let whose = if own { "wrong by itself" } else { "differs" };
-            format!("{} {whose}", fault.tensor)
-        },
-    ));
+            (format!("{} {whose}", fault.tensor), BAD)
+        }
+    });
     cells
 }

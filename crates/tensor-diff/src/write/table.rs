@@ -1,19 +1,16 @@
-//! The result for people: the verdict, the first divergence, an aligned table, who made the dumps.
+//! The table of one step: the verdict, the first divergence, a row for each tensor, and the origin of the dumps.
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use anstyle::{AnsiColor, Style};
 use tensor::{Dump, Header};
 
-use crate::finding::{Divergence, PatternKind};
+use super::columns::{BAD, CAUTION, GOOD, headings, plain, write_columns};
+use super::verdict;
+use crate::finding::{Divergence, Pattern, PatternKind};
 use crate::judge::{Comparison, Deviation, Judgement, Row, VARY, Verdict};
 
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const CAUTION: Style = AnsiColor::Yellow.on_default();
-
-/// The worst element, its error and what it is allowed stand side by side: these two numbers make
+/// The worst element, its error and its bound are next to each other: these two numbers make
 /// the verdict.
 const HEADINGS: [&str; 8] = [
     "tensor",
@@ -25,44 +22,93 @@ const HEADINGS: [&str; 8] = [
     "allowed there",
     "verdict",
 ];
-/// Words are aligned to the left, numbers to the right.
-const NUMBERS: [bool; 8] = [false, false, true, true, false, true, true, false];
 
-/// Writes the result, with colours as ANSI escapes: `out` strips them where they don't belong.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_table(
+/// Writes the comparison of two dumps.
+pub(super) fn write_comparison(
     out: &mut dyn Write,
     comparison: &Comparison,
     (reference_path, reference): (&Path, &Dump),
-    (candidate_path, candidate): (&Path, &Dump),
+    (path, dump): (&Path, &Dump),
 ) -> io::Result<()> {
-    let (first, others) = first_and_others(&comparison.warnings);
+    let (first, others) = partition_warnings(&comparison.warnings);
     warn(out, &first)?;
-    verdict(out, comparison, reference_path, candidate_path)?;
+    let agrees = comparison.agrees();
+    let absent = comparison.count(Verdict::NotMaterialised);
+    let mut parts = Vec::new();
+    if !agrees {
+        let compared = comparison.rows.len() - absent;
+        parts.push(format!("{} of {compared} tensors differ", comparison.mismatches()));
+    }
+    let tensors = if agrees { "tensors " } else { "" };
+    let within = comparison.count(Verdict::Ok);
+    parts.push(format!("{within} {tensors}within the derived tolerance"));
+    if absent > 0 {
+        parts.push(format!("{absent} not materialised, and not compared"));
+    }
+    let verdict = verdict(path, Some(reference_path), agrees);
+    write_verdict(out, &verdict, parts, comparison.scale_tolerance)?;
+    write_divergence(out, comparison.first_divergence.as_ref())?;
     warn(out, &others)?;
-    writeln!(out)?;
-    rows(out, &comparison.rows, |row| label(comparison, row))?;
-    writeln!(out)?;
-    legend(out, "reference", reference_path, &reference.header)?;
-    legend(out, "candidate", candidate_path, &candidate.header)
+    write_rows(out, &comparison.rows, |row| label(comparison, row))?;
+    write_origin(out, "reference", reference_path, &reference.header)?;
+    write_origin(out, "candidate", path, &dump.header)
+}
+
+/// Writes the judgement of a dump by itself.
+pub(super) fn write_judgement(
+    out: &mut dyn Write,
+    judgement: &Judgement,
+    path: &Path,
+    dump: &Dump,
+) -> io::Result<()> {
+    let (right, faults) = (judgement.count(Verdict::Ok), judgement.faults());
+    let what = "what their operations make of its own inputs";
+    let mut parts = vec![if judgement.is_clean() {
+        format!("{right} tensors are {what}")
+    } else {
+        format!("{faults} of {} tensors are not {what}", right + faults)
+    }];
+    for (verdict, what) in
+        [(Verdict::Given, "given"), (Verdict::NotMaterialised, "not materialised")]
+    {
+        if judgement.count(verdict) > 0 {
+            parts.push(format!("{} {what}, and not judged", judgement.count(verdict)));
+        }
+    }
+    let verdict = verdict(path, None, judgement.is_clean());
+    write_verdict(out, &verdict, parts, judgement.scale_tolerance)?;
+    write_divergence(out, judgement.first_fault.as_ref())?;
+    warn(out, &judgement.warnings.iter().collect::<Vec<_>>())?;
+    write_rows(out, &judgement.rows, own_label)?;
+    write_origin(out, "dump", path, &dump.header)
+}
+
+fn write_verdict(
+    out: &mut dyn Write,
+    verdict: &str,
+    mut parts: Vec<String>,
+    scale_tolerance: f64,
+) -> io::Result<()> {
+    if scale_tolerance != 1.0 {
+        parts.push(format!("every tolerance multiplied by {scale_tolerance}"));
+    }
+    writeln!(out, "{verdict}: {}", parts.join(", "))
 }
 
 /// The warning that results vary comes before the verdict, because it puts the verdict in doubt; all others follow
-/// after it.
-pub(crate) fn first_and_others(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
+/// the verdict.
+pub(super) fn partition_warnings(warnings: &[String]) -> (Vec<&String>, Vec<&String>) {
     warnings.iter().partition(|warning| warning.contains(VARY))
 }
 
-pub(crate) fn warn(out: &mut dyn Write, warnings: &[&String]) -> io::Result<()> {
+pub(super) fn warn(out: &mut dyn Write, warnings: &[&String]) -> io::Result<()> {
     warnings
         .iter()
         .try_for_each(|text| writeln!(out, "{CAUTION}warning: {}{CAUTION:#}", host::shown(text)))
 }
 
-/// What a row of a comparison says: the verdict, and for what differs whether it is to blame.
-pub(crate) fn label(comparison: &Comparison, row: &Row) -> String {
+/// The verdict on a row of a comparison; for a tensor that differs, whether the fault is its own.
+pub(super) fn label(comparison: &Comparison, row: &Row) -> String {
     let own = comparison.is_own_fault(row.name);
     match (row.verdict, own) {
         (Verdict::Differs, Some(true)) => format!("{}, its own fault", row.verdict.label()),
@@ -72,134 +118,70 @@ pub(crate) fn label(comparison: &Comparison, row: &Row) -> String {
     }
 }
 
-/// Writes what a dump says of itself, as [`write_table`] does a comparison.
-///
-/// # Errors
-/// When `out` can't be written.
-pub fn write_judgement(
+/// The verdict on a row of a judgement.
+pub(super) fn own_label(row: &Row) -> String {
+    let wrong = row.verdict == Verdict::Differs;
+    if wrong { "WRONG".into() } else { row.verdict.label().into() }
+}
+
+impl Pattern {
+    /// `Likely` or `Unexplained`, and the sentence that follows.
+    pub(super) fn sentence(&self) -> (&'static str, String) {
+        let word = if self.kind == PatternKind::Unexplained { "Unexplained" } else { "Likely" };
+        let explains = match self.explains {
+            0 | 1 => String::new(),
+            n => format!(" (explains {n} wrong elements)"),
+        };
+        (word, format!("{}{explains}", self.text))
+    }
+}
+
+/// Writes the first divergence as sentences.
+pub(super) fn write_divergence(
     out: &mut dyn Write,
-    judgement: &Judgement,
-    path: &Path,
-    dump: &Dump,
+    divergence: Option<&Divergence>,
 ) -> io::Result<()> {
-    let (style, verb) =
-        if judgement.is_clean() { (GOOD, "is consistent") } else { (BAD, "is wrong by itself") };
-    write!(out, "{style}{} {verb}{style:#}: ", host::shown(path))?;
-    let mut parts = Vec::new();
-    let right = judgement.count(Verdict::Ok);
-    if judgement.is_clean() {
-        parts.push(format!("{right} tensors are what their operations make of its own inputs"));
-    } else {
-        let all = right + judgement.faults();
-        parts.push(format!(
-            "{} of {all} tensors are not what their operations make of its own inputs",
-            judgement.faults()
-        ));
-    }
-    for (verdict, what) in
-        [(Verdict::Given, "given"), (Verdict::NotMaterialised, "not materialised")]
-    {
-        if judgement.count(verdict) > 0 {
-            parts.push(format!("{} {what}, and not judged", judgement.count(verdict)));
-        }
-    }
-    if judgement.scale_tolerance != 1.0 {
-        parts.push(format!("every tolerance multiplied by {}", judgement.scale_tolerance));
-    }
-    writeln!(out, "{}", parts.join(", "))?;
-    read_out(out, judgement.first_fault.as_ref())?;
-    warn(out, &judgement.warnings.iter().collect::<Vec<_>>())?;
-    writeln!(out)?;
-    rows(out, &judgement.rows, own_label)?;
-    writeln!(out)?;
-    legend(out, "dump", path, &dump.header)
-}
-
-pub(crate) fn own_label(row: &Row) -> String {
-    match row.verdict {
-        Verdict::Differs => "WRONG".into(),
-        verdict => verdict.label().into(),
-    }
-}
-
-/// The first divergence, as sentences.
-pub(crate) fn read_out(out: &mut dyn Write, divergence: Option<&Divergence>) -> io::Result<()> {
     let Some(divergence) = divergence else { return Ok(()) };
     writeln!(out, "{}", divergence.reading)?;
     let Some(pattern) = &divergence.pattern else { return Ok(()) };
-    let word = if pattern.kind == PatternKind::Unexplained { "Unexplained" } else { "Likely" };
-    write!(out, "{CAUTION}{word}{CAUTION:#}: {}", pattern.text)?;
-    if pattern.explains > 1 {
-        write!(out, " (explains {} wrong elements)", pattern.explains)?;
-    }
-    writeln!(out, ".")
+    let (word, text) = pattern.sentence();
+    writeln!(out, "{CAUTION}{word}{CAUTION:#}: {text}.")
 }
 
-fn verdict(
-    out: &mut dyn Write,
-    comparison: &Comparison,
-    reference: &Path,
-    candidate: &Path,
-) -> io::Result<()> {
-    let agreeing = comparison.count(Verdict::Ok);
-    let (style, verb) =
-        if comparison.agrees() { (GOOD, "agrees with") } else { (BAD, "differs from") };
-    write!(out, "{style}{} {verb} {}{style:#}: ", host::shown(candidate), host::shown(reference))?;
-    let mut parts = Vec::new();
-    if !comparison.agrees() {
-        let compared = comparison.rows.len() - comparison.count(Verdict::NotMaterialised);
-        parts.push(format!("{} of {compared} tensors differ", comparison.mismatches()));
-    }
-    let tensors = if comparison.agrees() { "tensors " } else { "" };
-    parts.push(format!("{agreeing} {tensors}within the derived tolerance"));
-    let absent = comparison.count(Verdict::NotMaterialised);
-    if absent > 0 {
-        parts.push(format!("{absent} not materialised, and not compared"));
-    }
-    if comparison.scale_tolerance != 1.0 {
-        parts.push(format!("every tolerance multiplied by {}", comparison.scale_tolerance));
-    }
-    writeln!(out, "{}", parts.join(", "))?;
-    read_out(out, comparison.first_divergence.as_ref())
-}
-
-fn rows(out: &mut dyn Write, rows: &[Row], label: impl Fn(&Row) -> String) -> io::Result<()> {
-    let cells: Vec<[String; 8]> = rows.iter().map(|row| cells(row, label(row))).collect();
-    let mut widths = HEADINGS.map(str::len);
-    for row in &cells {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.len());
-        }
-    }
-    let line = |out: &mut dyn Write, cells: [&str; 8], style: Style| {
-        let last = cells.len() - 1;
-        for (i, cell) in cells[..last].iter().enumerate() {
-            let width = widths[i];
-            if NUMBERS[i] {
-                write!(out, "{cell:>width$}  ")?;
-            } else {
-                write!(out, "{cell:<width$}  ")?;
-            }
-        }
-        // Styled after the padding, and nothing after it: no invisible character is counted.
-        writeln!(out, "{style}{}{style:#}", cells[last])
-    };
-    line(out, HEADINGS, Style::new().bold())?;
-    for (row, cells) in rows.iter().zip(&cells) {
+/// Writes the rows between two empty lines.
+fn write_rows(out: &mut dyn Write, rows: &[Row], label: impl Fn(&Row) -> String) -> io::Result<()> {
+    let line = |row: &Row| {
+        let label = label(row);
         let style = match row.verdict {
-            Verdict::Ok if cells[7] == Verdict::Ok.label() => GOOD,
+            Verdict::Ok if label == Verdict::Ok.label() => GOOD,
             Verdict::NotMaterialised | Verdict::Given => CAUTION,
             _ => BAD,
         };
-        line(out, cells.each_ref().map(String::as_str), style)?;
+        let none = || ["-"; 5].map(String::from);
+        let numbers = row.deviation.as_ref().map_or_else(none, Deviation::numbers);
+        let mut cells = vec![plain(row.name.to_string()), plain(row.shown_shape())];
+        cells.extend(numbers.map(plain));
+        cells.push((label, style));
+        cells
+    };
+    let mut lines = vec![headings(HEADINGS)];
+    lines.extend(rows.iter().map(line));
+    writeln!(out)?;
+    write_columns(out, &lines, &|at| matches!(at, 2 | 3 | 5 | 6))?;
+    writeln!(out)
+}
+
+impl Row {
+    /// The shape, or a dash if it is unknown.
+    pub(super) fn shown_shape(&self) -> String {
+        self.shape.as_ref().map_or_else(|| "-".into(), |shape| format!("{shape:?}"))
     }
-    Ok(())
 }
 
 impl Deviation {
-    /// As the table and the page show it: the largest errors, and where it is worst the index, the error and
-    /// the bound.
-    pub(crate) fn numbers(&self) -> [String; 5] {
+    /// The numbers that the table and the page show: the largest errors, then the index of the worst element, its
+    /// error and its bound.
+    pub(super) fn numbers(&self) -> [String; 5] {
         [
             number(self.max_abs_error),
             number(self.max_relative_error),
@@ -210,16 +192,8 @@ impl Deviation {
     }
 }
 
-fn cells(row: &Row, label: String) -> [String; 8] {
-    let shape = row.shape.as_ref().map_or_else(|| "-".into(), |shape| format!("{shape:?}"));
-    let numbers =
-        row.deviation.as_ref().map_or_else(|| ["-"; 5].map(String::from), Deviation::numbers);
-    let [absolute, relative, worst, error, allowed] = numbers;
-    [row.name.to_string(), shape, absolute, relative, worst, error, allowed, label]
-}
-
-/// Three significant digits are plenty for an error.
-pub(crate) fn number(value: f64) -> String {
+/// Three significant digits are enough for an error.
+pub(super) fn number(value: f64) -> String {
     match value {
         0.0 => "0".into(),
         value if value.is_infinite() => "infinity".into(),
@@ -227,7 +201,8 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-pub(crate) fn legend(
+/// Writes which program made a dump, and with which settings.
+pub(super) fn write_origin(
     out: &mut dyn Write,
     role: &str,
     path: &Path,

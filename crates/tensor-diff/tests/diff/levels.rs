@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::support::{Start, data};
 use tensor::{Dump, Loss, TensorName};
-use tensor_diff::{Candidate, compare_levels, write_levels_json, write_levels_table};
+use tensor_diff::{Candidate, judge_files, write_json, write_text};
 
 struct Case {
     reference: Dump,
@@ -40,14 +40,14 @@ impl Case {
     fn found(&self) -> Vec<Candidate<'_>> {
         let candidates =
             self.dumps.iter().map(|(path, dump)| (Path::new(path), std::slice::from_ref(dump)));
-        compare_levels(std::slice::from_ref(&self.reference), candidates, 1.0).unwrap()
+        judge_files(Some(std::slice::from_ref(&self.reference)), candidates, 1.0).unwrap()
     }
 }
 
 fn table(case: &Case) -> String {
     let mut text = Vec::new();
     let reference = (Path::new("r.json"), std::slice::from_ref(&case.reference));
-    write_levels_table(&mut text, reference, &case.found()).unwrap();
+    write_text(&mut text, Some(reference), &case.found()).unwrap();
     let text = String::from_utf8(text).unwrap();
     // Without the escapes that colour it.
     text.split('\u{1b}')
@@ -94,7 +94,8 @@ fn each_candidate_has_its_column() {
 fn a_program_reads_the_same() {
     let case = Case::new();
     let mut text = Vec::new();
-    write_levels_json(&mut text, (Path::new("r.json"), &case.reference), &case.found()).unwrap();
+    let reference = (Path::new("r.json"), std::slice::from_ref(&case.reference));
+    write_json(&mut text, Some(reference), &case.found()).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&text).unwrap();
     assert_eq!(json["verdict"], "differ");
     let verdicts: Vec<_> =
@@ -115,16 +116,18 @@ fn runs_are_compared_step_by_step() {
     };
     let (reference, mut run) = (two(start.reference()), two(start.candidate()));
     data(&mut run[1], TensorName::Db(2))[0] += 1.0;
-    let found = compare_levels(&reference, [(Path::new("run.json"), &run[..])], 1.0).unwrap();
+    let other = (Path::new("other.json"), &reference[..]);
+    let runs = [(Path::new("run.json"), &run[..]), other];
+    let found = judge_files(Some(&reference), runs, 1.0).unwrap();
     let mut text = Vec::new();
-    write_levels_table(&mut text, (Path::new("r.json"), &reference), &found).unwrap();
+    write_text(&mut text, Some((Path::new("r.json"), &reference[..])), &found).unwrap();
     let text = String::from_utf8(text).unwrap();
     let row = text.lines().find(|line| line.contains("db2") && line.contains("step 1")).unwrap();
     assert!(row.contains("its own fault"), "{row}");
 
     let late = &run[1..];
-    let refused = compare_levels(
-        &reference,
+    let refused = judge_files(
+        Some(&reference),
         [(Path::new("run.json"), &run[..]), (Path::new("late"), late)],
         1.0,
     );

@@ -68,7 +68,10 @@ fn a_rank_that_is_not_like_the_others_is_named() {
     data(&mut ranks.parts[2], TensorName::WNext(1))[3] += 1.0;
     let (code, out, err) = ranks.diff(&ALL);
     assert_eq!((code, err.as_str()), (1, ""), "{out}");
-    assert!(out.starts_with("the ranks differ in what all should have alike:\n"), "{out}");
+    assert!(
+        out.starts_with("the ranks differ in tensors that should be the same on all ranks:\n"),
+        "{out}"
+    );
     assert!(out.contains("l3.rank*.json: w1_next of rank 2 is not that of rank 0 (step 0): 1 of"));
     let page = ranks.folder.path().join("page.html");
     let (code, out, _) =

@@ -1,14 +1,11 @@
 //! Each tensor of a step beside what it should be, and what each of its elements may be off.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use tensor::{Dump, DumpedTensor, TensorName};
 
 use crate::chain::Errors;
-use crate::judge::Candidate;
-use crate::judge::allowed_at;
-use crate::judge::recomputed;
+use crate::judge::{Candidate, Run, allowed_at, recomputed};
 
 /// A step of a candidate.
 pub(crate) struct Evidence<'a> {
@@ -29,7 +26,7 @@ pub(crate) struct Exhibit<'e> {
 impl<'a> Evidence<'a> {
     /// The step at `at`; `None` where the candidate has no such step.
     pub(crate) fn of(
-        reference: Option<(&Path, &[Dump])>,
+        reference: Option<Run<'_>>,
         candidate: &Candidate<'a>,
         at: usize,
         scale_tolerance: f64,

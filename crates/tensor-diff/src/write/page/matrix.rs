@@ -5,8 +5,7 @@ use tensor::TensorName;
 
 use super::section::section;
 use super::status::{self, Status};
-use crate::judge::RunComparison;
-use crate::judge::{Candidate, Cell, names};
+use crate::judge::{Candidate, Cell, RunComparison, names};
 use crate::write::levels_table::share;
 use crate::write::table::label;
 
@@ -34,61 +33,42 @@ struct Field {
 
 /// Tensors down, candidates across.
 pub(crate) fn levels(candidates: &[Candidate<'_>], titles: &[String]) -> Matrix {
+    let field = |name: TensorName, (n, one): (usize, &Candidate<'_>)| {
+        let (status, text) = match Cell::find(&one.found, name) {
+            Cell::Nothing => (Status::Absent, "no such tensor".into()),
+            Cell::Within(ratio) => (Status::Right, share(ratio)),
+            Cell::Aside(verdict) => (Status::Absent, verdict.label().into()),
+            Cell::Wrong(step, comparison, row) => {
+                let status = status::of(step).get(&name).copied();
+                let text = one.step_prefix(step) + &label(comparison, row);
+                (status.unwrap_or(Status::Fault), text)
+            }
+        };
+        Field { status, mark: status.mark(), text, link: Some(section(n, name)) }
+    };
     let row = |name: TensorName| Line {
         name: name.to_string(),
-        cells: candidates
-            .iter()
-            .enumerate()
-            .map(|(n, one)| {
-                let (status, text) = match Cell::of(&one.found, name) {
-                    Cell::Nothing => (Status::Absent, "no such tensor".into()),
-                    Cell::Within(ratio) => (Status::Right, share(ratio)),
-                    Cell::Aside(verdict) => (Status::Absent, verdict.label().into()),
-                    Cell::Wrong(step, comparison, row) => {
-                        let status = status::of(step).get(&name).copied();
-                        let step = if one.found.steps.len() > 1 {
-                            format!("step {}: ", step.step)
-                        } else {
-                            String::new()
-                        };
-                        let text = format!("{step}{}", label(comparison, row));
-                        (status.unwrap_or(Status::Fault), text)
-                    }
-                };
-                Field { status, mark: status.mark(), text, link: Some(section(n, name)) }
-            })
-            .collect(),
+        cells: candidates.iter().enumerate().map(|each| field(name, each)).collect(),
     };
-    let heads = titles.to_vec();
-    Matrix { heads, rows: names(candidates).into_iter().map(row).collect() }
+    let names = names(candidates.iter().flat_map(|one| &one.found.steps));
+    Matrix { heads: titles.to_vec(), rows: names.into_iter().map(row).collect() }
 }
 
 /// Tensors down, steps across; those of the step that is shown whole are links.
 pub(crate) fn steps(n: usize, found: &RunComparison, shown: usize) -> Matrix {
     let heads = found.steps.iter().map(|step| format!("step {}", step.step)).collect();
     let statuses: Vec<_> = found.steps.iter().map(status::of).collect();
-    let mut names: Vec<TensorName> = Vec::new();
-    for row in found.steps.iter().flat_map(status::rows) {
-        if !names.contains(&row.name) {
-            names.push(row.name);
-        }
-    }
+    let field = |name: TensorName, at: usize| {
+        let status = statuses[at].get(&name).copied().unwrap_or(Status::Absent);
+        let row = found.steps[at].rows().iter().find(|row| row.name == name);
+        let deviation = row.and_then(|row| row.deviation.as_ref());
+        let text = deviation.map_or_else(String::new, |found| share(found.ratio));
+        let link = (at == shown).then(|| section(n, name));
+        Field { status, mark: status.mark(), text, link }
+    };
     let line = |name: TensorName| Line {
         name: name.to_string(),
-        cells: found
-            .steps
-            .iter()
-            .zip(&statuses)
-            .enumerate()
-            .map(|(at, (step, statuses))| {
-                let status = statuses.get(&name).copied().unwrap_or(Status::Absent);
-                let row = status::rows(step).iter().find(|row| row.name == name);
-                let deviation = row.and_then(|row| row.deviation.as_ref());
-                let text = deviation.map_or_else(String::new, |found| share(found.ratio));
-                let link = (at == shown).then(|| section(n, name));
-                Field { status, mark: status.mark(), text, link }
-            })
-            .collect(),
+        cells: (0..statuses.len()).map(|at| field(name, at)).collect(),
     };
-    Matrix { heads, rows: names.into_iter().map(line).collect() }
+    Matrix { heads, rows: names(&found.steps).into_iter().map(line).collect() }
 }

@@ -24,14 +24,12 @@ mod section;
 mod status;
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use page::Page;
 use serde::Serialize;
 use tensor::Dump;
 
-use crate::judge::moved_back;
-use crate::judge::{Candidate, titles};
+use crate::judge::{Candidate, Run, moved_back, titles};
 
 /// The most elements of a tensor that are drawn where there is one candidate: a first layer of 30
 /// units on MNIST has fewer.
@@ -63,7 +61,7 @@ struct Content {
 /// When `out` can't be written.
 pub fn write_page(
     out: &mut dyn Write,
-    reference: Option<(&Path, &[Dump])>,
+    reference: Option<Run<'_>>,
     candidates: &[Candidate<'_>],
     scale_tolerance: f64,
 ) -> io::Result<()> {

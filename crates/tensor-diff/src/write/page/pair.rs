@@ -1,7 +1,6 @@
 //! All there is to say and to see of one candidate.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use page::{Chart, ERRORS, Line, Packed, VALUES};
 use serde::Serialize;
@@ -13,17 +12,16 @@ use super::matrix::{self, Matrix};
 use super::section::{Section, Tensor, TensorData, section};
 use super::status::{self, Status};
 use crate::chain::layers;
-use crate::finding::PatternKind;
-use crate::judge::Candidate;
-use crate::judge::Step;
-use crate::judge::{Row, Verdict};
-use crate::write::table::{label, legend, own_label};
+use crate::finding::Pattern;
+use crate::judge::{Candidate, Drift, Row, Run, Step, Verdict};
+use crate::write::plain_verdict;
+use crate::write::table::{label, own_label, write_origin};
 
 /// A candidate, what it is held against, and its place on the page.
 pub(crate) struct Subject<'a> {
     pub(crate) n: usize,
     pub(crate) title: &'a str,
-    pub(crate) reference: Option<(&'a Path, &'a [Dump])>,
+    pub(crate) reference: Option<Run<'a>>,
     pub(crate) candidate: &'a Candidate<'a>,
     pub(crate) scale_tolerance: f64,
 }
@@ -103,7 +101,7 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
     let (step, dump) = (&found.steps[at], &candidate.run[at]);
     let other = reference.and_then(|(_, run)| run.get(at));
     let statuses = status::of(step);
-    let names: Vec<TensorName> = status::rows(step).iter().map(|row| row.name).collect();
+    let names: Vec<TensorName> = step.rows().iter().map(|row| row.name).collect();
     let layers = layers(dump).max(other.map_or(0, layers));
     let drawn: Vec<TensorName> =
         names.iter().copied().filter(|name| known(*name, layers)).collect();
@@ -111,7 +109,8 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
     let side = images(n, dump, data);
     let alone = Evidence::of(None, candidate, at, scale_tolerance);
     let compared = reference.and_then(|_| Evidence::of(reference, candidate, at, scale_tolerance));
-    let mut tensors: Vec<Section> = status::rows(step)
+    let mut tensors: Vec<Section> = step
+        .rows()
         .iter()
         .map(|row| {
             let status = statuses.get(&row.name).copied().unwrap_or(Status::Absent);
@@ -133,7 +132,7 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
         .collect();
     // Where nothing is wrong, whatever comes closest to its bound is laid open.
     if fault.is_none()
-        && let Some(closest) = closest(status::rows(step))
+        && let Some(closest) = closest(step.rows())
     {
         tensors[closest].open = true;
     }
@@ -144,7 +143,7 @@ pub(crate) fn pair(subject: &Subject<'_>, most: usize, data: &mut Data) -> Pair 
         n,
         title: subject.title.to_owned(),
         right: found.agrees(),
-        headline: headline(subject),
+        headline: plain_verdict(candidate.path, reference.map(|(path, _)| path), found.agrees()),
         first: first(n, step),
         warnings: found.warnings.clone(),
         legends: legends(subject, at),
@@ -169,51 +168,27 @@ fn known(name: TensorName, layers: usize) -> bool {
     crate::chain::names(layers).contains(&name)
 }
 
-fn headline(subject: &Subject<'_>) -> String {
-    let found = &subject.candidate.found;
-    let shown = host::shown(subject.candidate.path);
-    let verb = match (subject.reference, found.agrees()) {
-        (Some((path, _)), true) => format!("agrees with {}", host::shown(path)),
-        (Some((path, _)), false) => format!("differs from {}", host::shown(path)),
-        (None, true) => "is consistent".into(),
-        (None, false) => "is wrong by itself".into(),
-    };
-    format!("{shown} {verb}")
-}
-
 fn first(n: usize, step: &Step) -> Option<First> {
     let fault = step.first_fault()?;
-    let pattern = fault.pattern.as_ref().map(|pattern| {
-        let unexplained = pattern.kind == PatternKind::Unexplained;
-        let explains = if pattern.explains > 1 {
-            format!(" (explains {} wrong elements)", pattern.explains)
-        } else {
-            String::new()
-        };
-        let word = if unexplained { "Unexplained" } else { "Likely" };
-        (word, format!("{}{explains}", pattern.text))
-    });
     Some(First {
         name: fault.tensor.to_string(),
         link: section(n, fault.tensor),
         reading: fault.reading.clone(),
-        pattern,
+        pattern: fault.pattern.as_ref().map(Pattern::sentence),
     })
 }
 
 /// Who made the files.
 fn legends(subject: &Subject<'_>, at: usize) -> Vec<String> {
-    let line = |role: &str, path: &Path, run: &[Dump]| {
+    let candidate = (subject.candidate.path, subject.candidate.run);
+    let files = subject.reference.map(|run| ("reference", run)).into_iter();
+    let line = |(role, (path, run)): (&str, Run<'_>)| {
         let mut text = Vec::new();
-        // Memory takes whatever is written to it.
-        let _ = run.get(at).map(|dump| legend(&mut text, role, path, &dump.header));
+        // Writing to memory can't fail.
+        let _ = run.get(at).map(|dump| write_origin(&mut text, role, path, &dump.header));
         String::from_utf8_lossy(&text).trim_end().to_owned()
     };
-    let reference = subject.reference.map(|(path, run)| line("reference", path, run));
-    reference
-        .into_iter()
-        .chain([line("candidate", subject.candidate.path, subject.candidate.run)])
-        .collect()
+    files.chain([("candidate", candidate)]).map(line).collect()
 }
 
 fn run(subject: &Subject<'_>, at: usize) -> RunPart {
@@ -231,7 +206,7 @@ fn run(subject: &Subject<'_>, at: usize) -> RunPart {
         let chart = Chart { x: "step".into(), y: y.into(), lines, range: None, logarithmic: false };
         chart.svg(620, 260).unwrap_or_default()
     };
-    let drift = |of: fn(&crate::judge::Drift) -> f64| {
+    let drift = |of: fn(&Drift) -> f64| {
         move |step: &Step| step.drift.as_ref().map(|drift| of(drift).log10())
     };
     RunPart {

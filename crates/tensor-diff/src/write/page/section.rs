@@ -123,7 +123,7 @@ impl Tensor<'_> {
         let deviation = row.deviation.as_ref();
         Section {
             name: row.name.to_string(),
-            shape: row.shape.as_ref().map_or_else(|| "-".into(), |shape| format!("{shape:?}")),
+            shape: row.shown_shape(),
             status,
             mark: status.mark(),
             verdict,

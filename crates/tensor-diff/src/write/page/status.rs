@@ -7,8 +7,7 @@ use tensor::TensorName;
 
 use crate::chain;
 use crate::chain::operation::operation;
-use crate::judge::Step;
-use crate::judge::{Row, Verdict};
+use crate::judge::{Step, Verdict};
 
 /// What became of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,15 +41,10 @@ impl Status {
     }
 }
 
-/// The rows that a page shows of a step: against the reference where there is one.
-pub(crate) fn rows(step: &Step) -> &[Row] {
-    step.comparison.as_ref().map_or(&step.own.rows, |comparison| &comparison.rows)
-}
-
 /// What became of each tensor in a step.
 pub(crate) fn of(step: &Step) -> HashMap<TensorName, Status> {
     let first = step.first_fault().map(|fault| fault.tensor);
-    let rows = rows(step);
+    let rows = step.rows();
     let layers = rows.iter().map(|row| if let TensorName::Z(l) = row.name { l } else { 0 });
     let layers = layers.max().unwrap_or(0);
     let mut all = HashMap::new();
