@@ -57,6 +57,7 @@ mod describe;
 mod explain;
 mod finding;
 mod judge;
+mod numeric;
 mod write;
 
 pub use finding::{Divergence, Pattern, PatternKind};

@@ -10,6 +10,7 @@ use tensor::Loss;
 
 use super::count;
 use crate::judge::rounding::Rounding;
+use crate::numeric::{largest, log_sum_exp, sigmoid};
 
 /// The last `z` of a batch, `[B, classes]`, and what each element may err by.
 pub(crate) struct Logits<'a> {
@@ -92,23 +93,10 @@ pub(crate) fn loss(loss: Loss, z: &[f64], y: &[f64], classes: usize) -> f64 {
     sum / divisor(loss, z.len(), classes)
 }
 
-fn maximum(z: &[f64]) -> f64 {
-    z.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-}
-
-fn log_sum_exp(z: &[f64]) -> f64 {
-    let maximum = maximum(z);
-    maximum + z.iter().map(|z| (z - maximum).exp()).sum::<f64>().ln()
-}
-
 fn softmax(z: &[f64]) -> Vec<f64> {
-    let maximum = maximum(z);
-    let sum: f64 = z.iter().map(|z| (z - maximum).exp()).sum();
-    z.iter().map(|z| (z - maximum).exp() / sum).collect()
-}
-
-fn sigmoid(z: f64) -> f64 {
-    if z >= 0.0 { 1.0 / (1.0 + (-z).exp()) } else { z.exp() / (1.0 + z.exp()) }
+    let largest = largest(z);
+    let sum: f64 = z.iter().map(|z| (z - largest).exp()).sum();
+    z.iter().map(|z| (z - largest).exp() / sum).collect()
 }
 
 /// `−y·ln p − (1 − y)·ln(1 − p)` from the logit: `max(z, 0) − z·y + ln(1 + e^−|z|)`.
@@ -118,12 +106,12 @@ fn binary_cross_entropy(z: f64, y: f64) -> f64 {
 
 /// The relative rounding errors of softmax's numerators `exp(z_j − max)` and of their sum.
 fn exponential_errors(z: &[f64], d: &[f64], p: &[f64], rounding: &Rounding) -> (Vec<f64>, f64) {
-    let (largest_z, largest_d) = (maximum(z), maximum(d));
+    let (largest_z, largest_d) = (largest(z), largest(d));
     let exponentials: Vec<f64> =
         z.iter().zip(d).map(|(z, d)| rounding.exp(largest_z - z + largest_d + d)).collect();
     // Each numerator weighs in the sum as much as its own p, which may itself be off by exp(2d).
     let weighted: f64 = p.iter().zip(&exponentials).map(|(p, e)| p * e).sum();
-    let sum = (weighted * (2.0 * largest_d).exp()).min(maximum(&exponentials));
+    let sum = (weighted * (2.0 * largest_d).exp()).min(largest(&exponentials));
     (exponentials, sum + rounding.gamma(z.len()))
 }
 
@@ -166,7 +154,7 @@ fn sigmoid_error(z: f64, d: f64, rounding: &Rounding) -> f64 {
 fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> (f64, f64) {
     let p = softmax(z);
     let (exponentials, sum_error) = exponential_errors(z, d, &p, rounding);
-    let (largest, total) = (maximum(z), log_sum_exp(z));
+    let (top, total) = (largest(z), log_sum_exp(z));
     let (mut size, mut error) = (0.0, 0.0);
     for c in (0..z.len()).filter(|&c| y[c] != 0.0) {
         let term = total - z[c];
@@ -176,15 +164,14 @@ fn cross_entropy_error(z: &[f64], d: &[f64], y: &[f64], rounding: &Rounding) -> 
             others.map(|j| p[j] * (sign * (d[j] + d[c])).exp_m1()).sum::<f64>().ln_1p().abs()
         };
         // And by no more than the z move, which is what is left where p_c is lost in the sum.
-        let farthest = maximum(d) + d[c];
+        let farthest = largest(d) + d[c];
         let propagated = moved(1.0).min(farthest).max(moved(-1.0).min(farthest));
         // Either as ln Σ e^(z_j − max) + max − z_c, in whichever order, or as −ln p_c.
         let rounded = exponentials[c]
             + sum_error
             + rounding.division()
             + rounding.log(term + propagated)
-            + rounding.gamma(1)
-                * (largest.abs() + total.abs() + (largest - z[c]) + term + 2.0 * d[c]);
+            + rounding.gamma(1) * (top.abs() + total.abs() + (top - z[c]) + term + 2.0 * d[c]);
         size += y[c].abs() * term.abs();
         error += y[c].abs() * (propagated + rounded);
     }

@@ -1,12 +1,13 @@
-//! An operation's row as a formula of operands that can be read elsewhere: `base + factor · rest`.
+//! An operation as a formula of operands that can be exchanged or misread: `base + factor · rest`.
 
 use tensor::{Loss, TensorName};
 
 use super::Scene;
 use super::index::{At, Map, Operand};
-use crate::chain::operation::{Axis, Elementwise, Rule, Settings};
+use crate::chain::operation::{Axis, Elementwise, Rule};
+use crate::numeric::sigmoid;
 
-/// What an operation makes of its operands.
+/// An operation and its operands.
 pub(super) struct Formula<'a> {
     pub(super) operands: Vec<Operand<'a>>,
     kind: Kind<'a>,
@@ -24,24 +25,21 @@ enum Kind<'a> {
     /// The sum, over a number of terms, of the product of the first two operands; the third is added.
     Sum(usize),
     Elementwise(Function<'a>),
-    /// Of the first operand, over the sum of the second.
+    /// The first operand's exponential over the sum of the second's.
     Softmax(usize),
 }
 
-/// An operand in the place of one of a formula's, and how it is read.
+/// Other values in the place of an operand's, and how they are read.
 #[derive(Clone, Copy)]
 pub(super) struct Swap<'a> {
+    /// The index of the operand.
     pub(super) place: usize,
-    pub(super) operand: &'a Operand<'a>,
+    pub(super) values: &'a [f64],
     pub(super) map: Map,
 }
 
 /// The factor of a sum's terms if the operation has no second factor.
 const ONE: [f64; 1] = [1.0];
-
-fn one<'a>() -> Operand<'a> {
-    Operand { name: "1".into(), values: &ONE, rows: 1, columns: 1, by: [Axis::Nothing; 2] }
-}
 
 /// A tensor that an operation reads.
 fn operand<'a>(scene: &'a Scene<'a>, name: TensorName, by: [Axis; 2]) -> Option<Operand<'a>> {
@@ -50,45 +48,42 @@ fn operand<'a>(scene: &'a Scene<'a>, name: TensorName, by: [Axis; 2]) -> Option<
 }
 
 impl<'a> Formula<'a> {
-    /// The formula of the tensor, none where it has no operands.
+    /// The formula of the tensor; `None` if it has no operands.
     pub(super) fn of(scene: &'a Scene<'a>) -> Option<Self> {
         let chain = scene.chain;
         let operation = chain.operation(scene.name)?;
         let (_, columns) = scene.rows_and_columns();
         let own = [if scene.shape.len() == 2 { Axis::Row } else { Axis::Nothing }, Axis::Column];
-        let axes = operation.axes;
-        let softmax = chain.losses() == [Loss::CrossEntropy];
         let (operands, kind) = match operation.rule {
             Rule::Sum(_) => {
                 let sum = Sum::of(scene)?;
-                let base = operation.inputs.get(2).copied();
-                let base = base.map(|base| operand(scene, base, [Axis::Nothing, Axis::Column]));
+                let base = operation.inputs.get(2);
+                let base = base.map(|&base| operand(scene, base, [Axis::Nothing, Axis::Column]));
                 let operands = [Some(sum.left), Some(sum.right)].into_iter().chain(base);
                 (operands.collect::<Option<_>>()?, Kind::Sum(sum.length))
             }
-            Rule::Output if softmax => {
+            Rule::Output if chain.losses() == [Loss::CrossEntropy] => {
                 let all = [own, [Axis::Row, Axis::Term]]
                     .map(|by| operand(scene, operation.inputs[0], by));
                 (all.into_iter().collect::<Option<_>>()?, Kind::Softmax(columns))
             }
             Rule::Output => {
-                let sigmoid = chain.losses() == [Loss::Bce];
-                let of = move |v: &[f64]| {
-                    (0.0, if sigmoid { 1.0 / (1.0 + (-v[0]).exp()) } else { v[0] })
+                let of: fn(&[f64]) -> (f64, f64) = match chain.losses()[..] {
+                    [Loss::Bce] => |v| (0.0, sigmoid(v[0])),
+                    _ => |v| (0.0, v[0]),
                 };
                 (vec![operand(scene, operation.inputs[0], own)?], Kind::Elementwise(Box::new(of)))
             }
             Rule::Elementwise(Elementwise { of, .. }) => {
                 let each = operation.inputs.iter().map(|&input| {
                     let mut operand = operand(scene, input, own)?;
-                    let values = chain.read(&operation, input)?;
+                    operand.values = chain.read(&operation, input)?;
                     if matches!((scene.name, input), (TensorName::Dz(_), TensorName::Z(_))) {
                         operand.name = format!("the mask {}", operand.name);
                     }
-                    operand.values = values;
                     Some(operand)
                 });
-                let settings: Settings = chain.settings();
+                let settings = chain.settings();
                 let of = move |v: &[f64]| of(v, settings);
                 (each.collect::<Option<_>>()?, Kind::Elementwise(Box::new(of)))
             }
@@ -99,10 +94,10 @@ impl<'a> Formula<'a> {
             TensorName::WNext(_) | TensorName::BNext(_) => "the step",
             _ => "it",
         };
-        Some(Self { operands, kind, columns, axes, rest })
+        Some(Self { operands, kind, columns, axes: operation.axes, rest })
     }
 
-    /// The tensor itself, written elsewhere than it should be.
+    /// The tensor itself, written to the wrong place.
     pub(super) fn same(scene: &'a Scene<'a>) -> Self {
         let (rows, columns) = scene.rows_and_columns();
         let down = if rows > 1 { Axis::Row } else { Axis::Nothing };
@@ -122,12 +117,15 @@ impl<'a> Formula<'a> {
         }
     }
 
-    /// Base and rest of an element, with one operand, or two, read elsewhere.
+    /// The base and the rest of an element, with some operands exchanged.
     pub(super) fn made(&self, i: usize, swaps: &[Swap<'_>]) -> (f64, f64) {
         let at = |term| At { row: i / self.columns, column: i % self.columns, term };
-        let read = |place: usize, term: usize| match swaps.iter().find(|swap| swap.place == place) {
-            Some(swap) => swap.operand.read(swap.map, at(term)),
-            None => self.operands[place].read(Map::Right, at(term)),
+        let read = |place: usize, term: usize| {
+            let operand = &self.operands[place];
+            match swaps.iter().find(|swap| swap.place == place) {
+                Some(swap) => operand.read(swap.values, swap.map, at(term)),
+                None => operand.read(operand.values, Map::Right, at(term)),
+            }
         };
         match &self.kind {
             Kind::Sum(terms) => {
@@ -145,8 +143,14 @@ impl<'a> Formula<'a> {
         }
     }
 
+    /// An element with some operands exchanged.
+    pub(super) fn total(&self, i: usize, swaps: &[Swap<'_>]) -> f64 {
+        let (base, rest) = self.made(i, swaps);
+        base + rest
+    }
+
     /// The name of a loop's index.
-    pub(super) fn counts(&self, axis: Axis) -> &'static str {
+    pub(super) fn axis_name(&self, axis: Axis) -> &'static str {
         match axis {
             Axis::Row => self.axes[0],
             Axis::Column => self.axes[1],
@@ -155,13 +159,30 @@ impl<'a> Formula<'a> {
         }
     }
 
-    /// The operands that may be read wrongly together, since they are one and the same.
-    pub(super) fn together(&self) -> Option<[usize; 2]> {
-        matches!(self.kind, Kind::Softmax(_)).then_some([0, 1])
+    /// The operands that may be misread: each by itself, but first all that are one and the same tensor together.
+    pub(super) fn places(&self) -> Vec<Vec<usize>> {
+        let together = matches!(self.kind, Kind::Softmax(_)).then(|| vec![0, 1]);
+        let places = 0..self.operands.len();
+        let each = places.filter(|&place| self.operands[place].values.len() > 1);
+        together.into_iter().chain(each.map(|place| vec![place])).collect()
+    }
+
+    /// How many of the operands are factors of a sum's terms, of which one may be left out.
+    pub(super) fn factors(&self) -> usize {
+        match self.kind {
+            Kind::Sum(_) => self.operands[..2].iter().filter(|one| one.values.len() > 1).count(),
+            _ => 0,
+        }
+    }
+
+    /// The swaps that read these operands from their own values by a map.
+    pub(super) fn misread(&self, places: &[usize], map: Map) -> Vec<Swap<'_>> {
+        let swap = |&place: &usize| Swap { place, values: self.operands[place].values, map };
+        places.iter().map(swap).collect()
     }
 }
 
-/// A sum that can be recomputed with changed operands:
+/// A sum whose terms can be changed:
 /// `out[r, c] = base[c] + Σ_k left(r, c, k)·right(r, c, k)`.
 pub(super) struct Sum<'a> {
     pub(super) columns: usize,
@@ -184,7 +205,10 @@ impl<'a> Sum<'a> {
         let left = operand(scene, input(0)?, sum.left)?;
         let right = match sum.right {
             Some(by) => operand(scene, input(1)?, by)?,
-            None => one(),
+            None => {
+                let by = [Axis::Nothing; 2];
+                Operand { name: "1".into(), values: &ONE, rows: 1, columns: 1, by }
+            }
         };
         let bias = input(2);
         Some(Self {
@@ -198,38 +222,29 @@ impl<'a> Sum<'a> {
         })
     }
 
-    /// A factor of term `k` of element `i`.
-    pub(super) fn factor(&self, of: &Operand<'_>, i: usize, k: usize) -> f64 {
-        of.read(Map::Right, self.at(i, k))
-    }
-
-    fn at(&self, i: usize, term: usize) -> At {
-        At { row: i / self.columns, column: i % self.columns, term }
+    /// The factor of term `k` of element `i` from an operand, or from other values that are stored like it.
+    pub(super) fn factor(&self, operand: &Operand<'_>, values: &[f64], i: usize, k: usize) -> f64 {
+        let at = At { row: i / self.columns, column: i % self.columns, term: k };
+        operand.read(values, Map::Right, at)
     }
 
     pub(super) fn base_of(&self, i: usize) -> f64 {
         self.base.map_or(0.0, |base| base[i % self.columns])
     }
 
+    /// The two factors of a term.
+    pub(super) fn factors(&self, i: usize, k: usize) -> (f64, f64) {
+        let [left, right] = [&self.left, &self.right];
+        (self.factor(left, left.values, i, k), self.factor(right, right.values, i, k))
+    }
+
     pub(super) fn term(&self, i: usize, k: usize) -> f64 {
-        self.factor(&self.left, i, k) * self.factor(&self.right, i, k)
+        let (left, right) = self.factors(i, k);
+        left * right
     }
 
-    /// The sum with other factors.
-    pub(super) fn with(&self, i: usize, left: &Operand<'_>, right: &Operand<'_>) -> f64 {
-        self.read(i, (left, Map::Right), (right, Map::Right))
-    }
-
-    /// The sum with other factors, read elsewhere.
-    pub(super) fn read(
-        &self,
-        i: usize,
-        left: (&Operand<'_>, Map),
-        right: (&Operand<'_>, Map),
-    ) -> f64 {
-        let at = |k| self.at(i, k);
-        let terms =
-            (0..self.length).map(|k| left.0.read(left.1, at(k)) * right.0.read(right.1, at(k)));
-        self.base_of(i) + terms.sum::<f64>()
+    /// All terms of an element.
+    pub(super) fn terms(&self, i: usize) -> impl Iterator<Item = f64> {
+        (0..self.length).map(move |k| self.term(i, k))
     }
 }

@@ -2,6 +2,8 @@
 //! may be mistaken for.
 
 use crate::chain::operation::Axis;
+use crate::describe::place::TILES;
+use crate::numeric::unique;
 
 /// Where a loop stands.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +51,10 @@ pub(super) enum Map {
     /// Each row is a square picture, which is turned.
     Picture(Turn),
     FromItsEnd,
-    /// By another loop's index.
+    /// With another loop's index.
     By(Which, Axis),
+    /// Not at all: a factor of 1.
+    LeftOut,
 }
 
 /// The index of a row, or that of a column.
@@ -172,8 +176,13 @@ impl Step {
 }
 
 impl Operand<'_> {
-    /// NaN where the buffer has nothing.
-    pub(super) fn read(&self, map: Map, at: At) -> f64 {
+    /// Whether this is the tensor of that name.
+    pub(super) fn is(&self, name: &str) -> bool {
+        self.name.trim_start_matches("the mask ") == name
+    }
+
+    /// The element of `values`, stored like this operand, that is read at a point of the loops; NaN if there is none.
+    pub(super) fn read(&self, values: &[f64], map: Map, at: At) -> f64 {
         let (mut row, mut column) = (at.along(self.by[0]), at.along(self.by[1]));
         let (rows, columns) = (self.rows, self.columns);
         let flat = match map {
@@ -199,8 +208,43 @@ impl Operand<'_> {
             },
             Map::By(Which::Row, other) => at.along(other) * columns + column,
             Map::By(Which::Column, other) => row * columns + at.along(other),
+            Map::LeftOut => return 1.0,
         };
-        self.values.get(flat).copied().unwrap_or(f64::NAN)
+        values.get(flat).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The usual ways to misread it: rows that are too long or too short (`sizes` are those of the network), a cursor
+    /// that is not advanced, an index that is exchanged, reversed or off by one.
+    pub(super) fn usual_maps(&self, sizes: &[(f64, String)]) -> Vec<Map> {
+        let (rows, columns) = (self.rows, self.columns);
+        let far = columns as isize;
+        let mut all = Vec::new();
+        if rows > 1 && columns > 1 {
+            all.push(Map::Transposed);
+        }
+        all.extend([1, -1, far, -far].map(Map::Shifted));
+        all.push(Map::FromItsEnd);
+        let tiled = [4, 8, 16, 32, 64, 128].map(|tile| columns.div_ceil(tile) * tile);
+        let strides = sizes.iter().map(|(n, _)| *n as usize);
+        let strides = unique(strides.chain([columns.saturating_sub(1), columns + 1]).chain(tiled));
+        all.extend(strides.into_iter().filter(|&s| s > 0 && s != columns).map(Map::Stride));
+        for (which, n, by) in [(Which::Row, rows, self.by[0]), (Which::Column, columns, self.by[1])]
+        {
+            let others = [Axis::Row, Axis::Column].into_iter().filter(|&other| other != by);
+            if n < 2 || by == Axis::Nothing {
+                continue;
+            }
+            // Tiles, and as many chunks as a few blocks make of the length.
+            let tiles = TILES.into_iter().chain((2..=8).map(|chunks| n.div_ceil(chunks)));
+            let tiles = unique(tiles.filter(|&tile| 1 < tile && tile < n));
+            let steps = [Step::Fixed(0), Step::Reversed, Step::Exchanged(1)].into_iter();
+            let steps = steps.chain([Step::Rotated(1), Step::Rotated(n - 1)]);
+            let tiled =
+                tiles.into_iter().flat_map(|tile| [Step::Modulo(tile), Step::Floored(tile)]);
+            all.extend(steps.chain(tiled).map(|step| Map::Along(which, step)));
+            all.extend(others.map(|other| Map::By(which, other)));
+        }
+        all
     }
 
     /// Every way to misread it, the usual ones first.
@@ -272,6 +316,7 @@ impl Operand<'_> {
                 format!("each row of {name}, a picture, is read {}", turn.word())
             }
             Map::FromItsEnd => format!("{name} is read from its end"),
+            Map::LeftOut => format!("{name} is left out of the product"),
             Map::By(which, other) => {
                 let right = axes(self.by[if which == Which::Row { 0 } else { 1 }]);
                 format!("{name} is indexed by {}, not by {right}", axes(other))
@@ -397,9 +442,9 @@ mod tests {
             (Map::By(Which::Row, Axis::Row), 2.0, "indexed by the sample, not by the unit"),
         ];
         for (map, read, said) in cases {
-            assert_eq!(w.read(map, at), read, "{map:?}");
+            assert_eq!(w.read(&values, map, at), read, "{map:?}");
             assert!(w.words(map, &AXES).contains(said), "{}", w.words(map, &AXES));
         }
-        assert!(w.read(Map::Shifted(6), at).is_nan() && w.read(Map::Shifted(-7), at).is_nan());
+        assert!([6, -7].iter().all(|&by| w.read(&values, Map::Shifted(by), at).is_nan()));
     }
 }

@@ -16,11 +16,10 @@ mod gates;
 mod hidden;
 mod index;
 mod losses;
-mod moved;
+mod misread;
 mod multiples;
 mod named;
 pub(crate) mod numbers;
-mod operands;
 mod optimisers;
 mod outputs;
 mod pixels;
@@ -70,7 +69,7 @@ pub(crate) struct Scene<'a> {
     /// The parts that hold all wrong elements.
     parts: OnceCell<Vec<Part>>,
     /// What misread operands make of the first elements: of the operation's, and of the tensor itself.
-    firsts: [OnceCell<Vec<moved::First>>; 2],
+    firsts: [OnceCell<Vec<misread::First>>; 2],
     /// What is wrong, where that is another tensor, made of this one, which nobody wrote.
     seen: Option<hidden::Seen<'a>>,
 }
@@ -173,28 +172,30 @@ impl<'a> Scene<'a> {
         type Family = fn(&Scene<'_>) -> Option<Pattern>;
         // Mistakes with a name; those that are searched and solved for; and families that can be made to fit
         // even if a mistake in a part of the tensor would be the simpler explanation.
-        let plain: [Family; 4] = [
+        let plain: [Family; 6] = [
             multiples::not_written,
             multiples::known_factors,
-            functions::exchanged,
-            operands::bias,
+            features::exchanged,
+            functions::altered,
+            outputs::exchanged,
+            multiples::bias,
         ];
-        let named: [Family; 7] = [
+        let named: [Family; 6] = [
             pixels::misread,
-            operands::replaced,
+            misread::usual,
             optimisers::by_roots_of_squares,
-            multiples::update_by_other,
             multiples::plus_other,
             terms::subsets,
             softmax::rows,
         ];
-        let solved: [Family; 7] = [
-            moved::read_elsewhere,
+        let solved: [Family; 8] = [
+            misread::in_any_way,
             gates::opened,
             precision::rounded,
             fitted::one_number,
+            misread::altered,
             weights::of_terms,
-            moved::read_elsewhere_and_scaled,
+            misread::in_any_way_and_scaled,
             features::combined,
         ];
         let last: [Family; 3] =
@@ -259,26 +260,33 @@ impl<'a> Scene<'a> {
     }
     // ANCHOR_END: tells
 
-    /// The first hypothesis of a family that explains every wrong element that it speaks of, most
-    /// of all.
+    /// The first hypothesis of a family that explains the wrong elements.
     fn first(&self, family: Vec<Hypothesis<'_>>) -> Option<Pattern> {
-        self.first_of(family.len(), family)
-    }
-
-    /// The same of a family that is made as it is gone through.
-    fn first_of<'s>(
-        &self,
-        members: usize,
-        family: impl IntoIterator<Item = Hypothesis<'s>>,
-    ) -> Option<Pattern> {
-        if !self.tells(members) {
+        if !self.tells(family.len()) {
             return None;
         }
-        family.into_iter().find_map(|hypothesis| self.try_one(&hypothesis))
+        let mut family = family.into_iter();
+        family.find_map(|one| self.try_numbers(&*one.predict, || one.text.clone()))
     }
 
-    fn try_one(&self, hypothesis: &Hypothesis<'_>) -> Option<Pattern> {
-        self.try_numbers(&*hypothesis.predict, || hypothesis.text.clone())
+    /// The first finite probe determines a factor of the second of these two numbers; their sum has to be the
+    /// candidate. A factor of 1 or 0 is no hypothesis of this kind.
+    fn try_scaled(
+        &self,
+        made: impl Fn(usize) -> (f64, f64),
+        words: impl FnOnce(f64) -> String,
+    ) -> Option<Pattern> {
+        let &first = self.probes.iter().find(|&&i| self.candidate[i].is_finite())?;
+        let (base, rest) = made(first);
+        let factor = (self.candidate[first] - base) / rest;
+        if !factor.is_finite() || factor.abs() < 1e-4 || (factor - 1.0).abs() < 1e-6 {
+            return None;
+        }
+        let scaled = |i: usize| {
+            let (base, rest) = made(i);
+            base + factor * rest
+        };
+        self.try_numbers(scaled, || words(factor))
     }
 
     /// What predicts these numbers; it is put in words where they fit.
@@ -361,6 +369,32 @@ impl<'a> Scene<'a> {
             [columns] => (1, columns),
             _ => (1, 1),
         }
+    }
+
+    /// The number of probes other than this one, which confirm a number that it determines.
+    fn other_probes(&self, first: usize) -> usize {
+        self.probes.iter().filter(|&&i| i != first).count()
+    }
+
+    /// At most this many finite wrong elements, from all over the tensor.
+    fn known_wrong(&self, most: usize) -> Vec<usize> {
+        let known = self.wrong.iter().copied().filter(|&i| self.candidate[i].is_finite());
+        let known: Vec<usize> = known.collect();
+        known.iter().copied().step_by(known.len().div_ceil(most).max(1)).collect()
+    }
+
+    /// The weight of an element's equation in least squares: one over its tolerance.
+    fn weight(&self, i: usize, predicted: f64) -> f64 {
+        1.0 / self.tolerance(i, predicted).max(f64::MIN_POSITIVE)
+    }
+
+    /// Slope and start of the candidate as a line over `values`, from those of these elements that are farthest apart.
+    fn line(&self, elements: &[usize], values: &[f64]) -> Option<(f64, f64)> {
+        let by_value = |a: &&usize, b: &&usize| values[**a].total_cmp(&values[**b]);
+        let (&low, &high) = (elements.iter().min_by(by_value)?, elements.iter().max_by(by_value)?);
+        let slope = (self.candidate[high] - self.candidate[low]) / (values[high] - values[low]);
+        let start = self.candidate[low] - slope * values[low];
+        slope.is_finite().then_some((slope, start))
     }
 
     /// Every tensor that is at hand, of this step and of the one before, by what to call it; but not

@@ -1,12 +1,13 @@
-//! Tensors that are a multiple of what they should be, or have a multiple of another one added.
+//! Tensors that are another tensor, a multiple of the right one, or the right one plus a multiple of another.
 
 use tensor::TensorName;
 
-use super::Pattern;
-use super::{Scene, hypothesis};
+use super::formula::Sum;
+use super::{Pattern, Scene, hypothesis};
+use crate::chain::operation::updated_from;
 use crate::finding::PatternKind;
 
-/// What the step before left, or another tensor altogether.
+/// Zero, the result of the step before, or another tensor.
 pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
     let others = scene.tensors().into_iter().filter(|(_, name, earlier, values)| {
         values.len() == scene.candidate.len() && (*name != scene.name || *earlier)
@@ -19,7 +20,7 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
         };
         hypothesis(text, move |i| values[i])
     });
-    // What rounding leaves of a sum of zeros was written.
+    // A sum of zeros that was written may be a rounding error away from 0.
     let zero = |i: usize| {
         if scene.seen.is_some() || scene.candidate[i] == 0.0 { 0.0 } else { f64::INFINITY }
     };
@@ -27,7 +28,7 @@ pub(super) fn not_written(scene: &Scene<'_>) -> Option<Pattern> {
     scene.first(std::iter::once(zero).chain(family).collect()).or_else(|| exchanged(scene))
 }
 
-/// What another tensor should be, which holds something else.
+/// The right value of another tensor, whose own values are wrong.
 fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
     let shape = |name| scene.chain.shape(name).is_some_and(|shape| shape == scene.shape);
     let made_of_it = scene.chain.made_of(scene.name);
@@ -54,7 +55,7 @@ fn plain_factors() -> Vec<(f64, String)> {
     named.map(|(factor, text)| (factor, text.to_owned())).to_vec()
 }
 
-/// The factors that sizes make, and their quotients.
+/// The sizes of the network, one over each, and their quotients; and the negatives of all of these.
 fn factors_of_sizes(scene: &Scene<'_>) -> Vec<(f64, String)> {
     let sizes = scene.sizes();
     let mut all = Vec::new();
@@ -73,148 +74,92 @@ fn factors_of_sizes(scene: &Scene<'_>) -> Vec<(f64, String)> {
     all
 }
 
+/// A known factor of the tensor, or of an update's step.
 pub(super) fn known_factors(scene: &Scene<'_>) -> Option<Pattern> {
-    for factors in [plain_factors(), factors_of_sizes(scene)] {
-        let family = factors.into_iter().map(|(factor, text)| {
-            hypothesis(format!("it is {text} times what it should be"), move |i| {
-                factor * scene.expected[i]
-            })
+    let all = [plain_factors(), factors_of_sizes(scene)];
+    let whole = all.iter().find_map(|factors| {
+        let family = factors.iter().map(|&(factor, ref text)| {
+            let text = format!("it is {text} times what it should be");
+            hypothesis(text, move |i| factor * scene.expected[i])
         });
-        let found = scene.first(family.collect());
-        if found.is_some() {
-            return found;
-        }
-    }
-    let (parameter, gradient) = updated_from(scene.name)?;
-    let (w, dw) = (scene.chain.get(parameter)?, scene.chain.get(gradient)?);
-    let rate = scene.chain.learning_rate();
-    let mut steps = plain_factors();
-    steps.extend(factors_of_sizes(scene));
-    steps.push((1.0 / rate, format!("1/lr = 1/{rate:?}")));
-    steps.push((0.0, "0".into()));
-    let family = steps.into_iter().map(|(factor, text)| {
-        hypothesis(format!("the step is {text} times what it should be"), move |i| {
-            w[i] - factor * rate * dw[i]
-        })
+        scene.first(family.collect())
     });
-    let mut family: Vec<_> = family.collect();
-    family.push(hypothesis(format!("{parameter} is left out: it is the step alone"), move |i| {
-        -rate * dw[i]
-    }));
-    scene.first(family)
+    whole.or_else(|| {
+        let (parameter, gradient) = updated_from(scene.name)?;
+        let (w, dw) = (scene.chain.get(parameter)?, scene.chain.get(gradient)?);
+        let rate = scene.chain.learning_rate();
+        let mut steps = all.concat();
+        steps.extend([(1.0 / rate, format!("1/lr = 1/{rate:?}")), (0.0, "0".into())]);
+        let family = steps.into_iter().map(|(factor, text)| {
+            let text = format!("the step is {text} times what it should be");
+            hypothesis(text, move |i| w[i] - factor * rate * dw[i])
+        });
+        let text = format!("{parameter} is left out: it is the step alone");
+        scene.first(family.chain([hypothesis(text, |i| -rate * dw[i])]).collect())
+    })
 }
 
-pub(super) const fn updated_from(name: TensorName) -> Option<(TensorName, TensorName)> {
-    match name {
-        TensorName::WNext(layer) => Some((TensorName::W(layer), TensorName::Dw(layer))),
-        TensorName::BNext(layer) => Some((TensorName::B(layer), TensorName::Db(layer))),
-        _ => None,
-    }
-}
-
-/// An update by another gradient, of another parameter, or by the right one in another order.
-pub(super) fn update_by_other(scene: &Scene<'_>) -> Option<Pattern> {
-    let (parameter, gradient) = updated_from(scene.name)?;
-    let (w, dw) = (scene.chain.get(parameter)?, scene.chain.get(gradient)?);
-    let rate = scene.chain.learning_rate();
-    let (rows, columns) = scene.rows_and_columns();
-    let mut family = vec![
-        hypothesis(format!("{gradient} is read as if it were stored transposed"), move |i| {
-            w[i] - rate * dw[i % columns * rows + i / columns]
-        }),
-        hypothesis(format!("{parameter} is updated twice"), move |i| w[i] - 2.0 * rate * dw[i]),
-        hypothesis(format!("the sign of {gradient} is taken for {gradient}"), move |i| {
-            w[i] - rate * if dw[i] == 0.0 { 0.0 } else { dw[i].signum() }
-        }),
-        hypothesis(format!("the magnitude of {gradient} is taken for {gradient}"), move |i| {
-            w[i] - rate * dw[i].abs()
-        }),
-        hypothesis(format!("{gradient} is squared"), move |i| w[i] - rate * dw[i] * dw[i]),
+/// A bias without its product, or one that is left out, added twice or subtracted.
+pub(super) fn bias(scene: &Scene<'_>) -> Option<Pattern> {
+    let sum = &Sum::of(scene)?;
+    let name = sum.names[2]?;
+    let family = [
+        (format!("it is {name} alone: the product is not added"), 0.0, 1.0),
+        (format!("{name} is not added"), 1.0, -1.0),
+        (format!("{name} is added twice"), 1.0, 1.0),
+        (format!("{name} is subtracted"), 1.0, -2.0),
     ];
-    for offset in [1, -1, columns as isize, -(columns as isize)] {
-        let text = format!("{gradient} is read {offset} elements off");
-        family.push(hypothesis(text, move |i| {
-            let at = i.checked_add_signed(offset).and_then(|at| dw.get(at));
-            w[i] - rate * at.copied().unwrap_or(f64::NAN)
-        }));
-    }
-    family.push(hypothesis(format!("element 0 of {gradient} is read for all"), move |i| {
-        w[i] - rate * dw.first().map_or(0.0, |dw| *dw) - 0.0 * i as f64
-    }));
-    for (text, name, earlier, values) in scene.tensors() {
-        if values.len() < scene.candidate.len() {
-            continue;
-        }
-        let part = if values.len() == scene.candidate.len() { "" } else { "the beginning of " };
-        if name != gradient || earlier {
-            let text = format!("{part}{text} is read in place of {gradient}");
-            family.push(hypothesis(text, move |i| w[i] - rate * values[i]));
-        }
-        if name != parameter || earlier {
-            let text = format!("{part}{text} is updated in place of {parameter}");
-            family.push(hypothesis(text, move |i| values[i] - rate * dw[i]));
-        }
-    }
-    scene.first(family)
+    let family = family.map(|(text, right, bias)| {
+        hypothesis(text, move |i| right * scene.expected[i] + bias * sum.base_of(i))
+    });
+    scene.first(family.into())
 }
 
-/// What it should be, and a multiple of another tensor: regularisation, momentum, accumulation.
+/// The right value plus a multiple of another tensor: regularisation, momentum, accumulation.
 pub(super) fn plus_other(scene: &Scene<'_>) -> Option<Pattern> {
     let (_, columns) = scene.rows_and_columns();
     let elements = scene.candidate.len();
-    let mut others: Vec<(String, TensorName, bool, &[f64])> = Vec::new();
-    for (text, name, earlier, values) in scene.tensors() {
-        if name == scene.name && !earlier {
-            continue;
-        }
-        let mut push = |length: usize| {
-            let part = if values.len() == length { "" } else { "the beginning of " };
-            others.push((format!("{part}{text}"), name, earlier, &values[..length]));
-        };
-        if values.len() >= elements {
-            push(elements);
-        }
-        // Of one row, to every row.
-        if scene.shape.len() == 2 && (columns..elements).contains(&values.len()) {
-            push(columns);
-        }
-    }
+    let &first = scene.probes.first()?;
+    let more = scene.candidate[first] - scene.expected[first];
     let mut whole = Vec::new();
     let mut fitted = Vec::new();
-    if let Some(&first) = scene.probes.first() {
-        let more = scene.candidate[first] - scene.expected[first];
-        if scene.probes.iter().filter(|&&i| i != first).count() >= 2 {
-            let text = format!("every element is {more:.6} more than it should be");
-            fitted.push(hypothesis(text, move |i| scene.expected[i] + more));
-        }
+    if scene.other_probes(first) >= 2 {
+        let text = format!("every element is {more:.6} more than it should be");
+        fitted.push(hypothesis(text, move |i| scene.expected[i] + more));
     }
-    for (text, name, earlier, values) in others {
-        let at = move |i: usize| values[i % values.len()];
-        let again = if name == scene.name && earlier {
-            ": it is added to what was left of the step before"
-        } else {
-            ""
+    for (text, name, earlier, values) in scene.tensors() {
+        let own = name == scene.name;
+        if own && !earlier {
+            continue;
+        }
+        // All elements; or one row, which is added to every row.
+        let is_row = scene.shape.len() == 2 && (columns..elements).contains(&values.len());
+        let length = match values.len() {
+            n if n >= elements => elements,
+            _ if is_row => columns,
+            _ => continue,
         };
+        let part = if values.len() == length { "" } else { "the beginning of " };
+        let text = format!("{part}{text}");
+        let at = move |i: usize| values[i % length];
+        let again = if own { ": it is added to the result of the step before" } else { "" };
         for (sign, word) in [(1.0, "plus"), (-1.0, "minus")] {
             let text = format!("it is what it should be {word} {text}{again}");
             whole.push(hypothesis(text, move |i| scene.expected[i] + sign * at(i)));
         }
-        // The multiple that makes the farthest element has to make the others.
-        let Some(&first) = scene.probes.first() else { continue };
-        let factor = (scene.candidate[first] - scene.expected[first]) / at(first);
+        // The multiple from the farthest element has to reproduce the others.
+        let factor = more / at(first);
         let others = scene.probes.iter().filter(|&&i| i != first && at(i) != 0.0).count();
         if factor.is_finite() && others >= 2 {
-            let text = format!(
-                "it is what it should be plus {factor:.4e} times {text}{}",
-                called(scene, name, factor)
-            );
+            let called = called(scene, name, factor);
+            let text = format!("it is what it should be plus {factor:.4e} times {text}{called}");
             fitted.push(hypothesis(text, move |i| scene.expected[i] + factor * at(i)));
         }
     }
     scene.first(whole).or_else(|| scene.first(fitted))
 }
 
-/// What a multiple of that tensor is known as.
+/// The customary name of adding a multiple of that tensor.
 fn called(scene: &Scene<'_>, added: TensorName, factor: f64) -> String {
     use TensorName::{B, BNext, Db, Dw, W, WNext};
     let rate = scene.chain.learning_rate();

@@ -2,8 +2,8 @@
 
 use tensor::TensorName;
 
-use super::formula::Sum;
-use super::index::{Map, Operand};
+use super::formula::{Formula, Swap};
+use super::index::Map;
 use super::numbers::{number, plain};
 use super::{Pattern, Scene, hypothesis};
 
@@ -41,20 +41,11 @@ pub(super) fn misread(scene: &Scene<'_>) -> Option<Pattern> {
             .map(|(text, values)| hypothesis(format!("the pixels are {text}"), move |i| values[i]));
         return scene.first(family.collect()).or_else(|| affine(scene));
     }
-    let sum = &Sum::of(scene)?;
-    let place = sum.names.iter().position(|name| *name == Some(TensorName::X))?;
+    let formula = &Formula::of(scene)?;
+    let place = formula.operands.iter().position(|operand| operand.is("x"))?;
     let family = ways.iter().map(|(text, values)| {
-        let other = |operand: &Operand<'_>| (place, operand.rows, operand.columns, operand.by);
-        let (_, rows, columns, by) = other(if place == 0 { &sum.left } else { &sum.right });
-        let other = Operand { name: String::new(), values, rows, columns, by };
-        hypothesis(format!("the pixels of x are {text}"), move |i| {
-            let (other, right) = ((&other, Map::Right), Map::Right);
-            if place == 0 {
-                sum.read(i, other, (&sum.right, right))
-            } else {
-                sum.read(i, (&sum.left, right), other)
-            }
-        })
+        let swap = [Swap { place, values, map: Map::Right }];
+        hypothesis(format!("the pixels of x are {text}"), move |i| formula.total(i, &swap))
     });
     scene.first(family.collect())
 }
@@ -78,14 +69,8 @@ fn ways(x: &[f64]) -> Vec<(&'static str, Vec<f64>)> {
 
 /// A linear function of the right values.
 fn affine(scene: &Scene<'_>) -> Option<Pattern> {
-    let by_size = |&&a: &&usize, &&b: &&usize| scene.expected[a].total_cmp(&scene.expected[b]);
-    let (&low, &high) = (scene.wrong.iter().min_by(by_size)?, scene.wrong.iter().max_by(by_size)?);
-    let more = scene.expected[high] - scene.expected[low];
-    let slope = (scene.candidate[high] - scene.candidate[low]) / more;
-    let start = scene.candidate[low] - slope * scene.expected[low];
-    if !slope.is_finite() || scene.wrong.len() < 4 || !scene.tells_after(1, 2) {
-        return None;
-    }
+    let enough = scene.wrong.len() >= 4 && scene.tells_after(1, 2);
+    let (slope, start) = scene.line(&scene.wrong, scene.expected).filter(|_| enough)?;
     let text = format!("it is {} times what it should be + {}", number(scene, slope), plain(start));
     scene.try_numbers(|i| slope * scene.expected[i] + start, || text)
 }

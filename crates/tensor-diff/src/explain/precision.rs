@@ -1,10 +1,8 @@
 //! Operands, or results, that have fewer digits than they should.
 
-use super::Pattern;
-use super::formula::Sum;
-use super::formula::{Formula, Swap};
-use super::index::{Map, Operand};
-use super::{Hypothesis, Scene, hypothesis};
+use super::formula::{Formula, Sum, Swap};
+use super::index::Map;
+use super::{Hypothesis, Pattern, Scene, hypothesis};
 use crate::finding::PatternKind;
 
 /// A number format: what it is called, the digits behind the point, and the least exponent.
@@ -25,53 +23,94 @@ fn shortened(value: f64, (_, digits, least): Format, cut: bool) -> f64 {
 }
 
 pub(super) fn rounded(scene: &Scene<'_>) -> Option<Pattern> {
-    operands(scene)
-        .or_else(|| of_formula(scene))
-        .or_else(|| accumulated(scene))
-        .or_else(|| result(scene))
+    operands(scene).or_else(|| accumulated(scene)).or_else(|| result(scene))
 }
 
-/// How the operands are shortened, and what becomes of the left and of the right one.
-fn shortened_operands(sum: &Sum<'_>) -> Vec<(String, Vec<f64>, Vec<f64>)> {
-    let mut all: Vec<(String, Vec<f64>, Vec<f64>)> = Vec::new();
+/// A way to lose digits, in words, and what it does to a number.
+type Way = (String, Box<dyn Fn(f64) -> f64>);
+
+/// All ways to lose digits.
+pub(super) fn ways() -> Vec<Way> {
+    let mut all: Vec<Way> = Vec::new();
     for format in FORMATS {
         for cut in [false, true] {
-            let of = |view: &Operand<'_>| -> Vec<f64> {
-                view.values.iter().map(|&value| shortened(value, format, cut)).collect()
-            };
-            let (left, right) = (of(&sum.left), of(&sum.right));
-            // TF32 has as many digits as half, and differs from it only in its exponents.
-            match all.iter_mut().find(|(_, l, r)| *l == left && *r == right) {
-                Some((how, ..)) => *how = format!("{how} or {}", format.0),
-                None => {
-                    let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
-                    all.push((how, left, right));
-                }
-            }
+            let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
+            all.push((how, Box::new(move |value| shortened(value, format, cut))));
         }
     }
+    all.push(("rounded to whole numbers".into(), Box::new(f64::round_ties_even)));
+    all.push(("cut to whole numbers".into(), Box::new(f64::trunc)));
+    all.push(("rounded down to whole numbers".into(), Box::new(f64::floor)));
     all
 }
 
-fn operands(scene: &Scene<'_>) -> Option<Pattern> {
-    let sum = &Sum::of(scene)?;
-    let (Some(left), right) = (sum.names[0], sum.names[1]) else { return None };
-    let shortened_operands = shortened_operands(sum);
-    let mut family: Vec<Hypothesis<'_>> = Vec::new();
-    for (how, lefts, rights) in &shortened_operands {
-        let short_left = || Operand { values: lefts, ..sum.left.clone() };
-        let short_right = || Operand { values: rights, ..sum.right.clone() };
-        let one = short_left();
-        family.push(hypothesis(format!("{left} is {how}"), move |i| sum.with(i, &one, &sum.right)));
-        let Some(right) = right else { continue };
-        let one = short_right();
-        family.push(hypothesis(format!("{right} is {how}"), move |i| sum.with(i, &sum.left, &one)));
-        let both = (short_left(), short_right());
-        family.push(hypothesis(format!("{left} and {right} are {how}"), move |i| {
-            sum.with(i, &both.0, &both.1)
-        }));
+/// Operands that lost digits: which, how, and their values.
+struct Shortened {
+    places: Vec<usize>,
+    how: String,
+    values: Vec<Vec<f64>>,
+}
+
+impl Shortened {
+    /// The bias of a sum counts too little to be among them.
+    fn all(formula: &Formula<'_>) -> Vec<Self> {
+        let mut groups = formula.places();
+        if formula.factors() > 0 {
+            groups.retain(|places| places[0] < formula.factors());
+        }
+        if formula.factors() == 2 {
+            groups.insert(0, vec![0, 1]);
+        }
+        let mut all: Vec<Self> = Vec::new();
+        for places in groups {
+            let start = all.len();
+            for (how, of) in ways() {
+                let own = |&place: &usize| formula.operands[place].values.iter();
+                let values: Vec<Vec<f64>> = places
+                    .iter()
+                    .map(|place| own(place).map(|&value| of(value)).collect())
+                    .collect();
+                // TF32 has as many digits as half, and differs from it only in its exponents.
+                match all[start..].iter_mut().find(|other| other.values == values) {
+                    Some(other) => {
+                        let format = how.rsplit_once(" to ").map_or("", |(_, format)| format);
+                        other.how = format!("{} or {format}", other.how);
+                    }
+                    None => all.push(Self { places: places.clone(), how, values }),
+                }
+            }
+        }
+        all
     }
-    scene.first(family)
+
+    fn swaps(&self) -> Vec<Swap<'_>> {
+        let each = self.places.iter().zip(&self.values);
+        each.map(|(&place, values)| Swap { place, values, map: Map::Right }).collect()
+    }
+
+    fn words(&self, formula: &Formula<'_>) -> String {
+        let mut names: Vec<&str> =
+            self.places.iter().map(|&place| &formula.operands[place].name[..]).collect();
+        names.dedup();
+        format!(
+            "{} {} {}",
+            names.join(" and "),
+            if names.len() == 1 { "is" } else { "are" },
+            self.how
+        )
+    }
+}
+
+/// Operands with fewer digits.
+fn operands(scene: &Scene<'_>) -> Option<Pattern> {
+    let formula = &Formula::of(scene)?;
+    if !scene.tells(50) {
+        return None;
+    }
+    Shortened::all(formula).iter().find_map(|one| {
+        let swaps = one.swaps();
+        scene.try_numbers(|i| formula.total(i, &swaps), || one.words(formula))
+    })
 }
 
 /// Elements beyond these add nothing to a statistic.
@@ -92,8 +131,7 @@ pub(super) fn of_all_errors(scene: &Scene<'_>) -> Option<Pattern> {
 
 /// The operands that were shortened, and the format that they were shortened to.
 pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
-    let sum = &Sum::of(scene)?;
-    let (left, right) = (sum.names[0]?, sum.names[1]?);
+    let formula = &Formula::of(scene).filter(|formula| formula.factors() == 2)?;
     let known: Vec<usize> =
         (0..scene.candidate.len()).filter(|&i| scene.candidate[i].is_finite()).collect();
     let step = known.len().div_ceil(SAMPLE).max(1);
@@ -108,18 +146,12 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
     if elements < 16 || !allowed.is_finite() {
         return None;
     }
-    let shortened = shortened_operands(sum);
-    let all = shortened.iter().flat_map(|(how, lefts, rights)| {
-        let short_left = Operand { values: lefts, ..sum.left.clone() };
-        let short_right = Operand { values: rights, ..sum.right.clone() };
-        [
-            (format!("{left} and {right} are {how}"), short_left.clone(), short_right.clone()),
-            (format!("{left} is {how}"), short_left, sum.right.clone()),
-            (format!("{right} is {how}"), sum.left.clone(), short_right),
-        ]
+    let all = Shortened::all(formula);
+    let left_over = all.iter().map(|one| {
+        let swaps = one.swaps();
+        (one.words(formula), root_mean_square(&|i| formula.total(i, &swaps)))
     });
-    let left_over: Vec<(String, f64)> =
-        all.map(|(text, l, r)| (text, root_mean_square(&|i| sum.with(i, &l, &r)))).collect();
+    let left_over: Vec<(String, f64)> = left_over.collect();
     let least = left_over.iter().map(|(_, left)| *left).min_by(f64::total_cmp)?;
     // TF32 and half only differ in their exponents, and few numbers distinguish them.
     let mut near = left_over.iter().filter(|(_, left)| *left <= 1.25 * least);
@@ -131,61 +163,6 @@ pub(super) fn shortened_throughout(scene: &Scene<'_>) -> Option<String> {
         }
     }
     (least <= allowed).then_some(text)
-}
-
-/// What is done to a number, and how.
-type Way = (String, Box<dyn Fn(f64) -> f64>);
-
-/// All ways to lose digits.
-pub(super) fn ways() -> Vec<Way> {
-    let mut all: Vec<Way> = Vec::new();
-    for format in FORMATS {
-        for cut in [false, true] {
-            let how = format!("{} to {}", if cut { "cut" } else { "rounded" }, format.0);
-            all.push((how, Box::new(move |value| shortened(value, format, cut))));
-        }
-    }
-    all.push(("rounded to whole numbers".into(), Box::new(f64::round_ties_even)));
-    all.push(("cut to whole numbers".into(), Box::new(f64::trunc)));
-    all.push(("rounded down to whole numbers".into(), Box::new(f64::floor)));
-    all
-}
-
-/// Operands of an operation that is no sum.
-fn of_formula(scene: &Scene<'_>) -> Option<Pattern> {
-    let formula = Formula::of(scene)?;
-    if Sum::of(scene).is_some() || !scene.tells_after(50, 0) {
-        return None;
-    }
-    let ways = ways();
-    let together = formula.together().map(|places| places.to_vec());
-    let places = (0..formula.operands.len()).map(|place| vec![place]);
-    together.into_iter().chain(places).find_map(|places| {
-        ways.iter().find_map(|(how, of)| {
-            let short = |&place: &usize| -> Vec<f64> {
-                formula.operands[place].values.iter().map(|&value| of(value)).collect()
-            };
-            let values: Vec<Vec<f64>> = places.iter().map(short).collect();
-            let operands = places
-                .iter()
-                .zip(&values)
-                .map(|(&place, values)| Operand { values, ..formula.operands[place].clone() });
-            let others: Vec<Operand<'_>> = operands.collect();
-            let swaps = places.iter().zip(&others).map(|(&place, operand)| Swap {
-                place,
-                operand,
-                map: Map::Right,
-            });
-            let swaps: Vec<Swap<'_>> = swaps.collect();
-            scene.try_numbers(
-                |i| {
-                    let (base, rest) = formula.made(i, &swaps);
-                    base + rest
-                },
-                || format!("{} is {how}", others[0].name),
-            )
-        })
-    })
 }
 
 /// A sum that is rounded after each term, from the first to the last. The products may be rounded as well, and the sum

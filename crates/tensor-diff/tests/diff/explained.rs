@@ -81,8 +81,8 @@ fn operands_that_are_read_wrongly() {
         sum.iter().enumerate().map(|(i, z)| z + bias[i % n2]).collect::<Vec<f64>>()
     };
     // A cursor through the parameters that isn't advanced.
-    reads(&start, Z(2), "the beginning of b1 is added in place of b2", |d| z2(d, &get(d, B(1))));
-    reads(&start, Z(2), "the beginning of w2 is added in place of b2", |d| z2(d, &get(d, W(2))));
+    reads(&start, Z(2), "the beginning of b1 is read in place of b2", |d| z2(d, &get(d, B(1))));
+    reads(&start, Z(2), "the beginning of w2 is read in place of b2", |d| z2(d, &get(d, W(2))));
     reads(&start, Z(2), "b2 is added twice", |d| {
         z2(d, &get(d, B(2)).iter().map(|b| 2.0 * b).collect::<Vec<f64>>())
     });
@@ -126,7 +126,7 @@ fn functions_and_factors_in_place_of_others() {
     reads(&start, Dz(2), "it is B/C = 67/7 times", |d| {
         get(d, Dz(2)).into_iter().map(|dz| dz * 67.0 / 7.0).collect()
     });
-    reads(&start, Dz(2), "y is read of the row above", |d| {
+    reads(&start, Dz(2), "y is read one row too early", |d| {
         let (p, y) = (get(d, P), get(d, Y));
         let above = |i: usize| if i < classes { y[i] } else { y[i - classes] };
         (0..p.len()).map(|i| (p[i] - above(i)) / 67.0).collect()

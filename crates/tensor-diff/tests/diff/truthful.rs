@@ -89,14 +89,14 @@ fn biases_summed_over_the_wrong_axis() {
 #[test]
 fn a_mask_without_its_gradient_is_not_clipped() {
     for (factor, words) in
-        [(1.0, "it is the mask itself: da1 is left out"), (0.5, "0.500000 times")]
+        [(1.0, "it is [z1 > 0]: the gradient is left out"), (0.5, "it is 0.5 times [z1 > 0]")]
     {
         let mut dump = start(Loss::CrossEntropy).candidate();
         let z = values(&dump, Z(1));
         *data(&mut dump, Dz(1)) = z.iter().map(|&z| if z > 0.0 { factor } else { 0.0 }).collect();
         let (name, _, text) = said(&dump);
         assert_eq!(name, Dz(1));
-        assert!(text.contains(words) && text.contains("da1 is left out"), "{text}");
+        assert!(text.contains(words) && text.contains("the gradient is left out"), "{text}");
     }
     // One number for all elements is clipped no more than that.
     let mut dump = start(Loss::CrossEntropy).candidate();

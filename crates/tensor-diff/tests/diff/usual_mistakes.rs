@@ -185,7 +185,7 @@ fn gradients_with_respect_to_p_and_slopes_of_sigmoid() {
         };
         reads(&start, Dz(2), words, |dump| made(dump, 1.0));
         if !words.starts_with('p') {
-            reads(&start, Dz(2), &format!("{words}: the gradient with respect to p"), |dump| {
+            reads(&start, Dz(2), &format!("{words}, over B: the gradient with respect to p"), |dump| {
                 made(dump, 0.1)
             });
         }
@@ -194,7 +194,7 @@ fn gradients_with_respect_to_p_and_slopes_of_sigmoid() {
         values(dump, Da(1)).iter().zip(values(dump, A(1))).map(|(da, a)| da * slope(a)).collect()
     };
     let start = start(Loss::CrossEntropy);
-    reads(&start, Dz(1), "sigmoid's slope, a·(1 - a)", |dump| sigmoid(dump, |a| a * (1.0 - a)));
+    reads(&start, Dz(1), "a1·(1 - a1): sigmoid's slope", |dump| sigmoid(dump, |a| a * (1.0 - a)));
     is_not(&start, Dz(1), "sigmoid", |dump| sigmoid(dump, |a| a * (1.3 - a)));
 }
 
@@ -288,7 +288,7 @@ fn losses_with_smoothed_labels_or_an_epsilon() {
         // A single loss is enough for the usual number, if it changes the loss enough.
         for steps in [if bce { 4 } else { 1 }, 4] {
             let text = told(steps, &smooth(0.1));
-            assert!(text.contains("smoothed by e = 0.1 in the loss"), "{loss} {steps}: {text:?}");
+            assert!(text.contains("smoothed by e = 0.1 only in the loss"), "{loss} {steps}: {text:?}");
         }
         let text = told(4, &kept(1e-3));
         assert!(text.contains("1e-3 is added to p inside the logarithm"), "{text:?}");
@@ -305,7 +305,7 @@ fn a_loss_that_nothing_explains_is_called_so() {
     let loss = values(&dump, TensorName::Loss)[0];
     set(&mut dump, TensorName::Loss, [loss.sin() + 0.314_159]);
     let pattern = judge(&dump, 1.0).first_fault.unwrap().pattern.unwrap();
-    assert_eq!(pattern.kind, PatternKind::Unexplained);
+    assert_eq!(pattern.kind, PatternKind::Unexplained, "{}", pattern.text);
     assert!(pattern.text.contains("is right"), "{}", pattern.text);
 }
 

@@ -1,23 +1,41 @@
-//! Elements as a sum of at most three features with factors: functions of the operands, other tensors,
+//! Elements as a sum of at most three features with factors. Features are functions of the operands, other tensors, and
 //! the right value. A few elements determine the factors, which have to reproduce all others.
 
 mod list;
 
-use super::Pattern;
-use super::Scene;
 use super::numbers::{number, plain};
 use super::solve::{Equation, least_squares};
-use list::Feature;
+use super::{Pattern, Scene};
+use list::{Feature, features, own_features};
 
-/// This many wrong elements say what the factors are, and this many right ones.
+/// The number of wrong elements, and of right ones, that determine the factors.
 const WRONG: usize = 40;
-const OTHERS: usize = 24;
-/// How many of the first features are tried in threes.
+const RIGHT: usize = 24;
+/// The number of features that are tried in threes.
 const IN_THREES: usize = 12;
 
-/// The factor of one feature, or of two.
+/// One feature of the operation's own operands in the place of the right value; with any factor if it is a known
+/// mistake.
+pub(super) fn exchanged(scene: &Scene<'_>) -> Option<Pattern> {
+    let features = own_features(scene);
+    let all = 0..features.len();
+    let exactly = all.clone().filter(|_| scene.tells(features.len())).find_map(|at| {
+        scene.try_numbers(&*features[at].of, || words(scene, &features, &[at], &[1.0]))
+    });
+    exactly.or_else(|| {
+        let known = all.filter(|&at| !features[at].note.is_empty());
+        let known: Vec<usize> = known.filter(|_| scene.tells_after(features.len(), 1)).collect();
+        known.into_iter().find_map(|at| {
+            let of = &features[at].of;
+            let words = |factor| words(scene, &features, &[at], &[factor]);
+            scene.try_scaled(|i| (0.0, of(i)), words)
+        })
+    })
+}
+
+/// One feature with a factor, or two.
 pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
-    let features = list::features(scene);
+    let features = features(scene);
     let sample = Sample::of(scene, &features)?;
     let all = features.len();
     let one = (0..all).map(|a| vec![a]);
@@ -26,9 +44,9 @@ pub(super) fn combined(scene: &Scene<'_>) -> Option<Pattern> {
         .or_else(|| of_size(scene, &features, &sample, 2, all * all / 2, two))
 }
 
-/// Those of three.
+/// Three features with factors.
 pub(super) fn combined_of_three(scene: &Scene<'_>) -> Option<Pattern> {
-    let features = list::features(scene);
+    let features = features(scene);
     let sample = Sample::of(scene, &features)?;
     let core = features.len().min(IN_THREES);
     let three =
@@ -47,10 +65,25 @@ fn of_size(
     if sample.wrong < size + 3 || !scene.tells_after(members, size) {
         return None;
     }
-    family.find_map(|chosen| told(scene, features, sample, &chosen))
+    family.find_map(|chosen| {
+        let factors = sample.solve(&chosen)?;
+        // With a factor of 0, a simpler hypothesis explains as much.
+        if factors.iter().any(|factor| factor.abs() < 1e-7) {
+            return None;
+        }
+        // Numbers with few digits before those that were solved for.
+        let short: Vec<f64> =
+            factors.iter().map(|&factor| plain(factor).parse().unwrap_or(factor)).collect();
+        [short, factors].into_iter().find_map(|factors| {
+            let made = |i: usize| -> f64 {
+                chosen.iter().zip(&factors).map(|(&at, factor)| factor * (features[at].of)(i)).sum()
+            };
+            scene.try_numbers(made, || words(scene, features, &chosen, &factors))
+        })
+    })
 }
 
-/// The elements that the factors are solved for, each equation in units of what is allowed.
+/// The elements that determine the factors, each equation divided by its tolerance.
 struct Sample {
     /// By feature, then by element.
     columns: Vec<Vec<f64>>,
@@ -60,33 +93,29 @@ struct Sample {
 
 impl Sample {
     fn of(scene: &Scene<'_>, features: &[Feature<'_>]) -> Option<Self> {
-        let known: Vec<usize> =
-            scene.wrong.iter().copied().filter(|&i| scene.candidate[i].is_finite()).collect();
-        let mut elements: Vec<usize> =
-            known.iter().copied().step_by(known.len().div_ceil(WRONG).max(1)).collect();
+        let mut elements = scene.known_wrong(WRONG);
         let wrong = elements.len();
         if !scene.in_part {
             let all = scene.candidate.len();
-            let right = (0..all).step_by(all.div_ceil(OTHERS).max(1));
+            let right = (0..all).step_by(all.div_ceil(RIGHT).max(1));
             elements.extend(right.filter(|&i| scene.candidate[i].is_finite()));
         }
-        let weight =
-            |&i: &usize| 1.0 / scene.tolerance(i, scene.candidate[i]).max(f64::MIN_POSITIVE);
-        let weights: Vec<f64> = elements.iter().map(weight).collect();
-        let column = |feature: &Feature<'_>| -> Vec<f64> {
-            elements.iter().zip(&weights).map(|(&i, weight)| weight * (feature.of)(i)).collect()
+        let weights: Vec<f64> =
+            elements.iter().map(|&i| scene.weight(i, scene.candidate[i])).collect();
+        let column = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            elements.iter().zip(&weights).map(|(&i, weight)| weight * of(i)).collect()
         };
-        let results = elements.iter().zip(&weights).map(|(&i, w)| w * scene.candidate[i]).collect();
-        (wrong > 1).then(|| Self { columns: features.iter().map(column).collect(), results, wrong })
+        let columns = features.iter().map(|feature| column(&feature.of)).collect();
+        (wrong > 1).then(|| Self { columns, results: column(&|i| scene.candidate[i]), wrong })
     }
 
-    /// The factors of these features that make all of the sample.
+    /// The factors of these features that reproduce the whole sample.
     fn solve(&self, chosen: &[usize]) -> Option<Vec<f64>> {
         let row = |at: usize| Equation {
             factors: chosen.iter().map(|&feature| self.columns[feature][at]).collect(),
             result: self.results[at],
         };
-        // Most are refused by as many equations as there are factors, and two more.
+        // Two more equations than factors refuse most combinations.
         let few = (chosen.len() + 2).min(self.results.len());
         let step = (self.wrong / few).max(1);
         let first: Vec<Equation> =
@@ -99,7 +128,7 @@ impl Sample {
         self.meets(chosen, &factors, self.results.len(), 1).then_some(factors)
     }
 
-    /// Whether the first elements, so far apart, are met to within a few bounds.
+    /// Whether one element in `step`, `count` of them, is met to within a few bounds.
     fn meets(&self, chosen: &[usize], factors: &[f64], count: usize, step: usize) -> bool {
         (0..count).map(|at| (at * step).min(self.results.len() - 1)).all(|at| {
             let made: f64 =
@@ -107,28 +136,6 @@ impl Sample {
             (made - self.results[at]).abs() <= 2.0
         })
     }
-}
-
-fn told(
-    scene: &Scene<'_>,
-    features: &[Feature<'_>],
-    sample: &Sample,
-    chosen: &[usize],
-) -> Option<Pattern> {
-    let factors = sample.solve(chosen)?;
-    // A factor that does nothing belongs to a simpler hypothesis.
-    if factors.iter().any(|factor| factor.abs() < 1e-7) {
-        return None;
-    }
-    // Numbers with few digits before those that were solved for.
-    let short: Vec<f64> =
-        factors.iter().map(|&factor| plain(factor).parse().unwrap_or(factor)).collect();
-    [short, factors].into_iter().find_map(|factors| {
-        let made = |i: usize| -> f64 {
-            chosen.iter().zip(&factors).map(|(&at, factor)| factor * (features[at].of)(i)).sum()
-        };
-        scene.try_numbers(made, || words(scene, features, chosen, &factors))
-    })
 }
 
 fn words(scene: &Scene<'_>, features: &[Feature<'_>], chosen: &[usize], factors: &[f64]) -> String {
@@ -140,14 +147,17 @@ fn words(scene: &Scene<'_>, features: &[Feature<'_>], chosen: &[usize], factors:
             (_, true) => (" - ", -factor),
             (_, false) => (" + ", factor),
         };
-        let one = size == 1.0;
         text += sign;
         text += &match () {
             () if feature == "1" => plain(size),
-            () if one => feature.clone(),
+            () if size == 1.0 => feature.clone(),
             () if size == -1.0 => format!("-1 times {feature}"),
             () => format!("{} times {feature}", number(scene, size)),
         };
     }
-    text + list::over(scene)
+    text += list::over(scene);
+    match chosen {
+        [one] if !features[*one].note.is_empty() => text + ": " + features[*one].note,
+        _ => text,
+    }
 }

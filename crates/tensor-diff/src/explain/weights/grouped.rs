@@ -1,33 +1,34 @@
-//! Which terms of a sum share a weight.
+//! Groups of a sum's terms that share a weight.
 
 use tensor::TensorName;
 
 use super::super::Scene;
 use super::super::formula::Sum;
-use super::super::index::Operand;
 use super::super::numbers::number;
 use super::words::of_weights;
 
-/// The group of term `k` of element `i`, and how to say the weights of all groups.
+/// The words for the weights of all groups.
+type Words<'a> = Box<dyn Fn(&Scene<'_>, &Sum<'_>, &[f64]) -> Option<String> + 'a>;
+
+/// The group of term `k` of element `i`.
 pub(super) struct Grouping<'a> {
     pub(super) groups: usize,
     pub(super) of: Box<dyn Fn(usize, usize) -> usize + 'a>,
-    #[expect(clippy::type_complexity, reason = "a function of everything that the words need")]
-    pub(super) words: Box<dyn Fn(&Scene<'_>, &Sum<'_>, &[f64]) -> Option<String> + 'a>,
+    pub(super) words: Words<'a>,
 }
 
 impl Grouping<'_> {
-    /// Each term has its own.
+    /// A group for each term.
     pub(super) fn each(length: usize) -> Self {
         Self::by_number(length, |k| k)
     }
 
-    /// Those that lie this many apart.
+    /// Terms that are this many apart.
     pub(super) fn period(period: usize) -> Self {
         Self::by_number(period, move |k| k % period)
     }
 
-    /// This many one after the other.
+    /// Groups of `tile` adjacent terms.
     pub(super) fn chunks(tile: usize, length: usize) -> Self {
         Self::by_number(length.div_ceil(tile), move |k| k / tile)
     }
@@ -44,86 +45,70 @@ impl Grouping<'_> {
     }
 }
 
-/// Groups by where a term lies against its element, and by what it is made of.
+/// Whether term `k` of element `i` is in the first of two groups.
+type IsFirst<'a> = Box<dyn Fn(usize, usize) -> bool + 'a>;
+
+/// Two groups, by a term's index compared with its element's, or by its factors.
 pub(super) fn by_place<'a>(scene: &'a Scene<'a>, sum: &'a Sum<'a>) -> Vec<Grouping<'a>> {
     let columns = sum.columns;
     let one = sum.over.trim_end_matches('s');
-    let mut all = Vec::new();
-    // Two groups and what those of the first are called.
-    let mut two = |called: String, is: Box<dyn Fn(usize, usize) -> bool + 'a>| {
-        all.push(Grouping {
-            groups: 2,
-            of: Box::new(move |i, k| usize::from(!is(i, k))),
-            words: Box::new(move |scene, _, weights| sides(scene, &called, weights)),
-        });
-    };
+    let mut all: Vec<(String, IsFirst<'a>)> = Vec::new();
     if let [Some(left), right, _] = sum.names {
-        let of_left = move |i: usize, k: usize| sum.factor(&sum.left, i, k);
-        let of_right = move |i: usize, k: usize| sum.factor(&sum.right, i, k);
-        two(format!("terms in which {left} is below 0"), Box::new(move |i, k| of_left(i, k) < 0.0));
+        let below = |name: String| format!("terms in which {name} is below 0");
+        all.push((below(left.to_string()), Box::new(|i, k| sum.factors(i, k).0 < 0.0)));
         if let Some(right) = right {
-            two(
-                format!("terms in which {right} is below 0"),
-                Box::new(move |i, k| of_right(i, k) < 0.0),
-            );
-            two(
-                "terms that are below 0".into(),
-                Box::new(move |i, k| of_left(i, k) * of_right(i, k) < 0.0),
-            );
+            all.push((below(right.to_string()), Box::new(|i, k| sum.factors(i, k).1 < 0.0)));
+            all.push(("terms that are below 0".into(), Box::new(|i, k| sum.term(i, k) < 0.0)));
         }
-        // Where another tensor of an operand's shape lets it pass.
+        // A mask from another tensor of an operand's shape.
         for (text, _, _, values) in scene.tensors() {
-            for (view, name) in [(&sum.left, Some(left)), (&sum.right, right)] {
-                if name.is_none_or(|name| name.to_string() == text)
-                    || values.len() != view.values.len()
+            for (operand, name) in [(&sum.left, Some(left)), (&sum.right, right)] {
+                if name.is_some_and(|name| name.to_string() != text)
+                    && values.len() == operand.values.len()
                 {
-                    continue;
+                    let masked = move |i, k| sum.factor(operand, values, i, k) <= 0.0;
+                    all.push((format!("terms in which {text} is not above 0"), Box::new(masked)));
                 }
-                let other = Operand { values, ..view.clone() };
-                two(
-                    format!("terms in which {text} is not above 0"),
-                    Box::new(move |i, k| sum.factor(&other, i, k) <= 0.0),
-                );
             }
         }
     }
-    let by_row = sum.names[1].is_some();
-    for (of, what) in [(true, "row"), (false, "column")] {
-        if of && !by_row {
-            continue;
-        }
-        let at = move |i: usize| if of { i / columns } else { i % columns };
-        two(format!("the {one} with the number of the {what}"), Box::new(move |i, k| k == at(i)));
-        two(format!("{}s before the number of the {what}", one), Box::new(move |i, k| k < at(i)));
-        two(format!("{}s behind the number of the {what}", one), Box::new(move |i, k| k > at(i)));
-        two(
-            format!("{}s that make an even number with the {what}", one),
-            Box::new(move |i, k| (k + at(i)).is_multiple_of(2)),
-        );
+    for what in ["row", "column"].into_iter().skip(usize::from(sum.names[1].is_none())) {
+        let at = move |i: usize| if what == "row" { i / columns } else { i % columns };
+        let number = format!("the number of the {what}");
+        all.push((format!("the {one} with {number}"), Box::new(move |i, k| k == at(i))));
+        all.push((format!("{one}s before {number}"), Box::new(move |i, k| k < at(i))));
+        all.push((format!("{one}s after {number}"), Box::new(move |i, k| k > at(i))));
+        let even = move |i: usize, k: usize| (k + at(i)).is_multiple_of(2);
+        all.push((format!("{one}s that make an even number with the {what}"), Box::new(even)));
     }
-    // The class that is the sample's.
     let last = scene.chain.layers();
     if let Some(y) = scene.chain.get(TensorName::Y) {
         let classes = scene.chain.outputs();
         let is = move |sample: usize, class: usize| y.get(sample * classes + class) == Some(&1.0);
-        match scene.name {
+        let by_class: Option<(&str, IsFirst<'a>)> = match scene.name {
             TensorName::Da(l) if l + 1 == last => {
-                two("the sample's own class".into(), Box::new(move |i, k| is(i / columns, k)));
+                Some(("the sample's own class", Box::new(move |i, k| is(i / columns, k))))
             }
             TensorName::Dw(l) if l == last => {
-                two("samples of the row's class".into(), Box::new(move |i, k| is(k, i / columns)));
+                Some(("samples of the row's class", Box::new(move |i, k| is(k, i / columns))))
             }
             TensorName::Db(l) if l == last => {
-                two("samples of the element's class".into(), Box::new(move |i, k| is(k, i)));
+                Some(("samples of the element's class", Box::new(move |i, k| is(k, i))))
             }
-            _ => {}
-        }
+            _ => None,
+        };
+        all.extend(by_class.map(|(text, is)| (text.to_owned(), is)));
     }
-    all
+    let grouping = |(text, is_first): (String, IsFirst<'a>)| Grouping {
+        groups: 2,
+        of: Box::new(move |i, k| usize::from(!is_first(i, k))),
+        words: Box::new(move |scene, _, weights| two_weights(scene, &text, weights)),
+    };
+    all.into_iter().map(grouping).collect()
 }
 
-/// What some terms count, and the others.
-fn sides(scene: &Scene<'_>, called: &str, weights: &[f64]) -> Option<String> {
+/// The weights of some terms, and of the others.
+fn two_weights(scene: &Scene<'_>, first: &str, weights: &[f64]) -> Option<String> {
     let &[own, others] = weights else { return None };
     let same = |a: f64, b: f64| (a - b).abs() < 1e-3;
     let verb = |weight: f64| match () {
@@ -134,8 +119,8 @@ fn sides(scene: &Scene<'_>, called: &str, weights: &[f64]) -> Option<String> {
     };
     match (same(own, 1.0), same(others, 1.0)) {
         (true, true) => None,
-        (false, true) => Some(format!("{called}: {}", verb(own))),
-        (true, false) => Some(format!("all but {called}: {}", verb(others))),
-        (false, false) => Some(format!("{called}: {}; the others: {}", verb(own), verb(others))),
+        (false, true) => Some(format!("{first}: {}", verb(own))),
+        (true, false) => Some(format!("all but {first}: {}", verb(others))),
+        (false, false) => Some(format!("{first}: {}; the others: {}", verb(own), verb(others))),
     }
 }

@@ -15,11 +15,15 @@ pub(in super::super) fn of_weights(
     let n = weights.len();
     let same = |a: f64, b: f64| (a - b).abs() <= 1e-3 * a.abs().max(b.abs()).max(0.1);
     let often = |value: f64| weights.iter().filter(|&&weight| same(weight, value)).count();
-    // What most terms count; of two that are as frequent, what is right, or nothing.
+    // The weight of most terms; of two that are as frequent, 1, or else 0.
     let usual = weights
         .iter()
         .copied()
         .max_by_key(|&weight| (often(weight), same(weight, 1.0), same(weight, 0.0)))?;
+    // Two weights, of which one is right: the terms with the wrong one are named, unless most are left out.
+    let (right, wrong): (Vec<f64>, Vec<f64>) = weights.iter().partition(|&&w| same(w, 1.0));
+    let one_is_wrong = wrong.iter().all(|&weight| same(weight, wrong[0]));
+    let usual = if one_is_wrong && !right.is_empty() && !same(usual, 0.0) { 1.0 } else { usual };
     let others: Vec<usize> = (0..n).filter(|&k| !same(weights[k], usual)).collect();
     let Some(&first) = others.first() else {
         return (!same(usual, 1.0))
