@@ -132,10 +132,11 @@ impl<'a> Formula<'a> {
                 let base = if self.operands.len() > 2 { read(2, 0) } else { 0.0 };
                 (base, (0..*terms).map(|k| read(0, k) * read(1, k)).sum())
             }
-            Kind::Elementwise(of) => match self.operands.len() {
-                1 => of(&[read(0, 0)]),
-                _ => of(&[read(0, 0), read(1, 0)]),
-            },
+            Kind::Elementwise(of) => {
+                let inputs = [read(0, 0), if self.operands.len() > 1 { read(1, 0) } else { 0.0 }];
+                // A comparison would hide a NaN.
+                if inputs.iter().any(|x| x.is_nan()) { (f64::NAN, f64::NAN) } else { of(&inputs) }
+            }
             Kind::Softmax(classes) => {
                 let own = read(0, 0);
                 (0.0, 1.0 / (0..*classes).map(|c| (read(1, c) - own).exp()).sum::<f64>())

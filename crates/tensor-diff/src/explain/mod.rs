@@ -175,10 +175,10 @@ impl<'a> Scene<'a> {
         let plain: [Family; 6] = [
             multiples::not_written,
             multiples::known_factors,
+            multiples::bias,
+            outputs::exchanged,
             features::exchanged,
             functions::altered,
-            outputs::exchanged,
-            multiples::bias,
         ];
         let named: [Family; 6] = [
             pixels::misread,

@@ -53,6 +53,19 @@ impl Subset {
         }
     }
 
+    /// The subset of `length` terms that corresponds to this one of `own` terms; a range may be counted from the end.
+    pub(super) fn at_length(self, own: usize, length: usize, from_end: bool) -> Self {
+        match self {
+            Self::Range(from, to) if from_end => {
+                let moved = |at: usize| (at + length).saturating_sub(own);
+                Self::Range(moved(from), moved(to))
+            }
+            Self::Range(from, to) if to == own => Self::Range(from.min(length), length),
+            Self::Range(from, to) => Self::Range(from.min(length), to.min(length)),
+            _ => self,
+        }
+    }
+
     /// The weights of `length` terms, if these have one weight and all others count once.
     pub(super) fn weights(self, length: usize, weight: f64) -> Vec<f64> {
         (0..length).map(|k| if self.contains(k) { weight } else { 1.0 }).collect()

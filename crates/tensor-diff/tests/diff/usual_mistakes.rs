@@ -185,9 +185,12 @@ fn gradients_with_respect_to_p_and_slopes_of_sigmoid() {
         };
         reads(&start, Dz(2), words, |dump| made(dump, 1.0));
         if !words.starts_with('p') {
-            reads(&start, Dz(2), &format!("{words}, over B: the gradient with respect to p"), |dump| {
-                made(dump, 0.1)
-            });
+            reads(
+                &start,
+                Dz(2),
+                &format!("{words}, over B: the gradient with respect to p"),
+                |dump| made(dump, 0.1),
+            );
         }
     }
     let sigmoid = |dump: &Dump, slope: fn(f64) -> f64| -> Vec<f64> {
@@ -288,7 +291,10 @@ fn losses_with_smoothed_labels_or_an_epsilon() {
         // A single loss is enough for the usual number, if it changes the loss enough.
         for steps in [if bce { 4 } else { 1 }, 4] {
             let text = told(steps, &smooth(0.1));
-            assert!(text.contains("smoothed by e = 0.1 only in the loss"), "{loss} {steps}: {text:?}");
+            assert!(
+                text.contains("smoothed by e = 0.1 only in the loss"),
+                "{loss} {steps}: {text:?}"
+            );
         }
         let text = told(4, &kept(1e-3));
         assert!(text.contains("1e-3 is added to p inside the logarithm"), "{text:?}");

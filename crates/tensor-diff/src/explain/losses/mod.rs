@@ -252,7 +252,7 @@ impl Search<'_> {
             };
             let all: Vec<Vec<f64>> = self.steps.iter().map(sums).collect();
             let n = all[0].len();
-            if n < 2 || all.iter().any(|terms| terms.len() != n) {
+            if n < 2 {
                 return None;
             }
             let ranges = ranges(n, n <= MAX_SAMPLES_FOR_RANGES);
@@ -269,8 +269,12 @@ impl Search<'_> {
             if !self.tells(subsets.len(), usize::from(weight.is_none())) {
                 continue;
             }
-            for subset in subsets {
-                let part = |at: usize| subset.sum(n, |k| all[at][k]);
+            // Other steps may have more or fewer samples.
+            for (subset, from_end) in subsets.iter().flat_map(|one| [(one, false), (one, true)]) {
+                let part = |at: usize| {
+                    let length = all[at].len();
+                    subset.at_length(n, length, from_end).sum(length, |k| all[at][k])
+                };
                 let first = part(0);
                 let fitted = 1.0 + (self.steps[0].held - self.steps[0].expected) / first;
                 let weight = weight.unwrap_or(fitted);
