@@ -1,13 +1,14 @@
-//! Where the wrong elements of a tensor lie, in words.
+//! Descriptions of the positions of a tensor's wrong elements.
 
 use std::fmt;
 
 use crate::explain::numbers::{plain, simplest_between};
+use crate::numeric::{extremes, unique};
 
-/// The longest pattern of rows, or of columns, that comes again and again.
-const LONGEST_PERIOD: usize = 64;
-/// Fewer elements than this may lie between two values by chance.
-const BETWEEN: usize = 4;
+/// The longest period of rows, columns or elements that is looked for.
+const MAX_PERIOD: usize = 64;
+/// Fewer elements than this may be in a range, or on a diagonal, by chance.
+const MIN_ELEMENTS: usize = 4;
 /// The widths of tiles, chunks and vectors.
 pub(crate) const TILES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
@@ -17,12 +18,12 @@ pub(crate) struct Part {
     text: String,
 }
 
-/// A tensor's elements in rows.
+/// A tensor's shape as rows and columns.
 #[derive(Clone, Copy)]
 struct Rows {
     rows: usize,
     columns: usize,
-    /// Its only axis is called elements.
+    /// Whether it has a single axis, whose indices are called elements.
     one_axis: bool,
 }
 
@@ -45,10 +46,8 @@ impl Rows {
 }
 
 impl Part {
-    /// The smallest parts of each kind, the simplest first. `inputs` are tensors of the same shape, whose
-    /// values may say where it is wrong.
-    ///
-    /// `classes` is the class of each row, where rows have one.
+    /// The smallest parts of each kind, the simplest first. `inputs` are tensors of the same shape, on whose values
+    /// the positions may depend; `classes` has the class of each row, if rows are samples.
     pub(crate) fn all(
         wrong: &[usize],
         shape: &[usize],
@@ -72,12 +71,12 @@ impl Part {
         all.extend(by_class(wrong, rows, classes));
         all.extend(inputs.iter().flat_map(|(name, values)| by_value(wrong, name, values)));
         all.extend(last);
-        // What holds everything is no part.
+        // A part is smaller than the tensor.
         all.retain(|part| part.holds.iter().any(|holds| !holds));
         all
     }
 
-    /// Whether the element lies in it.
+    /// Whether it contains the element.
     pub(crate) fn holds(&self, i: usize) -> bool {
         self.holds[i]
     }
@@ -91,84 +90,69 @@ impl fmt::Display for Part {
 
 /// The rows that hold wrong elements, crossed with the columns that do.
 fn block(wrong: &[usize], Rows { rows, columns, .. }: Rows) -> Vec<bool> {
-    let (mut in_rows, mut in_columns) = (vec![false; rows], vec![false; columns]);
-    for i in wrong {
-        in_rows[i / columns] = true;
-        in_columns[i % columns] = true;
-    }
+    let in_rows = marked(wrong.iter().map(|i| i / columns), rows);
+    let in_columns = marked(wrong.iter().map(|i| i % columns), columns);
     (0..rows * columns).map(|i| in_rows[i / columns] && in_columns[i % columns]).collect()
 }
 
-/// Some rows, all of each; or some columns.
+/// Which of the indices below `length` occur.
+fn marked(indices: impl Iterator<Item = usize>, length: usize) -> Vec<bool> {
+    let mut found = vec![false; length];
+    indices.for_each(|i| found[i] = true);
+    found
+}
+
+fn places(found: &[bool]) -> usize {
+    found.iter().filter(|&&found| found).count()
+}
+
+/// Whole rows, or whole columns.
 fn whole_rows_or_columns(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let Rows { rows: count, columns, one_axis } = rows;
+    let in_rows = unique(wrong.iter().map(|i| i / columns));
+    let in_columns = unique(wrong.iter().map(|i| i % columns));
     let mut all = Vec::new();
-    let mut push = |what, count: usize, of: &dyn Fn(usize) -> usize, by_row: bool| {
-        let mut found: Vec<usize> = wrong.iter().map(|&i| of(i)).collect();
-        found.sort_unstable();
-        found.dedup();
-        let (text, regular) = which(what, &found, count);
-        if regular && found.len() < count {
-            let holds =
-                |row: usize, column: usize| found.contains(if by_row { &row } else { &column });
-            all.push(rows.part(format!("in {text}"), holds));
-        }
-    };
     if !one_axis {
-        push("row", count, &|i| i / columns, true);
-        push("column", columns, &|i| i % columns, false);
+        for (what, found, count) in [("row", in_rows, count), ("column", in_columns, columns)] {
+            let (text, regular) = which(what, &found, count);
+            if regular && found.len() < count {
+                let holds = |r, c| found.contains(if what == "row" { &r } else { &c });
+                all.push(rows.part(format!("in {text}"), holds));
+            }
+        }
     }
     all
 }
 
-/// Rows, or columns, or both that come again after this many.
+/// Rows, or columns, or both, with a period.
 fn periods(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let columns = rows.columns;
-    let found = |of: &dyn Fn(usize) -> usize, period: usize| {
-        let mut found = vec![false; period];
-        wrong.iter().for_each(|&i| found[of(i) % period] = true);
-        found
-    };
-    let row = |i: usize| i / columns;
-    let column = |i: usize| i % columns;
-    let different = |of: &dyn Fn(usize) -> usize| {
-        let mut all: Vec<usize> = wrong.iter().map(|&i| of(i)).collect();
-        all.sort_unstable();
-        all.dedup();
-        all.len()
-    };
-    let (in_rows, in_columns) = (different(&row), different(&column));
-    let regular = |found: &[bool], seen: usize| {
-        let places = found.iter().filter(|&&found| found).count();
-        // As many places as rows are no pattern.
-        2 * places <= found.len() && 2 * places <= seen
-    };
+    let of_rows = |period: usize| marked(wrong.iter().map(|i| i / columns % period), period);
+    let of_columns = |period: usize| marked(wrong.iter().map(|i| i % columns % period), period);
+    let in_rows = unique(wrong.iter().map(|i| i / columns)).len();
+    let in_columns = unique(wrong.iter().map(|i| i % columns)).len();
+    // Half as many places as rows, or more, are no pattern.
+    let regular = |found: &[bool], seen: usize| 2 * places(found) <= found.len().min(seen);
     let mut all = Vec::new();
-    for period in 2..=LONGEST_PERIOD {
-        let of_rows = found(&row, period);
+    for period in 2..=MAX_PERIOD {
+        let (of_rows, of_columns) = (of_rows(period), of_columns(period));
         if 2 * period <= rows.rows && regular(&of_rows, in_rows) {
             let text = format!("in {}", periodic("row", &of_rows));
             all.push(rows.part(text, |row, _| of_rows[row % period]));
         }
-        let of_columns = found(&column, period);
         if 2 * period <= columns && regular(&of_columns, in_columns) {
             let text = format!("in {}", periodic(rows.column_word(), &of_columns));
             all.push(rows.part(text, |_, column| of_columns[column % period]));
         }
     }
-    for tile in TILES.into_iter().filter(|&tile| tile < rows.rows.max(columns)) {
-        let (of_rows, of_columns) = (found(&row, tile), found(&column, tile));
-        let places = |found: &[bool]| found.iter().filter(|&&found| found).count();
-        let (r, c) = (places(&of_rows), places(&of_columns));
-        if 4 * r * c <= tile * tile && 2 * r * c <= wrong.len() && rows.rows > 1 {
-            let text = format!(
-                "in {} and {} of tiles",
-                periodic("row", &of_rows),
-                periodic("column", &of_columns)
-            );
-            all.push(
-                rows.part(text, |row, column| of_rows[row % tile] && of_columns[column % tile]),
-            );
+    for tile in TILES.into_iter().filter(|&tile| tile < rows.rows.max(columns) && rows.rows > 1) {
+        let (of_rows, of_columns) = (of_rows(tile), of_columns(tile));
+        let places = places(&of_rows) * places(&of_columns);
+        if 4 * places <= tile * tile && 2 * places <= wrong.len() {
+            let (r, c) = (periodic("row", &of_rows), periodic("column", &of_columns));
+            all.push(rows.part(format!("in {r} and {c} of tiles"), |row, column| {
+                of_rows[row % tile] && of_columns[column % tile]
+            }));
         }
     }
     all
@@ -193,7 +177,7 @@ fn periodic(what: &str, found: &[bool]) -> String {
     }
 }
 
-/// Elements by how their row and their column compare.
+/// Elements by a relation of their row and their column.
 fn relations(wrong: &[usize], rows: Rows) -> Vec<Part> {
     type Relation = (&'static str, fn(usize, usize) -> bool);
     const RELATIONS: [Relation; 8] = [
@@ -206,7 +190,7 @@ fn relations(wrong: &[usize], rows: Rows) -> Vec<Part> {
         ("where row and column add up to an odd number", |r, c| !(r + c).is_multiple_of(2)),
         ("but on the diagonal", |r, c| r != c),
     ];
-    if rows.one_axis || rows.rows < 3 || rows.columns < 3 || wrong.len() < BETWEEN {
+    if rows.one_axis || rows.rows < 3 || rows.columns < 3 || wrong.len() < MIN_ELEMENTS {
         return Vec::new();
     }
     let holds =
@@ -214,15 +198,14 @@ fn relations(wrong: &[usize], rows: Rows) -> Vec<Part> {
     RELATIONS.iter().filter(holds).map(|(text, of)| rows.part((*text).to_owned(), of)).collect()
 }
 
-/// Of every group of this many elements, counted through the rows, some.
+/// The same places of every group of elements, counted across rows.
 fn of_each(wrong: &[usize], rows: Rows) -> Vec<Part> {
     let elements = rows.rows * rows.columns;
     let mut all = Vec::new();
-    for period in (2..=LONGEST_PERIOD).chain(TILES).filter(|period| 2 * period <= elements) {
-        let mut of_each = vec![false; period];
-        wrong.iter().for_each(|i| of_each[i % period] = true);
-        let found = of_each.iter().filter(|&&found| found).count();
-        // As many places as wrong elements are no pattern.
+    for period in (2..=MAX_PERIOD).chain(TILES).filter(|period| 2 * period <= elements) {
+        let of_each = marked(wrong.iter().map(|i| i % period), period);
+        let found = places(&of_each);
+        // Half as many places as wrong elements, or more, are no pattern.
         if 2 * found <= period && 2 * found <= wrong.len() {
             let first = of_each.iter().position(|&found| found).unwrap_or(0);
             let text = if found == 1 {
@@ -237,11 +220,11 @@ fn of_each(wrong: &[usize], rows: Rows) -> Vec<Part> {
     all
 }
 
-/// From one element to another, counted through the rows.
+/// From one element to another, counted across rows.
 fn range(wrong: &[usize], rows: Rows) -> Option<Part> {
     let elements = rows.rows * rows.columns;
     let (&first, &last) = (wrong.first()?, wrong.last()?);
-    if wrong.len() < BETWEEN {
+    if wrong.len() < MIN_ELEMENTS {
         return None;
     }
     let text = match () {
@@ -257,29 +240,25 @@ fn by_class(wrong: &[usize], rows: Rows, classes: &[usize]) -> Option<Part> {
     if rows.one_axis || classes.len() != rows.rows {
         return None;
     }
-    let mut found: Vec<usize> = wrong.iter().map(|i| classes[i / rows.columns]).collect();
-    found.sort_unstable();
-    found.dedup();
+    let found = unique(wrong.iter().map(|i| classes[i / rows.columns]));
     let listed: Vec<String> = found.iter().map(ToString::to_string).collect();
     let many = if found.len() > 1 { "es" } else { "" };
     let text = format!("in the rows of class{many} {}", listed.join(", "));
     (found.len() <= 3).then(|| rows.part(text, |row, _| found.contains(&classes[row])))
 }
 
-/// Where a tensor's value, or its magnitude, lies in a range.
+/// A range of a tensor's value, or of its magnitude.
 fn by_value(wrong: &[usize], name: &str, values: &[f64]) -> Vec<Part> {
     let magnitudes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
     let magnitude = format!("the magnitude of {name}");
     let mut all = Vec::new();
     for (name, values) in [(name, values), (&magnitude[..], &magnitudes[..])] {
-        if wrong.len() < BETWEEN || wrong.iter().any(|&i| values[i].is_nan()) {
+        if wrong.len() < MIN_ELEMENTS || wrong.iter().any(|&i| values[i].is_nan()) {
             continue;
         }
-        let of_wrong = || wrong.iter().map(|&i| values[i]);
-        let (low, high) =
-            of_wrong().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        let below = values.iter().copied().filter(|v| *v < low).fold(f64::NEG_INFINITY, f64::max);
-        let above = values.iter().copied().filter(|v| *v > high).fold(f64::INFINITY, f64::min);
+        let (low, high) = extremes(wrong.iter().map(|&i| values[i]));
+        let (_, below) = extremes(values.iter().copied().filter(|v| *v < low));
+        let (above, _) = extremes(values.iter().copied().filter(|v| *v > high));
         let from = plain(simplest_between(below.max(2.0 * low - high - 1.0), low));
         let to = plain(simplest_between(high, above.min(2.0 * high - low + 1.0)));
         let text = match (below.is_finite(), above.is_finite()) {
@@ -295,7 +274,7 @@ fn by_value(wrong: &[usize], name: &str, values: &[f64]) -> Vec<Part> {
     all
 }
 
-/// `in rows 64 to 66`; nothing where they are everywhere.
+/// `in rows 64 to 66`; empty if all rows and columns hold wrong elements.
 pub(crate) fn describe(wrong: &[usize], shape: &[usize]) -> String {
     described(wrong, shape).0
 }
@@ -305,30 +284,21 @@ fn described(wrong: &[usize], shape: &[usize]) -> (String, bool) {
     if shape.is_empty() {
         return (String::new(), true);
     }
-    let Rows { rows, columns, one_axis } = Rows::of(shape);
-    let unique = |of: &dyn Fn(usize) -> usize| {
-        let mut all: Vec<usize> = wrong.iter().map(|&i| of(i)).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    let (in_rows, in_columns) = (unique(&|i| i / columns.max(1)), unique(&|i| i % columns.max(1)));
-    let mut parts = Vec::new();
-    let mut all_regular = true;
-    let mut push = |(text, regular): (String, bool)| {
-        parts.push(text);
-        all_regular &= regular;
-    };
-    if !one_axis && in_rows.len() < rows {
-        push(which("row", &in_rows, rows));
-    }
-    if in_columns.len() < columns {
-        push(which(if one_axis { "element" } else { "column" }, &in_columns, columns));
-    }
-    let text = if parts.is_empty() { String::new() } else { format!("in {}", parts.join(" and ")) };
-    (text, all_regular)
+    let all = Rows::of(shape);
+    let columns = all.columns.max(1);
+    let in_rows = unique(wrong.iter().map(|i| i / columns));
+    let in_columns = unique(wrong.iter().map(|i| i % columns));
+    let axes = [("row", in_rows, all.rows), (all.column_word(), in_columns, all.columns)];
+    let partial = axes
+        .into_iter()
+        .filter(|(what, found, count)| found.len() < *count && !(all.one_axis && *what == "row"));
+    let (texts, regular): (Vec<String>, Vec<bool>) =
+        partial.map(|(what, found, count)| which(what, &found, count)).unzip();
+    let text = if texts.is_empty() { String::new() } else { format!("in {}", texts.join(" and ")) };
+    (text, regular.into_iter().all(|regular| regular))
 }
 
+/// Some of `all` rows or columns in words, and whether they follow a rule.
 fn which(what: &str, found: &[usize], all: usize) -> (String, bool) {
     let (Some(&first), Some(&last)) = (found.first(), found.last()) else {
         return (String::new(), true);

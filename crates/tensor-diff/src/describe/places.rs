@@ -54,7 +54,7 @@ fn last_rows_or_columns(wrong: &Wrong<'_>, outside: &[usize]) -> Option<Pattern>
         let elements = 0..wrong.candidate.len();
         let zeros = elements.filter(|&i| of(i) >= from).all(|i| wrong.candidate[i] == 0.0);
         let why = if zeros {
-            "they are 0: nobody wrote them"
+            "they are 0: they were never written"
         } else {
             "a partial tile or batch, or values left over from an earlier one"
         };

@@ -22,7 +22,6 @@ pub(super) fn of_all_elements(wrong: &Wrong<'_>) -> Option<Pattern> {
         Wrong::not_updated,
         Wrong::all_zeros,
         Wrong::wrong_operation,
-        Wrong::sign_flipped,
         Wrong::factor,
         Wrong::stored_column_major,
         Wrong::row_or_column_zero,
@@ -31,7 +30,6 @@ pub(super) fn of_all_elements(wrong: &Wrong<'_>) -> Option<Pattern> {
         Wrong::rows_permuted,
     ];
     let found = mistakes.iter().find_map(|mistake| mistake(wrong))?;
-    // What is true of every element predicts all that are wrong.
     Some(Pattern { explains: wrong.outside().len(), ..found })
 }
 
@@ -40,17 +38,26 @@ fn named(is: bool, kind: PatternKind, text: impl FnOnce() -> String) -> Option<P
 }
 
 impl Wrong<'_> {
-    /// Whether the candidate is this, each element within `slack` times its bound and a rounding:
-    /// where an operation rounds nothing its bound may be 0, and the mistake be rounded all the
-    /// same.
-    fn is(&self, expected: &[f64], slack: f64) -> bool {
+    /// Whether a mistake makes the candidate: each element within `slack` times its bound and a rounding, which the
+    /// bound of an operation without roundings doesn't allow. The mistake has to move at least `at_least` elements by
+    /// more than four times that, because a smaller move is no evidence.
+    fn is_made(&self, mistaken: &[f64], slack: f64, at_least: usize) -> bool {
         let unit = match self.finding.context.candidate.header.dtype {
             Dtype::F64 => f64::EPSILON,
             Dtype::F32 | Dtype::Tf32 | Dtype::Bf16 => f64::from(f32::EPSILON),
         };
-        let mut elements = expected.iter().zip(self.candidate).zip(self.bounds);
-        expected.len() == self.candidate.len()
-            && elements.all(|((&e, &c), &bound)| within(e, c, slack * bound + unit * e.abs()))
+        let elements = || mistaken.iter().zip(self.candidate).zip(self.bounds);
+        let moved = mistaken.iter().zip(self.expected).zip(self.bounds);
+        let moved = moved.filter(|((m, e), bound)| (**m - **e).abs() > 4.0 * slack * **bound);
+        mistaken.len() == self.candidate.len()
+            && elements().all(|((&m, &c), &bound)| within(m, c, slack * bound + unit * m.abs()))
+            && moved.count() >= at_least
+    }
+
+    /// Whether the candidate is this prediction, which was made of the candidate's inputs in place of the reference's and so may
+    /// be a few bounds off.
+    fn is_made_by_mistake(&self, mistaken: &[f64]) -> bool {
+        self.is_made(mistaken, 4.0, 1)
     }
 
     /// Whether each element has the value that another element should have, within that element's bound.
@@ -70,19 +77,6 @@ impl Wrong<'_> {
         values.len() == self.candidate.len()
             && values.iter().zip(bounds).any(|(r, bound)| r.abs() > *bound)
             && elements.all(|((&r, &c), &bound)| within(r, c, bound))
-    }
-
-    /// The number of elements that a pattern moves by more than four bounds, each widened by `slack`: a smaller
-    /// move is no evidence for the pattern.
-    fn standing_out(&self, moved: impl Iterator<Item = f64>, slack: f64) -> usize {
-        moved.zip(self.bounds).filter(|(moved, bound)| moved.abs() > 4.0 * slack * **bound).count()
-    }
-
-    /// Whether a mistake makes the candidate. A prediction from the candidate's inputs instead of the
-    /// reference's may be a few bounds off; the mistake has to move an element by more.
-    fn is_made_by_mistake(&self, mistaken: &[f64]) -> bool {
-        let moved = mistaken.iter().zip(self.expected).map(|(mistaken, r)| mistaken - r);
-        self.is(mistaken, 4.0) && self.standing_out(moved, 4.0) > 0
     }
 
     /// The names and values of the parameter and its gradient, if the tensor is an updated parameter.
@@ -110,56 +104,50 @@ impl Wrong<'_> {
 
     fn all_zeros(&self) -> Option<Pattern> {
         named(self.candidate.iter().all(|&c| c == 0.0), PatternKind::AllZeros, || {
-            "every element is 0: nobody wrote it".into()
-        })
-    }
-
-    fn sign_flipped(&self) -> Option<Pattern> {
-        let flipped: Vec<f64> = self.expected.iter().map(|r| -r).collect();
-        let is =
-            self.standing_out(self.expected.iter().copied(), 1.0) > 0 && self.is(&flipped, 1.0);
-        named(is, PatternKind::SignFlipped, || {
-            "it is what it should be with the sign flipped".into()
+            "every element is 0: it was never written".into()
         })
     }
 
     /// One factor for all elements.
     fn factor(&self) -> Option<Pattern> {
-        let is_scaled = |factor: f64| {
+        let flipped = "it is what it should be with the sign flipped".to_owned();
+        let factors =
+            self.known_factors().into_iter().map(|(k, text)| (PatternKind::Factor, k, text));
+        let mut all = [(PatternKind::SignFlipped, -1.0, flipped)].into_iter().chain(factors);
+        let (kind, _, text) = all.find(|&(_, factor, _)| {
             let scaled: Vec<f64> = self.expected.iter().map(|r| factor * r).collect();
-            let slack = 2.0 * factor.abs().max(1.0);
-            let moved = self.expected.iter().map(|r| (factor - 1.0) * r);
-            self.standing_out(moved, slack) > 0 && self.is(&scaled, slack)
-        };
-        let (_, text) = self.known_factors().into_iter().find(|&(factor, _)| is_scaled(factor))?;
-        Some(Pattern::new(PatternKind::Factor, text))
+            self.is_made(&scaled, 2.0 * factor.abs().max(1.0), 1)
+        })?;
+        Some(Pattern::new(kind, text))
     }
 
     /// The factors that mistakes make.
     fn known_factors(&self) -> Vec<(f64, String)> {
-        let (batch, outputs) = (self.chain.batch(), self.chain.outputs());
-        let mut known = Vec::new();
-        if batch > 1 {
-            let b = count(batch);
-            let times =
-                format!("it is {batch} times what it should be, B = {batch}: a 1/B is missing");
-            let over = format!("it is 1/{batch} of what it should be, B = {batch}: a 1/B too many");
-            known.extend([(b, times), (1.0 / b, over)]);
-        }
-        if outputs > 1 {
-            let c = count(outputs);
-            let of = "what it should be, and there are";
-            let times = format!(
-                "it is {outputs} times {of} {outputs} outputs: a sum over them in place of their mean"
-            );
-            let over = format!(
-                "it is 1/{outputs} of {of} {outputs} outputs: a mean over them in place of their sum"
-            );
-            known.extend([(c, times), (1.0 / c, over)]);
-        }
-        let twice = "it is twice what it should be: a ½ is missing, or it was added twice";
-        known.extend([(2.0, twice.into()), (0.5, "it is half of what it should be".into())]);
-        known
+        let (b, c) = (self.chain.batch(), self.chain.outputs());
+        let right = "what it should be";
+        let outputs = format!("and there are {c} outputs");
+        let of_sizes = [
+            (b, count(b), format!("it is {b} times {right}, B = {b}: a 1/B is missing")),
+            (b, 1.0 / count(b), format!("it is 1/{b} of {right}, B = {b}: a 1/B too many")),
+            (
+                c,
+                count(c),
+                format!(
+                    "it is {c} times {right}, {outputs}: a sum over them in place of their mean"
+                ),
+            ),
+            (
+                c,
+                1.0 / count(c),
+                format!(
+                    "it is 1/{c} of {right}, {outputs}: a mean over them in place of their sum"
+                ),
+            ),
+        ];
+        let of_sizes = of_sizes.into_iter().filter(|(size, ..)| *size > 1);
+        let twice = format!("it is twice {right}: a ½ is missing, or it was added twice");
+        let plain = [(2.0, twice), (0.5, format!("it is half of {right}"))];
+        of_sizes.map(|(_, factor, text)| (factor, text)).chain(plain).collect()
     }
 
     fn stored_column_major(&self) -> Option<Pattern> {
@@ -208,16 +196,14 @@ impl Wrong<'_> {
         let rate = self.chain.learning_rate();
         let is_step = |k: f64, at_least: usize| {
             let stepped: Vec<f64> = w.iter().zip(dw).map(|(w, dw)| w - k * rate * dw).collect();
-            let slack = 2.0 * k.abs().max(1.0);
-            let moved = dw.iter().map(|dw| (k - 1.0) * rate * dw);
-            self.standing_out(moved, slack) >= at_least && self.is(&stepped, slack)
+            self.is_made(&stepped, 2.0 * k.abs().max(1.0), at_least)
         };
-        let found = |text| Some(Pattern::new(PatternKind::StepFactor, text));
-        if is_step(1.0 / rate, 1) {
-            return found(format!("it is {parameter} - {gradient}: the learning rate is missing"));
-        }
-        if let Some((_, text)) = self.known_factors().into_iter().find(|&(k, _)| is_step(k, 1)) {
-            return found(text.replacen("it is", "the step is", 1));
+        let without_rate = format!("it is {parameter} - {gradient}: the learning rate is missing");
+        let known = self.known_factors().into_iter();
+        let known = known.map(|(k, text)| (k, text.replacen("it is", "the step is", 1)));
+        let mut known = [(1.0 / rate, without_rate)].into_iter().chain(known);
+        if let Some((_, text)) = known.find(|&(k, _)| is_step(k, 1)) {
+            return Some(Pattern::new(PatternKind::StepFactor, text));
         }
         let moved: f64 =
             w.iter().zip(dw).zip(self.candidate).map(|((w, dw), c)| (w - c) * dw).sum();
@@ -265,10 +251,13 @@ impl Wrong<'_> {
         Some(Pattern::new(PatternKind::RowsPermuted, text))
     }
 
-    /// What this tensor becomes when the operation that makes it leaves something out or takes
-    /// something else.
+    /// The result of the operation if it leaves something out or takes something else.
     fn wrong_operation(&self) -> Option<Pattern> {
         let last = self.chain.layers();
+        let equal = |other: TensorName, kind, what: &str| {
+            let text = || format!("it equals {other}: {what} was not applied");
+            named(self.equals(other), kind, text)
+        };
         match self.name {
             TensorName::Z(layer) => {
                 let bias = self.chain.get(TensorName::B(layer))?;
@@ -284,27 +273,19 @@ impl Wrong<'_> {
                 })
             }
             TensorName::A(layer) => {
-                let z = TensorName::Z(layer);
-                named(self.equals(z), PatternKind::ReluNotApplied, || {
-                    format!("it equals {z}: relu was not applied")
-                })
+                equal(TensorName::Z(layer), PatternKind::ReluNotApplied, "relu")
             }
             TensorName::P => {
-                let z = TensorName::Z(last);
                 let function = match self.chain.losses()[..] {
                     [Loss::CrossEntropy] => "softmax",
                     [Loss::Bce] => "sigmoid",
                     _ => "softmax or sigmoid",
                 };
-                named(self.equals(z), PatternKind::OutputFunctionMissing, || {
-                    format!("it equals {z}: {function} was not applied")
-                })
+                equal(TensorName::Z(last), PatternKind::OutputFunctionMissing, function)
             }
             TensorName::Dz(layer) if layer < last => {
-                let (da, z) = (TensorName::Da(layer), TensorName::Z(layer));
-                named(self.equals(da), PatternKind::MaskMissing, || {
-                    format!("it equals {da}: the mask [{z} > 0] was not applied")
-                })
+                let mask = format!("the mask [{} > 0]", TensorName::Z(layer));
+                equal(TensorName::Da(layer), PatternKind::MaskMissing, &mask)
             }
             TensorName::Dw(_) => {
                 let product = self.product()?;
@@ -362,17 +343,15 @@ impl Wrong<'_> {
         })
     }
 
+    /// The gradient of the first sample, or of the last.
     fn one_sample(&self, of: impl Fn(usize) -> Vec<f64>) -> Option<Pattern> {
         let last = self.chain.batch().checked_sub(1).filter(|&last| last > 0)?;
-        named(self.is_made_by_mistake(&of(0)), PatternKind::OneSampleOnly, || {
-            "only sample 0 of the batch counts: row-0 indexing".into()
-        })
-        .or_else(|| {
-            named(self.is_made_by_mistake(&of(last)), PatternKind::OneSampleOnly, || {
-                format!(
-                    "only the last sample of the batch, {last}, counts: overwritten where it should be added"
-                )
-            })
+        let first = "only sample 0 of the batch counts: row-0 indexing".to_owned();
+        let overwritten = format!(
+            "only the last sample of the batch, {last}, counts: overwritten where it should be added"
+        );
+        [(0, first), (last, overwritten)].into_iter().find_map(|(sample, text)| {
+            named(self.is_made_by_mistake(&of(sample)), PatternKind::OneSampleOnly, || text)
         })
     }
 }
